@@ -56,6 +56,12 @@ func (m *mortal) strike() bool {
 // run runs clm as a process that is killed at its k-th request, and reports whether it was.
 func (m *mortal) run(p *place, k int, args ...string) bool {
 	p.Helper()
+	return m.runTo(p, 0, k, args...)
+}
+
+// runTo is run for a process that ends with an exit code if nobody kills it.
+func (m *mortal) runTo(p *place, code, k int, args ...string) bool {
+	p.Helper()
 	m.left.Store(int64(k))
 	m.killed.Store(false)
 	command := p.through(m.proxy).command(args...)
@@ -71,7 +77,7 @@ func (m *mortal) run(p *place, k int, args ...string) bool {
 	m.mu.Lock()
 	m.process = nil
 	m.mu.Unlock()
-	if err != nil && !m.killed.Load() {
+	if got := command.ProcessState.ExitCode(); got != code && !m.killed.Load() {
 		p.Errorf("clm %v, which nobody has killed: %v", args, err)
 	}
 	return m.killed.Load()

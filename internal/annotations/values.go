@@ -157,10 +157,10 @@ func mayIgnore(path fieldpath.Path) bool {
 		return *path[depth].FieldName
 	}
 	switch name(0) {
-	case "", "apiVersion", "kind", "status":
+	case "", "apiVersion", "kind", "status", "stringData":
 		return false
 	case "metadata":
-		return (name(1) == "labels" || name(1) == "annotations") && name(2) != ""
+		return len(path) == 3 && (name(1) == "labels" || name(1) == "annotations") && name(2) != ""
 	default:
 		return true
 	}

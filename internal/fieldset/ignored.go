@@ -54,6 +54,11 @@ func Ceded(entries []metav1.ManagedFieldsEntry, manager string, paths []fieldpat
 	return ceded, err
 }
 
+// Missing returns the paths of fields that an object does not have.
+func Missing(content map[string]any, paths []fieldpath.Path) []fieldpath.Path {
+	return slices.DeleteFunc(slices.Clone(paths), func(path fieldpath.Path) bool { return Exists(content, path) })
+}
+
 // isKey reports whether a field is a key of the list item that it belongs to.
 func isKey(field fieldpath.Path) bool {
 	last := len(field) - 1

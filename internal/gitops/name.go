@@ -5,6 +5,7 @@ package gitops
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/component-operator/runtime/internal/digest"
 )
@@ -15,6 +16,19 @@ const (
 	// nameDigestLength is the length of the end of a generated name, in hexadecimal digits.
 	nameDigestLength = 10
 )
+
+// PhaseName returns the name of a hook in a phase that is not the first one of its phases, such as "migrate-postsync". A name that would be too long is cut, and gets a digest.
+func PhaseName(name string, phase Phase) (string, error) {
+	suffix := "-" + strings.ToLower(string(phase))
+	if len(name)+len(suffix) <= maxNameLength {
+		return name + suffix, nil
+	}
+	sum, err := digest.Of(name)
+	if err != nil {
+		return "", fmt.Errorf("shortening the name %s: %w", name, err)
+	}
+	return name[:maxNameLength-len(suffix)-nameDigestLength-1] + "-" + sum[:nameDigestLength] + suffix, nil
+}
 
 // GeneratedName returns the name of a hook that has generateName, the base, instead of a name. It is the same whenever the hook is generated for the same revision, so that
 // a repetition does not run the hook again, and another one for each owner, in each phase and each revision.

@@ -61,20 +61,20 @@ type rule struct {
 
 // rules is the table of sync options.
 var rules = map[Option]rule{
-	Prune:                         {values: []string{True, False, Confirm}},
-	Delete:                        {values: []string{True, False, Confirm}},
-	PruneLast:                     {values: []string{False, True}},
-	PrunePropagationPolicy:        {values: []string{Foreground, Background, Orphan}},
-	Force:                         {values: []string{False, True}},
-	Replace:                       {values: []string{False, True}},
-	"Validate":                    {values: []string{True, False}, note: "fields that the API server does not know are left out anyway, and noted"},
-	CreateNamespace:               {values: []string{False, True}, whole: true},
-	FailOnSharedResource:          {values: []string{False, True}, whole: true},
-	"RespectIgnoreDifferences":    {values: []string{True, False}, alwaysSo: true},
-	"ServerSideApply":             {values: []string{True}, alwaysSo: true, refused: map[string]string{False: "objects are always applied by the server"}},
-	"ApplyOutOfSyncOnly":          {values: []string{True, False}, alwaysSo: true},
-	SkipDryRunOnMissingResource:   {values: []string{False, True}},
-	"ClientSideApplyMigration":    {values: []string{True, False}, alwaysSo: true},
+	Prune:                       {values: []string{True, False, Confirm}},
+	Delete:                      {values: []string{True, False, Confirm}},
+	PruneLast:                   {values: []string{False, True}},
+	PrunePropagationPolicy:      {values: []string{Foreground, Background, Orphan}},
+	Force:                       {values: []string{False, True}},
+	Replace:                     {values: []string{False, True}},
+	"Validate":                  {values: []string{True, False}, note: "fields that the API server does not know are left out anyway, and noted"},
+	CreateNamespace:             {values: []string{False, True}, whole: true},
+	FailOnSharedResource:        {values: []string{False, True}, whole: true},
+	"RespectIgnoreDifferences":  {values: []string{True, False}, alwaysSo: true},
+	"ServerSideApply":           {values: []string{True}, alwaysSo: true, refused: map[string]string{False: "objects are always applied by the server"}},
+	"ApplyOutOfSyncOnly":        {values: []string{True, False}, alwaysSo: true},
+	SkipDryRunOnMissingResource: {values: []string{False, True}},
+	"ClientSideApplyMigration":  {values: []string{True, False}, alwaysSo: true},
 }
 
 // Options are sync options that have an effect, of one object or of all, with their values.

@@ -253,7 +253,8 @@ const (
 	Present
 )
 
-// Get returns what is known about an object.
+// Get returns what is known about an object. If a Job or Pod is absent, the observation has the UID and the outcome of the last one that had ended before it was
+// gone, if that was a short while ago.
 func (c *Cache) Get(gvk schema.GroupVersionKind, namespace, name string) (Observation, View) {
 	if k := c.kind(gvk); k != nil {
 		return k.get(namespace, name)

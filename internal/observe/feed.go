@@ -32,6 +32,7 @@ type feed struct {
 	version  string // resource version that the feed is up to date with
 	objects  map[types.NamespacedName]Observation
 	own      map[types.NamespacedName]Observation // responses of our writes that the feed has not received yet
+	ended    map[types.NamespacedName]Observation // Jobs and Pods that are gone and had ended before: UID and outcome
 	since    time.Time                            // when the feed was last synchronised
 	attempts int                                  // failed attempts since a watch was steady
 	refused  bool                                 // the server has last forbidden to watch
@@ -193,7 +194,7 @@ func (f *feed) get(namespace, name string) (Observation, View) {
 		if ok {
 			return seen, Present
 		}
-		return Observation{}, Absent
+		return f.ended[key], Absent
 	}
 	switch {
 	case ok && !seen.OlderThan(written.ResourceVersion):
@@ -201,7 +202,7 @@ func (f *feed) get(namespace, name string) (Observation, View) {
 		return seen, Present
 	case !ok && !older(f.version, written.ResourceVersion):
 		delete(f.own, key)
-		return Observation{}, Absent
+		return f.ended[key], Absent
 	default:
 		return written, Present
 	}

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/component-operator/runtime/pkg/status"
 )
 
 // feedStore is a feed as its reflector sees it.
@@ -99,12 +101,38 @@ func (s *feedStore) Delete(object any) error {
 	if !ok {
 		return fmt.Errorf("unexpected object of type %T", object)
 	}
+	key := types.NamespacedName{Namespace: gone.GetNamespace(), Name: gone.GetName()}
+	last, err := s.entry(object)
+	if err != nil {
+		return err
+	}
 	s.mu.Lock()
 	s.version = gone.GetResourceVersion()
-	owners := s.change(types.NamespacedName{Namespace: gone.GetNamespace(), Name: gone.GetName()}, nil)
+	s.noteEnd(key, last.observation)
+	owners := s.change(key, nil)
 	s.mu.Unlock()
 	s.notify(owners)
 	return nil
+}
+
+// maxEnded is how many ends of objects are remembered. Each is of interest until the next call for its owner.
+const maxEnded = 1000
+
+// noteEnd remembers how a Job or Pod had ended that is gone: its events may have come one after the other before anybody has looked. The mutex must be held.
+func (s *feedStore) noteEnd(key types.NamespacedName, last Observation) {
+	result := last.Outcome
+	if !last.Deleting && (last.Status == status.CurrentStatus || last.Status == status.FailedStatus) {
+		// It was deleted at once.
+		result = last.Status
+	}
+	if result == "" || !RunsToCompletion(s.kind.gvk.GroupKind()) || s.kind.gvk.Kind == "Pod" && !last.Deleting {
+		delete(s.ended, key)
+		return
+	}
+	if s.ended == nil || len(s.ended) >= maxEnded {
+		s.ended = map[types.NamespacedName]Observation{}
+	}
+	s.ended[key] = Observation{UID: last.UID, Outcome: result}
 }
 
 // Replace stores a complete list.

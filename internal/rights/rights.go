@@ -162,7 +162,8 @@ func (r *rights) updatePolicy(object *unstructured.Unstructured) string {
 // kinds own none.
 func (r *rights) addClaims(object *unstructured.Unstructured, kind schema.GroupKind, namespace string) {
 	custom := strings.Contains(kind.Group, ".") && !strings.HasSuffix(kind.Group, ".k8s.io")
-	if r.updatePolicy(object) != types.UpdatePolicyRecreate || !custom && kind != (schema.GroupKind{Group: "apps", Kind: "StatefulSet"}) {
+	recreates := strings.EqualFold(object.GetAnnotations()[r.ReconcilerName+"/"+types.AnnotationKeySuffixRecreateIfImmutable], "true")
+	if !recreates && r.updatePolicy(object) != types.UpdatePolicyRecreate || !custom && kind != (schema.GroupKind{Group: "apps", Kind: "StatefulSet"}) {
 		return
 	}
 	r.add(namespace, corev1.GroupName, "persistentvolumeclaims", nil, "list")

@@ -147,10 +147,10 @@ func (a application) apply(ctx context.Context) outcomes.Outcome {
 	case len(result.Failures) > 0:
 		return outcomes.Outcome{Kind: outcomes.Failed, Message: texts.Failures(result) + texts.Aftermath(result), Wake: result.RequeueAfter}
 	case result.Held != nil && len(result.Waits) == 0:
-		return outcomes.Outcome{Kind: outcomes.Held, Message: a.heldMessage(result) + texts.Drift(result), Wake: result.RequeueAfter}
+		return outcomes.Outcome{Kind: outcomes.Held, Message: a.heldMessage(result) + texts.Drift(result) + texts.Aftermath(result), Wake: result.RequeueAfter}
 	case !result.Done:
 		message := a.pass.worker.waves(a.pass.component).Waits(result, "ready")
-		return outcomes.Outcome{Kind: outcomes.Progressing, Message: message + a.alsoHeld(result) + texts.Drift(result), Wake: result.RequeueAfter}
+		return outcomes.Outcome{Kind: outcomes.Progressing, Message: message + a.alsoHeld(result) + texts.Drift(result) + texts.Aftermath(result), Wake: result.RequeueAfter}
 	}
 	return outcomes.Proceed
 }
@@ -375,7 +375,7 @@ func (a application) readyMessage() string {
 		message = texts.Dependents(count) + " are ready"
 	}
 	if a.pass.result != nil {
-		message += texts.Unhealthy(a.pass.result.Unhealthy) + texts.Drift(*a.pass.result)
+		message += texts.Unhealthy(a.pass.result.Unhealthy) + texts.Drift(*a.pass.result) + texts.Aftermath(*a.pass.result)
 	}
 	if len(kept) > 0 {
 		message += "; kept, although not declared any more: " + texts.Join(kept, ", ")

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -179,7 +178,11 @@ func (r *hookReading) readArgo(ctx context.Context, object client.Object, kind s
 			return nil, err
 		}
 		if deletion := isDeletion(phase); named[deletion] && object.GetName() != "" && !deletion {
-			each.SetName(object.GetName() + "-" + strings.ToLower(string(phase)))
+			name, err := gitops.PhaseName(object.GetName(), phase)
+			if err != nil {
+				return nil, err
+			}
+			each.SetName(name)
 		} else {
 			named[deletion] = true
 		}

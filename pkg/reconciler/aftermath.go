@@ -4,11 +4,14 @@
 package reconciler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
+	"github.com/component-operator/runtime/internal/conflicts"
 	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
@@ -18,54 +21,81 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// isAftermath reports whether an object is an on-failure hook.
-func isAftermath(t *desired.Object) bool { return t.Hook == types.ApplyHookOnFailure }
+// A selection splits the objects of a request into those that a call applies, and the others, both in the same order.
+type selection func(objects []*desired.Object) (wanted, apart []*desired.Object)
 
-func isNoAftermath(t *desired.Object) bool { return !isAftermath(t) }
-
-// split splits objects into those that belong to a call and those that do not, in the same order.
-func split(objects []*desired.Object, belongs func(*desired.Object) bool) (wanted, apart []*desired.Object) {
-	if !slices.ContainsFunc(objects, func(t *desired.Object) bool { return !belongs(t) }) {
+// regular selects all objects that are no on-failure hooks.
+func regular(objects []*desired.Object) (wanted, apart []*desired.Object) {
+	if !slices.ContainsFunc(objects, isOnFailure) {
 		return objects, nil
 	}
 	for _, t := range objects {
-		if belongs(t) {
-			wanted = append(wanted, t)
-		} else {
+		if isOnFailure(t) {
 			apart = append(apart, t)
+		} else {
+			wanted = append(wanted, t)
 		}
 	}
 	return wanted, apart
 }
 
-// hasAftermath reports whether on-failure hooks have to be applied or awaited after a call: because something has failed in it, or because they have begun
-// before.
-func (c *preparation) hasAftermath(result Result, err error) bool {
-	if err != nil && !answers.IsAboutObjects(err) {
-		return false
-	}
+func isOnFailure(t *desired.Object) bool { return t.Hook == types.ApplyHookOnFailure }
+
+// hasFailed reports whether something in a call has failed so that on-failure hooks run. Whatever may succeed without a change of the input does not count.
+func hasFailed(result Result, err error) bool {
 	var refused *RefusedError
-	failed := len(result.Failures) > 0 || errors.As(err, &refused)
-	return slices.ContainsFunc(c.apart, func(t *desired.Object) bool {
-		item := c.call.Ledger.Of(t)
-		begun := item.Phase != "" && (item.Digest == t.Digest || t.Former != "" && item.Digest == t.Former)
-		ended := item.Phase == inventory.PhaseCompleted || bookkeeping.IsDismissed(item) || item.Phase == inventory.PhaseReady && t.PurgeOrder == nil
-		return begun && !ended || failed && (!begun || item.Status == status.FailedStatus)
-	})
+	return len(result.Failures) > 0 || errors.As(err, &refused) || err != nil && (conflicts.IsDenied(err) || conflicts.IsAdmission(err))
 }
 
-// follow applies the on-failure hooks after a call, and adds to its result how far they are.
-func (r *Reconciler) follow(ctx context.Context, request ApplyRequest, result *Result) error {
+// aftermath selects the on-failure hooks that have to be applied or awaited. Those that have begun go on if nothing has failed, as they were applied: also if the
+// owner has changed since.
+func aftermath(inventory []*InventoryItem, failed bool) selection {
+	return func(objects []*desired.Object) (wanted, apart []*desired.Object) {
+		recorded := bookkeeping.Index(inventory)
+		for _, t := range objects {
+			item := recorded[t.Key]
+			switch {
+			case isOnFailure(t) && failed:
+				wanted = append(wanted, t)
+			case isOnFailure(t) && isUnfinished(t, item):
+				begun := *t
+				begun.Digest, begun.Former = item.Digest, ""
+				wanted = append(wanted, &begun)
+			default:
+				apart = append(apart, t)
+			}
+		}
+		return wanted, apart
+	}
+}
+
+// isUnfinished reports whether a hook has begun, and something is left to be done about it.
+func isUnfinished(t *desired.Object, item *InventoryItem) bool {
+	if item == nil || item.Digest == "" || bookkeeping.IsRedundant(item) {
+		return false
+	}
+	ended := item.Phase == inventory.PhaseCompleted || bookkeeping.IsDismissed(item) || item.Phase == inventory.PhaseReady && t.PurgeOrder == nil ||
+		item.Status == status.FailedStatus && item.Phase != inventory.PhaseFailed && !t.PurgeOnFailure
+	return !ended
+}
+
+// follow applies on-failure hooks after a call, if there are any to be applied or awaited, and adds to its result how far they are. It returns an error only if nothing more must be
+// written, or nothing can be recorded: what is wrong with hooks must not hide why they run.
+func (r *Reconciler) follow(ctx context.Context, request ApplyRequest, result *Result, err error) error {
+	if err != nil && !answers.IsAboutObjects(err) {
+		return nil
+	}
 	request.Inventory, request.Expected, request.CarryOn = result.Inventory, nil, false
-	c, err := r.begin(request, r.server(), isAftermath)
-	if err == nil {
-		ctx = flow.WithLimiter(ctx, c.call.Server.Flow)
-		err = c.open(ctx, request)
+	c, err := r.begin(request, r.server(), aftermath(result.Inventory, hasFailed(*result, err)))
+	if err != nil || len(c.wanted) == 0 {
+		return err
 	}
-	if err != nil {
-		return fmt.Errorf("applying on-failure hooks: %w", err)
+	// Redundant objects are none of this call's business.
+	c.call.Policies.PruneAt = inventory.PruneAtEnd
+	ctx = flow.WithLimiter(ctx, c.call.Server.Flow)
+	if err = c.open(ctx, request); err == nil {
+		_, err = c.waves.Apply(ctx, c.wanted)
 	}
-	_, err = c.waves.Apply(ctx, c.wanted)
 	if c.waves.Misplaced {
 		c.call.Memory.Retain(nil)
 	}
@@ -75,7 +105,12 @@ func (r *Reconciler) follow(ctx context.Context, request ApplyRequest, result *R
 	result.Aftermath = Aftermath{Waits: summary.Waits, Failures: summary.Failures}
 	result.Notes, result.Drift = append(result.Notes, summary.Notes...), append(result.Drift, summary.Drift...)
 	result.Actions = append(result.Actions, summary.Actions...)
-	if after := summary.RequeueAfter; after > 0 && (result.RequeueAfter == 0 || after < result.RequeueAfter) {
+	after := summary.RequeueAfter
+	if err != nil && answers.IsAboutObjects(err) {
+		result.Aftermath.Problem, err = err.Error(), nil
+		after = cmp.Or(after, problemDelay)
+	}
+	if after > 0 && (result.RequeueAfter == 0 || after < result.RequeueAfter) {
 		result.RequeueAfter = after
 	}
 	if err != nil {
@@ -83,3 +118,6 @@ func (r *Reconciler) follow(ctx context.Context, request ApplyRequest, result *R
 	}
 	return nil
 }
+
+// problemDelay is how long to wait before hooks are applied again that could not be applied.
+const problemDelay = 30 * time.Second

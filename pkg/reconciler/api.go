@@ -75,7 +75,7 @@ type ApplyRequest struct {
 	// Judge computes the status of the dependents of this owner. If its rules differ from those of the last call, each dependent is read once.
 	// Defaults to Options.Judge.
 	Judge status.Judge
-	// Expected is what Plan returned for the same request. Apply does that, or ends with a *StaleError. Each object that the plan
+	// Expected is what Plan returned for the same request. Apply does that, or ends with a *StaleError; only on-failure hooks, which no plan foresees, are applied all the same. Each object that the plan
 	// creates costs a read, because objects without our label are not watched.
 	//
 	// It is for the beginning of an operation: a call that failed may be repeated with it (changes that were made are not compared
@@ -103,7 +103,8 @@ type ApplyRequest struct {
 	// The result is Done when all are suspended. The next call without Suspend brings them back. Defaults to no.
 	Suspend bool
 	// RunOnce keeps Jobs and Pods that were ready and are gone from being created again: they have served their purpose. Defaults to
-	// no: then this holds only for Jobs that delete themselves.
+	// no: then this holds only for Jobs that delete themselves, and for what runs once for each state of the owner (ReconcilePolicyOnObjectOrComponentChange):
+	// Jobs, and Pods with the status hint run-to-completion.
 	RunOnce bool
 }
 
@@ -152,6 +153,8 @@ type Aftermath struct {
 	Waits []Notice
 	// Failures lists the hooks that have failed.
 	Failures []Notice
+	// Problem says why hooks could not be applied; empty if they could.
+	Problem string
 }
 
 // Goes reports whether hooks are under way that may still become ready.

@@ -4,12 +4,12 @@
 package reconciler
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
 	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
@@ -32,14 +32,15 @@ import (
 //
 // Apply hooks are objects that run once for each Digest. Those with ApplyHookPostApply are applied when all other objects are ready, and redundant
 // ones are gone; the call is done when they are ready. Those with ApplyHookOnFailure are applied as soon as other objects have failed, or were
-// rejected by the API server; Result.Aftermath says how far they are. Once they have begun, they go on even if nothing has failed any more.
+// rejected by the API server or by admission control; Result.Aftermath says how far they are. Once they have begun, they go on even if nothing has failed any more, also with another
+// Digest. A problem with them is no error.
 //
-// With ApplyRequest.Expected, nothing is done that was not planned; see StaleError.
+// With ApplyRequest.Expected, nothing is done that was not planned, except that on-failure hooks run if something fails; see StaleError.
 //
 // The error is a *RefusedError if objects contradict each other, carry invalid annotations, belong to another owner, or are
 // rejected by the API server. Other errors are worth a retry.
 func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, error) {
-	c, err := r.begin(request, r.server(), isNoAftermath)
+	c, err := r.begin(request, r.server(), regular)
 	if err != nil {
 		return r.abort(ctx, request.Owner, err)
 	}
@@ -58,8 +59,8 @@ func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, e
 	}
 	c.call.Memory.Retain(c.set)
 	result := finish(c.call, done && err == nil)
-	if !request.Suspend && c.hasAftermath(result, err) {
-		err = answers.Join(err, r.follow(ctx, request, &result))
+	if !request.Suspend && len(c.apart) > 0 {
+		err = cmp.Or(err, r.follow(ctx, request, &result, err))
 	}
 	return result, err
 }
@@ -125,8 +126,8 @@ func (c *preparation) watch(ctx context.Context) error {
 	return steps.Watch(ctx, c.call, watched)
 }
 
-// begin makes all decisions that need no look at the cluster. The call applies the objects that belong to it; the others are left alone.
-func (r *Reconciler) begin(request ApplyRequest, config server.Config, belongs func(*desired.Object) bool) (*preparation, error) {
+// begin makes all decisions that need no look at the cluster. The call applies the objects that are selected; the others are left alone.
+func (r *Reconciler) begin(request ApplyRequest, config server.Config, choose selection) (*preparation, error) {
 	declared, err := policies.Validate(request.Policies)
 	if err != nil {
 		return nil, err
@@ -142,7 +143,7 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config, belongs f
 	if err != nil {
 		return nil, err
 	}
-	wanted, apart := split(set.Objects, belongs)
+	wanted, apart := choose(set.Objects)
 	manifests.Reset(wanted)
 	if request.Suspend {
 		if wanted, err = manifests.Suspended(wanted); err != nil {
@@ -152,7 +153,7 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config, belongs f
 	plan := bookkeeping.Next(wanted, apart, request.Inventory, source.Policies.Prune)
 	plan.Release(manifests.Read(wanted))
 	request.forDecisions().ProtectHome(plan.Items)
-	if err := bookkeeping.Validate(wanted, plan.Items, source.Additional); err != nil {
+	if err := bookkeeping.Validate(set.Objects, plan.Items, source.Additional); err != nil {
 		return nil, err
 	}
 	plan.ProtectUnwritten()

@@ -161,8 +161,7 @@ func TestOnFailure(t *testing.T) {
 func TestOnFailureGoesOn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	const hook = "\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: notify, annotations: {" + onFailure + ", PREFIX/status-hint: run-to-completion}}\n" +
-		"spec: {nodeSelector: {there-is: none}, containers: [{name: main, image: example.com/none}]}\n"
+	hook := pending("notify", onFailure)
 	bad := inVain(job("main", ""))
 	w.settle(bad+hook, func(result reconciler.Result) (bool, string) {
 		return result.Aftermath.Goes(), notices(result.Waits)
@@ -171,9 +170,7 @@ func TestOnFailureGoesOn(t *testing.T) {
 	if !result.Aftermath.Goes() {
 		t.Errorf("want the hook to go on, got %+v", result.Aftermath)
 	}
-	if err := w.client.Status().Patch(t.Context(), w.get("v1", "Pod", "notify"), client.RawPatch(apitypes.MergePatchType, []byte(`{"status":{"phase":"Succeeded"}}`))); err != nil {
-		t.Fatal(err)
-	}
+	w.succeed("notify")
 	w.settle(strings.TrimPrefix(hook, "\n---\n"), func(result reconciler.Result) (bool, string) { return !result.Aftermath.Goes(), notices(result.Waits) })
 	w.expectInventory("Pod notify Ready Current")
 	w.mustDelete()
@@ -227,8 +224,10 @@ func TestHooksOfBadKind(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: NS-x, annotations: {" + postApply + "}}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/apply-hook: later}}\n")
 	w.expectRefusal(err, `ConfigMap NS/a: annotation PREFIX/apply-hook: invalid value "later"; allowed are: post-apply, on-failure`)
-	_, err = w.apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: NS-x, annotations: {" + postApply + "}}\n")
-	w.expectRefusal(err, "Namespace NS-x: apply-hook is not allowed on objects of this kind")
+	for _, hook := range []string{postApply, onFailure} {
+		_, err = w.apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: NS-x, annotations: {" + hook + "}}\n")
+		w.expectRefusal(err, "Namespace NS-x: apply-hook is not allowed on objects of this kind")
+	}
 }
 
 // TestFinishedJobOfAState deletes a Job that runs once for each state of the owner, after it has succeeded and after it has failed.
@@ -248,4 +247,99 @@ func TestFinishedJobOfAState(t *testing.T) {
 		return slices.Contains(actions(result), "Corrected Job other"), strings.Join(actions(result), ", ")
 	})
 	w.mustDelete()
+}
+
+// pending is the manifest of a Pod that nothing runs, with annotations.
+func pending(name, annotations string) string {
+	return strings.NewReplacer("NAME", name, "ANNOTATIONS", annotations).Replace(`
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: NAME, annotations: {ANNOTATIONS, PREFIX/status-hint: run-to-completion}}
+spec: {nodeSelector: {there-is: none}, containers: [{name: main, image: example.com/none}]}
+`)
+}
+
+// succeed has a Pod end as if its program had.
+func (w *world) succeed(name string) {
+	w.Helper()
+	status := client.RawPatch(apitypes.MergePatchType, []byte(`{"status":{"phase":"Succeeded","containerStatuses":[{"name":"main","state":{"terminated":{"exitCode":0,"finishedAt":"2020-01-01T00:00:00Z"}}}]}}`))
+	if err := w.client.Status().Patch(w.Context(), w.get("v1", "Pod", name), status); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// TestOnFailureWhenTheOwnerChanges repairs the owner by a change while a hook is running: the hook ends as it began, and is purged.
+func TestOnFailureWhenTheOwnerChanges(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, retaining)
+	hook := pending("notify", onFailure+`, PREFIX/purge-order: "0"`)
+	w.digest = "one"
+	w.settle(inVain(job("main", ""))+hook, func(result reconciler.Result) (bool, string) { return result.Aftermath.Goes(), notices(result.Waits) })
+	w.digest = "two"
+	result := w.settle(hook, isDone)
+	if !result.Aftermath.Goes() || len(w.get("v1", "Pod", "notify").GetFinalizers()) == 0 {
+		t.Errorf("want the hook to go on, got %+v", result.Aftermath)
+	}
+	w.succeed("notify")
+	w.settle(hook, func(reconciler.Result) (bool, string) {
+		return slices.Contains(w.inventory(), "Pod notify Completed "), strings.Join(w.inventory(), ", ")
+	})
+	w.mustDelete()
+}
+
+// TestOnFailureLeavesRedundantObjects prunes between waves, but not because something has failed.
+func TestOnFailureLeavesRedundantObjects(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.policies.PruneAt = reconciler.PruneAtWaves
+	w.mustApply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: old, annotations: {PREFIX/delete-order: \"10\"}}\n")
+	w.settle(inVain(job("main", ""))+job("notify", onFailure), func(result reconciler.Result) (bool, string) {
+		return len(result.Failures) > 0 && len(result.Aftermath.Waits) == 0, notices(result.Waits)
+	})
+	if w.configMap("old") == nil {
+		t.Error("what the new version does not want any more is gone although the new version has failed")
+	}
+	w.mustDelete()
+}
+
+// TestBadOnFailure has a hook that the API server rejects: that neither hides the failure nor outlives it.
+func TestBadOnFailure(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	hook := "\n---\napiVersion: v1\nkind: Service\nmetadata: {name: a, annotations: {" + onFailure + "}}\nspec: {ports: [{port: 70000}]}\n"
+	result := w.settle(inVain(job("main", ""))+hook, func(result reconciler.Result) (bool, string) { return len(result.Failures) > 0, notices(result.Waits) })
+	if !strings.Contains(result.Aftermath.Problem, "Service "+w.namespace+"/a: rejected by the API server") || result.RequeueAfter == 0 {
+		t.Errorf("got %+v", result)
+	}
+	w.settle(hook, isDone)
+	w.mustDelete()
+}
+
+// TestOnFailureThatIsDeclaredAgain declares a hook again before it is deleted: it stays recorded.
+func TestOnFailureThatIsDeclaredAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	hook := job("notify", onFailure)
+	ended := func(result reconciler.Result) (bool, string) {
+		return len(result.Failures) > 0 && len(result.Aftermath.Waits) == 0, notices(result.Waits)
+	}
+	w.digest = "one"
+	w.settle(inVain(job("main", ""))+hook, ended)
+	uid := w.get("batch/v1", "Job", "notify").GetUID()
+	w.digest = "two"
+	w.settle(inVain(job("main", "")), ended)
+	w.expectInventory("Job notify ScheduledForDeletion Terminating", "Job main Creating Failed")
+	w.digest = "three"
+	w.settle(job("other", "")+hook, isDone)
+	w.expectInventory("Job notify ScheduledForApplication InProgress", "Job other Ready Current")
+	w.digest = "four"
+	w.settle(inVain(job("other", "PREFIX/update-policy: recreate"))+hook, ended)
+	if w.get("batch/v1", "Job", "notify").GetUID() == uid {
+		t.Error("want the hook to run again")
+	}
+	w.mustDelete()
+	if w.get("batch/v1", "Job", "notify") != nil {
+		t.Error("the hook was left behind")
+	}
 }

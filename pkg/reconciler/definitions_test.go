@@ -105,8 +105,8 @@ func TestRecreationOfForeignDefinitionSparesInstances(t *testing.T) {
 // expectHeld expects that a definition is not recreated because of an instance, and that a plan says so.
 func (ty *typed) expectHeld(manifests, instance string) {
 	ty.Helper()
-	want := ": cannot be recreated as its annotations or policies say, because there are instances of its types: Widget." + ty.group + " NS/" + instance +
-		"; change these, or delete them first"
+	want := ": cannot be recreated, because there are instances of its types: Widget." + ty.group + " NS/" + instance +
+		"; choose another update policy, or leave out recreate-if-immutable; or delete them first"
 	if change := ty.plan(manifests, compare).Changes[0]; !change.Recreate || ": "+change.Refusal != ty.world.expand(want) {
 		ty.Errorf("planned: %v, refusal: %q", change.Recreate, change.Refusal)
 	}

@@ -35,7 +35,7 @@ type PlanOptions struct {
 // would refuse one object, its Change.Refusal says why.
 func (r *Reconciler) Plan(ctx context.Context, request ApplyRequest, options PlanOptions) (Plan, error) {
 	request.Fence = nil
-	c, err := r.begin(request, r.server().DryRun(), isNoAftermath)
+	c, err := r.begin(request, r.server().DryRun(), regular)
 	if err != nil {
 		return Plan{}, err
 	}

@@ -17,7 +17,7 @@ import (
 // TestHoldersAreNotRecreated has objects with content that would be lost if they were recreated, of others or of dependents.
 func TestHoldersAreNotRecreated(t *testing.T) {
 	t.Parallel()
-	const refusal = ": cannot be recreated as its annotations or policies say, because it holds "
+	const refusal = ": cannot be recreated, because it holds "
 	const claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: a, annotations: {ANNOTATIONS}}\nspec: {volumeName: VOLUME, storageClassName: \"\", accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n"
 	const volume = "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: NS, annotations: {ANNOTATIONS}}\nspec: {claimRef: {namespace: NS, name: CLAIM}, capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], storageClassName: \"\", hostPath: {path: /none}}\n"
 	namespace := strings.ReplaceAll(ownNamespace, "NS-own", "NS-own, annotations: {ANNOTATIONS}")
@@ -76,7 +76,7 @@ func TestClaimIsNotRecreatedForLackOfARecord(t *testing.T) {
 	t.Parallel()
 	const claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: a, annotations: {PREFIX/update-policy: recreate}}\n" +
 		"spec: {volumeName: NS, storageClassName: \"\", accessModes: [MODE], resources: {requests: {storage: 1Gi}}}\n"
-	const want = "PersistentVolumeClaim NS/a: cannot be recreated as its annotations or policies say, because it holds data, in PersistentVolume NS"
+	const want = "PersistentVolumeClaim NS/a: cannot be recreated, because it holds data, in PersistentVolume NS"
 	w := newWorld(t)
 	before, after := strings.ReplaceAll(claim, "MODE", "ReadWriteOnce"), strings.ReplaceAll(claim, "MODE", "ReadOnlyMany")
 	if _, err := w.engine.Apply(t.Context(), w.request(before)); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
 )
 
 // ttl is far beyond the end of a test, so that only the tests delete objects.
@@ -63,12 +64,17 @@ func TestOutcomesAreNotLost(t *testing.T) {
 	for _, test := range []struct {
 		name, manifests, ends string
 		want                  []string
+		// unrecorded means that the process has ended before it could record that it has created the Job.
+		unrecorded bool
 	}{
-		{"deleted after it has finished", withTTL(), "Complete", []string{"Job migrate Completed ", "ConfigMap after Ready Current"}},
-		{"to be purged", expand(jobs), "Complete", []string{"Job migrate Completed ", "ConfigMap after Ready Current"}},
+		{"deleted after it has finished", withTTL(), "Complete", []string{"Job migrate Completed ", "ConfigMap after Ready Current"}, false},
+		{"deleted after it has finished, and not recorded", withTTL(), "Complete", []string{"Job migrate Completed ", "ConfigMap after Ready Current"}, true},
+		{"to be purged", expand(jobs), "Complete", []string{"Job migrate Completed ", "ConfigMap after Ready Current"}, false},
+		{"to be purged, and not recorded", expand(jobs), "Complete", []string{"Job migrate Completed ", "ConfigMap after Ready Current"}, true},
 		{
 			"purged if it fails", expand(jobs, "JOB", `PREFIX/purge-on-failure: "true"`, "POD", `sandbox.component-operator.io/fail: "true"`), "Failed",
 			[]string{"Job migrate Failed Failed", "ConfigMap after ScheduledForApplication InProgress"},
+			false,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -82,6 +88,9 @@ func TestOutcomesAreNotLost(t *testing.T) {
 				t.Fatal("the Job is gone before its outcome is recorded")
 			}
 			heir := w.heir()
+			if test.unrecorded {
+				heir.owner.Inventory = w.unrecorded("migrate")
+			}
 			heir.settle(test.manifests, func(reconciler.Result) (bool, string) {
 				got := heir.inventory()
 				slices.Sort(got)
@@ -94,6 +103,20 @@ func TestOutcomesAreNotLost(t *testing.T) {
 			heir.mustDelete()
 		})
 	}
+}
+
+// unrecorded returns the inventory as it was saved before an object was created.
+func (w *world) unrecorded(name string) []*reconciler.InventoryItem {
+	var items []*reconciler.InventoryItem
+	for _, item := range w.owner.Inventory {
+		item = item.DeepCopy()
+		if item.Name == name {
+			item.Phase, item.Status, item.UID, item.LastAppliedAt = reconciler.PhaseScheduledForApplication, status.InProgressStatus, "", nil
+			item.Fingerprint, item.Baseline = "", ""
+		}
+		items = append(items, item)
+	}
+	return items
 }
 
 // TestPodThatRunsIsCreatedAgain deletes a Pod that is ready, but has not ended.

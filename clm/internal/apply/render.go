@@ -170,9 +170,11 @@ func inputs(content releases.Content, revision releases.Revision) (string, error
 		source.Reference = ""
 		sources[i] = source
 	}
-	result, err := digest.Of(map[string]any{
-		"values": content.Values, "manifest": manifest, "sources": sources, "policies": revision.Policies,
-	})
+	all := map[string]any{"values": content.Values, "manifest": manifest, "sources": sources, "policies": revision.Policies}
+	if len(revision.Hooks) > 0 {
+		all["hooks"] = revision.Hooks
+	}
+	result, err := digest.Of(all)
 	if err != nil {
 		return "", fmt.Errorf("computing the digest of what is applied: %w", err)
 	}

@@ -185,6 +185,9 @@ func (b *Board) Took(result reconciler.Result, err error, phase string) {
 	for _, notice := range slices.Concat(result.Notes, result.Drift) {
 		b.notes[dependents.Text(notice.Object)+": "+notice.Message] = true
 	}
+	if problem := result.Aftermath.Problem; problem != "" {
+		b.notes["on-failure hooks cannot be applied: "+problem] = true
+	}
 	if result.Done {
 		for _, dependent := range result.Unhealthy {
 			b.notes[fmt.Sprintf("%s: is %s: %s", dependents.Text(dependent.Object), strings.ToLower(string(dependent.Grade)), dependent.Message)] = true

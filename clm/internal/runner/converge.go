@@ -49,7 +49,7 @@ func (c *Convergence) Run(ctx context.Context) (result reconciler.Result, err er
 			failure = err
 		}
 		switch {
-		case err == nil && (result.Done || c.Enough != nil && c.Enough(result)):
+		case err == nil && (result.Done && !result.Aftermath.Goes() || c.Enough != nil && c.Enough(result)):
 			return result, nil
 		case ctx.Err() != nil:
 			return result, c.ended(ctx, result, failure)
@@ -118,10 +118,15 @@ func (c *Convergence) sleep(ctx context.Context, pause time.Duration) bool {
 
 // ended returns the error for a context that has ended.
 func (c *Convergence) ended(ctx context.Context, result reconciler.Result, failure error) error {
-	cause := context.Cause(ctx)
+	cause, waits := context.Cause(ctx), slices.Concat(result.Waits, result.Aftermath.Waits)
 	switch {
+	case failure == nil && result.Done:
+		// Only hooks of an earlier failure are still under way, which nothing waits for.
+		return nil
+	case errors.Is(cause, ErrTimeout) && failure == nil && allFailed(result):
+		return &failures.NotReadyError{Failed: slices.Concat(result.Failures, result.Aftermath.Failures), Waits: waits}
 	case errors.Is(cause, ErrTimeout):
-		return &failures.NotReadyError{Timeout: c.Timeout, Failed: result.Failures, Waits: result.Waits, Cause: failure}
+		return &failures.NotReadyError{Timeout: c.Timeout, Failed: slices.Concat(result.Failures, result.Aftermath.Failures), Waits: waits, Cause: failure}
 	case errors.Is(cause, context.Canceled):
 		return &failures.InterruptedError{Waits: result.Waits}
 	default:

@@ -186,7 +186,15 @@ func (s *Snapshot) Ready() bool {
 	if s.Release == nil || s.Release.State != releases.StateReady && !s.Complete() {
 		return false
 	}
-	return !slices.ContainsFunc(s.Dependents, func(d *dependents.Node) bool { return d.State == dependents.StatePending || d.State.IsProblem() })
+	return !slices.ContainsFunc(s.Dependents, func(d *dependents.Node) bool {
+		return counts(d) && (d.State == dependents.StatePending || d.State.IsProblem())
+	})
+}
+
+// counts reports whether a release is not ready before an object is. On-failure hooks, perhaps of an earlier revision, hold up nothing.
+func counts(d *dependents.Node) bool {
+	hook, _ := types.SplitOrder(d.ApplyOrder)
+	return hook != types.ApplyHookOnFailure
 }
 
 // Abandoned reports whether the release is recorded as being applied or deleted, and no process seems to be working on it.
@@ -208,7 +216,7 @@ func (s *Snapshot) BecameReady() bool {
 	if s.Release == nil || s.Holder != nil && !s.Silent || s.Release.State == releases.StateDeleting || !s.nothingLeft() {
 		return false
 	}
-	return !slices.ContainsFunc(s.Dependents, func(d *dependents.Node) bool { return d.State.IsProblem() })
+	return !slices.ContainsFunc(s.Dependents, func(d *dependents.Node) bool { return counts(d) && d.State.IsProblem() })
 }
 
 // nothingLeft reports whether all objects of the current revision are written, and none is left to be deleted.
@@ -223,7 +231,7 @@ func (s *Snapshot) nothingLeft() bool {
 		case reconciler.PhaseScheduledForApplication, reconciler.PhaseCreating, reconciler.PhaseUpdating, reconciler.PhaseReady,
 			reconciler.PhaseFailed, reconciler.PhaseKept, reconciler.PhaseCompleted:
 		}
-		return d.State == dependents.StatePending || d.Annotation(purgeOrderKey) != ""
+		return counts(d) && (d.State == dependents.StatePending || d.Annotation(purgeOrderKey) != "")
 	})
 }
 

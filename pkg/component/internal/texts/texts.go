@@ -97,11 +97,13 @@ func Failures(result reconciler.Result) string {
 	return Dependents(len(result.Failures)) + " failed: " + Notices(result.Failures)
 }
 
-// Aftermath continues a sentence about failed dependents by the state of the on-failure hooks; empty if there is nothing to say.
+// Aftermath continues a sentence by the state of the on-failure hooks; empty if there is nothing to say.
 func Aftermath(result reconciler.Result) string {
 	switch {
+	case result.Aftermath.Problem != "":
+		return "; on-failure hooks cannot be applied: " + result.Aftermath.Problem
 	case len(result.Aftermath.Failures) > 0:
-		return "; on-failure hooks have failed, too: " + Notices(result.Aftermath.Failures)
+		return "; on-failure hooks have failed: " + Notices(result.Aftermath.Failures)
 	case len(result.Aftermath.Waits) > 0:
 		return "; on-failure hooks are not ready: " + Notices(result.Aftermath.Waits)
 	default:

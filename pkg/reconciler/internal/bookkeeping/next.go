@@ -36,8 +36,8 @@ type Plan struct {
 	NewOrphans bool
 }
 
-// Next plans the next inventory; prune is what happens to redundant objects that have no policy of their own. Items of the objects apart, which another call
-// applies, stay as they are. It does not change items of the recorded inventory.
+// Next plans the next inventory; prune is what happens to redundant objects that have no policy of their own. Objects apart are applied by another
+// call: their items say how far that has come. It does not change items of the recorded inventory.
 func Next(wanted, apart []*desired.Object, before []*inventory.Item, prune inventory.PrunePolicy) Plan {
 	old := make(map[types.ObjectID]int, len(before))
 	for i, item := range before {
@@ -73,6 +73,7 @@ func Next(wanted, apart []*desired.Object, before []*inventory.Item, prune inven
 		if at, known := recordedAt(t, old, before); known && next[at] == nil {
 			*p.Apart[i], next[at] = *before[at], p.Apart[i]
 			delete(old, types.IDOf(before[at]))
+			p.leaveApart(t, p.Apart[i])
 		}
 	}
 	for i, item := range before {
@@ -87,6 +88,18 @@ func Next(wanted, apart []*desired.Object, before []*inventory.Item, prune inven
 	p.Items = slices.DeleteFunc(next, func(item *inventory.Item) bool { return item == nil })
 	Sort(p.Items)
 	return p
+}
+
+// leaveApart changes the item of an object that another call applies, if at all: the object is declared, and what protects it holds from now on.
+func (p *Plan) leaveApart(t *desired.Object, item *inventory.Item) {
+	if IsRedundant(item) {
+		item.Phase, item.Digest, item.DeletionApproved, p.SaveFirst = inventory.PhaseScheduledForApplication, "", false, true
+		item.Status = status.InProgressStatus
+	}
+	item.DeletePolicy, item.DeleteOrder, item.DeletePropagation = policies.Join(item.DeletePolicy, t.Delete), t.DeleteOrder, t.DeletePropagation
+	if declared, applied := cmp.Or(t.Prune, p.prune), cmp.Or(item.PrunePolicy, p.prune); policies.JoinPrune(declared, applied) != applied {
+		item.PrunePolicy = policies.JoinPrune(declared, applied)
+	}
 }
 
 // unwant plans the end of an object that is not among the desired objects.

@@ -92,7 +92,8 @@ func decideAbsent(t *desired.Object, item *inventory.Item, s Situation) Decision
 	if !bookkeeping.IsWritten(item) {
 		return Decision{Action: Create, Verb: inventory.VerbCreated, Message: "does not exist"}
 	}
-	finished := t.RemovesItself && item.Phase == inventory.PhaseReady && item.Status != status.FailedStatus
+	finished := t.RemovesItself && item.Phase == inventory.PhaseReady && item.Status != status.FailedStatus ||
+		s.Ended == status.CurrentStatus && (t.RemovesItself || t.PurgeOrder != nil)
 	if !s.Proven && (finished || t.Drift == inventory.DriftPolicyReport) {
 		// The cache does not prove that the object is gone: it may only have lost its label.
 		return Decision{Action: Ask}

@@ -12,6 +12,7 @@ import (
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -48,6 +49,8 @@ type Situation struct {
 	// Rival is who else claims the object, if the object was read from the server.
 	Rival                    Rival
 	Correction, Verification time.Duration
+	// Ended is the outcome of the recorded object, which does not exist any more; empty if it is not known.
+	Ended status.Status
 	// Fight says who changes the object repeatedly; empty if nobody does.
 	Fight string
 	// TakeOver means that the object is adopted from any owner.

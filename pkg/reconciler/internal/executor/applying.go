@@ -161,6 +161,10 @@ func (x *Executor) Desired(t *desired.Object, item *inventory.Item, s decisions.
 		if err != nil {
 			return nil, fmt.Errorf("reading the fields of %s: %w", t.Key, err)
 		}
+		if item.Phase != inventory.PhaseScheduledForApplication {
+			// We have written all fields; others have removed those that are missing.
+			ceded = append(ceded, fieldset.Missing(live.Object, t.IgnoreFields)...)
+		}
 		object = object.DeepCopy()
 		fieldset.Remove(object.Object, ceded, nil)
 	}

@@ -88,7 +88,7 @@ func HeldByInstances(instances string) string {
 
 // notRecreated says why an object must not be recreated, and what the user can do about it.
 func notRecreated(reason, remedy string) string {
-	return fmt.Sprintf("cannot be recreated as its annotations or policies say, because %s; change these, or %s", reason, remedy)
+	return fmt.Sprintf("cannot be recreated, because %s; choose another update policy, or leave out recreate-if-immutable; or %s", reason, remedy)
 }
 
 // DependsOnContent reports whether KeepsFromRecreation needs the object itself.

@@ -35,5 +35,5 @@ func (p *preview) isLocal(t *desired.Object) bool {
 
 // isProvided reports whether other objects of the request define the type of an object.
 func (p *preview) isProvided(t *desired.Object) bool {
-	return p.definitions[t.Key.GroupKind] != nil || t.Instance
+	return p.definitions[t.Key.GroupKind] != nil || t.Instance && !t.AwaitsType
 }

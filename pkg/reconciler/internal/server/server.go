@@ -18,6 +18,7 @@ import (
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -84,6 +85,7 @@ func (api *Server) Look(ctx context.Context, item *inventory.Item) (decisions.Si
 		s.Exists, s.Seen = true, seen
 		return s, nil
 	case observe.Absent:
+		s.Ended = api.Ended(item)
 		return s, nil
 	case observe.Unseen:
 		return api.Ask(ctx, item)
@@ -118,9 +120,18 @@ func (api *Server) Fetch(ctx context.Context, item *inventory.Item) (decisions.S
 	object, err := api.Get(ctx, item)
 	s, err := api.situationOf(object, err)
 	if !s.Exists {
-		object = nil
+		object, s.Ended = nil, api.Ended(item)
 	}
 	return s, object, err
+}
+
+// Ended returns the outcome of a recorded Job or Pod that is gone, as far as the observer knows it.
+func (api *Server) Ended(item *inventory.Item) status.Status {
+	last, view := api.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
+	if view != observe.Absent || item.UID == "" || last.UID != item.UID {
+		return ""
+	}
+	return last.Outcome
 }
 
 // situationOf returns the situation according to the answer of the server.

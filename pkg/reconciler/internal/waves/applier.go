@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
@@ -114,6 +115,9 @@ func (a *applier) applySeen(ctx context.Context, t *desired.Object, s decisions.
 // waitFor makes an error that is expected to go away an outcome that the call waits for.
 func (a *applier) waitFor(t *desired.Object, item *inventory.Item, err error) (outcome, error) {
 	if reason, ok := answers.Awaitable(err); ok {
+		if t.AwaitsType && cluster.IsNoMatch(err) {
+			reason = fmt.Sprintf("its type %s %s is not served", t.GVK().GroupVersion(), t.Key.Kind)
+		}
 		a.call.Retry(item)
 		return outcome{item: item, message: reason, doomed: answers.IsDoomed(err), unwritten: true}, nil
 	}
@@ -291,7 +295,11 @@ func (a *applier) awaitEnd(ctx context.Context, t *desired.Object, s decisions.S
 	item := a.call.Ledger.Of(t)
 	item.Status = status.TerminatingStatus
 	if a.call.Executor.Holds(s) {
-		if endedBefore(t, item, s.Seen.Outcome) {
+		ended, err := a.endedBefore(ctx, t, s)
+		if err != nil {
+			return outcome{}, err
+		}
+		if ended {
 			return outcome{item: item, message: d.Message, unwritten: true, releasing: &s}, nil
 		}
 		if err := a.call.Executor.RemoveFinalizer(ctx, item); err != nil {

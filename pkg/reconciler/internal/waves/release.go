@@ -11,6 +11,7 @@ import (
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/status"
@@ -29,10 +30,36 @@ func (a *applier) mayRelease(t *desired.Object, s decisions.Situation) bool {
 }
 
 // endedBefore records the outcome that an object had before others deleted it, and reports whether there is one.
-func endedBefore(t *desired.Object, item *inventory.Item, result status.Status) bool {
+func (a *applier) endedBefore(ctx context.Context, t *desired.Object, s decisions.Situation) (bool, error) {
+	item, result := a.call.Ledger.Of(t), s.Seen.Outcome
+	if !t.Decisive || result == "" {
+		return false, nil
+	}
+	if ours, err := isWritten(ctx, a.call, t, s); err != nil || !ours {
+		return false, err
+	}
+	return noteOutcome(t, item, result), nil
+}
+
+// isWritten reports whether the manifest was applied to the observed object. The process that has created the object may have ended before it could record that.
+func isWritten(ctx context.Context, call *calls.Call, t *desired.Object, s decisions.Situation) (bool, error) {
+	item := call.Ledger.Of(t)
+	if bookkeeping.IsWritten(item) || item.Phase != inventory.PhaseScheduledForApplication || item.UID == s.Seen.UID {
+		return bookkeeping.IsWritten(item), nil
+	}
+	live, err := call.Server.Get(ctx, item)
+	if answers.IsGone(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return live.GetUID() == s.Seen.UID && live.GetAnnotations()[call.Server.Keys.Digest] == t.Digest, nil
+}
+
+// noteOutcome records an outcome, and reports whether it decides anything.
+func noteOutcome(t *desired.Object, item *inventory.Item, result status.Status) bool {
 	switch {
-	case !t.Decisive || !bookkeeping.IsWritten(item):
-		return false
 	case result == status.CurrentStatus && t.PurgeOrder != nil:
 		// Not ScheduledForCompletion: nobody has to request its deletion any more.
 		item.Phase = inventory.PhaseCompleting

@@ -15,6 +15,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // Suspend applies the suspended forms among the desired objects, wave by wave in reversed order, and reports whether all are suspended. It leaves all other objects
@@ -55,7 +56,7 @@ func (w *Waves) suspendWave(ctx context.Context, wave []*desired.Object) (suspen
 	for _, members := range desired.Group(forms, w.call.Tiers.Of) {
 		unready, err := w.applyTier(ctx, members)
 		if err != nil {
-			return false, fmt.Errorf("suspending wave %d: %w", wave[0].ApplyOrder, err)
+			return false, fmt.Errorf("suspending %s: %w", types.WaveText(wave[0].ApplyOrder), err)
 		}
 		for _, o := range unready {
 			w.noteUnready(o, &stage)
