@@ -44,3 +44,20 @@ func TestGeneratedName(t *testing.T) {
 		}
 	}
 }
+
+// TestPhaseName: names that would be too long are cut, and differ all the same.
+func TestPhaseName(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("long", 14)
+	seen := map[string]string{}
+	for _, name := range []string{"a", long, long + "a", long + "ab", long + "abcdef", long + "abcdeg"} {
+		got, err := PhaseName(name, PostSync)
+		if err != nil || len(validation.IsDNS1123Label(got)) > 0 || !strings.HasSuffix(got, "-postsync") || seen[got] != "" {
+			t.Errorf("%s: got %q, %v; other: %q", name, got, err, seen[got])
+		}
+		seen[got] = name
+	}
+	if got, _ := PhaseName("migrate", SyncFail); got != "migrate-syncfail" {
+		t.Errorf("got %q", got)
+	}
+}

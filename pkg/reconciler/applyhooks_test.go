@@ -9,9 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -341,5 +343,37 @@ func TestOnFailureThatIsDeclaredAgain(t *testing.T) {
 	w.mustDelete()
 	if w.get("batch/v1", "Job", "notify") != nil {
 		t.Error("the hook was left behind")
+	}
+}
+
+// TestJobThatEndsUnobserved has a Job end and vanish before a call looks at it, as with a short time to live. The engine has no finalizer on it.
+func TestJobThatEndsUnobserved(t *testing.T) {
+	t.Parallel()
+	for reason, want := range map[string]string{"it has succeeded": "Job a Completed ", "it has failed": "Job a Creating InProgress"} {
+		w := newWorld(t)
+		manifests := job("a", "PREFIX/reconcile-policy: on-object-or-component-change")
+		if strings.Contains(reason, "failed") {
+			manifests = inVain(manifests)
+		}
+		if _, err := w.apply(manifests); err != nil {
+			t.Fatal(err)
+		}
+		testenv.Eventually(t, func() (bool, string) {
+			job := w.get("batch/v1", "Job", "a")
+			conditions, _, _ := unstructured.NestedSlice(job.Object, "status", "conditions")
+			return slices.ContainsFunc(conditions, func(condition any) bool {
+				kind, _, _ := unstructured.NestedString(condition.(map[string]any), "type")
+				return kind == "Complete" || kind == "Failed"
+			}), "the Job has not ended"
+		})
+		w.remove(w.get("batch/v1", "Job", "a"))
+		testenv.Eventually(t, func() (bool, string) { return w.get("batch/v1", "Job", "a") == nil, "the Job is not gone" })
+		w.settle(manifests, func(result reconciler.Result) (bool, string) {
+			return slices.Equal(w.inventory(), []string{want}), strings.Join(w.inventory(), ", ")
+		})
+		if exists := w.get("batch/v1", "Job", "a") != nil; exists != strings.Contains(reason, "failed") {
+			t.Errorf("%s: exists again: %v", reason, exists)
+		}
+		w.mustDelete()
 	}
 }

@@ -31,7 +31,7 @@ type steady struct {
 
 	mu   sync.Mutex
 	seen map[string]observe.Observation // nil unless it is steady
-	gone map[string]bool
+	gone map[string]observe.Observation
 	// versions are those of objects that are read without being dependents; they are what they were when they were first asked for.
 	versions map[observe.Name]version
 }
@@ -58,7 +58,7 @@ func (s *steady) Version(name observe.Name) (text string, view observe.View) {
 func (s *steady) steady() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seen, s.gone, s.versions = map[string]observe.Observation{}, map[string]bool{}, map[observe.Name]version{}
+	s.seen, s.gone, s.versions = map[string]observe.Observation{}, map[string]observe.Observation{}, map[observe.Name]version{}
 }
 
 func (s *steady) release() {
@@ -79,8 +79,8 @@ func (s *steady) Get(gvk schema.GroupVersionKind, namespace, name string) (obser
 	if seen, ok := s.seen[key]; ok {
 		return seen, observe.Present
 	}
-	if s.gone[key] {
-		return observe.Observation{}, observe.Absent
+	if last, ok := s.gone[key]; ok {
+		return last, observe.Absent
 	}
 	seen, view := s.Observer.Get(gvk, namespace, name)
 	switch {
@@ -88,7 +88,7 @@ func (s *steady) Get(gvk schema.GroupVersionKind, namespace, name string) (obser
 	case view == observe.Present:
 		s.seen[key] = seen
 	case view == observe.Absent:
-		s.gone[key] = true
+		s.gone[key] = seen
 	}
 	return seen, view
 }

@@ -30,6 +30,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -168,7 +169,10 @@ func (x *Executor) Desired(t *desired.Object, item *inventory.Item, s decisions.
 		object = object.DeepCopy()
 		fieldset.Remove(object.Object, ceded, nil)
 	}
-	if recorded := s.Exists && item.Phase == inventory.PhaseReady && !x.Holds(s); t.Decisive && x.Retains && !recorded {
+	recorded := s.Exists && item.Phase == inventory.PhaseReady && !x.Holds(s)
+	// What has ended already, such as a hook of another operator that is taken over, needs no finalizer for the moment until that is recorded.
+	ended := s.Exists && s.Seen.Status == status.CurrentStatus && t.RemovesItself && t.PurgeOrder == nil && !x.Holds(s)
+	if t.Decisive && x.Retains && !recorded && !ended {
 		controllerutil.AddFinalizer(object, x.Finalizers.Outcome)
 	}
 	return object, nil
