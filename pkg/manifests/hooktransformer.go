@@ -50,7 +50,8 @@ const (
 // depends on its manifest, its phase, the component and the revision of the component. A Namespace or a CustomResourceDefinition that has a later wave than an object
 // that needs it is moved to the wave of that object.
 //
-// PruneLast=true, ServerSideApply=true, ApplyOutOfSyncOnly=true and RespectIgnoreDifferences=true need nothing: it is always so. Refused are: Delete=confirm, ServerSideApply=false, and values that Argo CD does not know and would ignore. Other options cause a warning.
+// PruneLast=true, ServerSideApply=true, ApplyOutOfSyncOnly=true and RespectIgnoreDifferences=true need nothing: it is always so. Refused are: Delete=confirm,
+// ServerSideApply=false, and values that Argo CD does not know and would ignore. Other options cause a warning.
 //
 // If an object has hooks of both tools, those of Argo CD win. If it has a hook of Helm and no hook of Argo CD, its order is that of Helm. An object that Helm would leave
 // behind (helm.sh/resource-policy: keep) has delete-policy orphan.

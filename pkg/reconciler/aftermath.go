@@ -79,8 +79,8 @@ func isUnfinished(t *desired.Object, item *InventoryItem) bool {
 	return !ended
 }
 
-// follow applies on-failure hooks after a call, if there are any to be applied or awaited, and adds to its result how far they are. It returns an error only if nothing more must be
-// written, or nothing can be recorded: what is wrong with hooks must not hide why they run.
+// follow applies on-failure hooks after a call, if there are any to be applied or awaited, and adds to its result how far they are. It returns an error only if
+// nothing more must be written, or nothing can be recorded: what is wrong with hooks must not hide why they run.
 func (r *Reconciler) follow(ctx context.Context, request ApplyRequest, result *Result, err error) error {
 	if err != nil && !answers.IsAboutObjects(err) {
 		return nil

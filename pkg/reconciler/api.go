@@ -75,8 +75,8 @@ type ApplyRequest struct {
 	// Judge computes the status of the dependents of this owner. If its rules differ from those of the last call, each dependent is read once.
 	// Defaults to Options.Judge.
 	Judge status.Judge
-	// Expected is what Plan returned for the same request. Apply does that, or ends with a *StaleError; only on-failure hooks, which no plan foresees, are applied all the same. Each object that the plan
-	// creates costs a read, because objects without our label are not watched.
+	// Expected is what Plan returned for the same request. Apply does that, or ends with a *StaleError; only on-failure hooks, which no plan
+	// foresees, are applied all the same. Each object that the plan creates costs a read, because objects without our label are not watched.
 	//
 	// It is for the beginning of an operation: a call that failed may be repeated with it (changes that were made are not compared
 	// again), but the caller drops it once a call has returned without an error. After that, the engine reacts to changes by others

@@ -32,8 +32,8 @@ import (
 //
 // Apply hooks are objects that run once for each Digest. Those with ApplyHookPostApply are applied when all other objects are ready, and redundant
 // ones are gone; the call is done when they are ready. Those with ApplyHookOnFailure are applied as soon as other objects have failed, or were
-// rejected by the API server or by admission control; Result.Aftermath says how far they are. Once they have begun, they go on even if nothing has failed any more, also with another
-// Digest. A problem with them is no error.
+// rejected by the API server or by admission control; Result.Aftermath says how far they are. Once they have begun, they go on even if nothing has failed any
+// more, also with another Digest. A problem with them is no error.
 //
 // With ApplyRequest.Expected, nothing is done that was not planned, except that on-failure hooks run if something fails; see StaleError.
 //

@@ -39,8 +39,9 @@ type Options struct {
 	// deleted or orphaned; so they must not be finalizers of other controllers, nor of Kubernetes. Defaults to none.
 	FormerFinalizers []string
 	// RetainOutcomes puts the finalizer <name>/outcome on Jobs and Pods whose outcome decides something: those that are purged, those that run once for each
-	// state of the owner (ReconcilePolicyOnObjectOrComponentChange), and Jobs with ttlSecondsAfterFinished. It is removed when the outcome is recorded. Until then, neither Kubernetes nor another client can make the object disappear,
-	// so that its work is not done twice. It is for programs that run all the time: nobody else removes the finalizer. Defaults to false.
+	// state of the owner (ReconcilePolicyOnObjectOrComponentChange), and Jobs with ttlSecondsAfterFinished. It is removed when the outcome is recorded. Until
+	// then, neither Kubernetes nor another client can make the object disappear, so that its work is not done twice. It is for programs that run all the time:
+	// nobody else removes the finalizer. Defaults to false.
 	RetainOutcomes bool
 	// Policies apply where neither the object nor the request says otherwise.
 	Policies Policies

@@ -49,7 +49,7 @@ func (c *Convergence) Run(ctx context.Context) (result reconciler.Result, err er
 			failure = err
 		}
 		switch {
-		case err == nil && (result.Done && !result.Aftermath.Goes() || c.Enough != nil && c.Enough(result)):
+		case err == nil && c.isEnough(result):
 			return result, nil
 		case ctx.Err() != nil:
 			return result, c.ended(ctx, result, failure)
@@ -72,6 +72,11 @@ func (c *Convergence) Run(ctx context.Context) (result reconciler.Result, err er
 			return result, c.ended(ctx, result, failure)
 		}
 	}
+}
+
+// isEnough reports whether there is nothing left to be done, or to be waited for. On-failure hooks that have begun come to their end.
+func (c *Convergence) isEnough(result reconciler.Result) bool {
+	return result.Done && !result.Aftermath.Goes() || c.Enough != nil && c.Enough(result)
 }
 
 // vain returns the error for a result that waiting alone does not change; nil if there is something to wait for.

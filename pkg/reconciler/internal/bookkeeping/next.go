@@ -67,15 +67,7 @@ func Next(wanted, apart []*desired.Object, before []*inventory.Item, prune inven
 		// A process that finds only the old record would not delete an object that this call creates.
 		p.SaveFirst = p.SaveFirst || again || !known || recorded.Namespace != item.Namespace
 	}
-	p.Apart = make([]*inventory.Item, len(apart))
-	for i, t := range apart {
-		p.Apart[i] = &inventory.Item{TypeVersionInfo: inventory.TypeVersionInfo(t.GVK()), NameInfo: inventory.NameInfo{Namespace: t.Key.Namespace, Name: t.Key.Name}}
-		if at, known := recordedAt(t, old, before); known && next[at] == nil {
-			*p.Apart[i], next[at] = *before[at], p.Apart[i]
-			delete(old, types.IDOf(before[at]))
-			p.leaveApart(t, p.Apart[i])
-		}
-	}
+	p.takeApart(apart, old, before, next)
 	for i, item := range before {
 		if next[i] != nil {
 			continue
@@ -90,8 +82,24 @@ func Next(wanted, apart []*desired.Object, before []*inventory.Item, prune inven
 	return p
 }
 
-// leaveApart changes the item of an object that another call applies, if at all: the object is declared, and what protects it holds from now on.
-func (p *Plan) leaveApart(t *desired.Object, item *inventory.Item) {
+// takeApart plans the items of objects that another call applies.
+func (p *Plan) takeApart(apart []*desired.Object, old map[types.ObjectID]int, before, next []*inventory.Item) {
+	p.Apart = make([]*inventory.Item, len(apart))
+	for i, t := range apart {
+		at, known := recordedAt(t, old, before)
+		if known = known && next[at] == nil; !known {
+			p.Apart[i] = &inventory.Item{TypeVersionInfo: inventory.TypeVersionInfo(t.GVK()), NameInfo: inventory.NameInfo{Namespace: t.Key.Namespace, Name: t.Key.Name}}
+			continue
+		}
+		p.Apart[i] = p.leaveApart(t, before[at])
+		next[at] = p.Apart[i]
+		delete(old, types.IDOf(before[at]))
+	}
+}
+
+// leaveApart plans the item of an object that another call applies, if at all: the object is declared, and what protects it holds from now on.
+func (p *Plan) leaveApart(t *desired.Object, recorded *inventory.Item) *inventory.Item {
+	item := recorded.DeepCopy()
 	if IsRedundant(item) {
 		item.Phase, item.Digest, item.DeletionApproved, p.SaveFirst = inventory.PhaseScheduledForApplication, "", false, true
 		item.Status = status.InProgressStatus
@@ -100,6 +108,7 @@ func (p *Plan) leaveApart(t *desired.Object, item *inventory.Item) {
 	if declared, applied := cmp.Or(t.Prune, p.prune), cmp.Or(item.PrunePolicy, p.prune); policies.JoinPrune(declared, applied) != applied {
 		item.PrunePolicy = policies.JoinPrune(declared, applied)
 	}
+	return item
 }
 
 // unwant plans the end of an object that is not among the desired objects.

@@ -128,7 +128,7 @@ func (t *Object) come(object client.Object) string {
 	switch {
 	case problem != "":
 		return fmt.Sprintf("%s: %s", t.Key, problem)
-	case t.Hook == types.ApplyHookOnFailure && (t.Guarded || t.Extracting || t.Reading || t.Late || t.Suspending):
+	case t.Hook == types.ApplyHookOnFailure && t.dependsOnOthers():
 		return fmt.Sprintf("%s: an on-failure hook cannot depend on data of other objects, be guarded or be suspended", t.Key)
 	case t.Late && len(t.ManagedTypes) > 0:
 		return fmt.Sprintf("%s: an object that defines types cannot be late, because the types of other objects depend on it", t.Key)
@@ -138,6 +138,11 @@ func (t *Object) come(object client.Object) string {
 		t.Digest, t.Former = DigestLate, ""
 	}
 	return ""
+}
+
+// dependsOnOthers reports whether behaviors of the object need other objects of the same call, or the state of the owner.
+func (t *Traits) dependsOnOthers() bool {
+	return t.Guarded || t.Extracting || t.Reading || t.Late || t.Suspending
 }
 
 // VanishesAtOnce reports whether nothing has to happen before the object is deleted because it is suspended.

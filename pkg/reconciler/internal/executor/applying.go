@@ -156,18 +156,8 @@ func (x *Executor) Desired(t *desired.Object, item *inventory.Item, s decisions.
 	if err != nil {
 		return nil, err
 	}
-	// A suspended form declares what has to be so.
-	if live != nil && len(t.IgnoreFields) > 0 && !t.Suspended {
-		ceded, err := fieldset.Ceded(live.GetManagedFields(), x.Server.FieldOwner, t.IgnoreFields)
-		if err != nil {
-			return nil, fmt.Errorf("reading the fields of %s: %w", t.Key, err)
-		}
-		if item.Phase != inventory.PhaseScheduledForApplication {
-			// We have written all fields; others have removed those that are missing.
-			ceded = append(ceded, fieldset.Missing(live.Object, t.IgnoreFields)...)
-		}
-		object = object.DeepCopy()
-		fieldset.Remove(object.Object, ceded, nil)
+	if object, err = x.withoutCeded(object, t, item, live); err != nil {
+		return nil, err
 	}
 	recorded := s.Exists && item.Phase == inventory.PhaseReady && !x.Holds(s)
 	// What has ended already, such as a hook of another operator that is taken over, needs no finalizer for the moment until that is recorded.
@@ -175,6 +165,25 @@ func (x *Executor) Desired(t *desired.Object, item *inventory.Item, s decisions.
 	if t.Decisive && x.Retains && !recorded && !ended {
 		controllerutil.AddFinalizer(object, x.Finalizers.Outcome)
 	}
+	return object, nil
+}
+
+// withoutCeded returns an object without the ignored fields that others own, or have removed, in the live object.
+func (x *Executor) withoutCeded(object *unstructured.Unstructured, t *desired.Object, item *inventory.Item, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	// A suspended form declares what has to be so.
+	if live == nil || len(t.IgnoreFields) == 0 || t.Suspended {
+		return object, nil
+	}
+	ceded, err := fieldset.Ceded(live.GetManagedFields(), x.Server.FieldOwner, t.IgnoreFields)
+	if err != nil {
+		return nil, fmt.Errorf("reading the fields of %s: %w", t.Key, err)
+	}
+	if item.Phase != inventory.PhaseScheduledForApplication {
+		// We have written all fields; others have removed those that are missing.
+		ceded = append(ceded, fieldset.Missing(live.Object, t.IgnoreFields)...)
+	}
+	object = object.DeepCopy()
+	fieldset.Remove(object.Object, ceded, nil)
 	return object, nil
 }
 
