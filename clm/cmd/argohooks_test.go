@@ -37,8 +37,8 @@ func argoDirectory(prefix string, fails bool) string {
 		job(prefix+"report", hook, "PostSync", policy, "HookSucceeded", wave, "1") + job(prefix+"alert", hook, "SyncFail")
 }
 
-// TestDeathDuringArgoHooks kills clm at each request of an apply with hooks of Argo CD, and of one that fails, and has another process go on. No hook runs twice, and none is left out: also
-// one that is gone before anybody has looked at it.
+// TestDeathDuringArgoHooks kills clm at each request of an apply with hooks of Argo CD, and of one that fails, and has another process go on. No hook runs twice, and none is left out. Only a
+// Job that Kubernetes deletes as soon as it has ended may run again: nobody can know how it ended if clm has died at that moment.
 func TestDeathDuringArgoHooks(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -56,6 +56,10 @@ func TestDeathDuringArgoHooks(t *testing.T) {
 					var names []string
 					for _, job := range jobs(name + "-")[before:] {
 						names = append(names, digest.ReplaceAllString(strings.TrimPrefix(job, name+"-"), "gen"))
+					}
+					if i := slices.Index(names, "short"); i >= 0 {
+						again := slices.DeleteFunc(slices.Clone(names[i+1:]), func(name string) bool { return name == "short" })
+						names = append(names[:i+1], again...)
 					}
 					if len(names) > 3 {
 						// These are in the same wave.
