@@ -108,7 +108,7 @@ func (s *feedStore) Delete(object any) error {
 	}
 	s.mu.Lock()
 	s.version = gone.GetResourceVersion()
-	s.noteEnd(key, last.observation)
+	s.noteEnd(key, last.observation, object)
 	owners := s.change(key, nil)
 	s.mu.Unlock()
 	s.notify(owners)
@@ -119,13 +119,14 @@ func (s *feedStore) Delete(object any) error {
 const maxEnded = 1000
 
 // noteEnd remembers how a Job or Pod had ended that is gone: its events may have come one after the other before anybody has looked. The mutex must be held.
-func (s *feedStore) noteEnd(key types.NamespacedName, last Observation) {
+func (s *feedStore) noteEnd(key types.NamespacedName, last Observation, object any) {
 	result := last.Outcome
-	if !last.Deleting && (last.Status == status.CurrentStatus || last.Status == status.FailedStatus) {
+	whole, isWhole := object.(*unstructured.Unstructured)
+	if !last.Deleting && isWhole && !endOf(whole).IsZero() && (last.Status == status.CurrentStatus || last.Status == status.FailedStatus) {
 		// It was deleted at once.
 		result = last.Status
 	}
-	if result == "" || !RunsToCompletion(s.kind.gvk.GroupKind()) || s.kind.gvk.Kind == "Pod" && !last.Deleting {
+	if result == "" || !RunsToCompletion(s.kind.gvk.GroupKind()) {
 		delete(s.ended, key)
 		return
 	}
@@ -228,6 +229,7 @@ func (s *feedStore) change(key types.NamespacedName, observation *Observation) m
 		return owners
 	}
 	s.objects[key] = *observation
+	delete(s.ended, key)
 	if wrote {
 		// Our own write may have taken the object from another owner.
 		owners[before.Owner] = existed && before.Owner != observation.Owner

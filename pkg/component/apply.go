@@ -143,6 +143,7 @@ func (a application) apply(ctx context.Context) outcomes.Outcome {
 	case err != nil:
 		o := outcomes.Of(err)
 		o.Message += texts.Aftermath(result)
+		o.Wake = result.RequeueAfter
 		return o
 	case len(result.Failures) > 0:
 		return outcomes.Outcome{Kind: outcomes.Failed, Message: texts.Failures(result) + texts.Aftermath(result), Wake: result.RequeueAfter}

@@ -124,7 +124,12 @@ func dueAfter(o outcomes.Outcome, h history, t timing) time.Duration {
 		}
 		return t.retry
 	case outcomes.Refused:
-		return outcomes.Backoff(h.refusals, t.requeue)
+		delay := outcomes.Backoff(h.refusals, t.requeue)
+		if o.Wake > 0 {
+			// On-failure hooks may be under way.
+			delay = min(delay, o.Wake)
+		}
+		return delay
 	case outcomes.Suspended:
 		// Zero if the dependents are left alone.
 		return min(o.Wake, t.requeue)

@@ -13,9 +13,12 @@ import (
 
 	"github.com/component-operator/runtime/internal/conflicts"
 	"github.com/component-operator/runtime/internal/flow"
+	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
@@ -41,26 +44,32 @@ func regular(objects []*desired.Object) (wanted, apart []*desired.Object) {
 
 func isOnFailure(t *desired.Object) bool { return t.Hook == types.ApplyHookOnFailure }
 
-// hasFailed reports whether something in a call has failed so that on-failure hooks run. Whatever may succeed without a change of the input does not count.
+// hasFailed reports whether something in a call has failed so that on-failure hooks run. Whatever may succeed without a change of the input does not count, nor
+// do objects of other owners.
 func hasFailed(result Result, err error) bool {
-	var refused *RefusedError
-	return len(result.Failures) > 0 || errors.As(err, &refused) || err != nil && (conflicts.IsDenied(err) || conflicts.IsAdmission(err))
+	refused, isRefused := errors.AsType[*RefusedError](err)
+	return len(result.Failures) > 0 || isRefused && !refused.Foreign || err != nil && (conflicts.IsDenied(err) || conflicts.IsAdmission(err))
 }
 
-// aftermath selects the on-failure hooks that have to be applied or awaited. Those that have begun go on if nothing has failed, as they were applied: also if the
-// owner has changed since.
-func aftermath(inventory []*InventoryItem, failed bool) selection {
+// hasAftermath reports whether on-failure hooks have to be applied or awaited after a call.
+func (c *preparation) hasAftermath(failed bool) bool {
+	return slices.ContainsFunc(c.apart, func(t *desired.Object) bool { return failed || isUnfinished(c.call, t, c.call.Ledger.Of(t)) })
+}
+
+// aftermath selects the on-failure hooks that have to be applied or awaited. Those that have begun come to their end as they were applied, also if nothing has
+// failed any more, or the owner has changed since.
+func (c *preparation) aftermath(failed bool) selection {
 	return func(objects []*desired.Object) (wanted, apart []*desired.Object) {
-		recorded := bookkeeping.Index(inventory)
 		for _, t := range objects {
-			item := recorded[t.Key]
+			item := c.call.Ledger.Of(t)
+			isSame := item.Digest == t.Digest || t.Former != "" && item.Digest == t.Former
 			switch {
-			case isOnFailure(t) && failed:
+			case isOnFailure(t) && failed && (isSame || !isUnfinished(c.call, t, item)):
 				wanted = append(wanted, t)
-			case isOnFailure(t) && isUnfinished(t, item):
-				begun := *t
-				begun.Digest, begun.Former = item.Digest, ""
-				wanted = append(wanted, &begun)
+			case isOnFailure(t) && isUnfinished(c.call, t, item):
+				ending := *t
+				ending.Digest, ending.Former, ending.Ending = item.Digest, "", true
+				wanted = append(wanted, &ending)
 			default:
 				apart = append(apart, t)
 			}
@@ -69,24 +78,30 @@ func aftermath(inventory []*InventoryItem, failed bool) selection {
 	}
 }
 
-// isUnfinished reports whether a hook has begun, and something is left to be done about it.
-func isUnfinished(t *desired.Object, item *InventoryItem) bool {
-	if item == nil || item.Digest == "" || bookkeeping.IsRedundant(item) {
+// isUnfinished reports whether a hook has begun, and something is left to be done about it. The process that has created it may have ended before it could record
+// that; then our finalizer shows it.
+func isUnfinished(call *calls.Call, t *desired.Object, item *InventoryItem) bool {
+	seen, view := call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
+	isHeld := view == observe.Present && call.Executor.Holds(decisions.Situation{Exists: true, Seen: seen})
+	switch {
+	case item.Phase == "" || item.Phase == inventory.PhaseCompleted || bookkeeping.IsDismissed(item):
 		return false
+	case bookkeeping.IsCompleting(item) || item.Phase == inventory.PhaseFailed:
+		return true
+	case item.Phase == inventory.PhaseReady:
+		return isHeld || t.PurgeOrder != nil
+	case bookkeeping.IsWritten(item):
+		return isHeld || t.PurgeOnFailure || item.Status != status.FailedStatus
+	default:
+		return isHeld
 	}
-	ended := item.Phase == inventory.PhaseCompleted || bookkeeping.IsDismissed(item) || item.Phase == inventory.PhaseReady && t.PurgeOrder == nil ||
-		item.Status == status.FailedStatus && item.Phase != inventory.PhaseFailed && !t.PurgeOnFailure
-	return !ended
 }
 
 // follow applies on-failure hooks after a call, if there are any to be applied or awaited, and adds to its result how far they are. It returns an error only if
 // nothing more must be written, or nothing can be recorded: what is wrong with hooks must not hide why they run.
-func (r *Reconciler) follow(ctx context.Context, request ApplyRequest, result *Result, err error) error {
-	if err != nil && !answers.IsAboutObjects(err) {
-		return nil
-	}
+func (r *Reconciler) follow(ctx context.Context, request ApplyRequest, choose selection, result *Result) error {
 	request.Inventory, request.Expected, request.CarryOn = result.Inventory, nil, false
-	c, err := r.begin(request, r.server(), aftermath(result.Inventory, hasFailed(*result, err)))
+	c, err := r.begin(request, r.server(), choose)
 	if err != nil || len(c.wanted) == 0 {
 		return err
 	}
@@ -107,8 +122,10 @@ func (r *Reconciler) follow(ctx context.Context, request ApplyRequest, result *R
 	result.Actions = append(result.Actions, summary.Actions...)
 	after := summary.RequeueAfter
 	if err != nil && answers.IsAboutObjects(err) {
+		if _, refused := errors.AsType[*RefusedError](err); !refused {
+			after = cmp.Or(after, problemDelay)
+		}
 		result.Aftermath.Problem, err = err.Error(), nil
-		after = cmp.Or(after, problemDelay)
 	}
 	if after > 0 && (result.RequeueAfter == 0 || after < result.RequeueAfter) {
 		result.RequeueAfter = after
@@ -119,5 +136,5 @@ func (r *Reconciler) follow(ctx context.Context, request ApplyRequest, result *R
 	return nil
 }
 
-// problemDelay is how long to wait before hooks are applied again that could not be applied.
+// problemDelay is how long to wait before hooks are applied again that could not be applied, and not because of their manifests.
 const problemDelay = 30 * time.Second

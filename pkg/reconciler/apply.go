@@ -10,6 +10,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
@@ -32,8 +33,8 @@ import (
 //
 // Apply hooks are objects that run once for each Digest. Those with ApplyHookPostApply are applied when all other objects are ready, and redundant
 // ones are gone; the call is done when they are ready. Those with ApplyHookOnFailure are applied as soon as other objects have failed, or were
-// rejected by the API server or by admission control; Result.Aftermath says how far they are. Once they have begun, they go on even if nothing has failed any
-// more, also with another Digest. A problem with them is no error.
+// rejected by the API server or by admission control; Result.Aftermath says how far they are. One that has begun comes to its end even if nothing has
+// failed any more, also with another Digest. A problem with them is no error.
 //
 // With ApplyRequest.Expected, nothing is done that was not planned, except that on-failure hooks run if something fails; see StaleError.
 //
@@ -59,8 +60,8 @@ func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, e
 	}
 	c.call.Memory.Retain(c.set)
 	result := finish(c.call, done && err == nil)
-	if !request.Suspend && len(c.apart) > 0 {
-		err = cmp.Or(err, r.follow(ctx, request, &result, err))
+	if failed := hasFailed(result, err); !request.Suspend && (err == nil || answers.IsAboutObjects(err)) && c.hasAftermath(failed) {
+		err = cmp.Or(err, r.follow(ctx, request, c.aftermath(failed), &result))
 	}
 	return result, err
 }

@@ -276,17 +276,31 @@ func TestOnFailureWhenTheOwnerChanges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, retaining)
 	hook := pending("notify", onFailure+`, PREFIX/purge-order: "0"`)
+	hooks := hook + pending("log", onFailure) + job("restore", onFailure+`, PREFIX/apply-order: "1"`)
 	w.digest = "one"
-	w.settle(inVain(job("main", ""))+hook, func(result reconciler.Result) (bool, string) { return result.Aftermath.Goes(), notices(result.Waits) })
+	w.settle(inVain(job("main", ""))+hooks, func(result reconciler.Result) (bool, string) { return result.Aftermath.Goes(), notices(result.Waits) })
 	w.digest = "two"
-	result := w.settle(hook, isDone)
+	changed := strings.ReplaceAll(hooks, "example.com/none", "example.com/other")
+	uid := w.get("v1", "Pod", "notify").GetUID()
+	result := w.settle(changed, isDone)
 	if !result.Aftermath.Goes() || len(w.get("v1", "Pod", "notify").GetFinalizers()) == 0 {
 		t.Errorf("want the hook to go on, got %+v", result.Aftermath)
 	}
+	// While it runs, another failure does not run it again.
+	w.settle(inVain(job("main", ""))+changed, func(result reconciler.Result) (bool, string) { return len(result.Failures) > 0, notices(result.Waits) })
+	if now := w.get("v1", "Pod", "notify").GetUID(); now != uid {
+		t.Error("want the hook to come to its end")
+	}
+	w.settle(changed, isDone)
 	w.succeed("notify")
-	w.settle(hook, func(reconciler.Result) (bool, string) {
-		return slices.Contains(w.inventory(), "Pod notify Completed "), strings.Join(w.inventory(), ", ")
+	w.succeed("log")
+	w.settle(changed, func(reconciler.Result) (bool, string) {
+		return slices.Contains(w.inventory(), "Pod notify Completed ") && slices.Contains(w.inventory(), "Pod log Ready Current"), strings.Join(w.inventory(), ", ")
 	})
+	testenv.Eventually(t, func() (bool, string) { return len(w.get("v1", "Pod", "log").GetFinalizers()) == 0, "the finalizer is not removed" })
+	if w.get("batch/v1", "Job", "restore") != nil {
+		t.Error("a hook has begun although nothing has failed any more")
+	}
 	w.mustDelete()
 }
 
@@ -311,10 +325,14 @@ func TestBadOnFailure(t *testing.T) {
 	w := newWorld(t)
 	hook := "\n---\napiVersion: v1\nkind: Service\nmetadata: {name: a, annotations: {" + onFailure + "}}\nspec: {ports: [{port: 70000}]}\n"
 	result := w.settle(inVain(job("main", ""))+hook, func(result reconciler.Result) (bool, string) { return len(result.Failures) > 0, notices(result.Waits) })
-	if !strings.Contains(result.Aftermath.Problem, "Service "+w.namespace+"/a: rejected by the API server") || result.RequeueAfter == 0 {
+	if !strings.Contains(result.Aftermath.Problem, "Service "+w.namespace+"/a: rejected by the API server") || result.RequeueAfter > 0 {
 		t.Errorf("got %+v", result)
 	}
 	w.settle(hook, isDone)
+	w.requests.Reset()
+	if result, err := w.apply(hook); err != nil || !result.Done || result.Aftermath.Problem != "" || len(w.writes()) > 0 {
+		t.Errorf("want the problem to be over, got %+v, %v", result, w.writes())
+	}
 	w.mustDelete()
 }
 

@@ -125,7 +125,7 @@ func (c *Convergence) sleep(ctx context.Context, pause time.Duration) bool {
 func (c *Convergence) ended(ctx context.Context, result reconciler.Result, failure error) error {
 	cause, waits := context.Cause(ctx), slices.Concat(result.Waits, result.Aftermath.Waits)
 	switch {
-	case failure == nil && result.Done:
+	case failure == nil && result.Done && (errors.Is(cause, ErrTimeout) || errors.Is(cause, context.Canceled)):
 		// Only hooks of an earlier failure are still under way, which nothing waits for.
 		return nil
 	case errors.Is(cause, ErrTimeout) && failure == nil && allFailed(result):

@@ -111,7 +111,7 @@ func Load(ctx context.Context, references []string, options Options) (*Set, erro
 // WithHooks returns the same sources with other tools whose hooks and waves are read; see Options.
 func (s *Set) WithHooks(names []string) (*Set, error) {
 	var tools []manifests.HookTool
-	for _, name := range names {
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
 		tools = append(tools, manifests.HookTool(name))
 	}
 	all := &union{members: s.members}

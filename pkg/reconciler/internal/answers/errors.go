@@ -147,11 +147,21 @@ func DeniedBy(err error, name string) bool {
 // BarrierPrefix is the beginning of the names of all barriers, of any operator.
 const BarrierPrefix = "deletion-barrier-"
 
+// UnsavedError means that the inventory could not be saved.
+type UnsavedError struct{ Err error }
+
+// Error names the reason.
+func (e *UnsavedError) Error() string { return "saving the inventory: " + e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *UnsavedError) Unwrap() error { return e.Err }
+
 // IsAboutObjects reports whether an error concerns single objects, so that the pass may go on.
 func IsAboutObjects(err error) bool {
 	var fenced *inventory.FencedError
 	var stale *inventory.StaleError
-	return !errors.As(err, &fenced) && !errors.As(err, &stale) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+	var unsaved *UnsavedError
+	return !errors.As(err, &fenced) && !errors.As(err, &stale) && !errors.As(err, &unsaved) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
 // ErrOtherScope means that an object cannot exist as recorded, because its type has another scope now. The client's knowledge of

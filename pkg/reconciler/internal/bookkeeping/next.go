@@ -97,17 +97,18 @@ func (p *Plan) takeApart(apart []*desired.Object, old map[types.ObjectID]int, be
 	}
 }
 
-// leaveApart plans the item of an object that another call applies, if at all: the object is declared, and what protects it holds from now on.
+// leaveApart plans the item of an object that another call applies, if at all. If that is a hook, which may never be applied again, its policies hold from now on.
 func (p *Plan) leaveApart(t *desired.Object, recorded *inventory.Item) *inventory.Item {
 	item := recorded.DeepCopy()
+	if t.Hook != types.ApplyHookOnFailure {
+		return item
+	}
+	item.DeletePolicy, item.PrunePolicy = t.Delete, t.Prune
+	item.ApplyOrder, item.DeleteOrder, item.DeletePropagation = t.ApplyOrder, t.DeleteOrder, t.DeletePropagation
 	if IsRedundant(item) {
-		item.Phase, item.Digest, item.DeletionApproved, p.SaveFirst = inventory.PhaseScheduledForApplication, "", false, true
-		item.Status = status.InProgressStatus
+		item.Phase, item.Status, item.Digest, item.DeletionApproved = inventory.PhaseScheduledForApplication, status.InProgressStatus, "", false
 	}
-	item.DeletePolicy, item.DeleteOrder, item.DeletePropagation = policies.Join(item.DeletePolicy, t.Delete), t.DeleteOrder, t.DeletePropagation
-	if declared, applied := cmp.Or(t.Prune, p.prune), cmp.Or(item.PrunePolicy, p.prune); policies.JoinPrune(declared, applied) != applied {
-		item.PrunePolicy = policies.JoinPrune(declared, applied)
-	}
+	p.SaveFirst = p.SaveFirst || item.Phase != recorded.Phase || item.DeletePolicy != recorded.DeletePolicy || item.PrunePolicy != recorded.PrunePolicy
 	return item
 }
 

@@ -5,12 +5,12 @@ package calls
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"k8s.io/utils/clock"
 
 	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 )
@@ -75,7 +75,7 @@ func (l *Ledger) Redundant() []*inventory.Item {
 // Save persists the current inventory.
 func (l *Ledger) Save(ctx context.Context) error {
 	if err := l.store.Save(ctx, l.Snapshot()); err != nil {
-		return fmt.Errorf("saving the inventory: %w", err)
+		return &answers.UnsavedError{Err: err}
 	}
 	l.saved, l.OrphansUnsaved = l.clock.Now(), false
 	return nil

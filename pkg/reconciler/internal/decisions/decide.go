@@ -65,6 +65,8 @@ type Decision struct {
 // Apply decides what to do about a wanted object. It is a pure function.
 func Apply(t *desired.Object, item *inventory.Item, s Situation) Decision {
 	switch {
+	case t.Ending && !s.Exists:
+		return Decision{Action: Complete, Verb: inventory.VerbCompleted, Message: "is gone, and is not needed any more"}
 	case !s.Exists:
 		return decideAbsent(t, item, s)
 	case s.Seen.Record != "":
@@ -74,6 +76,8 @@ func Apply(t *desired.Object, item *inventory.Item, s Situation) Decision {
 		return Decision{Action: Cede, Message: "was handed over to " + s.Holder}
 	case s.Seen.Deleting:
 		return Decision{Action: Await, Message: s.deletionText()}
+	case t.Ending:
+		return Decision{Action: Keep}
 	case s.Relation == inventory.RelationOlder && !s.TakeOver:
 		return decideHandover(t, s)
 	case s.Seen.Owner != s.Owner:

@@ -43,6 +43,7 @@ type Object struct {
 	Vanishing     bool // it is deleted when it is suspended
 	Unchanged     bool // its suspended form is its manifest
 	Incomplete    bool // its suspended form was made without what its late manifest has
+	Ending        bool // it comes to its end as it was applied, and is not written any more
 }
 
 const (
@@ -239,10 +240,10 @@ func DeclaresData(object *unstructured.Unstructured) bool {
 	return false
 }
 
-// runsOnce reports whether the object runs once for each state of the owner, so that it has served its purpose when it is gone after that. A Pod may also be
+// runsOnce reports whether the object is a hook, or runs once for each state of the owner, so that it has served its purpose when it is gone after that. A Pod may also be
 // one that runs as long as it exists.
 func (p Preparer) runsOnce(t *Object, object *unstructured.Unstructured) bool {
-	if t.Reconcile != inventory.ReconcilePolicyOnObjectOrComponentChange {
+	if t.Reconcile != inventory.ReconcilePolicyOnObjectOrComponentChange && t.Hook == "" {
 		return false
 	}
 	hints, _ := status.ParseHints(object.GetAnnotations()[p.Keys.Prefix+types.AnnotationKeySuffixStatusHint])

@@ -74,6 +74,9 @@ func (p *preview) dryRun(ctx context.Context, t *desired.Object, d decisions.Dec
 	if action != decisions.Create {
 		action = decisions.Write
 	}
+	if d.Action == decisions.Recreate {
+		t = declaring(t)
+	}
 	collector := &clients.Collector{}
 	ctx = clients.WithWarnings(ctx, collector)
 	object, err := p.call.Executor.Apply(ctx, t, p.call.Ledger.Of(t), v.Situation, action)
@@ -98,6 +101,13 @@ func (p *preview) dryRun(ctx context.Context, t *desired.Object, d decisions.Dec
 	}
 	c.after, c.surplus = cleaned, surplus
 	return c, err
+}
+
+// declaring returns a desired object that declares all its fields: an object that is created again has them, whoever owned them before.
+func declaring(t *desired.Object) *desired.Object {
+	all := *t
+	all.IgnoreFields = nil
+	return &all
 }
 
 // compared completes a change from a comparison.

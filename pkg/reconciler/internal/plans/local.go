@@ -42,6 +42,9 @@ func (p *preview) computed(change *inventory.Change, t *desired.Object, d decisi
 
 // compute completes a change without the server.
 func (p *preview) compute(change *inventory.Change, t *desired.Object, v calls.View) error {
+	if change.Recreate {
+		t = declaring(t)
+	}
 	manifest, err := p.call.Executor.Desired(t, p.call.Ledger.Of(t), v.Situation, v.Live)
 	if err != nil {
 		return err
