@@ -53,6 +53,7 @@ written. If clm is interrupted or killed, run the same command again to continue
 	addSourceFlags(flags, &o.sources)
 	rememberHooks(flags)
 	addPolicyFlags(flags, &o.policies)
+	addPruneFlag(flags, &o.policies)
 	var planned []string
 	flags.VisitAll(func(flag *pflag.Flag) { planned = append(planned, flag.Name) })
 	addChangeFlags(flags, &o.changeOptions)

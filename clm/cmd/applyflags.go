@@ -41,10 +41,13 @@ func addPolicyFlags(flags *pflag.FlagSet, p *policyFlags) {
 	p.update = choice{value: types.UpdatePolicySsaOverride, allowed: []string{
 		types.UpdatePolicySsaOverride, types.UpdatePolicySsaMerge, types.UpdatePolicyReplace, types.UpdatePolicyRecreate,
 	}}
-	p.prune = choice{value: types.PrunePolicyDelete, allowed: []string{types.PrunePolicyDelete, types.PrunePolicyConfirm, pruneReport}}
-	flags.Var(&p.prune, "prune", "what happens to objects that are not declared any more: delete them, delete them after --approve-deletions, or keep and report them")
 	flags.Var(&p.adopt, "adopt", "whether to adopt objects that exist already")
 	flags.Var(&p.update, "update-policy", "how to update objects")
+}
+
+func addPruneFlag(flags *pflag.FlagSet, p *policyFlags) {
+	p.prune = choice{value: types.PrunePolicyDelete, allowed: []string{types.PrunePolicyDelete, types.PrunePolicyConfirm, pruneReport}}
+	flags.Var(&p.prune, "prune", "what happens to objects that are not declared any more: delete them, delete them after --approve-deletions, or keep and report them")
 }
 
 func (p policyFlags) policies() reconciler.Policies {

@@ -75,6 +75,7 @@ func addPlanFlags(command *cobra.Command, o *planOptions) {
 	addSourceFlags(flags, &o.sources)
 	rememberHooks(flags)
 	addPolicyFlags(flags, &o.policies)
+	addPruneFlag(flags, &o.policies)
 	addDiffFlags(flags, &o.diff)
 	addApprovalFlag(flags, &o.approved)
 	flags.BoolVar(&o.exitCode, "exit-code", false, "end with exit code 2 if there are changes")
