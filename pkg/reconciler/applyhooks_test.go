@@ -297,7 +297,9 @@ func TestOnFailureWhenTheOwnerChanges(t *testing.T) {
 	w.settle(changed, func(reconciler.Result) (bool, string) {
 		return slices.Contains(w.inventory(), "Pod notify Completed ") && slices.Contains(w.inventory(), "Pod log Ready Current"), strings.Join(w.inventory(), ", ")
 	})
-	testenv.Eventually(t, func() (bool, string) { return len(w.get("v1", "Pod", "log").GetFinalizers()) == 0, "the finalizer is not removed" })
+	testenv.Eventually(t, func() (bool, string) {
+		return len(w.get("v1", "Pod", "log").GetFinalizers()) == 0, "the finalizer is not removed"
+	})
 	if w.get("batch/v1", "Job", "restore") != nil {
 		t.Error("a hook has begun although nothing has failed any more")
 	}
