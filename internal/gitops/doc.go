@@ -24,5 +24,5 @@
 //
 // Argo CD's annotation of a row wins over that of Helm, also for policies, which Argo CD itself unites. Blanks around values do not count. A value that is not in
 // the table is an error, where Argo CD ignores it: a hook with a misspelt phase would never run, and an object with a misspelt wave would be applied too early. Only
-// unknown options are notes. Policies of what is no hook have no meaning.
+// unknown options are notes. Delete policies of objects that are not hooks have no meaning.
 package gitops

@@ -83,7 +83,7 @@ const MaxWave = 9999
 type Steering struct {
 	// Hook means that the object is a hook: it is applied once in each of its phases whenever the set of objects has changed.
 	Hook bool
-	// Phases in which the object is applied, in their order: Sync, if it is no hook. None if it is not applied.
+	// Phases in which the object is applied, in their order: Sync, if it is not a hook. None if it is not applied.
 	Phases []Phase
 	// Wave within each phase.
 	Wave int

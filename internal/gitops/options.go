@@ -15,9 +15,9 @@ type Option string
 
 // The options that have an effect.
 const (
-	// Prune says what happens to an object that is no longer declared. With false, it stays; with confirm, it is deleted after somebody has approved that.
+	// Prune controls what happens to an object that is no longer declared: false keeps it, and confirm deletes it only after approval.
 	Prune Option = "Prune"
-	// Delete says the same about the deletion of everything.
+	// Delete controls the same for an object when everything is deleted.
 	Delete Option = "Delete"
 	// PruneLast: the object is deleted when everything else is applied and healthy.
 	PruneLast Option = "PruneLast"

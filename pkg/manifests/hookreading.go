@@ -160,7 +160,7 @@ func (r *hookReading) readArgo(ctx context.Context, object client.Object, kind s
 		return nil, err
 	}
 	var result []hooked
-	named := map[bool]bool{} // whether an object of a deletion phase, or of another one, has the name
+	taken := false // an object of another phase has the name
 	for _, phase := range r.phasesOf(ctx, object, kind, &steering) {
 		demanded, err := r.demand(steering, phase, kind, given)
 		if err != nil {
@@ -177,15 +177,14 @@ func (r *hookReading) readArgo(ctx context.Context, object client.Object, kind s
 		if err := r.name(each, source, steering.Hook, phase); err != nil {
 			return nil, err
 		}
-		if deletion := isDeletion(phase); named[deletion] && object.GetName() != "" && !deletion {
+		if taken && object.GetName() != "" && !isDeletion(phase) {
 			name, err := gitops.PhaseName(object.GetName(), phase)
 			if err != nil {
 				return nil, err
 			}
 			each.SetName(name)
-		} else {
-			named[deletion] = true
 		}
+		taken = taken || !isDeletion(phase)
 		identity := string(phase) + " " + types.ObjectText(kind, each.GetNamespace(), each.GetName())
 		if ofChart && r.seen[identity] {
 			continue

@@ -27,7 +27,7 @@ import (
 // A selection splits the objects of a request into those that a call applies, and the others, both in the same order.
 type selection func(objects []*desired.Object) (wanted, apart []*desired.Object)
 
-// regular selects all objects that are no on-failure hooks.
+// regular selects all objects that are not on-failure hooks.
 func regular(objects []*desired.Object) (wanted, apart []*desired.Object) {
 	if !slices.ContainsFunc(objects, isOnFailure) {
 		return objects, nil
@@ -63,10 +63,11 @@ func (c *preparation) aftermath(failed bool) selection {
 		for _, t := range objects {
 			item := c.call.Ledger.Of(t)
 			isSame := item.Digest == t.Digest || t.Former != "" && item.Digest == t.Former
+			unfinished := isOnFailure(t) && isUnfinished(c.call, t, item)
 			switch {
-			case isOnFailure(t) && failed && (isSame || !isUnfinished(c.call, t, item)):
+			case isOnFailure(t) && failed && (isSame || !unfinished):
 				wanted = append(wanted, t)
-			case isOnFailure(t) && isUnfinished(c.call, t, item):
+			case unfinished:
 				ending := *t
 				ending.Digest, ending.Former, ending.Ending = item.Digest, "", true
 				wanted = append(wanted, &ending)

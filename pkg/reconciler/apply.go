@@ -118,7 +118,7 @@ func (c *preparation) watch(ctx context.Context) error {
 	watched := c.wanted
 	for _, t := range c.apart {
 		if c.call.Ledger.Of(t).Phase != "" {
-			watched = append(watched[:len(watched):len(watched)], t)
+			watched = append(slices.Clip(watched), t)
 		}
 	}
 	if err := c.call.Needs.Watch(ctx, watched, desired.Late); err != nil {
@@ -160,11 +160,11 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config, choose se
 	plan.ProtectUnwritten()
 	r.JudgeBy(request.ID, request.Judge)
 	call := r.callWith(request.Owner, plan.Items, config)
-	r.judges.AssignObjects(call.Owner.Label, manifests.Judges(slices.Concat(wanted, apart)))
+	r.judges.AssignObjects(call.Owner.Label, manifests.Judges(append(slices.Clip(wanted), apart...)))
 	call.Ledger.OrphansUnsaved = plan.NewOrphans
 	call.Ledger.Want(len(set.Objects), wanted, plan.Wanted)
 	call.Ledger.Want(len(set.Objects), apart, plan.Apart)
-	if call.Aliases, err = calls.NewAliases(slices.Concat(plan.Wanted, plan.Apart), plan.Items); err != nil {
+	if call.Aliases, err = calls.NewAliases(append(slices.Clip(plan.Wanted), plan.Apart...), plan.Items); err != nil {
 		return nil, err
 	}
 	call.Executor.Manifests = manifests

@@ -195,7 +195,7 @@ const (
 	// MissingTypePolicyWait applies the object when its wave has come and its type is served.
 	MissingTypePolicyWait = "wait"
 
-	// ApplyHookPostApply applies the hook when all dependents that are no hooks are ready, and redundant ones are gone. The component is ready
+	// ApplyHookPostApply applies the hook when all dependents that are not hooks are ready, and redundant ones are gone. The component is ready
 	// when its hooks are.
 	ApplyHookPostApply = "post-apply"
 	// ApplyHookOnFailure applies the hook when other dependents have failed, or were rejected by the API server.

@@ -19,7 +19,7 @@ const (
 	OnFailureOrder = 200_000
 )
 
-// SplitOrder splits an apply order of an inventory into the kind of hook, which is empty for objects that are none, and the apply order of the object.
+// SplitOrder splits an apply order of an inventory into the kind of hook, which is empty for other objects, and the apply order of the object.
 func SplitOrder(order int) (hook string, wave int) {
 	switch {
 	case order >= OnFailureOrder+MinOrder:

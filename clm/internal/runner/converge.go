@@ -123,15 +123,19 @@ func (c *Convergence) sleep(ctx context.Context, pause time.Duration) bool {
 
 // ended returns the error for a context that has ended.
 func (c *Convergence) ended(ctx context.Context, result reconciler.Result, failure error) error {
-	cause, waits := context.Cause(ctx), slices.Concat(result.Waits, result.Aftermath.Waits)
+	cause := context.Cause(ctx)
+	late := &failures.NotReadyError{
+		Failed: slices.Concat(result.Failures, result.Aftermath.Failures), Waits: slices.Concat(result.Waits, result.Aftermath.Waits), Cause: failure,
+	}
 	switch {
 	case failure == nil && result.Done && (errors.Is(cause, ErrTimeout) || errors.Is(cause, context.Canceled)):
 		// Only hooks of an earlier failure are still under way, which nothing waits for.
 		return nil
 	case errors.Is(cause, ErrTimeout) && failure == nil && allFailed(result):
-		return &failures.NotReadyError{Failed: slices.Concat(result.Failures, result.Aftermath.Failures), Waits: waits}
+		return late
 	case errors.Is(cause, ErrTimeout):
-		return &failures.NotReadyError{Timeout: c.Timeout, Failed: slices.Concat(result.Failures, result.Aftermath.Failures), Waits: waits, Cause: failure}
+		late.Timeout = c.Timeout
+		return late
 	case errors.Is(cause, context.Canceled):
 		return &failures.InterruptedError{Waits: result.Waits}
 	default:

@@ -34,7 +34,7 @@ type Effective struct {
 	// Prune is the policy of the object itself; empty if the owner decides.
 	Prune inventory.PrunePolicy
 	Drift inventory.DriftPolicy
-	// Hook is the event after which the object is applied; empty if it is no apply hook. Then the apply and purge orders are above those of other objects.
+	// Hook is the event after which the object is applied; empty if it is not an apply hook. Then the apply and purge orders are above those of other objects.
 	Hook           string
 	ApplyOrder     int
 	PurgeOrder     *int
@@ -78,8 +78,7 @@ func Parse(prefix string, object *unstructured.Unstructured, policies inventory.
 	b.DeletePropagation = propagationOf(p, policies.DeletePropagation)
 	b.ReadyTimeout = parseAnnotation(p, types.AnnotationKeySuffixReadyTimeout, annotations.Interval)
 	b.Continues = parseAnnotation(p, types.AnnotationKeySuffixReadyTimeoutPolicy, parseReadyTimeoutPolicy) == types.ReadyTimeoutPolicyContinue
-	b.AwaitsType = AwaitsType(p.prefix, p.values)
-	parseAnnotation(p, types.AnnotationKeySuffixMissingTypePolicy, parseMissingTypePolicy)
+	b.AwaitsType = parseAnnotation(p, types.AnnotationKeySuffixMissingTypePolicy, parseMissingTypePolicy) == types.MissingTypePolicyWait
 	b.AwaitNever = parseAnnotation(p, types.AnnotationKeySuffixAwait, parseAwait) == types.AwaitNever
 	if b.Continues && b.ReadyTimeout == 0 && len(p.problems) == 0 {
 		p.problems = append(p.problems, fmt.Sprintf("%s: annotation %s: it has no effect without %s; set a duration such as 10m",

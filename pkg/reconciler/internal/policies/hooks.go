@@ -24,7 +24,7 @@ func ofHook(hook string, object *unstructured.Unstructured, policies inventory.P
 	return policies
 }
 
-// takePlace moves a hook behind all objects that are none. Unless an annotation says otherwise, it is deleted before them, and so is an object whose type others
+// takePlace moves a hook behind all other objects. Unless an annotation says otherwise, it is deleted before them, and so is an object whose type others
 // define, because they may have to do something before it is gone.
 func (e *Effective) takePlace(p *annotationParser) {
 	base := map[string]int{types.ApplyHookPostApply: types.PostApplyOrder, types.ApplyHookOnFailure: types.OnFailureOrder}[e.Hook]

@@ -35,14 +35,14 @@ func (a *applier) endedBefore(ctx context.Context, t *desired.Object, s decision
 	if !t.Decisive || result == "" {
 		return false, nil
 	}
-	if ours, err := isWritten(ctx, a.call, t, s); err != nil || !ours {
+	if ours, err := wasApplied(ctx, a.call, t, s); err != nil || !ours {
 		return false, err
 	}
 	return noteOutcome(t, item, result), nil
 }
 
-// isWritten reports whether the manifest was applied to the observed object. The process that has created the object may have ended before it could record that.
-func isWritten(ctx context.Context, call *calls.Call, t *desired.Object, s decisions.Situation) (bool, error) {
+// wasApplied reports whether the manifest was applied to the observed object. The process that has created the object may have ended before it could record that.
+func wasApplied(ctx context.Context, call *calls.Call, t *desired.Object, s decisions.Situation) (bool, error) {
 	item := call.Ledger.Of(t)
 	if bookkeeping.IsWritten(item) || item.Phase != inventory.PhaseScheduledForApplication || item.UID == s.Seen.UID {
 		return bookkeeping.IsWritten(item), nil
