@@ -177,12 +177,8 @@ func (r *hookReading) readArgo(ctx context.Context, object client.Object, kind s
 		if err := r.name(each, source, steering.Hook, phase); err != nil {
 			return nil, err
 		}
-		if taken && object.GetName() != "" && !isDeletion(phase) {
-			name, err := gitops.PhaseName(object.GetName(), phase)
-			if err != nil {
-				return nil, err
-			}
-			each.SetName(name)
+		if err := rename(each, object, phase, taken); err != nil {
+			return nil, err
 		}
 		taken = taken || !isDeletion(phase)
 		identity := string(phase) + " " + types.ObjectText(kind, each.GetNamespace(), each.GetName())
@@ -212,6 +208,19 @@ func (r *hookReading) name(hook, source client.Object, isHook bool, phase gitops
 	}
 	hook.SetName(name)
 	hook.SetGenerateName("")
+	return nil
+}
+
+// rename gives a hook made of a named object another name if an object of another phase has that name. Deletion hooks are applied on their own.
+func rename(hook, object client.Object, phase gitops.Phase, taken bool) error {
+	if !taken || object.GetName() == "" || isDeletion(phase) {
+		return nil
+	}
+	name, err := gitops.PhaseName(object.GetName(), phase)
+	if err != nil {
+		return err
+	}
+	hook.SetName(name)
 	return nil
 }
 
