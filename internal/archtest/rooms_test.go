@@ -62,6 +62,7 @@ type room struct {
 var rooms = []room{
 	{path: "internal/clocks", layer: primitives},
 	{path: "internal/ellipsis", layer: primitives},
+	{path: "internal/grace", layer: primitives},
 	{path: "internal/parallel", layer: primitives},
 
 	{path: "pkg/types", layer: vocabulary},
@@ -143,6 +144,8 @@ var rooms = []room{
 	{path: "pkg/manifests", layer: engine},
 	{path: "pkg/reconciler", layer: engine},
 
+	{path: "pkg/sync/internal/prunes", layer: buildingBlocks},
+	{path: "pkg/sync/internal/tasks", layer: buildingBlocks},
 	{path: "internal/deletionhooks", layer: buildingBlocks},
 	{path: "internal/inventories", layer: buildingBlocks},
 
@@ -173,6 +176,7 @@ var rooms = []room{
 	{path: "pkg/resources/...", layer: authorAPI},
 
 	{path: "pkg/objectset/...", layer: readyMade},
+	{path: "pkg/sync", layer: readyMade},
 
 	{path: "clm/internal/dependents", layer: displayModel},
 	{path: "clm/internal/live", layer: clmBlocks},

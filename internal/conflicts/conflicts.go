@@ -5,6 +5,7 @@ package conflicts
 
 import (
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -31,6 +32,22 @@ var admission = []string{"denied the request", "denied request", "exceeded quota
 func IsAdmission(err error) bool {
 	return apierrors.IsForbidden(err) && slices.ContainsFunc(admission, func(part string) bool { return strings.Contains(err.Error(), part) })
 }
+
+// IsRejected reports whether the server has rejected the content of a request, and would do so again: it is invalid, or a webhook or a ValidatingAdmissionPolicy has
+// denied it. Of an error that joins others, one suffices.
+func IsRejected(err error) bool {
+	if joined, isJoined := err.(interface{ Unwrap() []error }); isJoined {
+		return slices.ContainsFunc(joined.Unwrap(), IsRejected)
+	}
+	if wrapped := errors.Unwrap(err); wrapped != nil {
+		return IsRejected(wrapped)
+	}
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && (apierrors.IsInvalid(err) || denial.MatchString(status.Status().Message))
+}
+
+// denial matches what the API server says if a webhook or a ValidatingAdmissionPolicy has denied a request.
+var denial = regexp.MustCompile(`denied (the )?request`)
 
 // Reason returns the API server's message, bounded in length; for any other error, its text.
 func Reason(err error) string {

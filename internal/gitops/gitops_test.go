@@ -122,7 +122,7 @@ func TestOptions(t *testing.T) {
 		{"one", "Prune=false", Options{Prune: False}, nil},
 		{"several, with blanks", " Prune = confirm ,, Delete=false ", Options{Prune: Confirm, Delete: False}, nil},
 		{"the first one of several counts", "Replace=true,Replace=false", Options{Replace: True}, nil},
-		{"the opposite of a switch", "Force=false,Validate=true,Prune=true", Options{Force: False, Prune: True}, nil},
+		{"the opposite of a switch", "Force=false,Validate=true,Prune=true", Options{Force: False, Prune: True, Validate: True}, nil},
 		{"propagation", "PrunePropagationPolicy=background", Options{PrunePropagationPolicy: Background}, nil},
 		{
 			"the others", "PruneLast=true",
@@ -132,7 +132,7 @@ func TestOptions(t *testing.T) {
 		{"what is always so", "ServerSideApply=true,ApplyOutOfSyncOnly=true,ClientSideApplyMigration=true,RespectIgnoreDifferences=true", Options{}, nil},
 		{"the opposite of what is always so", "ApplyOutOfSyncOnly=false", Options{}, []string{"ApplyOutOfSyncOnly=false has no effect, because it is always true"}},
 		{"a type that others define", "SkipDryRunOnMissingResource=true", Options{SkipDryRunOnMissingResource: True}, nil},
-		{"what has no effect", "Validate=false", Options{}, []string{
+		{"what has no effect", "Validate=false", Options{Validate: False}, []string{
 			"Validate=false has no effect: fields that the API server does not know",
 		}},
 		{"what is for whole applications", "FailOnSharedResource=true,CreateNamespace=true", Options{}, []string{

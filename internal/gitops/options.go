@@ -27,6 +27,8 @@ const (
 	Force Option = "Force"
 	// Replace: the object is replaced as a whole.
 	Replace Option = "Replace"
+	// Validate: false leaves out fields that the API server does not know, where the caller would refuse them otherwise.
+	Validate Option = "Validate"
 	// CreateNamespace: a missing namespace is created.
 	CreateNamespace Option = "CreateNamespace"
 	// FailOnSharedResource: an object of another owner is refused, whatever the adoption policy says.
@@ -67,7 +69,7 @@ var rules = map[Option]rule{
 	PrunePropagationPolicy:      {values: []string{Foreground, Background, Orphan}},
 	Force:                       {values: []string{False, True}},
 	Replace:                     {values: []string{False, True}},
-	"Validate":                  {values: []string{True, False}, note: "fields that the API server does not know are left out anyway, and noted"},
+	Validate:                    {values: []string{True, False}, note: "fields that the API server does not know are left out anyway, and noted"},
 	CreateNamespace:             {values: []string{False, True}, whole: true},
 	FailOnSharedResource:        {values: []string{False, True}, whole: true},
 	"RespectIgnoreDifferences":  {values: []string{True, False}, alwaysSo: true},
@@ -118,6 +120,9 @@ func ReadOptions(place, text string) (found Options, notes []string, err error) 
 		case !slices.Contains(rule.values, value):
 			return nil, nil, fmt.Errorf("%s: %s: invalid value %q; allowed are: %s", place, option, value, strings.Join(rule.values, ", "))
 		case rule.note != "":
+			if !repeated {
+				found[option] = value
+			}
 			if value != rule.values[0] {
 				notes = append(notes, fmt.Sprintf("%s: %s=%s has no effect: %s", place, option, value, rule.note))
 			}

@@ -21,6 +21,14 @@ func ApplyOrder(phase Phase, wave int) int {
 	return wave
 }
 
+// PhaseOf returns the phase and the wave with an apply order, as far as ApplyOrder tells them apart.
+func PhaseOf(order int) (phase Phase, wave int) {
+	if order <= MaxWave-offset {
+		return PreSync, order + offset
+	}
+	return Sync, order
+}
+
 // Placed is an object with its place in the order.
 type Placed struct {
 	types.ObjectID

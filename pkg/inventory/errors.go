@@ -31,9 +31,9 @@ func NewRefusedError(problems ...string) *RefusedError {
 	return &RefusedError{Problems: slices.Compact(problems)}
 }
 
-// FencedError ends a call because Owner.Fence or Owner.Confirm returned an error. Earlier requests of the call stand.
+// FencedError ends a call because Owner.Fence, Owner.Confirm or ApplyRequest.AfterWave returned an error. Earlier requests of the call stand.
 type FencedError struct {
-	// Reason is the error that Fence or Confirm returned.
+	// Reason is the error that Fence, Confirm or AfterWave returned.
 	Reason error
 }
 

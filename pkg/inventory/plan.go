@@ -23,6 +23,9 @@ type Plan struct {
 	Held *HeldDeletions `json:"held,omitempty"`
 }
 
+// UnknownFieldsNote is how notes begin that name fields that the API server does not know, and that are left out.
+const UnknownFieldsNote = "unknown fields were left out: "
+
 // Change is what Apply would do about one object.
 type Change struct {
 	// Object is type and name.

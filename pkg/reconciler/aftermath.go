@@ -101,7 +101,7 @@ func isUnfinished(call *calls.Call, t *desired.Object, item *InventoryItem) bool
 // follow applies on-failure hooks after a call, if there are any to be applied or awaited, and adds to its result how far they are. It returns an error only if
 // nothing more must be written, or nothing can be recorded: what is wrong with hooks must not hide why they run.
 func (r *Reconciler) follow(ctx context.Context, request ApplyRequest, choose selection, result *Result) error {
-	request.Inventory, request.Expected, request.CarryOn = result.Inventory, nil, false
+	request.Inventory, request.Expected, request.CarryOn, request.AfterWave = result.Inventory, nil, false, nil
 	c, err := r.begin(request, r.server(), choose)
 	if err != nil || len(c.wanted) == 0 {
 		return err
@@ -120,7 +120,7 @@ func (r *Reconciler) follow(ctx context.Context, request ApplyRequest, choose se
 	c.call.Memory.Keep(result.Inventory)
 	result.Aftermath = Aftermath{Waits: summary.Waits, Failures: summary.Failures}
 	result.Notes, result.Drift = append(result.Notes, summary.Notes...), append(result.Drift, summary.Drift...)
-	result.Actions = append(result.Actions, summary.Actions...)
+	result.Actions, result.Errors = append(result.Actions, summary.Actions...), append(result.Errors, summary.Errors...)
 	after := summary.RequeueAfter
 	if err != nil && answers.IsAboutObjects(err) {
 		if _, refused := errors.AsType[*RefusedError](err); !refused {

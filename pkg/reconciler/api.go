@@ -102,6 +102,10 @@ type ApplyRequest struct {
 	// to be deleted then. Objects that do not exist are not created. All other dependents are left alone: nothing is corrected, and nothing pruned.
 	// The result is Done when all are suspended. The next call without Suspend brings them back. Defaults to no.
 	Suspend bool
+	// AfterWave is called when the call has changed objects of a wave and none of them is left to be written, whether they are ready or not; order is the apply order,
+	// and final means that no later wave has objects. An error ends the call with a FencedError, before the next wave. It is not called for on-failure hooks.
+	// Defaults to none.
+	AfterWave func(ctx context.Context, order int, final bool) error
 	// RunOnce keeps Jobs and Pods that were ready and are gone from being created again: they have served their purpose. Defaults to
 	// no: then this holds only for Jobs that delete themselves, and for what runs once for each state of the owner (ReconcilePolicyOnObjectOrComponentChange):
 	// Jobs, and Pods with the status hint run-to-completion.
@@ -136,6 +140,8 @@ type Result struct {
 	Drift []Notice
 	// Notes lists what the API server changed or warned about while objects were written.
 	Notes []Notice
+	// Errors lists the dependents whose part of the call has ended with an error, and that error. The error of the call has their texts, too.
+	Errors []Notice
 	// Held are redundant dependents that were not deleted, because there are more than the request allows, or because of PrunePolicyConfirm; nil if
 	// there are none. Then the result is not Done.
 	Held *HeldDeletions

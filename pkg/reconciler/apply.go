@@ -175,8 +175,12 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config, choose se
 	for _, object := range request.TakeOver {
 		call.Pacing.TakeOver[types.IDOf(object)] = true
 	}
+	options := waves.Options{RecordAdoptions: request.RecordAdoptions, CarryOn: request.CarryOn, AfterWave: request.AfterWave}
+	if len(wanted) > 0 {
+		options.Last = wanted[len(wanted)-1].ApplyOrder
+	}
 	return &preparation{
 		call: call, set: set, wanted: wanted, apart: apart, manifests: manifests, saveFirst: plan.SaveFirst,
-		waves: waves.New(call, waves.Options{RecordAdoptions: request.RecordAdoptions, CarryOn: request.CarryOn}),
+		waves: waves.New(call, options),
 	}, nil
 }

@@ -50,6 +50,6 @@ func finish(c *calls.Call, done bool) Result {
 	return Result{
 		Inventory: items, Done: done, Wave: summary.Wave, WaveSize: summary.WaveSize,
 		Waits: summary.Waits, Failures: summary.Failures, Unhealthy: summary.Unhealthy, Drift: summary.Drift, Notes: summary.Notes,
-		Held: summary.Held, Actions: summary.Actions, RequeueAfter: summary.RequeueAfter,
+		Errors: summary.Errors, Held: summary.Held, Actions: summary.Actions, RequeueAfter: summary.RequeueAfter,
 	}
 }

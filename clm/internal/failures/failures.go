@@ -6,17 +6,14 @@ package failures
 import (
 	"errors"
 	"fmt"
-	"regexp"
-	"slices"
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/internal/conflicts"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/sync"
 )
 
 // NotReadyError says that an operation has written all that it could, and ended before all objects were ready (or gone).
@@ -135,40 +132,15 @@ func noticeTexts(notices []reconciler.Notice) string {
 	return dependents.Enumerate(texts, shownNotices)
 }
 
-// IsFinal reports whether it is useless to retry after an error of the engine.
-func IsFinal(err error) bool {
-	var refused *reconciler.RefusedError
-	var fenced *reconciler.FencedError
-	var stale *reconciler.StaleError
-	return errors.As(err, &stale) || errors.As(err, &refused) || errors.As(err, &fenced) || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) ||
-		isDenied(err) || errors.Is(err, releases.ErrOutdated)
-}
-
-// denial matches what the API server says if a webhook or a ValidatingAdmissionPolicy has denied a request.
-var denial = regexp.MustCompile(`denied (the )?request`)
-
-// isDenied reports whether the server has rejected the content of a request, and would do so again: it is invalid, or admission has denied it.
-// For objects that are applied, the engine reports that; for those that are deleted, only the error of the server shows it.
-func isDenied(err error) bool {
-	var status apierrors.APIStatus
-	if joined, isJoined := err.(interface{ Unwrap() []error }); isJoined {
-		return slices.ContainsFunc(joined.Unwrap(), isDenied)
-	}
-	if wrapped := errors.Unwrap(err); wrapped != nil {
-		return isDenied(wrapped)
-	}
-	if !errors.As(err, &status) {
-		return false
-	}
-	return status.Status().Reason == metav1.StatusReasonInvalid || denial.MatchString(status.Status().Message)
-}
+// IsFinal reports whether it is useless to retry after an error of the engine, or of the record.
+func IsFinal(err error) bool { return sync.IsFinal(err) || errors.Is(err, releases.ErrOutdated) }
 
 // IsFailure reports whether an operation has ended because of the objects that it applied: they were rejected, have failed, or did not become
 // ready in time.
 func IsFailure(err error) bool {
 	var notReady *NotReadyError
 	var rejected *reconciler.RefusedError
-	return errors.As(err, &notReady) || errors.As(err, &rejected) || isDenied(err)
+	return errors.As(err, &notReady) || errors.As(err, &rejected) || conflicts.IsRejected(err)
 }
 
 // Summary is the text of an error that is shown beside a list of the objects that are not ready.

@@ -10,22 +10,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/sync"
 )
 
-const (
-	// FirstRetry and LastRetry are the first and the longest pause after an error.
-	FirstRetry = 500 * time.Millisecond
-	LastRetry  = 30 * time.Second
-	// grace is how long requests that are under way may take after the context of an operation has ended.
-	grace = 5 * time.Second
-)
-
-// A Convergence calls the engine until nothing is left to do.
+// A Convergence is an operation of the engine whose end is told in the words of this program.
 type Convergence struct {
-	// Target has the engine, and wakes the convergence when a dependent changes.
+	// Target has the engine.
 	Target *Target
 	// Call makes one call of the engine.
 	Call func(ctx context.Context) (reconciler.Result, error)
@@ -38,57 +30,35 @@ type Convergence struct {
 }
 
 // Run calls the engine until it is done. It returns the last result in any case.
-func (c *Convergence) Run(ctx context.Context) (result reconciler.Result, err error) {
-	working, stop := lingering(ctx, grace)
-	defer stop()
-	delay := FirstRetry
-	var failure error // of the last call that has come to its end
-	for {
-		result, err = c.Call(working)
-		if ctx.Err() == nil {
-			failure = err
-		}
-		switch {
-		case err == nil && c.isEnough(result):
-			return result, nil
-		case ctx.Err() != nil:
-			return result, c.ended(ctx, result, failure)
-		case err != nil && failures.IsFinal(err) && !result.Aftermath.Goes():
-			return result, err
-		}
-		if err == nil && !result.Aftermath.Goes() {
-			if err := vain(result); err != nil {
-				return result, err
-			}
-		}
-		c.Took(result, err)
-		pause := result.RequeueAfter
-		if err != nil {
-			pause, delay = delay, min(2*delay, LastRetry)
-		} else {
-			delay = FirstRetry
-		}
-		if !c.sleep(ctx, pause) {
-			return result, c.ended(ctx, result, failure)
-		}
+func (c *Convergence) Run(ctx context.Context) (reconciler.Result, error) {
+	operation := &sync.Operation{
+		Engine: c.Target.engine, Owner: c.Target.owner, Call: c.Call, Enough: c.isEnough, IsFinal: failures.IsFinal,
+		Stepped: func(state sync.State) { c.Took(state.Result, state.Err) },
 	}
-}
-
-// isEnough reports whether there is nothing left to be done, or to be waited for. On-failure hooks that have begun come to their end.
-func (c *Convergence) isEnough(result reconciler.Result) bool {
-	return result.Done && !result.Aftermath.Goes() || c.Enough != nil && c.Enough(result)
-}
-
-// vain returns the error for a result that waiting alone does not change; nil if there is something to wait for.
-func vain(result reconciler.Result) error {
+	state, cause := operation.Run(ctx)
+	result := state.Result
 	switch {
-	case len(result.Waits) == 0:
-		return Unapproved(result.Held)
-	case allFailed(result):
-		return &failures.NotReadyError{Failed: slices.Concat(result.Failures, result.Aftermath.Failures), Waits: result.Waits}
+	case cause != nil:
+		return result, c.ended(cause, result, state.Err)
+	case state.Phase.Successful() && isHeld(result):
+		return result, Unapproved(result.Held)
+	case state.Phase.Successful():
+		return result, nil
+	case state.Err != nil:
+		return result, state.Err
 	default:
-		return nil
+		return result, &failures.NotReadyError{Failed: slices.Concat(result.Failures, result.Aftermath.Failures), Waits: result.Waits}
 	}
+}
+
+// isEnough reports whether to stop before the result is done.
+func (c *Convergence) isEnough(result reconciler.Result) bool {
+	return isHeld(result) || c.Enough != nil && c.Enough(result)
+}
+
+// isHeld reports whether nothing is left but deletions that nobody has approved.
+func isHeld(result reconciler.Result) bool {
+	return !result.Done && result.Held != nil && len(result.Waits) == 0 && !result.Aftermath.Goes()
 }
 
 // Unapproved returns the RefusedError for deletions that nobody has approved; nil if there are none.
@@ -103,27 +73,8 @@ func Unapproved(held *reconciler.HeldDeletions) error {
 	return failures.Refused("%s: %s; to delete them, apply the sources again with --approve-deletions %s", held, strings.Join(names, ", "), held.Digest)
 }
 
-// sleep waits until a dependent has changed, at most for the pause, if it is positive. It reports whether the context has not ended.
-func (c *Convergence) sleep(ctx context.Context, pause time.Duration) bool {
-	c.Target.engine.Follow()
-	var over <-chan time.Time
-	if pause > 0 {
-		timer := time.NewTimer(pause)
-		defer timer.Stop()
-		over = timer.C
-	}
-	select {
-	case <-c.Target.woken:
-	case <-over:
-	case <-ctx.Done():
-		return false
-	}
-	return true
-}
-
-// ended returns the error for a context that has ended.
-func (c *Convergence) ended(ctx context.Context, result reconciler.Result, failure error) error {
-	cause := context.Cause(ctx)
+// ended returns the error for a context that has ended because of cause. The failure is the error of the last call that has come to its end.
+func (c *Convergence) ended(cause error, result reconciler.Result, failure error) error {
 	late := &failures.NotReadyError{
 		Failed: slices.Concat(result.Failures, result.Aftermath.Failures), Waits: slices.Concat(result.Waits, result.Aftermath.Waits), Cause: failure,
 	}
@@ -131,7 +82,7 @@ func (c *Convergence) ended(ctx context.Context, result reconciler.Result, failu
 	case failure == nil && result.Done && (errors.Is(cause, ErrTimeout) || errors.Is(cause, context.Canceled)):
 		// Only hooks of an earlier failure are still under way, which nothing waits for.
 		return nil
-	case errors.Is(cause, ErrTimeout) && failure == nil && allFailed(result):
+	case errors.Is(cause, ErrTimeout) && failure == nil && sync.HasFailed(result):
 		return late
 	case errors.Is(cause, ErrTimeout):
 		late.Timeout = c.Timeout
@@ -140,38 +91,6 @@ func (c *Convergence) ended(ctx context.Context, result reconciler.Result, failu
 		return &failures.InterruptedError{Waits: result.Waits}
 	default:
 		return cause
-	}
-}
-
-// allFailed reports whether all objects that the operation waits for have failed.
-func allFailed(result reconciler.Result) bool {
-	failed := map[dependents.Key]bool{}
-	for _, notice := range result.Failures {
-		failed[dependents.KeyOf(notice.Object)] = true
-	}
-	for _, notice := range result.Waits {
-		if !failed[dependents.KeyOf(notice.Object)] && !notice.Doomed {
-			return false
-		}
-	}
-	return len(result.Waits) > 0
-}
-
-// lingering returns a context that outlives the given one by a grace period.
-func lingering(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
-	result, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		timer := time.NewTimer(grace)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-			cancel()
-		case <-result.Done():
-		}
-	})
-	return result, func() {
-		stop()
-		cancel()
 	}
 }
 

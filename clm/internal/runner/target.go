@@ -17,8 +17,6 @@ import (
 type Target struct {
 	engine *reconciler.Reconciler
 	owner  string
-	// woken holds a token when something may have changed since the last call of the engine.
-	woken chan struct{}
 	// seen is called for each object that the engine has written or judged.
 	seen func(object types.ObjectKey, found status.Status, message string)
 }
@@ -28,7 +26,7 @@ const watchDelay = time.Second
 
 // NewTarget returns an engine for an owner, and starts to watch the recorded dependents. The caller closes it.
 func NewTarget(c *connection.Connection, owner string, recorded []*reconciler.InventoryItem) (*Target, error) {
-	t := &Target{owner: owner, woken: make(chan struct{}, 1), seen: func(types.ObjectKey, status.Status, string) {}}
+	t := &Target{owner: owner, seen: func(types.ObjectKey, status.Status, string) {}}
 	var err error
 	t.engine, err = reconciler.New(releases.ReconcilerName, c.Client(), reconciler.Options{
 		Owner: owner, WatchDelay: watchDelay, Clock: c.Clock(), AwaitReports: true,
@@ -37,7 +35,6 @@ func NewTarget(c *connection.Connection, owner string, recorded []*reconciler.In
 	if err != nil {
 		return nil, err
 	}
-	t.engine.Subscribe(owner, t.wake)
 	var needs []reconciler.Need
 	for _, item := range recorded {
 		if item.Phase != reconciler.PhaseCompleted {
@@ -59,10 +56,3 @@ func (t *Target) ShowOn(board *Board) { t.seen = board.seen }
 
 // Close stops watching.
 func (t *Target) Close() { t.engine.Close() }
-
-func (t *Target) wake() {
-	select {
-	case t.woken <- struct{}{}:
-	default:
-	}
-}

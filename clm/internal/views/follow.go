@@ -18,7 +18,6 @@ import (
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/releases"
-	"github.com/component-operator/runtime/clm/internal/runner"
 )
 
 // Following says which release to follow, and has the functions that are called. They are not called concurrently.
@@ -32,6 +31,12 @@ type Following struct {
 	// Trouble gets the errors after which Follow retries. Defaults to a function that does nothing.
 	Trouble func(err error)
 }
+
+// firstRetry and lastRetry are the first and the longest pause after an error.
+const (
+	firstRetry = 500 * time.Millisecond
+	lastRetry  = 30 * time.Second
+)
 
 // shortestPause is the least time between two looks at a release. If a look takes longer, that is the least time.
 const shortestPause = 200 * time.Millisecond
@@ -50,7 +55,7 @@ func Follow(ctx context.Context, c *connection.Connection, following Following) 
 	f.keep(watching, func(ctx context.Context) error {
 		return c.Records().Watch(ctx, following.Namespace, following.Name, f.wake)
 	})
-	delay, first := runner.FirstRetry, true
+	delay, first := firstRetry, true
 	for {
 		began := time.Now()
 		snapshot, err := Look(ctx, c, following.Namespace, following.Name, following.SkipReasons)
@@ -63,9 +68,9 @@ func Follow(ctx context.Context, c *connection.Connection, following Following) 
 			return err
 		case err != nil:
 			f.trouble(err)
-			next, delay = delay, min(2*delay, runner.LastRetry)
+			next, delay = delay, min(2*delay, lastRetry)
 		default:
-			first, delay, next = false, runner.FirstRetry, snapshot.deadline
+			first, delay, next = false, firstRetry, snapshot.deadline
 			snapshot.Notes = f.addNotes(snapshot.Notes)
 			if f.show(snapshot) {
 				return nil
@@ -115,7 +120,7 @@ func (f *follower) wake() {
 // keep runs a function until the context ends, and again if it fails.
 func (f *follower) keep(ctx context.Context, run func(ctx context.Context) error) {
 	f.running.Go(func() {
-		for delay := runner.FirstRetry; ; delay = min(2*delay, runner.LastRetry) {
+		for delay := firstRetry; ; delay = min(2*delay, lastRetry) {
 			err := run(ctx)
 			switch {
 			case ctx.Err() != nil:

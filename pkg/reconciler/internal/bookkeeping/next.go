@@ -226,8 +226,8 @@ func planDigest(t *desired.Object, item *inventory.Item) {
 		if item.Phase == inventory.PhaseKept {
 			item.Phase = inventory.PhaseReady
 		}
-	case item.Phase == inventory.PhaseCompleted && HasOtherFormat(item):
-		// Digests in different formats cannot be compared, and that alone must not run a purged object again.
+	case (item.Phase == inventory.PhaseCompleted || IsDismissed(item)) && HasOtherFormat(item):
+		// Digests in different formats cannot be compared, and that alone must not run an object again that has served its purpose.
 		item.Digest = t.Digest
 	default:
 		item.Digest = t.Digest

@@ -44,7 +44,7 @@ func MayExist(i *inventory.Item) bool {
 }
 
 // HasOtherFormat reports whether the recorded digest has another format than ours, because an operator with the predecessor of this
-// SDK recorded it.
+// SDK recorded it, or a program that knows no digests.
 func HasOtherFormat(i *inventory.Item) bool {
 	return i.Digest != "" && i.Digest != desired.DigestOnce && i.Digest != desired.DigestLate && !strings.HasPrefix(i.Digest, desired.DigestRules)
 }

@@ -89,7 +89,13 @@ func (c *Consent) Permit() error {
 	return nil
 }
 
-// MayGoOn returns a *inventory.FencedError if the owner was asked, and did not confirm.
+// Withdraw ends the call because of an error of the owner, which it returns as a *inventory.FencedError.
+func (c *Consent) Withdraw(err error) error {
+	c.denial.Store(&inventory.FencedError{Reason: err})
+	return c.MayGoOn()
+}
+
+// MayGoOn returns a *inventory.FencedError if the owner has not confirmed, or has withdrawn.
 func (c *Consent) MayGoOn() error {
 	if denial := c.denial.Load(); denial != nil {
 		return denial

@@ -4,11 +4,19 @@
 package contents
 
 import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"k8s.io/kube-openapi/pkg/validation/strfmt"
+	"k8s.io/kube-openapi/pkg/validation/validate"
 )
 
-// OpenSchema is the schema of a type in a CustomResourceDefinition, used for what the server does to a stored object: setting
+// OpenSchema is the schema of a type in a CustomResourceDefinition, used for what the server does to an object: refusing it, setting
 // defaults and dropping unknown fields. Nil changes nothing.
 type OpenSchema map[string]any
 
@@ -24,13 +32,38 @@ func OpenSchemas(definition *unstructured.Unstructured) map[string]OpenSchema {
 	return schemas
 }
 
-// Complete drops unknown fields of the content and sets defaults, as the server would.
-func (s OpenSchema) Complete(content map[string]any) {
+// Complete drops unknown fields of the content and sets defaults, as the server would. It returns the unknown fields, sorted.
+func (s OpenSchema) Complete(content map[string]any) (unknown []string) {
 	if s == nil {
-		return
+		return nil
 	}
-	s.root().prune(content)
+	p := &pruning{}
+	p.prune(s.root(), content, nil)
 	s.root().fill(content)
+	slices.Sort(p.dropped)
+	return p.dropped
+}
+
+// Problems returns why the server would refuse the content, as far as the schema says so; sorted. Rules in the Common Expression Language do not count.
+func (s OpenSchema) Problems(content map[string]any) []string {
+	if s == nil {
+		return nil
+	}
+	encoded, err := json.Marshal(s.root())
+	if err != nil {
+		return nil
+	}
+	schema := &spec.Schema{}
+	if json.Unmarshal(encoded, schema) != nil {
+		// The server refuses the definition, and says why.
+		return nil
+	}
+	var problems []string
+	for _, err := range validate.NewSchemaValidator(schema, nil, "", strfmt.Default).Validate(content).Errors {
+		problems = append(problems, strings.ReplaceAll(err.Error(), " in body", ""))
+	}
+	slices.Sort(problems)
+	return slices.Compact(problems)
 }
 
 // root adds the fields that each object has, whether or not its schema declares them.
@@ -63,32 +96,33 @@ func (s OpenSchema) of(key string) (OpenSchema, bool) {
 	return additional, ok
 }
 
+// pruning drops entries that are not in a schema, and collects their paths.
+type pruning struct{ dropped []string }
+
 // prune drops entries that are not in the schema, unless it preserves unknown fields.
-func (s OpenSchema) prune(value any) {
+func (p *pruning) prune(s OpenSchema, value any, path []string) {
 	switch value := value.(type) {
 	case map[string]any:
 		embedded := s["x-kubernetes-embedded-resource"] == true
 		open := s["x-kubernetes-preserve-unknown-fields"] == true || s["additionalProperties"] == true
 		for key, child := range value {
+			below := append(slices.Clip(path), key)
 			schema, known := s.of(key)
 			switch {
 			case known:
-				schema.prune(child)
+				p.prune(schema, child, below)
 			case open, embedded && (key == "apiVersion" || key == "kind" || key == "metadata"):
 			default:
 				delete(value, key)
+				p.dropped = append(p.dropped, strings.Join(below, "."))
 			}
 		}
 	case []any:
-		for _, item := range value {
-			s.child("items").pruneKnown(item)
+		if items := s.child("items"); items != nil {
+			for i, item := range value {
+				p.prune(items, item, append(slices.Clip(path), strconv.Itoa(i)))
+			}
 		}
-	}
-}
-
-func (s OpenSchema) pruneKnown(value any) {
-	if s != nil {
-		s.prune(value)
 	}
 }
 

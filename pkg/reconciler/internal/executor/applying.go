@@ -114,7 +114,7 @@ func (x *Executor) Apply(ctx context.Context, t *desired.Object, item *inventory
 			if object = object.DeepCopy(); !contents.Prune(object, unknown) {
 				return nil, err
 			}
-			x.Report.Notes(item, "unknown fields were left out: "+strings.Join(unknown, ", "))
+			x.Report.Notes(item, inventory.UnknownFieldsNote+strings.Join(unknown, ", "))
 		}
 	}
 }

@@ -6,6 +6,7 @@ package plans
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -62,7 +63,13 @@ func (p *preview) compute(change *inventory.Change, t *desired.Object, v calls.V
 		}
 	}
 	content, _ := contents.Integers(after.Object).(map[string]any)
-	p.definitions[t.Key.GroupKind][t.Version].Complete(content)
+	definition := p.definitions[t.Key.GroupKind][t.Version]
+	if unknown := definition.Complete(content); len(unknown) > 0 {
+		change.Notes = append(change.Notes, inventory.UnknownFieldsNote+strings.Join(unknown, ", "))
+	}
+	if problems := definition.Problems(content); len(problems) > 0 {
+		change.Refusal = "does not fit the definition of its type: " + strings.Join(problems, "; ")
+	}
 	change.Local = true
 	change.Before, change.After = calls.Presentable(v.Live, p.call.Server.Keys), calls.Presentable(after, p.call.Server.Keys)
 	if change.Recreate {

@@ -6,6 +6,7 @@ package report
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,8 +21,8 @@ import (
 type Summary struct {
 	// Wave is the order of the wave in which the call has stopped, and WaveSize the number of its dependents.
 	Wave, WaveSize int
-	// Waits, Failures, Drift and Notes are sorted by object and text.
-	Waits, Failures, Drift, Notes []inventory.Notice
+	// Waits, Failures, Drift, Notes and Errors are sorted by object and text.
+	Waits, Failures, Drift, Notes, Errors []inventory.Notice
 	// Unhealthy are sorted by object.
 	Unhealthy []inventory.Unhealthy
 	// Held are redundant dependents that are not deleted; nil if there are none.
@@ -106,6 +107,15 @@ func (r *Report) Drifts(item *inventory.Item, message string) {
 // Notes reports any other message about a dependent.
 func (r *Report) Notes(item *inventory.Item, message string) { r.add(&r.summary.Notes, item, message) }
 
+// Errs reports that the work on a dependent has ended with an error.
+func (r *Report) Errs(item *inventory.Item, err error) {
+	name, text := types.IDOf(item).String()+": ", err.Error()
+	for _, prefix := range []string{"", "applying ", "deleting "} {
+		text = strings.TrimPrefix(text, prefix+name)
+	}
+	r.add(&r.summary.Errors, item, text)
+}
+
 func (r *Report) add(list *[]inventory.Notice, item *inventory.Item, message string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -149,7 +159,7 @@ func (r *Report) End() Summary {
 	slices.SortFunc(r.summary.Actions, func(a, b inventory.Action) int {
 		return cmp.Or(cmp.Compare(a.Wave, b.Wave), cmp.Compare(a.Verb, b.Verb))
 	})
-	for _, notices := range [][]inventory.Notice{r.summary.Waits, r.summary.Failures, r.summary.Drift, r.summary.Notes} {
+	for _, notices := range [][]inventory.Notice{r.summary.Waits, r.summary.Failures, r.summary.Drift, r.summary.Notes, r.summary.Errors} {
 		sortNotices(notices)
 	}
 	slices.SortFunc(r.summary.Unhealthy, func(a, b inventory.Unhealthy) int { return types.IDOf(a.Object).Compare(types.IDOf(b.Object)) })

@@ -31,5 +31,8 @@ func (w *Waves) adopt(ctx context.Context, t *outcomes, work func(outcome) (outc
 		t.add(outcome{}, err)
 		return
 	}
-	flow.Each(ctx, w.call.Server.Flow, held, func(o outcome) { t.add(work(o)) })
+	flow.Each(ctx, w.call.Server.Flow, held, func(o outcome) {
+		done, err := work(o)
+		t.finished(w.call, o.item, done, err)
+	})
 }

@@ -30,6 +30,7 @@ type applier struct {
 	remover         *Remover
 	recordAdoptions bool
 	written         []bool // by the index of the desired object; whether this call has written it
+	changed         []bool // likewise; whether that has changed it
 }
 
 // applyQuietly handles a dependent that needs no request. It reports false if the dependent may need one.

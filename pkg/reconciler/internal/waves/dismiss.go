@@ -31,7 +31,10 @@ func (w *Waves) dismissFailed(ctx context.Context, tier []*desired.Object) error
 		return err
 	}
 	var all outcomes
-	flow.Each(ctx, w.call.Server.Flow, due, func(t *desired.Object) { all.add(outcome{item: w.call.Ledger.Of(t)}, w.applier.dismiss(ctx, t)) })
+	flow.Each(ctx, w.call.Server.Flow, due, func(t *desired.Object) {
+		item := w.call.Ledger.Of(t)
+		all.finished(w.call, item, outcome{item: item}, w.applier.dismiss(ctx, t))
+	})
 	return all.Err()
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/barriers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
@@ -48,6 +49,14 @@ type outcomes struct {
 	needBarrier []outcome
 	adopting    []outcome
 	releasing   []outcome
+}
+
+// finished adds the outcome of the work on one dependent, and reports the error, if there is one.
+func (t *outcomes) finished(c *calls.Call, item *inventory.Item, o outcome, err error) {
+	if err != nil && answers.IsAboutObjects(err) {
+		c.Report.Errs(item, err)
+	}
+	t.add(o, err)
 }
 
 func (t *outcomes) add(o outcome, err error) {
@@ -91,12 +100,13 @@ func putUpBarriers(ctx context.Context, p *calls.Call, t *outcomes, work func(*i
 	flow.Each(ctx, p.Server.Flow, held, func(o outcome) {
 		switch awaited, err := p.Barriers.PutUp(ctx, o.item, o.barrier); {
 		case err != nil:
-			t.add(outcome{}, err)
+			t.finished(p, o.item, outcome{}, err)
 		case awaited:
 			o.barrier = nil
 			t.add(o, nil)
 		default:
-			t.add(work(o.item))
+			done, err := work(o.item)
+			t.finished(p, o.item, done, err)
 		}
 	})
 }

@@ -44,7 +44,9 @@ func (w *Waves) CheckOwnership(ctx context.Context, wanted []*desired.Object) er
 				s.Whose = live.Whose
 			}
 		}
-		problems = append(problems, fmt.Sprintf("%s: %s", t.Key, decisions.Foreign(t, item, s).Message))
+		problem := fmt.Sprintf("%s: %s", t.Key, decisions.Foreign(t, item, s).Message)
+		w.call.Report.Errs(item, errors.New(problem))
+		problems = append(problems, problem)
 	}
 	if len(problems) == 0 {
 		return nil

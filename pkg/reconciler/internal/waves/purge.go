@@ -39,7 +39,7 @@ func (w *Waves) purge(ctx context.Context, purgeable []*desired.Object, order, o
 		if o.ready && err == nil {
 			bookkeeping.Complete(item)
 		}
-		all.add(o, err)
+		all.finished(w.call, item, o, err)
 	})
 	if err := all.Err(); err != nil {
 		return false, fmt.Errorf("purging at the end of %s: %w", types.WaveText(order), err)

@@ -86,7 +86,10 @@ func (r *Remover) deleteTier(ctx context.Context, tier []*inventory.Item) ([]out
 	work := func(item *inventory.Item) (outcome, error) {
 		return r.deleteOne(ctx, item, decisions.Deletion{Orphan: item.DeletePolicy == inventory.DeletePolicyOrphan, Verb: inventory.VerbDeleted, Wave: item.DeleteOrder})
 	}
-	flow.Each(ctx, r.call.Server.Flow, tier, func(item *inventory.Item) { t.add(work(item)) })
+	flow.Each(ctx, r.call.Server.Flow, tier, func(item *inventory.Item) {
+		o, err := work(item)
+		t.finished(r.call, item, o, err)
+	})
 	putUpBarriers(ctx, r.call, &t, work)
 	for _, item := range t.ready {
 		r.call.Losses.Leave(item)

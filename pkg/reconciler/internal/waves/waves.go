@@ -37,6 +37,9 @@ type Waves struct {
 	pruner  *pruner
 	steps   *steps.Steps
 	carryOn bool
+	after   func(ctx context.Context, order int, final bool) error
+	last    int    // the greatest apply order
+	told    int    // the apply order of the last wave that after was called for
 	passed  bool   // some objects are not ready that no wave has waited for
 	visited []bool // by the index of the desired object; whether the call has come to it
 }
@@ -47,14 +50,19 @@ type Options struct {
 	RecordAdoptions bool
 	// CarryOn begins each wave although the one before is not ready.
 	CarryOn bool
+	// AfterWave is called when a wave is written; nil if nobody wants to know.
+	AfterWave func(ctx context.Context, order int, final bool) error
+	// Last is the greatest apply order of all objects of the call.
+	Last int
 }
 
 // New returns the Waves of a call whose ledger has the items of all desired objects.
 func New(call *calls.Call, options Options) *Waves {
 	count, remover := len(call.Ledger.Wanted), NewRemover(call)
 	return &Waves{
-		call: call, steps: steps.New(call), carryOn: options.CarryOn, visited: make([]bool, count), pruner: &pruner{call: call, remover: remover},
-		applier: &applier{call: call, remover: remover, recordAdoptions: options.RecordAdoptions, written: make([]bool, count)},
+		call: call, steps: steps.New(call), carryOn: options.CarryOn, after: options.AfterWave, last: options.Last, told: math.MinInt,
+		visited: make([]bool, count), pruner: &pruner{call: call, remover: remover},
+		applier: &applier{call: call, remover: remover, recordAdoptions: options.RecordAdoptions, written: make([]bool, count), changed: make([]bool, count)},
 	}
 }
 
@@ -74,6 +82,9 @@ func (w *Waves) Apply(ctx context.Context, wanted []*desired.Object) (ready bool
 		}
 		for _, members := range desired.Group(wave, (*desired.Object).Stage) {
 			ready, err := w.applyStage(ctx, members, len(wave))
+			if err == nil {
+				err = w.wroteWave(ctx, wave)
+			}
 			if err != nil || !ready {
 				return false, w.stopped(ctx, err, wanted[done:])
 			}
@@ -129,6 +140,23 @@ func (w *Waves) applyStage(ctx context.Context, members []*desired.Object, waveS
 		w.call.Report.StopsAt(members[0].ApplyOrder, waveSize)
 	}
 	return stage.ready, nil
+}
+
+// wroteWave tells the caller when a wave is written that this call has changed something in.
+func (w *Waves) wroteWave(ctx context.Context, wave []*desired.Object) error {
+	changed := func(t *desired.Object) bool { return w.applier.changed[t.Index] }
+	unwritten := func(t *desired.Object) bool {
+		return w.call.Ledger.Of(t).Phase == inventory.PhaseScheduledForApplication
+	}
+	order := wave[0].ApplyOrder
+	if w.after == nil || w.told == order || !slices.ContainsFunc(wave, changed) || slices.ContainsFunc(wave, unwritten) {
+		return nil
+	}
+	w.told = order
+	if err := w.after(ctx, order, order == w.last); err != nil {
+		return w.call.Consent.Withdraw(err)
+	}
+	return nil
 }
 
 // endStep extracts the data of a step, and reads what its members want to have read then.
@@ -288,7 +316,10 @@ func (w *Waves) applyTier(ctx context.Context, tier []*desired.Object) ([]outcom
 			requests = append(requests, object)
 		}
 	}
-	flow.Each(ctx, w.call.Server.Flow, requests, func(object *desired.Object) { t.add(w.applier.applyOne(ctx, object)) })
+	flow.Each(ctx, w.call.Server.Flow, requests, func(object *desired.Object) {
+		o, err := w.applier.applyOne(ctx, object)
+		t.finished(w.call, w.call.Ledger.Of(object), o, err)
+	})
 	objectOf := func(item *inventory.Item) *desired.Object {
 		return requests[slices.IndexFunc(requests, func(object *desired.Object) bool { return w.call.Ledger.Of(object) == item })]
 	}

@@ -39,6 +39,7 @@ func (a *applier) write(ctx context.Context, t *desired.Object, s decisions.Situ
 	if cleaned != nil {
 		object, changed = cleaned, true
 	}
+	a.changed[t.Index] = !s.Exists || object.GetResourceVersion() != s.Seen.ResourceVersion
 	o, err := a.wrote(t, object, d, changed)
 	if err == nil && !o.ready && isClaim(t.Key) && o.item.Status == status.InProgressStatus {
 		// The server may have set the default class with the creation.

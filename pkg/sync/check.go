@@ -1,0 +1,339 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sync
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/gitops"
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/sync/internal/prunes"
+	"github.com/component-operator/runtime/pkg/sync/internal/tasks"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// invalidError says that an operation cannot begin. Nothing was written.
+type invalidError struct {
+	reasons []string
+	results []ResourceSyncResult
+}
+
+// Error returns the reasons.
+func (e *invalidError) Error() string {
+	return "nothing was changed: " + enumerate(e.reasons)
+}
+
+// shownReasons bounds how many reasons a message has.
+const shownReasons = 10
+
+// enumerate joins different texts.
+func enumerate(texts []string) string {
+	sorted := slices.Compact(slices.Sorted(slices.Values(texts)))
+	if more := len(sorted) - shownReasons; more > 0 {
+		sorted = append(sorted[:shownReasons:shownReasons], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(sorted, "; ")
+}
+
+// refuse adds the reason why an object must not be applied or pruned.
+func (e *invalidError) refuse(id types.ObjectID, result ResourceSyncResult, reason string) {
+	result.Status, result.HookPhase, result.Message = ResultCodeSyncFailed, OperationFailed, reason
+	e.results = append(e.results, result)
+	e.reasons = append(e.reasons, id.String()+": "+reason)
+}
+
+// orNil returns the error, if there is a reason.
+func (e *invalidError) orNil() error {
+	if len(e.reasons) == 0 {
+		return nil
+	}
+	return e
+}
+
+// check makes sure that all objects may be applied, by permission and by a dry run, before the first of them is. It returns what would be done.
+func (d *definition) check(ctx context.Context, w *work) ([]ResourceSyncResult, error) {
+	if err := cmp.Or(d.checkPermissions(ctx, w), d.checkNamespaces(ctx, w)); err != nil {
+		return nil, err
+	}
+	plan, err := d.engine.Plan(ctx, w.request, reconciler.PlanOptions{Compare: true})
+	if err != nil {
+		return nil, w.refused(err)
+	}
+	ofFailure, err := d.planFailure(ctx, w)
+	if err != nil {
+		return nil, w.refused(err)
+	}
+	changes := append(plan.Changes, ofFailure...)
+	invalid := &invalidError{}
+	for _, change := range changes {
+		id := types.IDOf(change.Object)
+		if task, wanted := w.tasks[id]; wanted {
+			w.same[id] = isSame(change)
+			if reason := d.whyRefused(task, change); reason != "" {
+				invalid.refuse(id, resultFor(id, task), reason)
+			}
+		}
+	}
+	if err := invalid.orNil(); err != nil {
+		return nil, err
+	}
+	var foreseen []ResourceSyncResult
+	for _, change := range changes {
+		if result, ok := w.foresee(change); ok {
+			foreseen = append(foreseen, result)
+		}
+	}
+	return append(foreseen, d.skipped(w)...), nil
+}
+
+// isContinued reports whether another process has begun the operation.
+func (d *definition) isContinued() bool { return d.initial != nil && len(d.initial.results) > 0 }
+
+// whyRefused returns why a planned change must not be made; empty if it may.
+func (d *definition) whyRefused(task tasks.Task, change reconciler.Change) string {
+	if change.Refusal != "" {
+		return change.Refusal
+	}
+	if d.lenient || task.Lenient {
+		return ""
+	}
+	unknown := slices.IndexFunc(change.Notes, func(note string) bool { return strings.HasPrefix(note, "unknown field") })
+	if unknown < 0 {
+		return ""
+	}
+	return change.Notes[unknown] + "; to leave them out, turn off the validation of manifests, or set the sync option Validate=false"
+}
+
+// planFailure plans to apply SyncFail hooks, which the engine does only if something fails.
+func (d *definition) planFailure(ctx context.Context, w *work) ([]reconciler.Change, error) {
+	request := w.request
+	request.Objects, request.Inventory, request.Version = nil, nil, ""
+	for _, task := range w.tasks {
+		if task.Phase == gitops.SyncFail {
+			object := task.Object.DeepCopy()
+			annotations := object.GetAnnotations()
+			delete(annotations, Name+"/"+types.AnnotationKeySuffixApplyHook)
+			object.SetAnnotations(annotations)
+			request.Objects = append(request.Objects, object)
+		}
+	}
+	if len(request.Objects) == 0 {
+		return nil, nil
+	}
+	// The others may define their types, and have their namespaces.
+	request.Objects = append(request.Objects, slices.DeleteFunc(slices.Clone(w.request.Objects), func(object client.Object) bool {
+		kind := object.GetObjectKind().GroupVersionKind().GroupKind()
+		return w.tasks[types.IDOf(object)].Phase == gitops.SyncFail || kind.Kind != "Namespace" && kind.Kind != "CustomResourceDefinition"
+	})...)
+	plan, err := d.engine.Plan(ctx, request, reconciler.PlanOptions{Compare: true})
+	return slices.DeleteFunc(plan.Changes, func(change reconciler.Change) bool {
+		return w.tasks[types.IDOf(change.Object)].Phase != gitops.SyncFail
+	}), err
+}
+
+// refused makes an error of the engine about single objects one with results.
+func (w *work) refused(err error) error {
+	refused, isRefused := errors.AsType[*reconciler.RefusedError](err)
+	if !isRefused {
+		return err
+	}
+	invalid := &invalidError{reasons: refused.Problems}
+	for id, task := range w.tasks {
+		for _, problem := range refused.Problems {
+			// The engine does not know whether objects of unknown types are in namespaces.
+			unplaced := types.ObjectID{GroupKind: id.GroupKind, Name: id.Name}
+			reason, found := strings.CutPrefix(problem, id.String()+": ")
+			if !found {
+				reason, found = strings.CutPrefix(problem, unplaced.String()+": ")
+			}
+			if found {
+				result := resultFor(id, task)
+				result.Status, result.HookPhase, result.Message = ResultCodeSyncFailed, OperationFailed, reason
+				invalid.results = append(invalid.results, result)
+			}
+		}
+	}
+	return invalid
+}
+
+// checkPermissions asks the permission validator about all objects.
+func (d *definition) checkPermissions(ctx context.Context, w *work) error {
+	if d.permission == nil {
+		return nil
+	}
+	invalid := &invalidError{}
+	discovered := map[schema.GroupVersion]*metav1.APIResourceList{}
+	ask := func(id types.ObjectID, object *unstructured.Unstructured, result ResourceSyncResult) error {
+		resource, err := d.resourceOf(object, discovered)
+		if err != nil {
+			return err
+		}
+		if err := d.permission(object, resource); err != nil {
+			invalid.refuse(id, result, err.Error())
+		}
+		return ctx.Err()
+	}
+	for id, task := range w.tasks {
+		if err := ask(id, task.Object, resultFor(id, task)); err != nil {
+			return err
+		}
+	}
+	for id, item := range w.pruned {
+		if live := w.obsolete[id]; live != nil {
+			if err := ask(id, live, resultOf(item)); err != nil {
+				return err
+			}
+		}
+	}
+	return invalid.orNil()
+}
+
+// checkNamespaces makes sure that all namespaces exist or are applied, as far as they can be read.
+func (d *definition) checkNamespaces(ctx context.Context, w *work) error {
+	invalid := &invalidError{}
+	exists := map[string]bool{"": true}
+	for id, task := range w.tasks {
+		if _, known := exists[id.Namespace]; !known {
+			_, exists[id.Namespace] = w.tasks[types.ObjectID{GroupKind: namespaces, Name: id.Namespace}]
+			if !exists[id.Namespace] {
+				object := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
+				err := d.client.Get(ctx, client.ObjectKey{Name: id.Namespace}, object)
+				if client.IgnoreNotFound(err) != nil && !apierrors.IsForbidden(err) {
+					return fmt.Errorf("reading namespace %s: %w", id.Namespace, err)
+				}
+				exists[id.Namespace] = !apierrors.IsNotFound(err)
+			}
+		}
+		if !exists[id.Namespace] {
+			invalid.refuse(id, resultFor(id, task), fmt.Sprintf("namespace %s does not exist, and is not declared", id.Namespace))
+		}
+	}
+	return invalid.orNil()
+}
+
+// namespaces is the type of namespaces.
+var namespaces = schema.GroupKind{Kind: "Namespace"}
+
+// resourceOf returns what discovery says about the type of an object. If the type is not served, it is a guess.
+func (d *definition) resourceOf(object *unstructured.Unstructured, discovered map[schema.GroupVersion]*metav1.APIResourceList) (*metav1.APIResource, error) {
+	kind := object.GroupVersionKind()
+	list, known := discovered[kind.GroupVersion()]
+	if !known {
+		var err error
+		list, err = d.client.DiscoveryClient().ServerResourcesForGroupVersion(kind.GroupVersion().String())
+		if client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("asking for the types of %s: %w", kind.GroupVersion(), err)
+		}
+		discovered[kind.GroupVersion()] = list
+	}
+	resource := metav1.APIResource{Kind: kind.Kind, Namespaced: d.place(object).Namespace != ""}
+	guess, _ := meta.UnsafeGuessKindToResource(kind)
+	resource.Name = guess.Resource
+	if list != nil {
+		for _, each := range list.APIResources {
+			if each.Kind == kind.Kind && !strings.Contains(each.Name, "/") {
+				resource = each
+			}
+		}
+	}
+	resource.Group, resource.Version = kind.Group, kind.Version
+	return &resource, nil
+}
+
+// restore recalls which hooks have completed and are gone, from the results of the process that has begun the operation, as far as the inventory does not say so.
+func (d *definition) restore(ctx context.Context, w *work, before *results) error {
+	plan, err := d.engine.Plan(ctx, w.request, reconciler.PlanOptions{})
+	if err != nil {
+		return w.refused(err)
+	}
+	for _, item := range plan.Inventory {
+		w.digests[types.IDOf(item)] = item.Digest
+	}
+	recorded := map[types.ObjectID]bool{}
+	for _, item := range w.request.Inventory {
+		recorded[types.IDOf(item)] = true
+	}
+	for _, id := range sortedIDs(w.tasks) {
+		task := w.tasks[id]
+		result, found := before.find(keyOf(id), SyncPhase(task.Phase))
+		if !runsOnce(task) || recorded[id] || !found || !result.HookPhase.Completed() {
+			continue
+		}
+		object := &metav1.PartialObjectMetadata{}
+		object.SetGroupVersionKind(task.Object.GroupVersionKind())
+		err := d.client.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, object)
+		switch {
+		case err == nil:
+			continue
+		case !apierrors.IsNotFound(err) && !cluster.IsTypeless(err):
+			return fmt.Errorf("looking for %s, which has completed: %w", id, err)
+		}
+		w.request.Inventory = append(w.request.Inventory, completed(id, task, result))
+	}
+	return nil
+}
+
+// runsOnce reports whether a task must not be applied again in the same operation when its object has completed and is gone.
+func runsOnce(task tasks.Task) bool {
+	_, removesItself, _ := unstructured.NestedFieldNoCopy(task.Object.Object, "spec", "ttlSecondsAfterFinished")
+	return task.Hook || removesItself
+}
+
+// completed returns the item of a task that has completed, and whose object is gone.
+func completed(id types.ObjectID, task tasks.Task, result ResourceSyncResult) *inventory.Item {
+	item := &inventory.Item{
+		TypeVersionInfo: inventory.TypeVersionInfo(task.Object.GroupVersionKind()), NameInfo: inventory.NameInfo{Namespace: id.Namespace, Name: id.Name},
+		Digest: "completed", Phase: inventory.PhaseCompleted,
+	}
+	if result.HookPhase.Failed() {
+		item.Phase, item.Status = inventory.PhaseFailed, status.FailedStatus
+	}
+	return item
+}
+
+// claim makes obsolete objects dependents, so that the engine deletes them, and returns the results of those that are not deleted.
+func (d *definition) claim(ctx context.Context, w *work) ([]ResourceSyncResult, error) {
+	settled := d.skipped(w)
+	owner := prunes.Owner{Name: Name, ID: d.owner, Client: d.client}
+	for _, id := range sortedIDs(w.pruned) {
+		live, item := w.obsolete[id], w.pruned[id]
+		if live == nil {
+			continue
+		}
+		if d.isTerminated() {
+			return nil, errTerminated
+		}
+		claim, err := owner.Claim(ctx, live)
+		result := resultOf(item)
+		switch {
+		case err != nil:
+			return nil, err
+		case claim == prunes.Claimed:
+			continue
+		case claim == prunes.Foreign:
+			result.Status, result.HookPhase, result.Message = ResultCodePruneSkipped, OperationSucceeded, "belongs to another owner"
+		default:
+			result.Status, result.HookPhase, result.Message = ResultCodePruned, OperationSucceeded, "is gone"
+		}
+		settled = append(settled, result)
+		delete(w.pruned, id)
+		w.request.Inventory = slices.DeleteFunc(w.request.Inventory, func(other *inventory.Item) bool { return other == item })
+	}
+	return settled, nil
+}

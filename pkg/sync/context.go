@@ -1,0 +1,238 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sync
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
+)
+
+// Name is the prefix of the label and the annotations that operations put on objects, and their field manager.
+const Name = "sync.core.component-operator.dev"
+
+// A SyncContext is one sync operation. It is safe for concurrent use.
+type SyncContext interface {
+	// Sync makes the next step, and updates the state. It makes requests, and does not wait until objects are healthy. If the operation has completed, it does nothing.
+	Sync(ctx context.Context)
+	// Wait waits until another call of Sync is worthwhile: an object has changed, or a failed request should be repeated. It returns at once if the operation has completed. The
+	// error is the cause with which the context has ended.
+	Wait(ctx context.Context) error
+	// Terminate ends the operation: it requests the deletion of hooks that are running, does not wait until they are gone, and leaves all other objects as they are. A step that
+	// is under way ends early. If the operation has completed, it does nothing.
+	Terminate(ctx context.Context)
+	// GetState returns how far the operation is, in one word and as a text, and what it did about each object.
+	GetState() (OperationPhase, string, []ResourceSyncResult)
+}
+
+// NewSyncContext returns an operation that brings the cluster to what is declared. The revision names what is declared; the namespace is that of objects that name none. It makes no
+// request. The caller calls the function when it does not need the context any more.
+func NewSyncContext(revision string, reconciliationResult ReconciliationResult, restConfig *rest.Config, namespace string, opts ...SyncOpt) (SyncContext, func(), error) {
+	c := &syncContext{phase: OperationRunning, definition: definition{
+		revision: revision, namespace: namespace, declared: reconciliationResult, startedAt: metav1.NewTime(time.Now().Truncate(time.Second)),
+	}}
+	c.saver, c.isTerminated = c, c.terminating
+	for _, opt := range opts {
+		opt(&c.settings)
+	}
+	if c.initial != nil {
+		c.phase, c.message, c.startedAt = cmp.Or(c.initial.phase, OperationRunning), c.initial.message, c.initial.startedAt
+		for _, result := range c.initial.results {
+			c.results.set(result)
+		}
+	}
+	c.owner = cmp.Or(c.ownerID, namespace)
+	switch {
+	case restConfig == nil:
+		return nil, nil, errors.New("restConfig: must not be nil")
+	case c.owner == "":
+		return nil, nil, errors.New("namespace: must not be empty without the option WithOwner")
+	case len(c.declared.Target) != len(c.declared.Live):
+		return nil, nil, fmt.Errorf("reconciliationResult: Target has %d objects, and Live %d; they must have the same number", len(c.declared.Target), len(c.declared.Live))
+	}
+	var err error
+	if c.client, err = reconciler.Connect(restConfig); err != nil {
+		return nil, nil, err
+	}
+	c.judge = status.NewAnalyzer(Name, status.Options{})
+	if c.health != nil {
+		c.judge = overriding{override: c.health, base: c.judge}
+	}
+	c.engine, err = reconciler.New(Name, c.client, reconciler.Options{
+		FieldOwner: cmp.Or(c.manager, Name), Owner: c.owner, Judge: c.judge, AwaitReports: true, RetainOutcomes: true, Log: c.log,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	c.operation = &Operation{Engine: c.engine, Owner: c.owner, Call: c.call}
+	return c, c.engine.Close, nil
+}
+
+type syncContext struct {
+	definition
+
+	// step is held during a step.
+	step      sync.Mutex
+	operation *Operation
+	work      *work // nil before the first step
+
+	// mu guards what follows.
+	mu      sync.Mutex
+	phase   OperationPhase
+	message string
+	results results
+	last    State
+	// interrupt ends the step that is under way; nil if there is none.
+	interrupt context.CancelCauseFunc
+	// terminated means that nothing must be written any more.
+	terminated bool
+}
+
+// errTerminated is the cause with which a step ends early.
+var errTerminated = errors.New("the operation is being terminated")
+
+// Sync makes the next step.
+func (c *syncContext) Sync(ctx context.Context) {
+	c.step.Lock()
+	defer c.step.Unlock()
+	ctx, done, ok := c.begin(ctx)
+	if !ok {
+		return
+	}
+	defer done()
+	if c.phase == OperationTerminating {
+		c.end(ctx)
+		return
+	}
+	if c.work == nil && !c.prepare(ctx) {
+		return
+	}
+	state := c.operation.Step(ctx)
+	c.took(ctx, state)
+}
+
+// begin begins a step, unless the operation has completed.
+func (c *syncContext) begin(ctx context.Context) (context.Context, func(), bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.phase.Completed() || c.terminated {
+		return ctx, nil, false
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	c.interrupt = cancel
+	return ctx, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		cancel(nil)
+		c.interrupt = nil
+	}, true
+}
+
+// prepare does what precedes the first write. It reports whether objects may be written now.
+func (c *syncContext) prepare(ctx context.Context) bool {
+	w, settled, err := c.ready(ctx)
+	for _, result := range settled {
+		c.result(result)
+	}
+	invalid, isInvalid := errors.AsType[*invalidError](err)
+	switch {
+	case err == nil && c.dryRun:
+		c.set(OperationSucceeded, "nothing was changed, because this is a dry run")
+		return false
+	case isInvalid:
+		for _, result := range invalid.results {
+			c.result(result)
+		}
+		c.set(OperationFailed, invalid.Error())
+		return false
+	case err != nil && IsFinal(err):
+		c.set(OperationFailed, err.Error())
+		return false
+	case err != nil:
+		c.retry(err)
+		return false
+	}
+	c.work = w
+	return true
+}
+
+// ready returns what there is to do, when it may be done, and the results of what there is not.
+func (c *syncContext) ready(ctx context.Context) (w *work, settled []ResourceSyncResult, err error) {
+	if w, err = c.assemble(ctx); err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case c.dryRun:
+		settled, err = c.check(ctx, w)
+		return w, settled, err
+	case c.isContinued():
+		// It was checked when it began.
+		err = c.restore(ctx, w, &c.results)
+	default:
+		_, err = c.check(ctx, w)
+	}
+	if err == nil {
+		settled, err = c.claim(ctx, w)
+	}
+	return w, settled, err
+}
+
+// Wait waits until another step is worthwhile.
+func (c *syncContext) Wait(ctx context.Context) error {
+	c.mu.Lock()
+	enough, last := c.phase.Completed() || c.last.Phase == "", c.last
+	c.mu.Unlock()
+	if enough {
+		return nil
+	}
+	return c.operation.Wait(ctx, last)
+}
+
+// GetState returns how far the operation is.
+func (c *syncContext) GetState() (OperationPhase, string, []ResourceSyncResult) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.phase, c.message, c.results.all()
+}
+
+// set sets the state of the operation.
+func (c *syncContext) set(phase OperationPhase, message string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.phase, c.message = phase, message
+	if phase.Completed() {
+		c.log.Info("the operation has ended", "phase", phase, "message", message)
+	}
+}
+
+// retry says that the step has to be repeated.
+func (c *syncContext) retry(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.message = "trying again after: " + err.Error()
+	c.last = State{Phase: OperationRunning, Err: err, RetryAfter: firstRetry}
+}
+
+// result adds or updates the result of an object.
+func (c *syncContext) result(result ResourceSyncResult) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.results.set(result)
+}
+
+// terminating reports whether nothing must be written any more.
+func (c *syncContext) terminating() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.terminated
+}

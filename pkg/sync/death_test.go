@@ -1,0 +1,217 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sync_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	stdsync "sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/sync"
+)
+
+// errDead is what a dead process gets.
+var errDead = errors.New("the process is dead")
+
+// mortal is a process that dies after a number of requests. It does not learn the answer to the last one.
+type mortal struct {
+	left atomic.Int64
+	dead context.Context
+	die  context.CancelFunc
+}
+
+func newMortal(t testing.TB, survived int) *mortal {
+	m := &mortal{}
+	m.left.Store(int64(survived))
+	m.dead, m.die = context.WithCancel(t.Context())
+	return m
+}
+
+func (m *mortal) config(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return transport(func(request *http.Request) (*http.Response, error) {
+			if m.dead.Err() != nil {
+				return nil, errDead
+			}
+			last := m.left.Add(-1) < 0
+			response, err := next.RoundTrip(request)
+			if last {
+				m.die()
+				if err == nil {
+					_ = response.Body.Close()
+				}
+				return nil, errDead
+			}
+			return response, err
+		})
+	})
+	return config
+}
+
+type transport func(request *http.Request) (*http.Response, error)
+
+func (t transport) RoundTrip(request *http.Request) (*http.Response, error) { return t(request) }
+
+// jobs collects the names of Jobs that appear, in their order.
+func (w *world) jobs() func() []string {
+	w.Helper()
+	watching, err := client.NewWithWatch(w.config, client.Options{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	watch, err := watching.Watch(w.Context(), &batchv1.JobList{}, client.InNamespace(w.namespace))
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(watch.Stop)
+	var mu stdsync.Mutex
+	var names []string
+	go func() {
+		for event := range watch.ResultChan() {
+			if job, ok := event.Object.(*batchv1.Job); ok && event.Type == "ADDED" {
+				mu.Lock()
+				names = append(names, job.Name)
+				mu.Unlock()
+			}
+		}
+	}()
+	return func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(names)
+	}
+}
+
+// life is a sync operation in several processes, of which each goes on where the one before died.
+type life struct {
+	*world
+
+	revision, manifests string
+	startedAt           metav1.Time
+	options             []sync.SyncOpt
+	// stored is the inventory; nil if only the state is kept.
+	stored *record
+
+	phase   sync.OperationPhase
+	message string
+	results []sync.ResourceSyncResult
+}
+
+// process makes steps until the operation has completed, or the process is dead. What a step has brought is lost if the process dies during the step.
+func (l *life) process(m *mortal) (completed bool) {
+	l.Helper()
+	options := append(slices.Clone(l.options), sync.WithInitialState(l.phase, l.message, l.results, l.startedAt), sync.WithPrune(true))
+	if l.stored != nil {
+		options = append(options, sync.WithStore(l.stored), sync.WithInventory(l.stored.inventory))
+	}
+	result := sync.Reconcile(l.targets(l.manifests), l.live(), l.namespace, sync.NewResourceInfoProvider(l.client.RESTMapper()))
+	operation, done, err := sync.NewSyncContext(l.revision, result, m.config(l.config), l.namespace, options...)
+	if err != nil {
+		l.Fatal(err)
+	}
+	defer done()
+	for m.dead.Err() == nil {
+		operation.Sync(m.dead)
+		if m.dead.Err() != nil {
+			break
+		}
+		if l.phase, l.message, l.results = operation.GetState(); l.phase.Completed() {
+			return true
+		}
+		if operation.Wait(m.dead) != nil {
+			break
+		}
+	}
+	return false
+}
+
+// immortal is how many requests a process makes at most that nobody kills.
+const immortal = 1 << 40
+
+// application returns manifests with hooks and waves; its main Job may fail.
+func application(fails bool) string {
+	main := job("main", optionsAnnotation, "Force=true")
+	if fails {
+		main = inVain(main)
+	}
+	short := strings.Replace(job("short", hookAnnotation, "PreSync"), "spec:\n", "spec:\n  ttlSecondsAfterFinished: 0\n", 1)
+	generated := strings.Replace(job("NAME", hookAnnotation, "PreSync,PostSync", policyAnnotation, "HookSucceeded"), "name: NAME", "generateName: gen-", 1)
+	return configMap("early", waveAnnotation, "-5") + main + configMap("late", waveAnnotation, "7") +
+		job("migrate", hookAnnotation, "PreSync", policyAnnotation, "HookSucceeded", waveAnnotation, "-1") + short + generated +
+		job("report", hookAnnotation, "PostSync", policyAnnotation, "HookSucceeded", waveAnnotation, "1") + job("alert", hookAnnotation, "SyncFail")
+}
+
+// TestDeath kills the process at each request of an operation, and of one that fails, and has another process go on, with the state alone or with an inventory. No hook runs twice, and none is
+// left out.
+func TestDeath(t *testing.T) {
+	t.Parallel()
+	generated := regexp.MustCompile(`gen-[0-9a-f]{10}$`)
+	var next, deaths atomic.Int64
+	var group stdsync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for killed := true; killed && !t.Failed(); {
+				k := int(next.Add(1))
+				w := newWorld(t)
+				jobs, before := w.jobs(), 0
+				var stored *record
+				if k%2 == 0 {
+					stored = &record{}
+				}
+				killed = false
+				for _, phase := range []struct {
+					fails bool
+					want  []string
+				}{
+					{false, []string{"migrate", "gen", "short", "main", "gen", "report"}},
+					{true, []string{"migrate", "gen", "short", "main", "alert"}},
+				} {
+					l := &life{world: w, revision: fmt.Sprint(phase.fails), manifests: application(phase.fails), startedAt: startedAt(), stored: stored}
+					if !l.process(newMortal(t, k-1)) {
+						killed = true
+						deaths.Add(1)
+						l.process(newMortal(t, immortal))
+					}
+					if want := map[bool]sync.OperationPhase{false: sync.OperationSucceeded, true: sync.OperationFailed}[phase.fails]; l.phase != want {
+						t.Errorf("killed at request %d: %s: %s\n%s", k, l.phase, l.message, strings.Join(textsOf(l.results), "\n"))
+						return
+					}
+					testenv.Eventually(t, func() (bool, string) {
+						var ran []string
+						for _, name := range jobs()[before:] {
+							ran = append(ran, generated.ReplaceAllString(name, "gen"))
+						}
+						if len(ran) > 3 {
+							// These are in the same wave.
+							slices.Sort(ran[1:3])
+						}
+						diff := cmp.Diff(phase.want, ran)
+						return diff == "", fmt.Sprintf("killed at request %d, with an inventory: %t: hooks ran (-want +got):\n%s", k, stored != nil, diff)
+					})
+					before = len(jobs())
+				}
+			}
+		})
+	}
+	group.Wait()
+	t.Logf("killed at %d requests", deaths.Load())
+	if deaths.Load() < 40 {
+		t.Errorf("killed at %d requests only", deaths.Load())
+	}
+}

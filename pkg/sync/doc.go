@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package sync has sync operations: the engine of package reconciler, called until a cluster is as declared, with the hooks, waves and options of Argo CD.
+//
+// # Contract
+//
+// A SyncContext is one operation: [Reconcile] pairs what is declared with what exists, [NewSyncContext] begins, and Sync makes a step, which never waits for objects. Between two steps, Wait waits
+// until an object changes, without requests. Before the first object is written, all are checked: by the permission validator, and by a dry run on the API server with the types that are declared
+// among them. If any is refused, nothing is written.
+//
+// Phases are PreSync, Sync, PostSync and SyncFail, and each has waves. A wave begins when everything before it is applied and healthy, and obsolete objects of its turn are gone. PostSync begins when
+// everything is healthy and pruned; SyncFail when objects were refused or have failed. Within a wave, objects that others need come first: Namespaces, definitions of types, configuration. A
+// Namespace and a definition are moved to the first wave that needs them.
+//
+// An operation can be continued by another process. It needs the revision, the same input, what GetState returned last, and the time at which the operation was started; see [WithInitialState]. With
+// that alone, each object is applied once more by the new process, and hooks do not run again. [WithStore] keeps more: which fields were written, so that an unchanged object needs no request, in the
+// next operation either; and dependents that the caller does not find among the existing objects any more. The state has to be saved after each step.
+//
+// The objects get a label and annotations with the prefix [Name]. Objects that exist are adopted; obsolete ones are marked before they are deleted. Objects of another owner are not pruned.
+//
+// An [Operation] is the loop below it: any calls of the engine for one owner, until nothing is left to be done.
+//
+// # Differences
+//
+// Names and behavior are those of package sync of the gitops-engine of Argo CD, except for these:
+//
+//	kubectl, rawConfig and openAPISchema                are no arguments: the API server applies and validates
+//	Sync and Terminate                                  have a context; Wait is new
+//	WithInitialState                                    needs no store, and can have one (WithStore, WithInventory)
+//	WithServerSideApply, WithResourceModificationChecker  have no effect: it is always so
+//	an annotation that cannot be read                   refuses the operation, where it was ignored
+//	a type that is not served, and not declared         refuses the operation unless SkipDryRunOnMissingResource=true
+//	a request that fails for a passing reason           is repeated; the operation is running
+//	the last wave                                       is awaited like each other one
+//	an object that is neither healthy nor degraded      is awaited; there is no limit but Terminate
+//	HookSucceeded, HookFailed                           are about the outcome of the hook itself, not of the operation
+//	policies of Argo CD and of Helm on one hook         do not add up: those of Argo CD count
+//	hooks without a policy that others use              are updated, not recreated: ServiceAccounts, ConfigMaps and the like
+//	hooks that are not declared any more                are pruned if they are recorded
+//	a hook with several phases and a fixed name         becomes an object for each phase, with names such as "migrate-postsync"
+//	Prune=confirm                                       holds these objects only; everything else is done
+//	PruneLast                                           keeps the reverse order of waves
+//	a wave                                              is between -9999 and 9999
+//	an object that has failed to be applied             stops the rest of its wave, and later ones
+package sync

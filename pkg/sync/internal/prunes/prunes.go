@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package prunes
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/internal/gitops"
+	"github.com/component-operator/runtime/internal/helmhooks"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// lastOrder is the delete order of objects of wave 0 that are deleted when everything is applied.
+const lastOrder = 20000
+
+// Options say how objects are pruned.
+type Options struct {
+	// Propagation is what happens to the objects that a pruned object owns, unless its annotations say otherwise.
+	Propagation metav1.DeletionPropagation
+	// Last deletes all objects after everything is applied.
+	Last bool
+}
+
+// Items returns the items of objects that are not wanted any more: of live objects, and of recorded ones. It does not change the recorded items.
+func Items(live []*unstructured.Unstructured, recorded []*inventory.Item, options Options) []*inventory.Item {
+	found := make(map[types.ObjectID]*candidate, len(live)+len(recorded))
+	for _, item := range recorded {
+		hook, wave := types.SplitOrder(item.ApplyOrder)
+		if hook == "" {
+			_, wave = gitops.PhaseOf(wave)
+		}
+		found[types.IDOf(item)] = &candidate{item: item.DeepCopy(), wave: min(max(wave, -gitops.MaxWave), gitops.MaxWave)}
+	}
+	for _, object := range live {
+		id := types.IDOf(object)
+		c := found[id]
+		if c == nil {
+			c = &candidate{item: itemOf(object)}
+			found[id] = c
+		}
+		c.take(object, options)
+	}
+	waves := map[int]bool{}
+	for _, c := range found {
+		if c.last = c.last || options.Last; !c.last {
+			waves[c.wave] = true
+		}
+	}
+	mirrored := mirror(slices.Sorted(maps.Keys(waves)))
+	items := make([]*inventory.Item, 0, len(found))
+	for _, c := range found {
+		c.item.DeleteOrder = lastOrder - c.wave
+		if !c.last {
+			c.item.DeleteOrder = mirrored[c.wave]
+		}
+		items = append(items, c.item)
+	}
+	slices.SortFunc(items, func(a, b *inventory.Item) int { return types.IDOf(a).Compare(types.IDOf(b)) })
+	return items
+}
+
+// mirror maps each of the sorted waves to the one that is as far from the end.
+func mirror(waves []int) map[int]int {
+	mirrored := make(map[int]int, len(waves))
+	for i, wave := range waves {
+		mirrored[wave] = waves[len(waves)-1-i]
+	}
+	return mirrored
+}
+
+// candidate is an object that may be pruned.
+type candidate struct {
+	item *inventory.Item
+	wave int
+	last bool
+}
+
+// take takes over what a live object says. An object whose annotations cannot be read is kept: they may be meant to protect it.
+func (c *candidate) take(object *unstructured.Unstructured, options Options) {
+	c.item.TypeVersionInfo = inventory.TypeVersionInfo(object.GroupVersionKind())
+	c.item.DeletePropagation = cmp.Or(options.Propagation, metav1.DeletePropagationForeground)
+	given := object.GetAnnotations()
+	steering, err := gitops.Read(given)
+	if err != nil {
+		c.item.PrunePolicy = inventory.PrunePolicyKeep
+		return
+	}
+	c.wave, c.last = steering.Wave, steering.Options.Get(gitops.PruneLast) == gitops.True
+	switch steering.Options.Get(gitops.Prune) {
+	case gitops.False:
+		c.item.PrunePolicy = inventory.PrunePolicyKeep
+	case gitops.Confirm:
+		c.item.PrunePolicy = inventory.PrunePolicyConfirm
+	}
+	if helmhooks.IsKept(given) {
+		c.item.PrunePolicy = inventory.PrunePolicyKeep
+	}
+	if propagation, set := steering.Options[gitops.PrunePropagationPolicy]; set {
+		c.item.DeletePropagation = propagations[propagation]
+	}
+}
+
+var propagations = map[string]metav1.DeletionPropagation{
+	gitops.Foreground: metav1.DeletePropagationForeground, gitops.Background: metav1.DeletePropagationBackground, gitops.Orphan: metav1.DeletePropagationOrphan,
+}
+
+// itemOf returns the item of an object that is not recorded.
+func itemOf(object *unstructured.Unstructured) *inventory.Item {
+	return &inventory.Item{
+		TypeVersionInfo: inventory.TypeVersionInfo(object.GroupVersionKind()), NameInfo: inventory.NameInfo{Namespace: object.GetNamespace(), Name: object.GetName()},
+		AdoptionPolicy: inventory.AdoptionPolicyAlways, ReconcilePolicy: inventory.ReconcilePolicyOnObjectChange, UpdatePolicy: inventory.UpdatePolicySsaMerge,
+		DeletePolicy: inventory.DeletePolicyDelete, Phase: inventory.PhaseReady, UID: object.GetUID(), Digest: "live",
+	}
+}

@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sync
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/component-operator/runtime/internal/conflicts"
+	"github.com/component-operator/runtime/internal/grace"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+const (
+	// firstRetry and lastRetry are the first and the longest pause after a step that has ended with an error.
+	firstRetry = 500 * time.Millisecond
+	lastRetry  = 30 * time.Second
+	// requestGrace is how long requests that are under way may take after the context of Run has ended.
+	requestGrace = 5 * time.Second
+)
+
+// An Operation calls the engine for one owner until nothing is left to be done. It does not poll: between two steps it waits until a dependent changes, or until
+// the engine has asked to be called again. It must not be used by several goroutines at the same time.
+type Operation struct {
+	// Engine and Owner, its ID, say whose changes wake the operation. Required.
+	Engine *reconciler.Reconciler
+	Owner  string
+	// Call makes one call of the engine, such as Apply or Delete. Required.
+	Call func(ctx context.Context) (reconciler.Result, error)
+	// Enough reports whether the operation has succeeded although the result is not done. Defaults to no.
+	Enough func(result reconciler.Result) bool
+	// IsFinal reports whether the operation has failed because of an error that the engine considers worth a retry. Defaults to no.
+	IsFinal func(err error) bool
+	// Stepped receives each state that is not the last one. Defaults to none.
+	Stepped func(state State)
+
+	woken chan struct{} // holds a token when something may have changed since the last call; nil before the first one
+	delay time.Duration // after the next error
+}
+
+// State says how far an operation is.
+type State struct {
+	// Phase is OperationRunning, OperationSucceeded or OperationFailed.
+	Phase OperationPhase
+	// Result is that of the last step.
+	Result reconciler.Result
+	// Err is the error of the last step; nil if it had none. If the phase is OperationRunning, the step will be repeated.
+	Err error
+	// RetryAfter is how long to wait before the next step if no dependent changes; zero if only a change makes a difference.
+	RetryAfter time.Duration
+}
+
+// Step makes one call of the engine. It does not wait for dependents. An operation has failed if a call has been refused, or if it could only wait for dependents that
+// have failed. While on-failure hooks are under way, the operation is running.
+func (o *Operation) Step(ctx context.Context) State {
+	if o.woken == nil {
+		woken := make(chan struct{}, 1)
+		o.woken, o.delay = woken, firstRetry
+		o.Engine.Subscribe(o.Owner, func() {
+			select {
+			case woken <- struct{}{}:
+			default:
+			}
+		})
+	}
+	result, err := o.Call(ctx)
+	state := State{Phase: o.phaseAfter(result, err), Result: result, Err: err, RetryAfter: result.RequeueAfter}
+	if err != nil {
+		state.RetryAfter, o.delay = o.delay, min(2*o.delay, lastRetry)
+	} else {
+		o.delay = firstRetry
+	}
+	return state
+}
+
+func (o *Operation) phaseAfter(result reconciler.Result, err error) OperationPhase {
+	hooksGo := result.Aftermath.Goes()
+	switch {
+	case err == nil && (result.Done && !hooksGo || o.Enough != nil && o.Enough(result)):
+		return OperationSucceeded
+	case hooksGo:
+		return OperationRunning
+	case err != nil && (IsFinal(err) || o.IsFinal != nil && o.IsFinal(err)):
+		return OperationFailed
+	case err == nil && HasFailed(result):
+		return OperationFailed
+	default:
+		return OperationRunning
+	}
+}
+
+// IsFinal reports whether it is useless to repeat a call of the engine after an error: the objects, or the permissions to write them, have to change first.
+func IsFinal(err error) bool {
+	_, isRefused := errors.AsType[*reconciler.RefusedError](err)
+	_, isStale := errors.AsType[*reconciler.StaleError](err)
+	_, isFenced := errors.AsType[*reconciler.FencedError](err)
+	return isRefused || isStale || isFenced || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || conflicts.IsRejected(err)
+}
+
+// HasFailed reports whether a call waits only for dependents that have failed, or cannot become ready for another reason.
+func HasFailed(result reconciler.Result) bool {
+	failed := make(map[types.ObjectID]bool, len(result.Failures))
+	for _, notice := range result.Failures {
+		failed[types.IDOf(notice.Object)] = true
+	}
+	mayBecomeReady := func(notice reconciler.Notice) bool { return !failed[types.IDOf(notice.Object)] && !notice.Doomed }
+	return len(result.Waits) > 0 && !slices.ContainsFunc(result.Waits, mayBecomeReady)
+}
+
+// Wait waits until another step is worthwhile after one with the given state. The error is the cause with which the context has ended.
+func (o *Operation) Wait(ctx context.Context, after State) error {
+	o.Engine.Follow()
+	var over <-chan time.Time
+	if after.RetryAfter > 0 {
+		timer := time.NewTimer(after.RetryAfter)
+		defer timer.Stop()
+		over = timer.C
+	}
+	select {
+	case <-o.woken:
+	case <-over:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// Run makes steps until the operation has succeeded or failed. If the context ends earlier, no request that changes something must begin any more, which is up to Call;
+// requests that are under way are awaited for some seconds. Then the error is the cause, and State.Err that of the last step that was not cut short.
+func (o *Operation) Run(ctx context.Context) (State, error) {
+	working, stop := grace.Period(ctx, requestGrace)
+	defer stop()
+	var before error
+	for {
+		state := o.Step(working)
+		switch {
+		case state.Phase == OperationSucceeded:
+			return state, nil
+		case ctx.Err() != nil:
+			state.Phase, state.Err = OperationRunning, before
+			return state, context.Cause(ctx)
+		case state.Phase.Completed():
+			return state, nil
+		}
+		before = state.Err
+		if o.Stepped != nil {
+			o.Stepped(state)
+		}
+		if err := o.Wait(ctx, state); err != nil {
+			return state, err
+		}
+	}
+}

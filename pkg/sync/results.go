@@ -1,0 +1,177 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sync
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/sync/internal/tasks"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// results are the results of an operation, in the order in which they came. The zero value has none.
+type results struct {
+	list []ResourceSyncResult
+	at   map[resultKey]int
+}
+
+// resultKey identifies a result: an object may have one in each phase.
+type resultKey struct {
+	object ResourceKey
+	phase  SyncPhase
+}
+
+// set adds a result, or updates that of the same object in the same phase. It keeps the message if there is no new one.
+func (r *results) set(result ResourceSyncResult) {
+	key := resultKey{object: result.ResourceKey, phase: result.SyncPhase}
+	at, known := r.at[key]
+	if !known {
+		if r.at == nil {
+			r.at = map[resultKey]int{}
+		}
+		result.Order = len(r.list) + 1
+		r.at[key] = len(r.list)
+		r.list = append(r.list, result)
+		return
+	}
+	result.Message = cmp.Or(result.Message, r.list[at].Message)
+	result.Order = r.list[at].Order
+	r.list[at] = result
+}
+
+// find returns the result of an object in a phase.
+func (r *results) find(key ResourceKey, phase SyncPhase) (ResourceSyncResult, bool) {
+	at, known := r.at[resultKey{object: key, phase: phase}]
+	if !known {
+		return ResourceSyncResult{}, false
+	}
+	return r.list[at], true
+}
+
+func (r *results) all() []ResourceSyncResult { return slices.Clone(r.list) }
+
+// verbTexts say what was done about an object.
+var verbTexts = map[inventory.Verb]string{
+	inventory.VerbCreated: "created", inventory.VerbAdopted: "adopted", inventory.VerbUpdated: "updated", inventory.VerbCorrected: "corrected",
+	inventory.VerbCompleted: "completed, and deleted", inventory.VerbDeleted: "deleted",
+}
+
+// resultFor returns the result of a task, without what was done.
+func resultFor(id types.ObjectID, task tasks.Task) ResourceSyncResult {
+	return withTask(ResourceSyncResult{}, id, task)
+}
+
+// withTask returns a result with the identity of the object, and when it is applied.
+func withTask(result ResourceSyncResult, id types.ObjectID, task tasks.Task) ResourceSyncResult {
+	result.ResourceKey, result.Version, result.SyncPhase = keyOf(id), task.Object.GroupVersionKind().Version, SyncPhase(task.Phase)
+	if task.Hook {
+		result.HookType = HookType(task.Phase)
+	}
+	return result
+}
+
+// resultOf returns the result of an obsolete object, without what was done.
+func resultOf(item *inventory.Item) ResourceSyncResult {
+	return ResourceSyncResult{ResourceKey: keyOf(types.IDOf(item)), Version: item.Version, SyncPhase: SyncPhaseSync}
+}
+
+// skipped returns the results of obsolete objects that stay.
+func (d *definition) skipped(w *work) []ResourceSyncResult {
+	reason := "stays, because nothing is to be pruned"
+	if d.prune {
+		reason = "stays, because of its annotations"
+	}
+	list := make([]ResourceSyncResult, len(w.stays))
+	for i, item := range w.stays {
+		list[i] = resultOf(item)
+		list[i].Status, list[i].HookPhase, list[i].Message = ResultCodePruneSkipped, OperationSucceeded, reason
+	}
+	return list
+}
+
+// isSame reports whether a planned change turned out to change nothing.
+func isSame(change reconciler.Change) bool {
+	return change.Before != nil && reflect.DeepEqual(change.Before, change.After)
+}
+
+// foresee returns the result of a dry run about one object; false if the object is none of the operation's business.
+func (w *work) foresee(change reconciler.Change) (result ResourceSyncResult, ok bool) {
+	id := types.IDOf(change.Object)
+	result = ResourceSyncResult{Status: ResultCodeSynced, HookPhase: OperationSucceeded, Message: "would stay as it is"}
+	if task, wanted := w.tasks[id]; wanted {
+		verb := change.Verb
+		if change.UID != "" && verb == inventory.VerbCreated {
+			// The engine has no record of it.
+			verb = inventory.VerbUpdated
+		}
+		if verb != "" && !w.same[id] {
+			result.Message = "would be " + verbTexts[verb]
+		}
+		return withTask(result, id, task), true
+	}
+	item := w.pruned[id]
+	if item == nil {
+		return result, false
+	}
+	result = resultOf(item)
+	result.Status, result.HookPhase, result.Message = ResultCodePruned, OperationSucceeded, "would be pruned"
+	if change.Verb != inventory.VerbDeleted {
+		result.Status, result.Message = ResultCodePruneSkipped, cmp.Or(change.Reason, "would stay")
+	}
+	return result, true
+}
+
+// failure says why an operation has failed.
+func (r *results) failure(state State) string {
+	var reasons []string
+	for _, result := range r.list {
+		if result.HookPhase.Failed() {
+			reasons = append(reasons, result.ResourceKey.id().String()+": "+result.Message)
+		}
+	}
+	_, isRefused := errors.AsType[*reconciler.RefusedError](state.Err)
+	if state.Err != nil && (len(reasons) == 0 || !isRefused) {
+		reasons = append(reasons, state.Err.Error())
+	}
+	if problem := state.Result.Aftermath.Problem; problem != "" {
+		reasons = append(reasons, "SyncFail hooks could not be applied: "+problem)
+	}
+	return enumerate(reasons)
+}
+
+// progress says what an operation waits for.
+func (w *work) progress(state State) string {
+	if state.Err != nil {
+		return "trying again after: " + state.Err.Error()
+	}
+	var hooks, others []string
+	for _, notice := range slices.Concat(state.Result.Waits, state.Result.Aftermath.Waits) {
+		id := types.IDOf(notice.Object)
+		if w.tasks[id].Hook {
+			hooks = append(hooks, fmt.Sprintf("hook %s (%s)", id, notice.Message))
+		} else {
+			others = append(others, fmt.Sprintf("%s (%s)", id, notice.Message))
+		}
+	}
+	waits := append(hooks, others...)
+	if held := state.Result.Held; held != nil {
+		for _, object := range held.Objects {
+			waits = append(waits, fmt.Sprintf("approval to prune %s", types.IDOf(object)))
+		}
+	}
+	switch count := len(waits); count {
+	case 0:
+		return "waiting"
+	case 1:
+		return "waiting for " + waits[0]
+	default:
+		return fmt.Sprintf("waiting for %s and %d more", waits[0], count-1)
+	}
+}

@@ -1,0 +1,236 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sync
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// call calls the engine once, or twice if it asks for an approval that is given.
+func (c *syncContext) call(ctx context.Context) (reconciler.Result, error) {
+	w := c.work
+	result, err := c.engine.Apply(ctx, w.request)
+	w.request.Inventory = result.Inventory
+	if held := result.Held; err == nil && held != nil && held.Confirm && c.pruneConfirmed {
+		w.request.Deletions.Approved = held.Digest
+		result, err = c.engine.Apply(ctx, w.request)
+		w.request.Inventory = result.Inventory
+	}
+	if err == nil {
+		err = c.Save(ctx, result.Inventory)
+	}
+	return result, err
+}
+
+// Save saves the inventory of the engine with the dependents that the operation leaves alone; it is the store of the engine.
+func (c *syncContext) Save(ctx context.Context, inventory []*inventory.Item) error {
+	if c.store == nil {
+		return c.reported(inventory)
+	}
+	all := slices.Concat(c.work.spared, inventory)
+	if reflect.DeepEqual(all, c.inventory) {
+		return nil
+	}
+	if err := c.store.Save(ctx, all); err != nil {
+		return fmt.Errorf("saving the inventory: %w", err)
+	}
+	c.inventory = all
+	return nil
+}
+
+// errUnreported ends a step so that the caller can learn that objects have completed, before they are deleted: without a store, only the results say so.
+var errUnreported = errors.New("the results have changed")
+
+// reported returns errUnreported if an object has completed that another process would have run again because it is gone, and the results do not say so yet.
+func (c *syncContext) reported(items []*inventory.Item) error {
+	for _, item := range items {
+		id := types.IDOf(item)
+		task, wanted := c.work.tasks[id]
+		if !wanted || !runsOnce(task) || !hasEnded(item) {
+			continue
+		}
+		if result, _ := c.results.find(keyOf(id), SyncPhase(task.Phase)); !result.HookPhase.Completed() {
+			return errUnreported
+		}
+	}
+	return nil
+}
+
+// hasEnded reports whether an object has completed or failed, and needs not stay.
+func hasEnded(item *inventory.Item) bool {
+	switch item.Phase {
+	case inventory.PhaseReady, inventory.PhaseScheduledForCompletion, inventory.PhaseCompleting, inventory.PhaseCompleted, inventory.PhaseFailed:
+		return true
+	default:
+		return false
+	}
+}
+
+// took updates the state after a step.
+func (c *syncContext) took(ctx context.Context, state State) {
+	if errors.Is(state.Err, errUnreported) {
+		state.Err, state.RetryAfter = nil, 1
+	}
+	c.mu.Lock()
+	c.last = state
+	c.results.collect(c.work, state)
+	c.mu.Unlock()
+	for _, action := range state.Result.Actions {
+		for _, object := range action.Objects {
+			c.log.Info("changed an object", "object", types.IDOf(object).String(), "verb", string(action.Verb), "wave", types.WaveText(action.Wave))
+		}
+	}
+	fenced, _ := errors.AsType[*reconciler.FencedError](state.Err)
+	switch {
+	case fenced != nil && errors.Is(fenced.Reason, errTerminated):
+		// Terminate goes on.
+	case fenced != nil:
+		message := fenced.Reason.Error()
+		if err := c.endHooks(ctx); err != nil {
+			message += "; " + err.Error()
+		}
+		c.set(OperationError, message)
+	case state.Phase.Successful():
+		c.set(OperationSucceeded, "everything is applied and healthy")
+	case state.Phase.Failed():
+		c.set(OperationFailed, c.results.failure(state))
+	default:
+		c.set(OperationRunning, c.work.progress(state))
+	}
+}
+
+// findings is what a step says about single objects.
+type findings struct {
+	waits, failures, errors, notes map[types.ObjectID]string
+	// verbs say what was done in this step or an earlier one.
+	verbs map[types.ObjectID]string
+}
+
+func (w *work) findings(result reconciler.Result) findings {
+	texts := func(lists ...[]reconciler.Notice) map[types.ObjectID]string {
+		found := map[types.ObjectID]string{}
+		for _, notice := range slices.Concat(lists...) {
+			found[types.IDOf(notice.Object)] = notice.Message
+		}
+		return found
+	}
+	f := findings{
+		waits: texts(result.Waits, result.Aftermath.Waits), failures: texts(result.Failures, result.Aftermath.Failures),
+		errors: texts(result.Errors), notes: texts(result.Notes), verbs: w.verbs,
+	}
+	for _, action := range result.Actions {
+		for _, object := range action.Objects {
+			id := types.IDOf(object)
+			switch isWrite := action.Verb == inventory.VerbCreated || action.Verb == inventory.VerbUpdated; {
+			case isWrite && w.same[id]:
+				delete(w.same, id)
+			case isWrite && w.existed[id]:
+				// If the engine has no record of it, it takes the object for one that it has just created.
+				f.verbs[id] = verbTexts[inventory.VerbUpdated]
+			default:
+				f.verbs[id] = verbTexts[action.Verb]
+			}
+		}
+	}
+	return f
+}
+
+// collect takes what a step has done.
+func (r *results) collect(w *work, state State) {
+	f := w.findings(state.Result)
+	left := map[types.ObjectID]bool{}
+	for _, item := range w.inOrder(state.Result.Inventory) {
+		id := types.IDOf(item)
+		left[id] = true
+		result, ok := ResourceSyncResult{}, false
+		if w.pruned[id] != nil {
+			result, ok = pruning(item, f)
+		} else if task, wanted := w.tasks[id]; wanted {
+			result, ok = applying(item, f)
+			result = withTask(result, id, task)
+		}
+		if result.Status == ResultCodeSyncFailed && state.Phase.Running() {
+			result.HookPhase = OperationRunning
+		}
+		if ok && result.Message == "" && result.HookPhase.Successful() {
+			result.Message = "unchanged"
+			if before, isKnown := r.find(result.ResourceKey, result.SyncPhase); isKnown {
+				result.Message = before.Message
+				if !before.HookPhase.Completed() {
+					result.Message = "healthy"
+				}
+			}
+		}
+		if ok {
+			r.set(result)
+		}
+	}
+	for _, id := range sortedIDs(w.pruned) {
+		item := w.pruned[id]
+		if left[id] || len(state.Result.Inventory) == 0 && state.Err != nil {
+			continue
+		}
+		result := resultOf(item)
+		result.Status, result.HookPhase, result.Message = ResultCodePruned, OperationSucceeded, "pruned"
+		if note := f.notes[id]; note != "" && f.verbs[id] == "" {
+			result.Status, result.Message = ResultCodePruneSkipped, note
+		}
+		if _, isKnown := r.find(result.ResourceKey, result.SyncPhase); !isKnown || result.Status == ResultCodePruned {
+			r.set(result)
+		}
+	}
+}
+
+// applying returns the result of an object that is applied; false if nothing was done about it yet.
+func applying(item *inventory.Item, f findings) (result ResourceSyncResult, ok bool) {
+	id := types.IDOf(item)
+	failure, failed := f.failures[id]
+	problem, erred := f.errors[id]
+	result = ResourceSyncResult{Status: ResultCodeSynced}
+	switch {
+	case erred:
+		result.Status, result.HookPhase, result.Message = ResultCodeSyncFailed, OperationFailed, problem
+	case failed || item.Phase == inventory.PhaseFailed:
+		result.HookPhase, result.Message = OperationFailed, failure
+	case item.Phase == inventory.PhaseScheduledForApplication:
+		return result, false
+	case hasEnded(item):
+		result.HookPhase, result.Message = OperationSucceeded, f.verbs[id]
+	default:
+		result.HookPhase, result.Message = OperationRunning, cmp.Or(f.waits[id], f.verbs[id])
+	}
+	return result, true
+}
+
+// pruning returns the result of an object that is going to be pruned; false if nothing was done about it yet.
+func pruning(item *inventory.Item, f findings) (result ResourceSyncResult, ok bool) {
+	id := types.IDOf(item)
+	result = resultOf(item)
+	if problem, erred := f.errors[id]; erred {
+		result.Status, result.HookPhase, result.Message = ResultCodeSyncFailed, OperationFailed, problem
+		return result, true
+	}
+	result.Status, result.HookPhase, result.Message = ResultCodePruned, OperationSucceeded, cmp.Or(f.waits[id], "being deleted")
+	return result, item.Phase == inventory.PhaseDeleting
+}
+
+// inOrder returns the items in the order in which their objects are applied or pruned.
+func (w *work) inOrder(items []*inventory.Item) []*inventory.Item {
+	order := func(item *inventory.Item) int {
+		if w.pruned[types.IDOf(item)] != nil {
+			return item.DeleteOrder
+		}
+		return item.ApplyOrder
+	}
+	return slices.SortedStableFunc(slices.Values(items), func(a, b *inventory.Item) int { return cmp.Compare(order(a), order(b)) })
+}

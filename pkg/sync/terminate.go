@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/sync/internal/tasks"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Terminate ends the operation.
+func (c *syncContext) Terminate(ctx context.Context) {
+	c.mu.Lock()
+	c.terminated = true
+	if c.interrupt != nil {
+		c.interrupt(errTerminated)
+	}
+	c.mu.Unlock()
+	c.step.Lock()
+	defer c.step.Unlock()
+	if phase, _, _ := c.GetState(); !phase.Completed() {
+		c.end(ctx)
+	}
+}
+
+// end ends an operation that is terminated.
+func (c *syncContext) end(ctx context.Context) {
+	if err := c.endHooks(ctx); err != nil {
+		c.set(OperationError, "the operation was terminated, but "+err.Error())
+		return
+	}
+	c.set(OperationFailed, "the operation was terminated")
+}
+
+// endHooks requests the deletion of hooks that are running, and notes the outcome of those that are not. It does not wait.
+func (c *syncContext) endHooks(ctx context.Context) error {
+	if c.work == nil {
+		if !c.isContinued() {
+			return nil
+		}
+		w, err := c.assemble(ctx)
+		if err == nil {
+			err = c.restore(ctx, w, &c.results)
+		}
+		if err != nil {
+			return fmt.Errorf("its hooks are not known: %w", err)
+		}
+		c.work = w
+	}
+	var running []*inventory.Item
+	var problems []error
+	for _, id := range sortedIDs(c.work.tasks) {
+		if task := c.work.tasks[id]; task.Hook {
+			item, err := c.endHook(ctx, id, task)
+			if err != nil {
+				problems = append(problems, err)
+			} else if item != nil {
+				running = append(running, item)
+			}
+		}
+	}
+	if len(running) > 0 {
+		request := reconciler.DeleteRequest{Owner: reconciler.Owner{ID: c.owner, Namespace: c.namespace, Inventory: running, Store: unsaved{}}}
+		if _, err := c.engine.Delete(ctx, request); err != nil {
+			problems = append(problems, fmt.Errorf("hooks that are running could not be deleted: %w", err))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// endHook returns the item of a hook if it is running, so that it can be deleted. Otherwise, it notes the outcome, if there is one.
+func (c *syncContext) endHook(ctx context.Context, id types.ObjectID, task tasks.Task) (*inventory.Item, error) {
+	result, _ := c.results.find(keyOf(id), SyncPhase(task.Phase))
+	if result.HookPhase.Completed() {
+		return nil, nil
+	}
+	live := &unstructured.Unstructured{}
+	live.SetGroupVersionKind(task.Object.GroupVersionKind())
+	switch err := c.client.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, live); {
+	case apierrors.IsNotFound(err), cluster.IsTypeless(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading hook %s: %w", id, err)
+	}
+	if live.GetLabels()[Name+"/"+types.LabelKeySuffixOwnerId] != digest.OwnerLabel(c.owner) || !c.isOfOperation(id, live, result) {
+		return nil, nil
+	}
+	judged := c.judge.Judge(live)
+	if live.GetDeletionTimestamp() == nil && (judged.Status == status.CurrentStatus || judged.Status == status.FailedStatus) {
+		result = withTask(ResourceSyncResult{Status: ResultCodeSynced, HookPhase: OperationSucceeded, Message: judged.Message}, id, task)
+		if judged.Status == status.FailedStatus {
+			result.HookPhase = OperationFailed
+		}
+		c.result(result)
+		return nil, nil
+	}
+	c.result(withTask(ResourceSyncResult{Status: ResultCodeSynced, HookPhase: OperationFailed, Message: "terminated"}, id, task))
+	return &inventory.Item{
+		TypeVersionInfo: inventory.TypeVersionInfo(live.GroupVersionKind()), NameInfo: inventory.NameInfo{Namespace: id.Namespace, Name: id.Name},
+		DeletePolicy: inventory.DeletePolicyDelete, Phase: inventory.PhaseUpdating, UID: live.GetUID(),
+	}, nil
+}
+
+// isOfOperation reports whether a hook was applied by this operation, and not by an earlier one.
+func (c *syncContext) isOfOperation(id types.ObjectID, live *unstructured.Unstructured, result ResourceSyncResult) bool {
+	if result.HookPhase != "" {
+		return true
+	}
+	if applied := live.GetAnnotations()[Name+"/"+types.AnnotationKeySuffixDigest]; applied != "" && applied == c.work.digests[id] {
+		return true
+	}
+	return slices.ContainsFunc(c.work.request.Inventory, func(item *inventory.Item) bool {
+		return types.IDOf(item) == id && (item.Phase == inventory.PhaseCreating || item.Phase == inventory.PhaseUpdating)
+	})
+}
+
+func sortedIDs[T any](all map[types.ObjectID]T) []types.ObjectID {
+	return slices.SortedFunc(maps.Keys(all), types.ObjectID.Compare)
+}
+
+// unsaved is a store for what is not recorded: hooks that are being deleted are not missed by anybody.
+type unsaved struct{}
+
+// Save does nothing.
+func (unsaved) Save(context.Context, []*inventory.Item) error { return nil }

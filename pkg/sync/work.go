@@ -1,0 +1,269 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sync
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/gitops"
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/sync/internal/prunes"
+	"github.com/component-operator/runtime/pkg/sync/internal/tasks"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// definition says what an operation is. It does not change.
+type definition struct {
+	settings
+
+	revision, namespace, owner string
+	declared                   ReconciliationResult
+	startedAt                  metav1.Time
+	client                     cluster.Client
+	engine                     *reconciler.Reconciler
+	judge                      status.Judge
+	// saver receives the inventory of the engine.
+	saver reconciler.Store
+	// isTerminated reports whether nothing must be written any more.
+	isTerminated func() bool
+}
+
+// work is what an operation has to do.
+type work struct {
+	// tasks are to be applied, by the identity of their objects.
+	tasks map[types.ObjectID]tasks.Task
+	// obsolete are the live objects that are not declared.
+	obsolete map[types.ObjectID]*unstructured.Unstructured
+	// pruned are the items of objects to be deleted.
+	pruned map[types.ObjectID]*inventory.Item
+	// stays are the items of obsolete objects that are not deleted.
+	stays []*inventory.Item
+	// spared are recorded dependents that the engine does not know of, because the operation leaves them alone.
+	spared []*inventory.Item
+	// request is the next one to the engine.
+	request reconciler.ApplyRequest
+	// same are the objects that are known to be as declared, although the engine has no record of that.
+	same map[types.ObjectID]bool
+	// existed are the objects that existed before the operation.
+	existed map[types.ObjectID]bool
+	// verbs say what was done about objects.
+	verbs map[types.ObjectID]string
+	// digests are those with which the objects are recorded, if another process has begun the operation.
+	digests map[types.ObjectID]string
+}
+
+// assemble says what there is to do. It changes nothing.
+func (d *definition) assemble(ctx context.Context) (*work, error) {
+	w := &work{
+		tasks: map[types.ObjectID]tasks.Task{}, obsolete: map[types.ObjectID]*unstructured.Unstructured{}, pruned: map[types.ObjectID]*inventory.Item{},
+		digests: map[types.ObjectID]string{}, same: map[types.ObjectID]bool{}, existed: map[types.ObjectID]bool{}, verbs: map[types.ObjectID]string{},
+	}
+	objects, excluded := d.choose(w)
+	namespace, err := d.ownNamespace(ctx, objects)
+	if err != nil {
+		return nil, err
+	}
+	if namespace != nil {
+		objects = append(objects, namespace)
+	}
+	list, err := tasks.Of(ctx, objects, tasks.Options{
+		Name: Name, Namespace: d.namespace, Operation: d.owner + " " + d.digest(), Force: d.force,
+	})
+	if err != nil {
+		return nil, &invalidError{reasons: []string{err.Error()}}
+	}
+	w.request = d.request()
+	for _, task := range list {
+		id := d.place(task.Object)
+		w.tasks[id] = task
+		w.request.Objects = append(w.request.Objects, task.Object)
+	}
+	d.recall(w, excluded)
+	return w, nil
+}
+
+// digest identifies the operation.
+func (d *definition) digest() string {
+	return d.revision + " " + d.startedAt.UTC().Format("2006-01-02T15:04:05Z")
+}
+
+// choose returns the objects to be applied, collects those that are obsolete, and returns the identities of objects that the filter excludes.
+func (d *definition) choose(w *work) (objects []*unstructured.Unstructured, excluded map[types.ObjectID]bool) {
+	excluded = map[types.ObjectID]bool{}
+	for i, target := range d.declared.Target {
+		live := d.declared.Live[i]
+		object := target
+		if object == nil {
+			object = live
+		}
+		if object == nil {
+			continue
+		}
+		id := d.place(object)
+		switch {
+		case d.filter != nil && !d.filter(keyOf(id), target, live):
+			excluded[id] = true
+		case target != nil:
+			objects = append(objects, target)
+			w.existed[id] = live != nil
+		case !isHook(live):
+			w.obsolete[id] = live
+		}
+	}
+	if !d.skipHooks {
+		objects = append(objects, d.declared.Hooks...)
+	}
+	return objects, excluded
+}
+
+// place returns the identity of an object in the cluster. If its type is not served, that is a guess.
+func (d *definition) place(object *unstructured.Unstructured) types.ObjectID {
+	key := GetResourceKey(object)
+	places := placesOf(object, d.namespace, NewResourceInfoProvider(d.client.RESTMapper()))
+	key.Namespace = places[0].Namespace
+	return key.id()
+}
+
+// recall sorts the recorded dependents and the obsolete objects: which of them the engine has to know of, and which are left alone.
+func (d *definition) recall(w *work, excluded map[types.ObjectID]bool) {
+	var obsolete []*inventory.Item
+	for _, item := range d.inventory {
+		id := types.IDOf(item)
+		_, wanted := w.tasks[id]
+		_, exists := w.obsolete[id]
+		wasHook := item.ReconcilePolicy == inventory.ReconcilePolicyOnObjectOrComponentChange
+		switch {
+		case wanted:
+			w.request.Inventory = append(w.request.Inventory, item)
+		case exists:
+			obsolete = append(obsolete, item)
+		case excluded[id] || d.filter != nil || wasHook && d.skipHooks:
+			w.spared = append(w.spared, item)
+		case !wasHook || d.prune:
+			obsolete = append(obsolete, item)
+		}
+	}
+	recorded := make(map[types.ObjectID]bool, len(obsolete))
+	for _, item := range obsolete {
+		recorded[types.IDOf(item)] = true
+	}
+	live := slices.Collect(maps.Values(w.obsolete))
+	for _, item := range prunes.Items(live, obsolete, prunes.Options{Propagation: d.propagation, Last: d.pruneLast}) {
+		id := types.IDOf(item)
+		switch {
+		case d.prune && item.PrunePolicy != inventory.PrunePolicyKeep:
+			w.pruned[id] = item
+			w.request.Inventory = append(w.request.Inventory, item)
+		default:
+			w.stays = append(w.stays, item)
+			if recorded[id] {
+				w.spared = append(w.spared, item)
+			}
+		}
+	}
+}
+
+// request returns the request to the engine without objects and inventory.
+func (d *definition) request() reconciler.ApplyRequest {
+	policies := reconciler.Policies{
+		Adoption: reconciler.AdoptionPolicyAlways, Update: reconciler.UpdatePolicySsaMerge, MissingNamespaces: reconciler.MissingNamespacesPolicyDoNotCreate,
+		PruneAt: reconciler.PruneAtWaves, DeletePropagation: cmp.Or(d.propagation, "Foreground"),
+	}
+	if d.replace {
+		policies.Update = reconciler.UpdatePolicyReplace
+	}
+	if d.pruneLast {
+		policies.PruneAt = reconciler.PruneAtEnd
+	}
+	request := reconciler.ApplyRequest{
+		Owner: reconciler.Owner{ID: d.owner, Namespace: d.namespace, Store: d.saver}, Version: "1", Digest: d.digest(), Policies: policies,
+	}
+	request.Fence = func() error {
+		if d.isTerminated() {
+			return errTerminated
+		}
+		return nil
+	}
+	if d.waveHook != nil {
+		request.AfterWave = func(_ context.Context, order int, final bool) error {
+			phase, wave := SyncPhasePostSync, order
+			if hook, inner := types.SplitOrder(order); hook != "" {
+				wave = inner
+			} else {
+				of, inner := gitops.PhaseOf(order)
+				phase, wave = SyncPhase(of), inner
+			}
+			if err := d.waveHook(phase, wave, final); err != nil {
+				return &waveHookError{err: fmt.Errorf("the hook after wave %d of %s: %w", wave, phase, err)}
+			}
+			return nil
+		}
+	}
+	return request
+}
+
+// waveHookError is the error of a SyncWaveHook.
+type waveHookError struct{ err error }
+
+// Error names the wave.
+func (e *waveHookError) Error() string { return e.err.Error() }
+
+// Unwrap returns the error of the hook.
+func (e *waveHookError) Unwrap() error { return e.err }
+
+// ownNamespace returns the namespace of the operation as it has to be applied; nil if it must not be.
+func (d *definition) ownNamespace(ctx context.Context, objects []*unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if d.namespaceModifier == nil || d.namespace == "" {
+		return nil, nil
+	}
+	id := types.ObjectID{GroupKind: namespaces, Name: d.namespace}
+	for _, object := range objects {
+		if types.IDOf(object) == id {
+			return nil, nil
+		}
+	}
+	managed, live := &unstructured.Unstructured{}, &unstructured.Unstructured{}
+	for _, namespace := range []*unstructured.Unstructured{managed, live} {
+		namespace.SetAPIVersion("v1")
+		namespace.SetKind("Namespace")
+		namespace.SetName(d.namespace)
+	}
+	switch err := d.client.Get(ctx, client.ObjectKeyFromObject(live), live); {
+	case apierrors.IsNotFound(err):
+		live = nil
+	case err != nil:
+		return nil, fmt.Errorf("reading the namespace of the operation: %w", err)
+	}
+	apply, err := d.namespaceModifier(managed, live)
+	if err != nil {
+		return nil, &invalidError{reasons: []string{id.String() + ": " + err.Error()}, results: []ResourceSyncResult{{
+			ResourceKey: keyOf(id), Version: "v1", Status: ResultCodeSyncFailed, Message: err.Error(), HookPhase: OperationFailed, SyncPhase: SyncPhasePreSync,
+		}}}
+	}
+	if !apply {
+		return nil, nil
+	}
+	annotations := managed.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[Name+"/"+types.AnnotationKeySuffixApplyOrder] = fmt.Sprint(types.MinOrder)
+	annotations[Name+"/"+types.AnnotationKeySuffixDeleteOrder] = fmt.Sprint(types.MaxOrder)
+	annotations[Name+"/"+types.AnnotationKeySuffixPrunePolicy] = types.PrunePolicyKeep
+	annotations[Name+"/"+types.AnnotationKeySuffixDeletePolicy] = types.DeletePolicyOrphan
+	managed.SetAnnotations(annotations)
+	return managed, nil
+}
