@@ -4,7 +4,6 @@
 package reconciler
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -61,7 +60,10 @@ func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, e
 	c.call.Memory.Retain(c.set)
 	result := finish(c.call, done && err == nil)
 	if failed := hasFailed(result, err); !request.Suspend && (err == nil || answers.IsAboutObjects(err)) && c.hasAftermath(failed) {
-		err = cmp.Or(err, r.follow(ctx, request, c.aftermath(failed), &result))
+		if unfollowed := r.follow(ctx, request, c.aftermath(failed), &result); unfollowed != nil {
+			// Another call has to try again, even if the first error is final.
+			err = answers.Join(err, unfollowed)
+		}
 	}
 	return result, err
 }

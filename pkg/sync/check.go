@@ -307,10 +307,19 @@ func completed(id types.ObjectID, task tasks.Task, result ResourceSyncResult) *i
 	return item
 }
 
+func (d *definition) marks() prunes.Owner {
+	return prunes.Owner{Name: Name, ID: d.owner, Manager: cmp.Or(d.manager, Name), Client: d.client}
+}
+
 // claim makes obsolete objects dependents, so that the engine deletes them, and returns the results of those that are not deleted.
 func (d *definition) claim(ctx context.Context, w *work) ([]ResourceSyncResult, error) {
 	settled := d.skipped(w)
-	owner := prunes.Owner{Name: Name, ID: d.owner, Client: d.client}
+	owner := d.marks()
+	for _, hook := range w.strays {
+		if err := owner.Release(ctx, hook); err != nil {
+			return nil, err
+		}
+	}
 	for _, id := range sortedIDs(w.pruned) {
 		live, item := w.obsolete[id], w.pruned[id]
 		if live == nil {

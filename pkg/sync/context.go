@@ -75,6 +75,7 @@ func NewSyncContext(revision string, reconciliationResult ReconciliationResult, 
 		return nil, nil, err
 	}
 	c.operation = &Operation{Engine: c.engine, Owner: c.owner, Call: c.call}
+	c.operation.subscribe()
 	return c, c.engine.Close, nil
 }
 

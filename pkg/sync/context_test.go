@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -341,4 +342,26 @@ spec:
 	w.expect([]string{
 		"PreSync CustomResourceDefinition widgets." + group + ": Synced Succeeded: created", "PreSync hook Widget one: Synced Succeeded: created",
 	}, w.succeeds(w.begin("two", widget+crd)))
+}
+
+// TestRefusalBesideAHook waits until a hook that is running has ended before the operation fails. The dry run accepts each of two Jobs, of which the quota allows one.
+func TestRefusalBesideAHook(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	quota := testenv.Object(t, "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: one, namespace: "+w.namespace+"}\nspec: {hard: {count/jobs.batch: \"1\"}}\n")
+	if err := w.client.Create(t.Context(), quota); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() (bool, string) {
+		err := w.client.Get(t.Context(), client.ObjectKeyFromObject(quota), quota)
+		_, found, _ := unstructured.NestedMap(quota.Object, "status", "hard")
+		return err == nil && found, "the quota is not in force"
+	})
+	manifests := job("a", hookAnnotation, "PreSync") + job("b", hookAnnotation, "PreSync") + configMap("alert", hookAnnotation, "SyncFail")
+	results := w.fails(w.begin("one", manifests), "exceeded quota")
+	for _, want := range []string{": Synced Succeeded: created", ": SyncFailed Failed: ", "SyncFail hook ConfigMap alert: Synced Succeeded: created"} {
+		if !slices.ContainsFunc(results, func(result string) bool { return strings.Contains(result, want) && (strings.Contains(result, "PreSync hook Job") || strings.HasPrefix(result, want)) }) {
+			t.Errorf("%q is missing in:\n%s", want, strings.Join(results, "\n"))
+		}
+	}
 }

@@ -4,6 +4,7 @@
 package sync
 
 import (
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -67,4 +68,46 @@ func (m mapped) IsNamespaced(kind schema.GroupKind) (bool, error) {
 		return false, err
 	}
 	return mapping.Scope.Name() == meta.RESTScopeNameNamespace, nil
+}
+
+// declaredTypes knows the types of a cluster, and those that are declared. It asks for each type once.
+type declaredTypes struct {
+	cluster  ResourceInfoProvider
+	declared map[schema.GroupKind]bool
+	known    map[schema.GroupKind]scope
+}
+
+type scope struct {
+	isNamespaced bool
+	err          error
+}
+
+func newTypes(mapper meta.RESTMapper, objects ReconciliationResult) *declaredTypes {
+	d := &declaredTypes{cluster: NewResourceInfoProvider(mapper), declared: map[schema.GroupKind]bool{}, known: map[schema.GroupKind]scope{}}
+	for _, object := range slices.Concat(objects.Target, objects.Hooks) {
+		if object == nil || object.GroupVersionKind().GroupKind() != definitions {
+			continue
+		}
+		group, _, _ := unstructured.NestedString(object.Object, "spec", "group")
+		kind, _, _ := unstructured.NestedString(object.Object, "spec", "names", "kind")
+		place, _, _ := unstructured.NestedString(object.Object, "spec", "scope")
+		d.declared[schema.GroupKind{Group: group, Kind: kind}] = place == "Namespaced"
+	}
+	return d
+}
+
+// definitions is the type of definitions of types.
+var definitions = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
+
+// IsNamespaced reports what the cluster says, or if it does not know, the declared definition.
+func (d *declaredTypes) IsNamespaced(kind schema.GroupKind) (bool, error) {
+	found, isKnown := d.known[kind]
+	if !isKnown {
+		found.isNamespaced, found.err = d.cluster.IsNamespaced(kind)
+		if isNamespaced, isDeclared := d.declared[kind]; isDeclared && found.err != nil {
+			found = scope{isNamespaced: isNamespaced}
+		}
+		d.known[kind] = found
+	}
+	return found.isNamespaced, found.err
 }

@@ -59,16 +59,7 @@ type State struct {
 // Step makes one call of the engine. It does not wait for dependents. An operation has failed if a call has been refused, or if it could only wait for dependents that
 // have failed. While on-failure hooks are under way, the operation is running.
 func (o *Operation) Step(ctx context.Context) State {
-	if o.woken == nil {
-		woken := make(chan struct{}, 1)
-		o.woken, o.delay = woken, firstRetry
-		o.Engine.Subscribe(o.Owner, func() {
-			select {
-			case woken <- struct{}{}:
-			default:
-			}
-		})
-	}
+	o.subscribe()
 	result, err := o.Call(ctx)
 	state := State{Phase: o.phaseAfter(result, err), Result: result, Err: err, RetryAfter: result.RequeueAfter}
 	if err != nil {
@@ -77,6 +68,21 @@ func (o *Operation) Step(ctx context.Context) State {
 		o.delay = firstRetry
 	}
 	return state
+}
+
+// subscribe makes changes of dependents wake the operation.
+func (o *Operation) subscribe() {
+	if o.woken != nil {
+		return
+	}
+	woken := make(chan struct{}, 1)
+	o.woken, o.delay = woken, firstRetry
+	o.Engine.Subscribe(o.Owner, func() {
+		select {
+		case woken <- struct{}{}:
+		default:
+		}
+	})
 }
 
 func (o *Operation) phaseAfter(result reconciler.Result, err error) OperationPhase {

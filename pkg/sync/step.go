@@ -82,8 +82,13 @@ func (c *syncContext) took(ctx context.Context, state State) {
 		state.Err, state.RetryAfter = nil, 1
 	}
 	c.mu.Lock()
-	c.last = state
 	c.results.collect(c.work, state)
+	// The outcomes of hooks that are running would not become known otherwise.
+	postponed := state.Phase.Failed() && c.work.hookRuns(state.Result)
+	if postponed {
+		state.Phase = OperationRunning
+	}
+	c.last = state
 	c.mu.Unlock()
 	for _, action := range state.Result.Actions {
 		for _, object := range action.Objects {
@@ -102,6 +107,8 @@ func (c *syncContext) took(ctx context.Context, state State) {
 		c.set(OperationError, message)
 	case state.Phase.Successful():
 		c.set(OperationSucceeded, "everything is applied and healthy")
+	case postponed:
+		c.set(OperationRunning, c.results.failure(state)+"; waiting for hooks that are running")
 	case state.Phase.Failed():
 		c.set(OperationFailed, c.results.failure(state))
 	default:
@@ -189,6 +196,16 @@ func (r *results) collect(w *work, state State) {
 			r.set(result)
 		}
 	}
+}
+
+// hookRuns reports whether a hook is running.
+func (w *work) hookRuns(result reconciler.Result) bool {
+	f := w.findings(result)
+	return slices.ContainsFunc(result.Inventory, func(item *inventory.Item) bool {
+		id := types.IDOf(item)
+		applied, begun := applying(item, f)
+		return w.tasks[id].Hook && begun && applied.Status == ResultCodeSynced && applied.HookPhase.Running()
+	})
 }
 
 // applying returns the result of an object that is applied; false if nothing was done about it yet.

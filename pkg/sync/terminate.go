@@ -107,7 +107,7 @@ func (c *syncContext) endHook(ctx context.Context, id types.ObjectID, task tasks
 			result.HookPhase = OperationFailed
 		}
 		c.result(result)
-		return nil, nil
+		return nil, c.marks().Release(ctx, live)
 	}
 	c.result(withTask(ResourceSyncResult{Status: ResultCodeSynced, HookPhase: OperationFailed, Message: "terminated"}, id, task))
 	return &inventory.Item{

@@ -35,6 +35,7 @@ type definition struct {
 	client                     cluster.Client
 	engine                     *reconciler.Reconciler
 	judge                      status.Judge
+	info                       ResourceInfoProvider
 	// saver receives the inventory of the engine.
 	saver reconciler.Store
 	// isTerminated reports whether nothing must be written any more.
@@ -49,6 +50,8 @@ type work struct {
 	obsolete map[types.ObjectID]*unstructured.Unstructured
 	// pruned are the items of objects to be deleted.
 	pruned map[types.ObjectID]*inventory.Item
+	// strays are live hooks that are not declared: left over by an operation that nobody has brought to its end, or by one that has ended.
+	strays []*unstructured.Unstructured
 	// stays are the items of obsolete objects that are not deleted.
 	stays []*inventory.Item
 	// spared are recorded dependents that the engine does not know of, because the operation leaves them alone.
@@ -71,6 +74,7 @@ func (d *definition) assemble(ctx context.Context) (*work, error) {
 		tasks: map[types.ObjectID]tasks.Task{}, obsolete: map[types.ObjectID]*unstructured.Unstructured{}, pruned: map[types.ObjectID]*inventory.Item{},
 		digests: map[types.ObjectID]string{}, same: map[types.ObjectID]bool{}, existed: map[types.ObjectID]bool{}, verbs: map[types.ObjectID]string{},
 	}
+	d.info = newTypes(d.client.RESTMapper(), d.declared)
 	objects, excluded := d.choose(w)
 	namespace, err := d.ownNamespace(ctx, objects)
 	if err != nil {
@@ -91,6 +95,10 @@ func (d *definition) assemble(ctx context.Context) (*work, error) {
 		w.tasks[id] = task
 		w.request.Objects = append(w.request.Objects, task.Object)
 	}
+	w.strays = slices.DeleteFunc(w.strays, func(hook *unstructured.Unstructured) bool {
+		_, wanted := w.tasks[d.place(hook)]
+		return wanted
+	})
 	d.recall(w, excluded)
 	return w, nil
 }
@@ -119,7 +127,9 @@ func (d *definition) choose(w *work) (objects []*unstructured.Unstructured, excl
 		case target != nil:
 			objects = append(objects, target)
 			w.existed[id] = live != nil
-		case !isHook(live):
+		case isHook(live):
+			w.strays = append(w.strays, live)
+		default:
 			w.obsolete[id] = live
 		}
 	}
@@ -132,8 +142,7 @@ func (d *definition) choose(w *work) (objects []*unstructured.Unstructured, excl
 // place returns the identity of an object in the cluster. If its type is not served, that is a guess.
 func (d *definition) place(object *unstructured.Unstructured) types.ObjectID {
 	key := GetResourceKey(object)
-	places := placesOf(object, d.namespace, NewResourceInfoProvider(d.client.RESTMapper()))
-	key.Namespace = places[0].Namespace
+	key.Namespace = placesOf(object, d.namespace, d.info)[0].Namespace
 	return key.id()
 }
 
@@ -168,7 +177,9 @@ func (d *definition) recall(w *work, excluded map[types.ObjectID]bool) {
 			w.pruned[id] = item
 			w.request.Inventory = append(w.request.Inventory, item)
 		default:
-			w.stays = append(w.stays, item)
+			if w.obsolete[id] != nil {
+				w.stays = append(w.stays, item)
+			}
 			if recorded[id] {
 				w.spared = append(w.spared, item)
 			}

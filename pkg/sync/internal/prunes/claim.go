@@ -14,6 +14,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/conflicts"
 	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/finalizers"
 	"github.com/component-operator/runtime/internal/guarded"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -24,6 +25,8 @@ type Owner struct {
 	Name string
 	// ID of the owner.
 	ID string
+	// Manager is the field manager of writes.
+	Manager string
 	// Client is for the cluster of the objects.
 	Client client.Client
 }
@@ -45,29 +48,60 @@ const attempts = 5
 
 // Claim makes a live object a dependent, so that the engine deletes it. The caller vouches that the object belongs to it.
 func (o Owner) Claim(ctx context.Context, live *unstructured.Unstructured) (Claim, error) {
-	object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-		Namespace: live.GetNamespace(), Name: live.GetName(), UID: live.GetUID(), ResourceVersion: live.GetResourceVersion(), Labels: live.GetLabels(),
-	}}
-	object.SetGroupVersionKind(live.GroupVersionKind())
 	label, owner := o.Name+"/"+types.LabelKeySuffixOwnerId, digest.OwnerLabel(o.ID)
-	var err error
-	for range attempts {
-		switch mark := object.GetLabels()[label]; {
-		case object.GetUID() != live.GetUID():
-			return Vanished, nil
-		case mark == owner:
+	claim, err := o.patch(ctx, live, func(object *metav1.PartialObjectMetadata) (Claim, map[string]any) {
+		switch object.GetLabels()[label] {
+		case owner:
 			return Claimed, nil
-		case mark != "":
+		case "":
+			return Claimed, map[string]any{"labels": map[string]any{label: owner}, "annotations": map[string]any{o.Name + "/" + types.AnnotationKeySuffixOwnerId: o.ID}}
+		default:
 			return Foreign, nil
 		}
-		patch, failure := guarded.MergePatch(object.GetUID(), object.GetResourceVersion(), map[string]any{"metadata": map[string]any{
-			"labels": map[string]any{label: owner}, "annotations": map[string]any{o.Name + "/" + types.AnnotationKeySuffixOwnerId: o.ID},
-		}})
+	})
+	if err != nil {
+		return "", fmt.Errorf("marking %s, which is going to be pruned: %w", types.IDOf(live), err)
+	}
+	return claim, nil
+}
+
+// Release removes the finalizer that keeps a hook until its outcome is recorded, if the hook is ours and has it.
+func (o Owner) Release(ctx context.Context, hook *unstructured.Unstructured) error {
+	label, set := o.Name+"/"+types.LabelKeySuffixOwnerId, finalizers.Set{Outcome: finalizers.Outcome(o.Name)}
+	_, err := o.patch(ctx, hook, func(object *metav1.PartialObjectMetadata) (Claim, map[string]any) {
+		if object.GetLabels()[label] != digest.OwnerLabel(o.ID) || !set.On(object.GetFinalizers()) {
+			return Claimed, nil
+		}
+		return Claimed, map[string]any{"finalizers": set.Without(object.GetFinalizers())}
+	})
+	if err != nil {
+		return fmt.Errorf("removing the finalizer of hook %s: %w", types.IDOf(hook), err)
+	}
+	return nil
+}
+
+// patch changes the metadata of an object as the function says, which is called again when others have changed the object.
+func (o Owner) patch(ctx context.Context, live *unstructured.Unstructured, change func(object *metav1.PartialObjectMetadata) (Claim, map[string]any)) (Claim, error) {
+	object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Namespace: live.GetNamespace(), Name: live.GetName(), UID: live.GetUID(), ResourceVersion: live.GetResourceVersion(), Labels: live.GetLabels(),
+		Finalizers: live.GetFinalizers(),
+	}}
+	object.SetGroupVersionKind(live.GroupVersionKind())
+	var err error
+	for range attempts {
+		if object.GetUID() != live.GetUID() {
+			return Vanished, nil
+		}
+		claim, metadata := change(object)
+		if metadata == nil {
+			return claim, nil
+		}
+		patch, failure := guarded.MergePatch(object.GetUID(), object.GetResourceVersion(), map[string]any{"metadata": metadata})
 		if failure != nil {
 			return "", failure
 		}
-		if err = o.Client.Patch(ctx, object, patch, client.FieldOwner(o.Name)); err == nil {
-			return Claimed, nil
+		if err = o.Client.Patch(ctx, object, patch, client.FieldOwner(o.Manager)); err == nil {
+			return claim, nil
 		}
 		if !conflicts.IsOutdated(err) && !apierrors.IsInvalid(err) {
 			break
@@ -79,5 +113,5 @@ func (o Owner) Claim(ctx context.Context, live *unstructured.Unstructured) (Clai
 	if apierrors.IsNotFound(err) {
 		return Vanished, nil
 	}
-	return "", fmt.Errorf("marking %s, which is going to be pruned: %w", types.IDOf(live), err)
+	return "", err
 }
