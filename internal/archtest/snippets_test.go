@@ -22,6 +22,7 @@ func TestSnippetsCompile(t *testing.T) {
 		with, example string
 	}{
 		{"concepts/behaviors.md", "", "pkg/behaviors/example_test.go"},
+		{"concepts/sync-operations.md", "", "pkg/sync/example_test.go"},
 		{"concepts/testing-operators.md", "generator.NewContext(", "pkg/generator/newcontext_test.go"},
 	} {
 		example, checked := "\n"+unindented(read(t, filepath.Join(top, tt.example))), 0
