@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/gitops"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
@@ -256,43 +257,65 @@ func (d *definition) resourceOf(object *unstructured.Unstructured, discovered ma
 	return &resource, nil
 }
 
-// restore recalls which hooks have completed and are gone, from the results of the process that has begun the operation, as far as the inventory does not say so.
-func (d *definition) restore(ctx context.Context, w *work, before *results) error {
-	plan, err := d.engine.Plan(ctx, w.request, reconciler.PlanOptions{})
-	if err != nil {
-		return w.refused(err)
-	}
-	for _, item := range plan.Inventory {
-		w.digests[types.IDOf(item)] = item.Digest
-	}
+// recallHooks looks for objects that must not be applied twice, as far as the inventory does not have them. Hooks of earlier operations have to be recreated or updated; those that the
+// process that has begun this operation has brought to their ends, and that are gone, have not.
+func (d *definition) recallHooks(ctx context.Context, w *work, before *results) error {
 	recorded := map[types.ObjectID]bool{}
 	for _, item := range w.request.Inventory {
 		recorded[types.IDOf(item)] = true
 	}
 	for _, id := range sortedIDs(w.tasks) {
 		task := w.tasks[id]
-		result, found := before.find(keyOf(id), SyncPhase(task.Phase))
-		if !runsOnce(task) || recorded[id] || !found || !result.HookPhase.Completed() {
+		if !runsOnce(task) || recorded[id] {
 			continue
 		}
-		object := &metav1.PartialObjectMetadata{}
-		object.SetGroupVersionKind(task.Object.GroupVersionKind())
-		err := d.client.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, object)
+		live, err := d.liveHook(ctx, id, task)
+		result, _ := before.find(keyOf(id), SyncPhase(task.Phase))
 		switch {
-		case err == nil:
-			continue
-		case !apierrors.IsNotFound(err) && !cluster.IsTypeless(err):
-			return fmt.Errorf("looking for %s, which has completed: %w", id, err)
+		case err != nil:
+			return err
+		case live == nil && result.HookPhase.Completed():
+			w.request.Inventory = append(w.request.Inventory, completed(id, task, result))
+		case live != nil && task.Hook && !d.isOfOperation(live):
+			w.request.Inventory = append(w.request.Inventory, former(live))
 		}
-		w.request.Inventory = append(w.request.Inventory, completed(id, task, result))
 	}
 	return nil
+}
+
+// liveHook returns the object of a task; nil if there is none of this owner.
+func (d *definition) liveHook(ctx context.Context, id types.ObjectID, task tasks.Task) (*unstructured.Unstructured, error) {
+	live := &unstructured.Unstructured{}
+	live.SetGroupVersionKind(task.Object.GroupVersionKind())
+	err := d.client.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, live)
+	switch {
+	case apierrors.IsNotFound(err) || cluster.IsTypeless(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading %s: %w", id, err)
+	case live.GetLabels()[Name+"/"+types.LabelKeySuffixOwnerId] != digest.OwnerLabel(d.owner):
+		return nil, nil
+	}
+	return live, nil
+}
+
+// isOfOperation reports whether a hook was applied by this operation, and not by an earlier one: the digests of hooks end with that of the operation.
+func (d *definition) isOfOperation(hook *unstructured.Unstructured) bool {
+	return strings.HasSuffix(hook.GetAnnotations()[Name+"/"+types.AnnotationKeySuffixDigest], "@"+d.digest())
 }
 
 // runsOnce reports whether a task must not be applied again in the same operation when its object has completed and is gone.
 func runsOnce(task tasks.Task) bool {
 	_, removesItself, _ := unstructured.NestedFieldNoCopy(task.Object.Object, "spec", "ttlSecondsAfterFinished")
 	return task.Hook || removesItself
+}
+
+// former returns the item of a hook of an earlier operation.
+func former(hook *unstructured.Unstructured) *inventory.Item {
+	return &inventory.Item{
+		TypeVersionInfo: inventory.TypeVersionInfo(hook.GroupVersionKind()), NameInfo: inventory.NameInfo{Namespace: hook.GetNamespace(), Name: hook.GetName()},
+		Digest: hook.GetAnnotations()[Name+"/"+types.AnnotationKeySuffixDigest], DeletePolicy: inventory.DeletePolicyDelete, Phase: inventory.PhaseReady, UID: hook.GetUID(),
+	}
 }
 
 // completed returns the item of a task that has completed, and whose object is gone.

@@ -172,15 +172,16 @@ func (c *syncContext) ready(ctx context.Context) (w *work, settled []ResourceSyn
 	if w, err = c.assemble(ctx); err != nil {
 		return nil, nil, err
 	}
-	switch {
-	case c.dryRun:
-		settled, err = c.check(ctx, w)
-		return w, settled, err
-	case c.isContinued():
-		// It was checked when it began.
-		err = c.restore(ctx, w, &c.results)
-	default:
-		_, err = c.check(ctx, w)
+	if err = c.recallHooks(ctx, w, &c.results); err != nil {
+		return nil, nil, err
+	}
+	// An operation that is continued was checked when it began.
+	var foreseen []ResourceSyncResult
+	if c.dryRun || !c.isContinued() {
+		foreseen, err = c.check(ctx, w)
+	}
+	if c.dryRun {
+		return w, foreseen, err
 	}
 	if err == nil {
 		settled, err = c.claim(ctx, w)

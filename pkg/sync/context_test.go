@@ -360,7 +360,9 @@ func TestRefusalBesideAHook(t *testing.T) {
 	manifests := job("a", hookAnnotation, "PreSync") + job("b", hookAnnotation, "PreSync") + configMap("alert", hookAnnotation, "SyncFail")
 	results := w.fails(w.begin("one", manifests), "exceeded quota")
 	for _, want := range []string{": Synced Succeeded: created", ": SyncFailed Failed: ", "SyncFail hook ConfigMap alert: Synced Succeeded: created"} {
-		if !slices.ContainsFunc(results, func(result string) bool { return strings.Contains(result, want) && (strings.Contains(result, "PreSync hook Job") || strings.HasPrefix(result, want)) }) {
+		if !slices.ContainsFunc(results, func(result string) bool {
+			return strings.Contains(result, want) && (strings.Contains(result, "PreSync hook Job") || strings.HasPrefix(result, want))
+		}) {
 			t.Errorf("%q is missing in:\n%s", want, strings.Join(results, "\n"))
 		}
 	}

@@ -10,12 +10,6 @@ import (
 	"maps"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/component-operator/runtime/internal/digest"
-	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
@@ -55,7 +49,7 @@ func (c *syncContext) endHooks(ctx context.Context) error {
 		}
 		w, err := c.assemble(ctx)
 		if err == nil {
-			err = c.restore(ctx, w, &c.results)
+			err = c.recallHooks(ctx, w, &c.results)
 		}
 		if err != nil {
 			return fmt.Errorf("its hooks are not known: %w", err)
@@ -89,16 +83,9 @@ func (c *syncContext) endHook(ctx context.Context, id types.ObjectID, task tasks
 	if result.HookPhase.Completed() {
 		return nil, nil
 	}
-	live := &unstructured.Unstructured{}
-	live.SetGroupVersionKind(task.Object.GroupVersionKind())
-	switch err := c.client.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, live); {
-	case apierrors.IsNotFound(err), cluster.IsTypeless(err):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("reading hook %s: %w", id, err)
-	}
-	if live.GetLabels()[Name+"/"+types.LabelKeySuffixOwnerId] != digest.OwnerLabel(c.owner) || !c.isOfOperation(id, live, result) {
-		return nil, nil
+	live, err := c.liveHook(ctx, id, task)
+	if err != nil || live == nil || !c.isOfOperation(live) {
+		return nil, err
 	}
 	judged := c.judge.Judge(live)
 	if live.GetDeletionTimestamp() == nil && (judged.Status == status.CurrentStatus || judged.Status == status.FailedStatus) {
@@ -114,19 +101,6 @@ func (c *syncContext) endHook(ctx context.Context, id types.ObjectID, task tasks
 		TypeVersionInfo: inventory.TypeVersionInfo(live.GroupVersionKind()), NameInfo: inventory.NameInfo{Namespace: id.Namespace, Name: id.Name},
 		DeletePolicy: inventory.DeletePolicyDelete, Phase: inventory.PhaseUpdating, UID: live.GetUID(),
 	}, nil
-}
-
-// isOfOperation reports whether a hook was applied by this operation, and not by an earlier one.
-func (c *syncContext) isOfOperation(id types.ObjectID, live *unstructured.Unstructured, result ResourceSyncResult) bool {
-	if result.HookPhase != "" {
-		return true
-	}
-	if applied := live.GetAnnotations()[Name+"/"+types.AnnotationKeySuffixDigest]; applied != "" && applied == c.work.digests[id] {
-		return true
-	}
-	return slices.ContainsFunc(c.work.request.Inventory, func(item *inventory.Item) bool {
-		return types.IDOf(item) == id && (item.Phase == inventory.PhaseCreating || item.Phase == inventory.PhaseUpdating)
-	})
 }
 
 func sortedIDs[T any](all map[types.ObjectID]T) []types.ObjectID {

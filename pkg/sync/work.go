@@ -64,15 +64,13 @@ type work struct {
 	existed map[types.ObjectID]bool
 	// verbs say what was done about objects.
 	verbs map[types.ObjectID]string
-	// digests are those with which the objects are recorded, if another process has begun the operation.
-	digests map[types.ObjectID]string
 }
 
 // assemble says what there is to do. It changes nothing.
 func (d *definition) assemble(ctx context.Context) (*work, error) {
 	w := &work{
 		tasks: map[types.ObjectID]tasks.Task{}, obsolete: map[types.ObjectID]*unstructured.Unstructured{}, pruned: map[types.ObjectID]*inventory.Item{},
-		digests: map[types.ObjectID]string{}, same: map[types.ObjectID]bool{}, existed: map[types.ObjectID]bool{}, verbs: map[types.ObjectID]string{},
+		same: map[types.ObjectID]bool{}, existed: map[types.ObjectID]bool{}, verbs: map[types.ObjectID]string{},
 	}
 	d.info = newTypes(d.client.RESTMapper(), d.declared)
 	objects, excluded := d.choose(w)
