@@ -102,6 +102,8 @@ type ApplyRequest struct {
 	// to be deleted then. Objects that do not exist are not created. All other dependents are left alone: nothing is corrected, and nothing pruned.
 	// The result is Done when all are suspended. The next call without Suspend brings them back. Defaults to no.
 	Suspend bool
+	// Failed applies the on-failure hooks although the call itself may find no failure: the caller has found one. Defaults to no.
+	Failed bool
 	// AfterWave is called when the call has changed objects of a wave and none of them is left to be written, whether they are ready or not; order is the apply order,
 	// and final means that no later wave has objects. An error ends the call with a FencedError, before the next wave. It is not called for on-failure hooks.
 	// Defaults to none.
@@ -140,7 +142,7 @@ type Result struct {
 	Drift []Notice
 	// Notes lists what the API server changed or warned about while objects were written.
 	Notes []Notice
-	// Errors lists the dependents whose part of the call has ended with an error, and that error. The error of the call has their texts, too.
+	// Errors has a notice for each dependent for which the call has failed. The error of the call has their texts, too.
 	Errors []Notice
 	// Held are redundant dependents that were not deleted, because there are more than the request allows, or because of PrunePolicyConfirm; nil if
 	// there are none. Then the result is not Done.

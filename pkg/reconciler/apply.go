@@ -59,7 +59,7 @@ func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, e
 	}
 	c.call.Memory.Retain(c.set)
 	result := finish(c.call, done && err == nil)
-	if failed := hasFailed(result, err); !request.Suspend && (err == nil || answers.IsAboutObjects(err)) && c.hasAftermath(failed) {
+	if failed := request.Failed || hasFailed(result, err); !request.Suspend && (err == nil || answers.IsAboutObjects(err)) && c.hasAftermath(failed) {
 		if unfollowed := r.follow(ctx, request, c.aftermath(failed), &result); unfollowed != nil {
 			// Another call has to try again, even if the first error is final.
 			err = answers.Join(err, unfollowed)

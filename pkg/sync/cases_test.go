@@ -4,6 +4,7 @@
 package sync_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -215,4 +216,161 @@ func TestOwners(t *testing.T) {
 func sorted(texts []string) []string {
 	slices.SortFunc(texts, func(a, b string) int { return strings.Compare(b, a) })
 	return texts
+}
+
+// TestSkippedObjects neither applies nor prunes what is declared to be skipped.
+func TestSkippedObjects(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.succeeds(w.begin("one", configMap("a")+configMap("b")))
+	skipped := strings.Replace(configMap("a", hookAnnotation, "Skip"), "k: v", "k: w", 1) + configMap("b", hookAnnotation, "PreDelete")
+	w.expect([]string{}, w.succeeds(w.begin("two", skipped, sync.WithPrune(true))))
+	w.expect([]string{"ConfigMap a", "ConfigMap b"}, w.exists())
+}
+
+// TestOutcomeBeforeDeletion says that a hook has succeeded while its object still exists, so that another process knows.
+func TestOutcomeBeforeDeletion(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	jobs := w.jobs()
+	manifests := job("migrate", hookAnnotation, "PreSync", policyAnnotation, "HookSucceeded") + configMap("a")
+	start := startedAt()
+	operation := w.begin("one", manifests, sync.WithInitialState("", "", nil, start))
+	var phase sync.OperationPhase
+	var message string
+	var results []sync.ResourceSyncResult
+	w.until(operation, func(sync.OperationPhase, string, []string) bool {
+		phase, message, results = operation.GetState()
+		return len(results) > 0 && results[0].HookPhase == sync.OperationSucceeded
+	})
+	w.expect([]string{"Job migrate"}, w.exists())
+	w.succeeds(operation)
+	w.expect([]string{"ConfigMap a"}, w.exists())
+	// Another process only knows that the hook has succeeded.
+	w.expect([]string{"PreSync hook Job migrate: Synced Succeeded: created", "Sync ConfigMap a: Synced Succeeded: updated"},
+		w.succeeds(w.begin("one", manifests, sync.WithInitialState(phase, message, results, start))))
+	w.expect([]string{"migrate"}, jobs())
+}
+
+// TestNewHook turns an object that others have made into a hook.
+func TestNewHook(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, object := range w.targets(configMap("a")) {
+		object.SetNamespace(w.namespace)
+		if err := w.client.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.expect([]string{"PreSync hook ConfigMap a: Synced Succeeded: adopted"}, w.succeeds(w.begin("one", configMap("a", hookAnnotation, "PreSync"), sync.WithPrune(true))))
+}
+
+// TestFinalizers removes finalizers of hooks, however the operation ends.
+func TestFinalizers(t *testing.T) {
+	t.Parallel()
+	finalizers := func(w *world, name string) []string {
+		w.Helper()
+		if job := w.live()[sync.NewResourceKey("batch", "Job", w.namespace, name)]; job != nil {
+			return job.GetFinalizers()
+		}
+		return nil
+	}
+	hook := job("hook", hookAnnotation, "Sync", policyAnnotation, "HookSucceeded")
+	t.Run("Failed", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		w.fails(w.begin("one", inVain(hook)), "Job "+w.namespace+"/hook: ")
+		w.expect(nil, finalizers(w, "hook"))
+	})
+	t.Run("Abandoned", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		w.until(w.begin("one", unending(hook)), runs("Job hook"))
+		w.expect([]string{sync.Name + "/outcome"}, finalizers(w, "hook"))
+		w.succeeds(w.begin("two", configMap("a"), sync.WithSkipHooks(true)))
+		w.expect(nil, finalizers(w, "hook"))
+	})
+	t.Run("Terminated", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		short := strings.Replace(unending(job("short")), "spec:\n", "spec:\n  ttlSecondsAfterFinished: 100\n", 1)
+		operation := w.begin("one", short)
+		w.until(operation, runs("Job short"))
+		w.expect([]string{sync.Name + "/outcome"}, finalizers(w, "short"))
+		operation.Terminate(t.Context())
+		w.expect(nil, finalizers(w, "short"))
+		w.expect([]string{"Job short"}, w.exists())
+	})
+}
+
+// TestMissingPermission runs SyncFail hooks, too.
+func TestMissingPermission(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	config := w.mayNot("delete")
+	w.succeeds(w.begin("one", configMap("a")+configMap("b")))
+	results := w.fails(w.beginWith(config, "two", configMap("b")+configMap("alert", hookAnnotation, "SyncFail"), sync.WithPrune(true)), "cannot delete")
+	if !slices.Contains(results, "SyncFail hook ConfigMap alert: Synced Succeeded: created") || !slices.ContainsFunc(results, func(result string) bool { return strings.HasPrefix(result, "Sync ConfigMap a: SyncFailed Failed: ") }) {
+		t.Errorf("got %q", results)
+	}
+}
+
+// TestUnknownFieldInANewNamespace is found although no dry run is possible.
+func TestUnknownFieldInANewNamespace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.namespace = testenv.UniqueName(t)
+	namespace := "\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: " + w.namespace + "}\n"
+	results := w.fails(w.begin("one", namespace+strings.Replace(configMap("a"), "\ndata:", "\ndatum: {a: b}\ndata:", 1)), `unknown field "datum"`)
+	if len(results) != 1 || w.namespaceObject() != nil {
+		t.Errorf("got %q", results)
+	}
+}
+
+// TestClientSideApply removes what others have applied on the client, and is not declared any more.
+func TestClientSideApply(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, object := range w.targets(strings.Replace(configMap("a"), "k: v", "k: v, old: x", 1)) {
+		object.SetNamespace(w.namespace)
+		if err := w.client.Create(t.Context(), object, client.FieldOwner("kubectl-client-side-apply")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.succeeds(w.begin("one", configMap("a")))
+	data, _, _ := unstructured.NestedMap(w.live()[sync.NewResourceKey("", "ConfigMap", w.namespace, "a")].Object, "data")
+	if len(data) != 1 {
+		t.Errorf("got %v", data)
+	}
+}
+
+// TestWaitEnds ends when the operation is terminated.
+func TestWaitEnds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	operation := w.begin("one", unending(job("work")))
+	w.until(operation, runs("Job work"))
+	ended := make(chan error)
+	go func() {
+		for {
+			if phase, _, _ := operation.GetState(); phase.Completed() {
+				ended <- nil
+				return
+			}
+			if err := operation.Wait(t.Context()); err != nil {
+				ended <- err
+				return
+			}
+			operation.Sync(t.Context())
+		}
+	}()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	operation.Terminate(ctx)
+	if err := testenv.Receive(t, ended, "the end"); err != nil {
+		t.Error(err)
+	}
+	if phase, message, _ := operation.GetState(); phase != sync.OperationFailed {
+		t.Errorf("%s: %s", phase, message)
+	}
 }

@@ -72,11 +72,12 @@ func (d *definition) check(ctx context.Context, w *work) ([]ResourceSyncResult, 
 	if err := cmp.Or(d.checkPermissions(ctx, w), d.checkNamespaces(ctx, w)); err != nil {
 		return nil, err
 	}
-	plan, err := d.engine.Plan(ctx, w.request, reconciler.PlanOptions{Compare: true})
+	// The watches of the last plan are those that the first step needs.
+	ofFailure, err := d.planFailure(ctx, w)
 	if err != nil {
 		return nil, w.refused(err)
 	}
-	ofFailure, err := d.planFailure(ctx, w)
+	plan, err := d.engine.Plan(ctx, w.request, reconciler.PlanOptions{Compare: true})
 	if err != nil {
 		return nil, w.refused(err)
 	}
@@ -86,7 +87,11 @@ func (d *definition) check(ctx context.Context, w *work) ([]ResourceSyncResult, 
 		id := types.IDOf(change.Object)
 		if task, wanted := w.tasks[id]; wanted {
 			w.same[id] = isSame(change)
-			if reason := d.whyRefused(task, change); reason != "" {
+			reason := d.whyRefused(task, change)
+			if reason == "" && change.Local {
+				reason = d.unknownFields(ctx, id, task)
+			}
+			if reason != "" {
 				invalid.refuse(id, resultFor(id, task), reason)
 			}
 		}
@@ -118,7 +123,24 @@ func (d *definition) whyRefused(task tasks.Task, change reconciler.Change) strin
 	if unknown < 0 {
 		return ""
 	}
-	return change.Notes[unknown] + "; to leave them out, turn off the validation of manifests, or set the sync option Validate=false"
+	return change.Notes[unknown] + unknownFieldsAdvice
+}
+
+const unknownFieldsAdvice = "; to leave them out, turn off the validation of manifests, or set the sync option Validate=false"
+
+// unknownFields returns which fields of an object the API server does not know, although its namespace does not exist yet: it reads an object before it looks for the namespace. Any other
+// answer does not count; only in its namespace, the object can be judged.
+func (d *definition) unknownFields(ctx context.Context, id types.ObjectID, task tasks.Task) string {
+	if d.lenient || task.Lenient {
+		return ""
+	}
+	object := task.Object.DeepCopy()
+	object.SetNamespace(id.Namespace)
+	err := d.client.Create(ctx, object, client.DryRunAll, client.FieldValidation(metav1.FieldValidationStrict))
+	if _, unknown, found := strings.Cut(fmt.Sprint(err), "strict decoding error: "); found && apierrors.IsBadRequest(err) {
+		return unknown + unknownFieldsAdvice
+	}
+	return ""
 }
 
 // planFailure plans to apply SyncFail hooks, which the engine does only if something fails.
@@ -155,7 +177,8 @@ func (w *work) refused(err error) error {
 		return err
 	}
 	invalid := &invalidError{reasons: refused.Problems}
-	for id, task := range w.tasks {
+	for _, id := range sortedIDs(w.tasks) {
+		task := w.tasks[id]
 		for _, problem := range refused.Problems {
 			// The engine does not know whether objects of unknown types are in namespaces.
 			unplaced := types.ObjectID{GroupKind: id.GroupKind, Name: id.Name}
@@ -190,12 +213,14 @@ func (d *definition) checkPermissions(ctx context.Context, w *work) error {
 		}
 		return ctx.Err()
 	}
-	for id, task := range w.tasks {
+	for _, id := range sortedIDs(w.tasks) {
+		task := w.tasks[id]
 		if err := ask(id, task.Object, resultFor(id, task)); err != nil {
 			return err
 		}
 	}
-	for id, item := range w.pruned {
+	for _, id := range sortedIDs(w.pruned) {
+		item := w.pruned[id]
 		if live := w.obsolete[id]; live != nil {
 			if err := ask(id, live, resultOf(item)); err != nil {
 				return err
@@ -209,7 +234,8 @@ func (d *definition) checkPermissions(ctx context.Context, w *work) error {
 func (d *definition) checkNamespaces(ctx context.Context, w *work) error {
 	invalid := &invalidError{}
 	exists := map[string]bool{"": true}
-	for id, task := range w.tasks {
+	for _, id := range sortedIDs(w.tasks) {
+		task := w.tasks[id]
 		if _, known := exists[id.Namespace]; !known {
 			_, exists[id.Namespace] = w.tasks[types.ObjectID{GroupKind: namespaces, Name: id.Namespace}]
 			if !exists[id.Namespace] {
@@ -359,7 +385,7 @@ func (d *definition) claim(ctx context.Context, w *work) ([]ResourceSyncResult, 
 		case claim == prunes.Claimed:
 			continue
 		case claim == prunes.Foreign:
-			result.Status, result.HookPhase, result.Message = ResultCodePruneSkipped, OperationSucceeded, "belongs to another owner"
+			result.Status, result.HookPhase, result.Message = ResultCodePruneSkipped, OperationSucceeded, foreignText
 		default:
 			result.Status, result.HookPhase, result.Message = ResultCodePruned, OperationSucceeded, "is gone"
 		}

@@ -38,7 +38,7 @@ type SyncContext interface {
 // NewSyncContext returns an operation that brings the cluster to what is declared. The revision names what is declared; the namespace is that of objects that name none. It makes no
 // request. The caller calls the function when it does not need the context any more.
 func NewSyncContext(revision string, reconciliationResult ReconciliationResult, restConfig *rest.Config, namespace string, opts ...SyncOpt) (SyncContext, func(), error) {
-	c := &syncContext{phase: OperationRunning, definition: definition{
+	c := &syncContext{phase: OperationRunning, completed: make(chan struct{}), definition: definition{
 		revision: revision, namespace: namespace, declared: reconciliationResult, startedAt: metav1.NewTime(time.Now().Truncate(time.Second)),
 	}}
 	c.saver, c.isTerminated = c, c.terminating
@@ -70,6 +70,8 @@ func NewSyncContext(revision string, reconciliationResult ReconciliationResult, 
 	}
 	c.engine, err = reconciler.New(Name, c.client, reconciler.Options{
 		FieldOwner: cmp.Or(c.manager, Name), Owner: c.owner, Judge: c.judge, AwaitReports: true, RetainOutcomes: true, Log: c.log,
+		// What client-side apply has left in an object, and is not declared any more, goes.
+		ReclaimedFieldManagers: []string{"kubectl-client-side-apply", "argocd-controller"},
 	})
 	if err != nil {
 		return nil, nil, err
@@ -97,6 +99,10 @@ type syncContext struct {
 	interrupt context.CancelCauseFunc
 	// terminated means that nothing must be written any more.
 	terminated bool
+	// completed is closed when the operation has completed.
+	completed chan struct{}
+	// unended means that hooks could not be ended; only for Terminate.
+	unended bool
 }
 
 // errTerminated is the cause with which a step ends early.
@@ -154,10 +160,10 @@ func (c *syncContext) prepare(ctx context.Context) bool {
 		for _, result := range invalid.results {
 			c.result(result)
 		}
-		c.set(OperationFailed, invalid.Error())
+		c.refuse(ctx, invalid.Error())
 		return false
 	case err != nil && IsFinal(err):
-		c.set(OperationFailed, err.Error())
+		c.refuse(ctx, err.Error())
 		return false
 	case err != nil:
 		c.retry(err)
@@ -165,6 +171,16 @@ func (c *syncContext) prepare(ctx context.Context) bool {
 	}
 	c.work = w
 	return true
+}
+
+// refuse ends an operation before its first step. Hooks that another process has begun to run are ended, too.
+func (c *syncContext) refuse(ctx context.Context, message string) {
+	if c.isContinued() {
+		if err := c.endHooks(ctx); err != nil {
+			message += "; " + err.Error()
+		}
+	}
+	c.set(OperationFailed, message)
 }
 
 // ready returns what there is to do, when it may be done, and the results of what there is not.
@@ -179,6 +195,9 @@ func (c *syncContext) ready(ctx context.Context) (w *work, settled []ResourceSyn
 	var foreseen []ResourceSyncResult
 	if c.dryRun || !c.isContinued() {
 		foreseen, err = c.check(ctx, w)
+	} else {
+		// What exists may have changed since.
+		err = c.checkPermissions(ctx, w)
 	}
 	if c.dryRun {
 		return w, foreseen, err
@@ -197,7 +216,7 @@ func (c *syncContext) Wait(ctx context.Context) error {
 	if enough {
 		return nil
 	}
-	return c.operation.Wait(ctx, last)
+	return c.operation.wait(ctx, last, c.completed)
 }
 
 // GetState returns how far the operation is.
@@ -211,6 +230,9 @@ func (c *syncContext) GetState() (OperationPhase, string, []ResourceSyncResult) 
 func (c *syncContext) set(phase OperationPhase, message string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if !c.phase.Completed() && phase.Completed() {
+		close(c.completed)
+	}
 	c.phase, c.message = phase, message
 	if phase.Completed() {
 		c.log.Info("the operation has ended", "phase", phase, "message", message)
@@ -222,7 +244,7 @@ func (c *syncContext) retry(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.message = "trying again after: " + err.Error()
-	c.last = State{Phase: OperationRunning, Err: err, RetryAfter: firstRetry}
+	c.last = State{Phase: OperationRunning, Err: err, RetryAfter: c.operation.backOff()}
 }
 
 // result adds or updates the result of an object.

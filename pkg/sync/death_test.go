@@ -164,7 +164,7 @@ func TestDeath(t *testing.T) {
 	generated := regexp.MustCompile(`gen-[0-9a-f]{10}$`)
 	var next, deaths atomic.Int64
 	var group stdsync.WaitGroup
-	for range 8 {
+	for range 16 {
 		group.Go(func() {
 			for killed := true; killed && !t.Failed(); {
 				k := int(next.Add(1))

@@ -6,20 +6,20 @@
 // # Contract
 //
 // A SyncContext is one operation: [Reconcile] pairs what is declared with what exists, [NewSyncContext] begins, and Sync makes a step, which never waits for objects. Between two steps, Wait waits
-// until an object changes, without requests. Before the first object is written, all are checked: by the permission validator, and by a dry run on the API server with the types that are declared
-// among them. If any is refused, nothing is written.
+// until an object changes, without requests. Before this operation writes the first object, all are checked: by the permission validator, and by a dry run on the API server, with the schemas of types
+// that are declared among them. If one is refused, nothing is written. What a dry run cannot show (values of objects in a namespace that does not exist yet, quotas) is refused later.
 //
 // Phases are PreSync, Sync, PostSync and SyncFail, and each has waves. A wave begins when everything before it is applied and healthy, and obsolete objects of its turn are gone. PostSync begins when
-// everything is healthy and pruned; SyncFail when objects were refused or have failed. Within a wave, objects that others need come first: Namespaces, definitions of types, configuration. A
-// Namespace and a definition are moved to the first wave that needs them.
+// everything is healthy and pruned; SyncFail when objects were refused or have failed after the first write. Within a wave, objects that others need come first: Namespaces, definitions of types,
+// configuration. A Namespace and a definition are moved to the first wave that needs them.
 //
 // An operation can be continued by another process. It needs the revision, the same input, what GetState returned last, and the time at which the operation was started; see [WithInitialState]. With
 // that alone, each object is applied once more by the new process, and hooks do not run again. [WithStore] keeps more: which fields were written, so that an unchanged object needs no request, in the
 // next operation either; and dependents that the caller does not find among the existing objects any more. The state has to be saved after each step.
 //
-// The objects get a label and annotations with the prefix [Name]. Objects that exist are adopted; obsolete ones are marked before they are deleted. Objects of another owner are not pruned.
+// The objects get a label and annotations with the prefix [Name]. Objects that exist are adopted, whoever owns them; obsolete ones are marked before they are deleted, and those of another owner stay.
 //
-// An [Operation] is the loop below it: any calls of the engine for one owner, until nothing is left to be done.
+// An [Operation] makes any calls of the engine for one owner until nothing is left to be done.
 //
 // # Differences
 //
@@ -38,9 +38,18 @@
 //	policies of Argo CD and of Helm on one hook         do not add up: those of Argo CD count
 //	hooks without a policy that others use              are updated, not recreated: ServiceAccounts, ConfigMaps and the like
 //	hooks that are not declared any more                are pruned if they are recorded
-//	a hook with several phases and a fixed name         becomes an object for each phase, with names such as "migrate-postsync"
-//	Prune=confirm                                       holds these objects only; everything else is done
+//	a hook with several phases and a fixed name         becomes an object for each phase, with names such as "migrate-postsync"; what others use, once
+//	names of hooks with generateName                    end with a digest of manifest, phase and operation
+//	Namespaces and definitions as hooks                 PostSync and SyncFail count as Sync
+//	HookFailed                                          does not wait for the other hooks of the phase
+//	Prune=confirm                                       holds these objects only; everything else but PostSync is done
+//	the deletion of a type, or of a Namespace           waits until nobody else has objects in it
 //	PruneLast                                           keeps the reverse order of waves
 //	a wave                                              is between -9999 and 9999
 //	an object that has failed to be applied             stops the rest of its wave, and later ones
+//	an object that others delete meanwhile              is applied again
+//	an object that is declared twice                    refuses the operation
+//	the wave hook                                       is not called for waves in which nothing has changed
+//	the namespace of the operation                      is not created before the dry run
+//	images                                              are not in the results
 package sync

@@ -212,3 +212,24 @@ func textsOf(results []sync.ResourceSyncResult) []string {
 
 // startedAt is a time for operations that several contexts share.
 func startedAt() metav1.Time { return metav1.NewTime(time.Now().Truncate(time.Second)) }
+
+// mayNot returns the configuration of a user who may do anything in the namespace but what a verb says.
+func (w *world) mayNot(verb string) *rest.Config {
+	w.Helper()
+	user := "without-" + verb + "-" + w.namespace
+	verbs := slices.DeleteFunc([]string{"get", "list", "watch", "create", "update", "patch", "delete"}, func(each string) bool { return each == verb })
+	for _, document := range []string{
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: most}, rules: [{apiGroups: ['*'], resources: ['*'], verbs: [" + strings.Join(verbs, ", ") + "]}]}",
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: most}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: most}, " +
+			"subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: " + user + "}]}",
+	} {
+		object := testenv.Object(w, document)
+		object.SetNamespace(w.namespace)
+		if err := w.client.Create(w.Context(), object); err != nil {
+			w.Fatal(err)
+		}
+	}
+	config := rest.CopyConfig(w.config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: user}
+	return config
+}

@@ -63,11 +63,18 @@ func (o *Operation) Step(ctx context.Context) State {
 	result, err := o.Call(ctx)
 	state := State{Phase: o.phaseAfter(result, err), Result: result, Err: err, RetryAfter: result.RequeueAfter}
 	if err != nil {
-		state.RetryAfter, o.delay = o.delay, min(2*o.delay, lastRetry)
+		state.RetryAfter = o.backOff()
 	} else {
 		o.delay = firstRetry
 	}
 	return state
+}
+
+// backOff returns how long to wait after an error. It is longer after each one.
+func (o *Operation) backOff() time.Duration {
+	delay := o.delay
+	o.delay = min(2*o.delay, lastRetry)
+	return delay
 }
 
 // subscribe makes changes of dependents wake the operation.
@@ -120,7 +127,10 @@ func HasFailed(result reconciler.Result) bool {
 }
 
 // Wait waits until another step is worthwhile after one with the given state. The error is the cause with which the context has ended.
-func (o *Operation) Wait(ctx context.Context, after State) error {
+func (o *Operation) Wait(ctx context.Context, after State) error { return o.wait(ctx, after, nil) }
+
+// wait is Wait, which also returns when the channel is closed.
+func (o *Operation) wait(ctx context.Context, after State, enough <-chan struct{}) error {
 	o.Engine.Follow()
 	var over <-chan time.Time
 	if after.RetryAfter > 0 {
@@ -131,6 +141,7 @@ func (o *Operation) Wait(ctx context.Context, after State) error {
 	select {
 	case <-o.woken:
 	case <-over:
+	case <-enough:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

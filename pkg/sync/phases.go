@@ -9,7 +9,7 @@ type OperationPhase string
 const (
 	// OperationRunning means that something is left to be done, or to be waited for.
 	OperationRunning OperationPhase = "Running"
-	// OperationTerminating means that the operation has to be terminated. A SyncContext never says so; a caller may record it, and pass it to WithInitialState. Then
+	// OperationTerminating means that the operation has to be terminated. A caller may record it, and pass it to WithInitialState. Then
 	// Sync does what Terminate does.
 	OperationTerminating OperationPhase = "Terminating"
 	// OperationFailed means that objects were refused or have failed, or that the operation was terminated.
@@ -42,7 +42,7 @@ const (
 	SyncPhaseSync SyncPhase = "Sync"
 	// SyncPhasePostSync is when everything is applied and healthy, and obsolete objects are gone.
 	SyncPhasePostSync SyncPhase = "PostSync"
-	// SyncPhaseSyncFail is when objects were refused or have failed.
+	// SyncPhaseSyncFail is when objects were refused or have failed after the operation has begun to write.
 	SyncPhaseSyncFail SyncPhase = "SyncFail"
 )
 

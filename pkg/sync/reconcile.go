@@ -26,8 +26,8 @@ type ReconciliationResult struct {
 }
 
 // Reconcile pairs declared objects with those that exist. Declared objects that name no namespace are in the given one, if their type is namespaced; if that is not known,
-// both are tried, so that an object that exists is never taken for one that is not declared. Hooks are set apart; declared objects that no operation applies are left out:
-// those that are to be skipped, and hooks of deletions, rollbacks and tests. An object that exists under the names of two API groups counts once. Neither the objects nor
+// both are tried, so that an object that exists is never taken for one that is not declared. Hooks are set apart. Declared objects that no operation applies (those to be skipped, and hooks of
+// deletions, rollbacks and tests) are left out unless they exist; then they are left as they are. An object that exists under the names of two API groups counts once. Neither the objects nor
 // the map are changed.
 func Reconcile(targetObjs []*unstructured.Unstructured, liveObjByKey map[ResourceKey]*unstructured.Unstructured, namespace string, resInfo ResourceInfoProvider) ReconciliationResult {
 	var result ReconciliationResult
@@ -35,10 +35,8 @@ func Reconcile(targetObjs []*unstructured.Unstructured, liveObjByKey map[Resourc
 	paired := map[apitypes.UID]bool{}
 	for _, target := range targetObjs {
 		steering, err := gitops.Read(target.GetAnnotations())
-		switch {
-		case err == nil && len(tasks.Phases(steering)) == 0:
-			continue
-		case err == nil && steering.Hook, err != nil && isHook(target):
+		isLeftOut := err == nil && len(tasks.Phases(steering)) == 0
+		if !isLeftOut && (err == nil && steering.Hook || err != nil && isHook(target)) {
 			// What is wrong with a hook is a matter of the operation.
 			result.Hooks = append(result.Hooks, target)
 			continue
@@ -52,7 +50,10 @@ func Reconcile(targetObjs []*unstructured.Unstructured, liveObjByKey map[Resourc
 				break
 			}
 		}
-		result.Target, result.Live = append(result.Target, target), append(result.Live, live)
+		// An object that is left out is not applied, but it is declared: if it exists, it is not obsolete.
+		if !isLeftOut || live != nil {
+			result.Target, result.Live = append(result.Target, target), append(result.Live, live)
+		}
 	}
 	delete(paired, "")
 	for _, key := range slices.SortedFunc(maps.Keys(rest), func(a, b ResourceKey) int { return a.id().Compare(b.id()) }) {

@@ -57,6 +57,9 @@ func (r *results) find(key ResourceKey, phase SyncPhase) (ResourceSyncResult, bo
 
 func (r *results) all() []ResourceSyncResult { return slices.Clone(r.list) }
 
+// foreignText is why an obsolete object is not pruned.
+const foreignText = "belongs to another owner"
+
 // verbTexts say what was done about an object.
 var verbTexts = map[inventory.Verb]string{
 	inventory.VerbCreated: "created", inventory.VerbAdopted: "adopted", inventory.VerbUpdated: "updated", inventory.VerbCorrected: "corrected",
@@ -122,7 +125,16 @@ func (w *work) foresee(change reconciler.Change) (result ResourceSyncResult, ok 
 	}
 	result = resultOf(item)
 	result.Status, result.HookPhase, result.Message = ResultCodePruned, OperationSucceeded, "would be pruned"
-	if change.Verb != inventory.VerbDeleted {
+	mark := ""
+	if live := w.obsolete[id]; live != nil {
+		mark = live.GetLabels()[Name+"/"+types.LabelKeySuffixOwnerId]
+	}
+	switch {
+	case item.PrunePolicy == inventory.PrunePolicyConfirm && !w.confirmed:
+		result.Message = "would be pruned after approval"
+	case mark != "" && mark != w.mark:
+		result.Status, result.Message = ResultCodePruneSkipped, foreignText
+	case mark != "" && change.Verb != inventory.VerbDeleted:
 		result.Status, result.Message = ResultCodePruneSkipped, cmp.Or(change.Reason, "would stay")
 	}
 	return result, true

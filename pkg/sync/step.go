@@ -11,25 +11,64 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/component-operator/runtime/internal/gitops"
+	"github.com/component-operator/runtime/internal/grace"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// call calls the engine once, or twice if it asks for an approval that is given.
+// call calls the engine, again if it asks for an approval that is given, and again if the operation has failed for a reason that the engine does not consider a failure, so that
+// SyncFail hooks run.
 func (c *syncContext) call(ctx context.Context) (reconciler.Result, error) {
 	w := c.work
-	result, err := c.engine.Apply(ctx, w.request)
-	w.request.Inventory = result.Inventory
+	result, err := w.apply(ctx, c.engine)
 	if held := result.Held; err == nil && held != nil && held.Confirm && c.pruneConfirmed {
 		w.request.Deletions.Approved = held.Digest
-		result, err = c.engine.Apply(ctx, w.request)
-		w.request.Inventory = result.Inventory
+		result, err = w.again(ctx, c.engine, result)
 	}
-	if err == nil {
-		err = c.Save(ctx, result.Inventory)
+	_, isFenced := errors.AsType[*reconciler.FencedError](err)
+	fails := err != nil && IsFinal(err) && !isFenced || err == nil && !result.Done && HasFailed(result)
+	if untold := result.Aftermath.Problem == "" && len(result.Aftermath.Waits) == 0; fails && untold && !w.request.Failed && w.hasFailureHooks() {
+		w.request.Failed = true
+		result, err = w.again(ctx, c.engine, result)
+	}
+	if c.store == nil {
+		return result, err
+	}
+	// What was done must not be lost because something has failed, or because the step is being ended.
+	ctx, done := grace.Period(ctx, requestGrace)
+	defer done()
+	if unsaved := c.Save(ctx, result.Inventory); unsaved != nil {
+		if err != nil {
+			unsaved = fmt.Errorf("%w; before that: %s", unsaved, err.Error())
+		}
+		return result, unsaved
 	}
 	return result, err
+}
+
+func (w *work) apply(ctx context.Context, engine *reconciler.Reconciler) (reconciler.Result, error) {
+	result, err := engine.Apply(ctx, w.request)
+	w.request.Inventory = result.Inventory
+	return result, err
+}
+
+// again calls the engine once more in the same step.
+func (w *work) again(ctx context.Context, engine *reconciler.Reconciler, first reconciler.Result) (reconciler.Result, error) {
+	result, err := w.apply(ctx, engine)
+	result.Actions, result.Notes = slices.Concat(first.Actions, result.Actions), slices.Concat(first.Notes, result.Notes)
+	return result, err
+}
+
+// hasFailureHooks reports whether there are SyncFail hooks.
+func (w *work) hasFailureHooks() bool {
+	for _, task := range w.tasks {
+		if task.Phase == gitops.SyncFail {
+			return true
+		}
+	}
+	return false
 }
 
 // Save saves the inventory of the engine with the dependents that the operation leaves alone; it is the store of the engine.
@@ -110,10 +149,19 @@ func (c *syncContext) took(ctx context.Context, state State) {
 	case postponed:
 		c.set(OperationRunning, c.results.failure(state)+"; waiting for hooks that are running")
 	case state.Phase.Failed():
-		c.set(OperationFailed, c.results.failure(state))
+		c.fail(ctx, c.results.failure(state))
 	default:
 		c.set(OperationRunning, c.work.progress(state))
 	}
+}
+
+// fail ends an operation that has failed. If it cannot be tidied up, another step has to try.
+func (c *syncContext) fail(ctx context.Context, message string) {
+	if err := c.tidy(ctx); err != nil {
+		c.set(OperationRunning, message+"; trying again after: "+err.Error())
+		return
+	}
+	c.set(OperationFailed, message)
 }
 
 // findings is what a step says about single objects.
@@ -169,9 +217,14 @@ func (r *results) collect(w *work, state State) {
 		if result.Status == ResultCodeSyncFailed && state.Phase.Running() {
 			result.HookPhase = OperationRunning
 		}
+		before, isKnown := r.find(result.ResourceKey, result.SyncPhase)
+		if ok && isKnown && before.HookPhase.Completed() && result.HookPhase.Running() && runsOnce(w.tasks[id]) {
+			// It does not run again in this operation, even if its deletion has to be tried again.
+			continue
+		}
 		if ok && result.Message == "" && result.HookPhase.Successful() {
 			result.Message = "unchanged"
-			if before, isKnown := r.find(result.ResourceKey, result.SyncPhase); isKnown {
+			if isKnown {
 				result.Message = before.Message
 				if !before.HookPhase.Completed() {
 					result.Message = "healthy"
@@ -192,7 +245,7 @@ func (r *results) collect(w *work, state State) {
 		if note := f.notes[id]; note != "" && f.verbs[id] == "" {
 			result.Status, result.Message = ResultCodePruneSkipped, note
 		}
-		if _, isKnown := r.find(result.ResourceKey, result.SyncPhase); !isKnown || result.Status == ResultCodePruned {
+		if before, _ := r.find(result.ResourceKey, result.SyncPhase); before.Status != ResultCodePruneSkipped {
 			r.set(result)
 		}
 	}
@@ -221,6 +274,8 @@ func applying(item *inventory.Item, f findings) (result ResourceSyncResult, ok b
 		result.HookPhase, result.Message = OperationFailed, failure
 	case item.Phase == inventory.PhaseScheduledForApplication:
 		return result, false
+	case item.Phase == inventory.PhaseReady && f.waits[id] != "":
+		result.HookPhase, result.Message = OperationRunning, f.waits[id]
 	case hasEnded(item):
 		result.HookPhase, result.Message = OperationSucceeded, f.verbs[id]
 	default:
@@ -235,6 +290,10 @@ func pruning(item *inventory.Item, f findings) (result ResourceSyncResult, ok bo
 	result = resultOf(item)
 	if problem, erred := f.errors[id]; erred {
 		result.Status, result.HookPhase, result.Message = ResultCodeSyncFailed, OperationFailed, problem
+		return result, true
+	}
+	if item.Phase == inventory.PhaseKept {
+		result.Status, result.HookPhase, result.Message = ResultCodePruneSkipped, OperationSucceeded, cmp.Or(f.notes[id], "stays, because others need it, or because of its annotations")
 		return result, true
 	}
 	result.Status, result.HookPhase, result.Message = ResultCodePruned, OperationSucceeded, cmp.Or(f.waits[id], "being deleted")

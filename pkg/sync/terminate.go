@@ -10,6 +10,9 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/internal/grace"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
@@ -27,14 +30,17 @@ func (c *syncContext) Terminate(ctx context.Context) {
 	c.mu.Unlock()
 	c.step.Lock()
 	defer c.step.Unlock()
-	if phase, _, _ := c.GetState(); !phase.Completed() {
+	if phase, _, _ := c.GetState(); !phase.Completed() || c.unended {
 		c.end(ctx)
 	}
 }
 
-// end ends an operation that is terminated.
+// end ends an operation that is terminated, even if the context has ended.
 func (c *syncContext) end(ctx context.Context) {
-	if err := c.endHooks(ctx); err != nil {
+	ctx, done := grace.Period(ctx, requestGrace)
+	defer done()
+	err := c.endHooks(ctx)
+	if c.unended = err != nil; err != nil {
 		c.set(OperationError, "the operation was terminated, but "+err.Error())
 		return
 	}
@@ -44,7 +50,7 @@ func (c *syncContext) end(ctx context.Context) {
 // endHooks requests the deletion of hooks that are running, and notes the outcome of those that are not. It does not wait.
 func (c *syncContext) endHooks(ctx context.Context) error {
 	if c.work == nil {
-		if !c.isContinued() {
+		if c.initial == nil {
 			return nil
 		}
 		w, err := c.assemble(ctx)
@@ -74,8 +80,40 @@ func (c *syncContext) endHooks(ctx context.Context) error {
 			problems = append(problems, fmt.Errorf("hooks that are running could not be deleted: %w", err))
 		}
 	}
-	return errors.Join(problems...)
+	return errors.Join(append(problems, c.tidy(ctx))...)
 }
+
+// tidy removes what the engine needs only while an operation is under way: finalizers of Jobs and Pods, and what keeps others from creating objects of a type.
+func (c *syncContext) tidy(ctx context.Context) error {
+	owner, problems := c.marks(), []error{}
+	for _, id := range sortedIDs(c.work.tasks) {
+		task := c.work.tasks[id]
+		if kind := id.GroupKind; !runsOnce(task) || kind != pods && kind != jobs {
+			continue
+		}
+		live, err := c.liveHook(ctx, id, task)
+		if err == nil && live != nil {
+			err = owner.Release(ctx, live)
+		}
+		problems = append(problems, err)
+	}
+	request := reconciler.DeleteRequest{Owner: c.work.request.Owner}
+	request.Fence = nil
+	inventory, err := c.engine.LiftBarriers(ctx, request)
+	if err == nil {
+		c.work.request.Inventory = inventory
+		if c.store != nil {
+			err = c.Save(ctx, inventory)
+		}
+	}
+	return errors.Join(append(problems, err)...)
+}
+
+// pods and jobs are the types of objects with finalizers for their outcomes.
+var (
+	pods = schema.GroupKind{Kind: "Pod"}
+	jobs = schema.GroupKind{Group: "batch", Kind: "Job"}
+)
 
 // endHook returns the item of a hook if it is running, so that it can be deleted. Otherwise, it notes the outcome, if there is one.
 func (c *syncContext) endHook(ctx context.Context, id types.ObjectID, task tasks.Task) (*inventory.Item, error) {
@@ -94,7 +132,7 @@ func (c *syncContext) endHook(ctx context.Context, id types.ObjectID, task tasks
 			result.HookPhase = OperationFailed
 		}
 		c.result(result)
-		return nil, c.marks().Release(ctx, live)
+		return nil, nil
 	}
 	c.result(withTask(ResourceSyncResult{Status: ResultCodeSynced, HookPhase: OperationFailed, Message: "terminated"}, id, task))
 	return &inventory.Item{

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/gitops"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
@@ -56,6 +57,9 @@ type work struct {
 	stays []*inventory.Item
 	// spared are recorded dependents that the engine does not know of, because the operation leaves them alone.
 	spared []*inventory.Item
+	// mark is the label of our owner, and confirmed means that pruning is approved.
+	mark      string
+	confirmed bool
 	// request is the next one to the engine.
 	request reconciler.ApplyRequest
 	// same are the objects that are known to be as declared, although the engine has no record of that.
@@ -70,7 +74,7 @@ type work struct {
 func (d *definition) assemble(ctx context.Context) (*work, error) {
 	w := &work{
 		tasks: map[types.ObjectID]tasks.Task{}, obsolete: map[types.ObjectID]*unstructured.Unstructured{}, pruned: map[types.ObjectID]*inventory.Item{},
-		same: map[types.ObjectID]bool{}, existed: map[types.ObjectID]bool{}, verbs: map[types.ObjectID]string{},
+		mark: digest.OwnerLabel(d.owner), confirmed: d.pruneConfirmed, same: map[types.ObjectID]bool{}, existed: map[types.ObjectID]bool{}, verbs: map[types.ObjectID]string{},
 	}
 	d.info = newTypes(d.client.RESTMapper(), d.declared)
 	objects, excluded := d.choose(w)
@@ -91,6 +95,11 @@ func (d *definition) assemble(ctx context.Context) (*work, error) {
 	for _, task := range list {
 		id := d.place(task.Object)
 		w.tasks[id] = task
+		if w.obsolete[id] != nil {
+			// It is declared now, as a hook.
+			delete(w.obsolete, id)
+			w.existed[id] = true
+		}
 		w.request.Objects = append(w.request.Objects, task.Object)
 	}
 	w.strays = slices.DeleteFunc(w.strays, func(hook *unstructured.Unstructured) bool {
@@ -157,9 +166,11 @@ func (d *definition) recall(w *work, excluded map[types.ObjectID]bool) {
 			w.request.Inventory = append(w.request.Inventory, item)
 		case exists:
 			obsolete = append(obsolete, item)
-		case excluded[id] || d.filter != nil || wasHook && d.skipHooks:
+		case item.Phase == inventory.PhaseCompleted || item.Phase == inventory.PhaseFailed && item.UID == "":
+			// It is gone, and was needed only to know that.
+		case excluded[id] || d.filter != nil || wasHook && (d.skipHooks || !d.prune):
 			w.spared = append(w.spared, item)
-		case !wasHook || d.prune:
+		default:
 			obsolete = append(obsolete, item)
 		}
 	}
@@ -188,7 +199,7 @@ func (d *definition) recall(w *work, excluded map[types.ObjectID]bool) {
 // request returns the request to the engine without objects and inventory.
 func (d *definition) request() reconciler.ApplyRequest {
 	policies := reconciler.Policies{
-		Adoption: reconciler.AdoptionPolicyAlways, Update: reconciler.UpdatePolicySsaMerge, MissingNamespaces: reconciler.MissingNamespacesPolicyDoNotCreate,
+		Adoption: reconciler.AdoptionPolicyAlways, Update: reconciler.UpdatePolicySsaOverride, MissingNamespaces: reconciler.MissingNamespacesPolicyDoNotCreate,
 		PruneAt: reconciler.PruneAtWaves, DeletePropagation: cmp.Or(d.propagation, "Foreground"),
 	}
 	if d.replace {

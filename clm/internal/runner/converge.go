@@ -40,7 +40,7 @@ func (c *Convergence) Run(ctx context.Context) (reconciler.Result, error) {
 	switch {
 	case cause != nil:
 		return result, c.ended(cause, result, state.Err)
-	case state.Phase.Successful() && isHeld(result):
+	case state.Phase.Successful() && isHeld(result) && !(c.Enough != nil && c.Enough(result)):
 		return result, Unapproved(result.Held)
 	case state.Phase.Successful():
 		return result, nil

@@ -93,6 +93,8 @@ func (c *candidate) take(object *unstructured.Unstructured, options Options) {
 		return
 	}
 	c.wave, c.last = steering.Wave, steering.Options.Get(gitops.PruneLast) == gitops.True
+	// What an earlier operation has written into its annotations does not count.
+	c.item.PrunePolicy = inventory.PrunePolicyDelete
 	switch steering.Options.Get(gitops.Prune) {
 	case gitops.False:
 		c.item.PrunePolicy = inventory.PrunePolicyKeep

@@ -104,15 +104,15 @@ func TestOptions(t *testing.T) {
 		prune       inventory.PrunePolicy
 		propagation metav1.DeletionPropagation
 	}{
-		{"nothing", nil, Options{}, "", metav1.DeletePropagationForeground},
-		{"the operation", nil, Options{Propagation: metav1.DeletePropagationBackground}, "", metav1.DeletePropagationBackground},
+		{"nothing", nil, Options{}, inventory.PrunePolicyDelete, metav1.DeletePropagationForeground},
+		{"the operation", nil, Options{Propagation: metav1.DeletePropagationBackground}, inventory.PrunePolicyDelete, metav1.DeletePropagationBackground},
 		{"kept", []string{gitops.SyncOptionsAnnotation, "Prune=false"}, Options{}, inventory.PrunePolicyKeep, metav1.DeletePropagationForeground},
-		{"pruned", []string{gitops.SyncOptionsAnnotation, "Prune=true"}, Options{}, "", metav1.DeletePropagationForeground},
+		{"pruned", []string{gitops.SyncOptionsAnnotation, "Prune=true"}, Options{}, inventory.PrunePolicyDelete, metav1.DeletePropagationForeground},
 		{"confirmed", []string{gitops.SyncOptionsAnnotation, "Prune=confirm"}, Options{}, inventory.PrunePolicyConfirm, metav1.DeletePropagationForeground},
 		{"kept by Helm", []string{"helm.sh/resource-policy", "keep"}, Options{}, inventory.PrunePolicyKeep, metav1.DeletePropagationForeground},
 		{
 			"propagation", []string{gitops.SyncOptionsAnnotation, "PrunePropagationPolicy=orphan"}, Options{Propagation: metav1.DeletePropagationBackground},
-			"", metav1.DeletePropagationOrphan,
+			inventory.PrunePolicyDelete, metav1.DeletePropagationOrphan,
 		},
 		{"what cannot be read", []string{gitops.SyncOptionsAnnotation, "Prune=perhaps"}, Options{}, inventory.PrunePolicyKeep, metav1.DeletePropagationForeground},
 	} {
