@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -348,22 +349,22 @@ func TestClientSideApply(t *testing.T) {
 func TestWaitEnds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	operation := w.begin("one", unending(job("work")))
-	w.until(operation, runs("Job work"))
+	w.succeeds(w.begin("one", configMap("asked", optionsAnnotation, "Prune=confirm")))
+	operation := w.begin("two", configMap("b"), sync.WithPrune(true))
+	w.until(operation, func(_ sync.OperationPhase, message string, results []string) bool {
+		return strings.HasPrefix(message, "waiting for approval") && len(results) == 1
+	})
 	ended := make(chan error)
 	go func() {
 		for {
-			if phase, _, _ := operation.GetState(); phase.Completed() {
-				ended <- nil
-				return
-			}
-			if err := operation.Wait(t.Context()); err != nil {
+			err := operation.Wait(t.Context())
+			if phase, _, _ := operation.GetState(); err != nil || phase.Completed() {
 				ended <- err
 				return
 			}
-			operation.Sync(t.Context())
 		}
 	}()
+	time.Sleep(100 * time.Millisecond)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	operation.Terminate(ctx)
