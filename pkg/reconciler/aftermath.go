@@ -11,6 +11,8 @@ import (
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/component-operator/runtime/internal/conflicts"
 	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/internal/observe"
@@ -123,7 +125,9 @@ func (r *Reconciler) follow(ctx context.Context, request ApplyRequest, choose se
 	result.Actions, result.Errors = append(result.Actions, summary.Actions...), append(result.Errors, summary.Errors...)
 	after := summary.RequeueAfter
 	if err != nil && answers.IsAboutObjects(err) {
-		if _, refused := errors.AsType[*RefusedError](err); !refused {
+		_, refused := errors.AsType[*RefusedError](err)
+		result.Aftermath.Lasting = refused || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)
+		if !refused {
 			after = cmp.Or(after, problemDelay)
 		}
 		result.Aftermath.Problem, err = err.Error(), nil

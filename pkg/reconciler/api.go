@@ -104,7 +104,7 @@ type ApplyRequest struct {
 	Suspend bool
 	// Failed applies the on-failure hooks although the call itself may find no failure: the caller has found one. Defaults to no.
 	Failed bool
-	// AfterWave is called when the call has changed objects of a wave and none of them is left to be written, whether they are ready or not; order is the apply order,
+	// AfterWave is called when the call has changed objects of a wave and none of the wave is left to be written, whether they are ready or not; order is the apply order,
 	// and final means that no later wave has objects. An error ends the call with a FencedError, before the next wave. It is not called for on-failure hooks.
 	// Defaults to none.
 	AfterWave func(ctx context.Context, order int, final bool) error
@@ -163,6 +163,8 @@ type Aftermath struct {
 	Failures []Notice
 	// Problem says why hooks could not be applied; empty if they could.
 	Problem string
+	// Lasting means that the problem does not go away by itself.
+	Lasting bool
 }
 
 // Goes reports whether hooks are under way that may still become ready.

@@ -5,6 +5,7 @@ package reconciler
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/component-operator/runtime/internal/flow"
@@ -177,9 +178,9 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config, choose se
 	for _, object := range request.TakeOver {
 		call.Pacing.TakeOver[types.IDOf(object)] = true
 	}
-	options := waves.Options{RecordAdoptions: request.RecordAdoptions, CarryOn: request.CarryOn, AfterWave: request.AfterWave}
-	if len(wanted) > 0 {
-		options.Last = wanted[len(wanted)-1].ApplyOrder
+	options := waves.Options{RecordAdoptions: request.RecordAdoptions, CarryOn: request.CarryOn, AfterWave: request.AfterWave, Last: math.MinInt}
+	for _, t := range wanted {
+		options.Last = max(options.Last, t.ApplyOrder)
 	}
 	return &preparation{
 		call: call, set: set, wanted: wanted, apart: apart, manifests: manifests, saveFirst: plan.SaveFirst,

@@ -7,6 +7,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,14 +21,17 @@ import (
 // withFinalizer keeps an object of the application from going away.
 func (w *world) withFinalizer(kind, name string, finalizers ...string) {
 	w.Helper()
-	for key, object := range w.live() {
-		if key.Kind == kind && key.Name == name {
-			object.SetFinalizers(finalizers)
-			if err := w.client.Update(w.Context(), object, client.FieldOwner("somebody")); err != nil {
-				w.Fatal(err)
+	testenv.Eventually(w, func() (bool, string) {
+		for key, object := range w.live() {
+			if key.Kind == kind && key.Name == name {
+				object.SetFinalizers(finalizers)
+				if err := w.client.Update(w.Context(), object, client.FieldOwner("somebody")); err != nil {
+					return false, err.Error()
+				}
 			}
 		}
-	}
+		return true, ""
+	})
 }
 
 // TestHookDeletePolicies deletes a hook according to its own outcome, whatever becomes of the operation.
@@ -38,8 +42,14 @@ func TestHookDeletePolicies(t *testing.T) {
 		fails  bool
 		stays  bool
 	}{
-		{"HookSucceeded", false, false}, {"HookSucceeded", true, true}, {"HookFailed", false, true}, {"HookFailed", true, false},
-		{"HookSucceeded,HookFailed", false, false}, {"HookSucceeded,HookFailed", true, false}, {"BeforeHookCreation", false, true}, {"BeforeHookCreation", true, true},
+		{"HookSucceeded", false, false},
+		{"HookSucceeded", true, true},
+		{"HookFailed", false, true},
+		{"HookFailed", true, false},
+		{"HookSucceeded,HookFailed", false, false},
+		{"HookSucceeded,HookFailed", true, false},
+		{"BeforeHookCreation", false, true},
+		{"BeforeHookCreation", true, true},
 	} {
 		t.Run(strings.ReplaceAll(tc.policy, ",", "And")+map[bool]string{true: "Fails"}[tc.fails], func(t *testing.T) {
 			t.Parallel()
@@ -373,5 +383,115 @@ func TestWaitEnds(t *testing.T) {
 	}
 	if phase, message, _ := operation.GetState(); phase != sync.OperationFailed {
 		t.Errorf("%s: %s", phase, message)
+	}
+}
+
+// TestSkippedObjectsAndInventory are not pruned, even if they are recorded.
+func TestSkippedObjectsAndInventory(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	stored := &record{}
+	w.succeeds(w.begin("one", configMap("a")+configMap("b"), sync.WithStore(stored)))
+	w.succeeds(w.begin("two", configMap("a", hookAnnotation, "Skip")+configMap("b", hookAnnotation, "PreSync"), sync.WithPrune(true), sync.WithSkipHooks(true), sync.WithStore(stored),
+		sync.WithInventory(stored.inventory)))
+	w.expect([]string{"ConfigMap a", "ConfigMap b"}, w.exists())
+}
+
+// TestFailureHooksOfEarlierOperations neither holds up the next operation, nor is reported by it.
+func TestFailureHooksOfEarlierOperations(t *testing.T) {
+	t.Parallel()
+	for name, stored := range map[string]*record{"WithoutInventory": nil, "WithInventory": {}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			options := func() []sync.SyncOpt {
+				if stored == nil {
+					return nil
+				}
+				return []sync.SyncOpt{sync.WithStore(stored), sync.WithInventory(stored.inventory)}
+			}
+			hooks := job("migrate", hookAnnotation, "PreSync") + unending(job("alert", hookAnnotation, "SyncFail"))
+			w.until(w.begin("one", hooks+inVain(job("work")), options()...), runs("Job alert"))
+			w.expect([]string{
+				"Sync Job work: PruneSkipped Succeeded: stays, because nothing is to be pruned", "PreSync hook Job migrate: Synced Succeeded: updated", "Sync ConfigMap a: Synced Succeeded: created",
+			}, w.succeeds(w.begin("two", hooks+configMap("a"), options()...)))
+			if finalizers := w.live()[sync.NewResourceKey("batch", "Job", w.namespace, "alert")].GetFinalizers(); len(finalizers) > 0 {
+				t.Errorf("the former hook has finalizers %v", finalizers)
+			}
+		})
+	}
+}
+
+// TestRecovery fails nevertheless once SyncFail hooks have begun.
+func TestRecovery(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	override := &switched{}
+	override.failing.Store(true)
+	operation := w.begin("one", configMap("a")+unending(job("alert", hookAnnotation, "SyncFail")), sync.WithHealthOverride(override))
+	w.until(operation, runs("Job alert"))
+	override.failing.Store(false)
+	for key, object := range w.live() {
+		if key.Name == "a" {
+			object.SetLabels(map[string]string{trackingLabel: w.namespace, "example.com/touched": "yes"})
+		} else if key.Kind == "Job" {
+			object.SetAnnotations(map[string]string{"example.com/healthy": "yes"})
+		}
+		if err := w.client.Update(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.fails(operation, "which is healthy now")
+}
+
+// switched says that ConfigMaps fail, and that Jobs are healthy afterwards.
+type switched struct{ failing atomic.Bool }
+
+func (s *switched) GetResourceHealth(object *unstructured.Unstructured) (*sync.HealthStatus, error) {
+	switch {
+	case object.GetKind() == "ConfigMap" && s.failing.Load():
+		return &sync.HealthStatus{Status: sync.HealthStatusDegraded, Message: "broken"}, nil
+	case object.GetKind() == "Job" && !s.failing.Load():
+		return &sync.HealthStatus{Status: sync.HealthStatusHealthy}, nil
+	}
+	return nil, nil
+}
+
+// TestUpgradeOfAType applies a field with the definition that declares it.
+func TestUpgradeOfAType(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	group := w.namespace + ".example.com"
+	crd := func(properties string) string {
+		return strings.NewReplacer("GROUP", group, "PROPERTIES", properties).Replace(`
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.GROUP}
+spec:
+  group: GROUP
+  scope: Cluster
+  names: {plural: widgets, singular: widget, kind: Widget, listKind: WidgetList}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {PROPERTIES}}}}}}]
+`)
+	}
+	widget := func(name, spec string) string {
+		return "\n---\napiVersion: " + group + "/v1\nkind: Widget\nmetadata: {name: " + w.namespace + "-" + name + "}\nspec: {" + spec + "}\n"
+	}
+	t.Cleanup(func() {
+		definition := testenv.Object(t, crd(""))
+		if err := w.client.Delete(context.WithoutCancel(t.Context()), definition); err != nil {
+			t.Log(err)
+		}
+	})
+	port := "port: {x-kubernetes-int-or-string: true, format: int-or-string}, at: {type: string, format: strange, nullable: true}"
+	results := w.succeeds(w.begin("one", crd(port)+widget("a", "port: 80, at: now")))
+	if len(results) != 2 || results[1] != "Sync Widget "+w.namespace+"-a: Synced Succeeded: created" {
+		t.Errorf("got %q", results)
+	}
+	w.succeeds(w.begin("two", crd(port+", size: {type: integer}")+widget("a", "port: http, size: 3")+widget("b", "size: 4")))
+	results = w.fails(w.begin("three", crd(port+", size: {type: integer}, more: {type: integer}")+widget("c", "more: much")), "more")
+	if len(results) != 1 || !strings.HasPrefix(results[0], "Sync Widget "+w.namespace+"-c: SyncFailed Failed: does not fit the definition of its type: spec.more") {
+		t.Errorf("got %q", results)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/internal/gitops"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
@@ -81,10 +82,10 @@ func (d *definition) check(ctx context.Context, w *work) ([]ResourceSyncResult, 
 	if err != nil {
 		return nil, w.refused(err)
 	}
-	changes := append(plan.Changes, ofFailure...)
+	changes := slices.Concat(plan.Changes, ofFailure)
 	invalid := &invalidError{}
 	for _, change := range changes {
-		id := types.IDOf(change.Object)
+		id := w.id(change.Object)
 		if task, wanted := w.tasks[id]; wanted {
 			w.same[id] = isSame(change)
 			reason := d.whyRefused(task, change)
@@ -128,14 +129,15 @@ func (d *definition) whyRefused(task tasks.Task, change reconciler.Change) strin
 
 const unknownFieldsAdvice = "; to leave them out, turn off the validation of manifests, or set the sync option Validate=false"
 
-// unknownFields returns which fields of an object the API server does not know, although its namespace does not exist yet: it reads an object before it looks for the namespace. Any other
-// answer does not count; only in its namespace, the object can be judged.
+// unknownFields returns which fields of an object the API server does not know, although its namespace does not exist yet: it reads an object before it looks for the
+// namespace. Any other answer does not count; only in its namespace, the object can be judged.
 func (d *definition) unknownFields(ctx context.Context, id types.ObjectID, task tasks.Task) string {
-	if d.lenient || task.Lenient {
+	if _, isDeclared := d.info.declared[id.GroupKind]; isDeclared || d.lenient || task.Lenient {
 		return ""
 	}
 	object := task.Object.DeepCopy()
 	object.SetNamespace(id.Namespace)
+	unstructured.RemoveNestedField(object.Object, "status")
 	err := d.client.Create(ctx, object, client.DryRunAll, client.FieldValidation(metav1.FieldValidationStrict))
 	if _, unknown, found := strings.Cut(fmt.Sprint(err), "strict decoding error: "); found && apierrors.IsBadRequest(err) {
 		return unknown + unknownFieldsAdvice
@@ -283,30 +285,45 @@ func (d *definition) resourceOf(object *unstructured.Unstructured, discovered ma
 	return &resource, nil
 }
 
-// recallHooks looks for objects that must not be applied twice, as far as the inventory does not have them. Hooks of earlier operations have to be recreated or updated; those that the
-// process that has begun this operation has brought to their ends, and that are gone, have not.
+// recallHooks looks for objects that must not be applied twice, as far as the inventory does not have them. Hooks of earlier operations have to be recreated or
+// updated; those that the process that has begun this operation has brought to their ends, and that are gone, have not.
 func (d *definition) recallHooks(ctx context.Context, w *work, before *results) error {
-	recorded := map[types.ObjectID]bool{}
-	for _, item := range w.request.Inventory {
-		recorded[types.IDOf(item)] = true
+	recorded := map[types.ObjectID]int{}
+	for i, item := range w.request.Inventory {
+		recorded[w.id(item)] = i
 	}
 	for _, id := range sortedIDs(w.tasks) {
 		task := w.tasks[id]
-		if !runsOnce(task) || recorded[id] {
+		at, isRecorded := recorded[id]
+		if !runsOnce(task) || isRecorded && (task.Phase != gitops.SyncFail || w.begun(w.request.Inventory[at], task)) {
 			continue
 		}
 		live, err := d.liveHook(ctx, id, task)
+		if err != nil {
+			return err
+		}
 		result, _ := before.find(keyOf(id), SyncPhase(task.Phase))
 		switch {
-		case err != nil:
-			return err
-		case live == nil && result.HookPhase.Completed():
-			w.request.Inventory = append(w.request.Inventory, completed(id, task, result))
+		case isRecorded:
+			item := w.request.Inventory[at].DeepCopy()
+			item.Phase, w.request.Inventory[at] = inventory.PhaseScheduledForApplication, item
+			w.abandon(task, live)
 		case live != nil && task.Hook && !d.isOfOperation(live):
 			w.request.Inventory = append(w.request.Inventory, former(live))
+			w.existed[id] = true
+			w.abandon(task, live)
+		case live == nil && result.HookPhase.Completed():
+			w.request.Inventory = append(w.request.Inventory, completed(id, task, result))
 		}
 	}
 	return nil
+}
+
+// abandon has the finalizer removed from a SyncFail hook of an earlier operation, which exists unless live is nil: nobody waits for it any more.
+func (w *work) abandon(task tasks.Task, live *unstructured.Unstructured) {
+	if live != nil && task.Phase == gitops.SyncFail {
+		w.strays = append(w.strays, live)
+	}
 }
 
 // liveHook returns the object of a task; nil if there is none of this owner.
@@ -340,7 +357,8 @@ func runsOnce(task tasks.Task) bool {
 func former(hook *unstructured.Unstructured) *inventory.Item {
 	return &inventory.Item{
 		TypeVersionInfo: inventory.TypeVersionInfo(hook.GroupVersionKind()), NameInfo: inventory.NameInfo{Namespace: hook.GetNamespace(), Name: hook.GetName()},
-		Digest: hook.GetAnnotations()[Name+"/"+types.AnnotationKeySuffixDigest], DeletePolicy: inventory.DeletePolicyDelete, Phase: inventory.PhaseReady, UID: hook.GetUID(),
+		Digest: hook.GetAnnotations()[Name+"/"+types.AnnotationKeySuffixDigest], DeletePolicy: inventory.DeletePolicyDelete,
+		Phase: inventory.PhaseScheduledForApplication, UID: hook.GetUID(),
 	}
 }
 
@@ -348,7 +366,7 @@ func former(hook *unstructured.Unstructured) *inventory.Item {
 func completed(id types.ObjectID, task tasks.Task, result ResourceSyncResult) *inventory.Item {
 	item := &inventory.Item{
 		TypeVersionInfo: inventory.TypeVersionInfo(task.Object.GroupVersionKind()), NameInfo: inventory.NameInfo{Namespace: id.Namespace, Name: id.Name},
-		Digest: "completed", Phase: inventory.PhaseCompleted,
+		Digest: digestCompleted, Phase: inventory.PhaseCompleted,
 	}
 	if result.HookPhase.Failed() {
 		item.Phase, item.Status = inventory.PhaseFailed, status.FailedStatus
@@ -364,34 +382,52 @@ func (d *definition) marks() prunes.Owner {
 func (d *definition) claim(ctx context.Context, w *work) ([]ResourceSyncResult, error) {
 	settled := d.skipped(w)
 	owner := d.marks()
-	for _, hook := range w.strays {
-		if err := owner.Release(ctx, hook); err != nil {
+	limiter, failures := flow.NewLimiter(concurrency), make(chan error, len(w.strays)+len(w.pruned))
+	flow.Each(ctx, limiter, w.strays, func(hook *unstructured.Unstructured) { failures <- owner.Release(ctx, hook) })
+	claims, ids := make(chan claimed, len(w.pruned)), sortedIDs(w.pruned)
+	flow.Each(ctx, limiter, ids, func(id types.ObjectID) {
+		live := w.obsolete[id]
+		if live == nil || d.isTerminated() {
+			return
+		}
+		claim, err := owner.Claim(ctx, live)
+		failures <- err
+		claims <- claimed{id: id, claim: claim}
+	})
+	close(failures)
+	close(claims)
+	for err := range failures {
+		if err != nil {
 			return nil, err
 		}
 	}
-	for _, id := range sortedIDs(w.pruned) {
-		live, item := w.obsolete[id], w.pruned[id]
-		if live == nil {
-			continue
-		}
-		if d.isTerminated() {
-			return nil, errTerminated
-		}
-		claim, err := owner.Claim(ctx, live)
+	if d.isTerminated() {
+		return nil, errTerminated
+	}
+	for each := range claims {
+		item := w.pruned[each.id]
 		result := resultOf(item)
-		switch {
-		case err != nil:
-			return nil, err
-		case claim == prunes.Claimed:
+		switch each.claim {
+		case prunes.Claimed:
 			continue
-		case claim == prunes.Foreign:
+		case prunes.Foreign:
 			result.Status, result.HookPhase, result.Message = ResultCodePruneSkipped, OperationSucceeded, foreignText
-		default:
+		case prunes.Vanished:
 			result.Status, result.HookPhase, result.Message = ResultCodePruned, OperationSucceeded, "is gone"
 		}
 		settled = append(settled, result)
-		delete(w.pruned, id)
+		delete(w.pruned, each.id)
 		w.request.Inventory = slices.DeleteFunc(w.request.Inventory, func(other *inventory.Item) bool { return other == item })
 	}
+	slices.SortFunc(settled, func(a, b ResourceSyncResult) int { return a.ResourceKey.id().Compare(b.ResourceKey.id()) })
 	return settled, nil
+}
+
+// concurrency is how many objects are marked at the same time.
+const concurrency = 16
+
+// claimed is what became of an obsolete object.
+type claimed struct {
+	id    types.ObjectID
+	claim prunes.Claim
 }

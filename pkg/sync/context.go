@@ -35,8 +35,8 @@ type SyncContext interface {
 	GetState() (OperationPhase, string, []ResourceSyncResult)
 }
 
-// NewSyncContext returns an operation that brings the cluster to what is declared. The revision names what is declared; the namespace is that of objects that name none. It makes no
-// request. The caller calls the function when it does not need the context any more.
+// NewSyncContext returns an operation that brings the cluster to what is declared. The revision names what is declared; the namespace is that of objects that name
+// none. It makes no request. The caller calls the function when it does not need the context any more.
 func NewSyncContext(revision string, reconciliationResult ReconciliationResult, restConfig *rest.Config, namespace string, opts ...SyncOpt) (SyncContext, func(), error) {
 	c := &syncContext{phase: OperationRunning, completed: make(chan struct{}), definition: definition{
 		revision: revision, namespace: namespace, declared: reconciliationResult, startedAt: metav1.NewTime(time.Now().Truncate(time.Second)),
@@ -176,9 +176,8 @@ func (c *syncContext) prepare(ctx context.Context) bool {
 // refuse ends an operation before its first step. Hooks that another process has begun to run are ended, too.
 func (c *syncContext) refuse(ctx context.Context, message string) {
 	if c.isContinued() {
-		if err := c.endHooks(ctx); err != nil {
-			message += "; " + err.Error()
-		}
+		c.endWith(ctx, OperationFailed, message)
+		return
 	}
 	c.set(OperationFailed, message)
 }

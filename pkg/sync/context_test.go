@@ -6,6 +6,7 @@ package sync_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -148,7 +149,7 @@ func TestNothingToDo(t *testing.T) {
 	unchanged := []string{"Sync ConfigMap a: Synced Succeeded: unchanged", "Sync ConfigMap b: Synced Succeeded: unchanged"}
 	w.expect(unchanged, w.succeeds(w.beginWith(config, "two", manifests, sync.WithStore(stored), sync.WithInventory(stored.inventory))))
 	for _, request := range requests.All() {
-		if request.Method != "GET" {
+		if request.Method != http.MethodGet {
 			t.Errorf("%s %s", request.Method, request.Path)
 		}
 	}
@@ -178,18 +179,21 @@ func TestRefusals(t *testing.T) {
 		{"no name", strings.Replace(configMap("bad"), "name: bad", "generateName: bad-", 1), "metadata.name", nil, nil},
 		{
 			"a value", strings.Replace(job("bad"), "backoffLimit: 0", "backoffLimit: -1", 1), "backoffLimit",
-			[]string{"Sync Job bad: SyncFailed Failed: "}, nil,
+			[]string{"Sync Job bad: SyncFailed Failed: "},
+			nil,
 		},
 		{
 			"a value in a SyncFail hook", strings.Replace(job("bad", hookAnnotation, "SyncFail"), "backoffLimit: 0", "backoffLimit: -1", 1), "backoffLimit",
-			[]string{"SyncFail hook Job bad: SyncFailed Failed: "}, nil,
+			[]string{"SyncFail hook Job bad: SyncFailed Failed: "},
+			nil,
 		},
 		{"an unknown field", unknownField, "unknown field", []string{"Sync ConfigMap bad: SyncFailed Failed: unknown field"}, nil},
 		{"an unknown field, when objects are replaced", unknownField, "unknown field", []string{"Sync ConfigMap bad: SyncFailed Failed: unknown field"}, []sync.SyncOpt{sync.WithReplace(true)}},
 		{"a type", "\n---\napiVersion: example.com/v1\nkind: Bad\nmetadata: {name: bad}\n", "Bad", []string{"Sync Bad bad: SyncFailed Failed: "}, nil},
 		{
 			"missing permissions", job("bad") + inVain(job("worse")) + configMap("more"), "not permitted",
-			[]string{"Sync Job bad: SyncFailed Failed: batch/v1 jobs is not permitted", "Sync Job worse: SyncFailed Failed: batch/v1 jobs is not permitted"}, []sync.SyncOpt{permission},
+			[]string{"Sync Job bad: SyncFailed Failed: batch/v1 jobs is not permitted", "Sync Job worse: SyncFailed Failed: batch/v1 jobs is not permitted"},
+			[]sync.SyncOpt{permission},
 		},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {

@@ -36,6 +36,7 @@ type mortal struct {
 }
 
 func newMortal(t testing.TB, survived int) *mortal {
+	t.Helper()
 	m := &mortal{}
 	m.left.Store(int64(survived))
 	m.dead, m.die = context.WithCancel(t.Context())

@@ -5,19 +5,22 @@
 //
 // # Contract
 //
-// A SyncContext is one operation: [Reconcile] pairs what is declared with what exists, [NewSyncContext] begins, and Sync makes a step, which never waits for objects. Between two steps, Wait waits
-// until an object changes, without requests. Before this operation writes the first object, all are checked: by the permission validator, and by a dry run on the API server, with the schemas of types
-// that are declared among them. If one is refused, nothing is written. What a dry run cannot show (values of objects in a namespace that does not exist yet, quotas) is refused later.
+// A SyncContext is one operation: [Reconcile] pairs what is declared with what exists, [NewSyncContext] begins, and Sync makes a step, which never waits for objects.
+// Between two steps, Wait waits until an object changes, without requests. Before this operation writes the first object, all are checked: by the permission validator,
+// and by a dry run on the API server, with the schemas of types that are declared among them. If one is refused, nothing is written. What a dry run cannot show (values
+// of objects in a namespace that does not exist yet, quotas) is refused later.
 //
-// Phases are PreSync, Sync, PostSync and SyncFail, and each has waves. A wave begins when everything before it is applied and healthy, and obsolete objects of its turn are gone. PostSync begins when
-// everything is healthy and pruned; SyncFail when objects were refused or have failed after the first write. Within a wave, objects that others need come first: Namespaces, definitions of types,
-// configuration. A Namespace and a definition are moved to the first wave that needs them.
+// Phases are PreSync, Sync, PostSync and SyncFail, and each has waves. A wave begins when everything before it is applied and healthy, and obsolete objects of its turn
+// are gone. PostSync begins when everything is healthy and pruned; SyncFail when objects were refused or have failed after the first write. Within a wave, objects that
+// others need come first: Namespaces, definitions of types, configuration. A Namespace and a definition are moved to the first wave that needs them.
 //
-// An operation can be continued by another process. It needs the revision, the same input, what GetState returned last, and the time at which the operation was started; see [WithInitialState]. With
-// that alone, each object is applied once more by the new process, and hooks do not run again. [WithStore] keeps more: which fields were written, so that an unchanged object needs no request, in the
-// next operation either; and dependents that the caller does not find among the existing objects any more. The state has to be saved after each step.
+// An operation can be continued by another process. It needs the revision, the same input, what GetState returned last, and the time at which the operation was
+// started; see [WithInitialState]. With that alone, each object is applied once more by the new process, and hooks do not run again. [WithStore] keeps more: which
+// fields were written, so that an unchanged object needs no request, in the next operation either; and dependents that the caller does not find among the existing
+// objects any more. The state has to be saved after each step.
 //
-// The objects get a label and annotations with the prefix [Name]. Objects that exist are adopted, whoever owns them; obsolete ones are marked before they are deleted, and those of another owner stay.
+// The objects get a label and annotations with the prefix [Name]. Objects that exist are adopted, whoever owns them; obsolete ones are marked before they are deleted,
+// and those of another owner stay.
 //
 // An [Operation] makes any calls of the engine for one owner until nothing is left to be done.
 //
@@ -28,7 +31,8 @@
 //	kubectl, rawConfig and openAPISchema                are no arguments: the API server applies and validates
 //	Sync and Terminate                                  have a context; Wait is new
 //	WithInitialState                                    needs no store, and can have one (WithStore, WithInventory)
-//	WithServerSideApply, WithResourceModificationChecker  have no effect: it is always so
+//	WithServerSideApply                                 has no effect: it is always so
+//	WithResourceModificationChecker                     has no effect: it is always so
 //	an annotation that cannot be read                   refuses the operation, where it was ignored
 //	a type that is not served, and not declared         refuses the operation unless SkipDryRunOnMissingResource=true
 //	a request that fails for a passing reason           is repeated; the operation is running
@@ -47,6 +51,7 @@
 //	PruneLast                                           keeps the reverse order of waves
 //	a wave                                              is between -9999 and 9999
 //	an object that has failed to be applied             stops the rest of its wave, and later ones
+//	an object that recovers while SyncFail hooks run    does not end them; the operation fails nevertheless
 //	an object that others delete meanwhile              is applied again
 //	an object that is declared twice                    refuses the operation
 //	the wave hook                                       is not called for waves in which nothing has changed

@@ -65,6 +65,7 @@ func (o overriding) Judge(object *unstructured.Unstructured) status.Result {
 		result.Status = status.FailedStatus
 	case HealthStatusUnknown:
 		result.Status = status.UnknownStatus
+	case HealthStatusSuspended, HealthStatusProgressing, HealthStatusMissing:
 	}
 	if result.Message == "" && result.Status != status.CurrentStatus {
 		result.Message = "health: " + string(health.Status)

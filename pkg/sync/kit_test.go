@@ -103,7 +103,10 @@ func (w *world) targets(manifests string) []*unstructured.Unstructured {
 
 // trackedKinds are the kinds of the objects in tests.
 var trackedKinds = []schema.GroupVersionKind{
-	{Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "ServiceAccount"}, {Version: "v1", Kind: "Pod"}, {Group: "batch", Version: "v1", Kind: "Job"},
+	{Version: "v1", Kind: "ConfigMap"},
+	{Version: "v1", Kind: "ServiceAccount"},
+	{Version: "v1", Kind: "Pod"},
+	{Group: "batch", Version: "v1", Kind: "Job"},
 	{Group: "apps", Version: "v1", Kind: "Deployment"},
 }
 

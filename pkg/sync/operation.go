@@ -93,7 +93,7 @@ func (o *Operation) subscribe() {
 }
 
 func (o *Operation) phaseAfter(result reconciler.Result, err error) OperationPhase {
-	hooksGo := result.Aftermath.Goes()
+	hooksGo := goes(result.Aftermath)
 	switch {
 	case err == nil && (result.Done && !hooksGo || o.Enough != nil && o.Enough(result)):
 		return OperationSucceeded
@@ -106,6 +106,11 @@ func (o *Operation) phaseAfter(result reconciler.Result, err error) OperationPha
 	default:
 		return OperationRunning
 	}
+}
+
+// goes reports whether on-failure hooks are under way, or will be tried again.
+func goes(aftermath reconciler.Aftermath) bool {
+	return aftermath.Goes() || aftermath.Problem != "" && !aftermath.Lasting
 }
 
 // IsFinal reports whether it is useless to repeat a call of the engine after an error: the objects, or the permissions to write them, have to change first.

@@ -56,9 +56,9 @@ func WithInventory(inventory []*reconciler.InventoryItem) SyncOpt {
 	return func(s *settings) { s.inventory = inventory }
 }
 
-// WithInitialState continues an operation that another process has begun, with what GetState of that one returned last, and the time at which it was started. An operation that was
-// started at another time is another one: its hooks run again. So the process that begins an operation uses this option, too, without a phase and results, and records the time, whose
-// fractions of a second do not count. By default, the operation starts when the context is created.
+// WithInitialState continues an operation that another process has begun, with what GetState of that one returned last, and the time at which it was started. An
+// operation that was started at another time is another one: its hooks run again. So the process that begins an operation uses this option, too, without a phase and
+// results, and records the time, whose fractions of a second do not count. By default, the operation starts when the context is created.
 func WithInitialState(phase OperationPhase, message string, results []ResourceSyncResult, startedAt metav1.Time) SyncOpt {
 	return func(s *settings) {
 		s.initial = &initialState{phase: phase, message: message, results: results, startedAt: startedAt}
@@ -95,7 +95,8 @@ func WithPrunePropagationPolicy(policy *metav1.DeletionPropagation) SyncOpt {
 // WithSkipHooks leaves out all hooks; those of earlier operations stay. Defaults to false.
 func WithSkipHooks(skipHooks bool) SyncOpt { return func(s *settings) { s.skipHooks = skipHooks } }
 
-// WithReplace removes the fields of other managers from objects that are updated. Defaults to false: they stay, except those that client-side apply of kubectl or Argo CD has set.
+// WithReplace removes the fields of other managers from objects that are updated. Defaults to false: they stay, except those that client-side apply of kubectl or Argo
+// CD has set.
 func WithReplace(replace bool) SyncOpt { return func(s *settings) { s.replace = replace } }
 
 // WithManifestValidation refuses objects with fields that the API server does not know, before anything is written. Defaults to true. Without it, as with the option
@@ -109,8 +110,8 @@ func WithHealthOverride(override HealthOverride) SyncOpt {
 	return func(s *settings) { s.health = override }
 }
 
-// WithPermissionValidator sets a function that is asked about each object to be applied, and each live object to be pruned, before this process writes anything. The operation fails with all
-// its errors. The function must not call the context. Defaults to none.
+// WithPermissionValidator sets a function that is asked about each object to be applied, and each live object to be pruned, before this process writes anything. The
+// operation fails with all its errors. The function must not call the context. Defaults to none.
 func WithPermissionValidator(validator PermissionValidator) SyncOpt {
 	return func(s *settings) { s.permission = validator }
 }
@@ -127,9 +128,9 @@ func WithNamespaceModifier(namespaceModifier func(managedNs *unstructured.Unstru
 	return func(s *settings) { s.namespaceModifier = namespaceModifier }
 }
 
-// WithSyncWaveHook sets a function that is called when an operation has changed objects of a wave and none of them is left to be written, whether they are healthy or not; final means
-// that no later wave follows. It is not called for SyncFail hooks, and must not call the context. If it returns an error, hooks that are running are deleted, and the operation ends with
-// OperationError. Defaults to none.
+// WithSyncWaveHook sets a function that is called when an operation has changed objects of a wave and none of them is left to be written, whether they are healthy or
+// not; final means that no later wave follows. It is not called for SyncFail hooks, and must not call the context. If it returns an error, hooks that are running are
+// deleted, and the operation ends with OperationError. Defaults to none.
 func WithSyncWaveHook(syncWaveHook SyncWaveHook) SyncOpt {
 	return func(s *settings) { s.waveHook = syncWaveHook }
 }

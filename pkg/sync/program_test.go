@@ -80,9 +80,11 @@ func allNames(t *testing.T) []any {
 		sync.ResourceSyncResult{
 			ResourceKey: key, Version: "v1", Order: 1, Status: sync.ResultCodeSynced, Message: "", HookType: hookType, HookPhase: sync.OperationRunning, SyncPhase: sync.SyncPhaseSync,
 		},
-		sync.HealthStatus{Status: sync.HealthStatusHealthy, Message: ""}, sync.HealthStatusCode(""),
+		sync.HealthStatus{Status: sync.HealthStatusHealthy, Message: ""},
+		sync.HealthStatusCode(""),
 		sync.HealthStatusSuspended, sync.HealthStatusProgressing, sync.HealthStatusMissing, sync.HealthStatusDegraded, sync.HealthStatusUnknown,
-		sync.ReconciliationResult{Live: nil, Target: nil, Hooks: nil}, sync.DiffResultList{Diffs: []sync.DiffResult{{Modified: true, NormalizedLive: nil, PredictedLive: nil}}, Modified: true},
+		sync.ReconciliationResult{Live: nil, Target: nil, Hooks: nil},
+		sync.DiffResultList{Diffs: []sync.DiffResult{{Modified: true, NormalizedLive: nil, PredictedLive: nil}}, Modified: true},
 		[]sync.SyncOpt{
 			sync.WithPrunePropagationPolicy(&propagation), sync.WithPermissionValidator(validator), sync.WithHealthOverride(override), sync.WithInitialState(sync.OperationRunning, "", nil, metav1.Now()),
 			sync.WithResourcesFilter(func(sync.ResourceKey, *unstructured.Unstructured, *unstructured.Unstructured) bool { return true }), sync.WithSkipHooks(false), sync.WithPrune(true),
@@ -91,7 +93,8 @@ func allNames(t *testing.T) []any {
 			sync.WithServerSideApplyManager("example"), sync.WithStore(&record{}), sync.WithInventory(nil), sync.WithOwner("one"),
 			sync.WithNamespaceModifier(func(*unstructured.Unstructured, *unstructured.Unstructured) (bool, error) { return false, nil }),
 		},
-		sync.HasFailed(reconciler.Result{}), sync.IsFinal(nil), sync.State{},
+		sync.HasFailed(reconciler.Result{}), sync.IsFinal(nil),
+		sync.State{},
 	}
 }
 

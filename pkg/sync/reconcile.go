@@ -12,7 +12,6 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/internal/gitops"
-	"github.com/component-operator/runtime/pkg/sync/internal/tasks"
 )
 
 // A ReconciliationResult pairs what is declared with what exists.
@@ -25,18 +24,18 @@ type ReconciliationResult struct {
 	Hooks []*unstructured.Unstructured
 }
 
-// Reconcile pairs declared objects with those that exist. Declared objects that name no namespace are in the given one, if their type is namespaced; if that is not known,
-// both are tried, so that an object that exists is never taken for one that is not declared. Hooks are set apart. Declared objects that no operation applies (those to be skipped, and hooks of
-// deletions, rollbacks and tests) are left out unless they exist; then they are left as they are. An object that exists under the names of two API groups counts once. Neither the objects nor
-// the map are changed.
-func Reconcile(targetObjs []*unstructured.Unstructured, liveObjByKey map[ResourceKey]*unstructured.Unstructured, namespace string, resInfo ResourceInfoProvider) ReconciliationResult {
+// Reconcile pairs declared objects with those that exist. Declared objects that name no namespace are in the given one, if their type is namespaced; if that is not
+// known, both are tried, so that an object that exists is never taken for one that is not declared. Hooks are set apart. Declared objects that no operation applies
+// (those to be skipped, and hooks of deletions, rollbacks and tests) are among the targets; they are neither applied nor pruned. An object that exists under the names
+// of two API groups counts once. Neither the objects nor the map are changed.
+func Reconcile(
+	targetObjs []*unstructured.Unstructured, liveObjByKey map[ResourceKey]*unstructured.Unstructured, namespace string, resInfo ResourceInfoProvider,
+) ReconciliationResult {
 	var result ReconciliationResult
 	rest := maps.Clone(liveObjByKey)
 	paired := map[apitypes.UID]bool{}
 	for _, target := range targetObjs {
-		steering, err := gitops.Read(target.GetAnnotations())
-		isLeftOut := err == nil && len(tasks.Phases(steering)) == 0
-		if !isLeftOut && (err == nil && steering.Hook || err != nil && isHook(target)) {
+		if isHook(target) && !isLeftOut(target) {
 			// What is wrong with a hook is a matter of the operation.
 			result.Hooks = append(result.Hooks, target)
 			continue
@@ -50,10 +49,7 @@ func Reconcile(targetObjs []*unstructured.Unstructured, liveObjByKey map[Resourc
 				break
 			}
 		}
-		// An object that is left out is not applied, but it is declared: if it exists, it is not obsolete.
-		if !isLeftOut || live != nil {
-			result.Target, result.Live = append(result.Target, target), append(result.Live, live)
-		}
+		result.Target, result.Live = append(result.Target, target), append(result.Live, live)
 	}
 	delete(paired, "")
 	for _, key := range slices.SortedFunc(maps.Keys(rest), func(a, b ResourceKey) int { return a.id().Compare(b.id()) }) {
@@ -67,10 +63,11 @@ func Reconcile(targetObjs []*unstructured.Unstructured, liveObjByKey map[Resourc
 	return result
 }
 
-// isHook reports whether an object has an annotation that makes it a hook, whatever its value.
+// isHook reports whether an object is a hook. If its annotations cannot be read, having one suffices.
 func isHook(object *unstructured.Unstructured) bool {
 	given := object.GetAnnotations()
-	return gitops.HasHook(given) || gitops.HasHelmHook(given)
+	steering, err := gitops.Read(given)
+	return err == nil && steering.Hook || err != nil && (gitops.HasHook(given) || gitops.HasHelmHook(given))
 }
 
 // placesOf returns the keys under which a declared object may exist.

@@ -55,15 +55,17 @@ func TestReconcile(t *testing.T) {
 		{"unknown scope, in no namespace", object("example.com/v1", "Thing", "", "a", ""), object("example.com/v1", "Thing", "", "a", ""), []string{"a=a"}, nil},
 		{
 			"one object in two groups, of which one is declared", object("networking.k8s.io/v1", "Ingress", "", "a", ""),
-			object("extensions/v1beta1", "Ingress", "n", "a", ", uid: x") + object("networking.k8s.io/v1", "Ingress", "n", "a", ", uid: x"), []string{"a=a"}, nil,
+			object("extensions/v1beta1", "Ingress", "n", "a", ", uid: x") + object("networking.k8s.io/v1", "Ingress", "n", "a", ", uid: x"),
+			[]string{"a=a"},
+			nil,
 		},
 		{"one object in two groups, of which none is declared", "", object("extensions/v1beta1", "Ingress", "n", "a", ", uid: x") + object("networking.k8s.io/v1", "Ingress", "n", "a", ", uid: x"), []string{"=a"}, nil},
 		{"hooks", hook("a", "PreSync") + hook("b", "Sync,PostSync") + hook("c", "SyncFail"), "", nil, []string{"a", "b", "c"}},
-		{"what no operation applies", hook("a", "Skip") + hook("b", "PreDelete") + hook("c", "PostDelete"), "", nil, nil},
+		{"what no operation applies", hook("a", "Skip") + hook("b", "PreDelete") + hook("c", "PostDelete"), "", []string{"a=", "b=", "c="}, nil},
 		{"what no operation applies, and exists", hook("a", "Skip") + hook("b", "PreDelete"), object("v1", "Pod", "n", "a", "") + object("v1", "Pod", "n", "b", ""), []string{"a=a", "b=b"}, nil},
 		{"a phase that is skipped", hook("a", "Skip,PreSync"), "", nil, []string{"a"}},
 		{"a hook that is not valid", hook("a", "Sometime"), "", nil, []string{"a"}},
-		{"hooks of Helm", strings.ReplaceAll(hook("a", "pre-install")+hook("b", "test")+hook("c", "crd-install"), hookAnnotation, "helm.sh/hook"), "", []string{"c="}, []string{"a"}},
+		{"hooks of Helm", strings.ReplaceAll(hook("a", "pre-install")+hook("b", "test")+hook("c", "crd-install"), hookAnnotation, "helm.sh/hook"), "", []string{"b=", "c="}, []string{"a"}},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()

@@ -101,12 +101,12 @@ func (d *definition) skipped(w *work) []ResourceSyncResult {
 
 // isSame reports whether a planned change turned out to change nothing.
 func isSame(change reconciler.Change) bool {
-	return change.Before != nil && reflect.DeepEqual(change.Before, change.After)
+	return !change.Recreate && change.Before != nil && reflect.DeepEqual(change.Before, change.After)
 }
 
 // foresee returns the result of a dry run about one object; false if the object is none of the operation's business.
 func (w *work) foresee(change reconciler.Change) (result ResourceSyncResult, ok bool) {
-	id := types.IDOf(change.Object)
+	id := w.id(change.Object)
 	result = ResourceSyncResult{Status: ResultCodeSynced, HookPhase: OperationSucceeded, Message: "would stay as it is"}
 	if task, wanted := w.tasks[id]; wanted {
 		verb := change.Verb
@@ -165,14 +165,14 @@ func (w *work) progress(state State) string {
 	}
 	var hooks, others []string
 	for _, notice := range slices.Concat(state.Result.Waits, state.Result.Aftermath.Waits) {
-		id := types.IDOf(notice.Object)
+		id := w.id(notice.Object)
 		if w.tasks[id].Hook {
 			hooks = append(hooks, fmt.Sprintf("hook %s (%s)", id, notice.Message))
 		} else {
 			others = append(others, fmt.Sprintf("%s (%s)", id, notice.Message))
 		}
 	}
-	waits := append(hooks, others...)
+	waits := slices.Concat(hooks, others)
 	if held := state.Result.Held; held != nil {
 		for _, object := range held.Objects {
 			waits = append(waits, fmt.Sprintf("approval to prune %s", types.IDOf(object)))

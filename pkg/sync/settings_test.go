@@ -145,7 +145,7 @@ func TestManagerAndPropagation(t *testing.T) {
 func TestBadArguments(t *testing.T) {
 	t.Parallel()
 	object := &unstructured.Unstructured{}
-	for text, make := range map[string]func() error{
+	for text, call := range map[string]func() error{
 		"restConfig: must not be nil": func() error {
 			_, _, err := sync.NewSyncContext("one", sync.ReconciliationResult{}, nil, "default")
 			return err
@@ -159,7 +159,7 @@ func TestBadArguments(t *testing.T) {
 			return err
 		},
 	} {
-		if err := make(); err == nil || err.Error() != text {
+		if err := call(); err == nil || err.Error() != text {
 			t.Errorf("want %q, got %v", text, err)
 		}
 	}

@@ -35,16 +35,21 @@ func (c *syncContext) Terminate(ctx context.Context) {
 	}
 }
 
-// end ends an operation that is terminated, even if the context has ended.
+// end ends an operation that is terminated.
 func (c *syncContext) end(ctx context.Context) {
+	c.endWith(ctx, OperationFailed, "the operation was terminated")
+}
+
+// endWith ends hooks that are running, even if the context has ended, and the operation. If that fails, Terminate can try again.
+func (c *syncContext) endWith(ctx context.Context, phase OperationPhase, message string) {
 	ctx, done := grace.Period(ctx, requestGrace)
 	defer done()
 	err := c.endHooks(ctx)
 	if c.unended = err != nil; err != nil {
-		c.set(OperationError, "the operation was terminated, but "+err.Error())
+		c.set(OperationError, message+", but: "+err.Error())
 		return
 	}
-	c.set(OperationFailed, "the operation was terminated")
+	c.set(phase, message)
 }
 
 // endHooks requests the deletion of hooks that are running, and notes the outcome of those that are not. It does not wait.
@@ -56,6 +61,10 @@ func (c *syncContext) endHooks(ctx context.Context) error {
 		w, err := c.assemble(ctx)
 		if err == nil {
 			err = c.recallHooks(ctx, w, &c.results)
+		}
+		if _, isInvalid := errors.AsType[*invalidError](err); isInvalid && !c.isContinued() {
+			// It has never begun.
+			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("its hooks are not known: %w", err)

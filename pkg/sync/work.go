@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,7 +37,7 @@ type definition struct {
 	client                     cluster.Client
 	engine                     *reconciler.Reconciler
 	judge                      status.Judge
-	info                       ResourceInfoProvider
+	info                       *declaredTypes
 	// saver receives the inventory of the engine.
 	saver reconciler.Store
 	// isTerminated reports whether nothing must be written any more.
@@ -66,6 +67,9 @@ type work struct {
 	same map[types.ObjectID]bool
 	// existed are the objects that existed before the operation.
 	existed map[types.ObjectID]bool
+	// operation identifies the operation, and unplaced are the identities of objects of unknown types, by what they would be without a namespace.
+	operation string
+	unplaced  map[types.ObjectID]types.ObjectID
 	// verbs say what was done about objects.
 	verbs map[types.ObjectID]string
 }
@@ -74,7 +78,8 @@ type work struct {
 func (d *definition) assemble(ctx context.Context) (*work, error) {
 	w := &work{
 		tasks: map[types.ObjectID]tasks.Task{}, obsolete: map[types.ObjectID]*unstructured.Unstructured{}, pruned: map[types.ObjectID]*inventory.Item{},
-		mark: digest.OwnerLabel(d.owner), confirmed: d.pruneConfirmed, same: map[types.ObjectID]bool{}, existed: map[types.ObjectID]bool{}, verbs: map[types.ObjectID]string{},
+		mark: digest.OwnerLabel(d.owner), confirmed: d.pruneConfirmed, operation: d.digest(),
+		same: map[types.ObjectID]bool{}, existed: map[types.ObjectID]bool{}, verbs: map[types.ObjectID]string{}, unplaced: map[types.ObjectID]types.ObjectID{},
 	}
 	d.info = newTypes(d.client.RESTMapper(), d.declared)
 	objects, excluded := d.choose(w)
@@ -95,6 +100,9 @@ func (d *definition) assemble(ctx context.Context) (*work, error) {
 	for _, task := range list {
 		id := d.place(task.Object)
 		w.tasks[id] = task
+		if _, err := d.info.IsNamespaced(id.GroupKind); err != nil {
+			w.unplaced[types.ObjectID{GroupKind: id.GroupKind, Name: id.Name}] = id
+		}
 		if w.obsolete[id] != nil {
 			// It is declared now, as a hook.
 			delete(w.obsolete, id)
@@ -110,40 +118,67 @@ func (d *definition) assemble(ctx context.Context) (*work, error) {
 	return w, nil
 }
 
+// id returns the identity under which an object is a task. The engine puts objects of unknown types into no namespace.
+func (w *work) id(object types.ObjectKey) types.ObjectID {
+	id := types.IDOf(object)
+	if placed, ok := w.unplaced[id]; ok {
+		return placed
+	}
+	return id
+}
+
+// begun reports whether an item says something about this operation: digests of hooks end with that of the operation for which they were applied.
+func (w *work) begun(item *inventory.Item, task tasks.Task) bool {
+	return !task.Hook || item.Digest == digestCompleted || strings.HasSuffix(item.Digest, "@"+w.operation)
+}
+
+// digestCompleted is the digest of items of objects that another process has brought to their ends. The engine takes it for one that it cannot compare.
+const digestCompleted = "completed"
+
 // digest identifies the operation.
 func (d *definition) digest() string {
 	return d.revision + " " + d.startedAt.UTC().Format("2006-01-02T15:04:05Z")
 }
 
-// choose returns the objects to be applied, collects those that are obsolete, and returns the identities of objects that the filter excludes.
+// choose returns the objects to be applied, collects those that are obsolete, and returns the identities of declared objects that the operation leaves alone.
 func (d *definition) choose(w *work) (objects []*unstructured.Unstructured, excluded map[types.ObjectID]bool) {
 	excluded = map[types.ObjectID]bool{}
+	for _, hook := range d.declared.Hooks {
+		if d.skipHooks {
+			excluded[d.place(hook)] = true
+		} else {
+			objects = append(objects, hook)
+		}
+	}
 	for i, target := range d.declared.Target {
 		live := d.declared.Live[i]
+		if target == nil && live == nil {
+			continue
+		}
 		object := target
 		if object == nil {
 			object = live
 		}
-		if object == nil {
-			continue
-		}
 		id := d.place(object)
 		switch {
-		case d.filter != nil && !d.filter(keyOf(id), target, live):
+		case d.filter != nil && !d.filter(keyOf(id), target, live), target != nil && isLeftOut(target):
 			excluded[id] = true
 		case target != nil:
 			objects = append(objects, target)
 			w.existed[id] = live != nil
 		case isHook(live):
 			w.strays = append(w.strays, live)
-		default:
+		case !excluded[id]:
 			w.obsolete[id] = live
 		}
 	}
-	if !d.skipHooks {
-		objects = append(objects, d.declared.Hooks...)
-	}
 	return objects, excluded
+}
+
+// isLeftOut reports whether no operation applies an object.
+func isLeftOut(object *unstructured.Unstructured) bool {
+	steering, err := gitops.Read(object.GetAnnotations())
+	return err == nil && len(tasks.Phases(steering)) == 0
 }
 
 // place returns the identity of an object in the cluster. If its type is not served, that is a guess.
@@ -156,44 +191,49 @@ func (d *definition) place(object *unstructured.Unstructured) types.ObjectID {
 // recall sorts the recorded dependents and the obsolete objects: which of them the engine has to know of, and which are left alone.
 func (d *definition) recall(w *work, excluded map[types.ObjectID]bool) {
 	var obsolete []*inventory.Item
+	recorded := map[types.ObjectID]bool{}
 	for _, item := range d.inventory {
-		id := types.IDOf(item)
+		id := w.id(item)
 		_, wanted := w.tasks[id]
-		_, exists := w.obsolete[id]
-		wasHook := item.ReconcilePolicy == inventory.ReconcilePolicyOnObjectOrComponentChange
 		switch {
 		case wanted:
 			w.request.Inventory = append(w.request.Inventory, item)
-		case exists:
-			obsolete = append(obsolete, item)
-		case item.Phase == inventory.PhaseCompleted || item.Phase == inventory.PhaseFailed && item.UID == "":
-			// It is gone, and was needed only to know that.
-		case excluded[id] || d.filter != nil || wasHook && (d.skipHooks || !d.prune):
+			w.existed[id] = w.existed[id] || item.UID != ""
+		case w.obsolete[id] == nil && isOver(item):
+			// It was needed only to know that.
+		case w.obsolete[id] == nil && (excluded[id] || d.spares(item)):
 			w.spared = append(w.spared, item)
 		default:
-			obsolete = append(obsolete, item)
+			obsolete, recorded[id] = append(obsolete, item), true
 		}
-	}
-	recorded := make(map[types.ObjectID]bool, len(obsolete))
-	for _, item := range obsolete {
-		recorded[types.IDOf(item)] = true
 	}
 	live := slices.Collect(maps.Values(w.obsolete))
 	for _, item := range prunes.Items(live, obsolete, prunes.Options{Propagation: d.propagation, Last: d.pruneLast}) {
 		id := types.IDOf(item)
-		switch {
-		case d.prune && item.PrunePolicy != inventory.PrunePolicyKeep:
+		if d.prune && item.PrunePolicy != inventory.PrunePolicyKeep {
 			w.pruned[id] = item
 			w.request.Inventory = append(w.request.Inventory, item)
-		default:
-			if w.obsolete[id] != nil {
-				w.stays = append(w.stays, item)
-			}
-			if recorded[id] {
-				w.spared = append(w.spared, item)
-			}
+			continue
+		}
+		if w.obsolete[id] != nil {
+			w.stays = append(w.stays, item)
+		}
+		if recorded[id] {
+			w.spared = append(w.spared, item)
 		}
 	}
+}
+
+// isOver reports whether the object of an item has completed, or has failed, and was deleted.
+func isOver(item *inventory.Item) bool {
+	return item.Phase == inventory.PhaseCompleted || item.Phase == inventory.PhaseFailed && item.UID == ""
+}
+
+// spares reports whether the operation leaves a recorded dependent alone that is neither declared nor among the live objects: others than hooks may be excluded by the
+// filter, which cannot be asked about them.
+func (d *definition) spares(item *inventory.Item) bool {
+	wasHook := item.ReconcilePolicy == inventory.ReconcilePolicyOnObjectOrComponentChange
+	return d.filter != nil || wasHook && (d.skipHooks || !d.prune)
 }
 
 // request returns the request to the engine without objects and inventory.
@@ -219,12 +259,12 @@ func (d *definition) request() reconciler.ApplyRequest {
 	}
 	if d.waveHook != nil {
 		request.AfterWave = func(_ context.Context, order int, final bool) error {
-			phase, wave := SyncPhasePostSync, order
-			if hook, inner := types.SplitOrder(order); hook != "" {
-				wave = inner
-			} else {
-				of, inner := gitops.PhaseOf(order)
-				phase, wave = SyncPhase(of), inner
+			phase := SyncPhasePostSync
+			hook, wave := types.SplitOrder(order)
+			if hook == "" {
+				var of gitops.Phase
+				of, wave = gitops.PhaseOf(order)
+				phase = SyncPhase(of)
 			}
 			if err := d.waveHook(phase, wave, final); err != nil {
 				return &waveHookError{err: fmt.Errorf("the hook after wave %d of %s: %w", wave, phase, err)}
@@ -282,6 +322,8 @@ func (d *definition) ownNamespace(ctx context.Context, objects []*unstructured.U
 	}
 	annotations[Name+"/"+types.AnnotationKeySuffixApplyOrder] = fmt.Sprint(types.MinOrder)
 	annotations[Name+"/"+types.AnnotationKeySuffixDeleteOrder] = fmt.Sprint(types.MaxOrder)
+	// The labels of others stay.
+	annotations[Name+"/"+types.AnnotationKeySuffixUpdatePolicy] = types.UpdatePolicySsaMerge
 	annotations[Name+"/"+types.AnnotationKeySuffixPrunePolicy] = types.PrunePolicyKeep
 	annotations[Name+"/"+types.AnnotationKeySuffixDeletePolicy] = types.DeletePolicyOrphan
 	managed.SetAnnotations(annotations)

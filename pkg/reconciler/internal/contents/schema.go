@@ -4,6 +4,7 @@
 package contents
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -49,8 +50,9 @@ func (s OpenSchema) Problems(content map[string]any) []string {
 	if s == nil {
 		return nil
 	}
-	encoded, err := json.Marshal(s.root())
-	if err != nil {
+	encoded, err := json.Marshal(lenient(map[string]any(s.root())))
+	if err != nil || bytes.Contains(encoded, []byte(`"$ref"`)) {
+		// The server refuses the definition, and says why.
 		return nil
 	}
 	schema := &spec.Schema{}
@@ -96,6 +98,32 @@ func (s OpenSchema) of(key string) (OpenSchema, bool) {
 	return additional, ok
 }
 
+// lenient returns a copy of a schema without formats, of which servers ignore some, and without the types of values that may be integers or strings.
+func lenient(node any) any {
+	switch node := node.(type) {
+	case OpenSchema:
+		return lenient(map[string]any(node))
+	case map[string]any:
+		result := make(map[string]any, len(node))
+		for key, child := range node {
+			_, isText := child.(string)
+			if isText && (key == "format" || key == "type" && node["x-kubernetes-int-or-string"] == true) {
+				continue
+			}
+			result[key] = lenient(child)
+		}
+		return result
+	case []any:
+		result := make([]any, len(node))
+		for i, child := range node {
+			result[i] = lenient(child)
+		}
+		return result
+	default:
+		return node
+	}
+}
+
 // pruning drops entries that are not in a schema, and collects their paths.
 type pruning struct{ dropped []string }
 
@@ -106,12 +134,15 @@ func (p *pruning) prune(s OpenSchema, value any, path []string) {
 		embedded := s["x-kubernetes-embedded-resource"] == true
 		open := s["x-kubernetes-preserve-unknown-fields"] == true || s["additionalProperties"] == true
 		for key, child := range value {
+			if embedded && (key == "apiVersion" || key == "kind" || key == "metadata") {
+				continue
+			}
 			below := append(slices.Clip(path), key)
 			schema, known := s.of(key)
 			switch {
 			case known:
 				p.prune(schema, child, below)
-			case open, embedded && (key == "apiVersion" || key == "kind" || key == "metadata"):
+			case open:
 			default:
 				delete(value, key)
 				p.dropped = append(p.dropped, strings.Join(below, "."))

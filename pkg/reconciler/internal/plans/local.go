@@ -67,7 +67,8 @@ func (p *preview) compute(change *inventory.Change, t *desired.Object, v calls.V
 	if unknown := definition.Complete(content); len(unknown) > 0 {
 		change.Notes = append(change.Notes, inventory.UnknownFieldsNote+strings.Join(unknown, ", "))
 	}
-	if problems := definition.Problems(content); len(problems) > 0 {
+	// Servers accept values that an object has already.
+	if problems := definition.Problems(content); len(problems) > 0 && v.Live == nil {
 		change.Refusal = "does not fit the definition of its type: " + strings.Join(problems, "; ")
 	}
 	change.Local = true

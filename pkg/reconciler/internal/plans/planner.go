@@ -124,7 +124,7 @@ func (p *planner) noted(changes []inventory.Change) []inventory.Change {
 	}
 	for i := range changes {
 		object := &changes[i].Object
-		messages := append(changes[i].Notes, notes[types.IDOf(&inventory.Item{TypeVersionInfo: object.TypeVersionInfo, NameInfo: object.NameInfo})]...)
+		messages := slices.Concat(changes[i].Notes, notes[types.IDOf(&inventory.Item{TypeVersionInfo: object.TypeVersionInfo, NameInfo: object.NameInfo})])
 		slices.Sort(messages)
 		changes[i].Notes = slices.Compact(messages)
 	}

@@ -111,7 +111,9 @@ func TestOptions(t *testing.T) {
 		{"confirmed", []string{gitops.SyncOptionsAnnotation, "Prune=confirm"}, Options{}, inventory.PrunePolicyConfirm, metav1.DeletePropagationForeground},
 		{"kept by Helm", []string{"helm.sh/resource-policy", "keep"}, Options{}, inventory.PrunePolicyKeep, metav1.DeletePropagationForeground},
 		{
-			"propagation", []string{gitops.SyncOptionsAnnotation, "PrunePropagationPolicy=orphan"}, Options{Propagation: metav1.DeletePropagationBackground},
+			"propagation",
+			[]string{gitops.SyncOptionsAnnotation, "PrunePropagationPolicy=orphan"},
+			Options{Propagation: metav1.DeletePropagationBackground},
 			inventory.PrunePolicyDelete, metav1.DeletePropagationOrphan,
 		},
 		{"what cannot be read", []string{gitops.SyncOptionsAnnotation, "Prune=perhaps"}, Options{}, inventory.PrunePolicyKeep, metav1.DeletePropagationForeground},
