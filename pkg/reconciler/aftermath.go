@@ -126,7 +126,7 @@ func (r *Reconciler) follow(ctx context.Context, request ApplyRequest, choose se
 	after := summary.RequeueAfter
 	if err != nil && answers.IsAboutObjects(err) {
 		_, refused := errors.AsType[*RefusedError](err)
-		result.Aftermath.Lasting = refused || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)
+		result.Aftermath.Lasting = refused || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || conflicts.IsRejected(err)
 		if !refused {
 			after = cmp.Or(after, problemDelay)
 		}

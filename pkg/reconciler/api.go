@@ -168,4 +168,12 @@ type Aftermath struct {
 }
 
 // Goes reports whether hooks are under way that may still become ready.
-func (a Aftermath) Goes() bool { return len(a.Waits) > len(a.Failures) }
+func (a Aftermath) Goes() bool {
+	doomed := 0
+	for _, notice := range a.Waits {
+		if notice.Doomed {
+			doomed++
+		}
+	}
+	return len(a.Waits) > len(a.Failures)+doomed
+}

@@ -79,10 +79,15 @@ func (c *preparation) apply(ctx context.Context) (done bool, err error) {
 	if done, err = c.waves.Apply(ctx, c.wanted[:first]); err == nil && done {
 		done, err = c.waves.Prune(ctx)
 	}
-	if err == nil && done && first < len(c.wanted) {
-		done, err = c.waves.Apply(ctx, c.wanted[first:])
+	switch {
+	case first == len(c.wanted):
+		return done, err
+	case err != nil || !done:
+		// Hooks that have begun are looked at, too.
+		return false, c.waves.Stop(ctx, err, c.wanted[first:])
+	default:
+		return c.waves.Apply(ctx, c.wanted[first:])
 	}
-	return done, err
 }
 
 // preparation is what follows from an ApplyRequest alone, before the first look at the cluster.

@@ -227,6 +227,16 @@ func TestJob(t *testing.T) {
 			status: status.FailedStatus, message: "failed (BackoffLimitExceeded): Job has reached the specified backoff limit",
 		},
 		{
+			reason: "conditions that are not true do not count",
+			object: `{spec: {}, status: {startTime: "2026-01-01T00:00:00Z", active: 1, conditions: [{type: Failed, status: "False"}, {type: Complete, status: "Unknown"}]}}`,
+			status: status.InProgressStatus, message: "running: 0/1 succeeded, 1 active",
+		},
+		{
+			reason: "a Job that is resumed works again",
+			object: `{spec: {suspend: false}, status: {startTime: "2026-01-01T00:00:00Z", active: 1, conditions: [{type: Suspended, status: "False"}]}}`,
+			status: status.InProgressStatus, message: "running: 0/1 succeeded, 1 active",
+		},
+		{
 			reason: "a completed Job is current",
 			object: `{spec: {},
 				status: {startTime: "2026-01-01T00:00:00Z", succeeded: 1, conditions: [{type: SuccessCriteriaMet, status: "True"}, {type: Complete, status: "True"}]}}`,

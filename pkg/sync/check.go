@@ -18,14 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/digest"
-	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/internal/gitops"
-	"github.com/component-operator/runtime/pkg/cluster"
-	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
-	"github.com/component-operator/runtime/pkg/status"
-	"github.com/component-operator/runtime/pkg/sync/internal/prunes"
 	"github.com/component-operator/runtime/pkg/sync/internal/tasks"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -130,7 +124,7 @@ func (d *definition) whyRefused(task tasks.Task, change reconciler.Change) strin
 const unknownFieldsAdvice = "; to leave them out, turn off the validation of manifests, or set the sync option Validate=false"
 
 // unknownFields returns which fields of an object the API server does not know, although its namespace does not exist yet: it reads an object before it looks for the
-// namespace. Any other answer does not count; only in its namespace, the object can be judged.
+// namespace. Other answers do not count: the object can be judged only in its namespace.
 func (d *definition) unknownFields(ctx context.Context, id types.ObjectID, task tasks.Task) string {
 	if _, isDeclared := d.info.declared[id.GroupKind]; isDeclared || d.lenient || task.Lenient {
 		return ""
@@ -283,151 +277,4 @@ func (d *definition) resourceOf(object *unstructured.Unstructured, discovered ma
 	}
 	resource.Group, resource.Version = kind.Group, kind.Version
 	return &resource, nil
-}
-
-// recallHooks looks for objects that must not be applied twice, as far as the inventory does not have them. Hooks of earlier operations have to be recreated or
-// updated; those that the process that has begun this operation has brought to their ends, and that are gone, have not.
-func (d *definition) recallHooks(ctx context.Context, w *work, before *results) error {
-	recorded := map[types.ObjectID]int{}
-	for i, item := range w.request.Inventory {
-		recorded[w.id(item)] = i
-	}
-	for _, id := range sortedIDs(w.tasks) {
-		task := w.tasks[id]
-		at, isRecorded := recorded[id]
-		if !runsOnce(task) || isRecorded && (task.Phase != gitops.SyncFail || w.begun(w.request.Inventory[at], task)) {
-			continue
-		}
-		live, err := d.liveHook(ctx, id, task)
-		if err != nil {
-			return err
-		}
-		result, _ := before.find(keyOf(id), SyncPhase(task.Phase))
-		switch {
-		case isRecorded:
-			item := w.request.Inventory[at].DeepCopy()
-			item.Phase, w.request.Inventory[at] = inventory.PhaseScheduledForApplication, item
-			w.abandon(task, live)
-		case live != nil && task.Hook && !d.isOfOperation(live):
-			w.request.Inventory = append(w.request.Inventory, former(live))
-			w.existed[id] = true
-			w.abandon(task, live)
-		case live == nil && result.HookPhase.Completed():
-			w.request.Inventory = append(w.request.Inventory, completed(id, task, result))
-		}
-	}
-	return nil
-}
-
-// abandon has the finalizer removed from a SyncFail hook of an earlier operation, which exists unless live is nil: nobody waits for it any more.
-func (w *work) abandon(task tasks.Task, live *unstructured.Unstructured) {
-	if live != nil && task.Phase == gitops.SyncFail {
-		w.strays = append(w.strays, live)
-	}
-}
-
-// liveHook returns the object of a task; nil if there is none of this owner.
-func (d *definition) liveHook(ctx context.Context, id types.ObjectID, task tasks.Task) (*unstructured.Unstructured, error) {
-	live := &unstructured.Unstructured{}
-	live.SetGroupVersionKind(task.Object.GroupVersionKind())
-	err := d.client.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, live)
-	switch {
-	case apierrors.IsNotFound(err) || cluster.IsTypeless(err):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("reading %s: %w", id, err)
-	case live.GetLabels()[Name+"/"+types.LabelKeySuffixOwnerId] != digest.OwnerLabel(d.owner):
-		return nil, nil
-	}
-	return live, nil
-}
-
-// isOfOperation reports whether a hook was applied by this operation, and not by an earlier one: the digests of hooks end with that of the operation.
-func (d *definition) isOfOperation(hook *unstructured.Unstructured) bool {
-	return strings.HasSuffix(hook.GetAnnotations()[Name+"/"+types.AnnotationKeySuffixDigest], "@"+d.digest())
-}
-
-// runsOnce reports whether a task must not be applied again in the same operation when its object has completed and is gone.
-func runsOnce(task tasks.Task) bool {
-	_, removesItself, _ := unstructured.NestedFieldNoCopy(task.Object.Object, "spec", "ttlSecondsAfterFinished")
-	return task.Hook || removesItself
-}
-
-// former returns the item of a hook of an earlier operation.
-func former(hook *unstructured.Unstructured) *inventory.Item {
-	return &inventory.Item{
-		TypeVersionInfo: inventory.TypeVersionInfo(hook.GroupVersionKind()), NameInfo: inventory.NameInfo{Namespace: hook.GetNamespace(), Name: hook.GetName()},
-		Digest: hook.GetAnnotations()[Name+"/"+types.AnnotationKeySuffixDigest], DeletePolicy: inventory.DeletePolicyDelete,
-		Phase: inventory.PhaseScheduledForApplication, UID: hook.GetUID(),
-	}
-}
-
-// completed returns the item of a task that has completed, and whose object is gone.
-func completed(id types.ObjectID, task tasks.Task, result ResourceSyncResult) *inventory.Item {
-	item := &inventory.Item{
-		TypeVersionInfo: inventory.TypeVersionInfo(task.Object.GroupVersionKind()), NameInfo: inventory.NameInfo{Namespace: id.Namespace, Name: id.Name},
-		Digest: digestCompleted, Phase: inventory.PhaseCompleted,
-	}
-	if result.HookPhase.Failed() {
-		item.Phase, item.Status = inventory.PhaseFailed, status.FailedStatus
-	}
-	return item
-}
-
-func (d *definition) marks() prunes.Owner {
-	return prunes.Owner{Name: Name, ID: d.owner, Manager: cmp.Or(d.manager, Name), Client: d.client}
-}
-
-// claim makes obsolete objects dependents, so that the engine deletes them, and returns the results of those that are not deleted.
-func (d *definition) claim(ctx context.Context, w *work) ([]ResourceSyncResult, error) {
-	settled := d.skipped(w)
-	owner := d.marks()
-	limiter, failures := flow.NewLimiter(concurrency), make(chan error, len(w.strays)+len(w.pruned))
-	flow.Each(ctx, limiter, w.strays, func(hook *unstructured.Unstructured) { failures <- owner.Release(ctx, hook) })
-	claims, ids := make(chan claimed, len(w.pruned)), sortedIDs(w.pruned)
-	flow.Each(ctx, limiter, ids, func(id types.ObjectID) {
-		live := w.obsolete[id]
-		if live == nil || d.isTerminated() {
-			return
-		}
-		claim, err := owner.Claim(ctx, live)
-		failures <- err
-		claims <- claimed{id: id, claim: claim}
-	})
-	close(failures)
-	close(claims)
-	for err := range failures {
-		if err != nil {
-			return nil, err
-		}
-	}
-	if d.isTerminated() {
-		return nil, errTerminated
-	}
-	for each := range claims {
-		item := w.pruned[each.id]
-		result := resultOf(item)
-		switch each.claim {
-		case prunes.Claimed:
-			continue
-		case prunes.Foreign:
-			result.Status, result.HookPhase, result.Message = ResultCodePruneSkipped, OperationSucceeded, foreignText
-		case prunes.Vanished:
-			result.Status, result.HookPhase, result.Message = ResultCodePruned, OperationSucceeded, "is gone"
-		}
-		settled = append(settled, result)
-		delete(w.pruned, each.id)
-		w.request.Inventory = slices.DeleteFunc(w.request.Inventory, func(other *inventory.Item) bool { return other == item })
-	}
-	slices.SortFunc(settled, func(a, b ResourceSyncResult) int { return a.ResourceKey.id().Compare(b.ResourceKey.id()) })
-	return settled, nil
-}
-
-// concurrency is how many objects are marked at the same time.
-const concurrency = 16
-
-// claimed is what became of an obsolete object.
-type claimed struct {
-	id    types.ObjectID
-	claim prunes.Claim
 }

@@ -104,7 +104,7 @@ func (w *work) resultOf(item *inventory.Item, f findings) (result ResourceSyncRe
 func (r *results) take(result ResourceSyncResult, once bool) {
 	before, isKnown := r.find(result.ResourceKey, result.SyncPhase)
 	switch {
-	case isKnown && once && before.HookPhase.Completed() && result.HookPhase.Running():
+	case isKnown && once && before.hasEnded() && result.HookPhase.Running():
 		return
 	case result.Message != "" || !result.HookPhase.Successful():
 	case isKnown && before.HookPhase.Completed():
@@ -117,7 +117,7 @@ func (r *results) take(result ResourceSyncResult, once bool) {
 	r.set(result)
 }
 
-// takeGone takes that an obsolete object is gone, or none of ours any more.
+// takeGone records that an obsolete object is gone, or no longer ours.
 func (r *results) takeGone(item *inventory.Item, f findings) {
 	id, result := types.IDOf(item), resultOf(item)
 	if before, _ := r.find(result.ResourceKey, result.SyncPhase); before.Status == ResultCodePruneSkipped {
@@ -192,7 +192,7 @@ func pruning(item *inventory.Item, f findings) (result ResourceSyncResult, ok bo
 	}
 	if item.Phase == inventory.PhaseKept {
 		result.Status, result.HookPhase = ResultCodePruneSkipped, OperationSucceeded
-		result.Message = cmp.Or(f.notes[id], "stays, because others need it, or because of its annotations")
+		result.Message = cmp.Or(f.notes[id], "kept because others need it or because of its annotations")
 		return result, true
 	}
 	result.Status, result.HookPhase, result.Message = ResultCodePruned, OperationSucceeded, cmp.Or(f.waits[id], "being deleted")

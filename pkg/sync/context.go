@@ -31,7 +31,7 @@ type SyncContext interface {
 	// Terminate ends the operation: it requests the deletion of hooks that are running, does not wait until they are gone, and leaves all other objects as they are. A step that
 	// is under way ends early. If the operation has completed, it does nothing.
 	Terminate(ctx context.Context)
-	// GetState returns how far the operation is, in one word and as a text, and what it did about each object.
+	// GetState returns the phase of the operation, a message, and a result for each object.
 	GetState() (OperationPhase, string, []ResourceSyncResult)
 }
 
@@ -218,7 +218,7 @@ func (c *syncContext) Wait(ctx context.Context) error {
 	return c.operation.wait(ctx, last, c.completed)
 }
 
-// GetState returns how far the operation is.
+// GetState returns the state of the operation.
 func (c *syncContext) GetState() (OperationPhase, string, []ResourceSyncResult) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,8 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -88,8 +86,8 @@ func TestPruning(t *testing.T) {
 	all := []string{"ConfigMap a", "ConfigMap asked", "ConfigMap b", "ConfigMap kept", "Job hook"}
 
 	w.expect([]string{
-		"Sync ConfigMap a: PruneSkipped Succeeded: stays, because nothing is to be pruned", "Sync ConfigMap asked: PruneSkipped Succeeded: stays, because nothing is to be pruned",
-		"Sync ConfigMap kept: PruneSkipped Succeeded: stays, because nothing is to be pruned", "Sync ConfigMap b: Synced Succeeded: created",
+		"Sync ConfigMap a: PruneSkipped Succeeded: kept, because pruning is off", "Sync ConfigMap asked: PruneSkipped Succeeded: kept, because pruning is off",
+		"Sync ConfigMap kept: PruneSkipped Succeeded: kept, because pruning is off", "Sync ConfigMap b: Synced Succeeded: created",
 	}, w.succeeds(w.begin("two", configMap("b"))))
 	w.expect(all, w.exists())
 
@@ -100,7 +98,7 @@ func TestPruning(t *testing.T) {
 	w.expect([]string{"ConfigMap asked", "ConfigMap b", "ConfigMap kept", "Job hook"}, w.exists())
 
 	w.expect([]string{
-		"Sync ConfigMap kept: PruneSkipped Succeeded: stays, because of its annotations", "Sync ConfigMap asked: Pruned Succeeded: pruned", "Sync ConfigMap b: Synced Succeeded: unchanged",
+		"Sync ConfigMap kept: PruneSkipped Succeeded: kept because of its annotations", "Sync ConfigMap asked: Pruned Succeeded: pruned", "Sync ConfigMap b: Synced Succeeded: unchanged",
 	}, w.succeeds(w.begin("four", configMap("b"), sync.WithPrune(true), sync.WithPruneConfirmed(true))))
 	w.expect([]string{"ConfigMap b", "ConfigMap kept", "Job hook"}, w.exists())
 }
@@ -233,7 +231,7 @@ func TestWaveHook(t *testing.T) {
 
 	operation := w.begin("two", unending(manifests), sync.WithSyncWaveHook(func(sync.SyncPhase, int, bool) error { return errors.New("not today") }))
 	phase, message, results := w.end(operation)
-	if phase != sync.OperationError || message != "the hook after wave -1 of PreSync: not today" {
+	if phase != sync.OperationError || message != "wave hook, wave -1 of PreSync: not today" {
 		t.Errorf("%s: %s", phase, message)
 	}
 	w.expect([]string{"PreSync hook Job migrate: Synced Failed: terminated"}, results)
@@ -257,11 +255,11 @@ func TestDryRun(t *testing.T) {
 	}
 	w.expect([]string{
 		"PreSync hook Job migrate: Synced Succeeded: would be created", "Sync ConfigMap a: Synced Succeeded: would be updated", "Sync ConfigMap gone: Pruned Succeeded: would be pruned",
-		"Sync ConfigMap kept: PruneSkipped Succeeded: stays, because of its annotations", "Sync ConfigMap new: Synced Succeeded: would be created",
+		"Sync ConfigMap kept: PruneSkipped Succeeded: kept because of its annotations", "Sync ConfigMap new: Synced Succeeded: would be created",
 	}, dry(sync.WithOperationSettings(true, true, false, false)))
 	w.expect([]string{
-		"Sync ConfigMap a: Synced Succeeded: would be updated", "Sync ConfigMap gone: PruneSkipped Succeeded: stays, because nothing is to be pruned",
-		"Sync ConfigMap kept: PruneSkipped Succeeded: stays, because nothing is to be pruned", "Sync ConfigMap new: Synced Succeeded: would be created",
+		"Sync ConfigMap a: Synced Succeeded: would be updated", "Sync ConfigMap gone: PruneSkipped Succeeded: kept, because pruning is off",
+		"Sync ConfigMap kept: PruneSkipped Succeeded: kept, because pruning is off", "Sync ConfigMap new: Synced Succeeded: would be created",
 	}, dry(sync.WithOperationSettings(true, false, false, true)))
 	w.expect([]string{"ConfigMap a", "ConfigMap gone", "ConfigMap kept"}, w.exists())
 }
@@ -292,11 +290,11 @@ func TestHealthOverride(t *testing.T) {
 	w := newWorld(t)
 	override := health{
 		"progressing": {Status: sync.HealthStatusProgressing, Message: "half way"}, "degraded": {Status: sync.HealthStatusDegraded, Message: "broken"},
-		"suspended": {Status: sync.HealthStatusSuspended}, "fine": {Status: sync.HealthStatusHealthy},
+		"suspended": {Status: sync.HealthStatusSuspended}, "missing": {Status: sync.HealthStatusMissing, Message: "no volume"}, "unknown": {Status: sync.HealthStatusUnknown}, "fine": {Status: sync.HealthStatusHealthy},
 	}
 	w.succeeds(w.begin("one", unending(job("fine"))+configMap("other"), sync.WithHealthOverride(override)))
 	w.fails(w.begin("two", unending(job("fine"))+configMap("degraded"), sync.WithHealthOverride(override)), "ConfigMap "+w.namespace+"/degraded: broken")
-	for name, text := range map[string]string{"progressing": "half way", "suspended": "health: Suspended"} {
+	for name, text := range map[string]string{"progressing": "half way", "suspended": "health: Suspended", "missing": "no volume", "unknown": "health: Unknown"} {
 		operation := w.begin("three", configMap(name)+configMap("last", waveAnnotation, "1"), sync.WithHealthOverride(override))
 		w.until(operation, func(phase sync.OperationPhase, message string, _ []string) bool {
 			return phase == sync.OperationRunning && message == "waiting for ConfigMap "+w.namespace+"/"+name+" ("+text+")"
@@ -318,27 +316,8 @@ func TestTypes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	group := w.namespace + ".example.com"
-	crd := strings.ReplaceAll(`
----
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.GROUP}
-spec:
-  group: GROUP
-  scope: Namespaced
-  names: {plural: widgets, singular: widget, kind: Widget, listKind: WidgetList}
-  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {size: {type: integer}}}}}}}]
-`, "GROUP", group)
+	crd := w.widgets("Namespaced", "size: {type: integer}")
 	widget := "\n---\napiVersion: " + group + "/v1\nkind: Widget\nmetadata: {name: one, annotations: {" + hookAnnotation + ": PreSync}}\nspec: {size: 3}\n"
-	t.Cleanup(func() {
-		object := &unstructured.Unstructured{}
-		object.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
-		object.SetName("widgets." + group)
-		object.SetFinalizers(nil)
-		if err := w.client.Delete(context.WithoutCancel(t.Context()), object); err != nil {
-			t.Log(err)
-		}
-	})
 	results := w.fails(w.begin("one", crd+strings.Replace(widget, "size: 3", "size: big", 1)), "size")
 	if len(results) != 1 || !strings.HasPrefix(results[0], "PreSync hook Widget one: SyncFailed Failed: ") {
 		t.Errorf("got %q", results)
@@ -352,15 +331,7 @@ spec:
 func TestRefusalBesideAHook(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	quota := testenv.Object(t, "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: one, namespace: "+w.namespace+"}\nspec: {hard: {count/jobs.batch: \"1\"}}\n")
-	if err := w.client.Create(t.Context(), quota); err != nil {
-		t.Fatal(err)
-	}
-	testenv.Eventually(t, func() (bool, string) {
-		err := w.client.Get(t.Context(), client.ObjectKeyFromObject(quota), quota)
-		_, found, _ := unstructured.NestedMap(quota.Object, "status", "hard")
-		return err == nil && found, "the quota is not in force"
-	})
+	w.limit("jobs.batch")
 	manifests := job("a", hookAnnotation, "PreSync") + job("b", hookAnnotation, "PreSync") + configMap("alert", hookAnnotation, "SyncFail")
 	results := w.fails(w.begin("one", manifests), "exceeded quota")
 	for _, want := range []string{": Synced Succeeded: created", ": SyncFailed Failed: ", "SyncFail hook ConfigMap alert: Synced Succeeded: created"} {

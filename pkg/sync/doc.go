@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sync has sync operations: the engine of package reconciler, called until a cluster is as declared, with the hooks, waves and options of Argo CD.
+// Package sync runs sync operations: it calls the engine of package reconciler until a cluster is as declared, with the hooks, waves and options of Argo CD.
 //
 // # Contract
 //
 // A SyncContext is one operation: [Reconcile] pairs what is declared with what exists, [NewSyncContext] begins, and Sync makes a step, which never waits for objects.
-// Between two steps, Wait waits until an object changes, without requests. Before this operation writes the first object, all are checked: by the permission validator,
-// and by a dry run on the API server, with the schemas of types that are declared among them. If one is refused, nothing is written. What a dry run cannot show (values
-// of objects in a namespace that does not exist yet, quotas) is refused later.
+// Between steps, Wait waits for a change, without making requests. Before the first write, all objects are checked: by the permission validator, and by a dry run on the
+// API server, with the schemas of types that are declared among them. If one is refused, nothing is written. What a dry run cannot show (values of objects in a namespace
+// that does not exist yet, quotas) is refused later.
 //
 // Phases are PreSync, Sync, PostSync and SyncFail, and each has waves. A wave begins when everything before it is applied and healthy, and obsolete objects of its turn
 // are gone. PostSync begins when everything is healthy and pruned; SyncFail when objects were refused or have failed after the first write. Within a wave, objects that
@@ -16,8 +16,8 @@
 //
 // An operation can be continued by another process. It needs the revision, the same input, what GetState returned last, and the time at which the operation was
 // started; see [WithInitialState]. With that alone, each object is applied once more by the new process, and hooks do not run again. [WithStore] keeps more: which
-// fields were written, so that an unchanged object needs no request, in the next operation either; and dependents that the caller does not find among the existing
-// objects any more. The state has to be saved after each step.
+// fields were written, so that an unchanged object needs no request, not even in the next operation; and dependents that the caller no longer finds. The state has to be
+// saved after each step.
 //
 // The objects get a label and annotations with the prefix [Name]. Objects that exist are adopted, whoever owns them; obsolete ones are marked before they are deleted,
 // and those of another owner stay.
@@ -42,7 +42,7 @@
 //	policies of Argo CD and of Helm on one hook         do not add up: those of Argo CD count
 //	hooks without a policy that others use              are updated, not recreated: ServiceAccounts, ConfigMaps and the like
 //	hooks that are not declared any more                are pruned if they are recorded
-//	a hook with several phases and a fixed name         becomes an object for each phase, with names such as "migrate-postsync"; what others use, once
+//	a hook with several phases and a fixed name         becomes one object per phase, such as "migrate-postsync"; what others use stays one object
 //	names of hooks with generateName                    end with a digest of manifest, phase and operation
 //	Namespaces and definitions as hooks                 PostSync and SyncFail count as Sync
 //	HookFailed                                          does not wait for the other hooks of the phase

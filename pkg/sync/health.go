@@ -11,7 +11,7 @@ import (
 	"github.com/component-operator/runtime/pkg/status"
 )
 
-// A HealthStatusCode says how an object is.
+// A HealthStatusCode is the health of an object.
 type HealthStatusCode string
 
 const (
@@ -25,11 +25,11 @@ const (
 	HealthStatusMissing HealthStatusCode = "Missing"
 	// HealthStatusDegraded means that the object has failed.
 	HealthStatusDegraded HealthStatusCode = "Degraded"
-	// HealthStatusUnknown means that nobody can say how the object is.
+	// HealthStatusUnknown means that the health is not known.
 	HealthStatusUnknown HealthStatusCode = "Unknown"
 )
 
-// HealthStatus says how an object is, and why.
+// HealthStatus is the health of an object, and why it is so.
 type HealthStatus struct {
 	Status  HealthStatusCode
 	Message string

@@ -236,3 +236,36 @@ func (w *world) mayNot(verb string) *rest.Config {
 	config.Impersonate = rest.ImpersonationConfig{UserName: user}
 	return config
 }
+
+// widgets returns the definition of a type of the test's own, in the group <namespace>.example.com, whose spec has the given properties. It is deleted when the test ends.
+func (w *world) widgets(scope, properties string) string {
+	w.Helper()
+	group := w.namespace + ".example.com"
+	definition := strings.NewReplacer("GROUP", group, "SCOPE", scope, "PROPERTIES", properties).Replace(`
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.GROUP}
+spec:
+  group: GROUP
+  scope: SCOPE
+  names: {plural: widgets, singular: widget, kind: Widget, listKind: WidgetList}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {PROPERTIES}}}}}}]
+`)
+	w.Cleanup(func() { _ = w.client.Delete(context.WithoutCancel(w.Context()), testenv.Object(w, definition)) })
+	return definition
+}
+
+// limit lets the namespace have one object of a type, which a dry run does not show for each of two.
+func (w *world) limit(resource string) {
+	w.Helper()
+	quota := testenv.Object(w, "{apiVersion: v1, kind: ResourceQuota, metadata: {name: one, namespace: "+w.namespace+"}, spec: {hard: {count/"+resource+": \"1\"}}}")
+	if err := w.client.Create(w.Context(), quota); err != nil {
+		w.Fatal(err)
+	}
+	testenv.Eventually(w, func() (bool, string) {
+		err := w.client.Get(w.Context(), client.ObjectKeyFromObject(quota), quota)
+		_, found, _ := unstructured.NestedMap(quota.Object, "status", "hard")
+		return err == nil && found, "the quota is not in force"
+	})
+}

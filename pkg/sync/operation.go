@@ -131,7 +131,7 @@ func HasFailed(result reconciler.Result) bool {
 	return len(result.Waits) > 0 && !slices.ContainsFunc(result.Waits, mayBecomeReady)
 }
 
-// Wait waits until another step is worthwhile after one with the given state. The error is the cause with which the context has ended.
+// Wait waits until another step is worthwhile after one with the given state. The error is the cause of the context.
 func (o *Operation) Wait(ctx context.Context, after State) error { return o.wait(ctx, after, nil) }
 
 // wait is Wait, which also returns when the channel is closed.

@@ -56,9 +56,9 @@ func WithInventory(inventory []*reconciler.InventoryItem) SyncOpt {
 	return func(s *settings) { s.inventory = inventory }
 }
 
-// WithInitialState continues an operation that another process has begun, with what GetState of that one returned last, and the time at which it was started. An
-// operation that was started at another time is another one: its hooks run again. So the process that begins an operation uses this option, too, without a phase and
-// results, and records the time, whose fractions of a second do not count. By default, the operation starts when the context is created.
+// WithInitialState continues an operation that another process has begun, with what GetState of that one returned last, and the time at which it was started. A different
+// start time means a different operation, whose hooks run again. So the process that begins an operation also uses this option, without phase and results, and records
+// the time; fractions of a second are ignored. By default, the operation starts when the context is created.
 func WithInitialState(phase OperationPhase, message string, results []ResourceSyncResult, startedAt metav1.Time) SyncOpt {
 	return func(s *settings) {
 		s.initial = &initialState{phase: phase, message: message, results: results, startedAt: startedAt}

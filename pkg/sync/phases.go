@@ -3,7 +3,7 @@
 
 package sync
 
-// An OperationPhase says how far an operation is, or one object of it.
+// An OperationPhase is the progress of an operation, or of one object.
 type OperationPhase string
 
 const (
@@ -38,7 +38,7 @@ type SyncPhase string
 const (
 	// SyncPhasePreSync is before everything else is applied.
 	SyncPhasePreSync SyncPhase = "PreSync"
-	// SyncPhaseSync is when objects are applied that are no hooks, and Sync hooks with them.
+	// SyncPhaseSync is when Sync hooks and objects that are not hooks are applied.
 	SyncPhaseSync SyncPhase = "Sync"
 	// SyncPhasePostSync is when everything is applied and healthy, and obsolete objects are gone.
 	SyncPhasePostSync SyncPhase = "PostSync"
@@ -102,7 +102,7 @@ const (
 	ResultCodeSynced ResultCode = "Synced"
 	// ResultCodeSyncFailed means that the object could not be applied or pruned.
 	ResultCodeSyncFailed ResultCode = "SyncFailed"
-	// ResultCodePruned means that the object was obsolete, and that its deletion was requested, or that it is gone.
+	// ResultCodePruned means that the obsolete object is gone, or that its deletion was requested.
 	ResultCodePruned ResultCode = "Pruned"
 	// ResultCodePruneSkipped means that the object is obsolete, and stays.
 	ResultCodePruneSkipped ResultCode = "PruneSkipped"

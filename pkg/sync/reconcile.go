@@ -27,7 +27,7 @@ type ReconciliationResult struct {
 // Reconcile pairs declared objects with those that exist. Declared objects that name no namespace are in the given one, if their type is namespaced; if that is not
 // known, both are tried, so that an object that exists is never taken for one that is not declared. Hooks are set apart. Declared objects that no operation applies
 // (those to be skipped, and hooks of deletions, rollbacks and tests) are among the targets; they are neither applied nor pruned. An object that exists under the names
-// of two API groups counts once. Neither the objects nor the map are changed.
+// of two API groups counts once. Neither the objects nor the map is changed.
 func Reconcile(
 	targetObjs []*unstructured.Unstructured, liveObjByKey map[ResourceKey]*unstructured.Unstructured, namespace string, resInfo ResourceInfoProvider,
 ) ReconciliationResult {
@@ -63,7 +63,7 @@ func Reconcile(
 	return result
 }
 
-// isHook reports whether an object is a hook. If its annotations cannot be read, having one suffices.
+// isHook reports whether an object is a hook. If its annotations cannot be read, a hook annotation suffices.
 func isHook(object *unstructured.Unstructured) bool {
 	given := object.GetAnnotations()
 	steering, err := gitops.Read(given)

@@ -46,6 +46,11 @@ func (r *results) set(result ResourceSyncResult) {
 	r.list[at] = result
 }
 
+// hasEnded reports whether an object was applied, and has completed or failed since.
+func (r ResourceSyncResult) hasEnded() bool {
+	return r.Status == ResultCodeSynced && r.HookPhase.Completed()
+}
+
 // find returns the result of an object in a phase.
 func (r *results) find(key ResourceKey, phase SyncPhase) (ResourceSyncResult, bool) {
 	at, known := r.at[resultKey{object: key, phase: phase}]
@@ -87,9 +92,9 @@ func resultOf(item *inventory.Item) ResourceSyncResult {
 
 // skipped returns the results of obsolete objects that stay.
 func (d *definition) skipped(w *work) []ResourceSyncResult {
-	reason := "stays, because nothing is to be pruned"
+	reason := "kept, because pruning is off"
 	if d.prune {
-		reason = "stays, because of its annotations"
+		reason = "kept because of its annotations"
 	}
 	list := make([]ResourceSyncResult, len(w.stays))
 	for i, item := range w.stays {
@@ -144,8 +149,13 @@ func (w *work) foresee(change reconciler.Change) (result ResourceSyncResult, ok 
 func (r *results) failure(state State) string {
 	var reasons []string
 	for _, result := range r.list {
-		if result.HookPhase.Failed() {
+		if result.HookPhase.Failed() || result.Status == ResultCodeSyncFailed {
 			reasons = append(reasons, result.ResourceKey.id().String()+": "+result.Message)
+		}
+	}
+	for _, notice := range slices.Concat(state.Result.Waits, state.Result.Aftermath.Waits) {
+		if notice.Doomed {
+			reasons = append(reasons, types.IDOf(notice.Object).String()+": "+notice.Message)
 		}
 	}
 	_, isRefused := errors.AsType[*reconciler.RefusedError](state.Err)

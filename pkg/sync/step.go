@@ -17,8 +17,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// call calls the engine, again if it asks for an approval that is given, and again if the operation has failed for a reason that the engine does not consider a failure, so that
-// SyncFail hooks run.
+// call calls the engine, and repeats that to pass on an approval, and to run SyncFail hooks after a failure that the engine does not count as one.
 func (c *syncContext) call(ctx context.Context) (reconciler.Result, error) {
 	result, err := c.applyOrFail(ctx)
 	if c.store == nil {
@@ -113,7 +112,7 @@ func (c *syncContext) reported(items []*inventory.Item) error {
 		if !wanted || !runsOnce(task) || !c.work.begun(item, task) || outcome(item) == "" {
 			continue
 		}
-		if result, _ := c.results.find(keyOf(id), SyncPhase(task.Phase)); !result.HookPhase.Completed() {
+		if result, _ := c.results.find(keyOf(id), SyncPhase(task.Phase)); !result.hasEnded() {
 			return errUnreported
 		}
 	}
@@ -123,7 +122,7 @@ func (c *syncContext) reported(items []*inventory.Item) error {
 // took updates the state after a step.
 func (c *syncContext) took(ctx context.Context, state State) {
 	if errors.Is(state.Err, errUnreported) {
-		state.Err, state.RetryAfter = nil, 1
+		state.Phase, state.Err, state.RetryAfter = OperationRunning, nil, 1
 	}
 	postponed := c.learn(state)
 	for _, action := range state.Result.Actions {
@@ -138,7 +137,7 @@ func (c *syncContext) took(ctx context.Context, state State) {
 	case fenced != nil:
 		c.endWith(ctx, OperationError, fenced.Reason.Error())
 	case state.Phase.Successful() && c.results.hasFailed():
-		c.fail(ctx, "SyncFail hooks were applied because something had failed, which is healthy now")
+		c.fail(ctx, "SyncFail hooks have run because of a failure that is over now")
 	case state.Phase.Successful():
 		c.set(OperationSucceeded, "everything is applied and healthy")
 	case postponed:
@@ -150,19 +149,18 @@ func (c *syncContext) took(ctx context.Context, state State) {
 	}
 }
 
-// learn updates the results after a step. It reports whether the operation has failed, and has to wait for hooks that are running: their outcomes would not become known
-// otherwise.
+// learn updates the results after a step. It reports whether an operation that has failed must wait for running hooks, whose outcomes would stay unknown otherwise.
 func (c *syncContext) learn(state State) (postponed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f := c.work.findings(state.Result)
-	c.results.collect(c.work, f, state)
 	// If the call has ended before it has looked at any object, the next one will, too.
 	hasLooked := state.Err == nil || len(state.Result.Errors) > 0
 	postponed = state.Phase.Failed() && hasLooked && c.work.hookRuns(f, state.Result)
 	if postponed {
 		state.Phase = OperationRunning
 	}
+	c.results.collect(c.work, f, state)
 	c.last = state
 	return postponed
 }

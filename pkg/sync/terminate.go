@@ -46,7 +46,7 @@ func (c *syncContext) endWith(ctx context.Context, phase OperationPhase, message
 	defer done()
 	err := c.endHooks(ctx)
 	if c.unended = err != nil; err != nil {
-		c.set(OperationError, message+", but: "+err.Error())
+		c.set(OperationError, message+"; "+err.Error())
 		return
 	}
 	c.set(phase, message)
@@ -67,7 +67,7 @@ func (c *syncContext) endHooks(ctx context.Context) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("its hooks are not known: %w", err)
+			return fmt.Errorf("cannot find its hooks: %w", err)
 		}
 		c.work = w
 	}
@@ -83,13 +83,43 @@ func (c *syncContext) endHooks(ctx context.Context) error {
 			}
 		}
 	}
-	if len(running) > 0 {
-		request := reconciler.DeleteRequest{Owner: reconciler.Owner{ID: c.owner, Namespace: c.namespace, Inventory: running, Store: unsaved{}}}
-		if _, err := c.engine.Delete(ctx, request); err != nil {
-			problems = append(problems, fmt.Errorf("hooks that are running could not be deleted: %w", err))
+	if err := c.deleteHooks(ctx, running); err != nil {
+		problems = append(problems, err)
+	}
+	if err := errors.Join(problems...); err != nil {
+		// Finalizers must stay as long as hooks may run.
+		return err
+	}
+	return c.tidy(ctx)
+}
+
+// deleteHooks requests the deletion of hooks that are running.
+func (c *syncContext) deleteHooks(ctx context.Context, running []*inventory.Item) error {
+	if len(running) == 0 {
+		return nil
+	}
+	request := reconciler.DeleteRequest{Owner: reconciler.Owner{ID: c.owner, Namespace: c.namespace, Inventory: running, Store: unsaved{}}}
+	result, err := c.engine.Delete(ctx, request)
+	left := map[types.ObjectID]bool{}
+	var problems []error
+	for _, item := range result.Inventory {
+		if item.Phase == inventory.PhaseDeleting {
+			continue
+		}
+		left[types.IDOf(item)] = true
+		if err == nil {
+			problems = append(problems, fmt.Errorf("the deletion of hook %s could not be requested yet", types.IDOf(item)))
 		}
 	}
-	return errors.Join(append(problems, c.tidy(ctx))...)
+	if err != nil {
+		problems = append(problems, fmt.Errorf("deleting hooks that are running: %w", err))
+	}
+	for _, item := range running {
+		if id := types.IDOf(item); !left[id] {
+			c.result(withTask(ResourceSyncResult{Status: ResultCodeSynced, HookPhase: OperationFailed, Message: "terminated"}, id, c.work.tasks[id]))
+		}
+	}
+	return errors.Join(problems...)
 }
 
 // tidy removes what the engine needs only while an operation is under way: finalizers of Jobs and Pods, and what keeps others from creating objects of a type.
@@ -127,7 +157,7 @@ var (
 // endHook returns the item of a hook if it is running, so that it can be deleted. Otherwise, it notes the outcome, if there is one.
 func (c *syncContext) endHook(ctx context.Context, id types.ObjectID, task tasks.Task) (*inventory.Item, error) {
 	result, _ := c.results.find(keyOf(id), SyncPhase(task.Phase))
-	if result.HookPhase.Completed() {
+	if result.hasEnded() {
 		return nil, nil
 	}
 	live, err := c.liveHook(ctx, id, task)
@@ -135,7 +165,9 @@ func (c *syncContext) endHook(ctx context.Context, id types.ObjectID, task tasks
 		return nil, err
 	}
 	judged := c.judge.Judge(live)
-	if live.GetDeletionTimestamp() == nil && (judged.Status == status.CurrentStatus || judged.Status == status.FailedStatus) {
+	// Only of Jobs and Pods, this judge knows for sure that they have completed.
+	isSure := id.GroupKind == jobs || id.GroupKind == pods || !result.HookPhase.Running()
+	if live.GetDeletionTimestamp() == nil && (judged.Status == status.CurrentStatus && isSure || judged.Status == status.FailedStatus) {
 		result = withTask(ResourceSyncResult{Status: ResultCodeSynced, HookPhase: OperationSucceeded, Message: judged.Message}, id, task)
 		if judged.Status == status.FailedStatus {
 			result.HookPhase = OperationFailed
@@ -143,7 +175,6 @@ func (c *syncContext) endHook(ctx context.Context, id types.ObjectID, task tasks
 		c.result(result)
 		return nil, nil
 	}
-	c.result(withTask(ResourceSyncResult{Status: ResultCodeSynced, HookPhase: OperationFailed, Message: "terminated"}, id, task))
 	return &inventory.Item{
 		TypeVersionInfo: inventory.TypeVersionInfo(live.GroupVersionKind()), NameInfo: inventory.NameInfo{Namespace: id.Namespace, Name: id.Name},
 		DeletePolicy: inventory.DeletePolicyDelete, Phase: inventory.PhaseUpdating, UID: live.GetUID(),
@@ -154,7 +185,7 @@ func sortedIDs[T any](all map[types.ObjectID]T) []types.ObjectID {
 	return slices.SortedFunc(maps.Keys(all), types.ObjectID.Compare)
 }
 
-// unsaved is a store for what is not recorded: hooks that are being deleted are not missed by anybody.
+// unsaved is a store that drops everything: nobody needs a record of hooks that are being deleted.
 type unsaved struct{}
 
 // Save does nothing.

@@ -132,7 +132,7 @@ func (w *work) begun(item *inventory.Item, task tasks.Task) bool {
 	return !task.Hook || item.Digest == digestCompleted || strings.HasSuffix(item.Digest, "@"+w.operation)
 }
 
-// digestCompleted is the digest of items of objects that another process has brought to their ends. The engine takes it for one that it cannot compare.
+// digestCompleted is the digest of items of objects that have ended in another process. To the engine, it is one that cannot be compared.
 const digestCompleted = "completed"
 
 // digest identifies the operation.
@@ -199,7 +199,7 @@ func (d *definition) recall(w *work, excluded map[types.ObjectID]bool) {
 		case wanted:
 			w.request.Inventory = append(w.request.Inventory, item)
 			w.existed[id] = w.existed[id] || item.UID != ""
-		case w.obsolete[id] == nil && isOver(item):
+		case isOver(item):
 			// It was needed only to know that.
 		case w.obsolete[id] == nil && (excluded[id] || d.spares(item)):
 			w.spared = append(w.spared, item)
@@ -267,7 +267,7 @@ func (d *definition) request() reconciler.ApplyRequest {
 				phase = SyncPhase(of)
 			}
 			if err := d.waveHook(phase, wave, final); err != nil {
-				return &waveHookError{err: fmt.Errorf("the hook after wave %d of %s: %w", wave, phase, err)}
+				return &waveHookError{err: fmt.Errorf("wave hook, wave %d of %s: %w", wave, phase, err)}
 			}
 			return nil
 		}

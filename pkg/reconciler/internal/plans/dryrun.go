@@ -178,7 +178,8 @@ func (p *preview) dryRunFailed(change *inventory.Change, t *desired.Object, v ca
 		return p.compute(change, t, v)
 	case answers.IsNoDryRun(err):
 		return p.compute(change, t, v)
-	case answers.IsRefusal(err), conflicts.IsDenied(err), apierrors.IsForbidden(err) && !answers.IsDoomed(err) && !answers.DeniedBy(err, answers.BarrierPrefix):
+	case answers.IsRefusal(err), conflicts.IsDenied(err),
+		(apierrors.IsForbidden(err) || conflicts.IsRejected(err)) && !answers.IsDoomed(err) && !answers.DeniedBy(err, answers.BarrierPrefix):
 		change.Refusal = decisions.RejectionText(t, p.call.Server.Keys.Prefix, err)
 		return nil
 	}

@@ -78,7 +78,7 @@ func (w *Waves) Apply(ctx context.Context, wanted []*desired.Object) (ready bool
 	waves := desired.Group(wanted, func(t *desired.Object) int { return t.ApplyOrder })
 	for i, wave := range waves {
 		if gone, err := w.pruneBefore(ctx, wave[0].ApplyOrder); err != nil || !gone {
-			return false, w.stopped(ctx, err, wanted[done:])
+			return false, w.Stop(ctx, err, wanted[done:])
 		}
 		for _, members := range desired.Group(wave, (*desired.Object).Stage) {
 			ready, err := w.applyStage(ctx, members, len(wave))
@@ -86,7 +86,7 @@ func (w *Waves) Apply(ctx context.Context, wanted []*desired.Object) (ready bool
 				err = w.wroteWave(ctx, wave)
 			}
 			if err != nil || !ready {
-				return false, w.stopped(ctx, err, wanted[done:])
+				return false, w.Stop(ctx, err, wanted[done:])
 			}
 			done += len(members)
 		}
@@ -97,7 +97,7 @@ func (w *Waves) Apply(ctx context.Context, wanted []*desired.Object) (ready bool
 		// What is not ready may need what would be purged. It is purged in a later call.
 		if !w.passed {
 			if ready, err := w.purge(ctx, purgeable, wave[0].ApplyOrder, over); err != nil || !ready {
-				return false, w.stopped(ctx, err, wanted[done:])
+				return false, w.Stop(ctx, err, wanted[done:])
 			}
 		}
 		if err := w.call.Ledger.Checkpoint(ctx); err != nil {
@@ -277,8 +277,8 @@ func (w *Waves) whyUnplaced(t *desired.Object) string {
 	return "its type was not served until now"
 }
 
-// stopped ends the waves before the rest of the desired objects, and corrects drift of these.
-func (w *Waves) stopped(ctx context.Context, err error, rest []*desired.Object) error {
+// Stop ends the waves before the rest of the desired objects, and corrects drift of these. It returns the error, and what goes wrong with that.
+func (w *Waves) Stop(ctx context.Context, err error, rest []*desired.Object) error {
 	var stale *inventory.StaleError
 	if errors.As(err, &stale) {
 		return err

@@ -60,7 +60,7 @@ func (o Owner) Claim(ctx context.Context, live *unstructured.Unstructured) (Clai
 		}
 	})
 	if err != nil {
-		return "", fmt.Errorf("marking %s, which is going to be pruned: %w", types.IDOf(live), err)
+		return "", fmt.Errorf("marking %s for pruning: %w", types.IDOf(live), err)
 	}
 	return claim, nil
 }

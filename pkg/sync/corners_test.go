@@ -1,0 +1,306 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sync_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/sync"
+)
+
+// TestSkippedObjects neither applies nor prunes what is declared to be skipped.
+func TestSkippedObjects(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.succeeds(w.begin("one", configMap("a")+configMap("b")))
+	skipped := strings.Replace(configMap("a", hookAnnotation, "Skip"), "k: v", "k: w", 1) + configMap("b", hookAnnotation, "PreDelete")
+	w.expect([]string{}, w.succeeds(w.begin("two", skipped, sync.WithPrune(true))))
+	w.expect([]string{"ConfigMap a", "ConfigMap b"}, w.exists())
+}
+
+// TestOutcomeBeforeDeletion says that a hook has succeeded while its object still exists, so that another process knows.
+func TestOutcomeBeforeDeletion(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	jobs := w.jobs()
+	manifests := job("migrate", hookAnnotation, "PreSync", policyAnnotation, "HookSucceeded") + configMap("a")
+	start := startedAt()
+	operation := w.begin("one", manifests, sync.WithInitialState("", "", nil, start))
+	var phase sync.OperationPhase
+	var message string
+	var results []sync.ResourceSyncResult
+	w.until(operation, func(sync.OperationPhase, string, []string) bool {
+		phase, message, results = operation.GetState()
+		return len(results) > 0 && results[0].HookPhase == sync.OperationSucceeded
+	})
+	w.expect([]string{"Job migrate"}, w.exists())
+	w.succeeds(operation)
+	w.expect([]string{"ConfigMap a"}, w.exists())
+	// Another process only knows that the hook has succeeded.
+	w.expect([]string{"PreSync hook Job migrate: Synced Succeeded: created", "Sync ConfigMap a: Synced Succeeded: updated"},
+		w.succeeds(w.begin("one", manifests, sync.WithInitialState(phase, message, results, start))))
+	w.expect([]string{"migrate"}, jobs())
+}
+
+// TestNewHook turns an object that others have made into a hook.
+func TestNewHook(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, object := range w.targets(configMap("a")) {
+		object.SetNamespace(w.namespace)
+		if err := w.client.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.expect([]string{"PreSync hook ConfigMap a: Synced Succeeded: adopted"}, w.succeeds(w.begin("one", configMap("a", hookAnnotation, "PreSync"), sync.WithPrune(true))))
+}
+
+// TestFinalizers removes finalizers of hooks, however the operation ends.
+func TestFinalizers(t *testing.T) {
+	t.Parallel()
+	finalizers := func(w *world, name string) []string {
+		w.Helper()
+		if job := w.live()[sync.NewResourceKey("batch", "Job", w.namespace, name)]; job != nil {
+			return job.GetFinalizers()
+		}
+		return nil
+	}
+	hook := job("hook", hookAnnotation, "Sync", policyAnnotation, "HookSucceeded")
+	t.Run("Failed", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		w.fails(w.begin("one", inVain(hook)), "Job "+w.namespace+"/hook: ")
+		w.expect(nil, finalizers(w, "hook"))
+	})
+	t.Run("Abandoned", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		w.until(w.begin("one", unending(hook)), runs("Job hook"))
+		w.expect([]string{sync.Name + "/outcome"}, finalizers(w, "hook"))
+		w.succeeds(w.begin("two", configMap("a"), sync.WithSkipHooks(true)))
+		w.expect(nil, finalizers(w, "hook"))
+	})
+	t.Run("Terminated", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		short := strings.Replace(unending(job("short")), "spec:\n", "spec:\n  ttlSecondsAfterFinished: 100\n", 1)
+		operation := w.begin("one", short)
+		w.until(operation, runs("Job short"))
+		w.expect([]string{sync.Name + "/outcome"}, finalizers(w, "short"))
+		operation.Terminate(t.Context())
+		w.expect(nil, finalizers(w, "short"))
+		w.expect([]string{"Job short"}, w.exists())
+	})
+}
+
+// TestMissingPermission runs SyncFail hooks, too.
+func TestMissingPermission(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	config := w.mayNot("delete")
+	w.succeeds(w.begin("one", configMap("a")+configMap("b")))
+	results := w.fails(w.beginWith(config, "two", configMap("b")+configMap("alert", hookAnnotation, "SyncFail"), sync.WithPrune(true)), "cannot delete")
+	if !slices.Contains(results, "SyncFail hook ConfigMap alert: Synced Succeeded: created") || !slices.ContainsFunc(results, func(result string) bool { return strings.HasPrefix(result, "Sync ConfigMap a: SyncFailed Failed: ") }) {
+		t.Errorf("got %q", results)
+	}
+}
+
+// TestUnknownFieldInANewNamespace is found although no dry run is possible.
+func TestUnknownFieldInANewNamespace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.namespace = testenv.UniqueName(t)
+	namespace := "\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: " + w.namespace + "}\n"
+	results := w.fails(w.begin("one", namespace+strings.Replace(configMap("a"), "\ndata:", "\ndatum: {a: b}\ndata:", 1)), `unknown field "datum"`)
+	if len(results) != 1 || w.namespaceObject() != nil {
+		t.Errorf("got %q", results)
+	}
+}
+
+// TestClientSideApply removes what others have applied on the client, and is not declared any more.
+func TestClientSideApply(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, object := range w.targets(strings.Replace(configMap("a"), "k: v", "k: v, old: x", 1)) {
+		object.SetNamespace(w.namespace)
+		if err := w.client.Create(t.Context(), object, client.FieldOwner("kubectl-client-side-apply")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.succeeds(w.begin("one", configMap("a")))
+	data, _, _ := unstructured.NestedMap(w.live()[sync.NewResourceKey("", "ConfigMap", w.namespace, "a")].Object, "data")
+	if len(data) != 1 {
+		t.Errorf("got %v", data)
+	}
+}
+
+// TestWaitEnds ends when the operation is terminated.
+func TestWaitEnds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.succeeds(w.begin("one", configMap("asked", optionsAnnotation, "Prune=confirm")))
+	operation := w.begin("two", configMap("b"), sync.WithPrune(true))
+	w.until(operation, func(_ sync.OperationPhase, message string, results []string) bool {
+		return strings.HasPrefix(message, "waiting for approval") && len(results) == 1
+	})
+	ended := make(chan error)
+	go func() {
+		for {
+			err := operation.Wait(t.Context())
+			if phase, _, _ := operation.GetState(); err != nil || phase.Completed() {
+				ended <- err
+				return
+			}
+		}
+	}()
+	time.Sleep(100 * time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	operation.Terminate(ctx)
+	if err := testenv.Receive(t, ended, "the end"); err != nil {
+		t.Error(err)
+	}
+	if phase, message, _ := operation.GetState(); phase != sync.OperationFailed {
+		t.Errorf("%s: %s", phase, message)
+	}
+}
+
+// TestSkippedObjectsAndInventory are not pruned, even if they are recorded.
+func TestSkippedObjectsAndInventory(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	stored := &record{}
+	w.succeeds(w.begin("one", configMap("a")+configMap("b"), sync.WithStore(stored)))
+	w.succeeds(w.begin("two", configMap("a", hookAnnotation, "Skip")+configMap("b", hookAnnotation, "PreSync"), sync.WithPrune(true), sync.WithSkipHooks(true), sync.WithStore(stored),
+		sync.WithInventory(stored.inventory)))
+	w.expect([]string{"ConfigMap a", "ConfigMap b"}, w.exists())
+}
+
+// TestFailureHooksOfEarlierOperations neither holds up the next operation, nor is reported by it.
+func TestFailureHooksOfEarlierOperations(t *testing.T) {
+	t.Parallel()
+	for name, stored := range map[string]*record{"WithoutInventory": nil, "WithInventory": {}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			options := func() []sync.SyncOpt {
+				if stored == nil {
+					return nil
+				}
+				return []sync.SyncOpt{sync.WithStore(stored), sync.WithInventory(stored.inventory)}
+			}
+			hooks := job("migrate", hookAnnotation, "PreSync") + unending(job("alert", hookAnnotation, "SyncFail"))
+			w.until(w.begin("one", hooks+inVain(job("work")), options()...), runs("Job alert"))
+			w.expect([]string{
+				"Sync Job work: PruneSkipped Succeeded: kept, because pruning is off", "PreSync hook Job migrate: Synced Succeeded: updated", "Sync ConfigMap a: Synced Succeeded: created",
+			}, w.succeeds(w.begin("two", hooks+configMap("a"), options()...)))
+			if finalizers := w.live()[sync.NewResourceKey("batch", "Job", w.namespace, "alert")].GetFinalizers(); len(finalizers) > 0 {
+				t.Errorf("the former hook has finalizers %v", finalizers)
+			}
+		})
+	}
+}
+
+// TestRecovery fails nevertheless once SyncFail hooks have begun.
+func TestRecovery(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	override := &switched{}
+	override.failing.Store(true)
+	operation := w.begin("one", configMap("a")+unending(job("alert", hookAnnotation, "SyncFail")), sync.WithHealthOverride(override))
+	w.until(operation, runs("Job alert"))
+	override.failing.Store(false)
+	for key, object := range w.live() {
+		if key.Name == "a" {
+			object.SetLabels(map[string]string{trackingLabel: w.namespace, "example.com/touched": "yes"})
+		} else if key.Kind == "Job" {
+			object.SetAnnotations(map[string]string{"example.com/healthy": "yes"})
+		}
+		if err := w.client.Update(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.fails(operation, "a failure that is over now")
+}
+
+// switched says that ConfigMaps fail, and that Jobs are healthy afterwards.
+type switched struct{ failing atomic.Bool }
+
+func (s *switched) GetResourceHealth(object *unstructured.Unstructured) (*sync.HealthStatus, error) {
+	switch {
+	case object.GetKind() == "ConfigMap" && s.failing.Load():
+		return &sync.HealthStatus{Status: sync.HealthStatusDegraded, Message: "broken"}, nil
+	case object.GetKind() == "Job" && !s.failing.Load():
+		return &sync.HealthStatus{Status: sync.HealthStatusHealthy}, nil
+	}
+	return nil, nil
+}
+
+// TestUpgradeOfAType applies a field with the definition that declares it.
+func TestUpgradeOfAType(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	group := w.namespace + ".example.com"
+	crd := func(properties string) string { return w.widgets("Cluster", properties) }
+	widget := func(name, spec string) string {
+		return "\n---\napiVersion: " + group + "/v1\nkind: Widget\nmetadata: {name: " + w.namespace + "-" + name + "}\nspec: {" + spec + "}\n"
+	}
+	port := "port: {x-kubernetes-int-or-string: true, format: int-or-string}, at: {type: string, format: strange, nullable: true}"
+	results := w.succeeds(w.begin("one", crd(port)+widget("a", "port: 80, at: now")))
+	if len(results) != 2 || results[1] != "Sync Widget "+w.namespace+"-a: Synced Succeeded: created" {
+		t.Errorf("got %q", results)
+	}
+	w.succeeds(w.begin("two", crd(port+", size: {type: integer}")+widget("a", "port: http, size: 3")+widget("b", "size: 4")))
+	results = w.fails(w.begin("three", crd(port+", size: {type: integer}, more: {type: integer}")+widget("c", "more: much")), "more")
+	if len(results) != 1 || !strings.HasPrefix(results[0], "Sync Widget "+w.namespace+"-c: SyncFailed Failed: does not fit the definition of its type: spec.more") {
+		t.Errorf("got %q", results)
+	}
+}
+
+// TestRefusalInATier applies nothing that comes after an object that is refused, in the same wave neither.
+func TestRefusalInATier(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.limit("secrets")
+	secrets := strings.ReplaceAll(strings.ReplaceAll(configMap("a")+configMap("b"), "kind: ConfigMap", "kind: Secret"), "data: {k: v}", "stringData: {k: v}")
+	w.fails(w.begin("one", secrets+job("later")), "exceeded quota")
+	w.expect(nil, w.exists())
+}
+
+// TestNamespaceWithItsContent prunes a namespace after what it contains, although both have the same wave.
+func TestNamespaceWithItsContent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	inner := testenv.UniqueName(t)
+	manifests := "\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: " + inner + "}\n" + strings.Replace(configMap("a"), "name: a", "name: a, namespace: "+inner, 1)
+	stored := &record{}
+	w.succeeds(w.begin("one", manifests, sync.WithStore(stored)))
+	w.expect([]string{"Sync ConfigMap a: Pruned Succeeded: pruned", "Sync Namespace " + inner + ": Pruned Succeeded: pruned"},
+		w.succeeds(w.begin("two", "", sync.WithPrune(true), sync.WithStore(stored), sync.WithInventory(stored.inventory))))
+}
+
+// TestNamespaceAsAHook is not made a second time by the modifier.
+func TestNamespaceAsAHook(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.namespace = testenv.UniqueName(t)
+	namespace := "\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: " + w.namespace + ", annotations: {" + hookAnnotation + ": PreSync}}\n"
+	modifier := sync.WithNamespaceModifier(func(*unstructured.Unstructured, *unstructured.Unstructured) (bool, error) {
+		t.Error("the modifier was called")
+		return true, nil
+	})
+	w.expect([]string{"PreSync hook Namespace " + w.namespace + ": Synced Succeeded: created", "Sync ConfigMap a: Synced Succeeded: created"}, w.succeeds(w.begin("one", namespace+configMap("a"), modifier)))
+	if err := w.client.Delete(t.Context(), w.namespaceObject()); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sync
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/gitops"
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/sync/internal/tasks"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// recallHooks looks for objects that must not be applied twice and are not recorded. Hooks of earlier operations are recreated or updated; hooks of this operation that
+// have ended and are gone are not.
+func (d *definition) recallHooks(ctx context.Context, w *work, before *results) error {
+	recorded := map[types.ObjectID]int{}
+	for i, item := range w.request.Inventory {
+		recorded[w.id(item)] = i
+	}
+	for _, id := range sortedIDs(w.tasks) {
+		task := w.tasks[id]
+		at, isRecorded := recorded[id]
+		if !runsOnce(task) || isRecorded && (task.Phase != gitops.SyncFail || w.begun(w.request.Inventory[at], task)) {
+			continue
+		}
+		live, err := d.liveHook(ctx, id, task)
+		if err != nil {
+			return err
+		}
+		result, _ := before.find(keyOf(id), SyncPhase(task.Phase))
+		switch {
+		case isRecorded:
+			item := w.request.Inventory[at].DeepCopy()
+			item.Phase, w.request.Inventory[at] = inventory.PhaseScheduledForApplication, item
+			w.abandon(task, live)
+		case live != nil && task.Hook && !d.isOfOperation(live):
+			w.request.Inventory = append(w.request.Inventory, former(live))
+			w.existed[id] = true
+			w.abandon(task, live)
+		case live == nil && result.hasEnded():
+			w.request.Inventory = append(w.request.Inventory, completed(id, task, result))
+		}
+	}
+	return nil
+}
+
+// abandon has the finalizer removed from a SyncFail hook of an earlier operation, which exists unless live is nil: nobody waits for it any more.
+func (w *work) abandon(task tasks.Task, live *unstructured.Unstructured) {
+	if live != nil && task.Phase == gitops.SyncFail {
+		w.strays = append(w.strays, live)
+	}
+}
+
+// liveHook returns the object of a task; nil if there is none of this owner.
+func (d *definition) liveHook(ctx context.Context, id types.ObjectID, task tasks.Task) (*unstructured.Unstructured, error) {
+	live := &unstructured.Unstructured{}
+	live.SetGroupVersionKind(task.Object.GroupVersionKind())
+	err := d.client.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, live)
+	switch {
+	case apierrors.IsNotFound(err) || cluster.IsTypeless(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading %s: %w", id, err)
+	case live.GetLabels()[Name+"/"+types.LabelKeySuffixOwnerId] != digest.OwnerLabel(d.owner):
+		return nil, nil
+	}
+	return live, nil
+}
+
+// isOfOperation reports whether a hook was applied by this operation, and not by an earlier one: the digests of hooks end with that of the operation.
+func (d *definition) isOfOperation(hook *unstructured.Unstructured) bool {
+	return strings.HasSuffix(hook.GetAnnotations()[Name+"/"+types.AnnotationKeySuffixDigest], "@"+d.digest())
+}
+
+// runsOnce reports whether a task must not be applied again in the same operation when its object has completed and is gone.
+func runsOnce(task tasks.Task) bool {
+	_, removesItself, _ := unstructured.NestedFieldNoCopy(task.Object.Object, "spec", "ttlSecondsAfterFinished")
+	return task.Hook || removesItself
+}
+
+// former returns the item of a hook of an earlier operation.
+func former(hook *unstructured.Unstructured) *inventory.Item {
+	return &inventory.Item{
+		TypeVersionInfo: inventory.TypeVersionInfo(hook.GroupVersionKind()), NameInfo: inventory.NameInfo{Namespace: hook.GetNamespace(), Name: hook.GetName()},
+		Digest: hook.GetAnnotations()[Name+"/"+types.AnnotationKeySuffixDigest], DeletePolicy: inventory.DeletePolicyDelete,
+		Phase: inventory.PhaseScheduledForApplication, UID: hook.GetUID(),
+	}
+}
+
+// completed returns the item of a task that has completed, and whose object is gone.
+func completed(id types.ObjectID, task tasks.Task, result ResourceSyncResult) *inventory.Item {
+	item := &inventory.Item{
+		TypeVersionInfo: inventory.TypeVersionInfo(task.Object.GroupVersionKind()), NameInfo: inventory.NameInfo{Namespace: id.Namespace, Name: id.Name},
+		Digest: digestCompleted, Phase: inventory.PhaseCompleted,
+	}
+	if result.HookPhase.Failed() {
+		item.Phase, item.Status = inventory.PhaseFailed, status.FailedStatus
+	}
+	return item
+}
