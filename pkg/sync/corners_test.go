@@ -240,7 +240,7 @@ func (s *switched) GetResourceHealth(object *unstructured.Unstructured) (*sync.H
 	switch {
 	case object.GetKind() == "ConfigMap" && s.failing.Load():
 		return &sync.HealthStatus{Status: sync.HealthStatusDegraded, Message: "broken"}, nil
-	case object.GetKind() == "Job" && !s.failing.Load():
+	case object.GetKind() == "Job" && !s.failing.Load() && object.GetAnnotations()["example.com/healthy"] == "yes":
 		return &sync.HealthStatus{Status: sync.HealthStatusHealthy}, nil
 	}
 	return nil, nil
@@ -302,5 +302,27 @@ func TestNamespaceAsAHook(t *testing.T) {
 	w.expect([]string{"PreSync hook Namespace " + w.namespace + ": Synced Succeeded: created", "Sync ConfigMap a: Synced Succeeded: created"}, w.succeeds(w.begin("one", namespace+configMap("a"), modifier)))
 	if err := w.client.Delete(t.Context(), w.namespaceObject()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestFailureBesideAPostSyncHook waits for the hook, and then fails.
+func TestFailureBesideAPostSyncHook(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	override := &switched{}
+	operation := w.begin("one", configMap("a")+job("report", hookAnnotation, "PostSync"), sync.WithHealthOverride(override))
+	// Until the hook ends, Jobs are judged as usual, but ConfigMaps fail.
+	w.until(operation, func(_ sync.OperationPhase, _ string, results []string) bool {
+		return slices.ContainsFunc(results, func(result string) bool { return strings.HasPrefix(result, "PostSync hook Job report: ") })
+	})
+	override.failing.Store(true)
+	touched := w.live()[sync.NewResourceKey("", "ConfigMap", w.namespace, "a")]
+	touched.SetLabels(map[string]string{trackingLabel: w.namespace, "example.com/touched": "yes"})
+	if err := w.client.Update(t.Context(), touched); err != nil {
+		t.Fatal(err)
+	}
+	results := w.fails(operation, "ConfigMap "+w.namespace+"/a: broken")
+	if !slices.ContainsFunc(results, func(result string) bool { return strings.HasPrefix(result, "PostSync hook Job report: Synced Succeeded: ") }) {
+		t.Errorf("got %q", results)
 	}
 }
