@@ -322,7 +322,9 @@ func TestFailureBesideAPostSyncHook(t *testing.T) {
 		t.Fatal(err)
 	}
 	results := w.fails(operation, "ConfigMap "+w.namespace+"/a: broken")
-	if !slices.ContainsFunc(results, func(result string) bool { return strings.HasPrefix(result, "PostSync hook Job report: Synced Succeeded: ") }) {
+	if !slices.ContainsFunc(results, func(result string) bool {
+		return strings.HasPrefix(result, "PostSync hook Job report: Synced Succeeded: ")
+	}) {
 		t.Errorf("got %q", results)
 	}
 }

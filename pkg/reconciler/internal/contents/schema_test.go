@@ -36,7 +36,9 @@ func TestSchemas(t *testing.T) {
 		{"a field with the name of a keyword", "{type: object, properties: {format: {type: string}, type: {type: string}}}", "{format: a, type: 3}", nil, "spec.type must be of type string"},
 		{
 			"an embedded object", "{type: object, properties: {o: {type: object, x-kubernetes-embedded-resource: true, properties: {metadata: {type: object}, spec: {type: object}}}}}",
-			"{o: {apiVersion: v1, kind: X, metadata: {labels: {a: b}}, spec: {}, other: 1}}", []string{"spec.o.other"}, "",
+			"{o: {apiVersion: v1, kind: X, metadata: {labels: {a: b}}, spec: {}, other: 1}}",
+			[]string{"spec.o.other"},
+			"",
 		},
 		{"a reference, which servers refuse", `{type: object, properties: {size: {"$ref": "#/definitions/size"}}}`, "{size: 3}", nil, ""},
 	} {
