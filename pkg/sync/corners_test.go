@@ -328,3 +328,26 @@ func TestFailureBesideAPostSyncHook(t *testing.T) {
 		t.Errorf("got %q", results)
 	}
 }
+
+// TestDeletionUnderWay continues an operation while a hook that has succeeded is being deleted. It does not run again.
+func TestDeletionUnderWay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	jobs := w.jobs()
+	l := &life{world: w, revision: "one", manifests: job("migrate", hookAnnotation, "PreSync", policyAnnotation, "HookSucceeded") + configMap("a"), startedAt: startedAt()}
+	operation := w.begin(l.revision, l.manifests, sync.WithInitialState("", "", nil, l.startedAt))
+	w.until(operation, func(sync.OperationPhase, string, []string) bool {
+		l.phase, l.message, l.results = operation.GetState()
+		return len(l.results) > 0 && l.results[0].HookPhase == sync.OperationSucceeded
+	})
+	w.withFinalizer("Job", "migrate", "example.com/stay")
+	w.until(operation, func(_ sync.OperationPhase, message string, _ []string) bool {
+		return strings.Contains(message, "being deleted")
+	})
+	next := w.begin(l.revision, l.manifests, sync.WithInitialState(l.phase, l.message, l.results, l.startedAt))
+	next.Sync(t.Context())
+	w.withFinalizer("Job", "migrate")
+	w.gone("migrate")
+	w.succeeds(next)
+	w.expect([]string{"migrate"}, jobs())
+}

@@ -48,8 +48,12 @@ func (d *definition) recallHooks(ctx context.Context, w *work, before *results) 
 			w.request.Inventory = append(w.request.Inventory, former(live))
 			w.existed[id] = true
 			w.abandon(task, live)
-		case live == nil && result.hasEnded():
+		case result.hasEnded() && (live == nil || live.GetDeletionTimestamp() != nil):
 			w.request.Inventory = append(w.request.Inventory, completed(id, task, result))
+			if live != nil {
+				// Its deletion is under way.
+				w.strays = append(w.strays, live)
+			}
 		}
 	}
 	return nil
