@@ -48,20 +48,29 @@ func (d *definition) recallHooks(ctx context.Context, w *work, before *results) 
 			w.request.Inventory = append(w.request.Inventory, former(live))
 			w.existed[id] = true
 			w.abandon(task, live)
-		case result.hasEnded() && (live == nil || live.GetDeletionTimestamp() != nil):
+		case result.hasEnded() && isLeaving(live):
 			w.request.Inventory = append(w.request.Inventory, completed(id, task, result))
-			if live != nil {
-				// Its deletion is under way.
-				w.strays = append(w.strays, live)
-			}
+			w.release(live)
 		}
 	}
 	return nil
 }
 
-// abandon has the finalizer removed from a SyncFail hook of an earlier operation, which exists unless live is nil: nobody waits for it any more.
+// isLeaving reports whether an object is gone, or is being deleted.
+func isLeaving(live *unstructured.Unstructured) bool {
+	return live == nil || live.GetDeletionTimestamp() != nil
+}
+
+// abandon has the finalizer removed from a SyncFail hook of an earlier operation: nobody waits for it any more.
 func (w *work) abandon(task tasks.Task, live *unstructured.Unstructured) {
-	if live != nil && task.Phase == gitops.SyncFail {
+	if task.Phase == gitops.SyncFail {
+		w.release(live)
+	}
+}
+
+// release has the finalizer removed from a hook, which does not exist if live is nil.
+func (w *work) release(live *unstructured.Unstructured) {
+	if live != nil {
 		w.strays = append(w.strays, live)
 	}
 }
