@@ -15,7 +15,7 @@ type Option string
 
 // The options that have an effect.
 const (
-	// Prune controls what happens to an object that is no longer declared: false keeps it, and confirm deletes it only after approval.
+	// Prune says what happens when an object is no longer declared: with false it stays, with confirm it is deleted after approval.
 	Prune Option = "Prune"
 	// Delete controls the same for an object when everything is deleted.
 	Delete Option = "Delete"

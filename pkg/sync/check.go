@@ -158,7 +158,7 @@ func (d *definition) planFailure(ctx context.Context, w *work) ([]reconciler.Cha
 	// The others may define their types, and have their namespaces.
 	request.Objects = append(request.Objects, slices.DeleteFunc(slices.Clone(w.request.Objects), func(object client.Object) bool {
 		kind := object.GetObjectKind().GroupVersionKind().GroupKind()
-		return w.tasks[types.IDOf(object)].Phase == gitops.SyncFail || kind.Kind != "Namespace" && kind.Kind != "CustomResourceDefinition"
+		return w.tasks[types.IDOf(object)].Phase == gitops.SyncFail || kind != namespaces && kind != definitions
 	})...)
 	plan, err := d.engine.Plan(ctx, request, reconciler.PlanOptions{Compare: true})
 	return slices.DeleteFunc(plan.Changes, func(change reconciler.Change) bool {

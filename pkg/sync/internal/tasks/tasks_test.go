@@ -78,7 +78,7 @@ func TestTasks(t *testing.T) {
 		{"hooks of Helm in one phase", "batch/v1/Job", "a", all{"helm.sh/hook": "pre-install,pre-upgrade", "helm.sh/hook-delete-policy": "hook-failed", "helm.sh/hook-weight": "7"}, false, []string{
 			"hook PreSync 7 a: apply-order=-19993 delete-order=19993 prune-policy=delete purge-on-failure=true reconcile-policy=on-object-or-component-change",
 		}},
-		{"a hook of Helm that is no hook of an operation", "batch/v1/Job", "a", all{"helm.sh/hook": "test,pre-rollback,post-delete"}, false, nil},
+		{"a Helm hook that no operation runs", "batch/v1/Job", "a", all{"helm.sh/hook": "test,pre-rollback,post-delete"}, false, nil},
 		{"a definition of Helm", "v1/ConfigMap", "a", all{"helm.sh/hook": "crd-install"}, false, []string{"Sync 0 a"}},
 		{"both tools", "batch/v1/Job", "a", all{hook: "PostSync", policy: "HookFailed", "helm.sh/hook": "pre-install", "helm.sh/hook-delete-policy": "hook-succeeded"}, false, []string{
 			"hook PostSync 0 a: apply-hook=post-apply apply-order=0 prune-policy=delete purge-on-failure=true reconcile-policy=on-object-or-component-change",
