@@ -162,6 +162,7 @@ func application(fails bool) string {
 // left out.
 func TestDeath(t *testing.T) {
 	t.Parallel()
+	testenv.Config(t) // skips the test if there is no cluster, which goroutines cannot
 	generated := regexp.MustCompile(`gen-[0-9a-f]{10}$`)
 	var next, deaths atomic.Int64
 	var group stdsync.WaitGroup
