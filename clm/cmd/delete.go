@@ -39,6 +39,7 @@ func newDeleteCommand(e *environment) *cobra.Command {
 they stay in the cluster without an owner.
 
 Nothing is deleted while there are instances, not made by the release, of types that the release has defined: they would be deleted with their type.
+Nothing is deleted either as long as there are dependents with the delete policy confirm-on-delete: the refusal names them, and --approve-deletions allows it.
 If clm is interrupted, run the same command again to continue.
 
 clm shows what is deleted and what stays, and asks for confirmation. ` + askingHelp + `
@@ -59,6 +60,7 @@ a hook fails, the release stays. A hook that has failed runs again after it was 
 	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "show what is deleted and what stays, and do nothing")
 	flags.BoolVar(&o.SkipHooks, "skip-hooks", false, "skip the deletion hooks that are not complete; those that were applied are removed")
+	flags.StringVar(&o.Approved, "approve-deletions", "", "delete the objects with delete policy confirm-on-delete, too: exactly those that a refusal has named, with this `DIGEST`")
 	flags.VarP(&o.output, "output", "o", "write events to standard output while the operation runs, one per line")
 	return command
 }
@@ -113,6 +115,9 @@ func showDeletion(out io.Writer, d *deletion.Deletion) {
 	}
 	show("These hooks run before, and are removed again:", hookTexts(d, deletionhooks.PreDelete))
 	show("These objects are deleted:", itemTexts(d.Goes))
+	if d.Held != nil {
+		show("Of these, the deletion of these objects has to be approved:", infoTexts(d.Held.Objects))
+	}
 	show("These objects stay, without an owner:", itemTexts(d.Stays))
 	show("These hooks run afterwards, and are removed again:", hookTexts(d, deletionhooks.PostDelete))
 }
@@ -121,6 +126,14 @@ func itemTexts(items []*reconciler.InventoryItem) []string {
 	texts := make([]string, len(items))
 	for i, item := range items {
 		texts[i] = dependents.Text(item)
+	}
+	return texts
+}
+
+func infoTexts(objects []reconciler.ObjectInfo) []string {
+	texts := make([]string, len(objects))
+	for i, object := range objects {
+		texts[i] = object.String()
 	}
 	return texts
 }

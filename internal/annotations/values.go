@@ -30,6 +30,7 @@ var policies = map[string][]string{
 	},
 	types.AnnotationKeySuffixDeletePolicy: {
 		types.DeletePolicyDelete, types.DeletePolicyOrphan, types.DeletePolicyOrphanOnApply, types.DeletePolicyOrphanOnDelete,
+		types.DeletePolicyConfirmOnDelete,
 	},
 	types.AnnotationKeySuffixDeletePropagation: {
 		types.DeletePropagationBackground, types.DeletePropagationForeground, types.DeletePropagationOrphan,

@@ -83,7 +83,10 @@ func (e *engine) Apply(ctx context.Context, request reconciler.ApplyRequest) (re
 	return e.answer("apply", inventory), nil
 }
 
-func (e *engine) Delete(_ context.Context, _ reconciler.DeleteRequest) (reconciler.Result, error) {
+func (e *engine) Delete(_ context.Context, request reconciler.DeleteRequest) (reconciler.Result, error) {
+	if !request.Unasked {
+		return reconciler.Result{}, errors.New("hooks are removed without approval")
+	}
 	return e.answer("delete", nil), nil
 }
 
@@ -227,7 +230,9 @@ func TestDependentsThatAreHooks(t *testing.T) {
 		}
 		var deleted []*reconciler.InventoryItem
 		for _, request := range r.deleted {
-			deleted = append(deleted, request.Inventory...)
+			if deleted = append(deleted, request.Inventory...); !request.Unasked {
+				t.Errorf("%s: want nobody to be asked again in the middle of a deletion", test.reason)
+			}
 		}
 		if diff := cmp.Diff(test.deleted, deleted); diff != "" {
 			t.Errorf("%s: deleted (-want +got):\n%s", test.reason, diff)

@@ -138,7 +138,7 @@ func (s *step) clear(ctx context.Context, hooks []client.Object) (cleared bool, 
 	}
 	owner.Store = unchanged{}
 	s.Doing = Clearing
-	result, err := s.Engine.Delete(ctx, reconciler.DeleteRequest{Owner: owner})
+	result, err := s.Engine.Delete(ctx, reconciler.DeleteRequest{Owner: owner, Unasked: true})
 	s.took(result)
 	return result.Done, err
 }
@@ -187,7 +187,7 @@ func (s *step) remove(ctx context.Context) (gone bool, err error) {
 		return true, nil
 	}
 	s.Doing = Removing
-	result, err := s.Engine.Delete(ctx, reconciler.DeleteRequest{Owner: s.hookOwner()})
+	result, err := s.Engine.Delete(ctx, reconciler.DeleteRequest{Owner: s.hookOwner(), Unasked: true})
 	s.tookHooks(result)
 	return result.Done, err
 }

@@ -26,7 +26,6 @@ import (
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
-	"github.com/component-operator/runtime/pkg/types"
 )
 
 // application has the steps of a component that is not being deleted.
@@ -99,18 +98,20 @@ func (a application) deleteAll(ctx context.Context) outcomes.Outcome {
 		return o
 	}
 	engine := a.pass.destination.Target().Engine
-	blockers, err := engine.CheckDeletion(ctx, reconciler.DeleteRequest{Owner: a.pass.owner()})
+	blockers, err := engine.CheckDeletion(ctx, approvalOf(a.pass).request(a.pass.owner()))
 	if err != nil {
 		return a.pass.destination.Unreachable(ctx, err)
 	}
 	if len(blockers) > 0 {
 		return outcomes.Outcome{Kind: outcomes.Progressing, Message: blockerMessage(blockers)}
 	}
-	result, err := engine.Delete(ctx, reconciler.DeleteRequest{Owner: a.pass.owner()})
+	result, err := engine.Delete(ctx, approvalOf(a.pass).request(a.pass.owner()))
 	a.pass.took(&result)
 	switch {
 	case err != nil:
 		return a.pass.destination.Unreachable(ctx, err)
+	case result.Held != nil:
+		return outcomes.Outcome{Kind: outcomes.Held, Message: approvalOf(a.pass).message(result.Held)}
 	case !result.Done:
 		return outcomes.Outcome{Kind: outcomes.Progressing, Message: a.pass.worker.waves(a.pass.component).Waits(result, "deleted"), Wake: result.RequeueAfter}
 	}
@@ -148,7 +149,7 @@ func (a application) apply(ctx context.Context) outcomes.Outcome {
 	case len(result.Failures) > 0:
 		return outcomes.Outcome{Kind: outcomes.Failed, Message: texts.Failures(result) + texts.Aftermath(result), Wake: result.RequeueAfter}
 	case result.Held != nil && len(result.Waits) == 0:
-		return outcomes.Outcome{Kind: outcomes.Held, Message: a.heldMessage(result) + texts.Drift(result) + texts.Aftermath(result), Wake: result.RequeueAfter}
+		return outcomes.Outcome{Kind: outcomes.Held, Message: approvalOf(a.pass).message(result.Held) + texts.Drift(result) + texts.Aftermath(result), Wake: result.RequeueAfter}
 	case !result.Done:
 		message := a.pass.worker.waves(a.pass.component).Waits(result, "ready")
 		return outcomes.Outcome{Kind: outcomes.Progressing, Message: message + a.alsoHeld(result) + texts.Drift(result) + texts.Aftermath(result), Wake: result.RequeueAfter}
@@ -265,31 +266,17 @@ func (a application) request(generated *generation.Result, judge status.Judge) r
 		Judge:        judge,
 		Deletions: reconciler.Deletions{
 			Max:      a.pass.settings.maxDeletions,
-			Approved: a.pass.component.GetAnnotations()[a.approvalKey()],
+			Approved: approvalOf(a.pass).digest,
 		},
 	}
 }
 
-// approvalKey is the annotation that approves deletions.
-func (a application) approvalKey() string {
-	return a.pass.worker.name + "/" + types.AnnotationKeySuffixApproveDeletions
-}
-
-// alsoHeld is heldMessage as the end of a sentence; empty if nothing is held.
+// alsoHeld names held dependents as the end of a sentence; empty if nothing is held.
 func (a application) alsoHeld(result reconciler.Result) string {
 	if result.Held == nil {
 		return ""
 	}
-	return "; " + a.heldMessage(result)
-}
-
-// heldMessage names the dependents that stay, and the annotation that lets them go.
-func (a application) heldMessage(result reconciler.Result) string {
-	names := make([]string, len(result.Held.Objects))
-	for i, object := range result.Held.Objects {
-		names[i] = texts.Name(object)
-	}
-	return fmt.Sprintf("%s; to approve, set the annotation %s: %q; would be deleted: %s", result.Held, a.approvalKey(), result.Held.Digest, texts.Join(names, ", "))
+	return "; " + approvalOf(a.pass).message(result.Held)
 }
 
 // generate returns the dependents, and the deletion hooks.

@@ -62,13 +62,26 @@ func (d deletion) before(ctx context.Context) outcomes.Outcome {
 	return d.pass.runHooks(d.pass.hookContext(ctx), "pre-delete", d.pass.worker.hooks.preDelete)
 }
 
+// checkApproved blocks the deletion while there are dependents whose deletion has to be approved. Nothing has been done about the deletion until then.
+func (d deletion) checkApproved(ctx context.Context) outcomes.Outcome {
+	target := d.pass.destination.Target()
+	if target == nil || d.dependentsGone() {
+		return outcomes.Proceed
+	}
+	held, err := target.Engine.HeldDeletion(ctx, approvalOf(d.pass).request(d.pass.departing()))
+	if err != nil || held == nil {
+		return d.pass.destination.Unreachable(ctx, err)
+	}
+	return outcomes.Outcome{Kind: outcomes.Blocked, Message: "deletion blocked: " + approvalOf(d.pass).message(held)}
+}
+
 // checkAllowed blocks the deletion while there are foreign instances of managed types.
 func (d deletion) checkAllowed(ctx context.Context) outcomes.Outcome {
 	target := d.pass.destination.Target()
 	if target == nil {
 		return outcomes.Proceed
 	}
-	blockers, err := target.Engine.CheckDeletion(ctx, reconciler.DeleteRequest{Owner: d.pass.departing()})
+	blockers, err := target.Engine.CheckDeletion(ctx, approvalOf(d.pass).request(d.pass.departing()))
 	if err != nil {
 		return d.pass.destination.Unreachable(ctx, err)
 	}
@@ -154,7 +167,7 @@ func (d deletion) deleteDependents(ctx context.Context) outcomes.Outcome {
 	if target == nil || d.dependentsGone() {
 		return outcomes.Proceed
 	}
-	result, err := target.Engine.Delete(ctx, reconciler.DeleteRequest{Owner: d.pass.departing()})
+	result, err := target.Engine.Delete(ctx, approvalOf(d.pass).request(d.pass.departing()))
 	d.pass.took(&result)
 	if d.pass.orphaning {
 		d.pass.worker.announcer.released(d.pass.subject, d.pass.log, &result)
@@ -162,6 +175,8 @@ func (d deletion) deleteDependents(ctx context.Context) outcomes.Outcome {
 	switch {
 	case err != nil:
 		return d.pass.destination.Unreachable(ctx, err)
+	case result.Held != nil:
+		return outcomes.Outcome{Kind: outcomes.Blocked, Message: "deletion blocked: " + approvalOf(d.pass).message(result.Held)}
 	case !result.Done:
 		return outcomes.Outcome{Kind: outcomes.Deleting, Message: d.pass.worker.waves(d.pass.component).Waits(result, "deleted"), Wake: result.RequeueAfter}
 	}
@@ -207,4 +222,29 @@ func (d deletion) removeFinalizer(ctx context.Context) outcomes.Outcome {
 	d.pass.memory.finished = true
 	d.pass.memory.generation.Forget()
 	return outcomes.Outcome{Kind: outcomes.Gone}
+}
+
+// approval is what a user has approved by an annotation of the component.
+type approval struct {
+	annotation string
+	digest     string // of the deletions that are approved; empty if there are none
+}
+
+func approvalOf(p *pass) approval {
+	annotation := p.worker.name + "/" + types.AnnotationKeySuffixApproveDeletions
+	return approval{annotation: annotation, digest: p.component.GetAnnotations()[annotation]}
+}
+
+// request returns the request to delete the dependents of the owner.
+func (a approval) request(owner reconciler.Owner) reconciler.DeleteRequest {
+	return reconciler.DeleteRequest{Owner: owner, Approved: a.digest}
+}
+
+// message names the dependents that stay, and the annotation that lets them go.
+func (a approval) message(held *reconciler.HeldDeletions) string {
+	names := make([]string, len(held.Objects))
+	for i, object := range held.Objects {
+		names[i] = texts.Name(object)
+	}
+	return fmt.Sprintf("%s; to approve, set the annotation %s: %q; would be deleted: %s", held, a.annotation, held.Digest, texts.Join(names, ", "))
 }

@@ -99,6 +99,10 @@ func (s *script) Plan(context.Context, reconciler.ApplyRequest, reconciler.PlanO
 	return reconciler.Plan{}, nil
 }
 
+func (s *script) HeldDeletion(context.Context, reconciler.DeleteRequest) (*reconciler.HeldDeletions, error) {
+	return nil, nil
+}
+
 func (s *script) Rebuild(_ context.Context, request reconciler.RebuildRequest) (reconciler.RebuildResult, error) {
 	s.rebuilds = append(s.rebuilds, request)
 	result := s.rebuilt

@@ -197,7 +197,7 @@ type PolicySpec struct {
 	UpdatePolicy reconciler.UpdatePolicy `json:"updatePolicy,omitempty"`
 	// DeletePolicy says what happens to dependents that are removed from the manifests, or whose component is deleted.
 	// Defaults to the policy of the operator.
-	// +kubebuilder:validation:Enum=Delete;Orphan
+	// +kubebuilder:validation:Enum=Delete;Orphan;ConfirmOnDelete
 	DeletePolicy reconciler.DeletePolicy `json:"deletePolicy,omitempty"`
 	// MissingNamespacesPolicy says whether missing namespaces of dependents are created. Defaults to the policy of the operator.
 	// +kubebuilder:validation:Enum=DoNotCreate;Create

@@ -42,6 +42,7 @@ func (p *pass) steps() []step {
 	if p.deleting {
 		return append(common,
 			d.rebuild,                // find dependents that are not recorded
+			d.checkApproved,          // dependents whose deletion has to be approved block it
 			d.before,                 // the author's pre-delete hooks
 			d.checkAllowed,           // foreign instances of managed types block the deletion
 			d.checkForeignFinalizers, // finalizers of other controllers block it, too

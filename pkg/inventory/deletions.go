@@ -52,7 +52,8 @@ type Deletions struct {
 	Approved string
 }
 
-// HeldDeletions are redundant dependents that are not deleted, because there are more of them than allowed, or because of PrunePolicyConfirm.
+// HeldDeletions are dependents that are not deleted without approval: redundant ones, because there are more of them than allowed, or because of
+// PrunePolicyConfirm, or those with DeletePolicyConfirmOnDelete, whose owner is being deleted.
 type HeldDeletions struct {
 	// Objects are the held dependents, sorted.
 	Objects []ObjectInfo `json:"objects"`
@@ -62,14 +63,20 @@ type HeldDeletions struct {
 	Allowed int `json:"allowed"`
 	// Confirm means that no limit is exceeded: the objects are those with PrunePolicyConfirm.
 	Confirm bool `json:"confirm,omitempty"`
-	// Digest identifies exactly these objects, by their UIDs. To approve their deletion, pass it as Deletions.Approved.
+	// OwnerDeleted means that the owner is being deleted: the objects are those with DeletePolicyConfirmOnDelete.
+	OwnerDeleted bool `json:"ownerDeleted,omitempty"`
+	// Digest identifies exactly these objects, by their UIDs. To approve their deletion, pass it as Deletions.Approved, or DeleteRequest.Approved.
 	Digest string `json:"digest"`
 }
 
 // String says how many dependents are held, and why.
 func (h *HeldDeletions) String() string {
-	if h.Confirm {
+	switch {
+	case h.OwnerDeleted:
+		return fmt.Sprintf("%d of %d dependents must not be deleted without approval", len(h.Objects), h.Dependents)
+	case h.Confirm:
 		return fmt.Sprintf("%d of %d dependents would be deleted, which has to be approved because of the prune policy", len(h.Objects), h.Dependents)
+	default:
+		return fmt.Sprintf("%d of %d dependents would be deleted, and %d may be", len(h.Objects), h.Dependents, h.Allowed)
 	}
-	return fmt.Sprintf("%d of %d dependents would be deleted, and %d may be", len(h.Objects), h.Dependents, h.Allowed)
 }

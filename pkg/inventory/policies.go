@@ -61,6 +61,9 @@ const (
 	DeletePolicyOrphanOnApply DeletePolicy = "OrphanOnApply"
 	// DeletePolicyOrphanOnDelete orphans the object when the owner is deleted, and deletes it when its manifest is removed.
 	DeletePolicyOrphanOnDelete DeletePolicy = "OrphanOnDelete"
+	// DeletePolicyConfirmOnDelete deletes the object when its manifest is removed. If the owner is deleted, nothing is deleted before a user has approved the
+	// deletion of this object; see HeldDeletions.
+	DeletePolicyConfirmOnDelete DeletePolicy = "ConfirmOnDelete"
 )
 
 // PrunePolicy says what happens to an object that would be deleted because its manifest is removed. The deletion of the owner is not concerned.

@@ -76,11 +76,8 @@ func isContainer(kind schema.GroupKind) bool {
 }
 
 // demand returns the annotations, by suffix, that an object has in a phase, in addition to its own.
-func (r *hookReading) demand(steering gitops.Steering, phase gitops.Phase, kind schema.GroupKind, given map[string]string) (map[string]string, error) {
-	demanded, err := r.demandOptions(steering.Options, given)
-	if err != nil {
-		return nil, err
-	}
+func (r *hookReading) demand(steering gitops.Steering, phase gitops.Phase, kind schema.GroupKind, given map[string]string) map[string]string {
+	demanded := demandOptions(steering.Options, given)
 	lacks := func(suffix string) bool { _, exists := given[r.prefix+suffix]; return !exists }
 	switch phase {
 	case gitops.PreDelete, gitops.PostDelete:
@@ -106,7 +103,7 @@ func (r *hookReading) demand(steering gitops.Steering, phase gitops.Phase, kind 
 	if steering.Hook && kind == (schema.GroupKind{Kind: "Pod"}) && lacks(types.AnnotationKeySuffixStatusHint) {
 		demanded[types.AnnotationKeySuffixStatusHint] = types.StatusHintRunToCompletion
 	}
-	return demanded, nil
+	return demanded
 }
 
 // demandDeletion demands what makes an object a hook of deletions. These hooks are removed anyway when all are ready, and a failed one must stay to block the deletion.
@@ -169,23 +166,9 @@ func isPassive(kind schema.GroupKind) bool {
 	return ofKubernetes && !ends(kind)
 }
 
-// impossible are sync options that have no counterpart.
-var impossible = []struct {
-	option gitops.Option
-	value  string
-	reason string
-}{
-	{gitops.Delete, gitops.Confirm, "deletions of single objects are not confirmed when everything is deleted; allowed are: true, false"},
-}
-
 // demandOptions returns what sync options, and the resource policy of Helm, demand.
-func (r *hookReading) demandOptions(options gitops.Options, given map[string]string) (map[string]string, error) {
+func demandOptions(options gitops.Options, given map[string]string) map[string]string {
 	demanded := map[string]string{}
-	for _, row := range impossible {
-		if options.Get(row.option) == row.value {
-			return nil, fmt.Errorf("annotation %s: %s=%s is not possible: %s", gitops.SyncOptionsAnnotation, row.option, row.value, row.reason)
-		}
-	}
 	switch options.Get(gitops.Prune) {
 	case gitops.False:
 		demanded[types.AnnotationKeySuffixPrunePolicy] = types.PrunePolicyKeep
@@ -197,6 +180,8 @@ func (r *hookReading) demandOptions(options gitops.Options, given map[string]str
 		demanded[types.AnnotationKeySuffixDeletePolicy] = types.DeletePolicyOrphan
 	case options.Get(gitops.Delete) == gitops.False:
 		demanded[types.AnnotationKeySuffixDeletePolicy] = types.DeletePolicyOrphanOnDelete
+	case options.Get(gitops.Delete) == gitops.Confirm:
+		demanded[types.AnnotationKeySuffixDeletePolicy] = types.DeletePolicyConfirmOnDelete
 	}
 	if options.Get(gitops.Force) == gitops.True {
 		demanded[types.AnnotationKeySuffixRecreateIfImmutable] = "true"
@@ -210,5 +195,5 @@ func (r *hookReading) demandOptions(options gitops.Options, given map[string]str
 	if propagation, set := options[gitops.PrunePropagationPolicy]; set {
 		demanded[types.AnnotationKeySuffixDeletePropagation] = propagation
 	}
-	return demanded, nil
+	return demanded
 }

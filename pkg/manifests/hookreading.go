@@ -99,11 +99,7 @@ func (r *hookReading) withOptions(ctx context.Context, objects []hooked) ([]hook
 			steering.Notes = append(steering.Notes, fmt.Sprintf("annotation %s has no effect, because the object is a hook of Helm", gitops.SyncWaveAnnotation))
 		}
 		r.warn(ctx, each.object, each.kind, steering.Notes)
-		demanded, err := r.demandOptions(steering.Options, given)
-		if err != nil {
-			return nil, err
-		}
-		missing, err := annotations.Missing(given, r.prefix, demanded, "Argo CD's annotations")
+		missing, err := annotations.Missing(given, r.prefix, demandOptions(steering.Options, given), "Argo CD's annotations")
 		if err != nil {
 			return nil, err
 		}
@@ -162,11 +158,7 @@ func (r *hookReading) readArgo(ctx context.Context, object client.Object, kind s
 	var result []hooked
 	taken := false // an object of another phase has the name
 	for _, phase := range r.phasesOf(ctx, object, kind, &steering) {
-		demanded, err := r.demand(steering, phase, kind, given)
-		if err != nil {
-			return nil, err
-		}
-		missing, err := annotations.Missing(given, r.prefix, demanded, "Argo CD's annotations")
+		missing, err := annotations.Missing(given, r.prefix, r.demand(steering, phase, kind, given), "Argo CD's annotations")
 		if err != nil {
 			return nil, err
 		}

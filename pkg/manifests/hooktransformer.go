@@ -38,7 +38,7 @@ const (
 //	hook-delete-policy: HookFailed           purge-on-failure
 //	hook-delete-policy: BeforeHookCreation   update-policy recreate, delete-propagation foreground
 //	sync-options: Prune=false, confirm       prune-policy keep, confirm
-//	sync-options: Delete=false               delete-policy orphan-on-delete
+//	sync-options: Delete=false, confirm      delete-policy orphan-on-delete, confirm-on-delete
 //	sync-options: PrunePropagationPolicy     delete-propagation
 //	sync-options: Replace=true               update-policy replace
 //	sync-options: Force=true                 recreate-if-immutable
@@ -50,7 +50,7 @@ const (
 // depends on its manifest, its phase, the component and the revision of the component. A Namespace or a CustomResourceDefinition that has a later wave than an object
 // that needs it is moved to the wave of that object.
 //
-// PruneLast=true, ServerSideApply=true, ApplyOutOfSyncOnly=true and RespectIgnoreDifferences=true need nothing: it is always so. Refused are: Delete=confirm,
+// PruneLast=true, ServerSideApply=true, ApplyOutOfSyncOnly=true and RespectIgnoreDifferences=true need nothing: it is always so. Refused are:
 // ServerSideApply=false, and values that Argo CD does not know and would ignore. Other options cause a warning.
 //
 // If an object has hooks of both tools, those of Argo CD win. If it has a hook of Helm and no hook of Argo CD, its order is that of Helm. An object that Helm would leave

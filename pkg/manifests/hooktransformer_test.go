@@ -138,7 +138,7 @@ func TestHooksOfArgoCD(t *testing.T) {
 		{"options", "ConfigMap", "a", `sync-options: "Prune=false,Delete=false,Replace=true,Force=true,SkipDryRunOnMissingResource=true,PrunePropagationPolicy=orphan"`, []string{
 			"a delete-policy=orphan-on-delete delete-propagation=orphan missing-type-policy=wait prune-policy=keep recreate-if-immutable=true update-policy=replace",
 		}},
-		{"what is confirmed", "ConfigMap", "a", `sync-options: "Prune=confirm"`, []string{"a prune-policy=confirm"}},
+		{"what is confirmed", "ConfigMap", "a", `sync-options: "Prune=confirm,Delete=confirm"`, []string{"a delete-policy=confirm-on-delete prune-policy=confirm"}},
 		{"what is always so", "ConfigMap", "a", `sync-options: "PruneLast=true,ServerSideApply=true"`, []string{"a"}},
 		{"what Helm leaves behind", "PersistentVolumeClaim", "a", `helm.sh/resource-policy: keep, sync-wave: "1", sync-options: Delete=false, shop.example.io/delete-policy: orphan`, []string{
 			"a apply-order=1 delete-order=-1 delete-policy=orphan",
@@ -284,7 +284,6 @@ func TestBadHooks(t *testing.T) {
 		"phase":    {`hook: Before`, `annotation argocd.argoproj.io/hook: invalid value "Before": "Before" is not known; allowed are: PreSync, `},
 		"wave":     {`sync-wave: last`, `annotation argocd.argoproj.io/sync-wave: invalid value "last"; allowed are: integers from -9999 to 9999`},
 		"server":   {`sync-options: ServerSideApply=false`, `annotation argocd.argoproj.io/sync-options: ServerSideApply: value "false" is not possible`},
-		"confirm":  {`sync-options: Delete=confirm`, `annotation argocd.argoproj.io/sync-options: Delete=confirm is not possible: `},
 		"conflict": {`sync-wave: "2", shop.example.io/apply-order: "1"`, `annotation shop.example.io/apply-order has value "1", but Argo CD's annotations of the object demand "2"`},
 		"helm":     {`helm.sh/hook: before`, `annotation helm.sh/hook has value "before", and "before" is not known`},
 	}

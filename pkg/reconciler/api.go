@@ -117,6 +117,11 @@ type ApplyRequest struct {
 // DeleteRequest is the input of Reconciler.Delete and Reconciler.CheckDeletion.
 type DeleteRequest struct {
 	Owner
+
+	// Approved is the digest of the dependents with DeletePolicyConfirmOnDelete that may be deleted; see HeldDeletions. Defaults to none.
+	Approved string
+	// Unasked deletes dependents with DeletePolicyConfirmOnDelete without approval, because the caller has asked already, or has created them only for a time. Defaults to no.
+	Unasked bool
 }
 
 // Result says how far a call of Apply or Delete came. It is valid even if the call returned an error.
@@ -144,8 +149,8 @@ type Result struct {
 	Notes []Notice
 	// Errors has a notice for each dependent for which the call has failed. The error of the call has their texts, too.
 	Errors []Notice
-	// Held are redundant dependents that were not deleted, because there are more than the request allows, or because of PrunePolicyConfirm; nil if
-	// there are none. Then the result is not Done.
+	// Held are dependents that were not deleted without approval; nil if there are none. Then the result is not Done. Apply holds redundant dependents, and
+	// does everything else. Delete does nothing if there are such dependents.
 	Held *HeldDeletions
 	// Aftermath says how far the on-failure hooks are. It does not affect Done.
 	Aftermath Aftermath

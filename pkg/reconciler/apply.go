@@ -169,7 +169,7 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config, choose se
 	r.JudgeBy(request.ID, request.Judge)
 	call := r.callWith(request.Owner, plan.Items, config)
 	r.judges.AssignObjects(call.Owner.Label, manifests.Judges(append(slices.Clip(wanted), apart...)))
-	call.Ledger.OrphansUnsaved = plan.NewOrphans
+	call.Ledger.DecisionsUnsaved = plan.NewOrphans
 	call.Ledger.Want(len(set.Objects), wanted, plan.Wanted)
 	call.Ledger.Want(len(set.Objects), apart, plan.Apart)
 	if call.Aliases, err = calls.NewAliases(append(slices.Clip(plan.Wanted), plan.Apart...), plan.Items); err != nil {

@@ -10,14 +10,45 @@ import (
 	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/waves"
 )
 
 // Delete deletes or orphans all recorded dependents, wave by wave; a wave begins when the one before is gone. The caller makes sure
-// that CheckDeletion returned no blockers. Delete goes as far as it can without waiting; Result.Done means that no dependent is left.
+// that CheckDeletion returned no blockers. Delete goes as far as it can without waiting; Result.Done means that no dependent is left. If there are dependents
+// with DeletePolicyConfirmOnDelete whose deletion is not approved, it does nothing, and Result.Held names them. An approval is recorded before the first deletion.
 func (r *Reconciler) Delete(ctx context.Context, request DeleteRequest) (Result, error) {
+	call := r.deletion(request)
+	ctx = flow.WithLimiter(ctx, call.Server.Flow)
+	held, err := r.hold(ctx, request, call)
+	if err != nil || held != nil {
+		result, err := r.abort(ctx, request.Owner, err)
+		result.Held = held
+		return result, err
+	}
+	if err := call.Needs.Watch(ctx, nil, desired.Regular); err != nil {
+		return r.abort(ctx, request.Owner, err)
+	}
+	gone, err := waves.NewRemover(call).Delete(ctx, slices.Clone(call.Ledger.Items))
+	err = call.Barriers.LiftUnreached(ctx, err)
+	done := gone && err == nil
+	if done {
+		err = answers.Join(r.cache.Watch(ctx, call.Owner.Label, nil), r.cache.WatchNames(ctx, call.Owner.Label, nil))
+	}
+	return finish(call, done), err
+}
+
+// HeldDeletion returns the dependents that Delete would not delete without approval; nil if there are none. It makes a request only for
+// dependents that may have been created although that is not recorded.
+func (r *Reconciler) HeldDeletion(ctx context.Context, request DeleteRequest) (*HeldDeletions, error) {
+	call := r.deletion(request)
+	return r.hold(flow.WithLimiter(ctx, call.Server.Flow), request, call)
+}
+
+// deletion returns the call that deletes the dependents of an owner, with their items as they are going to be recorded.
+func (r *Reconciler) deletion(request DeleteRequest) *calls.Call {
 	var items []*InventoryItem
 	newOrphans := false
 	for _, recorded := range request.Inventory {
@@ -29,16 +60,22 @@ func (r *Reconciler) Delete(ctx context.Context, request DeleteRequest) (Result,
 	request.forDecisions().ProtectHome(items)
 	bookkeeping.Sort(items)
 	call := r.call(request.Owner, items)
-	call.Ledger.OrphansUnsaved = newOrphans
-	ctx = flow.WithLimiter(ctx, call.Server.Flow)
-	if err := call.Needs.Watch(ctx, nil, desired.Regular); err != nil {
-		return r.abort(ctx, request.Owner, err)
+	call.Ledger.DecisionsUnsaved = newOrphans
+	return call
+}
+
+// hold returns the dependents that must not be deleted without approval, and notes the approval that the request has.
+func (r *Reconciler) hold(ctx context.Context, request DeleteRequest, call *calls.Call) (*HeldDeletions, error) {
+	if request.Unasked {
+		return nil, nil
 	}
-	gone, err := waves.NewRemover(call).Delete(ctx, slices.Clone(items))
-	err = call.Barriers.LiftUnreached(ctx, err)
-	done := gone && err == nil
-	if done {
-		err = answers.Join(r.cache.Watch(ctx, call.Owner.Label, nil), r.cache.WatchNames(ctx, call.Owner.Label, nil))
+	concerned, held, err := call.HoldAll(ctx)
+	if err != nil || held == nil || held.Digest != request.Approved {
+		return held, err
 	}
-	return finish(call, done), err
+	for _, item := range concerned {
+		item.DeletionApproved = true
+	}
+	call.Ledger.DecisionsUnsaved = true
+	return nil, nil
 }

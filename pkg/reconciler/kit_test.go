@@ -184,7 +184,7 @@ func (w *world) mustApply(manifests string) reconciler.Result {
 // delete makes one pass of deletion.
 func (w *world) delete() (reconciler.Result, error) {
 	w.Helper()
-	result, err := w.engine.Delete(w.Context(), reconciler.DeleteRequest{Owner: w.owner})
+	result, err := w.engine.Delete(w.Context(), reconciler.DeleteRequest{Owner: w.owner, Approved: w.deletions.Approved})
 	w.owner.Inventory = result.Inventory
 	return result, err
 }

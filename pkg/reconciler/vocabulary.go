@@ -44,7 +44,7 @@ type (
 	Deletions = inventory.Deletions
 	// Unhealthy is a dependent that does its job in part, or not at all.
 	Unhealthy = inventory.Unhealthy
-	// HeldDeletions are redundant dependents that are not deleted, because there are more of them than allowed, or because of PrunePolicyConfirm.
+	// HeldDeletions are dependents that are not deleted without approval.
 	HeldDeletions = inventory.HeldDeletions
 	// Policies apply to objects whose annotations do not say otherwise. An empty field defaults to the one of Options.Policies,
 	// and that to the documented default.
@@ -108,6 +108,7 @@ const (
 	DeletePolicyOrphan                       = inventory.DeletePolicyOrphan
 	DeletePolicyOrphanOnApply                = inventory.DeletePolicyOrphanOnApply
 	DeletePolicyOrphanOnDelete               = inventory.DeletePolicyOrphanOnDelete
+	DeletePolicyConfirmOnDelete              = inventory.DeletePolicyConfirmOnDelete
 	MissingNamespacesPolicyDoNotCreate       = inventory.MissingNamespacesPolicyDoNotCreate
 	MissingNamespacesPolicyCreate            = inventory.MissingNamespacesPolicyCreate
 	PrunePolicyDelete                        = inventory.PrunePolicyDelete

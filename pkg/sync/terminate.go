@@ -98,7 +98,7 @@ func (c *syncContext) deleteHooks(ctx context.Context, running []*inventory.Item
 	if len(running) == 0 {
 		return nil
 	}
-	request := reconciler.DeleteRequest{Owner: reconciler.Owner{ID: c.owner, Namespace: c.namespace, Inventory: running, Store: unsaved{}}}
+	request := reconciler.DeleteRequest{Owner: reconciler.Owner{ID: c.owner, Namespace: c.namespace, Inventory: running, Store: unsaved{}}, Unasked: true}
 	result, err := c.engine.Delete(ctx, request)
 	left := map[types.ObjectID]bool{}
 	var problems []error

@@ -95,7 +95,7 @@ const (
 	// AnnotationKeySuffixAbandonTarget, set to "true" on a component that is being deleted, lets the deletion end although the
 	// target cluster cannot be reached any more. The dependents stay in that cluster.
 	AnnotationKeySuffixAbandonTarget = "abandon-target"
-	// AnnotationKeySuffixApproveDeletions, on a component, approves the deletion of the redundant dependents that are held. The value is the
+	// AnnotationKeySuffixApproveDeletions, on a component, approves the deletion of the dependents that are held. The value is the
 	// digest in the component's condition, which identifies exactly these.
 	AnnotationKeySuffixApproveDeletions = "approve-deletions"
 	// AnnotationKeySuffixOrphanDependents, set to "true" on a component, orphans its dependents when it is deleted, instead of
@@ -152,6 +152,9 @@ const (
 	DeletePolicyOrphanOnApply = "orphan-on-apply"
 	// DeletePolicyOrphanOnDelete orphans an object when the component is deleted.
 	DeletePolicyOrphanOnDelete = "orphan-on-delete"
+	// DeletePolicyConfirmOnDelete deletes an object that is removed from the manifests. If the component is deleted, nothing is deleted before a user
+	// has approved the deletion of this object.
+	DeletePolicyConfirmOnDelete = "confirm-on-delete"
 )
 
 const (

@@ -38,8 +38,8 @@ func (d *Deletion) Delete(ctx context.Context, limits runner.Limits) error {
 }
 
 func (d *Deletion) delete(ctx context.Context, limits runner.Limits, b *runner.Board) error {
-	if err := d.Blocked(); err != nil {
-		return err
+	if obstacle := d.obstacle(); obstacle != "" {
+		return failures.Refused("%s", obstacle)
 	}
 	o, done, err := runner.Begin(ctx, d.connection, d.Release, b, limits)
 	if err != nil {
@@ -112,9 +112,9 @@ func (r *removal) deleteDependents(ctx context.Context) error {
 		Target:  r.target,
 		Timeout: r.limits.Timeout,
 		Call: func(ctx context.Context) (reconciler.Result, error) {
-			result, err := r.target.Engine().Delete(ctx, reconciler.DeleteRequest{Owner: reconciler.Owner{
-				ID: r.target.Owner(), Namespace: r.Release.Namespace, Home: []string{r.Release.Namespace}, Inventory: r.Release.Inventory, Store: r.operation, Fence: fence,
-			}})
+			request := r.request()
+			request.Store, request.Fence = r.operation, fence
+			result, err := r.target.Engine().Delete(ctx, request)
 			r.Release.Inventory = result.Inventory
 			return result, err
 		},
@@ -143,5 +143,8 @@ func (r *removal) deleteTests(ctx context.Context) error {
 	if err := r.findBlockers(ctx); err != nil {
 		return err
 	}
-	return r.Blocked()
+	if obstacle := r.obstacle(); obstacle != "" {
+		return failures.Refused("%s", obstacle)
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ package deletion
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -24,6 +25,8 @@ type Request struct {
 	Namespace, Name string
 	// SkipHooks skips the deletion hooks that are not complete.
 	SkipHooks bool
+	// Approved identifies the dependents with the delete policy confirm-on-delete that may be deleted.
+	Approved string
 	// Failed is the plan, if any, that has failed and is reverted: objects that the release has adopted stay. If another process has changed the release since,
 	// that is refused.
 	Failed *apply.Plan
@@ -39,9 +42,12 @@ type Deletion struct {
 	Goes, Stays []*reconciler.InventoryItem
 	// Blockers are foreign objects whose existence forbids the deletion.
 	Blockers []reconciler.Blocker
+	// Held are the dependents whose deletion has to be approved, and is not; nil if there are none.
+	Held *reconciler.HeldDeletions
 
 	connection *connection.Connection
 	target     *runner.Target
+	approved   string
 	// leftOut names the deletion hooks that could no longer be applied.
 	leftOut []string
 	// spared names the dependents that stay because they existed before the release.
@@ -64,7 +70,7 @@ func Plan(ctx context.Context, c *connection.Connection, request Request) (*Dele
 		// The recorded dependents are gone, and a hook may have the name of one.
 		release.Inventory = nil
 	}
-	d := &Deletion{Release: release, connection: c}
+	d := &Deletion{Release: release, connection: c, approved: request.Approved}
 	if d.target, err = runner.NewTarget(c, releases.OwnerID(release.Namespace, release.Name), release.Inventory); err != nil {
 		return nil, err
 	}
@@ -98,6 +104,9 @@ func (d *Deletion) plan(ctx context.Context, request Request) (err error) {
 			d.Goes = append(d.Goes, item)
 		}
 	}
+	if d.Held, err = d.target.Engine().HeldDeletion(ctx, d.request()); err != nil {
+		return err
+	}
 	if err := d.findBlockers(ctx); err != nil {
 		return err
 	}
@@ -112,21 +121,40 @@ func (d *Deletion) plan(ctx context.Context, request Request) (err error) {
 
 // findBlockers finds the foreign objects whose existence forbids the deletion.
 func (d *Deletion) findBlockers(ctx context.Context) (err error) {
-	d.Blockers, err = d.target.Engine().CheckDeletion(ctx, reconciler.DeleteRequest{Owner: reconciler.Owner{ID: d.target.Owner(), Inventory: d.Release.Inventory}})
+	d.Blockers, err = d.target.Engine().CheckDeletion(ctx, d.request())
 	return err
 }
 
-// Blocked returns an error if the deletion is forbidden.
+// request is the request to delete the dependents, without what is needed to carry it out.
+func (d *Deletion) request() reconciler.DeleteRequest {
+	return reconciler.DeleteRequest{Approved: d.approved, Owner: reconciler.Owner{
+		ID: d.target.Owner(), Namespace: d.Release.Namespace, Home: []string{d.Release.Namespace}, Inventory: d.Release.Inventory,
+	}}
+}
+
+// Blocked returns an error if the deletion is forbidden, or has to be approved.
 func (d *Deletion) Blocked() error {
-	if len(d.Blockers) == 0 {
-		return nil
+	if obstacle := d.obstacle(); obstacle != "" {
+		return failures.Refused("release %s is not deleted: %s", d.Release, obstacle)
 	}
-	texts := make([]string, len(d.Blockers))
-	for i, blocker := range d.Blockers {
-		texts[i] = blocker.String()
+	return nil
+}
+
+// obstacle says why the deletion is forbidden, or has to be approved; empty if it is neither.
+func (d *Deletion) obstacle() string {
+	switch {
+	case d.Held != nil:
+		return fmt.Sprintf("%s: %s; to delete the release with them: clm delete %s -n %s --approve-deletions %s",
+			d.Held, runner.Names(d.Held), d.Release.Name, d.Release.Namespace, d.Held.Digest)
+	case len(d.Blockers) > 0:
+		texts := make([]string, len(d.Blockers))
+		for i, blocker := range d.Blockers {
+			texts[i] = blocker.String()
+		}
+		return fmt.Sprintf("there are instances of types that it defines, which would be deleted with their types: %s; delete them first", strings.Join(texts, ", "))
+	default:
+		return ""
 	}
-	return failures.Refused("release %s is not deleted, because there are instances of types that it defines, which would be deleted with their types: %s; delete them first",
-		d.Release, strings.Join(texts, ", "))
 }
 
 // isOwnNamespace reports whether a dependent is the namespace that has the record of its release. It is orphaned.

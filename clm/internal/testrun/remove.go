@@ -56,7 +56,7 @@ func (r *removal) run(ctx context.Context) error {
 		Call: func(ctx context.Context) (reconciler.Result, error) {
 			owner := r.store.owner(ctx, r.target)
 			owner.Inventory = gone
-			result, err := r.target.Engine().Delete(ctx, reconciler.DeleteRequest{Owner: owner})
+			result, err := r.target.Engine().Delete(ctx, reconciler.DeleteRequest{Owner: owner, Unasked: true})
 			gone = result.Inventory
 			release.TestInventory = slices.Concat(r.store.kept, gone)
 			return result, err

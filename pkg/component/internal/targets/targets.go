@@ -22,6 +22,7 @@ type Engine interface {
 	Plan(ctx context.Context, request reconciler.ApplyRequest, options reconciler.PlanOptions) (reconciler.Plan, error)
 	Delete(ctx context.Context, request reconciler.DeleteRequest) (reconciler.Result, error)
 	CheckDeletion(ctx context.Context, request reconciler.DeleteRequest) ([]reconciler.Blocker, error)
+	HeldDeletion(ctx context.Context, request reconciler.DeleteRequest) (*reconciler.HeldDeletions, error)
 	LiftBarriers(ctx context.Context, request reconciler.DeleteRequest) ([]*reconciler.InventoryItem, error)
 	Rebuild(ctx context.Context, request reconciler.RebuildRequest) (reconciler.RebuildResult, error)
 }

@@ -5,6 +5,7 @@ package calls
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	apitypes "k8s.io/apimachinery/pkg/types"
@@ -64,8 +65,41 @@ func (c *Call) Hold(candidates []Candidate) (concerned []Candidate, held *invent
 	if len(concerned) == 0 {
 		return nil, nil, false, nil
 	}
-	sorted := slices.SortedFunc(slices.Values(concerned), func(a, b Candidate) int { return types.IDOf(a.Item).Compare(types.IDOf(b.Item)) })
 	held = &inventory.HeldDeletions{Dependents: stay + len(concerned), Allowed: allowed, Confirm: isWithinLimit}
+	if err := identify(held, concerned); err != nil {
+		return nil, nil, false, err
+	}
+	return concerned, held, held.Digest == c.Deletions.Approved, nil
+}
+
+// HoldAll returns the items of an owner that is being deleted whose deletion a user has to approve, and describes them; nil if there are none. The ledger has the
+// items as they are about to be deleted or orphaned. It looks only for objects that may have been created although that is not recorded.
+func (c *Call) HoldAll(ctx context.Context) (concerned []*inventory.Item, held *inventory.HeldDeletions, err error) {
+	var candidates []Candidate
+	for _, item := range c.Ledger.Items {
+		if item.DeletePolicy != inventory.DeletePolicyConfirmOnDelete || !NeedsApproval(item) {
+			continue
+		}
+		candidate := Candidate{Item: item, UID: item.UID}
+		if item.UID == "" {
+			s, err := c.Server.LookServed(ctx, item)
+			if err == nil && !s.Exists {
+				continue
+			}
+			candidate.UID = s.Seen.UID
+		}
+		concerned, candidates = append(concerned, item), append(candidates, candidate)
+	}
+	if len(concerned) == 0 {
+		return nil, nil, nil
+	}
+	held = &inventory.HeldDeletions{Dependents: len(c.Ledger.Items), OwnerDeleted: true}
+	return concerned, held, identify(held, candidates)
+}
+
+// identify names the held objects, and sets the digest that identifies them.
+func identify(held *inventory.HeldDeletions, concerned []Candidate) error {
+	sorted := slices.SortedFunc(slices.Values(concerned), func(a, b Candidate) int { return types.IDOf(a.Item).Compare(types.IDOf(b.Item)) })
 	var identities []string
 	for _, candidate := range sorted {
 		held.Objects = append(held.Objects, candidate.Item.Info())
@@ -73,10 +107,10 @@ func (c *Call) Hold(candidates []Candidate) (concerned []Candidate, held *invent
 	}
 	sum, err := digest.Of(identities)
 	if err != nil {
-		return nil, nil, false, err
+		return err
 	}
 	held.Digest = sum[:approvalLength]
-	return concerned, held, held.Digest == c.Deletions.Approved, nil
+	return nil
 }
 
 // approvalLength is the length of the digest of held objects. A user types or copies it; nobody gains by guessing it.

@@ -26,8 +26,8 @@ type Ledger struct {
 	Items []*inventory.Item
 	// Wanted are the items of desired objects, by the index of these.
 	Wanted []*inventory.Item
-	// OrphansUnsaved means that the saved inventory does not say yet that some items are going to be orphaned.
-	OrphansUnsaved bool
+	// DecisionsUnsaved means that the saved inventory does not say yet that some items are going to be orphaned, or that their deletion is approved.
+	DecisionsUnsaved bool
 
 	store Saver
 	clock clock.PassiveClock
@@ -77,7 +77,7 @@ func (l *Ledger) Save(ctx context.Context) error {
 	if err := l.store.Save(ctx, l.Snapshot()); err != nil {
 		return &answers.UnsavedError{Err: err}
 	}
-	l.saved, l.OrphansUnsaved = l.clock.Now(), false
+	l.saved, l.DecisionsUnsaved = l.clock.Now(), false
 	return nil
 }
 

@@ -71,6 +71,7 @@ func TestParse(t *testing.T) {
 		{"all spellings", types.AnnotationKeySuffixDeletePolicy, []string{"orphan", "Orphan"}, func(b *Effective) { b.Delete = inventory.DeletePolicyOrphan }},
 		{"all spellings", types.AnnotationKeySuffixDeletePolicy, []string{"orphan-on-apply", "orphanOnApply", "OrphanOnApply"}, func(b *Effective) { b.Delete = inventory.DeletePolicyOrphanOnApply }},
 		{"all spellings", types.AnnotationKeySuffixDeletePolicy, []string{"orphan-on-delete", "orphanOnDelete", "OrphanOnDelete"}, func(b *Effective) { b.Delete = inventory.DeletePolicyOrphanOnDelete }},
+		{"all spellings", types.AnnotationKeySuffixDeletePolicy, []string{"confirm-on-delete", "confirmOnDelete", "ConfirmOnDelete"}, func(b *Effective) { b.Delete = inventory.DeletePolicyConfirmOnDelete }},
 		{"all spellings", types.AnnotationKeySuffixDriftPolicy, []string{"correct", "Correct"}, func(b *Effective) { b.Drift = inventory.DriftPolicyCorrect }},
 		{"all spellings", types.AnnotationKeySuffixDriftPolicy, []string{"report", "Report"}, func(b *Effective) { b.Drift = inventory.DriftPolicyReport }},
 		{"all spellings", types.AnnotationKeySuffixDriftPolicy, []string{"ignore", "Ignore"}, func(b *Effective) { b.Drift = inventory.DriftPolicyIgnore }},

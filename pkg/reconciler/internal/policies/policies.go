@@ -82,25 +82,33 @@ func parseDeleteOrder(text string) (inventory.DeleteOrder, error) {
 	return inventory.DeleteOrder(annotations.Camel(value)), err
 }
 
-// Final returns the outcome of a policy when its object becomes redundant: DeletePolicyOrphan or DeletePolicyDelete. The outcome
-// is recorded, because the reason for it may change before the object is gone.
+// Final returns the outcome of a policy when its object becomes redundant: DeletePolicyOrphan, or one that deletes the object. The outcome
+// is recorded, because the reason for it may change before the object is gone. That a deletion with the owner has to be approved holds until then.
 func Final(p inventory.DeletePolicy, orphaned func(inventory.DeletePolicy) bool) inventory.DeletePolicy {
-	if orphaned(p) {
+	switch {
+	case orphaned(p):
 		return inventory.DeletePolicyOrphan
+	case p == inventory.DeletePolicyConfirmOnDelete:
+		return p
+	default:
+		return inventory.DeletePolicyDelete
 	}
-	return inventory.DeletePolicyDelete
 }
 
-// Join returns the policy that orphans an object in each case in which one of the two does.
+// Join returns the policy that orphans an object in each case in which one of the two does, and demands approval where one of them does. No policy both orphans
+// objects whose manifests are removed and demands approval: then the object is orphaned in all cases.
 func Join(p, other inventory.DeletePolicy) inventory.DeletePolicy {
 	onApply, onDelete := IsOrphanedOnApply(p) || IsOrphanedOnApply(other), IsOrphanedOnDelete(p) || IsOrphanedOnDelete(other)
+	confirmed := p == inventory.DeletePolicyConfirmOnDelete || other == inventory.DeletePolicyConfirmOnDelete
 	switch {
-	case onApply && onDelete:
+	case onApply && (onDelete || confirmed):
 		return inventory.DeletePolicyOrphan
 	case onApply:
 		return inventory.DeletePolicyOrphanOnApply
 	case onDelete:
 		return inventory.DeletePolicyOrphanOnDelete
+	case confirmed:
+		return inventory.DeletePolicyConfirmOnDelete
 	default:
 		return inventory.DeletePolicyDelete
 	}

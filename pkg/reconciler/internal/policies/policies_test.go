@@ -35,3 +35,23 @@ func TestOrphanPolicies(t *testing.T) {
 		}
 	}
 }
+
+// TestApprovalPolicy says what becomes of the policy that demands approval.
+func TestApprovalPolicy(t *testing.T) {
+	t.Parallel()
+	const confirm = inventory.DeletePolicyConfirmOnDelete
+	for other, want := range map[inventory.DeletePolicy]inventory.DeletePolicy{
+		inventory.DeletePolicyDelete: confirm, confirm: confirm, inventory.DeletePolicyOrphan: inventory.DeletePolicyOrphan,
+		inventory.DeletePolicyOrphanOnDelete: inventory.DeletePolicyOrphanOnDelete,
+		inventory.DeletePolicyOrphanOnApply:  inventory.DeletePolicyOrphan, // there is no policy that protects it in both cases otherwise
+	} {
+		if got := [2]inventory.DeletePolicy{Join(confirm, other), Join(other, confirm)}; got != [2]inventory.DeletePolicy{want, want} {
+			t.Errorf("%s: got %v, want %s", other, got, want)
+		}
+	}
+	for _, orphaned := range []func(inventory.DeletePolicy) bool{IsOrphanedOnApply, IsOrphanedOnDelete} {
+		if got := Final(confirm, orphaned); got != confirm || orphaned(confirm) {
+			t.Errorf("expected the demand to outlast the manifest, got %s", got)
+		}
+	}
+}

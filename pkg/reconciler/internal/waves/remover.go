@@ -30,9 +30,9 @@ type Remover struct {
 }
 
 // Delete deletes or orphans dependents, and reports whether all of them are gone. It saves first which of them are going to be
-// orphaned.
+// orphaned, and the deletion of which is approved.
 func (r *Remover) Delete(ctx context.Context, items []*inventory.Item) (gone bool, err error) {
-	if r.call.Ledger.OrphansUnsaved {
+	if r.call.Ledger.DecisionsUnsaved {
 		if err := r.call.Ledger.Save(ctx); err != nil {
 			return false, err
 		}
