@@ -66,7 +66,5 @@ func (b *Bookshop) GetSpec() types.Unstructurable { return &b.Spec }
 // GetStatus returns the part of the bookshop that the reconciler writes.
 func (b *Bookshop) GetStatus() *component.Status { return &b.Status }
 
-// ToUnstructured returns the spec as maps and scalars.
-func (s *BookshopSpec) ToUnstructured() map[string]any {
-	return map[string]any{"version": s.Version, "replicas": int64(s.Replicas), "cache": s.Cache, "tracing": s.Tracing}
-}
+// ToUnstructured returns the parameters of the generator.
+func (s *BookshopSpec) ToUnstructured() map[string]any { return component.ToUnstructured(s) }

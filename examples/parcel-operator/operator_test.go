@@ -6,7 +6,12 @@ package parceloperator
 import (
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/component-operator/runtime/examples/parcel-operator/api/v1alpha1"
+	"github.com/component-operator/runtime/pkg/component"
 	"github.com/component-operator/runtime/pkg/manifests/generatortest"
 )
 
@@ -18,6 +23,8 @@ func TestChart(t *testing.T) {
 		t.Fatal(err)
 	}
 	routes := []v1alpha1.RouteSpec{{Name: "express", Stops: []string{"harbor", "airport"}}}
+	database := v1alpha1.DatabaseSpec{PasswordSecretRef: &component.SecretKeyReference{Name: "database"}}
+	password := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "database"}, StringData: map[string]string{"password": "from a Secret"}}
 	generatortest.Run(t, generatortest.Suite{Generator: generator, ReconcilerName: Name},
 		generatortest.Case{
 			Name: "least", Reason: "only the region has no default",
@@ -27,7 +34,13 @@ func TestChart(t *testing.T) {
 		generatortest.Case{
 			Name: "most", Reason: "a host makes an Ingress, a route an instance of the chart's own type",
 			Namespace: "parcels", ComponentName: "main",
-			Parameters: &v1alpha1.ParcelServiceSpec{Region: "north", Host: "parcels.example.com", Routes: routes},
+			Parameters: &v1alpha1.ParcelServiceSpec{Region: "north", Host: "parcels.example.com", Routes: routes, Database: database},
+			References: []client.Object{password},
+		},
+		generatortest.Case{
+			Name: "without-password", Reason: "the component waits for the Secret",
+			Parameters: &v1alpha1.ParcelServiceSpec{Region: "north", Database: database},
+			Err:        `waiting for references: spec.database.passwordSecretRef: reading Secret default/database: secrets "database" not found`,
 		},
 		generatortest.Case{
 			Name: "too-little", Reason: "the schema of the values refuses an empty region",

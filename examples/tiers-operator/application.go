@@ -70,13 +70,5 @@ func (a *Application) GetSpec() types.Unstructurable { return &a.Spec }
 // GetStatus returns the part of the application that the reconciler writes.
 func (a *Application) GetStatus() *component.Status { return &a.Status }
 
-// ToUnstructured returns the spec as maps and scalars.
-func (s *ApplicationSpec) ToUnstructured() map[string]any {
-	nodes := map[string]any{}
-	for key, value := range s.NodeSelector {
-		nodes[key] = value
-	}
-	return map[string]any{
-		"version": s.Version, "host": s.Host, "storage": s.Storage.String(), "storageClassName": s.StorageClassName, "maxReplicas": int64(s.MaxReplicas), "nodeSelector": nodes,
-	}
-}
+// ToUnstructured returns the parameters of the generator.
+func (s *ApplicationSpec) ToUnstructured() map[string]any { return component.ToUnstructured(s) }

@@ -174,7 +174,7 @@ func (w *Watcher) Read(ctx context.Context, owner apitypes.NamespacedName, key K
 	if content := w.known(owner, key); content != nil {
 		return content, nil
 	}
-	content, err := w.get(ctx, key)
+	content, err := ReadFrom(ctx, w.options.Reader, key)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -214,12 +214,13 @@ func (w *Watcher) known(owner apitypes.NamespacedName, key Key) *Content {
 	return content
 }
 
-func (w *Watcher) get(ctx context.Context, key Key) (*Content, error) {
+// ReadFrom reads an object. If it does not exist, the error is that of the API server.
+func ReadFrom(ctx context.Context, reader client.Reader, key Key) (*Content, error) {
 	name := client.ObjectKey{Namespace: key.Namespace, Name: key.Name}
 	switch key.Kind {
 	case ConfigMap:
 		configMap := &corev1.ConfigMap{}
-		if err := w.options.Reader.Get(ctx, name, configMap); err != nil {
+		if err := reader.Get(ctx, name, configMap); err != nil {
 			return nil, fmt.Errorf("reading %s: %w", key, err)
 		}
 		data := make(map[string][]byte, len(configMap.Data))
@@ -229,7 +230,7 @@ func (w *Watcher) get(ctx context.Context, key Key) (*Content, error) {
 		return &Content{ResourceVersion: configMap.ResourceVersion, UID: configMap.UID, Data: data}, nil
 	case Secret:
 		secret := &corev1.Secret{}
-		if err := w.options.Reader.Get(ctx, name, secret); err != nil {
+		if err := reader.Get(ctx, name, secret); err != nil {
 			return nil, fmt.Errorf("reading %s: %w", key, err)
 		}
 		return &Content{ResourceVersion: secret.ResourceVersion, UID: secret.UID, Data: secret.Data}, nil

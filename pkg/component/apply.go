@@ -380,5 +380,5 @@ func (a application) unwatched() []string {
 	for _, kind := range items.Kinds(a.pass.status.Inventory) {
 		kinds[schema.GroupKind{Group: kind.Group, Kind: kind.Kind}.String()] = true
 	}
-	return append(a.pass.destination.Target().Unwatched(kinds), a.pass.worker.loader.Watcher.Unwatched(a.pass.key)...)
+	return append(a.pass.destination.Target().Unwatched(kinds), a.pass.worker.referenced.Unwatched(a.pass.key)...)
 }

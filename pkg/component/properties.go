@@ -4,10 +4,15 @@
 package component
 
 import (
+	"reflect"
+
 	corev1 "k8s.io/api/core/v1"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+
+	"github.com/component-operator/runtime/pkg/component/internal/specs"
 )
 
-// The types in this file are building blocks for specs. The reconciler does not use them.
+// The types in this file are building blocks for specs. The reconciler does not use them. ToUnstructured makes parameters of a spec.
 
 // +kubebuilder:object:generate=true
 
@@ -71,4 +76,48 @@ type IngressProperties struct {
 	Class       string            `json:"class,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+// ToUnstructured returns a spec as parameters for a generator, such as the values of a chart. It is meant to implement types.Unstructurable:
+//
+//	func (s *ShopSpec) ToUnstructured() map[string]any { return component.ToUnstructured(s) }
+//
+// The spec is a pointer to a struct. The result is what the spec is in JSON, with two differences:
+//
+// Embedded structs of this package that are meant for the reconciler, such as PlacementSpec, are left out.
+//
+// References that have the tag loadedAs are replaced by what was loaded, under the name that the tag gives. With the field
+//
+//	PasswordSecretRef *component.SecretKeyReference `json:"passwordSecretRef,omitempty" loadedAs:"password"`
+//
+// the result has the key password, a string, instead of passwordSecretRef, also if another field has that name. The content of a reference to all data of an object is a map
+// of strings. Slices and maps of references become lists and maps of their content. A reference that is not set adds nothing. With loadedAs:"-", a reference is
+// left out. Without the tag, the result has the reference itself: name and key.
+//
+// Integers are of type int64. ToUnstructured panics if the type of the spec has no JSON form, or has the tag at other fields than references
+// to ConfigMaps and Secrets; so any test that calls it shows that.
+func ToUnstructured(spec any) map[string]any {
+	parameters, err := parameters.Convert(spec)
+	utilruntime.Must(err)
+	return parameters
+}
+
+// parameters converts specs.
+var parameters = &specs.Converter{
+	Walker: newWalker(nil),
+	Own: []reflect.Type{
+		reflect.TypeFor[Spec](), reflect.TypeFor[PlacementSpec](), reflect.TypeFor[ClientSpec](), reflect.TypeFor[ImpersonationSpec](), reflect.TypeFor[SuspensionSpec](),
+		reflect.TypeFor[PresenceSpec](), reflect.TypeFor[RequeueSpec](), reflect.TypeFor[RetrySpec](), reflect.TypeFor[TimeoutSpec](), reflect.TypeFor[ReapplySpec](),
+		reflect.TypeFor[PolicySpec](), reflect.TypeFor[ReconcileSpec](), reflect.TypeFor[DriftSpec](), reflect.TypeFor[TypeSpec](), reflect.TypeFor[DeletionSpec](),
+	},
+	Content: func(reference any) (any, bool) {
+		loaded, ok := reference.(objectReference)
+		if !ok {
+			return nil, false
+		}
+		if _, name := loaded.target(); name == "" {
+			return nil, false
+		}
+		return loaded.content(), true
+	},
 }

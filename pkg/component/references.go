@@ -5,14 +5,18 @@ package component
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"slices"
 
+	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/references"
 	"github.com/component-operator/runtime/pkg/component/internal/declared"
 	"github.com/component-operator/runtime/pkg/component/internal/specs"
+	"github.com/component-operator/runtime/pkg/component/internal/texts"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // Reference may be implemented by any type, or a pointer to it, in the spec of a component of type T. The reconciler loads it before the spec is
@@ -30,7 +34,7 @@ type Reference[T Component] interface {
 //
 // Two tags of the struct field with a reference (directly, or in a pointer, slice or map) control how it is loaded: fallbackKeys:"a,b" lists the keys
 // to try if the reference names none, and notFoundPolicy:"ignoreOnDeletion" leaves the content empty if object or key are missing while the component
-// is being deleted.
+// is being deleted. A third one, loadedAs:"password", says how ToUnstructured passes the content to generators.
 
 // +kubebuilder:object:generate=true
 
@@ -104,6 +108,8 @@ type objectReference interface {
 	target() (references.Kind, string)
 	// load sets the content, and returns the input of its digest.
 	load(content *references.Content, fallbackKeys []string) (any, error)
+	// content returns the loaded content: a string, or a map of strings.
+	content() any
 }
 
 var (
@@ -123,6 +129,20 @@ func (r *ConfigMapKeyReference) target() (references.Kind, string) {
 
 func (r *SecretReference) target() (references.Kind, string)    { return references.Secret, r.Name }
 func (r *SecretKeyReference) target() (references.Kind, string) { return references.Secret, r.Name }
+
+func (r *ConfigMapReference) content() any    { return values(r.data) }
+func (r *ConfigMapKeyReference) content() any { return r.value }
+func (r *SecretReference) content() any       { return values(r.data) }
+func (r *SecretKeyReference) content() any    { return string(r.value) }
+
+// values returns data as generators expect them.
+func values[V string | []byte](data map[string]V) map[string]any {
+	result := make(map[string]any, len(data))
+	for key, value := range data {
+		result[key] = string(value)
+	}
+	return result
+}
 
 func (r *ConfigMapReference) load(content *references.Content, _ []string) (any, error) {
 	data := make(map[string]string, len(content.Data))
@@ -195,4 +215,32 @@ func referenceOf(value any) declared.Reference {
 		return loadable{reference}
 	}
 	return nil
+}
+
+// LoadReferences loads the references of a spec, a pointer to a struct, as the reconciler does: from the given namespace, which is that of the component. If
+// objects or keys are missing, the error is a types.RetriableError that names them. Only the types of references of this package are loaded, no implementations of Reference. It is
+// for programs that call generators themselves, such as tests.
+func LoadReferences(ctx context.Context, reader client.Reader, namespace string, spec any) error {
+	loader := &declared.Loader{Walker: parameters.Walker, Source: source{reader}, Reference: referenceOf}
+	declaration, err := loader.Load(ctx, declared.Component{Key: apitypes.NamespacedName{Namespace: namespace}, Spec: spec})
+	if err == nil && len(declaration.Missing) > 0 {
+		err = types.NewRetriableError(errors.New(awaiting(declaration.Missing)), nil)
+	}
+	return err
+}
+
+// awaiting says that a component waits for references.
+func awaiting(missing []string) string {
+	return "waiting for references: " + texts.Join(missing, "; ")
+}
+
+// source reads references from a client.Reader.
+type source struct{ client.Reader }
+
+// Use does nothing: nobody waits for changes.
+func (source) Use(apitypes.NamespacedName, []references.Key) {}
+
+// Read reads an object.
+func (s source) Read(ctx context.Context, _ apitypes.NamespacedName, key references.Key) (*references.Content, error) {
+	return references.ReadFrom(ctx, s.Reader, key)
 }

@@ -298,13 +298,14 @@ func (w *worker) watchReferences(mgr ctrl.Manager, queue *queue.Wakeups) error {
 	if err != nil {
 		return fmt.Errorf("creating a client for metadata: %w", err)
 	}
-	w.loader.Watcher, err = references.New(references.Options{
+	w.referenced, err = references.New(references.Options{
 		Reader: w.local, Metadata: clnt, Notify: waking(w, queue), Log: mgr.GetLogger().WithValues("reconciler", w.name),
 	})
 	if err != nil {
 		return err
 	}
-	return mgr.Add(untilEnd(w.loader.Watcher.Close))
+	w.loader.Source = w.referenced
+	return mgr.Add(untilEnd(w.referenced.Close))
 }
 
 // untilEnd calls the function when the manager stops.

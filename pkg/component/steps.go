@@ -140,7 +140,7 @@ func (p *pass) load(ctx context.Context) outcomes.Outcome {
 	case err != nil:
 		return outcomes.Of(err)
 	case !p.deleting && len(p.declared.Missing) > 0:
-		return outcomes.Retry("waiting for references: "+texts.Join(p.declared.Missing, "; "), outcomes.MissingDelay)
+		return outcomes.Retry(awaiting(p.declared.Missing), outcomes.MissingDelay)
 	}
 	return outcomes.Proceed
 }

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/component-operator/runtime/internal/metrics"
+	"github.com/component-operator/runtime/internal/references"
 	"github.com/component-operator/runtime/internal/shards"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/component/internal/declared"
@@ -57,6 +58,8 @@ type worker struct {
 	announcer *announcer
 
 	loader *declared.Loader
+	// referenced notices changes of the objects that components refer to.
+	referenced *references.Watcher
 	// extension loads a Reference[T] and returns its digest.
 	extension func(ctx context.Context, value any, component Component) (string, error)
 	targets   targets.Connector
@@ -221,7 +224,7 @@ func (w *worker) forget(key apitypes.NamespacedName) {
 // leave drops everything watched and measured about a component. It stays remembered until the cache shows that it is gone.
 func (w *worker) leave(key apitypes.NamespacedName) {
 	w.targets.Release(key, w.ownerID(key))
-	w.loader.Watcher.Use(key, nil)
+	w.referenced.Use(key, nil)
 	w.metrics.RemoveComponent(w.series(key))
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/offline"
 	"github.com/component-operator/runtime/pkg/behaviors"
+	"github.com/component-operator/runtime/pkg/component"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -47,8 +49,7 @@ func (s Suite) examine(ctx context.Context, c Case, update bool) []string {
 
 // try generates twice and examines what comes.
 func (s Suite) try(ctx context.Context, c Case, scheme *runtime.Scheme) attempt {
-	before := c.Parameters.ToUnstructured()
-	objects, err := s.generate(ctx, c, scheme)
+	objects, before, err := s.generateFirst(ctx, c, scheme)
 	if c.Err != "" {
 		if err == nil || !strings.Contains(err.Error(), c.Err) {
 			return failure(fmt.Sprintf("got error %v, want one with %q", err, c.Err))
@@ -117,6 +118,50 @@ func (s Suite) generate(ctx context.Context, c Case, scheme *runtime.Scheme) ([]
 		ctx = c.Context(ctx)
 	}
 	return s.Generator.Generate(ctx, c.Namespace, c.ComponentName, c.Parameters)
+}
+
+// generateFirst loads the references, and generates. It returns the parameters as they were when they were complete.
+func (s Suite) generateFirst(ctx context.Context, c Case, scheme *runtime.Scheme) (objects []client.Object, before map[string]any, err error) {
+	if err := c.load(ctx, scheme); err != nil {
+		return nil, nil, err
+	}
+	before = c.Parameters.ToUnstructured()
+	objects, err = s.generate(ctx, c, scheme)
+	return objects, before, err
+}
+
+// load loads the references of the spec.
+func (c Case) load(ctx context.Context, scheme *runtime.Scheme) error {
+	var objects []client.Object
+	for i, reference := range c.References {
+		object, ok := reference.DeepCopyObject().(client.Object)
+		if !ok {
+			return fmt.Errorf("reference %d: %T has no copy", i+1, reference)
+		}
+		if object.GetNamespace() == "" {
+			object.SetNamespace(c.Namespace)
+		}
+		if secret, ok := object.(*corev1.Secret); ok {
+			takeStringData(secret)
+		}
+		objects = append(objects, object)
+	}
+	reader, err := offline.NewClient(offline.Options{Scheme: scheme, Objects: objects})
+	if err != nil {
+		return err
+	}
+	return component.LoadReferences(ctx, reader, c.Namespace, c.Parameters)
+}
+
+// takeStringData does what the API server does when it stores a Secret.
+func takeStringData(secret *corev1.Secret) {
+	if secret.Data == nil {
+		secret.Data = map[string][]byte{}
+	}
+	for key, value := range secret.StringData {
+		secret.Data[key] = []byte(value)
+	}
+	secret.StringData = nil
 }
 
 // generateAgain generates again after changing the first objects, which their owner may do.

@@ -45,6 +45,9 @@ type Case struct {
 	ComponentName string
 	// Parameters are the spec of the component. Defaults to an empty map.
 	Parameters types.Unstructurable
+	// References are the Secrets and ConfigMaps that the spec refers to; those without a namespace are in that of the case. They are loaded into the spec as in operation; if one is
+	// missing, the case has the error for which the component would wait. Defaults to none.
+	References []client.Object
 	// Revision is the revision of the component. Defaults to 1.
 	Revision int64
 	// Installed means that the component was completely installed in an earlier revision. Defaults to false.

@@ -50,13 +50,14 @@ type GuestbookList struct {
 	Items           []Guestbook `json:"items"`
 }
 
-// These two methods make a Guestbook a component.
+// These methods make a Guestbook a component.
 var _ component.Component = &Guestbook{}
 
 // GetSpec returns the parameters of the generator.
-func (g *Guestbook) GetSpec() types.Unstructurable {
-	return types.UnstructurableMap{"image": g.Spec.Image, "replicas": g.Spec.Replicas}
-}
+func (g *Guestbook) GetSpec() types.Unstructurable { return &g.Spec }
 
 // GetStatus returns the part of the status that the reconciler writes.
 func (g *Guestbook) GetStatus() *component.Status { return &g.Status.Status }
+
+// ToUnstructured returns the parameters of the generator: the spec without the fields for the reconciler.
+func (s *GuestbookSpec) ToUnstructured() map[string]any { return component.ToUnstructured(s) }

@@ -61,13 +61,13 @@ func check(_ context.Context, _ client.Client, guestbook *v1alpha1.Guestbook) er
 func generate(_ context.Context, namespace, name string, parameters types.Unstructurable) ([]client.Object, error) {
 	values := parameters.ToUnstructured()
 	image, _ := values["image"].(string)
-	replicas, _ := values["replicas"].(int32)
+	replicas, _ := values["replicas"].(int64)
 	metadata := metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"app": name}}
 	return []client.Object{
 		&appsv1.Deployment{
 			ObjectMeta: metadata,
 			Spec: appsv1.DeploymentSpec{
-				Replicas: &replicas,
+				Replicas: new(int32(replicas)),
 				Selector: &metav1.LabelSelector{MatchLabels: metadata.Labels},
 				Template: corev1.PodTemplateSpec{
 					ObjectMeta: metav1.ObjectMeta{Labels: metadata.Labels},

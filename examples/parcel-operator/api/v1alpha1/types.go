@@ -62,7 +62,7 @@ type DatabaseSpec struct {
 	// PasswordSecretRef names the Secret with the password of the database. If that Secret changes, the component is
 	// reconciled. Without it, the chart uses an example password.
 	// +optional
-	PasswordSecretRef *component.SecretKeyReference `json:"passwordSecretRef,omitempty" fallbackKeys:"password"`
+	PasswordSecretRef *component.SecretKeyReference `json:"passwordSecretRef,omitempty" fallbackKeys:"password" loadedAs:"password"`
 }
 
 // RouteSpec describes a delivery route.

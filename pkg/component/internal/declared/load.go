@@ -30,12 +30,20 @@ type Reference interface {
 	Load(content *references.Content, found specs.Occurrence) (any, error)
 }
 
+// Source reads referenced objects. A references.Watcher is one, which also notices changes.
+type Source interface {
+	// Use says which objects an owner refers to.
+	Use(owner apitypes.NamespacedName, keys []references.Key)
+	// Read returns the content of an object to an owner that uses it. If the object does not exist, the error is that of the API server.
+	Read(ctx context.Context, owner apitypes.NamespacedName, key references.Key) (*references.Content, error)
+}
+
 // Loader loads references. Its fields do not change once it is in use.
 type Loader struct {
 	// Walker finds references in specs.
 	Walker *specs.Walker
-	// Watcher reads the referenced objects, and notices changes.
-	Watcher *references.Watcher
+	// Source reads the referenced objects.
+	Source Source
 	// Reference returns the reference that the walker has found; nil if it is an extension.
 	Reference func(value any) Reference
 }
@@ -109,7 +117,7 @@ func (l *Loader) watch(component Component) error {
 	if len(problems) > 0 {
 		return &reconciler.RefusedError{Problems: problems}
 	}
-	l.Watcher.Use(component.Key, keys)
+	l.Source.Use(component.Key, keys)
 	return nil
 }
 
@@ -169,7 +177,7 @@ func (l *loading) content(ctx context.Context, found specs.Occurrence) (string, 
 	if found.Target {
 		l.kubeConfigFrom = key.String()
 	}
-	content, err := l.loader.Watcher.Read(ctx, l.component.Key, key)
+	content, err := l.loader.Source.Read(ctx, l.component.Key, key)
 	if err != nil {
 		return "", err
 	}

@@ -1,0 +1,220 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package specs
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// tagLoadedAs is the tag of a struct field with a reference that says under which name the loaded content replaces the reference; "-" drops the reference.
+const tagLoadedAs = "loadedAs"
+
+// Converter converts specs to the parameters of generators.
+type Converter struct {
+	// Walker finds references.
+	Walker *Walker
+	// Own are the types of structs that are meant for the reconciler. Fields that embed them are left out.
+	Own []reflect.Type
+	// Content returns the loaded content of a reference, which is a pointer; false if the reference names no object.
+	Content func(reference any) (content any, set bool)
+}
+
+// Convert returns what a spec, a pointer to a struct, is in JSON, without the fields for the reconciler, and with the content of the references that have the tag loadedAs.
+func (c *Converter) Convert(spec any) (map[string]any, error) {
+	value := reflect.ValueOf(spec)
+	if value.Kind() != reflect.Pointer || value.IsNil() || value.Elem().Kind() != reflect.Struct {
+		return nil, fmt.Errorf("a spec must be a pointer to a struct, and is of type %T", spec)
+	}
+	spare := copyOf(value.Elem())
+	c.clearOwn(spare)
+	parameters, err := runtime.DefaultUnstructuredConverter.ToUnstructured(spare.Addr().Interface())
+	if err != nil {
+		return nil, fmt.Errorf("a spec of type %T has no JSON form: %w", spec, err)
+	}
+	c.dropNames(spare.Type(), parameters)
+	return parameters, c.fill(c.Walker.planOf(spare.Type()), spare, parameters)
+}
+
+// clearOwn clears embedded structs for the reconciler in a struct that is a copy.
+func (c *Converter) clearOwn(spare reflect.Value) {
+	for i := range spare.NumField() {
+		field, value := spare.Type().Field(i), spare.Field(i)
+		switch {
+		case !field.Anonymous:
+		case slices.Contains(c.Own, structOf(field.Type)) && value.CanSet():
+			value.SetZero()
+		case value.Kind() == reflect.Struct:
+			c.clearOwn(value)
+		case value.Kind() == reflect.Pointer && value.CanSet() && !value.IsNil() && value.Elem().Kind() == reflect.Struct:
+			inner := copyOf(value.Elem())
+			c.clearOwn(inner)
+			value.Set(inner.Addr())
+		}
+	}
+}
+
+// copyOf returns a copy that can be changed.
+func copyOf(value reflect.Value) reflect.Value {
+	spare := reflect.New(value.Type()).Elem()
+	spare.Set(value)
+	return spare
+}
+
+// dropNames drops embedded structs for the reconciler that have a name in JSON.
+func (c *Converter) dropNames(t reflect.Type, parameters map[string]any) {
+	for i := range t.NumField() {
+		field := t.Field(i)
+		switch name := JSONName(field); {
+		case !field.Anonymous:
+		case slices.Contains(c.Own, structOf(field.Type)):
+			delete(parameters, name)
+		case name == "" && structOf(field.Type).Kind() == reflect.Struct:
+			c.dropNames(structOf(field.Type), parameters)
+		}
+	}
+}
+
+// structOf returns the type to which a pointer points, and any other type as it is.
+func structOf(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		return t.Elem()
+	}
+	return t
+}
+
+// fill replaces references by their content. The content is the JSON form of the value.
+func (c *Converter) fill(p *plan, value reflect.Value, content any) error {
+	if content == nil {
+		return nil
+	}
+	switch p.kind {
+	case planPointer:
+		if !value.IsNil() {
+			return c.fill(p.elem, value.Elem(), content)
+		}
+	case planInterface:
+		if !value.IsNil() && value.Elem().Kind() == reflect.Pointer {
+			return c.fill(c.Walker.planOf(value.Elem().Type()), value.Elem(), content)
+		}
+	case planStruct:
+		if fields, ok := content.(map[string]any); ok {
+			return c.fillStruct(p, value, fields)
+		}
+	case planList:
+		if items, ok := content.([]any); ok && len(items) == value.Len() {
+			return c.fillList(p, value, items)
+		}
+	case planMap:
+		if items, ok := content.(map[string]any); ok {
+			return c.fillMap(p, value, items)
+		}
+	case planLeaf, planNothing:
+	}
+	return nil
+}
+
+func (c *Converter) fillList(p *plan, value reflect.Value, content []any) error {
+	for i, item := range content {
+		if err := c.fill(p.elem, value.Index(i), item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Converter) fillMap(p *plan, value reflect.Value, content map[string]any) error {
+	for _, key := range value.MapKeys() {
+		if err := c.fill(p.elem, value.MapIndex(key), content[fmt.Sprint(key.Interface())]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Converter) fillStruct(p *plan, value reflect.Value, content map[string]any) error {
+	for _, field := range p.fields {
+		inner, loadedAs := value.Field(field.index), field.tag.Get(tagLoadedAs)
+		switch {
+		case loadedAs != "" && !field.plan.isReference():
+			return fmt.Errorf("field %s of type %s has the tag %s:%q, but holds no reference to a ConfigMap or Secret",
+				value.Type().Field(field.index).Name, value.Type(), tagLoadedAs, loadedAs)
+		case loadedAs != "":
+			given, exists := content[field.name]
+			delete(content, field.name)
+			if loaded, set := c.loaded(field.plan, inner); exists && given != nil && set && loadedAs != "-" {
+				content[loadedAs] = loaded
+			}
+		case field.name == "":
+			if err := c.fill(field.plan, inner, content); err != nil {
+				return err
+			}
+		default:
+			if err := c.fill(field.plan, inner, content[field.name]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// isReference reports whether values are references: one, or lists or maps of them.
+func (p *plan) isReference() bool {
+	switch p.kind {
+	case planLeaf:
+		return true
+	case planPointer, planList, planMap:
+		return p.elem.isReference()
+	case planStruct:
+		return p.reference() != nil
+	case planNothing, planInterface:
+	}
+	return false
+}
+
+// reference returns the embedded field that makes a struct a reference; nil if there is none.
+func (p *plan) reference() *planField {
+	for i, field := range p.fields {
+		if field.isEmbeddedReference() {
+			return &p.fields[i]
+		}
+	}
+	return nil
+}
+
+// loaded returns the content of references; false if there is none.
+func (c *Converter) loaded(p *plan, value reflect.Value) (content any, set bool) {
+	switch p.kind {
+	case planLeaf:
+		if !value.CanAddr() { // the value of a map
+			value = copyOf(value)
+		}
+		return c.Content(value.Addr().Interface())
+	case planPointer:
+		if value.IsNil() {
+			return nil, false
+		}
+		return c.loaded(p.elem, value.Elem())
+	case planStruct:
+		field := p.reference()
+		return c.loaded(field.plan, value.Field(field.index))
+	case planList:
+		list := make([]any, value.Len())
+		for i := range list {
+			list[i], _ = c.loaded(p.elem, value.Index(i))
+		}
+		return list, true
+	case planMap:
+		items := map[string]any{}
+		for _, key := range value.MapKeys() {
+			items[fmt.Sprint(key.Interface())], _ = c.loaded(p.elem, value.MapIndex(key))
+		}
+		return items, true
+	case planNothing, planInterface:
+	}
+	return nil, false
+}
