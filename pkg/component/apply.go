@@ -98,20 +98,21 @@ func (a application) deleteAll(ctx context.Context) outcomes.Outcome {
 		return o
 	}
 	engine := a.pass.destination.Target().Engine
-	blockers, err := engine.CheckDeletion(ctx, approvalOf(a.pass).request(a.pass.owner()))
+	blockers, err := engine.CheckDeletion(ctx, reconciler.DeleteRequest{Owner: a.pass.owner()})
 	if err != nil {
 		return a.pass.destination.Unreachable(ctx, err)
 	}
 	if len(blockers) > 0 {
 		return outcomes.Outcome{Kind: outcomes.Progressing, Message: blockerMessage(blockers)}
 	}
-	result, err := engine.Delete(ctx, approvalOf(a.pass).request(a.pass.owner()))
+	approval := approvalOf(a.pass, a.pass.declared.Digest.Value)
+	result, err := engine.Delete(ctx, approval.request(a.pass.owner()))
 	a.pass.took(&result)
 	switch {
 	case err != nil:
 		return a.pass.destination.Unreachable(ctx, err)
 	case result.Held != nil:
-		return outcomes.Outcome{Kind: outcomes.Held, Message: approvalOf(a.pass).message(result.Held)}
+		return a.pass.destination.Held(ctx, result.Held, outcomes.Outcome{Kind: outcomes.Progressing, Message: approval.message(result.Held)})
 	case !result.Done:
 		return outcomes.Outcome{Kind: outcomes.Progressing, Message: a.pass.worker.waves(a.pass.component).Waits(result, "deleted"), Wake: result.RequeueAfter}
 	}
@@ -149,7 +150,7 @@ func (a application) apply(ctx context.Context) outcomes.Outcome {
 	case len(result.Failures) > 0:
 		return outcomes.Outcome{Kind: outcomes.Failed, Message: texts.Failures(result) + texts.Aftermath(result), Wake: result.RequeueAfter}
 	case result.Held != nil && len(result.Waits) == 0:
-		return outcomes.Outcome{Kind: outcomes.Held, Message: approvalOf(a.pass).message(result.Held) + texts.Drift(result) + texts.Aftermath(result), Wake: result.RequeueAfter}
+		return outcomes.Outcome{Kind: outcomes.Held, Message: approvalOf(a.pass, "").message(result.Held) + texts.Drift(result) + texts.Aftermath(result), Wake: result.RequeueAfter}
 	case !result.Done:
 		message := a.pass.worker.waves(a.pass.component).Waits(result, "ready")
 		return outcomes.Outcome{Kind: outcomes.Progressing, Message: message + a.alsoHeld(result) + texts.Drift(result) + texts.Aftermath(result), Wake: result.RequeueAfter}
@@ -266,7 +267,7 @@ func (a application) request(generated *generation.Result, judge status.Judge) r
 		Judge:        judge,
 		Deletions: reconciler.Deletions{
 			Max:      a.pass.settings.maxDeletions,
-			Approved: approvalOf(a.pass).digest,
+			Approved: approvalOf(a.pass, "").digest,
 		},
 	}
 }
@@ -276,7 +277,7 @@ func (a application) alsoHeld(result reconciler.Result) string {
 	if result.Held == nil {
 		return ""
 	}
-	return "; " + approvalOf(a.pass).message(result.Held)
+	return "; " + approvalOf(a.pass, "").message(result.Held)
 }
 
 // generate returns the dependents, and the deletion hooks.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/component-operator/runtime/internal/testenv"
@@ -25,6 +26,15 @@ func (r *rig) approvalDemanded(widget *Widget) string {
 		r.tb.Fatalf("the message names no annotation: %q", message)
 	}
 	return found[1]
+}
+
+// awaitText waits for a state with a part of its message.
+func (r *rig) awaitText(widget *Widget, state State, part string) {
+	r.tb.Helper()
+	await(r, widget, part, func() bool {
+		got, _, message := widget.Status.GetState()
+		return got == state && strings.Contains(message, part)
+	})
 }
 
 // TestDeletionAwaitsApproval deletes a component. Nothing is done, not even by hooks, until the deletion of the dependents that demand it is approved; and nothing is requested
@@ -76,7 +86,8 @@ func TestDeletionAwaitsApproval(t *testing.T) {
 	}
 }
 
-// TestArchivingAwaitsApproval: what a component demands for its deletion holds when it is archived, too. A component that leaves its dependents behind needs no approval.
+// TestArchivingAwaitsApproval: what a component demands for its deletion holds when it is archived, too. An approval holds for one occasion. A component that leaves its
+// dependents behind needs none.
 func TestArchivingAwaitsApproval(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -85,20 +96,80 @@ func TestArchivingAwaitsApproval(t *testing.T) {
 	widget.Spec.DeletePolicy = reconciler.DeletePolicyConfirmOnDelete
 	r.create(widget)
 	awaitReady(r, widget)
-	archive := func() {
+	archive := func() string {
 		change(r, widget, func(w *Widget) { w.Spec.Presence = PresenceArchived })
-		awaitState(r, widget, StatePending, ReadyConditionReasonDeletionsHeld)
+		r.awaitText(widget, StateProcessing, "Archiving: 1 of 1 dependents must not be deleted without approval")
+		return r.approvalDemanded(widget)
 	}
-	archive()
-	digest := r.approvalDemanded(widget)
-	change(r, widget, func(w *Widget) { w.Spec.Presence = PresenceActive })
+	digest := archive()
+	change(r, widget, func(w *Widget) {
+		w.Spec.Presence = PresenceActive
+		metav1.SetMetaDataAnnotation(&w.ObjectMeta, r.name+"/approve-deletions", digest)
+	})
 	awaitReady(r, widget)
-	archive()
-	change(r, widget, func(w *Widget) { metav1.SetMetaDataAnnotation(&w.ObjectMeta, r.name+"/approve-deletions", digest) })
+	if again := archive(); again == digest {
+		t.Errorf("want another digest than %s", digest)
+	} else {
+		change(r, widget, func(w *Widget) { metav1.SetMetaDataAnnotation(&w.ObjectMeta, r.name+"/approve-deletions", again) })
+	}
 	awaitState(r, widget, StatePending, ReadyConditionReasonArchived)
 	change(r, widget, func(w *Widget) { w.Spec.Presence = PresenceActive })
 	awaitReady(r, widget)
 	r.deleteOrphaning(widget)
 	r.awaitGone(widget)
 	r.expectReleased("settings")
+}
+
+// TestApprovedDeletionGoesOnAnyway: once the deletion is approved, nothing stops it: not that the annotation is removed, nor that a hook has the name of a dependent that
+// was never created, nor that the operator starts again and finds a record that does not say what is gone.
+func TestApprovedDeletionGoesOnAnyway(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	options := ReconcilerOptions{listLimit: 1}
+	stop := r.start(r.reconciler(options))
+	late := strings.Replace(r.job("before", "apply-order", "1"), "---", "", 1)
+	widget := r.widget(oneConfigMap + "\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {" + r.name + "/status-hint: conditions=Useful}}}\n---\n" + late +
+		r.job("before", "deletion-hook", "pre-delete"))
+	widget.Spec.DeletePolicy = reconciler.DeletePolicyConfirmOnDelete
+	r.create(widget)
+	awaitState(r, widget, StateProcessing, ReadyConditionReasonProcessing)
+	held := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "settings"}}
+	change(r, held, func(c *corev1.ConfigMap) { c.Finalizers = []string{"example.io/hold"} })
+	r.delete(widget)
+	awaitState(r, widget, StateDeleting, ReadyConditionReasonDeletionBlocked)
+	digest := r.approvalDemanded(widget)
+	change(r, widget, func(w *Widget) { metav1.SetMetaDataAnnotation(&w.ObjectMeta, r.name+"/approve-deletions", digest) })
+	r.awaitText(widget, StateDeleting, "/settings: being deleted")
+	stop()
+	change(r, widget, func(w *Widget) { delete(w.Annotations, r.name+"/approve-deletions") })
+	r.start(r.reconciler(options))
+	r.settle(widget)
+	awaitState(r, widget, StateDeleting, ReadyConditionReasonDeletionProcessing)
+	change(r, held, func(c *corev1.ConfigMap) { c.Finalizers = nil })
+	r.awaitGone(widget)
+}
+
+// TestAbandoningNeedsNoApproval: dependents that cannot be deleted anyway are abandoned, if the user has allowed that. As long as they can be deleted, nothing is abandoned.
+func TestAbandoningNeedsNoApproval(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start(r.reconciler(ReconcilerOptions{}))
+	binding := r.deployer("configmaps")
+	widget := r.widget(oneConfigMap)
+	widget.Spec.DeletePolicy, widget.Spec.ServiceAccountName = reconciler.DeletePolicyConfirmOnDelete, "deployer"
+	r.create(widget)
+	awaitReady(r, widget)
+	r.delete(widget)
+	awaitState(r, widget, StateDeleting, ReadyConditionReasonDeletionBlocked)
+	change(r, widget, func(w *Widget) { metav1.SetMetaDataAnnotation(&w.ObjectMeta, r.name+"/abandon-target", "true") })
+	r.settle(widget)
+	r.approvalDemanded(widget)
+	r.delete(binding)
+	change(r, widget, func(w *Widget) {
+		metav1.SetMetaDataAnnotation(&w.ObjectMeta, r.name+"/approve-deletions", "0123456789abcdef")
+	})
+	r.awaitGone(widget)
+	if r.configMap("settings") == nil {
+		t.Error("it was deleted without approval")
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -62,17 +63,28 @@ func (d deletion) before(ctx context.Context) outcomes.Outcome {
 	return d.pass.runHooks(d.pass.hookContext(ctx), "pre-delete", d.pass.worker.hooks.preDelete)
 }
 
-// checkApproved blocks the deletion while there are dependents whose deletion has to be approved. Nothing has been done about the deletion until then.
+// checkApproved blocks the deletion while there are dependents whose deletion has to be approved. Nothing has been done about the deletion until then. It decides once:
+// hooks may have the names of dependents.
 func (d deletion) checkApproved(ctx context.Context) outcomes.Outcome {
-	target := d.pass.destination.Target()
-	if target == nil || d.dependentsGone() {
+	target, owner := d.pass.destination.Target(), d.pass.departing()
+	isConcerned := slices.ContainsFunc(owner.Inventory, func(item *reconciler.InventoryItem) bool {
+		return item.DeletePolicy == reconciler.DeletePolicyConfirmOnDelete
+	})
+	if target == nil || !isConcerned || d.pass.annotated(types.AnnotationKeySuffixDeletionApproved) || d.dependentsGone() {
 		return outcomes.Proceed
 	}
-	held, err := target.Engine.HeldDeletion(ctx, approvalOf(d.pass).request(d.pass.departing()))
-	if err != nil || held == nil {
+	approval := approvalOf(d.pass, d.pass.component.GetDeletionTimestamp().UTC().Format(time.RFC3339))
+	held, err := target.Engine.HeldDeletion(ctx, approval.request(owner))
+	switch {
+	case err != nil:
 		return d.pass.destination.Unreachable(ctx, err)
+	case held != nil && held.Digest != approval.digest:
+		return d.pass.destination.Held(ctx, held, outcomes.Outcome{Kind: outcomes.Blocked, Message: "deletion blocked: " + approval.message(held)})
 	}
-	return outcomes.Outcome{Kind: outcomes.Blocked, Message: "deletion blocked: " + approvalOf(d.pass).message(held)}
+	if err := d.pass.handle.Annotate(ctx, d.pass.worker.name+"/"+types.AnnotationKeySuffixDeletionApproved, "true"); err != nil {
+		return outcomes.Of(fmt.Errorf("recording that the deletion is approved: %w", err))
+	}
+	return outcomes.Proceed
 }
 
 // checkAllowed blocks the deletion while there are foreign instances of managed types.
@@ -81,7 +93,7 @@ func (d deletion) checkAllowed(ctx context.Context) outcomes.Outcome {
 	if target == nil {
 		return outcomes.Proceed
 	}
-	blockers, err := target.Engine.CheckDeletion(ctx, approvalOf(d.pass).request(d.pass.departing()))
+	blockers, err := target.Engine.CheckDeletion(ctx, reconciler.DeleteRequest{Owner: d.pass.departing()})
 	if err != nil {
 		return d.pass.destination.Unreachable(ctx, err)
 	}
@@ -167,7 +179,7 @@ func (d deletion) deleteDependents(ctx context.Context) outcomes.Outcome {
 	if target == nil || d.dependentsGone() {
 		return outcomes.Proceed
 	}
-	result, err := target.Engine.Delete(ctx, approvalOf(d.pass).request(d.pass.departing()))
+	result, err := target.Engine.Delete(ctx, reconciler.DeleteRequest{Owner: d.pass.departing(), Unasked: true})
 	d.pass.took(&result)
 	if d.pass.orphaning {
 		d.pass.worker.announcer.released(d.pass.subject, d.pass.log, &result)
@@ -175,8 +187,6 @@ func (d deletion) deleteDependents(ctx context.Context) outcomes.Outcome {
 	switch {
 	case err != nil:
 		return d.pass.destination.Unreachable(ctx, err)
-	case result.Held != nil:
-		return outcomes.Outcome{Kind: outcomes.Blocked, Message: "deletion blocked: " + approvalOf(d.pass).message(result.Held)}
 	case !result.Done:
 		return outcomes.Outcome{Kind: outcomes.Deleting, Message: d.pass.worker.waves(d.pass.component).Waits(result, "deleted"), Wake: result.RequeueAfter}
 	}
@@ -228,16 +238,17 @@ func (d deletion) removeFinalizer(ctx context.Context) outcomes.Outcome {
 type approval struct {
 	annotation string
 	digest     string // of the deletions that are approved; empty if there are none
+	occasion   string // for which dependents are deleted; empty for redundant ones
 }
 
-func approvalOf(p *pass) approval {
+func approvalOf(p *pass, occasion string) approval {
 	annotation := p.worker.name + "/" + types.AnnotationKeySuffixApproveDeletions
-	return approval{annotation: annotation, digest: p.component.GetAnnotations()[annotation]}
+	return approval{annotation: annotation, digest: p.component.GetAnnotations()[annotation], occasion: occasion}
 }
 
 // request returns the request to delete the dependents of the owner.
 func (a approval) request(owner reconciler.Owner) reconciler.DeleteRequest {
-	return reconciler.DeleteRequest{Owner: owner, Approved: a.digest}
+	return reconciler.DeleteRequest{Owner: owner, Approved: a.digest, Occasion: a.occasion}
 }
 
 // message names the dependents that stay, and the annotation that lets them go.

@@ -51,7 +51,7 @@
 //
 // While the component is being deleted:
 //
-//	blocked by foreign objects Deleting          DeletionBlocked      requeue interval
+//	blocked, or not approved   Deleting          DeletionBlocked      requeue interval
 //	dependents being deleted   Deleting          DeletionProcessing   requeue interval, or when the engine asks for it
 //	RetriableError             DeletionPending   DeletionRetrying     its delay, or the retry interval
 //	kubeconfig lost            DeletionPending   DeletionRetrying     10 s

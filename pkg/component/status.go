@@ -157,7 +157,8 @@ const (
 	ReadyConditionReasonArchived = "Archived"
 	// ReadyConditionReasonDeletionRetrying is ReadyConditionReasonRetrying of a component that is being deleted.
 	ReadyConditionReasonDeletionRetrying = "DeletionRetrying"
-	// ReadyConditionReasonDeletionBlocked means that foreign objects, or finalizers of other controllers, block the deletion.
+	// ReadyConditionReasonDeletionBlocked means that the deletion does not begin: foreign objects or finalizers of other controllers block it, or a user has
+	// to approve it.
 	ReadyConditionReasonDeletionBlocked = "DeletionBlocked"
 	// ReadyConditionReasonDeletionProcessing means that dependents are being deleted.
 	ReadyConditionReasonDeletionProcessing = "DeletionProcessing"

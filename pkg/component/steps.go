@@ -148,7 +148,7 @@ func (p *pass) load(ctx context.Context) outcomes.Outcome {
 // withoutRevision has the annotations that do not affect the generated objects.
 var withoutRevision = []string{
 	types.AnnotationKeySuffixDisableEvents, types.AnnotationKeySuffixAbandonTarget, types.AnnotationKeySuffixOrphanDependents,
-	types.AnnotationKeySuffixDeletionHooksChecksum, types.AnnotationKeySuffixApproveDeletions,
+	types.AnnotationKeySuffixDeletionHooksChecksum, types.AnnotationKeySuffixApproveDeletions, types.AnnotationKeySuffixDeletionApproved,
 }
 
 // ownAnnotations returns the annotations with the reconciler's prefix, except those that do not affect dependents. Other annotations must not cause a

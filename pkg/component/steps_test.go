@@ -35,7 +35,7 @@ func TestStepOrder(t *testing.T) {
 			reason:   "nothing is deleted before all checks, and the finalizer goes last",
 			deleting: true,
 			want: []string{
-				"deletion.rebuild", "deletion.before", "deletion.checkAllowed", "deletion.checkForeignFinalizers", "deletion.runPreDeleteHooks",
+				"deletion.rebuild", "deletion.checkApproved", "deletion.before", "deletion.checkAllowed", "deletion.checkForeignFinalizers", "deletion.runPreDeleteHooks",
 				"deletion.deleteDependents", "deletion.checkUnlisted", "deletion.runPostDeleteHooks", "deletion.after", "deletion.removeHooks",
 				"deletion.removeRecord", "deletion.removeFinalizer",
 			},

@@ -120,6 +120,9 @@ type DeleteRequest struct {
 
 	// Approved is the digest of the dependents with DeletePolicyConfirmOnDelete that may be deleted; see HeldDeletions. Defaults to none.
 	Approved string
+	// Occasion distinguishes this deletion from others of the same objects, so that an approval holds for one of them only: the digests of two occasions differ.
+	// Defaults to none.
+	Occasion string
 	// Unasked deletes dependents with DeletePolicyConfirmOnDelete without approval, because the caller has asked already, or has created them only for a time. Defaults to no.
 	Unasked bool
 }

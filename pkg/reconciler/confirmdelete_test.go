@@ -4,12 +4,17 @@
 package reconciler_test
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/requests"
+	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -181,11 +186,18 @@ func TestApprovalDemandedByOnePolicy(t *testing.T) {
 		{"delete", "confirm-on-delete", true, false},
 		{"confirm-on-delete", "orphan-on-delete", false, true},
 		{"orphan-on-apply", "confirm-on-delete", false, true},
+		{"confirm-on-delete", "vanished", true, false}, // it was removed from the manifests in between
 	} {
 		t.Run(tc.applied+"-"+tc.declared, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.mustApply(strings.ReplaceAll(deletePolicied, "POLICY", tc.applied))
+			if tc.declared == "vanished" {
+				if result, err := w.apply(unready); err != nil || result.Done {
+					t.Fatalf("expected to wait for another object, got %v", err)
+				}
+				tc.declared = "delete"
+			}
 			if result, err := w.apply(unready + "---\n" + strings.ReplaceAll(deletePolicied, "POLICY", tc.declared)); err != nil || result.Done {
 				t.Fatalf("expected to wait for another object, got %v", err)
 			}
@@ -213,4 +225,95 @@ func TestApprovalAfterALoss(t *testing.T) {
 	w.rebuild(reconciler.RebuildRequest{Objects: []client.Object{w.configMap("a")}, Policies: reconciler.Policies{Delete: reconciler.DeletePolicyConfirmOnDelete}})
 	w.deletions.Approved = w.expectHeldDeletion(2, "a", "b")
 	w.mustDelete()
+}
+
+// TestWhatGoesAnywayNeedsNoApproval: an object that is gone, being deleted, or taken over by another owner needs no approval. One that was created again needs another one.
+func TestWhatGoesAnywayNeedsNoApproval(t *testing.T) {
+	t.Parallel()
+	manifests := withDeletePolicy("a", "confirm-on-delete") + withDeletePolicy("b", "confirm-on-delete")
+	for reason, change := range map[string]func(w *world){
+		"gone": func(w *world) { w.remove(w.configMap("b")) },
+		"being deleted": func(w *world) {
+			w.patch(w.configMap("b"), `{"metadata":{"finalizers":["example.com/hold"]}}`)
+			w.remove(w.configMap("b"))
+		},
+		"another owner's": func(w *world) {
+			other := newWorld(w.TB)
+			other.namespace, other.owner.Namespace, other.policies.Adoption = w.namespace, w.namespace, reconciler.AdoptionPolicyAlways
+			other.mustApply(withDeletePolicy("b", "delete"))
+		},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.mustApply(manifests)
+			both := w.expectHeldDeletion(2, "a", "b")
+			change(w)
+			testenv.Eventually(t, func() (bool, string) {
+				held, err := w.engine.HeldDeletion(w.Context(), reconciler.DeleteRequest{Owner: w.owner})
+				return err == nil && len(held.Objects) == 1, "b still demands approval"
+			})
+			w.deletions.Approved = both
+			w.deletions.Approved = w.expectHeldDeletion(2, "a")
+			if reason == "being deleted" {
+				w.patch(w.configMap("b"), `{"metadata":{"finalizers":null}}`)
+			}
+			w.mustDelete()
+		})
+	}
+}
+
+// TestApprovalOfWhatWasReplaced: the approval holds for the objects that are there, not for others with their names, and only for one occasion.
+func TestApprovalOfWhatWasReplaced(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.mustApply(withDeletePolicy("a", "confirm-on-delete"))
+	digest := w.expectHeldDeletion(1, "a")
+	replaced := w.configMap("a")
+	w.remove(replaced)
+	replaced.SetUID("")
+	replaced.SetResourceVersion("")
+	if err := w.client.Create(t.Context(), replaced); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() (bool, string) {
+		held, err := w.engine.HeldDeletion(w.Context(), reconciler.DeleteRequest{Owner: w.owner})
+		return err == nil && held != nil && held.Digest != digest, "the replaced object is not seen"
+	})
+	for _, occasion := range []string{"one", "two"} {
+		held, err := w.engine.HeldDeletion(w.Context(), reconciler.DeleteRequest{Owner: w.owner, Occasion: occasion})
+		if err != nil || held.Digest == w.deletions.Approved {
+			t.Errorf("want a digest for each occasion, got %v, %v", held, err)
+		}
+		w.deletions.Approved = held.Digest
+		w.expectHeldDeletion(1, "a")
+	}
+}
+
+// TestNothingIsHeldUnseen: if it cannot be seen what would become of the objects, that is an error, not a reason to hold them.
+func TestNothingIsHeldUnseen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.mustApply(withDeletePolicy("a", "confirm-on-delete"))
+	mortal := newWorld(t, withoutObserver, func(s *setup) { s.config = failingReads(s.config) })
+	mortal.owner, mortal.namespace = w.owner, w.namespace
+	mortal.owner.Store = w
+	result, err := mortal.delete()
+	if err == nil || result.Held != nil || !strings.Contains(err.Error(), "looking which deletions have to be approved: ") {
+		t.Errorf("expected an error, got %+v, %v", result.Held, err)
+	}
+}
+
+// failingReads returns a configuration with which nothing can be read.
+func failingReads(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return requests.RoundTripper(func(request *http.Request) (*http.Response, error) {
+			if request.Method == http.MethodGet && strings.Contains(request.URL.Path, "/configmaps/") {
+				return nil, errors.New("the network is down")
+			}
+			return next.RoundTrip(request)
+		})
+	})
+	return config
 }

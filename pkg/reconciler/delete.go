@@ -22,7 +22,7 @@ import (
 func (r *Reconciler) Delete(ctx context.Context, request DeleteRequest) (Result, error) {
 	call := r.deletion(request)
 	ctx = flow.WithLimiter(ctx, call.Server.Flow)
-	held, err := r.hold(ctx, request, call)
+	held, err := hold(ctx, request, call)
 	if err != nil || held != nil {
 		result, err := r.abort(ctx, request.Owner, err)
 		result.Held = held
@@ -40,11 +40,12 @@ func (r *Reconciler) Delete(ctx context.Context, request DeleteRequest) (Result,
 	return finish(call, done), err
 }
 
-// HeldDeletion returns the dependents that Delete would not delete without approval; nil if there are none. It makes a request only for
-// dependents that may have been created although that is not recorded.
+// HeldDeletion returns the dependents that Delete deletes only if the request has their digest as Approved, whether it has or not; nil if there are none. It looks at
+// dependents with DeletePolicyConfirmOnDelete, as Delete does: what is gone already, or belongs to others by now, needs no approval.
 func (r *Reconciler) HeldDeletion(ctx context.Context, request DeleteRequest) (*HeldDeletions, error) {
 	call := r.deletion(request)
-	return r.hold(flow.WithLimiter(ctx, call.Server.Flow), request, call)
+	_, held, err := call.HoldAll(flow.WithLimiter(ctx, call.Server.Flow), request.Occasion)
+	return held, err
 }
 
 // deletion returns the call that deletes the dependents of an owner, with their items as they are going to be recorded.
@@ -65,11 +66,11 @@ func (r *Reconciler) deletion(request DeleteRequest) *calls.Call {
 }
 
 // hold returns the dependents that must not be deleted without approval, and notes the approval that the request has.
-func (r *Reconciler) hold(ctx context.Context, request DeleteRequest, call *calls.Call) (*HeldDeletions, error) {
+func hold(ctx context.Context, request DeleteRequest, call *calls.Call) (*HeldDeletions, error) {
 	if request.Unasked {
 		return nil, nil
 	}
-	concerned, held, err := call.HoldAll(ctx)
+	concerned, held, err := call.HoldAll(ctx, request.Occasion)
 	if err != nil || held == nil || held.Digest != request.Approved {
 		return held, err
 	}

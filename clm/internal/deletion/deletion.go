@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/component-operator/runtime/clm/internal/apply"
@@ -47,7 +48,7 @@ type Deletion struct {
 
 	connection *connection.Connection
 	target     *runner.Target
-	approved   string
+	reverts    bool // the revision has failed
 	// leftOut names the deletion hooks that could no longer be applied.
 	leftOut []string
 	// spared names the dependents that stay because they existed before the release.
@@ -70,7 +71,7 @@ func Plan(ctx context.Context, c *connection.Connection, request Request) (*Dele
 		// The recorded dependents are gone, and a hook may have the name of one.
 		release.Inventory = nil
 	}
-	d := &Deletion{Release: release, connection: c, approved: request.Approved}
+	d := &Deletion{Release: release, connection: c, reverts: request.Failed != nil}
 	if d.target, err = runner.NewTarget(c, releases.OwnerID(release.Namespace, release.Name), release.Inventory); err != nil {
 		return nil, err
 	}
@@ -104,7 +105,7 @@ func (d *Deletion) plan(ctx context.Context, request Request) (err error) {
 			d.Goes = append(d.Goes, item)
 		}
 	}
-	if d.Held, err = d.target.Engine().HeldDeletion(ctx, d.request()); err != nil {
+	if err := d.findHeld(ctx, request); err != nil {
 		return err
 	}
 	if err := d.findBlockers(ctx); err != nil {
@@ -125,9 +126,25 @@ func (d *Deletion) findBlockers(ctx context.Context) (err error) {
 	return err
 }
 
-// request is the request to delete the dependents, without what is needed to carry it out.
+// findHeld finds the dependents whose deletion has to be approved, and is not. What has begun is completed.
+func (d *Deletion) findHeld(ctx context.Context, request Request) error {
+	if d.Release.State == releases.StateDeleting {
+		return nil
+	}
+	wanted := d.request()
+	if current := d.Release.Current(); current != nil {
+		wanted.Occasion = strconv.FormatInt(current.Number, 10)
+	}
+	held, err := d.target.Engine().HeldDeletion(ctx, wanted)
+	if held != nil && held.Digest != request.Approved {
+		d.Held = held
+	}
+	return err
+}
+
+// request is the request to delete the dependents after all questions are settled, without what is needed to carry it out.
 func (d *Deletion) request() reconciler.DeleteRequest {
-	return reconciler.DeleteRequest{Approved: d.approved, Owner: reconciler.Owner{
+	return reconciler.DeleteRequest{Unasked: true, Owner: reconciler.Owner{
 		ID: d.target.Owner(), Namespace: d.Release.Namespace, Home: []string{d.Release.Namespace}, Inventory: d.Release.Inventory,
 	}}
 }
@@ -143,6 +160,8 @@ func (d *Deletion) Blocked() error {
 // obstacle says why the deletion is forbidden, or has to be approved; empty if it is neither.
 func (d *Deletion) obstacle() string {
 	switch {
+	case d.Held != nil && d.reverts:
+		return fmt.Sprintf("%s: %s; apply sources that work, or delete the release: clm delete %s -n %s", d.Held, runner.Names(d.Held), d.Release.Name, d.Release.Namespace)
 	case d.Held != nil:
 		return fmt.Sprintf("%s: %s; to delete the release with them: clm delete %s -n %s --approve-deletions %s",
 			d.Held, runner.Names(d.Held), d.Release.Name, d.Release.Namespace, d.Held.Digest)

@@ -10,6 +10,8 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/conflicts"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
@@ -84,6 +86,25 @@ func (d *Destination) Unreachable(ctx context.Context, err error) outcomes.Outco
 		o.Message += fmt.Sprintf("; grant the permission, or set the annotation %s to \"true\" to abandon the dependents", d.abandonAnnotation())
 	}
 	return o
+}
+
+// Held returns the outcome of a step that does nothing before a user has approved deletions, unless the user has allowed to abandon the dependents, and they
+// could not be deleted anyway: the server is asked what would become of the deletion of one of them.
+func (d *Destination) Held(ctx context.Context, held *reconciler.HeldDeletions, o outcomes.Outcome) outcomes.Outcome {
+	if !d.isGivenUp() || d.target == nil {
+		return o
+	}
+	if err := d.rehearseDeletion(ctx, held.Objects[0]); err != nil && d.isOutOfReach(ctx, err) {
+		return d.Unreachable(ctx, err)
+	}
+	return o
+}
+
+// rehearseDeletion asks the server to delete an object in a dry run.
+func (d *Destination) rehearseDeletion(ctx context.Context, of reconciler.ObjectInfo) error {
+	object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: of.Namespace, Name: of.Name}}
+	object.SetGroupVersionKind(of.GetObjectKind().GroupVersionKind())
+	return d.target.Client.Delete(ctx, object, client.DryRunAll)
 }
 
 // isOutOfReach reports whether an error of the engine means that another cluster does not answer, or that a permission is missing. A failure to read

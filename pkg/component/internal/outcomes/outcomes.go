@@ -39,7 +39,7 @@ const (
 	Refused
 	// Error is any other failure.
 	Error
-	// Blocked means that foreign objects, or finalizers of other controllers, block the deletion.
+	// Blocked means that the deletion does not begin: foreign objects or finalizers of other controllers block it, or a user has to approve it.
 	Blocked
 	// Deleting means that dependents are being deleted.
 	Deleting

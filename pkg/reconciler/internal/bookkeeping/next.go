@@ -146,6 +146,8 @@ func (p *Plan) appliedTo(recorded *inventory.Item) appliedPolicies {
 	switch {
 	case recorded.DeletePolicy == "" || IsCompleting(recorded):
 		return appliedPolicies{}
+	case isHeld && recorded.DeletePolicy == inventory.DeletePolicyConfirmOnDelete:
+		return appliedPolicies{delete: recorded.DeletePolicy, prune: cmp.Or(recorded.PrunePolicy, p.prune)}
 	case isHeld:
 		return appliedPolicies{prune: cmp.Or(recorded.PrunePolicy, p.prune)}
 	case IsUnwanted(recorded):

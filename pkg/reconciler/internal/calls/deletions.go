@@ -6,14 +6,18 @@ package calls
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -66,44 +70,72 @@ func (c *Call) Hold(candidates []Candidate) (concerned []Candidate, held *invent
 		return nil, nil, false, nil
 	}
 	held = &inventory.HeldDeletions{Dependents: stay + len(concerned), Allowed: allowed, Confirm: isWithinLimit}
-	if err := identify(held, concerned); err != nil {
+	if err := identify(held, concerned, ""); err != nil {
 		return nil, nil, false, err
 	}
 	return concerned, held, held.Digest == c.Deletions.Approved, nil
 }
 
 // HoldAll returns the items of an owner that is being deleted whose deletion a user has to approve, and describes them; nil if there are none. The ledger has the
-// items as they are about to be deleted or orphaned. It looks only for objects that may have been created although that is not recorded.
-func (c *Call) HoldAll(ctx context.Context) (concerned []*inventory.Item, held *inventory.HeldDeletions, err error) {
-	var candidates []Candidate
+// items as they are about to be deleted or orphaned. The occasion distinguishes this deletion from others of the same objects.
+func (c *Call) HoldAll(ctx context.Context, occasion string) (concerned []*inventory.Item, held *inventory.HeldDeletions, err error) {
+	var demanding []*finding
 	for _, item := range c.Ledger.Items {
-		if item.DeletePolicy != inventory.DeletePolicyConfirmOnDelete || !NeedsApproval(item) {
-			continue
+		if item.DeletePolicy == inventory.DeletePolicyConfirmOnDelete && NeedsApproval(item) {
+			demanding = append(demanding, &finding{Candidate: Candidate{Item: item}})
 		}
-		candidate := Candidate{Item: item, UID: item.UID}
-		if item.UID == "" {
-			s, err := c.Server.LookServed(ctx, item)
-			if err == nil && !s.Exists {
-				continue
-			}
-			candidate.UID = s.Seen.UID
+	}
+	if len(demanding) == 0 {
+		return nil, nil, nil
+	}
+	if err := c.Needs.Watch(ctx, nil, desired.Regular); err != nil {
+		return nil, nil, err
+	}
+	flow.Each(ctx, c.Server.Flow, demanding, func(f *finding) { f.look(ctx, c) })
+	var candidates []Candidate
+	for _, f := range demanding {
+		switch {
+		case f.err != nil:
+			return nil, nil, fmt.Errorf("looking which deletions have to be approved: %w", f.err)
+		case f.goes:
+			concerned, candidates = append(concerned, f.Item), append(candidates, f.Candidate)
 		}
-		concerned, candidates = append(concerned, item), append(candidates, candidate)
 	}
 	if len(concerned) == 0 {
 		return nil, nil, nil
 	}
 	held = &inventory.HeldDeletions{Dependents: len(c.Ledger.Items), OwnerDeleted: true}
-	return concerned, held, identify(held, candidates)
+	return concerned, held, identify(held, candidates, occasion)
 }
 
-// identify names the held objects, and sets the digest that identifies them.
-func identify(held *inventory.HeldDeletions, concerned []Candidate) error {
+// finding says what is known about an object whose deletion demands approval.
+type finding struct {
+	Candidate
+
+	goes bool // it would be deleted, or that would be refused
+	err  error
+}
+
+// look finds out what would become of the object: what is gone already, or belongs to others, needs no approval.
+func (f *finding) look(ctx context.Context, c *Call) {
+	s, err := c.Server.LookServed(ctx, f.Item)
+	if f.err = err; err != nil {
+		return
+	}
+	ending, _ := c.Owner.Ending(f.Item, s, decisions.Deletion{})
+	f.goes, f.UID = ending == decisions.RequestDeletion || ending == decisions.RefuseEnd, s.Seen.UID
+}
+
+// identify names the held objects, and sets the digest that identifies them, and the occasion, if there is one.
+func identify(held *inventory.HeldDeletions, concerned []Candidate, occasion string) error {
 	sorted := slices.SortedFunc(slices.Values(concerned), func(a, b Candidate) int { return types.IDOf(a.Item).Compare(types.IDOf(b.Item)) })
 	var identities []string
 	for _, candidate := range sorted {
 		held.Objects = append(held.Objects, candidate.Item.Info())
 		identities = append(identities, string(cmp.Or(candidate.UID, candidate.Item.UID)), types.IDOf(candidate.Item).String())
+	}
+	if occasion != "" {
+		identities = append(identities, occasion)
 	}
 	sum, err := digest.Of(identities)
 	if err != nil {
