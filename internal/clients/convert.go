@@ -12,7 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	"github.com/component-operator/runtime/internal/values"
 	"github.com/component-operator/runtime/pkg/behaviors"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // ToUnstructured returns the object in unstructured form; typed objects get their type from the scheme. The result may share
@@ -42,4 +44,21 @@ func ToUnstructured(object client.Object, scheme *runtime.Scheme) (*unstructured
 	u := &unstructured.Unstructured{Object: content}
 	u.SetGroupVersionKind(gvk)
 	return u, nil
+}
+
+// Normalize has unstructured objects consist of what decoding JSON yields: generators may return other values, such as an int, with which copying an
+// object would panic. It changes objects with such values in place. An error names object and value.
+func Normalize(objects []client.Object) error {
+	for _, object := range objects {
+		u, ok := behaviors.Bare(object).(*unstructured.Unstructured)
+		if !ok || u == nil || values.IsNormal(u.Object) {
+			continue
+		}
+		content, err := values.Normalize(u.Object)
+		if err != nil {
+			return fmt.Errorf("%s: %w", types.IDOf(u), err)
+		}
+		u.Object = content
+	}
+	return nil
 }

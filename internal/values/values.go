@@ -5,7 +5,9 @@ package values
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"strconv"
 
@@ -14,57 +16,107 @@ import (
 
 // Normalize returns a copy of the given values with nothing but string-keyed maps, slices and scalars, whose
 // numbers are int64 or float64. Renderers silently ignore, refuse, or might change other types, such
-// as a []string, a json.Number or a pointer to a struct, which a hand-written ToUnstructured may return. The
-// result is never nil.
+// as a []string, a json.Number or a pointer to a struct, which a hand-written ToUnstructured may return, and the copying of
+// unstructured objects panics. The result is never nil. An error names the value: it has no JSON form, or is an integer beyond int64.
 func Normalize(values map[string]any) (map[string]any, error) {
+	normalized, err := normalizeMap(values)
+	var located *locatedError
+	if errors.As(err, &located) {
+		return nil, fmt.Errorf("value %s %w", located.path[1:], located.err)
+	}
+	return normalized, err
+}
+
+// IsNormal reports whether Normalize would return equal values.
+func IsNormal(value any) bool {
+	switch value := value.(type) {
+	case nil, bool, string, int64, float64:
+		return true
+	case map[string]any:
+		for _, item := range value {
+			if !IsNormal(item) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		for _, item := range value {
+			if !IsNormal(item) {
+				return false
+			}
+		}
+		return true
+	default:
+		return false
+	}
+}
+
+// locatedError says what is wrong with a value. The path is made on the way back: usually, nothing is wrong.
+type locatedError struct {
+	path string
+	err  error
+}
+
+func (e *locatedError) Error() string { return e.err.Error() }
+
+// at returns the error with a path below the given one.
+func at(path string, err error) error {
+	var located *locatedError
+	if errors.As(err, &located) {
+		return &locatedError{path: path + located.path, err: located.err}
+	}
+	return &locatedError{path: path, err: err}
+}
+
+func normalizeMap(values map[string]any) (map[string]any, error) {
 	out := make(map[string]any, len(values))
 	for key, value := range values {
-		normalized, err := normalizeValue(value, key)
+		normalized, err := normalizeValue(value)
 		if err != nil {
-			return nil, err
+			return nil, at("."+key, err)
 		}
 		out[key] = normalized
 	}
 	return out, nil
 }
 
-func normalizeValue(value any, path string) (any, error) {
+func normalizeValue(value any) (any, error) {
 	switch value := value.(type) {
-	case nil, bool, string, int64, float64:
+	case nil, bool, string, int64:
+		return value, nil
+	case float64:
+		if math.IsNaN(value) || math.IsInf(value, 0) {
+			return nil, fmt.Errorf("is %v, which JSON does not have", value)
+		}
 		return value, nil
 	case map[string]any:
-		out := make(map[string]any, len(value))
-		for key, item := range value {
-			normalized, err := normalizeValue(item, path+"."+key)
-			if err != nil {
-				return nil, err
-			}
-			out[key] = normalized
-		}
-		return out, nil
+		return normalizeMap(value)
 	case []any:
 		out := make([]any, len(value))
 		for i, item := range value {
-			normalized, err := normalizeValue(item, path+"["+strconv.Itoa(i)+"]")
+			normalized, err := normalizeValue(item)
 			if err != nil {
-				return nil, err
+				return nil, at("["+strconv.Itoa(i)+"]", err)
 			}
 			out[i] = normalized
 		}
 		return out, nil
 	default:
-		return viaJSON(value, path)
+		return viaJSON(value)
 	}
 }
 
-func viaJSON(value any, path string) (any, error) {
+func viaJSON(value any) (any, error) {
+	if number := reflect.ValueOf(value); number.CanUint() && number.Uint() > math.MaxInt64 {
+		return nil, fmt.Errorf("is %d, and integers end at %d", number.Uint(), int64(math.MaxInt64))
+	}
 	raw, err := json.Marshal(value)
 	if err != nil {
-		return nil, fmt.Errorf("value %s has type %T, which has no JSON form: %w", path, value, err)
+		return nil, fmt.Errorf("has type %T, which has no JSON form: %w", value, err)
 	}
 	var out any
 	if err := utiljson.Unmarshal(raw, &out); err != nil {
-		return nil, fmt.Errorf("value %s has type %T, which has no JSON form: %w", path, value, err)
+		return nil, fmt.Errorf("has type %T, which has no JSON form: %w", value, err)
 	}
 	return out, nil
 }

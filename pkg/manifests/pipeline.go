@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -59,9 +60,15 @@ func (p *pipeline) Generate(ctx context.Context, namespace string, name string, 
 	if err != nil {
 		return nil, err
 	}
+	if err := clients.Normalize(objects); err != nil {
+		return nil, fmt.Errorf("generated objects: %w", err)
+	}
 	for i, transformer := range p.objectTransformers {
 		if objects, err = transformObjects(ctx, transformer, namespace, name, objects); err != nil {
 			return nil, fmt.Errorf("transforming objects (transformer %d, %T): %w", i+1, transformer, err)
+		}
+		if err := clients.Normalize(objects); err != nil {
+			return nil, fmt.Errorf("transformed objects (transformer %d, %T): %w", i+1, transformer, err)
 		}
 	}
 	return objects, nil

@@ -15,6 +15,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/offline"
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/component"
@@ -117,7 +118,11 @@ func (s Suite) generate(ctx context.Context, c Case, scheme *runtime.Scheme) ([]
 	if c.Context != nil {
 		ctx = c.Context(ctx)
 	}
-	return s.Generator.Generate(ctx, c.Namespace, c.ComponentName, c.Parameters)
+	objects, err := s.Generator.Generate(ctx, c.Namespace, c.ComponentName, c.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	return objects, clients.Normalize(objects)
 }
 
 // generateFirst loads the references, and generates. It returns the parameters as they were when they were complete.

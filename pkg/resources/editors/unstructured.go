@@ -4,7 +4,6 @@
 package editors
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -143,10 +142,6 @@ func toPlain(value any, path []string) (any, error) {
 	}
 	name := join(path)
 	plain, err := values.Normalize(map[string]any{name: value})
-	if err == nil {
-		// Normalize leaves numbers as they are, also those that JSON does not have.
-		_, err = json.Marshal(plain)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("setting field %s: %w; allowed are: values that have a JSON form", name, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/deletionhooks"
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/generating"
@@ -108,6 +109,9 @@ func Generate(ctx context.Context, memory *Memory, request Request) (*Result, er
 	request.LookedAtTypes(reads.Discovery() != "")
 	memory.explain(request.Log, reads.Reason())
 	if err != nil {
+		return nil, err
+	}
+	if err := clients.Normalize(objects); err != nil {
 		return nil, err
 	}
 	result := &Result{discovery: reads.Discovery(), Warnings: warnings}

@@ -18,10 +18,10 @@ import (
 
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/internal/values"
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/contents"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
 	"github.com/component-operator/runtime/pkg/types"
@@ -75,9 +75,9 @@ func toUnstructured(object client.Object, scheme *runtime.Scheme) (*unstructured
 	if _, shared := behaviors.Bare(object).(*unstructured.Unstructured); err != nil || !shared {
 		return converted, err
 	}
-	content, err := contents.CopyMap("", converted.Object)
+	content, err := values.Normalize(converted.Object)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", types.IDOf(converted).String(), err)
+		return nil, fmt.Errorf("%s: %w", types.IDOf(converted), err)
 	}
 	return &unstructured.Unstructured{Object: content}, nil
 }
