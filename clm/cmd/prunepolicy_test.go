@@ -80,3 +80,14 @@ func TestPrune(t *testing.T) {
 	p.expect(p.clm("apply", "web", source, "--prune", "keep"), 1, `"keep" is not one of delete, confirm, report`)
 	p.must("delete", "web")
 }
+
+// TestMisspeltAnnotations: a plan says that an annotation has no effect.
+func TestMisspeltAnnotations(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	source := p.file("app.yaml", strings.Replace(configMap("a", "1"), "metadata: {", "metadata: {annotations: {clm.cs.sap.com/aply-order: \"1\", clm.cs.sap.con/apply-order: \"1\"}, ", 1))
+	for _, args := range [][]string{{"plan", "web", source}, {"apply", "web", source, "-y"}} {
+		p.expect(p.clm(args...), 0, "annotation clm.cs.sap.com/aply-order is not known, and has no effect; did you mean apply-order?",
+			"annotation clm.cs.sap.con/apply-order has no effect; did you mean clm.cs.sap.com/apply-order?")
+	}
+}

@@ -168,9 +168,15 @@ func WithInstalled(ctx context.Context, installed bool) context.Context {
 	return context.WithValue(ctx, installedKey, installed)
 }
 
-// InstalledFromContext returns what WithInstalled has set.
+// InstalledFromContext returns what WithInstalled has set; otherwise whether WithComponentRevision has set a revision after the first one.
 func InstalledFromContext(ctx context.Context) (bool, error) {
-	return fromContext[bool](ctx, installedKey)
+	installed, err := fromContext[bool](ctx, installedKey)
+	if err != nil {
+		if revision, missing := ComponentRevisionFromContext(ctx); missing == nil {
+			return revision > 1, nil
+		}
+	}
+	return installed, err
 }
 
 // WithReleaseHooks makes that ReleaseHooksFromContext returns true. Whoever sets it must take the objects out that have the annotation

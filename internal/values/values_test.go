@@ -31,11 +31,11 @@ func TestNormalizeNumbers(t *testing.T) {
 		}
 	}
 	for want, value := range map[string]any{
-		"value x.y[1] has type json.Number, which has no JSON form":                                 json.Number("none"),
-		"value x.y[1] is 18446744073709551615, and integers end at 9223372036854775807":             uint64(math.MaxUint64),
-		"value x.y[1] is NaN, which JSON does not have":                                             math.NaN(),
-		"value x.y[1] has type func(), which has no JSON form: json: unsupported type: func()":      func() {},
-		"value x.y[1] has type []float64, which has no JSON form: json: unsupported value: +Inf":    []float64{math.Inf(1)},
+		"value x.y[1] has type json.Number, which has no JSON form":                                  json.Number("none"),
+		"value x.y[1] is 18446744073709551615, and integers end at 9223372036854775807":              uint64(math.MaxUint64),
+		"value x.y[1] is NaN, which JSON does not have":                                              math.NaN(),
+		"value x.y[1] has type func(), which has no JSON form: json: unsupported type: func()":       func() {},
+		"value x.y[1] has type []float64, which has no JSON form: json: unsupported value: +Inf":     []float64{math.Inf(1)},
 		"value x.y[1].z has type chan int, which has no JSON form: json: unsupported type: chan int": map[string]any{"z": make(chan int)},
 	} {
 		if _, err := Normalize(map[string]any{"x": map[string]any{"y": []any{"a", value}}}); err == nil || !strings.HasPrefix(err.Error(), want) {

@@ -320,19 +320,18 @@ func (a application) generatorContext(ctx context.Context) context.Context {
 	if copied, ok := component.DeepCopyObject().(Component); ok {
 		component = copied
 	}
-	result := a.pass.hookContext(ctx).
-		WithComponent(component).
-		WithComponentName(a.pass.key.Name).
-		WithComponentNamespace(a.pass.key.Namespace).
-		WithComponentDigest(a.pass.declared.Digest.Value).
-		WithComponentRevision(a.pass.status.Revision)
+	ctx = generating.WithComponent(a.pass.hookContext(ctx), component)
+	ctx = generating.WithComponentName(ctx, a.pass.key.Name)
+	ctx = generating.WithComponentNamespace(ctx, a.pass.key.Namespace)
+	ctx = generating.WithComponentDigest(ctx, a.pass.declared.Digest.Value)
+	ctx = generating.WithComponentRevision(ctx, a.pass.status.Revision)
 	if len(a.pass.worker.options.AllowedTargets) > 0 {
-		result = NewContext(clients.WithHosts(result, a.pass.worker.options.AllowedTargets))
+		ctx = clients.WithHosts(ctx, a.pass.worker.options.AllowedTargets)
 	}
 	if a.pass.worker.options.DisableLocalLookup {
-		result = NewContext(generating.WithoutLocalLookup(result))
+		ctx = generating.WithoutLocalLookup(ctx)
 	}
-	return generating.WithInstalled(result, a.isInstalled())
+	return generating.WithInstalled(ctx, a.isInstalled())
 }
 
 func (a application) afterReconcile(ctx context.Context) outcomes.Outcome {

@@ -12,7 +12,9 @@ import (
 	"github.com/component-operator/runtime/pkg/generator"
 )
 
-// Context carries values for hooks and generators. NewContext creates one.
+// Context carries values for hooks and generators.
+//
+// Deprecated: use generator.NewContext, which has all values as fields of generator.Surroundings.
 type Context interface {
 	context.Context
 	// WithReconcilerName sets what ReconcilerNameFromContext returns.
@@ -31,9 +33,13 @@ type Context interface {
 	WithComponentDigest(componentDigest string) Context
 	// WithComponentRevision sets what ComponentRevisionFromContext returns.
 	WithComponentRevision(componentRevision int64) Context
+	// WithInstalled sets what generator.InstalledFromContext returns. Defaults to whether the revision is greater than 1.
+	WithInstalled(installed bool) Context
 }
 
 // NewContext adds the methods of Context to a context.
+//
+// Deprecated: use generator.NewContext.
 func NewContext(ctx context.Context) Context {
 	return valueContext{ctx}
 }
@@ -72,6 +78,10 @@ func (c valueContext) WithComponentDigest(componentDigest string) Context {
 
 func (c valueContext) WithComponentRevision(componentRevision int64) Context {
 	return valueContext{generating.WithComponentRevision(c, componentRevision)}
+}
+
+func (c valueContext) WithInstalled(installed bool) Context {
+	return valueContext{generating.WithInstalled(c, installed)}
 }
 
 // ReconcilerNameFromContext returns the name of the reconciler. It is set for all hooks and for generators.

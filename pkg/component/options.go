@@ -102,6 +102,9 @@ type ReconcilerOptions struct {
 	// EventPerDependent writes an event on each changed dependent, instead of one per wave on the component. That can double the number of requests.
 	// Defaults to false.
 	EventPerDependent bool
+	// OwnAnnotations are the suffixes of annotations of dependents that begin with the name of the reconciler, and mean something to the operator itself. An event warns about
+	// other ones that are not known, which are most likely misspelt. Defaults to none.
+	OwnAnnotations []string
 	// ReclaimedFieldManagers are prefixes of field managers whose changes reconciler.UpdatePolicySsaOverride reverts. Defaults to "kubectl".
 	ReclaimedFieldManagers []string
 	// StatusAnalyzer determines the status of dependents. Defaults to that of package status.

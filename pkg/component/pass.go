@@ -150,12 +150,12 @@ func (p *pass) annotated(suffix string) bool {
 }
 
 // hookContext returns the context for hooks.
-func (p *pass) hookContext(ctx context.Context) Context {
-	result := NewContext(ctx).WithReconcilerName(p.worker.name).WithLocalClient(p.worker.local)
+func (p *pass) hookContext(ctx context.Context) context.Context {
+	ctx = generating.WithLocalClient(generating.WithReconcilerName(ctx, p.worker.name), p.worker.local)
 	if target := p.destination.Target(); target != nil {
-		result = result.WithClient(target.Client)
+		ctx = generating.WithClient(ctx, target.Client)
 	}
-	return result
+	return ctx
 }
 
 func (p *pass) runHooks(ctx context.Context, kind string, hooks []hook) outcomes.Outcome {

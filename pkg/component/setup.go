@@ -285,6 +285,7 @@ func (w *worker) engineOptions() reconciler.Options {
 		FormerFinalizers:       w.options.FormerFinalizers,
 		RetainOutcomes:         true,
 		Policies:               w.options.policies(),
+		OwnAnnotations:         w.options.OwnAnnotations,
 		ReclaimedFieldManagers: w.options.ReclaimedFieldManagers,
 		Judge:                  w.options.judge(w.name),
 		AwaitReports:           w.options.AwaitReports,

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/pkg/component/internal/declared"
 	"github.com/component-operator/runtime/pkg/component/internal/generation"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
@@ -197,7 +198,7 @@ func (p *pass) track(context.Context) outcomes.Outcome {
 }
 
 func (p *pass) afterRead(ctx context.Context) outcomes.Outcome {
-	return p.runHooks(NewContext(ctx).WithReconcilerName(p.worker.name), "post-read", p.worker.hooks.postRead)
+	return p.runHooks(generating.WithReconcilerName(ctx, p.worker.name), "post-read", p.worker.hooks.postRead)
 }
 
 // visitTarget takes a place for a remote cluster.

@@ -215,3 +215,14 @@ func TestUnmatchedSelectorsAreNoticed(t *testing.T) {
 	r.delete(widget)
 	r.awaitGone(widget)
 }
+
+// TestMisspeltAnnotationsAreNoticed: a warning names the annotation, and what was probably meant; one of the operator's own causes none.
+func TestMisspeltAnnotationsAreNoticed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start(r.reconciler(ReconcilerOptions{OwnAnnotations: []string{"hash"}}))
+	widget := r.widget("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {" + r.name + "/apply-ordre: \"1\", " + r.name + "/hash: x}}}")
+	r.create(widget)
+	awaitReady(r, widget)
+	r.awaitEvent("Noticed", "ConfigMap "+r.namespace+"/a: annotation "+r.name+"/apply-ordre is not known, and has no effect; did you mean apply-order?")
+}

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/types"
@@ -132,6 +133,41 @@ func TestNewContext(t *testing.T) {
 		}
 		if got := generator.ReleaseHooksFromContext(tt.ctx); got != tt.want {
 			t.Errorf("release hooks: got %t, want %t", got, tt.want)
+		}
+	}
+}
+
+// TestInstalledByDefault: a component of which only the revision is known counts as installed if that is not the first one.
+func TestInstalledByDefault(t *testing.T) {
+	t.Parallel()
+	for revision, want := range map[int64]bool{1: false, 2: true} {
+		if got, err := generator.InstalledFromContext(generating.WithComponentRevision(t.Context(), revision)); err != nil || got != want {
+			t.Errorf("revision %d: got %t, %v", revision, got, err)
+		}
+	}
+	if _, err := generator.InstalledFromContext(t.Context()); err == nil {
+		t.Error("want an error without a revision")
+	}
+}
+
+func TestAnnotate(t *testing.T) {
+	t.Parallel()
+	ctx := generator.NewContext(t.Context(), generator.Surroundings{ReconcilerName: "demo.example.io"})
+	shared := map[string]string{"a": "b"}
+	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "settings", Annotations: shared}}
+	if err := generator.Annotate(ctx, object, types.AnnotationKeySuffixApplyOrder, "-5"); err != nil || object.Annotations["demo.example.io/apply-order"] != "-5" || object.Annotations["a"] != "b" || len(shared) != 1 {
+		t.Errorf("got %v, %v, %v", object.Annotations, shared, err)
+	}
+	for want, call := range map[string]func() error{
+		`object "settings" of type *v1.ConfigMap: annotation demo.example.io/apply-order: invalid value "first"; allowed are: integers from -32768 to 32767`: func() error { return generator.Annotate(ctx, object, "apply-order", "first") },
+		`object "settings" of type *v1.ConfigMap: annotation demo.example.io/aply-order: unknown annotation "aply-order"; allowed are: adoption-policy`:      func() error { return generator.Annotate(ctx, object, "aply-order", "1") },
+		"reconciler name not found in context": func() error { return generator.Annotate(t.Context(), object, "apply-order", "1") },
+		"the reconciler has no name; set Surroundings.ReconcilerName of generator.NewContext": func() error {
+			return generator.Annotate(generator.NewContext(t.Context(), generator.Surroundings{}), object, "apply-order", "1")
+		},
+	} {
+		if err := call(); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("want %q, got %v", want, err)
 		}
 	}
 }

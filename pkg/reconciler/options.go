@@ -47,6 +47,9 @@ type Options struct {
 	Policies Policies
 	// AdditionalManagedTypes are added to those of each owner. Defaults to none.
 	AdditionalManagedTypes []TypeInfo
+	// OwnAnnotations are the suffixes of annotations that begin with the name of the reconciler, and mean something to others. Result.Notes warns about other ones that are not
+	// known when their object is written, and plans do. Defaults to none.
+	OwnAnnotations []string
 	// ReclaimedFieldManagers are prefixes of names of field managers whose additions UpdatePolicySsaOverride
 	// removes. Defaults to "kubectl".
 	ReclaimedFieldManagers []string
@@ -172,7 +175,7 @@ func (r *Reconciler) additionalTypes(owner Owner) []TypeInfo {
 }
 
 func (r *Reconciler) preparer() desired.Preparer {
-	return desired.Preparer{Scheme: r.client.Scheme(), Mapper: r.client.RESTMapper(), Keys: r.keys}
+	return desired.Preparer{Scheme: r.client.Scheme(), Mapper: r.client.RESTMapper(), Keys: r.keys, OwnAnnotations: r.options.OwnAnnotations}
 }
 
 // forDecisions returns the owner as decisions need it.

@@ -109,6 +109,7 @@ func (s Suite) generate(ctx context.Context, c Case, scheme *runtime.Scheme) ([]
 		ReconcilerName:     s.ReconcilerName,
 		LocalClient:        clnt,
 		Client:             clnt,
+		Component:          c.Component,
 		ComponentName:      c.ComponentName,
 		ComponentNamespace: c.Namespace,
 		ComponentDigest:    strings.Repeat("0", 64),

@@ -60,8 +60,9 @@ type Case struct {
 	APIVersions []string
 	// Objects are the objects of the cluster, which the clients in the context read. Defaults to nothing.
 	Objects []client.Object
-	// Context adds other values to the context, such as the component (with
-	// component.NewContext). Defaults to adding nothing.
+	// Component is the component that generators get from the context; see generator.ComponentFromContext. Defaults to none.
+	Component client.Object
+	// Context adds other values to the context. Defaults to adding nothing.
 	Context func(ctx context.Context) context.Context
 
 	// Random means that values may differ from one call to the next, such as passwords that templates make. Golden files have "(random)" in

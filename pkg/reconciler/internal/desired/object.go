@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/internal/parallel"
@@ -35,15 +36,16 @@ type Object struct {
 	Digest        string
 	Former        string // another digest of the same manifest that may be recorded; empty if there is none
 	ManagedTypes  []inventory.TypeVersionInfo
-	Instance      bool // of a managed type, or of one that others may define
-	RemovesItself bool // it counts as completed if it is gone after it was ready
-	Decisive      bool // its outcome decides something
-	Ordered       bool // it says itself when it is deleted, and its manifest does not
-	Suspended     bool // its manifest is that of its suspended form
-	Vanishing     bool // it is deleted when it is suspended
-	Unchanged     bool // its suspended form is its manifest
-	Incomplete    bool // its suspended form was made without what its late manifest has
-	Ending        bool // it comes to its end as it was applied, and is not written any more
+	Instance      bool     // of a managed type, or of one that others may define
+	RemovesItself bool     // it counts as completed if it is gone after it was ready
+	Decisive      bool     // its outcome decides something
+	Ordered       bool     // it says itself when it is deleted, and its manifest does not
+	Suspended     bool     // its manifest is that of its suspended form
+	Vanishing     bool     // it is deleted when it is suspended
+	Unchanged     bool     // its suspended form is its manifest
+	Incomplete    bool     // its suspended form was made without what its late manifest has
+	Ending        bool     // it comes to its end as it was applied, and is not written any more
+	Notes         []string // what is strange about its manifest
 }
 
 const (
@@ -92,6 +94,7 @@ func (p Preparer) newObject(index int, object *unstructured.Unstructured, source
 		Key:          types.IDOf(object),
 		Version:      object.GroupVersionKind().Version,
 		ManagedTypes: kinds.ManagedTypesOf(object),
+		Notes:        annotations.Strange(p.Keys.Prefix, object.GetAnnotations(), p.OwnAnnotations),
 	}
 	if t.Effective, problems = policies.Parse(p.Keys.Prefix, object, kinds.Policies(t.Key.GroupKind, source.Policies)); len(problems) == 0 {
 		t.RemovesItself = removesItself(object) || observe.RunsToCompletion(t.Key.GroupKind) && (source.RunOnce || p.runsOnce(t, object))

@@ -22,6 +22,8 @@ type Preparer struct {
 	Scheme *runtime.Scheme
 	Mapper meta.RESTMapper
 	Keys   marks.Keys
+	// OwnAnnotations are the suffixes of annotations that begin with the name of the reconciler, and mean nothing to it.
+	OwnAnnotations []string
 }
 
 // Source is what desired objects are made from; see reconciler.ApplyRequest.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -149,7 +150,7 @@ func (p *planner) planSuspension(ctx context.Context, change *inventory.Change, 
 // change returns the parts of a change that do not depend on the object in the cluster.
 func (p *planner) change(t *desired.Object) (inventory.Change, error) {
 	item := p.call.Ledger.Of(t)
-	change := inventory.Change{Object: inventory.ObjectInfo{TypeVersionInfo: item.TypeVersionInfo, NameInfo: item.NameInfo}, Wave: t.ApplyOrder}
+	change := inventory.Change{Object: inventory.ObjectInfo{TypeVersionInfo: item.TypeVersionInfo, NameInfo: item.NameInfo}, Wave: t.ApplyOrder, Notes: slices.Clone(t.Notes)}
 	content := t.Digest
 	if content == desired.DigestLate || content == desired.DigestOnce && item.Phase == inventory.PhaseScheduledForApplication {
 		// All objects that are applied once have the same digest, and so have all late objects; but this one still has to be applied, so its content counts.

@@ -75,6 +75,7 @@ func (a *applier) wrote(t *desired.Object, object *unstructured.Unstructured, d 
 			a.call.Memory.Of(t.Key).Corrections.Happened(now)
 		}
 		a.call.Report.Acted(d.Verb, t.ApplyOrder, item)
+		a.noteManifest(t, item, d.Verb)
 		item.Phase = inventory.PhaseUpdating
 		if d.Action == decisions.Create {
 			item.Phase = inventory.PhaseCreating
@@ -88,6 +89,16 @@ func (a *applier) wrote(t *desired.Object, object *unstructured.Unstructured, d 
 	s := decisions.Situation{Owner: a.call.Owner.Label, Exists: true, Seen: seen}
 	o := a.settled(t, s)
 	return o, nil
+}
+
+// noteManifest reports what is strange about a manifest that was written. A correction writes nothing new.
+func (a *applier) noteManifest(t *desired.Object, item *inventory.Item, verb inventory.Verb) {
+	if verb == inventory.VerbCorrected {
+		return
+	}
+	for _, note := range t.Notes {
+		a.call.Report.Notes(item, note)
+	}
 }
 
 // create creates a desired object, if the owner confirms that it is still wanted.
