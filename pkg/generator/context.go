@@ -6,12 +6,10 @@ package generator
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/pkg/cluster"
 )
@@ -90,7 +88,7 @@ func MarkClusterRead(ctx context.Context) {
 }
 
 // Annotate sets an annotation of the reconciler that the generator is called by: its key is the name of the reconciler, a slash and the suffix, such as
-// types.AnnotationKeySuffixApplyOrder. It returns an error if the suffix is not known, or the value not allowed, or if the name is missing in the context.
+// types.AnnotationKeySuffixApplyOrder. The error says that the name is missing in the context. The reconciler refuses bad values, and warns about unknown suffixes.
 func Annotate(ctx context.Context, object client.Object, suffix string, value string) error {
 	name, err := ReconcilerNameFromContext(ctx)
 	switch {
@@ -98,9 +96,6 @@ func Annotate(ctx context.Context, object client.Object, suffix string, value st
 		return err
 	case name == "":
 		return errors.New("the reconciler has no name; set Surroundings.ReconcilerName of generator.NewContext")
-	}
-	if err := annotations.Check(suffix, value); err != nil {
-		return fmt.Errorf("object %q of type %T: annotation %s/%s: %w", object.GetName(), object, name, suffix, err)
 	}
 	all := maps.Clone(object.GetAnnotations())
 	if all == nil {

@@ -159,8 +159,6 @@ func TestAnnotate(t *testing.T) {
 		t.Errorf("got %v, %v, %v", object.Annotations, shared, err)
 	}
 	for want, call := range map[string]func() error{
-		`object "settings" of type *v1.ConfigMap: annotation demo.example.io/apply-order: invalid value "first"; allowed are: integers from -32768 to 32767`: func() error { return generator.Annotate(ctx, object, "apply-order", "first") },
-		`object "settings" of type *v1.ConfigMap: annotation demo.example.io/aply-order: unknown annotation "aply-order"; allowed are: adoption-policy`:      func() error { return generator.Annotate(ctx, object, "aply-order", "1") },
 		"reconciler name not found in context": func() error { return generator.Annotate(t.Context(), object, "apply-order", "1") },
 		"the reconciler has no name; set Surroundings.ReconcilerName of generator.NewContext": func() error {
 			return generator.Annotate(generator.NewContext(t.Context(), generator.Surroundings{}), object, "apply-order", "1")
