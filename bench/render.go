@@ -91,7 +91,7 @@ func render(ctx context.Context, l *lab) ([]measured.Figure, error) {
 	if err := writeChart(folder); err != nil {
 		return nil, err
 	}
-	generator, err := helm.NewHelmGenerator(nil, folder, nil)
+	generator, err := helm.New(nil, folder, helm.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func SetupWithManager(mgr ctrl.Manager, options component.ReconcilerOptions) err
 }
 
 func newGenerator() (manifests.Generator, error) {
-	generator, err := helm.NewHelmGenerator(chart, "chart", nil)
+	generator, err := helm.New(chart, "chart", helm.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("loading the chart: %w", err)
 	}

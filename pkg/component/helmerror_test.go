@@ -25,7 +25,7 @@ func chartGenerator(tb testing.TB, files map[string]string) manifests.Generator 
 	for name, content := range files {
 		fsys[name] = &fstest.MapFile{Data: []byte(content)}
 	}
-	generator, err := helm.NewHelmGenerator(fsys, ".", nil)
+	generator, err := helm.New(fsys, ".", helm.Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}

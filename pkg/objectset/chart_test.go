@@ -90,7 +90,7 @@ func TestChartWithHooks(t *testing.T) {
 	for name, start := range map[string]func(r *rig){
 		"phases": func(r *rig) { r.start() },
 		"a chart": func(r *rig) {
-			generator, err := helm.NewHelmGeneratorWithOptions(chart, ".", helm.Options{})
+			generator, err := helm.New(chart, ".", helm.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

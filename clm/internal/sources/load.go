@@ -178,7 +178,7 @@ func ifRestricted(err error) error {
 }
 
 func loadChart(reference string, fsys fs.FS, name string) (member, error) {
-	generator, err := helm.NewHelmGeneratorWithOptions(fsys, name, helm.Options{})
+	generator, err := helm.New(fsys, name, helm.Options{})
 	if err != nil {
 		return member{}, err
 	}
@@ -191,7 +191,7 @@ func loadChart(reference string, fsys fs.FS, name string) (member, error) {
 }
 
 func loadKustomization(folder string, options Options) (member, error) {
-	generator, err := kustomize.NewKustomizeGenerator(nil, folder, nil, kustomize.KustomizeGeneratorOptions{
+	generator, err := kustomize.New(nil, folder, kustomize.Options{
 		DisableTemplating: !options.Template, RootOnly: !options.Unrestricted,
 	})
 	if err != nil {

@@ -44,9 +44,9 @@ func connect(t *testing.T, config *rest.Config) cluster.Client {
 
 func newGenerator(t *testing.T, lines string) manifests.Generator {
 	t.Helper()
-	generator, err := helm.NewHelmGenerator(chartWith(map[string]string{
+	generator, err := helm.New(chartWith(map[string]string{
 		"templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n" + lines,
-	}), ".", nil)
+	}), ".", helm.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,8 +42,8 @@ func show(generator manifests.Generator, parameters types.Unstructurable) {
 	}
 }
 
-func ExampleNewHelmGenerator() {
-	generator, err := helm.NewHelmGenerator(chart, "chart", nil)
+func ExampleNew() {
+	generator, err := helm.New(chart, "chart", helm.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -52,8 +52,8 @@ func ExampleNewHelmGenerator() {
 	// Output: hello map[] map[greeting:good morning]
 }
 
-func ExampleNewHelmGeneratorWithOptions() {
-	generator, err := helm.NewHelmGeneratorWithOptions(chart, "chart", helm.Options{
+func ExampleNew_options() {
+	generator, err := helm.New(chart, "chart", helm.Options{
 		ReleaseService: "hello-operator",
 		// It is what would be given to Helm, too.
 		PostRenderer: replacer{from: "greeting: hi", to: "greeting: good day"},
@@ -66,37 +66,21 @@ func ExampleNewHelmGeneratorWithOptions() {
 	// Output: hello map[] map[greeting:good day]
 }
 
-func ExampleNewTransformableHelmGenerator() {
-	label := objectFunc(func(objects []client.Object) ([]client.Object, error) {
-		for _, object := range objects {
-			object.SetLabels(map[string]string{"team": "a"})
-		}
-		return objects, nil
-	})
-	generator, err := helm.NewTransformableHelmGenerator(chart, "chart", nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	show(generator.WithObjectTransformer(label), types.UnstructurableMap{})
-	// Output: hello map[team:a] map[greeting:hi]
-}
-
-func ExampleNewHelmGeneratorWithParameterTransformer() {
+func ExampleHelmGenerator_WithParameterTransformer() {
 	// The spec of the component need not look like the values of the chart.
 	translate := parameterFunc(func(parameters types.Unstructurable) (types.Unstructurable, error) {
 		return types.UnstructurableMap{"greeting": parameters.ToUnstructured()["message"]}, nil
 	})
-	generator, err := helm.NewHelmGeneratorWithParameterTransformer(chart, "chart", nil, translate)
+	generator, err := helm.New(chart, "chart", helm.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	show(generator, types.UnstructurableMap{"message": "good evening"})
+	show(generator.WithParameterTransformer(translate), types.UnstructurableMap{"message": "good evening"})
 	// Output: hello map[] map[greeting:good evening]
 }
 
-func ExampleNewHelmGeneratorWithObjectTransformer() {
+func ExampleHelmGenerator_WithObjectTransformer() {
 	// Transformers see the objects after Helm's annotations were translated.
 	rename := objectFunc(func(objects []client.Object) ([]client.Object, error) {
 		for _, object := range objects {
@@ -104,11 +88,11 @@ func ExampleNewHelmGeneratorWithObjectTransformer() {
 		}
 		return objects, nil
 	})
-	generator, err := helm.NewHelmGeneratorWithObjectTransformer(chart, "chart", nil, rename)
+	generator, err := helm.New(chart, "chart", helm.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	show(generator, types.UnstructurableMap{})
+	show(generator.WithObjectTransformer(rename), types.UnstructurableMap{})
 	// Output: hello-config map[] map[greeting:hi]
 }

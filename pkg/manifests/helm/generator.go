@@ -30,52 +30,33 @@ type HelmGenerator struct {
 }
 
 var (
-	_ manifests.Generator = &HelmGenerator{}
-	_ manifests.Pure      = &HelmGenerator{}
+	_ manifests.TransformableGenerator = &HelmGenerator{}
+	_ manifests.Pure                   = &HelmGenerator{}
 )
 
 // fingerprintVersion must change whenever this package or the Helm SDK begins to render other objects from
 // the same chart.
 const fingerprintVersion = "helm/2"
 
-// NewHelmGenerator returns a generator for the chart at chartPath, which is a folder or a packaged chart (.tgz).
-// It reads the chart once. If fsys is nil, the path is one of the operating system; otherwise a
-// leading slash of the path is ignored. To embed a chart into the program, use the pattern all:, or
-// files such as _helpers.tpl are missing. The client is ignored; the generator takes the client for the target
-// cluster from its context.
-func NewHelmGenerator(fsys fs.FS, chartPath string, _ client.Client) (*HelmGenerator, error) {
-	return NewHelmGeneratorWithOptions(fsys, chartPath, Options{})
-}
-
-// NewTransformableHelmGenerator is NewHelmGenerator for a generator that accepts transformers.
-func NewTransformableHelmGenerator(fsys fs.FS, chartPath string, clnt client.Client) (manifests.TransformableGenerator, error) {
-	generator, err := NewHelmGenerator(fsys, chartPath, clnt)
+// New returns a generator for the chart at chartPath, which is a folder or a packaged chart (.tgz). It reads the chart once. If fsys is nil, the path is
+// one of the operating system; otherwise a leading slash of the path is ignored. To embed a chart into the program, use the pattern all:, or
+// files such as _helpers.tpl are missing.
+func New(fsys fs.FS, chartPath string, options Options) (*HelmGenerator, error) {
+	chart, err := helm.Load(fsys, chartPath)
 	if err != nil {
 		return nil, err
 	}
-	return manifests.NewGenerator(generator), nil
+	return &HelmGenerator{chart: chart, options: options}, nil
 }
 
-// NewHelmGeneratorWithParameterTransformer is NewTransformableHelmGenerator with a first parameter transformer.
-func NewHelmGeneratorWithParameterTransformer(
-	fsys fs.FS, chartPath string, clnt client.Client, transformer manifests.ParameterTransformer,
-) (manifests.TransformableGenerator, error) {
-	generator, err := NewTransformableHelmGenerator(fsys, chartPath, clnt)
-	if err != nil {
-		return nil, err
-	}
-	return generator.WithParameterTransformer(transformer), nil
+// WithParameterTransformer returns a generator that transforms the parameters first; see manifests.NewGenerator. This one does not change.
+func (g *HelmGenerator) WithParameterTransformer(transformer manifests.ParameterTransformer) manifests.TransformableGenerator {
+	return manifests.NewGenerator(g).WithParameterTransformer(transformer)
 }
 
-// NewHelmGeneratorWithObjectTransformer is NewTransformableHelmGenerator with a first object transformer.
-func NewHelmGeneratorWithObjectTransformer(
-	fsys fs.FS, chartPath string, clnt client.Client, transformer manifests.ObjectTransformer,
-) (manifests.TransformableGenerator, error) {
-	generator, err := NewTransformableHelmGenerator(fsys, chartPath, clnt)
-	if err != nil {
-		return nil, err
-	}
-	return generator.WithObjectTransformer(transformer), nil
+// WithObjectTransformer returns a generator that transforms the objects afterwards; see manifests.NewGenerator. This one does not change.
+func (g *HelmGenerator) WithObjectTransformer(transformer manifests.ObjectTransformer) manifests.TransformableGenerator {
+	return manifests.NewGenerator(g).WithObjectTransformer(transformer)
 }
 
 // ChartInfo is the metadata of a chart.

@@ -55,7 +55,7 @@ func TestRelease(t *testing.T) {
 
 func TestContextIsNeeded(t *testing.T) {
 	t.Parallel()
-	generator, err := helm.NewHelmGenerator(releaseChart, ".", nil)
+	generator, err := helm.New(releaseChart, ".", helm.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,8 +70,6 @@ func TestContextIsNeeded(t *testing.T) {
 	ctx = generating.WithReconcilerName(ctx, "demo.example.io")
 	expect("component revision not found in context")
 	ctx = generating.WithComponentRevision(ctx, 1)
-	expect("installation state not found in context")
-	ctx = generating.WithInstalled(ctx, false)
 	expect("client not found in context")
 	ctx = generating.WithClient(ctx, targetClient())
 	if _, err := generator.Generate(ctx, "shop", "web", nil); err != nil {
@@ -107,7 +105,7 @@ func TestConstructors(t *testing.T) {
 		given, name string
 		pure        bool
 	}{
-		{"bare", func(path string) (manifests.Generator, error) { return helm.NewHelmGenerator(releaseChart, path, nil) }, "set", "release", true},
+		{"bare", func(path string) (manifests.Generator, error) { return helm.New(releaseChart, path, helm.Options{}) }, "set", "release", true},
 		{"transformable", func(path string) (manifests.Generator, error) {
 			return helm.NewTransformableHelmGenerator(releaseChart, path, nil)
 		}, "set", "release", true},
@@ -150,7 +148,7 @@ func TestConstructors(t *testing.T) {
 func TestFingerprintChangesWithTheChart(t *testing.T) {
 	t.Parallel()
 	fingerprint := func(template string) string {
-		generator, err := helm.NewHelmGenerator(chartWith(map[string]string{"templates/a.yaml": template}), ".", nil)
+		generator, err := helm.New(chartWith(map[string]string{"templates/a.yaml": template}), ".", helm.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +170,7 @@ func TestOnlyLookupsCountAsClusterReads(t *testing.T) {
 		`# {{ lookup "v1" "ConfigMap" "shop" "none" }}`:                                                           true,
 		`{{ if false }}# {{ lookup "v1" "ConfigMap" "shop" "none" }}{{ end }}`:                                    false,
 	} {
-		generator, err := helm.NewHelmGenerator(chartWith(map[string]string{"templates/a.yaml": template}), ".", nil)
+		generator, err := helm.New(chartWith(map[string]string{"templates/a.yaml": template}), ".", helm.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +186,7 @@ func TestOnlyLookupsCountAsClusterReads(t *testing.T) {
 
 func TestCanceledContext(t *testing.T) {
 	t.Parallel()
-	generator, err := helm.NewHelmGenerator(releaseChart, ".", nil)
+	generator, err := helm.New(releaseChart, ".", helm.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

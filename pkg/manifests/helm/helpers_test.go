@@ -66,7 +66,7 @@ func (s state) context(ctx context.Context) context.Context {
 
 func generate(t *testing.T, fsys fstest.MapFS, s state) ([]*unstructured.Unstructured, error) {
 	t.Helper()
-	generator, err := helm.NewHelmGenerator(fsys, ".", nil)
+	generator, err := helm.New(fsys, ".", helm.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

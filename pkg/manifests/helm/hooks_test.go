@@ -321,7 +321,7 @@ func TestReleaseHooks(t *testing.T) {
 		{"what is no release hook stays what it is", "post-install", nil, []map[string]string{{"apply-order": "101", "reconcile-policy": once, "update-policy": recreate}}},
 	} {
 		fsys := chartWith(map[string]string{"templates/a.yaml": objectWith(append([]string{"helm.sh/hook", test.hook}, test.more...)...)})
-		generator, err := helm.NewHelmGenerator(fsys, ".", nil)
+		generator, err := helm.New(fsys, ".", helm.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -344,7 +344,7 @@ func TestReleaseHooks(t *testing.T) {
 // TestReleaseHookSettings: what is applied needs valid settings.
 func TestReleaseHookSettings(t *testing.T) {
 	t.Parallel()
-	generator, err := helm.NewHelmGenerator(chartWith(map[string]string{"templates/a.yaml": objectWith("helm.sh/hook", "test", "helm.sh/hook-weight", "1000")}), ".", nil)
+	generator, err := helm.New(chartWith(map[string]string{"templates/a.yaml": objectWith("helm.sh/hook", "test", "helm.sh/hook-weight", "1000")}), ".", helm.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

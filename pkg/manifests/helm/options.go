@@ -5,10 +5,8 @@ package helm
 
 import (
 	"bytes"
-	"io/fs"
 
 	"github.com/component-operator/runtime/internal/digest"
-	"github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/pkg/manifests"
 )
 
@@ -28,15 +26,6 @@ type PostRenderer interface {
 	// comment "# Source: " and the name of its template. It returns the objects to use instead, possibly in the same buffer; an
 	// empty buffer means no objects. It may be called concurrently.
 	Run(renderedManifests *bytes.Buffer) (modifiedManifests *bytes.Buffer, err error)
-}
-
-// NewHelmGeneratorWithOptions is NewHelmGenerator with options.
-func NewHelmGeneratorWithOptions(fsys fs.FS, chartPath string, options Options) (*HelmGenerator, error) {
-	chart, err := helm.Load(fsys, chartPath)
-	if err != nil {
-		return nil, err
-	}
-	return &HelmGenerator{chart: chart, options: options}, nil
 }
 
 func (o Options) postRender() func(*bytes.Buffer) (*bytes.Buffer, error) {

@@ -32,7 +32,7 @@ func (r replacer) Fingerprint() string { return r.from + " becomes " + r.to }
 
 func generateWith(t *testing.T, files map[string]string, options helm.Options) ([]*unstructured.Unstructured, error) {
 	t.Helper()
-	generator, err := helm.NewHelmGeneratorWithOptions(chartWith(files), ".", options)
+	generator, err := helm.New(chartWith(files), ".", options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestPostRendererFails(t *testing.T) {
 func TestFingerprintCoversOptions(t *testing.T) {
 	t.Parallel()
 	fingerprint := func(options helm.Options) string {
-		generator, err := helm.NewHelmGeneratorWithOptions(chartWith(nil), ".", options)
+		generator, err := helm.New(chartWith(nil), ".", options)
 		if err != nil {
 			t.Fatal(err)
 		}

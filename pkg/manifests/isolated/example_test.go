@@ -25,7 +25,7 @@ var manifestsFS = fstest.MapFS{
 // generators are those of the operator, by names.
 var generators = map[string]isolated.Definition{
 	"shop": {New: func() (manifests.Generator, error) {
-		return kustomize.NewKustomizeGenerator(manifestsFS, "app", nil, kustomize.KustomizeGeneratorOptions{})
+		return kustomize.New(manifestsFS, "app", kustomize.Options{})
 	}},
 }
 

@@ -48,9 +48,9 @@ func TestMain(m *testing.M) {
 
 func definitions() map[string]isolated.Definition {
 	return map[string]isolated.Definition{
-		"chart": {New: func() (manifests.Generator, error) { return helm.NewHelmGenerator(chart, ".", nil) }},
+		"chart": {New: func() (manifests.Generator, error) { return helm.New(chart, ".", helm.Options{}) }},
 		"kustomization": {New: func() (manifests.Generator, error) {
-			return kustomize.NewKustomizeGenerator(kustomization, "app", nil, kustomize.KustomizeGeneratorOptions{})
+			return kustomize.New(kustomization, "app", kustomize.Options{})
 		}},
 		"own": {
 			New:   func() (manifests.Generator, error) { return own{}, nil },

@@ -45,7 +45,7 @@ type config struct {
 }
 
 // readConfig lays the configuration file of a folder, if it has one, over the options.
-func readConfig(source *source, folder string, options KustomizeGeneratorOptions) (config, error) {
+func readConfig(source *source, folder string, options Options) (config, error) {
 	var given settings
 	raw, err := source.read(path.Join(folder, configFile))
 	switch {

@@ -43,8 +43,8 @@ func show(generator manifests.Generator, parameters types.Unstructurable) {
 	}
 }
 
-func ExampleNewKustomizeGenerator() {
-	generator, err := kustomize.NewKustomizeGenerator(manifestsFS, "app", nil, kustomize.KustomizeGeneratorOptions{})
+func ExampleNew() {
+	generator, err := kustomize.New(manifestsFS, "app", kustomize.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -53,9 +53,9 @@ func ExampleNewKustomizeGenerator() {
 	// Output: hello-config map[] map[greeting:good morning syntax:{{ not rendered }}]
 }
 
-func ExampleNewKustomizeGenerator_withoutTemplates() {
+func ExampleNew_withoutTemplates() {
 	// What looks like a template in the manifests is none.
-	generator, err := kustomize.NewKustomizeGenerator(manifestsFS, "base", nil, kustomize.KustomizeGeneratorOptions{DisableTemplating: true})
+	generator, err := kustomize.New(manifestsFS, "base", kustomize.Options{DisableTemplating: true})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -64,37 +64,21 @@ func ExampleNewKustomizeGenerator_withoutTemplates() {
 	// Output: config map[] map[syntax:{{ not rendered }}]
 }
 
-func ExampleNewTransformableKustomizeGenerator() {
-	label := objectFunc(func(objects []client.Object) ([]client.Object, error) {
-		for _, object := range objects {
-			object.SetLabels(map[string]string{"team": "a"})
-		}
-		return objects, nil
-	})
-	generator, err := kustomize.NewTransformableKustomizeGenerator(manifestsFS, "app", nil, kustomize.KustomizeGeneratorOptions{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	show(generator.WithObjectTransformer(label), types.UnstructurableMap{})
-	// Output: hello-config map[team:a] map[greeting:hi syntax:{{ not rendered }}]
-}
-
-func ExampleNewKustomizeGeneratorWithParameterTransformer() {
+func ExampleKustomizeGenerator_WithParameterTransformer() {
 	// The spec of the component need not look like the data of the templates.
 	translate := parameterFunc(func(parameters types.Unstructurable) (types.Unstructurable, error) {
 		return types.UnstructurableMap{"greeting": parameters.ToUnstructured()["message"]}, nil
 	})
-	generator, err := kustomize.NewKustomizeGeneratorWithParameterTransformer(manifestsFS, "app", nil, kustomize.KustomizeGeneratorOptions{}, translate)
+	generator, err := kustomize.New(manifestsFS, "app", kustomize.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	show(generator, types.UnstructurableMap{"message": "good evening"})
+	show(generator.WithParameterTransformer(translate), types.UnstructurableMap{"message": "good evening"})
 	// Output: hello-config map[] map[greeting:good evening syntax:{{ not rendered }}]
 }
 
-func ExampleNewKustomizeGeneratorWithObjectTransformer() {
+func ExampleKustomizeGenerator_WithObjectTransformer() {
 	// Transformers see the objects that Kustomize has built.
 	rename := objectFunc(func(objects []client.Object) ([]client.Object, error) {
 		for _, object := range objects {
@@ -102,11 +86,11 @@ func ExampleNewKustomizeGeneratorWithObjectTransformer() {
 		}
 		return objects, nil
 	})
-	generator, err := kustomize.NewKustomizeGeneratorWithObjectTransformer(manifestsFS, "app", nil, kustomize.KustomizeGeneratorOptions{}, rename)
+	generator, err := kustomize.New(manifestsFS, "app", kustomize.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	show(generator, types.UnstructurableMap{})
+	show(generator.WithObjectTransformer(rename), types.UnstructurableMap{})
 	// Output: hello-config-v1 map[] map[greeting:hi syntax:{{ not rendered }}]
 }

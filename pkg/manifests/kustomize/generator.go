@@ -21,11 +21,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// KustomizeGeneratorOptions say how to read the files of a kustomization. The kustomization's own settings
-// (in .component-config.yaml) win.
-//
-//nolint:revive // existing operators use this name
-type KustomizeGeneratorOptions struct {
+// Options say how to read the files of a kustomization. The kustomization's own settings (in .component-config.yaml) win.
+type Options struct {
 	// TemplateSuffix is the suffix of the names of templates; rendering removes it. Defaults to
 	// the empty string, which makes all files templates.
 	TemplateSuffix *string
@@ -61,19 +58,19 @@ type KustomizeGenerator struct {
 }
 
 var (
-	_ manifests.Generator = &KustomizeGenerator{}
-	_ manifests.Pure      = &KustomizeGenerator{}
+	_ manifests.TransformableGenerator = &KustomizeGenerator{}
+	_ manifests.Pure                   = &KustomizeGenerator{}
 )
 
 // fingerprintVersion must change whenever this package, its template functions, or the Kustomize SDK begin to yield other objects from
 // the same kustomization.
 const fingerprintVersion = "kustomize/1"
 
-// NewKustomizeGenerator returns a generator for the kustomization in the folder kustomizationPath. It reads all
+// New returns a generator for the kustomization in the folder kustomizationPath. It reads all
 // files and references once. If fsys is nil, the path is one of the operating system; otherwise a leading slash of
 // the path is ignored. To embed a kustomization into the program, use the pattern all:, or files such as
-// .component-config.yaml are missing. The client is ignored; the generator takes the clients from its context.
-func NewKustomizeGenerator(fsys fs.FS, kustomizationPath string, _ client.Client, options KustomizeGeneratorOptions) (*KustomizeGenerator, error) {
+// .component-config.yaml are missing.
+func New(fsys fs.FS, kustomizationPath string, options Options) (*KustomizeGenerator, error) {
 	source, folder, err := newSource(fsys, kustomizationPath, options.Decryptor)
 	if err != nil {
 		return nil, fmt.Errorf("reading kustomization %s: %w", kustomizationPath, err)
@@ -99,37 +96,14 @@ func NewKustomizeGenerator(fsys fs.FS, kustomizationPath string, _ client.Client
 	}, nil
 }
 
-// NewTransformableKustomizeGenerator is NewKustomizeGenerator for a generator that accepts transformers.
-func NewTransformableKustomizeGenerator(
-	fsys fs.FS, kustomizationPath string, clnt client.Client, options KustomizeGeneratorOptions,
-) (manifests.TransformableGenerator, error) {
-	generator, err := NewKustomizeGenerator(fsys, kustomizationPath, clnt, options)
-	if err != nil {
-		return nil, err
-	}
-	return manifests.NewGenerator(generator), nil
+// WithParameterTransformer returns a generator that transforms the parameters first; see manifests.NewGenerator. This one does not change.
+func (g *KustomizeGenerator) WithParameterTransformer(transformer manifests.ParameterTransformer) manifests.TransformableGenerator {
+	return manifests.NewGenerator(g).WithParameterTransformer(transformer)
 }
 
-// NewKustomizeGeneratorWithParameterTransformer is NewTransformableKustomizeGenerator with a first parameter transformer.
-func NewKustomizeGeneratorWithParameterTransformer(
-	fsys fs.FS, kustomizationPath string, clnt client.Client, options KustomizeGeneratorOptions, transformer manifests.ParameterTransformer,
-) (manifests.TransformableGenerator, error) {
-	generator, err := NewTransformableKustomizeGenerator(fsys, kustomizationPath, clnt, options)
-	if err != nil {
-		return nil, err
-	}
-	return generator.WithParameterTransformer(transformer), nil
-}
-
-// NewKustomizeGeneratorWithObjectTransformer is NewTransformableKustomizeGenerator with a first object transformer.
-func NewKustomizeGeneratorWithObjectTransformer(
-	fsys fs.FS, kustomizationPath string, clnt client.Client, options KustomizeGeneratorOptions, transformer manifests.ObjectTransformer,
-) (manifests.TransformableGenerator, error) {
-	generator, err := NewTransformableKustomizeGenerator(fsys, kustomizationPath, clnt, options)
-	if err != nil {
-		return nil, err
-	}
-	return generator.WithObjectTransformer(transformer), nil
+// WithObjectTransformer returns a generator that transforms the objects afterwards; see manifests.NewGenerator. This one does not change.
+func (g *KustomizeGenerator) WithObjectTransformer(transformer manifests.ObjectTransformer) manifests.TransformableGenerator {
+	return manifests.NewGenerator(g).WithObjectTransformer(transformer)
 }
 
 // HasTemplates reports whether any file is a template. If none is, parameters have no effect.

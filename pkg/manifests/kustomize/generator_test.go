@@ -114,7 +114,7 @@ func TestFilesAreReadOnce(t *testing.T) {
 		"app/kustomization.yaml": "resources: [a.yaml, ../base]", "app/a.yaml": configMap("a", "x: {{ readFile `a.yaml` | len }}"),
 		"base/kustomization.yaml": "resources: [b.yaml]", "base/b.yaml": configMap("b"),
 	}.fs()
-	generator, err := kustomize.NewKustomizeGenerator(fsys, "app", nil, options{})
+	generator, err := kustomize.New(fsys, "app", options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestSymbolicLinks(t *testing.T) {
 	}
 	link(filepath.Join(dir, "a.yaml"), "real/overlays/app/linked.yaml")
 	link("real/overlays/app", "app")
-	generator, err := kustomize.NewKustomizeGenerator(nil, filepath.Join(dir, "app"), nil, options{})
+	generator, err := kustomize.New(nil, filepath.Join(dir, "app"), options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,16 +147,16 @@ func TestSymbolicLinks(t *testing.T) {
 		t.Errorf("got %d objects and error %v", len(objects), err)
 	}
 	link("..", "real/overlays/app/loop")
-	_, err = kustomize.NewKustomizeGenerator(nil, filepath.Join(dir, "app"), nil, options{})
+	_, err = kustomize.New(nil, filepath.Join(dir, "app"), options{})
 	expectError(t, err, "is a symbolic link to a folder that contains it")
 }
 
 func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
-	generator, err := kustomize.NewKustomizeGenerator(files{
+	generator, err := kustomize.New(files{
 		"app/_h.tpl": "{{ define `n` }}{{ set . `n` (upper .n) | toJson }}{{ end }}",
 		"app/a.yaml": configMap("{{ .n }}", "in: {{ namespace }}", "all: {{ include `n` . | quote }}"),
-	}.fs(), "app", nil, options{})
+	}.fs(), "app", options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func (p typed) ToUnstructured() map[string]any { return map[string]any{"value": 
 
 func TestTypedParameters(t *testing.T) {
 	t.Parallel()
-	generator, err := kustomize.NewKustomizeGenerator(files{"app/a.yaml": configMap("a", "x: {{ .value.x }}")}.fs(), "app", nil, options{})
+	generator, err := kustomize.New(files{"app/a.yaml": configMap("a", "x: {{ .value.x }}")}.fs(), "app", options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +223,7 @@ func TestFingerprint(t *testing.T) {
 		{"the right delimiter", base, options{RightTemplateDelimiter: new(">>")}},
 		{"no templates", base, options{DisableTemplating: true}},
 	} {
-		generator, err := kustomize.NewKustomizeGenerator(tt.files.fs(), "app", nil, tt.options)
+		generator, err := kustomize.New(tt.files.fs(), "app", tt.options)
 		if err != nil {
 			t.Fatalf("%s: %v", tt.reason, err)
 		}
@@ -232,7 +232,7 @@ func TestFingerprint(t *testing.T) {
 		}
 		seen[generator.Fingerprint()] = tt.reason
 	}
-	again, err := kustomize.NewKustomizeGenerator(base.with(files{"unrelated": "x", "base/unrelated": "y"}).fs(), "/app/", nil, options{Decryptor: decryptor{}})
+	again, err := kustomize.New(base.with(files{"unrelated": "x", "base/unrelated": "y"}).fs(), "/app/", options{Decryptor: decryptor{}})
 	if err != nil || seen[again.Fingerprint()] != "as it is" {
 		t.Errorf("something irrelevant makes a difference (error %v)", err)
 	}
@@ -267,7 +267,7 @@ func TestConstructors(t *testing.T) {
 		given, name string
 	}{
 		{"bare", func(path string) (manifests.Generator, error) {
-			return kustomize.NewKustomizeGenerator(fsys, path, nil, options{})
+			return kustomize.New(fsys, path, options{})
 		}, "set", "a"},
 		{"transformable", func(path string) (manifests.Generator, error) {
 			return kustomize.NewTransformableKustomizeGenerator(fsys, path, nil, options{})

@@ -27,7 +27,7 @@ import (
 )
 
 // options is a shorter name.
-type options = kustomize.KustomizeGeneratorOptions
+type options = kustomize.Options
 
 // files are files by their paths; the kustomization is in folder app.
 type files map[string]string
@@ -139,7 +139,7 @@ func parse(t *testing.T, text string) []map[string]any {
 
 // generate makes a generator for the files, and returns what it generates.
 func generate(ctx context.Context, f files, options options, parameters map[string]any) ([]client.Object, error) {
-	generator, err := kustomize.NewKustomizeGenerator(f.fs(), "app", nil, options)
+	generator, err := kustomize.New(f.fs(), "app", options)
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ type loader struct {
 }
 
 // load reads the kustomization in the folder.
-func (l *loader) load(folder string, options KustomizeGeneratorOptions) error {
+func (l *loader) load(folder string, options Options) error {
 	for _, other := range l.folders {
 		if contains(other, folder) || contains(folder, other) {
 			return fmt.Errorf("kustomization %s overlaps with kustomization %s, by which it is included", l.source.displayed(folder), l.source.displayed(other))
@@ -63,7 +63,7 @@ func (l *loader) load(folder string, options KustomizeGeneratorOptions) error {
 	l.loaded = append(l.loaded, k)
 
 	// They get the options about which files are read, but not the suffix and delimiters of templates.
-	inherited := KustomizeGeneratorOptions{Decryptor: options.Decryptor, DisableTemplating: options.DisableTemplating, RootOnly: options.RootOnly}
+	inherited := Options{Decryptor: options.Decryptor, DisableTemplating: options.DisableTemplating, RootOnly: options.RootOnly}
 	for _, name := range k.config.includedKustomizations {
 		target, err := k.outside(name)
 		if err != nil {
@@ -87,7 +87,7 @@ func isKustomization(source *source, folder string) bool {
 	})
 }
 
-func (k *kustomization) read(source *source, options KustomizeGeneratorOptions) error {
+func (k *kustomization) read(source *source, options Options) error {
 	files, err := source.list(k.folder)
 	if err != nil {
 		return err

@@ -119,12 +119,12 @@ func TestPlainKustomizations(t *testing.T) {
 				t.Fatal("Kustomize finds no objects")
 			}
 			for _, options := range []options{{}, {DisableTemplating: true}} {
-				fromFS, err := kustomize.NewKustomizeGenerator(tt.files.fs(), "/app", nil, options)
+				fromFS, err := kustomize.New(tt.files.fs(), "/app", options)
 				if err != nil {
 					t.Fatal(err)
 				}
 				expectSame(t, want, fromFS, nil)
-				fromDisk, err := kustomize.NewKustomizeGenerator(nil, filepath.Join(dir, "app"), nil, options)
+				fromDisk, err := kustomize.New(nil, filepath.Join(dir, "app"), options)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -207,7 +207,7 @@ var templatedFixtures = []struct {
 func TestTemplatedKustomizations(t *testing.T) {
 	for _, tt := range templatedFixtures {
 		t.Run(tt.reason, func(t *testing.T) {
-			generator, err := kustomize.NewKustomizeGenerator(tt.files.fs(), "app", nil, tt.options)
+			generator, err := kustomize.New(tt.files.fs(), "app", tt.options)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -62,7 +62,7 @@ func Chart(ctx context.Context, request Request) (*Contents, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading optional values for chart %s: %w", chart.Name(), err)
 	}
-	rendered, err := helm.NewHelmGenerator(contents.fileSystem(), chartFolder, nil)
+	rendered, err := helm.New(contents.fileSystem(), chartFolder, helm.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func Kustomization(ctx context.Context, request Request) (*Contents, error) {
 	if err := contents.checkFiles(); err != nil {
 		return nil, err
 	}
-	rendered, err := kustomize.NewKustomizeGenerator(contents.fileSystem(), kustomizationFolder, nil, kustomize.KustomizeGeneratorOptions{})
+	rendered, err := kustomize.New(contents.fileSystem(), kustomizationFolder, kustomize.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("%s is no kustomization that can be embedded: %w", request.Reference, err)
 	}

@@ -39,7 +39,7 @@ func TestAggregatedRoles(t *testing.T) {
 		"chart/Chart.yaml":         {Data: []byte("apiVersion: v2\nname: shop\nversion: 1.0.0\n")},
 		"chart/templates/all.yaml": {Data: []byte(aggregated)},
 	}
-	generator, err := helm.NewHelmGenerator(chart, "chart", nil)
+	generator, err := helm.New(chart, "chart", helm.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

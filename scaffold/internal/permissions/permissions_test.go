@@ -83,7 +83,7 @@ func TestOf(t *testing.T) {
 		"chart/values.yaml":        {Data: []byte(values)},
 		"chart/templates/all.yaml": {Data: []byte(manifests)},
 	}
-	generator, err := helm.NewHelmGenerator(chart, "chart", nil)
+	generator, err := helm.New(chart, "chart", helm.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func ExampleNewDecryptor() {
 		fmt.Println(err)
 		return
 	}
-	generator, err := kustomize.NewKustomizeGenerator(manifestsFS, "testdata/app", nil, kustomize.KustomizeGeneratorOptions{Decryptor: decryptor})
+	generator, err := kustomize.New(manifestsFS, "testdata/app", kustomize.Options{Decryptor: decryptor})
 	if err != nil {
 		fmt.Println(err)
 		return

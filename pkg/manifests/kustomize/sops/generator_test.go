@@ -63,7 +63,7 @@ patches: [{path: patch.yaml}]
 	for name, options := range map[string]sops.Options{"age": {AgeIdentities: mine.private}, "PGP": {PGPPrivateKeys: ring.private}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			generator, err := kustomize.NewKustomizeGenerator(fsys, "app", nil, kustomize.KustomizeGeneratorOptions{Decryptor: newDecryptor(t, options)})
+			generator, err := kustomize.New(fsys, "app", kustomize.Options{Decryptor: newDecryptor(t, options)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,7 +93,7 @@ patches: [{path: patch.yaml}]
 			}
 		})
 	}
-	_, err := kustomize.NewKustomizeGenerator(fsys, "app", nil, kustomize.KustomizeGeneratorOptions{Decryptor: newDecryptor(t, sops.Options{})})
+	_, err := kustomize.New(fsys, "app", kustomize.Options{Decryptor: newDecryptor(t, sops.Options{})})
 	expectError(t, err, "decrypting app/key.bin: ", "other keys than the given ones", mine.name)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/memory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/report"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
@@ -75,7 +76,7 @@ func (a *applier) wrote(t *desired.Object, object *unstructured.Unstructured, d 
 			a.call.Memory.Of(t.Key).Corrections.Happened(now)
 		}
 		a.call.Report.Acted(d.Verb, t.ApplyOrder, item)
-		a.noteManifest(t, item, d.Verb)
+		noteManifest(a.call.Report, t, item, d.Verb)
 		item.Phase = inventory.PhaseUpdating
 		if d.Action == decisions.Create {
 			item.Phase = inventory.PhaseCreating
@@ -92,12 +93,12 @@ func (a *applier) wrote(t *desired.Object, object *unstructured.Unstructured, d 
 }
 
 // noteManifest reports what is strange about a manifest that was written. A correction writes nothing new.
-func (a *applier) noteManifest(t *desired.Object, item *inventory.Item, verb inventory.Verb) {
+func noteManifest(to *report.Report, t *desired.Object, item *inventory.Item, verb inventory.Verb) {
 	if verb == inventory.VerbCorrected {
 		return
 	}
 	for _, note := range t.Notes {
-		a.call.Report.Notes(item, note)
+		to.Notes(item, note)
 	}
 }
 
