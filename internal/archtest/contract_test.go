@@ -103,7 +103,7 @@ func hasField(typ reflect.Type, want string) bool {
 
 // contractual returns the text of a type as the contract has it: without the package of the struct, and with the usual names of others.
 func contractual(typ string) string {
-	return strings.NewReplacer("inventory.Item", "reconciler.InventoryItem", "inventory.", "reconciler.").Replace(typ)
+	return strings.NewReplacer("inventory.Item", "reconciler.InventoryItem", "inventory.", "reconciler.", "kustomize.Options", "kustomize.KustomizeGeneratorOptions").Replace(typ)
 }
 
 // qualifier finds what the contract writes differently from package reflect.
