@@ -12,15 +12,11 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
-	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/sandbox"
 )
@@ -252,25 +248,13 @@ func TestHooksInANamespaceOfState(t *testing.T) {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
-			start := func(namespace string) (stop func()) {
-				mgr := r.manager(func(o *ctrl.Options) {
-					own := fields.OneTermEqualSelector("metadata.name", r.namespace)
-					o.Cache.ByObject = map[client.Object]cache.ByObject{&GlobalWidget{}: {Field: own}}
-				})
-				own := NewReconciler[*GlobalWidget](r.name, manifests.GeneratorFunc(specObjects), ReconcilerOptions{StateNamespace: namespace})
-				if err := own.SetupWithManager(mgr); err != nil {
-					t.Fatal(err)
-				}
-				return r.run(mgr)
-			}
-			stop := start(r.namespace)
-			widget := (*GlobalWidget)(r.widget(r.job("before", "deletion-hook", "pre-delete")))
-			widget.Name, widget.Namespace, widget.Spec.Namespace = r.namespace, "", r.namespace
+			stop := r.startGlobally(specObjects, ReconcilerOptions{StateNamespace: r.namespace})
+			widget := r.globalWidget(r.job("before", "deletion-hook", "pre-delete"))
 			r.create(widget)
 			awaitReady(r, widget)
 			diff(t, "Secrets", 1, len(r.hookSecrets()))
 			stop()
-			start(next)
+			r.startGlobally(specObjects, ReconcilerOptions{StateNamespace: next})
 			r.delete(widget)
 			r.awaitGone(widget)
 			diff(t, "hooks that ran", []string{"+jobs/before", "-jobs/before"}, r.story())

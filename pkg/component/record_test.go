@@ -18,9 +18,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
@@ -269,16 +266,7 @@ func (p pruningWriter) Patch(ctx context.Context, object client.Object, patch cl
 // startGlobal starts an operator for components without namespace, whose chunks are kept in the given one.
 func (r *rig) startGlobal(namespace string) (stop func()) {
 	r.tb.Helper()
-	options := ReconcilerOptions{inlineLimit: 4000, StateNamespace: namespace}
-	mgr := r.manager(func(o *ctrl.Options) {
-		// Components without namespace are seen by all tests.
-		own := fields.OneTermEqualSelector("metadata.name", r.namespace)
-		o.Cache.ByObject = map[client.Object]cache.ByObject{&GlobalWidget{}: {Field: own}}
-	})
-	if err := NewReconciler[*GlobalWidget](r.name, manifests.GeneratorFunc(crowdObjects), options).SetupWithManager(mgr); err != nil {
-		r.tb.Fatal(err)
-	}
-	return r.run(mgr)
+	return r.startGlobally(crowdObjects, ReconcilerOptions{inlineLimit: 4000, StateNamespace: namespace})
 }
 
 func TestClusterScopedComponents(t *testing.T) {

@@ -5,6 +5,7 @@ package component
 
 import (
 	"cmp"
+	"fmt"
 	"reflect"
 	"strings"
 	"time"
@@ -127,6 +128,16 @@ func localIdentityOf(component Component, defaultServiceAccount string) targets.
 		id.User = serviceAccountPrefix + component.GetNamespace() + ":" + name
 	}
 	return id
+}
+
+// identityProblem says why there can be no such identity; empty if there can be.
+func identityProblem(id targets.Identity) string {
+	name, missing := strings.CutPrefix(id.User, serviceAccountPrefix+":")
+	if !missing {
+		return ""
+	}
+	return fmt.Sprintf("service account %q: a component without namespace has no service accounts; leave serviceAccountName in its spec and the option DefaultServiceAccount empty, "+
+		"or have its type return the user %s<namespace>:<name> in GetImpersonationUser", name, serviceAccountPrefix)
 }
 
 func orText(value, fallback string) string {

@@ -19,6 +19,8 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/generator"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -34,6 +36,7 @@ func (p *pass) steps() []step {
 		p.recall,         // load the inventory
 		p.checkSuspended, // end if the component is suspended
 		p.load,           // load references, and compute the digest
+		a.checkIdentity,  // refuse a service account that cannot exist
 		p.track,          // start a new revision if the digest has changed
 		p.afterRead,      // the author's post-read hooks
 		p.visitTarget,    // take a place for the remote cluster
@@ -119,6 +122,16 @@ func (p *pass) checkSuspended(context.Context) outcomes.Outcome {
 	}
 	p.settings.presence = PresenceSuspended
 	return outcomes.Proceed
+}
+
+// checkIdentity refuses a service account that cannot exist. It does not hold back a deletion before anything was created.
+func (a application) checkIdentity(context.Context) outcomes.Outcome {
+	p := a.pass
+	problem := identityProblem(p.identity())
+	if problem == "" || p.deleting && !slices.ContainsFunc(p.status.Inventory, func(item *reconciler.InventoryItem) bool { return item.LastAppliedAt != nil }) {
+		return outcomes.Proceed
+	}
+	return outcomes.Of(inventory.NewRefusedError(problem))
 }
 
 // load loads the references of the spec.

@@ -16,7 +16,7 @@ import (
 func TestStepOrder(t *testing.T) {
 	t.Parallel()
 	common := []string{
-		"pass.acknowledge", "deletion.noteOrphaning", "pass.recall", "pass.checkSuspended", "pass.load", "pass.track", "pass.afterRead",
+		"pass.acknowledge", "deletion.noteOrphaning", "pass.recall", "pass.checkSuspended", "pass.load", "application.checkIdentity", "pass.track", "pass.afterRead",
 		"pass.visitTarget", "pass.connect", "pass.visitFormer",
 	}
 	for _, test := range []struct {

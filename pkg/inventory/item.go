@@ -18,8 +18,10 @@ import (
 // +kubebuilder:object:generate=true
 type TypeInfo struct {
 	// API group; empty for the core group.
+	// +kubebuilder:validation:Pattern=`^(\*|(\*\.)?[a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`
 	Group string `json:"group"`
 	// API kind.
+	// +kubebuilder:validation:Pattern=`^(\*|[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?)$`
 	Kind string `json:"kind"`
 }
 

@@ -144,6 +144,9 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config, choose se
 	if err := request.Deletions.Max.Validate(); err != nil {
 		return nil, inventory.NewRefusedError("max deletions: " + err.Error())
 	}
+	if err := checkManagedTypes(request.AdditionalManagedTypes); err != nil {
+		return nil, err
+	}
 	source := desired.Source{
 		Objects: request.Objects, Version: request.Version, Namespace: request.Namespace, Digest: request.Digest, FormerDigest: request.FormerDigest,
 		DigestKey: request.DigestKey, Policies: policies.Or(declared, r.options.Policies), Additional: r.additionalTypes(request.Owner), RunOnce: request.RunOnce,

@@ -26,6 +26,9 @@ import (
 // this one. The exception are types that only Owner.AdditionalManagedTypes names: there the error is that of the API server, or
 // nil if no dependent is left.
 func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) ([]Blocker, error) {
+	if err := checkManagedTypes(request.AdditionalManagedTypes); err != nil {
+		return nil, err
+	}
 	c := r.call(request.Owner, request.Inventory)
 	demands, err := c.Losses.Demands(ctx)
 	if err != nil {

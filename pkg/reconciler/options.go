@@ -18,9 +18,11 @@ import (
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/internal/reports"
 	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/barriers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/marks"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/memory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
@@ -146,6 +148,9 @@ func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, e
 		return nil, fmt.Errorf("creating the reconciler %s: %w", name, err)
 	}
 	options.Policies = policies.Or(declared, policies.Defaults())
+	if err := checkManagedTypes(options.AdditionalManagedTypes); err != nil {
+		return nil, fmt.Errorf("creating the reconciler %s: %w", name, err)
+	}
 	var definitions *reports.Definitions
 	if options.AwaitReports {
 		definitions = reports.NewDefinitions(clnt)
@@ -167,6 +172,18 @@ func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, e
 		definitions:  definitions,
 		barrierPause: barriers.DefaultPause,
 	}, nil
+}
+
+// checkManagedTypes refuses patterns that match no type: they would protect nothing.
+func checkManagedTypes(patterns []TypeInfo) error {
+	problems := kinds.CheckPatterns(patterns)
+	if len(problems) == 0 {
+		return nil
+	}
+	for i := range problems {
+		problems[i] = "additionalManagedTypes" + problems[i]
+	}
+	return inventory.NewRefusedError(problems...)
 }
 
 // additionalTypes returns the managed types of the owner that none of its objects defines.

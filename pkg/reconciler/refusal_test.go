@@ -6,6 +6,9 @@ package reconciler_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 func TestRefusalsLeaveEverythingAlone(t *testing.T) {
@@ -87,4 +90,25 @@ func TestServerRefusalNamesTheObject(t *testing.T) {
 	w.expectRefusal(err, "Service NS/bad: rejected by the API server", "ports")
 	_, err = w.apply("apiVersion: v1\nkind: LimitRange\nmetadata: {name: bad}\nspec: {limits: [{type: Container, max: {cpu: 1x}}]}\n")
 	w.expectRefusal(err, "LimitRange NS/bad: rejected by the API server", "quantities")
+}
+
+// TestPatternsThatMatchNothing are refused wherever they come from: they would protect nothing.
+func TestPatternsThatMatchNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.owner.AdditionalManagedTypes = []reconciler.TypeInfo{
+		{Group: "*", Kind: "*"}, {Group: "*.example.io", Kind: "Thing"}, {Kind: "Pod"}, {Group: "a.*.b", Kind: "A"}, {Group: "example.io", Kind: "Foo*"}, {Group: "*example.io", Kind: ""},
+	}
+	want := []string{
+		`additionalManagedTypes[3].group: invalid value "a.*.b"; allowed are: the name of a group, empty for the core group, *, and *. with the end of a name, as in *.example.com`,
+		`additionalManagedTypes[4].kind: invalid value "Foo*"; allowed are: the name of a kind, and *`,
+		`additionalManagedTypes[5].group: invalid value "*example.io"`, `additionalManagedTypes[5].kind: invalid value ""`,
+	}
+	_, err := w.apply(configMapsNamed("a"))
+	w.expectRefusal(err, want...)
+	_, err = w.engine.CheckDeletion(t.Context(), reconciler.DeleteRequest{Owner: w.owner})
+	w.expectRefusal(err, want...)
+	if _, err := reconciler.New("a.example.io", newClusterClient(t, testenv.Config(t)), reconciler.Options{AdditionalManagedTypes: w.owner.AdditionalManagedTypes}); err == nil {
+		t.Error("the option is accepted")
+	}
 }

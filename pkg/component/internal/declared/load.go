@@ -105,7 +105,7 @@ func (l *Loader) watch(component Component) error {
 		case name == "":
 			problems = append(problems, found.Path+".name: a name is required")
 		case component.Key.Namespace == "":
-			problems = append(problems, found.Path+": a component without namespace cannot refer to a "+string(kind))
+			problems = append(problems, found.Path+": a component without namespace cannot refer to a "+string(kind)+"; leave the field empty, or make the kind namespaced")
 		default:
 			keys = append(keys, references.Key{Kind: kind, Namespace: component.Key.Namespace, Name: name})
 		}

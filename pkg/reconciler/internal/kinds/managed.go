@@ -4,10 +4,12 @@
 package kinds
 
 import (
+	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/types"
@@ -34,6 +36,22 @@ func MatchesGroup(pattern, group string) bool {
 		return !strings.Contains(suffix, Wildcard) && len(group) > len(suffix) && strings.HasSuffix(group, suffix)
 	}
 	return pattern == group
+}
+
+// CheckPatterns returns what is wrong with patterns of types: which ones cannot match any type. Each problem begins with the index of the pattern.
+func CheckPatterns(patterns []inventory.TypeInfo) []string {
+	var problems []string
+	for i, pattern := range patterns {
+		suffix, _ := strings.CutPrefix(pattern.Group, Wildcard+".")
+		if pattern.Group != "" && pattern.Group != Wildcard && len(validation.IsDNS1123Subdomain(suffix)) > 0 {
+			problems = append(problems, fmt.Sprintf("[%d].group: invalid value %q; allowed are: the name of a group, empty for the core group, *, and *. with the end of a name, as in *.example.com",
+				i, pattern.Group))
+		}
+		if pattern.Kind != Wildcard && len(validation.IsDNS1035Label(strings.ToLower(pattern.Kind))) > 0 {
+			problems = append(problems, fmt.Sprintf("[%d].kind: invalid value %q; allowed are: the name of a kind, and *", i, pattern.Kind))
+		}
+	}
+	return problems
 }
 
 // ManagedTypesOf returns the types that an object defines.
