@@ -334,7 +334,18 @@ func (a application) generatorContext(ctx context.Context) context.Context {
 	return generating.WithInstalled(ctx, a.isInstalled())
 }
 
+// afterReconcile runs the author's post-reconcile hooks, unless nothing has happened since they ran.
 func (a application) afterReconcile(ctx context.Context) outcomes.Outcome {
+	run := hookRun{
+		digest: a.pass.declared.Digest.Value, labels: a.pass.component.GetLabels(), annotations: a.pass.component.GetAnnotations(),
+		at: a.pass.worker.options.Clock.Now(),
+	}
+	isAsked := a.pass.worker.memories.takeTrigger(a.pass.key)
+	if !isAsked && len(a.pass.result.Actions) == 0 && a.pass.memory.posted.covers(run, a.pass.settings.timing.requeue) {
+		a.pass.posted = a.pass.memory.posted
+		return outcomes.Proceed
+	}
+	a.pass.posted = run
 	return a.pass.runHooks(a.pass.hookContext(ctx), "post-reconcile", a.pass.worker.hooks.postReconcile)
 }
 

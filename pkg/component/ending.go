@@ -55,6 +55,7 @@ func (e ending) keepRecord(ctx context.Context, o outcomes.Outcome) outcomes.Out
 
 // conclude writes the status, reports the outcome, and returns when the next pass is due.
 func (e ending) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, error) {
+	e.pass.memory.posted = hookRun{}
 	switch o.Kind {
 	case outcomes.Gone:
 		// Events about dependents go through the connection that ends here.
@@ -87,6 +88,9 @@ func (e ending) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, 
 		return e.conclude(ctx, outcomes.Of(err))
 	case err != nil:
 		return ctrl.Result{}, err
+	}
+	if o.Kind == outcomes.Ready {
+		e.pass.memory.posted = e.pass.posted
 	}
 	e.pass.later.emit()
 	e.pass.worker.announcer.verdict(e.pass.subject, e.pass.before, d.verdict)

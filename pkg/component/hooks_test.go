@@ -8,10 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
@@ -164,4 +168,64 @@ func TestTriggersBeforeTheStartAreBounded(t *testing.T) {
 	if err := reconciler.Trigger("a", "b"); err == nil {
 		t.Error("want an error when too many triggers wait")
 	}
+}
+
+// TestPostReconcileHooksRunOncePerRevision counts calls: for a change, at rest, after drift, after another annotation, and after Trigger.
+func TestPostReconcileHooksRunOncePerRevision(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	var calls atomic.Int32
+	var failures atomic.Int32
+	own := r.reconciler(ReconcilerOptions{}).WithPostReconcileHook(func(_ context.Context, _ client.Client, widget *Widget) error {
+		calls.Add(1)
+		widget.Status.Extra = fmt.Sprint("call ", calls.Load())
+		if failures.Add(-1) >= 0 {
+			return types.NewRetriableError(errors.New("not yet"), new(10*time.Millisecond))
+		}
+		return nil
+	})
+	stop := r.start(own)
+	widget := r.widget(oneConfigMap)
+	r.create(widget)
+	expect := func(reason string, want int32) {
+		t.Helper()
+		awaitReady(r, widget)
+		r.settle(widget)
+		for range 3 {
+			if _, err := own.Reconcile(t.Context(), request(widget.Namespace, widget.Name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := calls.Swap(0); got != want {
+			t.Errorf("%s: want %d calls, got %d", reason, want, got)
+		}
+		awaitReady(r, widget)
+		if want > 0 && widget.Status.Extra != fmt.Sprint("call ", want) {
+			t.Errorf("%s: what the hook has set is lost: %q", reason, widget.Status.Extra)
+		}
+	}
+	expect("creation", 1)
+	expect("rest", 0)
+	change(r, widget, func(w *Widget) { w.Spec.Objects = r.objects(strings.Replace(oneConfigMap, "red", "blue", 1)) })
+	expect("another manifest", 1)
+	change(r, widget, func(w *Widget) { w.Spec.Name = "other" })
+	expect("another spec", 1)
+	change(r, widget, func(w *Widget) { metav1.SetMetaDataAnnotation(&w.ObjectMeta, "example.io/note", "a") })
+	expect("another annotation", 1)
+	change(r, r.configMapObject("settings"), func(c *corev1.ConfigMap) { c.Data["color"] = "drifted" })
+	await(r, widget, "the correction", func() bool { return r.configMap("settings")["color"] == "blue" })
+	expect("drift", 1)
+	failures.Store(2)
+	if err := own.Trigger(widget.Namespace, widget.Name); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() (bool, string) { return calls.Load() == 3, "the hook is not called as long as it fails" })
+	expect("Trigger, and two failures", 3)
+	stop()
+	own = r.reconciler(ReconcilerOptions{}).WithPostReconcileHook(func(context.Context, client.Client, *Widget) error {
+		calls.Add(1)
+		return nil
+	})
+	r.start(own)
+	testenv.Eventually(t, func() (bool, string) { return calls.Load() == 1, "the hook is not called after a restart" })
 }

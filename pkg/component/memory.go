@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -41,6 +42,20 @@ type memory struct {
 	noticedIn string
 	// drifted has the dependents whose drift has been reported.
 	drifted map[string]bool
+	// posted is the last run of the post-reconcile hooks; zero if the component was not ready since, or if what they have set in its status is not written.
+	posted hookRun
+}
+
+// hookRun says for which state of a component hooks ran, and when.
+type hookRun struct {
+	digest              string
+	labels, annotations map[string]string
+	at                  time.Time
+}
+
+// covers reports whether a run makes the next one needless: the state is the same, and the interval is not over.
+func (h hookRun) covers(next hookRun, interval time.Duration) bool {
+	return h.digest != "" && h.digest == next.digest && maps.Equal(h.labels, next.labels) && maps.Equal(h.annotations, next.annotations) && next.at.Sub(h.at) < interval
 }
 
 // memories has the memories of all components.
@@ -51,11 +66,14 @@ type memories struct {
 	typed map[apitypes.NamespacedName]bool
 	// orphaned has the UIDs of components whose dependents are to be orphaned.
 	orphaned map[apitypes.NamespacedName]apitypes.UID
+	// triggered has the components for which Trigger was called since their hooks ran.
+	triggered map[apitypes.NamespacedName]bool
 }
 
 func newMemories() *memories {
 	return &memories{
 		byKey: map[apitypes.NamespacedName]*memory{}, typed: map[apitypes.NamespacedName]bool{}, orphaned: map[apitypes.NamespacedName]apitypes.UID{},
+		triggered: map[apitypes.NamespacedName]bool{},
 	}
 }
 
@@ -84,6 +102,23 @@ func (r *memories) forget(key apitypes.NamespacedName) {
 	delete(r.byKey, key)
 	delete(r.typed, key)
 	delete(r.orphaned, key)
+	delete(r.triggered, key)
+}
+
+// noteTrigger records that a pass was asked for.
+func (r *memories) noteTrigger(key apitypes.NamespacedName) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.triggered[key] = true
+}
+
+// takeTrigger reports whether a pass was asked for since the last call.
+func (r *memories) takeTrigger(key apitypes.NamespacedName) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	taken := r.triggered[key]
+	delete(r.triggered, key)
+	return taken
 }
 
 // noteOrphaned records that an event shows a component whose dependents are to be orphaned, because a later read may no longer show that.

@@ -67,6 +67,8 @@ type pass struct {
 	// engaged is set once the engine has been called for the dependents; result is its last result, nil before.
 	engaged bool
 	result  *reconciler.Result
+	// posted is the run of the post-reconcile hooks that counts at the end of the pass.
+	posted hookRun
 	// later has the events that announce has collected.
 	later outbox
 	// plan is what would be done if the component were not paused; nil if it is not.

@@ -114,7 +114,9 @@ func (r *Reconciler[T]) WithPreReconcileHook(hook HookFunc[T]) *Reconciler[T] {
 	return r
 }
 
-// WithPostReconcileHook adds a hook that runs when all dependents are ready.
+// WithPostReconcileHook adds a hook that runs at the end of a pass in which all dependents are ready: once when the component becomes ready, for each revision; again after a pass
+// that has changed dependents, when labels or annotations of the component have changed, when Trigger is called, and after the requeue interval; and once after the operator has
+// started. It runs again as long as it fails.
 func (r *Reconciler[T]) WithPostReconcileHook(hook HookFunc[T]) *Reconciler[T] {
 	r.addHook(&r.hooks.postReconcile, hook)
 	return r
@@ -243,5 +245,9 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req ctrl.Request) (result
 // Trigger schedules a pass of a component, and returns at once. It fails if the reconciler is not running and more than 1024 components have been
 // triggered. With sharding, it has no effect on a replica that does not hold the shard of the component.
 func (r *Reconciler[T]) Trigger(namespace string, name string) error {
-	return r.queue.Trigger(apitypes.NamespacedName{Namespace: namespace, Name: name})
+	key := apitypes.NamespacedName{Namespace: namespace, Name: name}
+	if r.worker != nil {
+		r.worker.memories.noteTrigger(key)
+	}
+	return r.queue.Trigger(key)
 }
