@@ -11,6 +11,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // Action is an operation on a dependent.
@@ -44,8 +46,15 @@ type Controller struct {
 	states map[Component]string
 }
 
-// ForController binds the collectors to a controller.
+// ForController binds the collectors to a controller. Refusals, drift and fights are present from then on, so that alert rules see their first increase.
 func (m *Metrics) ForController(name string) *Controller {
+	for _, reason := range []Refusal{RefusalInvalid, RefusalOwned, RefusalRejected} {
+		m.refusals.WithLabelValues(name, string(reason))
+	}
+	for _, policy := range []string{types.DriftPolicyCorrect, types.DriftPolicyReport} {
+		m.drift.WithLabelValues(name, policy)
+	}
+	m.fights.WithLabelValues(name)
 	return &Controller{metrics: m, name: name, states: map[Component]string{}}
 }
 
@@ -66,6 +75,23 @@ func errorType(err error) string {
 	return "other"
 }
 
+// A Refusal says why a component or its dependents were refused.
+type Refusal string
+
+const (
+	// RefusalInvalid means that a component, its manifests or an annotation is not valid, or that these contradict each other.
+	RefusalInvalid Refusal = "invalid"
+	// RefusalOwned means that dependents belong to other owners.
+	RefusalOwned Refusal = "owned"
+	// RefusalRejected means that the API server has rejected dependents.
+	RefusalRejected Refusal = "rejected"
+)
+
+// Refused counts a refusal. It is called once for each, not for each attempt.
+func (c *Controller) Refused(reason Refusal) {
+	c.metrics.refusals.WithLabelValues(c.name, string(reason)).Inc()
+}
+
 // Operated counts an operation on a dependent, whether it succeeded or not.
 func (c *Controller) Operated(action Action) {
 	c.metrics.operations.WithLabelValues(c.name, string(action)).Inc()
@@ -83,7 +109,7 @@ func (c *Controller) ClientCreated() {
 
 // ClientsActive records the number of cached clients.
 func (c *Controller) ClientsActive(count int) {
-	c.metrics.activeClients.WithLabelValues(c.name).Set(float64(count))
+	c.metrics.activeClients.set(float64(count), c.name)
 }
 
 // Drifted counts a change by others to a dependent with the given drift policy.
@@ -101,8 +127,8 @@ func (c *Controller) SetComponent(component Component, state string, dependents 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	labels := c.labels(component)
-	c.metrics.dependents.WithLabelValues(labels...).Set(float64(dependents))
-	c.metrics.unreadyDependents.WithLabelValues(labels...).Set(float64(unready))
+	c.metrics.dependents.set(float64(dependents), labels...)
+	c.metrics.unreadyDependents.set(float64(unready), labels...)
 	if previous, known := c.states[component]; known && previous != state {
 		c.metrics.state.DeleteLabelValues(append(labels, previous)...)
 	}
@@ -115,8 +141,8 @@ func (c *Controller) RemoveComponent(component Component) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	labels := c.labels(component)
-	c.metrics.dependents.DeleteLabelValues(labels...)
-	c.metrics.unreadyDependents.DeleteLabelValues(labels...)
+	c.metrics.dependents.remove(labels...)
+	c.metrics.unreadyDependents.remove(labels...)
 	c.metrics.state.DeleteLabelValues(append(labels, c.states[component])...)
 	delete(c.states, component)
 }

@@ -23,15 +23,16 @@ var (
 type Metrics struct {
 	reconciles        *prometheus.CounterVec
 	reconcileErrors   *prometheus.CounterVec
+	refusals          *prometheus.CounterVec
 	requests          *prometheus.CounterVec
 	operations        *prometheus.CounterVec
 	createdClients    *prometheus.CounterVec
-	activeClients     *prometheus.GaugeVec
+	activeClients     gauges
 	drift             *prometheus.CounterVec
 	fights            *prometheus.CounterVec
 	state             *prometheus.GaugeVec
-	dependents        *prometheus.GaugeVec
-	unreadyDependents *prometheus.GaugeVec
+	dependents        gauges
+	unreadyDependents gauges
 }
 
 // New returns the collectors of a registry, and registers them on the first call. If registerer is nil,
@@ -45,15 +46,16 @@ func New(registerer prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		reconciles:        r.counter("reconcile_total", "Reconciliations of components", controllerLabels),
 		reconcileErrors:   r.counter("reconcile_errors_total", "Failed reconciliations of components, by HTTP status code or other", []string{"controller", "type"}),
+		refusals:          r.counter("refusals_total", "Refusals of components or dependents, each counted once: invalid, owned, or rejected", []string{"controller", "reason"}),
 		requests:          r.counter("requests_total", "Requests sent to API servers, by HTTP method", []string{"controller", "method"}),
 		operations:        r.counter("operations_total", "Operations on dependents: read, create, update, delete", []string{"controller", "action"}),
 		createdClients:    r.counter("created_clients_total", "Clients made for impersonated users and remote clusters", controllerLabels),
-		activeClients:     r.gauge("active_clients_total", "Clients that are kept for impersonated users and remote clusters", controllerLabels),
+		activeClients:     r.renamed("active_clients", "Clients that are kept for impersonated users and remote clusters", controllerLabels),
 		drift:             r.counter("drift_total", "Changes that other clients made to dependents, by drift policy", []string{"controller", "policy"}),
 		fights:            r.counter("fights_total", "Corrections that were delayed because other clients keep changing the same dependent", controllerLabels),
 		state:             r.gauge("component_state", "State of a component; 1 for the current one, no series for others", stateLabels),
-		dependents:        r.gauge("dependents_total", "Dependents of a component", componentLabels),
-		unreadyDependents: r.gauge("unready_dependents_total", "Dependents of a component that are not ready", componentLabels),
+		dependents:        r.renamed("dependents", "Dependents of a component", componentLabels),
+		unreadyDependents: r.renamed("unready_dependents", "Dependents of a component that are not ready", componentLabels),
 	}
 	if len(r.errs) > 0 {
 		return nil, fmt.Errorf("registering metrics: %w", errors.Join(r.errs...))
@@ -73,6 +75,26 @@ func (r *registration) counter(name string, help string, labels []string) *prome
 
 func (r *registration) gauge(name string, help string, labels []string) *prometheus.GaugeVec {
 	return register(r, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + name, Help: help}, labels))
+}
+
+// gauges are a gauge and its deprecated alias.
+type gauges [2]*prometheus.GaugeVec
+
+// renamed registers a gauge, and an alias that ends in "_total", as its name did at first; only counters should.
+func (r *registration) renamed(name string, help string, labels []string) gauges {
+	return gauges{r.gauge(name, help, labels), r.gauge(name+"_total", "Deprecated: use "+prefix+name, labels)}
+}
+
+func (g gauges) set(value float64, labels ...string) {
+	for _, gauge := range g {
+		gauge.WithLabelValues(labels...).Set(value)
+	}
+}
+
+func (g gauges) remove(labels ...string) {
+	for _, gauge := range g {
+		gauge.DeleteLabelValues(labels...)
+	}
 }
 
 // register returns the collector, or a registered one with the same description.

@@ -8,10 +8,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	dto "github.com/prometheus/client_model/go"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -28,7 +31,7 @@ func newController(t *testing.T, registry *prometheus.Registry, name string) *me
 	return m.ForController(name)
 }
 
-// check compares all series of this project in the registry.
+// check compares all series of this project in the registry that are not 0.
 func check(t *testing.T, registry prometheus.Gatherer, want string) {
 	t.Helper()
 	families, err := registry.Gather()
@@ -46,6 +49,9 @@ func check(t *testing.T, registry prometheus.Gatherer, want string) {
 				labels = append(labels, label.GetName()+"="+label.GetValue())
 			}
 			value := metric.GetCounter().GetValue() + metric.GetGauge().GetValue()
+			if value == 0 { // it is there so that its first increase is seen
+				continue
+			}
 			lines = append(lines, fmt.Sprintf("%s{%s} %v", family.GetName(), strings.Join(labels, ","), value))
 		}
 	}
@@ -67,12 +73,15 @@ func TestNamesAndLabels(t *testing.T) {
 	c.ClientsActive(2)
 	c.Drifted("correct")
 	c.Fought()
+	c.Refused(metrics.RefusalOwned)
 	c.SetComponent(metrics.Component{Group: "example.io", Kind: "Web", Namespace: "ns", Name: "x"}, "Ready", 3, 1)
 
 	check(t, registry, `
+component_operator_runtime_active_clients{controller=webs} 2
 component_operator_runtime_active_clients_total{controller=webs} 2
 component_operator_runtime_component_state{controller=webs,group=example.io,kind=Web,name=x,namespace=ns,state=Ready} 1
 component_operator_runtime_created_clients_total{controller=webs} 1
+component_operator_runtime_dependents{controller=webs,group=example.io,kind=Web,name=x,namespace=ns} 3
 component_operator_runtime_dependents_total{controller=webs,group=example.io,kind=Web,name=x,namespace=ns} 3
 component_operator_runtime_drift_total{controller=webs,policy=correct} 1
 component_operator_runtime_fights_total{controller=webs} 1
@@ -80,8 +89,54 @@ component_operator_runtime_operations_total{action=create,controller=webs} 1
 component_operator_runtime_reconcile_errors_total{controller=webs,type=409} 1
 component_operator_runtime_reconcile_errors_total{controller=webs,type=other} 1
 component_operator_runtime_reconcile_total{controller=webs} 3
+component_operator_runtime_refusals_total{controller=webs,reason=owned} 1
+component_operator_runtime_unready_dependents{controller=webs,group=example.io,kind=Web,name=x,namespace=ns} 1
 component_operator_runtime_unready_dependents_total{controller=webs,group=example.io,kind=Web,name=x,namespace=ns} 1
 `)
+}
+
+// TestConventions has the linter of Prometheus look at all metrics, except for deprecated aliases.
+func TestConventions(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewPedanticRegistry()
+	c := newController(t, registry, "webs")
+	c.Reconciled(errors.New("boom"))
+	c.Operated(metrics.ActionCreate)
+	c.ClientCreated()
+	c.ClientsActive(2)
+	c.SetComponent(metrics.Component{Kind: "Web", Name: "x"}, "Ready", 3, 1)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	families = slices.DeleteFunc(families, func(family *dto.MetricFamily) bool { return strings.HasPrefix(family.GetHelp(), "Deprecated: ") })
+	problems, err := promlint.NewWithMetricFamilies(families).Lint()
+	if err != nil || len(families) < 11 {
+		t.Fatalf("got %d families, %v", len(families), err)
+	}
+	for _, problem := range problems {
+		t.Errorf("%s: %s", problem.Metric, problem.Text)
+	}
+}
+
+// TestCountersAreThereFromTheStart: a rule about an increase does not see the first one if the series begins with it.
+func TestCountersAreThereFromTheStart(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewPedanticRegistry()
+	newController(t, registry, "webs")
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, family := range families {
+		count[strings.TrimPrefix(family.GetName(), "component_operator_runtime_")] = len(family.GetMetric())
+	}
+	for name, want := range map[string]int{"refusals_total": 3, "drift_total": 2, "fights_total": 1} {
+		if count[name] != want {
+			t.Errorf("%s: want %d series, got %d", name, want, count[name])
+		}
+	}
 }
 
 func TestComponentSeriesComeAndGo(t *testing.T) {
@@ -98,7 +153,9 @@ func TestComponentSeriesComeAndGo(t *testing.T) {
 	c.RemoveComponent(first)
 	check(t, registry, `
 component_operator_runtime_component_state{controller=webs,group=,kind=Web,name=second,namespace=,state=Error} 1
+component_operator_runtime_dependents{controller=webs,group=,kind=Web,name=second,namespace=} 1
 component_operator_runtime_dependents_total{controller=webs,group=,kind=Web,name=second,namespace=} 1
+component_operator_runtime_unready_dependents{controller=webs,group=,kind=Web,name=second,namespace=} 1
 component_operator_runtime_unready_dependents_total{controller=webs,group=,kind=Web,name=second,namespace=} 1
 `)
 	c.RemoveComponent(second)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/metrics"
 	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
@@ -49,20 +51,49 @@ func (a *announcer) tell(subject *unstructured.Unstructured, reason, message str
 	a.events.Event(subject, corev1.EventTypeNormal, reason, message)
 }
 
-// verdict writes an event if state or reason have changed. A change of the message alone counts only in states whose message is stable; the progress
-// of a rollout is visible in the status.
-func (a *announcer) verdict(subject *unstructured.Unstructured, before, now verdict) {
+// verdict writes an event and a line of the log if state or reason have changed. A change of the message alone counts only in states whose message is stable; the progress
+// of a rollout is visible in the status. After its timeout, a component has only errors to say, until it is ready.
+func (a *announcer) verdict(subject *unstructured.Unstructured, log logr.Logger, before, now verdict, kind outcomes.Kind) {
 	message := texts.Bound(now.message)
+	isLate := before.reason == ReadyConditionReasonTimeout && now.reason == ReadyConditionReasonTimeout && kind != outcomes.Error
 	sameState := before.state == now.state && before.reason == now.reason
 	inMotion := now.reason == ReadyConditionReasonProcessing || now.reason == ReadyConditionReasonDeletionProcessing
-	if sameState && (inMotion || before.message == message) {
+	if isLate || sameState && (inMotion || before.message == message) {
 		return
 	}
+	log.Info("state of the component", "state", now.state, "reason", now.reason, "message", message)
 	if now.state == StateError || now.reason == ReadyConditionReasonTimeout {
 		a.warn(subject, now.reason, message)
 		return
 	}
 	a.tell(subject, now.reason, message)
+}
+
+// refusalOf returns the reason of a refusal, as metrics have it.
+func refusalOf(refused *reconciler.RefusedError) metrics.Refusal {
+	switch {
+	case refused == nil:
+		return metrics.RefusalInvalid
+	case refused.Foreign:
+		return metrics.RefusalOwned
+	case refused.Rejected:
+		return metrics.RefusalRejected
+	default:
+		return metrics.RefusalInvalid
+	}
+}
+
+// record writes a line of the log for each change of a dependent, for those who have to know later what was done, and why.
+func (a *announcer) record(log logr.Logger, result *reconciler.Result, revision int64) {
+	for _, action := range result.Actions {
+		for i, object := range action.Objects {
+			values := []any{"object", texts.Name(object), "wave", action.Wave, "revision", revision}
+			if i < len(action.Reasons) && action.Reasons[i] != "" {
+				values = append(values, "reason", action.Reasons[i])
+			}
+			log.Info(strings.ToLower(string(action.Verb))+" a dependent", values...)
+		}
+	}
 }
 
 // result returns events about what the engine did and noticed. Events about dependents go to the cluster of the dependents.

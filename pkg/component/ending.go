@@ -72,10 +72,7 @@ func (e ending) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, 
 	now := e.pass.worker.options.Clock.Now()
 	d := decide(o, e.history(), e.pass.settings.timing, now)
 	d.requeue = e.noteHealth(o, d, metav1.NewTime(now))
-	e.pass.memory.refusals++
-	if o.Kind != outcomes.Refused {
-		e.pass.memory.refusals = 0
-	}
+	e.noteRefusal(o)
 	e.note(d, metav1.NewTime(now))
 	d = e.completeStatus(o, d, metav1.NewTime(now))
 	err := e.pass.record.Save(ctx)
@@ -93,12 +90,25 @@ func (e ending) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, 
 		e.pass.memory.posted = e.pass.posted
 	}
 	e.pass.later.emit()
-	e.pass.worker.announcer.verdict(e.pass.subject, e.pass.before, d.verdict)
+	e.pass.worker.announcer.verdict(e.pass.subject, e.pass.log, e.pass.before, d.verdict, o.Kind)
 	e.pass.worker.announcer.measure(e.pass.worker.series(e.pass.key), e.pass.status)
 	if d.err != nil {
 		return ctrl.Result{}, d.err
 	}
 	return e.requeue(d.requeue), nil
+}
+
+// noteRefusal counts consecutive refusals, and each new one in the metrics.
+func (e ending) noteRefusal(o outcomes.Outcome) {
+	if o.Kind != outcomes.Refused {
+		e.pass.memory.refusals, e.pass.memory.refused = 0, ""
+		return
+	}
+	e.pass.memory.refusals++
+	if e.pass.memory.refused != o.Message {
+		e.pass.worker.metrics.Refused(refusalOf(o.Refusal))
+		e.pass.memory.refused = o.Message
+	}
 }
 
 // requeue schedules the next pass after a delay; zero means none. A short delay continues work in progress. Passes without a conclusion keep their

@@ -35,8 +35,9 @@ type memory struct {
 
 	// finished is set when our finalizer has been removed. The cache may still show the component with it.
 	finished bool
-	// refusals is the number of consecutive passes with refused input.
+	// refusals is the number of consecutive passes with refused input; refused is the last message about it.
 	refusals int
+	refused  string
 	// noticed has the mistakes of the generator that have been reported for the declaration with the digest noticedIn.
 	noticed   []string
 	noticedIn string

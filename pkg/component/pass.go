@@ -238,6 +238,7 @@ func (p *pass) took(result *reconciler.Result) {
 // announce reports what the engine has done. Names are those of the waves. The events about it are written later, after the status, which does not wait for them.
 func (p *pass) announce(result *reconciler.Result, names texts.Waves) {
 	p.result = result
+	p.worker.announcer.record(p.log, result, p.status.Revision)
 	p.worker.announcer.drift(p.subject, p.memory, p.settings.policies.Drift, result)
 	if !p.annotated(types.AnnotationKeySuffixDisableEvents) {
 		p.later = append(p.later, p.worker.announcer.result(p.subject, result, names, p.destination.Target().Client)...)

@@ -38,6 +38,8 @@ type Action struct {
 	Wave int
 	// Objects are sorted by type and name.
 	Objects []types.ObjectKey
+	// Reasons say for each of the objects why, in a text such as "the manifest changed"; empty where there is nothing to say.
+	Reasons []string
 }
 
 // Notice says something about one object.

@@ -18,6 +18,8 @@ type RefusedError struct {
 	// Foreign means that the objects are fine, and every problem is an existing object of another owner that the adoption policy
 	// protects.
 	Foreign bool
+	// Rejected means that every problem is an object that the API server has rejected.
+	Rejected bool
 }
 
 // Error returns the problems, separated by semicolons.

@@ -31,7 +31,7 @@ func (r *Reconciler) Delete(ctx context.Context, request DeleteRequest) (Result,
 	if err := call.Needs.Watch(ctx, nil, desired.Regular); err != nil {
 		return r.abort(ctx, request.Owner, err)
 	}
-	gone, err := waves.NewRemover(call).Delete(ctx, slices.Clone(call.Ledger.Items))
+	gone, err := waves.NewRemover(call, "all dependents go").Delete(ctx, slices.Clone(call.Ledger.Items))
 	err = call.Barriers.LiftUnreached(ctx, err)
 	done := gone && err == nil
 	if done {

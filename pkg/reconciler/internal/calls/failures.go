@@ -20,6 +20,7 @@ type Failures struct {
 	faulty   bool // some problems are in the objects themselves
 	failures []error
 	fenced   *inventory.FencedError // one of them
+	unasked  bool                   // a problem is something else than an object that the API server has rejected
 	stale    []string
 }
 
@@ -38,6 +39,7 @@ func (f *Failures) Add(err error) {
 	case errors.As(err, &refused):
 		f.problems = append(f.problems, refused.Problems...)
 		f.faulty = f.faulty || !refused.Foreign
+		f.unasked = f.unasked || !refused.Rejected
 	case err != nil:
 		f.failures = append(f.failures, err)
 	}
@@ -57,7 +59,7 @@ func (f *Failures) Err() error {
 		return nil
 	}
 	refusals := inventory.NewRefusedError(f.problems...)
-	refusals.Foreign = !f.faulty
+	refusals.Foreign, refusals.Rejected = !f.faulty, !f.unasked
 	if len(f.failures) == 0 {
 		return refusals
 	}

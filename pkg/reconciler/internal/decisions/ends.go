@@ -14,6 +14,7 @@ type Deletion struct {
 	Orphan bool           // orphan it instead
 	Verb   inventory.Verb // the action to report when it is gone
 	Wave   int            // the wave to report
+	Why    string         // the reason to report
 	// Prune is what happens to a redundant object; empty if the object is deleted for another reason.
 	Prune inventory.PrunePolicy
 }

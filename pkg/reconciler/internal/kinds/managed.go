@@ -44,8 +44,8 @@ func CheckPatterns(patterns []inventory.TypeInfo) []string {
 	for i, pattern := range patterns {
 		suffix, _ := strings.CutPrefix(pattern.Group, Wildcard+".")
 		if pattern.Group != "" && pattern.Group != Wildcard && len(validation.IsDNS1123Subdomain(suffix)) > 0 {
-			problems = append(problems, fmt.Sprintf("[%d].group: invalid value %q; allowed are: the name of a group, empty for the core group, *, and *. with the end of a name, as in *.example.com",
-				i, pattern.Group))
+			problems = append(problems, fmt.Sprintf(
+				"[%d].group: invalid value %q; allowed are: the name of a group, empty for the core group, *, and *. with the end of a name, as in *.example.com", i, pattern.Group))
 		}
 		if pattern.Kind != Wildcard && len(validation.IsDNS1035Label(strings.ToLower(pattern.Kind))) > 0 {
 			problems = append(problems, fmt.Sprintf("[%d].kind: invalid value %q; allowed are: the name of a kind, and *", i, pattern.Kind))

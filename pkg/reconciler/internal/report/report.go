@@ -39,7 +39,7 @@ type Summary struct {
 type Report struct {
 	mu      sync.Mutex
 	summary Summary
-	actions map[actionGroup][]types.ObjectKey
+	actions map[actionGroup][]act
 }
 
 type actionGroup struct {
@@ -47,15 +47,21 @@ type actionGroup struct {
 	wave int
 }
 
-// New returns an empty report.
-func New() *Report { return &Report{actions: map[actionGroup][]types.ObjectKey{}} }
+// act is one action on one object, and the reason.
+type act struct {
+	object types.ObjectKey
+	reason string
+}
 
-// Acted reports an action on a dependent.
-func (r *Report) Acted(verb inventory.Verb, wave int, item *inventory.Item) {
+// New returns an empty report.
+func New() *Report { return &Report{actions: map[actionGroup][]act{}} }
+
+// Acted reports an action on a dependent, and why it was done; the reason may be empty.
+func (r *Report) Acted(verb inventory.Verb, wave int, item *inventory.Item, reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	group := actionGroup{verb: verb, wave: wave}
-	r.actions[group] = append(r.actions[group], objectRef(item))
+	r.actions[group] = append(r.actions[group], act{objectRef(item), reason})
 }
 
 // Awaits reports that the call waits for a dependent, and why.
@@ -152,9 +158,13 @@ func (r *Report) Guards(resources []schema.GroupVersionResource) {
 func (r *Report) End() Summary {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for group, objects := range r.actions {
-		slices.SortFunc(objects, func(a, b types.ObjectKey) int { return types.IDOf(a).Compare(types.IDOf(b)) })
-		r.summary.Actions = append(r.summary.Actions, inventory.Action{Verb: group.verb, Wave: group.wave, Objects: objects})
+	for group, acts := range r.actions {
+		slices.SortFunc(acts, func(a, b act) int { return types.IDOf(a.object).Compare(types.IDOf(b.object)) })
+		action := inventory.Action{Verb: group.verb, Wave: group.wave}
+		for _, each := range acts {
+			action.Objects, action.Reasons = append(action.Objects, each.object), append(action.Reasons, each.reason)
+		}
+		r.summary.Actions = append(r.summary.Actions, action)
 	}
 	slices.SortFunc(r.summary.Actions, func(a, b inventory.Action) int {
 		return cmp.Or(cmp.Compare(a.Wave, b.Wave), cmp.Compare(a.Verb, b.Verb))

@@ -123,7 +123,7 @@ func (a *applier) waitFor(t *desired.Object, item *inventory.Item, err error) (o
 		return outcome{item: item, message: reason, doomed: answers.IsDoomed(err), unwritten: true}, nil
 	}
 	if answers.IsRefusal(err) {
-		return outcome{}, inventory.NewRefusedError(fmt.Sprintf("%s: %s", t.Key, decisions.RejectionText(t, a.call.Server.Keys.Prefix, err)))
+		return outcome{}, &inventory.RefusedError{Problems: []string{fmt.Sprintf("%s: %s", t.Key, decisions.RejectionText(t, a.call.Server.Keys.Prefix, err))}, Rejected: true}
 	}
 	return outcome{}, fmt.Errorf("applying %s: %w", t.Key, err)
 }
@@ -313,5 +313,5 @@ func (a *applier) awaitEnd(ctx context.Context, t *desired.Object, s decisions.S
 // completed records that the object has served its purpose and is gone.
 func (a *applier) completed(item *inventory.Item, wave int) {
 	bookkeeping.Complete(item)
-	a.call.Report.Acted(inventory.VerbCompleted, wave, item)
+	a.call.Report.Acted(inventory.VerbCompleted, wave, item, "has finished")
 }

@@ -43,7 +43,7 @@ func (a *applier) dismiss(ctx context.Context, t *desired.Object) error {
 	item := a.call.Ledger.Of(t)
 	// The item keeps the phase Failed, so the progress of the deletion goes into a copy.
 	going := *item
-	o, err := a.remover.deleteOne(ctx, &going, decisions.Deletion{Verb: inventory.VerbDeleted, Wave: t.ApplyOrder})
+	o, err := a.remover.deleteOne(ctx, &going, decisions.Deletion{Verb: inventory.VerbDeleted, Wave: t.ApplyOrder, Why: "has failed"})
 	if err == nil && o.ready {
 		bookkeeping.Dismiss(item)
 	}

@@ -35,7 +35,7 @@ func (w *Waves) purge(ctx context.Context, purgeable []*desired.Object, order, o
 	var all outcomes
 	flow.Each(ctx, w.call.Server.Flow, due, func(t *desired.Object) {
 		item := w.call.Ledger.Of(t)
-		o, err := w.applier.remover.deleteOne(ctx, item, decisions.Deletion{Verb: inventory.VerbCompleted, Wave: order})
+		o, err := w.applier.remover.deleteOne(ctx, item, decisions.Deletion{Verb: inventory.VerbCompleted, Wave: order, Why: "has served its purpose"})
 		if o.ready && err == nil {
 			bookkeeping.Complete(item)
 		}

@@ -27,6 +27,7 @@ import (
 // Remover deletes or orphans dependents, wave by wave.
 type Remover struct {
 	call *calls.Call
+	why  string // dependents go
 }
 
 // Delete deletes or orphans dependents, and reports whether all of them are gone. It saves first which of them are going to be
@@ -84,7 +85,7 @@ func (r *Remover) deleteStage(ctx context.Context, tiers [][]*inventory.Item, wa
 func (r *Remover) deleteTier(ctx context.Context, tier []*inventory.Item) ([]outcome, error) {
 	var t outcomes
 	work := func(item *inventory.Item) (outcome, error) {
-		return r.deleteOne(ctx, item, decisions.Deletion{Orphan: item.DeletePolicy == inventory.DeletePolicyOrphan, Verb: inventory.VerbDeleted, Wave: item.DeleteOrder})
+		return r.deleteOne(ctx, item, decisions.Deletion{Orphan: item.DeletePolicy == inventory.DeletePolicyOrphan, Verb: inventory.VerbDeleted, Wave: item.DeleteOrder, Why: r.why})
 	}
 	flow.Each(ctx, r.call.Server.Flow, tier, func(item *inventory.Item) {
 		o, err := work(item)
@@ -187,7 +188,7 @@ func (r *Remover) orphan(ctx context.Context, item *inventory.Item, s decisions.
 	if err := r.call.Executor.Orphan(ctx, item, s); err != nil {
 		return outcome{}, err
 	}
-	r.call.Report.Acted(inventory.VerbOrphaned, d.Wave, item)
+	r.call.Report.Acted(inventory.VerbOrphaned, d.Wave, item, d.Why)
 	if reason := r.call.Owner.WhyOrphaned(item); reason != "" {
 		r.call.Report.Notes(item, reason)
 	}
@@ -205,7 +206,7 @@ func (r *Remover) endByDeletion(ctx context.Context, item *inventory.Item, s dec
 	}
 	r.deleting(item, d)
 	if gone {
-		r.call.Report.Acted(d.Verb, d.Wave, item)
+		r.call.Report.Acted(d.Verb, d.Wave, item, d.Why)
 		return r.ended(ctx, item)
 	}
 	return r.checkGone(ctx, item, d)
@@ -258,7 +259,7 @@ func (r *Remover) reportGone(item *inventory.Item, d decisions.Deletion, message
 	case message != "":
 		r.call.Report.Notes(item, message)
 	case item.Phase == inventory.PhaseDeleting || item.Phase == inventory.PhaseCompleting:
-		r.call.Report.Acted(d.Verb, d.Wave, item)
+		r.call.Report.Acted(d.Verb, d.Wave, item, d.Why)
 	}
 }
 
@@ -279,7 +280,7 @@ func (r *Remover) checkGone(ctx context.Context, item *inventory.Item, d decisio
 	action, message := r.call.Owner.Ending(item, s, d)
 	switch action {
 	case decisions.Gone, decisions.Forget:
-		r.call.Report.Acted(d.Verb, d.Wave, item)
+		r.call.Report.Acted(d.Verb, d.Wave, item, d.Why)
 		return r.ended(ctx, item)
 	case decisions.RefuseEnd:
 		return outcome{}, inventory.NewRefusedError(fmt.Sprintf("%s: %s", types.IDOf(item), message))
@@ -291,5 +292,5 @@ func (r *Remover) checkGone(ctx context.Context, item *inventory.Item, d decisio
 	}
 }
 
-// NewRemover returns a Remover of the dependents of a call.
-func NewRemover(call *calls.Call) *Remover { return &Remover{call: call} }
+// NewRemover returns a Remover of the dependents of a call, with the reason why dependents go.
+func NewRemover(call *calls.Call, why string) *Remover { return &Remover{call: call, why: why} }

@@ -136,7 +136,7 @@ func (w *Waves) vanish(ctx context.Context, members []*desired.Object) (gone boo
 		item := w.call.Ledger.Of(t)
 		// If the component is resumed before the object is gone, it is wanted again; so the progress of the deletion goes into a copy.
 		going := *item
-		o, err := w.applier.remover.deleteOne(ctx, &going, decisions.Deletion{Verb: inventory.VerbDeleted, Wave: t.ApplyOrder})
+		o, err := w.applier.remover.deleteOne(ctx, &going, decisions.Deletion{Verb: inventory.VerbDeleted, Wave: t.ApplyOrder, Why: "is deleted when it is suspended"})
 		if err == nil && o.ready {
 			bookkeeping.Vanish(item)
 		}

@@ -75,7 +75,7 @@ func (a *applier) wrote(t *desired.Object, object *unstructured.Unstructured, d 
 		if d.Verb == inventory.VerbCorrected || d.Verb == inventory.VerbAdopted && item.UID != "" {
 			a.call.Memory.Of(t.Key).Corrections.Happened(now)
 		}
-		a.call.Report.Acted(d.Verb, t.ApplyOrder, item)
+		a.call.Report.Acted(d.Verb, t.ApplyOrder, item, d.Message)
 		noteManifest(a.call.Report, t, item, d.Verb)
 		item.Phase = inventory.PhaseUpdating
 		if d.Action == decisions.Create {

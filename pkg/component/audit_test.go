@@ -1,0 +1,196 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// logbook has the lines of a log that are about components.
+type logbook struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+// manager returns a manager that writes its log into the book, without what differs from run to run.
+func (l *logbook) manager(r *rig) ctrl.Manager {
+	return r.manager(func(o *ctrl.Options) {
+		o.Logger = funcr.New(func(_, args string) {
+			if !strings.Contains(args, `"name"="demo"`) || strings.Contains(args, "prefer a domain-qualified finalizer") { // what the API server thinks of the finalizer
+				return
+			}
+			_, line, _ := strings.Cut(args, `"msg"=`)
+			line, rest, _ := strings.Cut(line, ` "controller"=`)
+			_, values, found := strings.Cut(rest, `"reconcileID"=`)
+			if found {
+				_, values, _ = strings.Cut(values, " ")
+			}
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.lines = append(l.lines, strings.ReplaceAll(strings.TrimSpace(line+" "+values), r.namespace, "NS"))
+		}, funcr.Options{})
+	})
+}
+
+func (l *logbook) take() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	lines := l.lines
+	l.lines = nil
+	return lines
+}
+
+// refusals returns the metric of refusals of the stage.
+func (s *stage) refusals() string {
+	s.tb.Helper()
+	families, err := ctrlmetrics.Registry.Gather()
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	var found []string
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			labels := map[string]string{}
+			for _, label := range metric.GetLabel() {
+				labels[label.GetName()] = label.GetValue()
+			}
+			if family.GetName() == "component_operator_runtime_refusals_total" && labels["controller"] == s.name && metric.GetCounter().GetValue() > 0 {
+				found = append(found, fmt.Sprint(labels["reason"], " ", metric.GetCounter().GetValue()))
+			}
+		}
+	}
+	slices.Sort(found)
+	return strings.Join(found, ", ")
+}
+
+// TestWhatAnAuditorNeeds reads the log of the life of a component: what was done, why, and in which revision, and each refusal once. At rest, nothing is logged.
+func TestWhatAnAuditorNeeds(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	book := &logbook{}
+	own := r.reconciler(ReconcilerOptions{})
+	mgr := book.manager(r)
+	if err := own.SetupWithManager(mgr); err != nil {
+		t.Fatal(err)
+	}
+	r.run(mgr)
+	expect := func(reason string, want ...string) {
+		t.Helper()
+		got := slices.DeleteFunc(book.take(), func(line string) bool { return strings.Contains(line, `"state"="Processing"`) }) // depends on timing
+		diff(t, reason, want, got)
+	}
+	ready := func() string {
+		return `"state of the component" "state"="Ready" "reason"="Ready" "message"="1 dependent is ready"`
+	}
+	widget := r.widget(oneConfigMap)
+	r.create(widget)
+	awaitReady(r, widget)
+	r.settle(widget)
+	expect("creation", `"created a dependent" "object"="ConfigMap NS/settings" "wave"=0 "revision"=1 "reason"="does not exist"`, ready())
+	for range 3 {
+		if _, err := own.Reconcile(t.Context(), request(widget.Namespace, widget.Name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect("rest")
+	change(r, r.configMapObject("settings"), func(c *corev1.ConfigMap) { c.Data["color"] = "drifted" })
+	await(r, widget, "the correction", func() bool { return r.configMap("settings")["color"] == "red" })
+	r.settle(widget)
+	expect("drift", `"corrected a dependent" "object"="ConfigMap NS/settings" "wave"=0 "revision"=1 "reason"="was changed by another client"`)
+	change(r, widget, func(w *Widget) { w.Spec.Objects = r.objects(strings.Replace(oneConfigMap, "red", "blue", 1)) })
+	awaitReady(r, widget)
+	r.settle(widget)
+	expect("another manifest", `"updated a dependent" "object"="ConfigMap NS/settings" "wave"=0 "revision"=2 "reason"="the manifest changed"`)
+
+	bad := func(value string) {
+		change(r, widget, func(w *Widget) {
+			w.Spec.Objects = r.objects(strings.Replace(oneConfigMap, "{name: settings}", "{name: settings, annotations: {"+r.name+"/apply-order: "+value+"}}", 1))
+		})
+		await(r, widget, "the refusal of "+value, func() bool {
+			_, _, message := widget.Status.GetState()
+			return strings.Contains(message, `invalid value "`+value+`"`)
+		})
+	}
+	refused := func(value string) string {
+		return `"state of the component" "state"="Error" "reason"="Error" "message"="ConfigMap NS/settings: annotation ` + r.name +
+			`/apply-order: invalid value \"` + value + `\"; allowed are: integers from -32768 to 32767"`
+	}
+	bad("first")
+	for range 3 {
+		if err := own.Trigger(widget.Namespace, widget.Name); err != nil {
+			t.Fatal(err)
+		}
+		r.settle(widget)
+	}
+	bad("second")
+	r.settle(widget)
+	expect("refusals", refused("first"), refused("second"))
+	change(r, widget, func(w *Widget) { w.Spec.Objects = nil })
+	awaitReady(r, widget)
+	r.settle(widget)
+	deleted := book.take()
+	if want := `"deleted a dependent" "object"="ConfigMap NS/settings" "wave"=0 "revision"=5 "reason"="is not declared any more"`; !slices.Contains(deleted, want) {
+		t.Errorf("want %s, got %q", want, deleted)
+	}
+	r.delete(widget)
+	r.awaitGone(widget)
+}
+
+// TestTimeoutWarnsOnce: after the timeout, progress is no news until the component is ready; an error is.
+func TestTimeoutWarnsOnce(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	progress := func(step string) {
+		s.script.err = nil
+		s.script.result = reconciler.Result{WaveSize: 7, Waits: []reconciler.Notice{notice("Deployment", "a", step)}, Inventory: deployed("a")}
+		_, _, _ = s.pass()
+	}
+	progress("0/3")
+	s.clock.Step(time.Hour)
+	s.drain()
+	for _, step := range []string{"0/3", "1/3", "2/3"} {
+		progress(step)
+	}
+	s.script.err = types.NewRetriableError(errors.New("a conflict"), nil)
+	_, _, _ = s.pass()
+	progress("2/3")
+	diff(t, "events after the timeout", []string{"Warning Timeout Not ready within 10m0s: 1 of 7 dependents of wave 0 not ready: Deployment demo/a: 0/3"}, s.drain())
+	s.script.err = errors.New("boom")
+	_, _, _ = s.pass()
+	s.script.err, s.script.result = nil, reconciler.Result{Done: true, Inventory: deployed("a")}
+	_, _, _ = s.pass()
+	diff(t, "events of an error, and of the end", []string{"Warning Timeout Not ready within 10m0s: boom", "Normal Ready 1 dependent is ready"}, s.drain())
+}
+
+// TestRefusalsAreCounted counts each refusal once, by its reason, however often it is tried again.
+func TestRefusalsAreCounted(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for _, refused := range []*reconciler.RefusedError{
+		{Problems: []string{"a"}},
+		{Problems: []string{"b"}, Rejected: true},
+		{Problems: []string{"c"}, Foreign: true},
+		{Problems: []string{"a"}},
+	} {
+		s.script.err = refused
+		for range 3 {
+			_, _, _ = s.pass()
+		}
+	}
+	diff(t, "refusals", "invalid 2, owned 1, rejected 1", s.refusals())
+}
