@@ -32,7 +32,8 @@ func ToUnstructured(object client.Object, scheme *runtime.Scheme) (*unstructured
 	}
 	gvk, err := apiutil.GVKForObject(object, scheme)
 	if err != nil {
-		return nil, fmt.Errorf("object %q of type %T: the type is not known to the scheme", object.GetName(), object)
+		return nil, fmt.Errorf("object %q of type %T: the type is not known to the scheme; "+
+			"pass the AddToScheme function of its package as the option SchemeBuilder, or have the generator implement types.SchemeBuilder", object.GetName(), object)
 	}
 	if declared := object.GetObjectKind().GroupVersionKind(); !declared.Empty() && declared != gvk {
 		return nil, fmt.Errorf("object %q: apiVersion and kind say %s, but its Go type %T is %s", object.GetName(), declared, object, gvk)

@@ -37,7 +37,7 @@ func (a application) checkPresence(context.Context) outcomes.Outcome {
 	case PresenceActive, PresenceSuspended, PresencePaused, PresenceArchived:
 		return outcomes.Proceed
 	default:
-		return outcomes.Of(inventory.NewRefusedError(fmt.Sprintf("presence: invalid value %q; allowed are: %s, %s, %s, %s",
+		return outcomes.Of(inventory.NewRefusedError(fmt.Sprintf("spec.presence: invalid value %q; allowed are: %s, %s, %s, %s",
 			a.pass.settings.presence, PresenceActive, PresenceSuspended, PresencePaused, PresenceArchived)))
 	}
 }

@@ -104,8 +104,8 @@ func TestReferencesOfGlobalComponents(t *testing.T) {
 	r.create(widget)
 	await(r, widget, "a refusal", func() bool {
 		state, _, message := widget.Status.GetState()
-		return state == StateError && strings.HasPrefix(strings.ToLower(message),
-			"spec.kubeconfig.secretref: a component without namespace cannot refer to a secret; leave the field empty, or make the kind namespaced")
+		return state == StateError && strings.HasPrefix(message,
+			"spec.kubeConfig.secretRef: a component without namespace cannot refer to a Secret; leave the field empty, or make the kind namespaced")
 	})
 	r.delete(widget)
 	r.awaitGone(widget)

@@ -113,7 +113,14 @@ func ObjectText(kind schema.GroupKind, namespace string, name string) string {
 	if strings.Contains(kind.Group, ".") && !strings.HasSuffix(kind.Group, ".k8s.io") {
 		text += "." + kind.Group
 	}
-	return text + " " + NameKeyToString(NameKeyFromNamespaceAndName(namespace, name))
+	switch {
+	case name != "":
+		return text + " " + NameKeyToString(NameKeyFromNamespaceAndName(namespace, name))
+	case namespace != "":
+		return text + " in namespace " + namespace
+	default:
+		return text
+	}
 }
 
 // ObjectKeyToString formats type and name, for example "apps/v1 Deployment default/web".

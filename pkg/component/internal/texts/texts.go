@@ -21,10 +21,11 @@ import (
 // MaxMessageLength is the maximum length of messages of conditions, in bytes. Events repeat them; their limit is 1 KiB.
 const MaxMessageLength = 1024
 
-// Bound returns a sentence that fits into a condition, without rejected values.
+// Bound returns a sentence that fits into a condition, without rejected values. The path of a field at its beginning stays as it is.
 func Bound(message string) string {
 	message = redact.Text(message)
-	if first, size := utf8.DecodeRuneInString(message); size > 0 {
+	first, size := utf8.DecodeRuneInString(message)
+	if word, _, _ := strings.Cut(message, " "); size > 0 && !strings.HasPrefix(word, "spec.") {
 		message = string(unicode.ToUpper(first)) + message[size:]
 	}
 	return ellipsis.Truncate(message, MaxMessageLength)

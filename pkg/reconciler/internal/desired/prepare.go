@@ -227,7 +227,8 @@ func (s *scopes) place(u *unstructured.Unstructured, namespace string) (problem 
 			u.SetNamespace(namespace)
 		}
 		if u.GetNamespace() == "" {
-			return fmt.Sprintf("%s: metadata.namespace is required", types.IDOf(u).String()), nil
+			return fmt.Sprintf("%s: metadata.namespace is required, because its owner has no namespace; "+
+				"a component without namespace may have one for its dependents in spec.namespace", types.IDOf(u)), nil
 		}
 	case scopeCluster:
 		u.SetNamespace("")

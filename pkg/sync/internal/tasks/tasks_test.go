@@ -172,7 +172,7 @@ func TestProblems(t *testing.T) {
 		object("v1", "ConfigMap", "a", map[string]string{gitops.SyncWaveAnnotation: "soon"}), object("v1", "ConfigMap", "b", map[string]string{gitops.HookAnnotation: "Sometime"}),
 		object("v1", "ConfigMap", "c-*", nil), object("v1", "ConfigMap", "", map[string]string{gitops.HookAnnotation: "Sync"}),
 	}, options(false))
-	for _, part := range []string{"ConfigMap a: ", "soon", "ConfigMap b: ", "Sometime", "ConfigMap c-: metadata.name", "ConfigMap : metadata.name"} {
+	for _, part := range []string{"ConfigMap a: ", "soon", "ConfigMap b: ", "Sometime", "ConfigMap c-: metadata.name", "ConfigMap: metadata.name"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%q is missing in %v", part, err)
 		}
