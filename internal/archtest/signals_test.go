@@ -122,7 +122,7 @@ func signalsOfMetrics(t *testing.T) []signal {
 	c.ClientCreated()
 	c.ClientsActive(1)
 	c.SetComponent(metrics.Component{}, "Ready", 1, 1)
-	_, _ = c.Requests(noTransport{}).RoundTrip(newRequest(t)) //nolint:bodyclose // there is none
+	_, _ = c.Requests(noTransport{}).RoundTrip(newRequest(t))
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)

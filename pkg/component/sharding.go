@@ -41,8 +41,8 @@ type Sharding struct {
 	Namespace string
 	// Identity of this replica, which must be unique. Defaults to the host name and random characters.
 	Identity string
-	// LeaseDuration is how long a replica may go without renewing its lease before others take over its shards; whole seconds. Defaults to 15
-	// seconds.
+	// LeaseDuration is how long a replica may go without renewing its lease before it counts as dead; whole seconds. Another replica then waits as long once more for the lease
+	// of each shard, because clocks may differ, so that the shards of a killed replica are taken over after about twice this time. Defaults to 15 seconds.
 	LeaseDuration time.Duration
 	// RenewDeadline is how long a replica continues to write without renewing its lease; at least one second less than LeaseDuration. Defaults to 10
 	// seconds.
