@@ -10,10 +10,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/component-operator/runtime/pkg/component"
 )
 
 const top = "../.."
@@ -29,6 +32,34 @@ func TestAnnotationsAreDocumented(t *testing.T) {
 	for name, suffix := range suffixes {
 		if !strings.Contains(reference, "`"+suffix+"`") {
 			t.Errorf("the reference of annotations does not mention %s (%s)", suffix, name)
+		}
+	}
+}
+
+// TestReferenceHasAllOptions compares the page with the options of the reconciler, and with the values that the specs of components may have.
+func TestReferenceHasAllOptions(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile(filepath.Join(top, "website/content/reference/options.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reference := string(raw)
+	for field := range reflect.TypeFor[component.ReconcilerOptions]().Fields() {
+		if field.IsExported() && !strings.Contains(reference, "\n| `"+field.Name+"` |") {
+			t.Errorf("the option %s is missing", field.Name)
+		}
+	}
+	specs, err := os.ReadFile(filepath.Join(top, "pkg/component/specs.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	enums := regexp.MustCompile(`validation:Enum=(\S+)\n\t\w+ \S+ +.json:"(\w+),`).FindAllStringSubmatch(string(specs), -1)
+	if len(enums) < 6 {
+		t.Fatalf("found only %d fields with values", len(enums))
+	}
+	for _, enum := range enums {
+		if want := "| `" + enum[2] + "` | `" + strings.ReplaceAll(enum[1], ";", "`, `") + "` |"; enum[2] != "presence" && !strings.Contains(reference, want) {
+			t.Errorf("the page lacks %s", want)
 		}
 	}
 }
