@@ -423,7 +423,11 @@ func TestTheComponentDecidesOnDriftBeforeTheReconciler(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return slices.ContainsFunc(families, func(family *dto.MetricFamily) bool { return strings.Contains(family.String(), `"report"`) })
+		return slices.ContainsFunc(families, func(family *dto.MetricFamily) bool {
+			return slices.ContainsFunc(family.GetMetric(), func(metric *dto.Metric) bool {
+				return strings.Contains(metric.String(), `"report"`) && metric.GetCounter().GetValue() > 0
+			})
+		})
 	}
 	diff(t, "default", false, reported("", ""))
 	diff(t, "policy of the reconciler", true, reported(reconciler.DriftPolicyReport, ""))
