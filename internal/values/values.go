@@ -4,14 +4,14 @@
 package values
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"reflect"
 	"strconv"
-
-	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"strings"
 )
 
 // Normalize returns a copy of the given values with nothing but string-keyed maps, slices and scalars, whose
@@ -107,18 +107,49 @@ func normalizeValue(value any) (any, error) {
 }
 
 func viaJSON(value any) (any, error) {
-	if number := reflect.ValueOf(value); number.CanUint() && number.Uint() > math.MaxInt64 {
-		return nil, fmt.Errorf("is %d, and integers end at %d", number.Uint(), int64(math.MaxInt64))
-	}
 	raw, err := json.Marshal(value)
 	if err != nil {
 		return nil, fmt.Errorf("has type %T, which has no JSON form: %w", value, err)
 	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
 	var out any
-	if err := utiljson.Unmarshal(raw, &out); err != nil {
+	if err := decoder.Decode(&out); err != nil {
 		return nil, fmt.Errorf("has type %T, which has no JSON form: %w", value, err)
 	}
-	return out, nil
+	return withNumbers(out)
+}
+
+// withNumbers replaces the numbers of decoded JSON by int64 and float64.
+func withNumbers(value any) (any, error) {
+	switch value := value.(type) {
+	case json.Number:
+		if !strings.ContainsAny(value.String(), ".eE") {
+			number, err := value.Int64()
+			if err != nil {
+				return nil, fmt.Errorf("is %s, and integers are from %d to %d", value, int64(math.MinInt64), int64(math.MaxInt64))
+			}
+			return number, nil
+		}
+		return value.Float64()
+	case map[string]any:
+		for key, item := range value {
+			number, err := withNumbers(item)
+			if err != nil {
+				return nil, at("."+key, err)
+			}
+			value[key] = number
+		}
+	case []any:
+		for i, item := range value {
+			number, err := withNumbers(item)
+			if err != nil {
+				return nil, at("["+strconv.Itoa(i)+"]", err)
+			}
+			value[i] = number
+		}
+	}
+	return value, nil
 }
 
 // IsNil reports whether a value is nil, or a nil pointer.

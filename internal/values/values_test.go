@@ -31,12 +31,15 @@ func TestNormalizeNumbers(t *testing.T) {
 		}
 	}
 	for want, value := range map[string]any{
-		"value x.y[1] has type json.Number, which has no JSON form":                                  json.Number("none"),
-		"value x.y[1] is 18446744073709551615, and integers end at 9223372036854775807":              uint64(math.MaxUint64),
-		"value x.y[1] is NaN, which JSON does not have":                                              math.NaN(),
-		"value x.y[1] has type func(), which has no JSON form: json: unsupported type: func()":       func() {},
-		"value x.y[1] has type []float64, which has no JSON form: json: unsupported value: +Inf":     []float64{math.Inf(1)},
-		"value x.y[1].z has type chan int, which has no JSON form: json: unsupported type: chan int": map[string]any{"z": make(chan int)},
+		"value x.y[1] has type json.Number, which has no JSON form":                                               json.Number("none"),
+		"value x.y[1] is 18446744073709551615, and integers are from -9223372036854775808 to 9223372036854775807": uint64(math.MaxUint64),
+		"value x.y[1][0] is 18446744073709551615, and integers are from":                                          []uint64{math.MaxUint64},
+		"value x.y[1].a is 18446744073709551615, and integers are from":                                           map[string]uint64{"a": math.MaxUint64},
+		"value x.y[1] is 99999999999999999999, and integers are from":                                             json.Number("99999999999999999999"),
+		"value x.y[1] is NaN, which JSON does not have":                                                           math.NaN(),
+		"value x.y[1] has type func(), which has no JSON form: json: unsupported type: func()":                    func() {},
+		"value x.y[1] has type []float64, which has no JSON form: json: unsupported value: +Inf":                  []float64{math.Inf(1)},
+		"value x.y[1].z has type chan int, which has no JSON form: json: unsupported type: chan int":              map[string]any{"z": make(chan int)},
 	} {
 		if _, err := Normalize(map[string]any{"x": map[string]any{"y": []any{"a", value}}}); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)

@@ -52,10 +52,10 @@ func (a *announcer) tell(subject *unstructured.Unstructured, reason, message str
 }
 
 // verdict writes an event and a line of the log if state or reason have changed. A change of the message alone counts only in states whose message is stable; the progress
-// of a rollout is visible in the status. After its timeout, a component has only errors to say, until it is ready.
+// of a rollout is visible in the status. After its timeout, a component has only failures to say, until it is ready.
 func (a *announcer) verdict(subject *unstructured.Unstructured, log logr.Logger, before, now verdict, kind outcomes.Kind) {
 	message := texts.Bound(now.message)
-	isLate := before.reason == ReadyConditionReasonTimeout && now.reason == ReadyConditionReasonTimeout && kind != outcomes.Error
+	isLate := before.reason == ReadyConditionReasonTimeout && now.reason == ReadyConditionReasonTimeout && (kind == outcomes.Progressing || kind == outcomes.Retriable)
 	sameState := before.state == now.state && before.reason == now.reason
 	inMotion := now.reason == ReadyConditionReasonProcessing || now.reason == ReadyConditionReasonDeletionProcessing
 	if isLate || sameState && (inMotion || before.message == message) {

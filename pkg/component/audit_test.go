@@ -175,6 +175,17 @@ func TestTimeoutWarnsOnce(t *testing.T) {
 	s.script.err, s.script.result = nil, reconciler.Result{Done: true, Inventory: deployed("a")}
 	_, _, _ = s.pass()
 	diff(t, "events of an error, and of the end", []string{"Warning Timeout Not ready within 10m0s: boom", "Normal Ready 1 dependent is ready"}, s.drain())
+	progress("0/3")
+	s.clock.Step(time.Hour)
+	progress("0/3")
+	s.drain()
+	s.script.err, s.script.result = nil, reconciler.Result{Failures: []reconciler.Notice{notice("Job", "migrate", "failed")}}
+	_, _, _ = s.pass()
+	s.script.err = &reconciler.RefusedError{Problems: []string{"no"}}
+	_, _, _ = s.pass()
+	diff(t, "events of failures after the timeout", []string{
+		"Warning Timeout Not ready within 10m0s: 1 dependent failed: Job demo/migrate: failed", "Warning Timeout Not ready within 10m0s: no",
+	}, s.drain())
 }
 
 // TestRefusalsAreCounted counts each refusal once, by its reason, however often it is tried again.

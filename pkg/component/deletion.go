@@ -70,10 +70,10 @@ func (d deletion) checkApproved(ctx context.Context) outcomes.Outcome {
 	isConcerned := slices.ContainsFunc(owner.Inventory, func(item *reconciler.InventoryItem) bool {
 		return item.DeletePolicy == reconciler.DeletePolicyConfirmOnDelete
 	})
-	if target == nil || !isConcerned || d.pass.annotated(types.AnnotationKeySuffixDeletionApproved) || d.dependentsGone() {
+	if target == nil || !isConcerned || d.isApproved() || d.dependentsGone() {
 		return outcomes.Proceed
 	}
-	approval := approvalOf(d.pass, d.pass.component.GetDeletionTimestamp().UTC().Format(time.RFC3339))
+	approval := d.approval()
 	held, err := target.Engine.HeldDeletion(ctx, approval.request(owner))
 	switch {
 	case err != nil:
@@ -81,10 +81,27 @@ func (d deletion) checkApproved(ctx context.Context) outcomes.Outcome {
 	case held != nil && held.Digest != approval.digest:
 		return d.pass.destination.Held(ctx, held, outcomes.Outcome{Kind: outcomes.Blocked, Message: "deletion blocked: " + approval.message(held)})
 	}
-	if err := d.pass.handle.Annotate(ctx, d.pass.worker.name+"/"+types.AnnotationKeySuffixDeletionApproved, "true"); err != nil {
+	if d.pass.record.Gap() != "" {
+		// There may be further dependents, which nobody could approve yet.
+		return outcomes.Proceed
+	}
+	if err := d.pass.handle.Annotate(ctx, d.pass.worker.name+"/"+types.AnnotationKeySuffixDeletionApproved, d.occasion()); err != nil {
 		return outcomes.Of(fmt.Errorf("recording that the deletion is approved: %w", err))
 	}
 	return outcomes.Proceed
+}
+
+// occasion identifies this deletion.
+func (d deletion) occasion() string {
+	return string(d.pass.component.GetUID()) + "/" + d.pass.component.GetDeletionTimestamp().UTC().Format(time.RFC3339)
+}
+
+// approval is what a user has approved of this deletion.
+func (d deletion) approval() approval { return approvalOf(d.pass, d.occasion()) }
+
+// isApproved reports whether it is recorded that this deletion is approved.
+func (d deletion) isApproved() bool {
+	return d.pass.component.GetAnnotations()[d.pass.worker.name+"/"+types.AnnotationKeySuffixDeletionApproved] == d.occasion()
 }
 
 // checkAllowed blocks the deletion while there are foreign instances of managed types.
@@ -179,7 +196,9 @@ func (d deletion) deleteDependents(ctx context.Context) outcomes.Outcome {
 	if target == nil || d.dependentsGone() {
 		return outcomes.Proceed
 	}
-	result, err := target.Engine.Delete(ctx, reconciler.DeleteRequest{Owner: d.pass.departing(), Unasked: true})
+	request := d.approval().request(d.pass.departing())
+	request.Unasked = d.isApproved()
+	result, err := target.Engine.Delete(ctx, request)
 	d.pass.took(&result)
 	if d.pass.orphaning {
 		d.pass.worker.announcer.released(d.pass.subject, d.pass.log, &result)
@@ -187,6 +206,8 @@ func (d deletion) deleteDependents(ctx context.Context) outcomes.Outcome {
 	switch {
 	case err != nil:
 		return d.pass.destination.Unreachable(ctx, err)
+	case result.Held != nil:
+		return d.pass.destination.Held(ctx, result.Held, outcomes.Outcome{Kind: outcomes.Blocked, Message: "deletion blocked: " + d.approval().message(result.Held)})
 	case !result.Done:
 		return outcomes.Outcome{Kind: outcomes.Deleting, Message: d.pass.worker.waves(d.pass.component).Waits(result, "deleted"), Wake: result.RequeueAfter}
 	}

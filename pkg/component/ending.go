@@ -101,13 +101,21 @@ func (e ending) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, 
 // noteRefusal counts consecutive refusals, and each new one in the metrics.
 func (e ending) noteRefusal(o outcomes.Outcome) {
 	if o.Kind != outcomes.Refused {
-		e.pass.memory.refusals, e.pass.memory.refused = 0, ""
+		e.pass.memory.refusals = 0
+		if o.Kind != outcomes.Retriable {
+			e.pass.memory.refused = ""
+		}
 		return
 	}
 	e.pass.memory.refusals++
-	if e.pass.memory.refused != o.Message {
+	problems := o.Message
+	if o.Refusal != nil {
+		// The message has also how far on-failure hooks are.
+		problems = o.Refusal.Error()
+	}
+	if e.pass.memory.refused != problems {
 		e.pass.worker.metrics.Refused(refusalOf(o.Refusal))
-		e.pass.memory.refused = o.Message
+		e.pass.memory.refused = problems
 	}
 }
 

@@ -106,11 +106,13 @@ func (r *memories) forget(key apitypes.NamespacedName) {
 	delete(r.triggered, key)
 }
 
-// noteTrigger records that a pass was asked for.
+// noteTrigger records that a pass was asked for, if this replica works on the component. Hooks run anyway in the first pass of a component.
 func (r *memories) noteTrigger(key apitypes.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.triggered[key] = true
+	if r.byKey[key] != nil {
+		r.triggered[key] = true
+	}
 }
 
 // takeTrigger reports whether a pass was asked for since the last call.

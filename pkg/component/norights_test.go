@@ -85,8 +85,12 @@ func TestServiceAccountsOfGlobalComponents(t *testing.T) {
 	r.create(widget)
 	awaitReady(r, widget)
 	change(r, widget, func(w *GlobalWidget) { w.Spec.ServiceAccountName = "deployer" })
-	r.delete(widget)
 	refused()
+	r.delete(widget)
+	await(r, widget, "that the rights are missing", func() bool {
+		_, _, message := widget.Status.GetState()
+		return strings.Contains(message, "forbidden") && strings.Contains(message, "abandon-target")
+	})
 	change(r, widget, func(w *GlobalWidget) { w.Spec.ServiceAccountName = "" })
 	r.awaitGone(widget)
 	if r.configMap("settings") != nil {

@@ -197,3 +197,28 @@ func TestMisusedTag(t *testing.T) {
 type misused struct {
 	Name string `json:"name" loadedAs:"name"`
 }
+
+// swapped has the name of a field as that of the content of another one.
+type swapped struct {
+	User   component.SecretKeyReference  `json:"user" loadedAs:"secret"`
+	Secret *component.SecretKeyReference `json:"secret,omitempty" loadedAs:"extra"`
+	Other  *component.SecretKeyReference `json:"other,omitempty" loadedAs:"secret"`
+}
+
+func TestNamesOfContent(t *testing.T) {
+	t.Parallel()
+	spec := &swapped{User: component.SecretKeyReference{Name: "a"}}
+	if err := component.SetContent(spec); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]any{"secret": "loaded"}, component.ToUnstructured(spec)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	spec.Other = &component.SecretKeyReference{Name: "b"}
+	defer func() {
+		if err, _ := recover().(error); err == nil || !strings.Contains(err.Error(), `two references in a value of type component_test.swapped have the tag loadedAs:"secret", and both are set`) {
+			t.Errorf("got %v", err)
+		}
+	}()
+	component.ToUnstructured(spec)
+}

@@ -20,7 +20,6 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -124,11 +123,10 @@ func (p *pass) checkSuspended(context.Context) outcomes.Outcome {
 	return outcomes.Proceed
 }
 
-// checkIdentity refuses a service account that cannot exist. It does not hold back a deletion before anything was created.
+// checkIdentity refuses a service account that cannot exist. It does not hold back a deletion: dependents of a lost target can be abandoned.
 func (a application) checkIdentity(context.Context) outcomes.Outcome {
-	p := a.pass
-	problem := identityProblem(p.identity())
-	if problem == "" || p.deleting && !slices.ContainsFunc(p.status.Inventory, func(item *reconciler.InventoryItem) bool { return item.LastAppliedAt != nil }) {
+	problem := identityProblem(a.pass.identity())
+	if problem == "" || a.pass.deleting {
 		return outcomes.Proceed
 	}
 	return outcomes.Of(inventory.NewRefusedError(problem))

@@ -53,7 +53,7 @@ func TestTransformersCanCopy(t *testing.T) {
 		t.Errorf("the behaviors are lost: %v", names)
 	}
 	_, err = generatorOf(map[string]any{"count": uint64(math.MaxUint64)}).Generate(t.Context(), "default", "a", types.UnstructurableMap{})
-	if want := "generated objects: Thing a: value value.count is 18446744073709551615, and integers end at 9223372036854775807"; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "generated objects: Thing a: value value.count is 18446744073709551615, and integers are from -9223372036854775808 to 9223372036854775807"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("want %q, got %v", want, err)
 	}
 }

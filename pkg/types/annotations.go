@@ -98,8 +98,8 @@ const (
 	// AnnotationKeySuffixApproveDeletions, on a component, approves the deletion of the dependents that are held. The value is the
 	// digest in the component's condition, which identifies exactly these.
 	AnnotationKeySuffixApproveDeletions = "approve-deletions"
-	// AnnotationKeySuffixDeletionApproved, on a component, means that its own deletion needs no approval. The reconciler sets it to "true" when a user has approved the
-	// deletion, so that this holds until the component is gone.
+	// AnnotationKeySuffixDeletionApproved, on a component, records that a user has approved its own deletion, so that this holds until the component is gone. The reconciler sets
+	// it; the value identifies the component and its deletion.
 	AnnotationKeySuffixDeletionApproved = "deletion-approved"
 	// AnnotationKeySuffixOrphanDependents, set to "true" on a component, orphans its dependents when it is deleted, instead of
 	// deleting them. The reconciler sets it when a component is deleted with the propagation policy Orphan.

@@ -5,6 +5,7 @@ package specs
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -137,6 +138,7 @@ func (c *Converter) fillMap(p *plan, value reflect.Value, content map[string]any
 }
 
 func (c *Converter) fillStruct(p *plan, value reflect.Value, content map[string]any) error {
+	loaded := map[string]any{}
 	for _, field := range p.fields {
 		inner, loadedAs := value.Field(field.index), field.tag.Get(tagLoadedAs)
 		switch {
@@ -144,11 +146,16 @@ func (c *Converter) fillStruct(p *plan, value reflect.Value, content map[string]
 			return fmt.Errorf("field %s of type %s has the tag %s:%q, but holds no reference to a ConfigMap or Secret",
 				value.Type().Field(field.index).Name, value.Type(), tagLoadedAs, loadedAs)
 		case loadedAs != "":
-			given, exists := content[field.name]
+			given := content[field.name]
 			delete(content, field.name)
-			if loaded, set := c.loaded(field.plan, inner); exists && given != nil && set && loadedAs != "-" {
-				content[loadedAs] = loaded
+			found, set := c.loaded(field.plan, inner)
+			if given == nil || !set || loadedAs == "-" {
+				continue
 			}
+			if _, taken := loaded[loadedAs]; taken {
+				return fmt.Errorf("two references in a value of type %s have the tag %s:%q, and both are set", value.Type(), tagLoadedAs, loadedAs)
+			}
+			loaded[loadedAs] = found
 		case field.name == "":
 			if err := c.fill(field.plan, inner, content); err != nil {
 				return err
@@ -159,6 +166,7 @@ func (c *Converter) fillStruct(p *plan, value reflect.Value, content map[string]
 			}
 		}
 	}
+	maps.Copy(content, loaded)
 	return nil
 }
 
