@@ -116,7 +116,7 @@ func showDeletion(out io.Writer, d *deletion.Deletion) {
 	show("These hooks run before, and are removed again:", hookTexts(d, deletionhooks.PreDelete))
 	show("These objects are deleted:", itemTexts(d.Goes))
 	if d.Held != nil {
-		show("Of these, the deletion of these objects has to be approved:", infoTexts(d.Held.Objects))
+		show("Of these, the deletion of these objects has to be approved:", runner.Names(d.Held))
 	}
 	show("These objects stay, without an owner:", itemTexts(d.Stays))
 	show("These hooks run afterwards, and are removed again:", hookTexts(d, deletionhooks.PostDelete))
@@ -126,14 +126,6 @@ func itemTexts(items []*reconciler.InventoryItem) []string {
 	texts := make([]string, len(items))
 	for i, item := range items {
 		texts[i] = dependents.Text(item)
-	}
-	return texts
-}
-
-func infoTexts(objects []reconciler.ObjectInfo) []string {
-	texts := make([]string, len(objects))
-	for i, object := range objects {
-		texts[i] = object.String()
 	}
 	return texts
 }

@@ -161,10 +161,11 @@ func (d *Deletion) Blocked() error {
 func (d *Deletion) obstacle() string {
 	switch {
 	case d.Held != nil && d.reverts:
-		return fmt.Sprintf("%s: %s; apply sources that work, or delete the release: clm delete %s -n %s", d.Held, runner.Names(d.Held), d.Release.Name, d.Release.Namespace)
+		return fmt.Sprintf("%s: %s; apply sources that work, or delete the release: clm delete %s -n %s",
+			d.Held, strings.Join(runner.Names(d.Held), ", "), d.Release.Name, d.Release.Namespace)
 	case d.Held != nil:
 		return fmt.Sprintf("%s: %s; to delete the release with them: clm delete %s -n %s --approve-deletions %s",
-			d.Held, runner.Names(d.Held), d.Release.Name, d.Release.Namespace, d.Held.Digest)
+			d.Held, strings.Join(runner.Names(d.Held), ", "), d.Release.Name, d.Release.Namespace, d.Held.Digest)
 	case len(d.Blockers) > 0:
 		texts := make([]string, len(d.Blockers))
 		for i, blocker := range d.Blockers {

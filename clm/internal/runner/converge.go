@@ -66,16 +66,16 @@ func Unapproved(held *reconciler.HeldDeletions) error {
 	if held == nil {
 		return nil
 	}
-	return failures.Refused("%s: %s; to delete them, apply the sources again with --approve-deletions %s", held, Names(held), held.Digest)
+	return failures.Refused("%s: %s; to delete them, apply the sources again with --approve-deletions %s", held, strings.Join(Names(held), ", "), held.Digest)
 }
 
 // Names lists the objects whose deletion has to be approved.
-func Names(held *reconciler.HeldDeletions) string {
+func Names(held *reconciler.HeldDeletions) []string {
 	names := make([]string, len(held.Objects))
 	for i, object := range held.Objects {
 		names[i] = object.String()
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // ended returns the error for a context that has ended because of cause. The failure is the error of the last call that has come to its end.
