@@ -149,6 +149,7 @@ var rooms = []room{
 	{path: "internal/deletionhooks", layer: buildingBlocks},
 	{path: "internal/inventories", layer: buildingBlocks},
 
+	{path: "pkg/component/internal/panics", layer: buildingBlocks},
 	{path: "pkg/component/internal/queue", layer: buildingBlocks},
 	{path: "pkg/component/internal/siblings", layer: buildingBlocks},
 	{path: "pkg/component/internal/specs", layer: buildingBlocks},

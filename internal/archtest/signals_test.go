@@ -4,6 +4,7 @@
 package archtest
 
 import (
+	"encoding/json"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -91,12 +92,9 @@ func TestAlertRules(t *testing.T) {
 	if err := yaml.Unmarshal(raw, &rules); err != nil || len(rules.Groups) != 1 || len(rules.Groups[0].Rules) < 5 {
 		t.Fatalf("got %+v, %v", rules, err)
 	}
-	known := map[string]bool{}
-	for _, s := range signalsOfMetrics(t) {
-		known[s.text] = !strings.HasSuffix(s.text, "dependents_total") && !strings.HasSuffix(s.text, "clients_total")
-	}
+	known := currentMetrics(t)
 	for _, rule := range rules.Groups[0].Rules {
-		names := regexp.MustCompile(`component_operator_runtime_\w+`).FindAllString(rule.Expr, -1)
+		names := metricNames.FindAllString(rule.Expr, -1)
 		if rule.Alert == "" || len(names) == 0 || rule.Labels["severity"] == "" || rule.Annotations["summary"] == "" {
 			t.Errorf("incomplete rule: %+v", rule)
 		}
@@ -106,6 +104,65 @@ func TestAlertRules(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestDashboard looks for the metrics of the dashboard, and for panels that lie on others.
+func TestDashboard(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../../examples/monitoring/dashboard.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type box struct{ X, Y, W, H int }
+	var dashboard struct {
+		Panels []struct {
+			Title   string
+			GridPos box
+			Targets []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal(raw, &dashboard); err != nil || len(dashboard.Panels) < 5 {
+		t.Fatalf("got %+v, %v", dashboard, err)
+	}
+	known, shown := currentMetrics(t), map[string]bool{}
+	for i, panel := range dashboard.Panels {
+		for _, target := range panel.Targets {
+			names := metricNames.FindAllString(target.Expr, -1)
+			if len(names) == 0 || strings.Count(target.Expr, "(") != strings.Count(target.Expr, ")") {
+				t.Errorf("%s: invalid expression %q", panel.Title, target.Expr)
+			}
+			for _, name := range names {
+				name = strings.TrimSuffix(name, "_bucket")
+				shown[name] = true
+				if !known[name] {
+					t.Errorf("%s: there is no metric %s", panel.Title, name)
+				}
+			}
+		}
+		for _, other := range dashboard.Panels[:i] {
+			a, b := panel.GridPos, other.GridPos
+			if a.X < b.X+b.W && b.X < a.X+a.W && a.Y < b.Y+b.H && b.Y < a.Y+a.H {
+				t.Errorf("%s lies on %s", panel.Title, other.Title)
+			}
+		}
+	}
+	for name, current := range known {
+		if current && !shown[name] && !slices.Contains([]string{"component_operator_runtime_dependents", "component_operator_runtime_created_clients_total"}, name) {
+			t.Errorf("no panel shows %s", name)
+		}
+	}
+}
+
+var metricNames = regexp.MustCompile(`component_operator_runtime_\w+`)
+
+// currentMetrics has the metrics; those that are deprecated with the value false.
+func currentMetrics(t *testing.T) map[string]bool {
+	t.Helper()
+	known := map[string]bool{}
+	for _, s := range signalsOfMetrics(t) {
+		known[s.text] = !strings.HasSuffix(s.text, "dependents_total") && !strings.HasSuffix(s.text, "active_clients_total")
+	}
+	return known
 }
 
 // signalsOfMetrics returns the metrics, with their types and labels.
@@ -122,6 +179,9 @@ func signalsOfMetrics(t *testing.T) []signal {
 	c.ClientCreated()
 	c.ClientsActive(1)
 	c.SetComponent(metrics.Component{}, "Ready", 1, 1)
+	c.Generated(1)
+	c.BecameReady(1)
+	c.ShardsHeld(1)
 	_, _ = c.Requests(noTransport{}).RoundTrip(newRequest(t))
 	families, err := registry.Gather()
 	if err != nil {

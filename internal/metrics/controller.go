@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -55,6 +56,7 @@ func (m *Metrics) ForController(name string) *Controller {
 		m.drift.WithLabelValues(name, policy)
 	}
 	m.fights.WithLabelValues(name)
+	m.panics.WithLabelValues(name)
 	return &Controller{metrics: m, name: name, states: map[Component]string{}}
 }
 
@@ -120,6 +122,24 @@ func (c *Controller) Drifted(policy string) {
 // Fought counts a correction that was delayed because others keep changing the same dependent.
 func (c *Controller) Fought() {
 	c.metrics.fights.WithLabelValues(c.name).Inc()
+}
+
+// Panicked counts a panic.
+func (c *Controller) Panicked() { c.metrics.panics.WithLabelValues(c.name).Inc() }
+
+// Generated records the duration of a call of the generator.
+func (c *Controller) Generated(duration time.Duration) {
+	c.metrics.generation.WithLabelValues(c.name).Observe(duration.Seconds())
+}
+
+// BecameReady records how long a change of a component took.
+func (c *Controller) BecameReady(after time.Duration) {
+	c.metrics.readiness.WithLabelValues(c.name).Observe(after.Seconds())
+}
+
+// ShardsHeld adds to the number of shards that this replica holds.
+func (c *Controller) ShardsHeld(more int) {
+	c.metrics.shards.WithLabelValues(c.name).Add(float64(more))
 }
 
 // SetComponent records the state of a component and how many dependents it has.

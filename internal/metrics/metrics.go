@@ -33,6 +33,10 @@ type Metrics struct {
 	state             *prometheus.GaugeVec
 	dependents        gauges
 	unreadyDependents gauges
+	panics            *prometheus.CounterVec
+	generation        *prometheus.HistogramVec
+	readiness         *prometheus.HistogramVec
+	shards            *prometheus.GaugeVec
 }
 
 // New returns the collectors of a registry, and registers them on the first call. If registerer is nil,
@@ -56,6 +60,12 @@ func New(registerer prometheus.Registerer) (*Metrics, error) {
 		state:             r.gauge("component_state", "State of a component; 1 for the current one, no series for others", stateLabels),
 		dependents:        r.renamed("dependents", "Dependents of a component", componentLabels),
 		unreadyDependents: r.renamed("unready_dependents", "Dependents of a component that are not ready", componentLabels),
+		panics:            r.counter("panics_total", "Panics during reconciliations", controllerLabels),
+		generation: r.histogram("generation_duration_seconds", "Duration of calls of the generator",
+			[]float64{.01, .05, .1, .5, 1, 2.5, 5, 10, 30, 60, 300}),
+		readiness: r.histogram("time_to_ready_seconds", "Time from the reconciliation that first saw a change of a component until the component was ready",
+			[]float64{.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600}),
+		shards: r.gauge("shards_held", "Shards that this replica holds", controllerLabels),
 	}
 	if len(r.errs) > 0 {
 		return nil, fmt.Errorf("registering metrics: %w", errors.Join(r.errs...))
@@ -75,6 +85,11 @@ func (r *registration) counter(name string, help string, labels []string) *prome
 
 func (r *registration) gauge(name string, help string, labels []string) *prometheus.GaugeVec {
 	return register(r, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + name, Help: help}, labels))
+}
+
+// histogram registers a histogram by controller.
+func (r *registration) histogram(name string, help string, buckets []float64) *prometheus.HistogramVec {
+	return register(r, prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + name, Help: help, Buckets: buckets}, controllerLabels))
 }
 
 // gauges are a gauge and its deprecated alias.

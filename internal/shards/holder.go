@@ -88,14 +88,15 @@ func (k *Keeper) serve(ctx context.Context, shard int) error {
 	defer tenure.finish()
 	lease := k.newLock(shard, tenure)
 	started := make(chan struct{})
-	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+	election := leaderelection.LeaderElectionConfig{
 		Lock: lease, Name: LeaseName(k.options.Name, shard),
 		LeaseDuration: k.options.LeaseDuration, RenewDeadline: k.options.RenewDeadline, RetryPeriod: k.options.RetryPeriod,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) { close(started) },
 			OnStoppedLeading: func() {},
 		},
-	})
+	}
+	elector, err := leaderelection.NewLeaderElector(election)
 	if err != nil {
 		return err
 	}
@@ -116,6 +117,10 @@ func (k *Keeper) serve(ctx context.Context, shard int) error {
 	stop()
 	<-stopped
 	if tenure.began() {
+		// If it is stopped, an elector leaves its metric as it is. A new one resets it.
+		if _, err := leaderelection.NewLeaderElector(election); err != nil {
+			return err
+		}
 		k.release(context.WithoutCancel(ctx), lease)
 	}
 	return nil

@@ -22,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/component-operator/runtime/internal/testenv"
 )
@@ -57,7 +58,7 @@ func (f *fleet) start(identity string, shards int) *replica {
 	r := &replica{fleet: f}
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return wire{replica: r, next: next} })
 	r.Keeper = New(Options{
-		Name: "test.example.io", Namespace: f.namespace, Identity: identity, Shards: shards,
+		Name: f.namespace + ".example.io", Namespace: f.namespace, Identity: identity, Shards: shards,
 		LeaseDuration: 3 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: 200 * time.Millisecond,
 		Client:   coordinationv1client.NewForConfigOrDie(config),
 		Acquired: r.begins, Lost: func(int) {},
@@ -180,6 +181,35 @@ func TestReplicasShareAndTakeOver(t *testing.T) {
 	}
 }
 
+// TestMetricOfLeases reads the metric by which client-go says which leases a process holds.
+func TestMetricOfLeases(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	a := f.start("a", 3)
+	leases := func() (held int) {
+		families, err := ctrlmetrics.Registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, family := range families {
+			for _, metric := range family.GetMetric() {
+				if family.GetName() == "leader_election_master_status" && strings.HasPrefix(metric.GetLabel()[0].GetValue(), f.namespace) {
+					held += int(metric.GetGauge().GetValue())
+				}
+			}
+		}
+		return held
+	}
+	f.awaitShares(a)
+	if held := leases(); held != 3 {
+		t.Errorf("want the metric to say that 3 leases are held, got %d", held)
+	}
+	a.stop()
+	if held := leases(); held != 0 {
+		t.Errorf("want the metric to say that no lease is held any more, got %d", held)
+	}
+}
+
 func TestAShardIsGivenBackWhenWorkHasEnded(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
@@ -282,9 +312,9 @@ func TestLeasesThatWereLeftBehind(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
 	left := &coordinationv1.Lease{}
-	left.Namespace, left.Name = f.namespace, "test.example.io-member-0"
-	left.Labels = map[string]string{"test.example.io/lease": roleMember}
-	left.Annotations = map[string]string{"test.example.io/shards": "3"}
+	left.Namespace, left.Name = f.namespace, f.namespace+".example.io-member-0"
+	left.Labels = map[string]string{f.namespace + ".example.io/lease": roleMember}
+	left.Annotations = map[string]string{f.namespace + ".example.io/shards": "3"}
 	left.Spec.HolderIdentity = new("gone")
 	if err := testenv.Client(t).Create(t.Context(), left); err != nil {
 		t.Fatal(err)

@@ -26,6 +26,7 @@ import (
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // application has the steps of a component that is not being deleted.
@@ -51,8 +52,10 @@ func (a application) observe(ctx context.Context) outcomes.Outcome {
 		return outcomes.Outcome{Kind: outcomes.Paused, Message: "paused: held back: " + a.pass.destination.Move()}
 	}
 	judge, generated, err := a.want(ctx)
-	if err != nil {
-		return outcomes.Of(err)
+	if o := wanted(err); o.Kind == outcomes.Progressing {
+		return outcomes.Outcome{Kind: outcomes.Paused, Message: "paused: " + o.Message}
+	} else if o.Kind != outcomes.Continue {
+		return o
 	}
 	plan, err := a.planRequest(ctx, a.request(generated, judge))
 	if err != nil {
@@ -131,7 +134,7 @@ func (a application) beforeReconcile(ctx context.Context) outcomes.Outcome {
 func (a application) apply(ctx context.Context) outcomes.Outcome {
 	judge, generated, err := a.want(ctx)
 	if err != nil {
-		return outcomes.Of(err)
+		return wanted(err)
 	}
 	if err := a.pass.rebuild(ctx, generated.Objects); err != nil {
 		return outcomes.Of(err)
@@ -165,7 +168,7 @@ func (a application) suspend(ctx context.Context) outcomes.Outcome {
 	}
 	judge, generated, err := a.want(ctx)
 	if err != nil {
-		return outcomes.Of(err)
+		return wanted(err)
 	}
 	if err := a.pass.rebuild(ctx, generated.Objects); err != nil {
 		return outcomes.Of(err)
@@ -254,6 +257,14 @@ func (a application) want(ctx context.Context) (status.Judge, *generation.Result
 	return judge, generated, nil
 }
 
+// wanted classifies an error of want. A pass does not wait for a generator that needs long.
+func wanted(err error) outcomes.Outcome {
+	if _, unfinished := errors.AsType[*generation.UnfinishedError](err); unfinished {
+		return outcomes.Outcome{Kind: outcomes.Progressing, Message: err.Error()}
+	}
+	return outcomes.Of(err)
+}
+
 // request returns what the engine is asked to apply.
 func (a application) request(generated *generation.Result, judge status.Judge) reconciler.ApplyRequest {
 	return reconciler.ApplyRequest{
@@ -283,7 +294,8 @@ func (a application) alsoHeld(result reconciler.Result) string {
 // generate returns the dependents, and the deletion hooks.
 func (a application) generate(ctx context.Context) (*generation.Result, error) {
 	target := a.pass.destination.Target()
-	return generation.Generate(a.pass.hookContext(ctx), &a.pass.memory.generation, generation.Request{
+	return generation.Generate(a.pass.hookContext(ctx), a.pass.worker.calls, &a.pass.memory.generation, generation.Request{
+		Component: a.pass.key,
 		Generator: a.pass.worker.generator,
 		Inputs: generation.Inputs{
 			Digest:      a.pass.declared.Digest.Value,
@@ -295,10 +307,11 @@ func (a application) generate(ctx context.Context) (*generation.Result, error) {
 			Installed:   a.isInstalled(),
 			Target:      target.ID,
 		},
-		Parameters: a.pass.component.GetSpec(),
+		Timeout:    a.pass.settings.timing.timeout,
+		Urgent:     !a.pass.memory.changedAt.IsZero(),
 		Reconciler: a.pass.worker.name,
 		Scheme:     target.Client.Scheme(),
-		Context:    func() context.Context { return a.generatorContext(ctx) },
+		Prepare:    func() (context.Context, types.Unstructurable) { return a.forGenerator(ctx) },
 		LookedAtTypes: func(looked bool) {
 			if looked {
 				target.WatchTypes()
@@ -314,11 +327,13 @@ func (a application) isInstalled() bool {
 	return a.pass.status.InstalledRevision > 0 && a.pass.status.InstalledRevision < a.pass.status.Revision
 }
 
-// generatorContext copies the component, including its inventory; the cost depends on its size.
-func (a application) generatorContext(ctx context.Context) context.Context {
-	component := a.pass.component
-	if copied, ok := component.DeepCopyObject().(Component); ok {
-		component = copied
+// forGenerator returns the context and the parameters of the generator, which may still use them when the pass has ended. The component in the context is a copy,
+// including its inventory; the cost depends on its size. The parameters are not, because not every DeepCopy of an author copies loaded references: passes do not
+// change the spec.
+func (a application) forGenerator(ctx context.Context) (context.Context, types.Unstructurable) {
+	component, ok := a.pass.component.DeepCopyObject().(Component)
+	if !ok {
+		component = a.pass.component
 	}
 	ctx = generating.WithComponent(a.pass.hookContext(ctx), component)
 	ctx = generating.WithComponentName(ctx, a.pass.key.Name)
@@ -331,7 +346,7 @@ func (a application) generatorContext(ctx context.Context) context.Context {
 	if a.pass.worker.options.DisableLocalLookup {
 		ctx = generating.WithoutLocalLookup(ctx)
 	}
-	return generating.WithInstalled(ctx, a.isInstalled())
+	return generating.WithInstalled(ctx, a.isInstalled()), a.pass.component.GetSpec()
 }
 
 // afterReconcile runs the author's post-reconcile hooks, unless nothing has happened since they ran.

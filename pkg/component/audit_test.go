@@ -4,19 +4,23 @@
 package component
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr/funcr"
 	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -55,27 +59,27 @@ func (l *logbook) take() []string {
 	return lines
 }
 
-// refusals returns the metric of refusals of the stage.
-func (s *stage) refusals() string {
+// metrics returns the series of the stage's metric, with the values of the given label.
+func (s *stage) metrics(name, label string) (found []string) {
 	s.tb.Helper()
 	families, err := ctrlmetrics.Registry.Gather()
 	if err != nil {
 		s.tb.Fatal(err)
 	}
-	var found []string
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {
 			labels := map[string]string{}
 			for _, label := range metric.GetLabel() {
 				labels[label.GetName()] = label.GetValue()
 			}
-			if family.GetName() == "component_operator_runtime_refusals_total" && labels["controller"] == s.name && metric.GetCounter().GetValue() > 0 {
-				found = append(found, fmt.Sprint(labels["reason"], " ", metric.GetCounter().GetValue()))
+			value := metric.GetCounter().GetValue() + metric.GetHistogram().GetSampleSum()
+			if family.GetName() == "component_operator_runtime_"+name && labels["controller"] == s.name && value > 0 {
+				found = append(found, strings.TrimSpace(fmt.Sprint(labels[label], " ", value)))
 			}
 		}
 	}
 	slices.Sort(found)
-	return strings.Join(found, ", ")
+	return found
 }
 
 // TestWhatAnAuditorNeeds reads the log of the life of a component: what was done, why, and in which revision, and each refusal once. At rest, nothing is logged.
@@ -203,5 +207,83 @@ func TestRefusalsAreCounted(t *testing.T) {
 			_, _, _ = s.pass()
 		}
 	}
-	diff(t, "refusals", "invalid 2, owned 1, rejected 1", s.refusals())
+	diff(t, "refusals", []string{"invalid 2", "owned 1", "rejected 1"}, s.metrics("refusals_total", "reason"))
+}
+
+// TestTimeToReady measures changes, and not what happens to a component that is as declared.
+func TestTimeToReady(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	waits := reconciler.Result{WaveSize: 1, Waits: []reconciler.Notice{notice("Deployment", "a", "0/1")}, Inventory: deployed("a")}
+	ready := reconciler.Result{Done: true, Inventory: deployed("a")}
+	work := func(results ...reconciler.Result) {
+		for _, s.script.result = range results {
+			_, _, _ = s.pass()
+			s.clock.Step(time.Minute)
+		}
+	}
+	check := func(reason, want string) {
+		t.Helper()
+		diff(t, reason, want, strings.Join(s.metrics("time_to_ready_seconds", ""), ", "))
+	}
+	work(waits, waits, ready)
+	check("a new component", "120")
+	work(waits, ready, ready)
+	check("a component that was disturbed", "120")
+	change(s.rig, s.widget, func(w *Widget) { w.Spec.Objects = s.objects(oneConfigMap) })
+	work(waits, ready)
+	check("another declaration", "180")
+	change(s.rig, s.widget, func(w *Widget) { w.Spec.Objects = nil })
+	work(waits)
+	change(s.rig, s.widget, func(w *Widget) { w.Spec.Suspend = true })
+	work(waits)
+	s.clock.Step(time.Hour)
+	change(s.rig, s.widget, func(w *Widget) { w.Spec.Suspend = false })
+	work(waits, ready)
+	check("a pause in between", "240")
+}
+
+// TestPanicsAreLoggedOnce has a generator that panics at two places. The log has each stack once, however often it is tried again, and the metric counts all.
+func TestPanicsAreLoggedOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	book := &logbook{}
+	var second atomic.Bool
+	own := NewReconciler[*Widget](r.name, manifests.GeneratorFunc(func(context.Context, string, string, types.Unstructurable) ([]client.Object, error) {
+		if second.Load() {
+			panic("another mistake")
+		}
+		panic("a mistake")
+	}), ReconcilerOptions{})
+	mgr := book.manager(r)
+	if err := own.SetupWithManager(mgr); err != nil {
+		t.Fatal(err)
+	}
+	r.run(mgr)
+	widget := r.widget("")
+	r.create(widget)
+	r.awaitText(widget, StateError, "Generating dependents: the generator failed with a panic: a mistake (component/audit_test.go:")
+	for range 5 {
+		if err := own.Trigger(widget.Namespace, widget.Name); err != nil {
+			t.Fatal(err)
+		}
+		r.settle(widget)
+	}
+	second.Store(true)
+	if err := own.Trigger(widget.Namespace, widget.Name); err != nil {
+		t.Fatal(err)
+	}
+	r.awaitText(widget, StateError, "Generating dependents: the generator failed with a panic: another mistake (component/audit_test.go:")
+	r.settle(widget)
+	var stacks, errs int
+	for _, line := range book.take() {
+		if strings.Contains(line, "panic during the reconciliation") {
+			stacks++
+		} else if strings.Contains(line, "Reconciler error") {
+			errs++
+		}
+	}
+	if stacks != 2 || errs != 0 {
+		t.Errorf("want a stack for each panic, and no other error, got %d and %d", stacks, errs)
+	}
 }

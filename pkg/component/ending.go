@@ -16,6 +16,7 @@ import (
 
 	"github.com/component-operator/runtime/pkg/component/internal/health"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
+	"github.com/component-operator/runtime/pkg/component/internal/panics"
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
 	"github.com/component-operator/runtime/pkg/component/internal/texts"
@@ -86,16 +87,36 @@ func (e ending) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, 
 	case err != nil:
 		return ctrl.Result{}, err
 	}
-	if o.Kind == outcomes.Ready {
-		e.pass.memory.posted = e.pass.posted
-	}
+	e.noteReady(o.Kind, now)
 	e.pass.later.emit()
 	e.pass.worker.announcer.verdict(e.pass.subject, e.pass.log, e.pass.before, d.verdict, o.Kind)
 	e.pass.worker.announcer.measure(e.pass.worker.series(e.pass.key), e.pass.status)
+	if panics.Is(d.err) {
+		// The log has it. The controller would log each attempt, with another stack.
+		delay := outcomes.Backoff(e.pass.memory.panics, e.pass.settings.timing.requeue)
+		e.pass.memory.panics++
+		return e.requeue(delay), nil
+	}
+	e.pass.memory.panics = 0
 	if d.err != nil {
 		return ctrl.Result{}, d.err
 	}
 	return e.requeue(d.requeue), nil
+}
+
+// noteReady keeps what holds while the component is ready, and measures how long a change took.
+func (e ending) noteReady(kind outcomes.Kind, now time.Time) {
+	changed := e.pass.memory.changedAt
+	if kind == outcomes.Ready {
+		e.pass.memory.posted = e.pass.posted
+		if !changed.IsZero() {
+			e.pass.worker.metrics.BecameReady(now.Sub(changed))
+		}
+	}
+	// Work that a user has interrupted says nothing about the duration.
+	if slices.Contains([]outcomes.Kind{outcomes.Ready, outcomes.Suspended, outcomes.Paused, outcomes.Archived}, kind) {
+		e.pass.memory.changedAt = time.Time{}
+	}
 }
 
 // noteRefusal counts consecutive refusals, and each new one in the metrics.
@@ -177,7 +198,11 @@ func (e ending) completeStatus(o outcomes.Outcome, d decision, now metav1.Time) 
 		Archived: o.Kind == outcomes.Archived, Now: now.Rfc3339Copy(),
 	}
 	for i, hook := range e.pass.worker.statusHooks {
-		again, err := hook(e.pass.component, conclusion)
+		var again time.Duration
+		err := e.pass.worker.panics.Run(e.pass.log, func() (err error) {
+			again, err = hook(e.pass.component, conclusion)
+			return err
+		})
 		if err != nil && d.err == nil {
 			d.err = fmt.Errorf("running status hook (%d): %w", i, err)
 		}

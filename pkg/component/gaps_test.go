@@ -4,6 +4,7 @@
 package component
 
 import (
+	"strings"
 	"testing"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -50,8 +51,8 @@ func TestNullInTheInventory(t *testing.T) {
 // TestEachStepIsRescued has a panic after the steps.
 func TestEachStepIsRescued(t *testing.T) {
 	t.Parallel()
-	o := (&pass{}).rescued(func() outcomes.Outcome { panic("a mistake") })
-	if o.Kind != outcomes.Error || o.Message != "panic: a mistake" {
+	o := (&pass{worker: &worker{}}).rescued(func() outcomes.Outcome { panic("a mistake") })
+	if o.Kind != outcomes.Error || !strings.HasPrefix(o.Message, "panic: a mistake (component/gaps_test.go:") {
 		t.Errorf("unexpected outcome: %+v", o)
 	}
 }

@@ -109,7 +109,7 @@ func TestHooks(t *testing.T) {
 	notes.set("post-reconcile", nil, "a mistake")
 	await(r, widget, "the panic to be reported", func() bool {
 		_, _, message := widget.Status.GetState()
-		return message == "Panic: a mistake"
+		return strings.HasPrefix(message, "Running post-reconcile hook (0): panic: a mistake (component/hooks_test.go:")
 	})
 	diff(t, "state", StateError, widget.Status.State)
 

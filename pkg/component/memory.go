@@ -38,6 +38,10 @@ type memory struct {
 	// refusals is the number of consecutive passes with refused input; refused is the last message about it.
 	refusals int
 	refused  string
+	// panics is the number of consecutive passes with a panic.
+	panics int
+	// changedAt is when the present declaration was first seen; zero after the component has become ready with it.
+	changedAt time.Time
 	// noticed has the mistakes of the generator that have been reported for the declaration with the digest noticedIn.
 	noticed   []string
 	noticedIn string

@@ -20,7 +20,9 @@ import (
 	"github.com/component-operator/runtime/internal/metrics"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/component/internal/declared"
+	"github.com/component-operator/runtime/pkg/component/internal/generation"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
+	"github.com/component-operator/runtime/pkg/component/internal/panics"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
 	"github.com/component-operator/runtime/pkg/component/internal/visits"
 	"github.com/component-operator/runtime/pkg/manifests"
@@ -38,8 +40,12 @@ func (r *rig) bareWorker(component func() Component, kind string) *worker {
 		r.tb.Fatal(err)
 	}
 	measured := collectors.ForController(r.name)
+	calls := generation.NewCalls(generation.Options{
+		Limit: options.MaxConcurrentReconciles, Patience: time.Hour, Wake: func(apitypes.NamespacedName) {}, Took: measured.Generated, Panics: &panics.Catcher{},
+	})
+	r.tb.Cleanup(calls.Close)
 	return &worker{
-		name: r.name, options: options, clusterID: "test", memories: newMemories(), metrics: measured,
+		name: r.name, calls: calls, options: options, clusterID: "test", memories: newMemories(), metrics: measured,
 		resource: &resource.Client{
 			Kind: testGroup.WithKind(kind), New: func() client.Object { return component() }, ClearStatus: clearStatus, Client: r.client, Live: r.client,
 			FieldOwner: *options.FieldOwner, OwnFields: statusFields, Clock: options.Clock,

@@ -32,6 +32,7 @@ import (
 	"github.com/component-operator/runtime/internal/metrics"
 	"github.com/component-operator/runtime/internal/references"
 	"github.com/component-operator/runtime/pkg/component/internal/declared"
+	"github.com/component-operator/runtime/pkg/component/internal/generation"
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
 	"github.com/component-operator/runtime/pkg/component/internal/targets"
@@ -226,12 +227,16 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *queue.Wakeups) error {
 	})
 	w.places.Call = queue.Wake
 	w.targets = connections
+	w.panics.Count = w.metrics.Panicked
+	w.calls = generation.NewCalls(generation.Options{
+		Limit: w.options.MaxConcurrentReconciles, Patience: w.options.generatorPatience, Wake: queue.Wake, Took: w.metrics.Generated, Panics: &w.panics,
+	})
 	// Errors in the policies must appear now, not with the first component.
 	local, err := connections.Local()
 	if err != nil {
 		return err
 	}
-	return errors.Join(w.warmUp(mgr, local), mgr.Add(factory), mgr.Add(untilEnd(connections.Close)))
+	return errors.Join(w.warmUp(mgr, local), mgr.Add(factory), mgr.Add(untilEnd(connections.Close)), mgr.Add(untilEnd(w.calls.Close)))
 }
 
 // warmUp starts watches of dependents before this replica works on them.

@@ -124,11 +124,13 @@ func (w *worker) shareWork(mgr ctrl.Manager, queue *queue.Wakeups) error {
 		return fmt.Errorf("creating a client for leases: %w", err)
 	}
 	log := mgr.GetLogger().WithValues("reconciler", w.name, "replica", options.Identity)
+	w.metrics.ShardsHeld(0)
 	w.shards = shards.New(shards.Options{
 		Name: w.name, Namespace: options.Namespace, Identity: options.Identity, Shards: options.Shards,
 		LeaseDuration: options.LeaseDuration, RenewDeadline: options.RenewDeadline, RetryPeriod: options.RetryPeriod,
 		Client: leases, Log: log,
 		Acquired: func(shard int) {
+			w.metrics.ShardsHeld(1)
 			if err := w.takeOver(mgr.GetScheme(), queue, shard); err != nil {
 				log.Error(err, "components are reconciled only when they change", "shard", shard)
 			}
@@ -195,6 +197,7 @@ func (w *worker) takeOver(scheme *runtime.Scheme, queue *queue.Wakeups, shard in
 
 // handOver drops everything remembered, watched and measured about the components of a shard.
 func (w *worker) handOver(shard int) {
+	w.metrics.ShardsHeld(-1)
 	for _, key := range w.memories.keys() {
 		if w.shardOf(key) == shard {
 			w.forget(key)

@@ -4,14 +4,21 @@
 package component
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // TestOneSlowComponentDoesNotStarveOthers has the server answer no write to the dependents of one component, as a webhook
@@ -54,4 +61,82 @@ func TestOneSlowComponentDoesNotStarveOthers(t *testing.T) {
 	}
 	close(released)
 	awaitReady(r, slow)
+}
+
+// TestSlowGeneratorsAreExplained has a generator that does not return for one of two components, whether its context ends or not.
+func TestSlowGeneratorsAreExplained(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	released := make(chan struct{})
+	var calls, running, most atomic.Int64
+	generate := func(ctx context.Context, namespace, name string, parameters types.Unstructurable) ([]client.Object, error) {
+		if name != "demo" {
+			return specObjects(ctx, namespace, name, parameters)
+		}
+		calls.Add(1)
+		most.Store(max(most.Load(), running.Add(1)))
+		defer running.Add(-1)
+		<-released
+		return specObjects(context.Background(), namespace, name, parameters)
+	}
+	r.start(NewReconciler[*Widget](r.name, manifests.GeneratorFunc(generate), ReconcilerOptions{MaxConcurrentReconciles: 1, generatorPatience: 100 * time.Millisecond}))
+	slow := r.widget(oneConfigMap)
+	slow.Spec.Timeout = &metav1.Duration{Duration: 5 * time.Second}
+	r.create(slow)
+	expect := func(state State, reason string, parts ...string) {
+		t.Helper()
+		await(r, slow, strings.Join(parts, "..."), func() bool {
+			gotState, gotReason, message := slow.Status.GetState()
+			return gotState == state && gotReason == reason && holdsAll(message, parts)
+		})
+	}
+	expect(StateProcessing, ReadyConditionReasonProcessing, "Generating dependents: the generator was called at ", ", and has not returned yet")
+	expect(StateError, ReadyConditionReasonTimeout, "Not ready within 5s: generating dependents: the generator was called at ", " and canceled after 5s, but has not returned")
+
+	other := r.widget(strings.Replace(oneConfigMap, "settings", "others", 1))
+	other.Name = "other"
+	r.create(other)
+	awaitReady(r, other)
+
+	change(r, slow, func(w *Widget) { w.Spec.Objects = r.objects(strings.Replace(oneConfigMap, "red", "blue", 1)) })
+	expect(StateProcessing, ReadyConditionReasonProcessing, "for an earlier state of the component and canceled, but has not returned")
+	if calls.Load() != 1 {
+		t.Errorf("want one call before it returns, got %d", calls.Load())
+	}
+	close(released)
+	awaitReady(r, slow)
+	if calls.Load() < 2 || most.Load() != 1 || r.configMap("settings")["color"] != "blue" {
+		t.Errorf("want further calls, one after the other, and the present state, got %d, %d, %v", calls.Load(), most.Load(), r.configMap("settings"))
+	}
+}
+
+// holdsAll reports whether a message has all parts.
+func holdsAll(message string, parts []string) bool {
+	for _, part := range parts {
+		if !strings.Contains(message, part) {
+			return false
+		}
+	}
+	return true
+}
+
+// TestPausedComponentsWaitForTheirGenerator sees what a paused component says meanwhile.
+func TestPausedComponentsWaitForTheirGenerator(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	released := make(chan struct{})
+	generate := func(ctx context.Context, namespace, name string, parameters types.Unstructurable) ([]client.Object, error) {
+		select {
+		case <-released:
+		case <-ctx.Done():
+		}
+		return specObjects(ctx, namespace, name, parameters)
+	}
+	r.start(NewReconciler[*Widget](r.name, manifests.GeneratorFunc(generate), ReconcilerOptions{generatorPatience: 100 * time.Millisecond}))
+	widget := r.widget(oneConfigMap)
+	widget.Spec.Presence = PresencePaused
+	r.create(widget)
+	r.awaitMessage(widget, ReadyConditionReasonPaused, "Paused: generating dependents: the generator was called at ")
+	close(released)
+	r.awaitMessage(widget, ReadyConditionReasonPaused, "create", "settings")
 }

@@ -87,6 +87,9 @@ func (p *pass) run(ctx context.Context) outcomes.Outcome {
 // of the pass.
 func (p *pass) acknowledge(context.Context) outcomes.Outcome {
 	isOurs := p.worker.options.finalizers().On(p.component.GetFinalizers())
+	if p.deleting {
+		p.worker.calls.Cancel(p.key)
+	}
 	if p.deleting && (p.memory.finished || !isOurs) {
 		return outcomes.Outcome{Kind: outcomes.Gone}
 	}
@@ -189,6 +192,7 @@ func (p *pass) track(context.Context) outcomes.Outcome {
 			p.status.setState(verdict{state: StateProcessing, reason: ReadyConditionReasonRestarting, message: "the declaration has changed"}, p.now())
 		}
 		p.status.ProcessingDigest = digest.Value
+		p.memory.changedAt = p.worker.options.Clock.Now()
 		p.status.ProcessingSince = nil
 		p.memory.refusals = 0
 		p.memory.record.ForgetNote()

@@ -5,12 +5,9 @@ package component
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
 
-	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
@@ -26,7 +23,9 @@ import (
 	"github.com/component-operator/runtime/internal/shards"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/component/internal/declared"
+	"github.com/component-operator/runtime/pkg/component/internal/generation"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
+	"github.com/component-operator/runtime/pkg/component/internal/panics"
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
 	"github.com/component-operator/runtime/pkg/component/internal/stays"
@@ -69,7 +68,11 @@ type worker struct {
 	// warmup is nil if it is disabled.
 	warmup   *warmup.Warmup
 	memories *memories
-	turns    queue.Turns
+	// calls calls the generator.
+	calls *generation.Calls
+	// panics catches panics.
+	panics panics.Catcher
+	turns  queue.Turns
 	// allowances limit the passes that other objects cause.
 	allowances queue.Allowances
 	// misused is set if a hook was added too late.
@@ -115,7 +118,7 @@ func (w *worker) reconcileOurs(ctx context.Context, key apitypes.NamespacedName)
 
 // reconcileOne reads the component, runs the steps, and records the outcome.
 func (w *worker) reconcileOne(ctx context.Context, key apitypes.NamespacedName, tenure *shards.Tenure) (result ctrl.Result, err error) {
-	defer rescue(log.FromContext(ctx), func(reason error) { result, err = ctrl.Result{}, reason })
+	defer w.panics.Catch(log.FromContext(ctx), func(reason error) { result, err = ctrl.Result{}, reason })
 	w.allowances.Spend(key, w.options.Clock.Now())
 	component, wait, err := w.fetch(ctx, key)
 	if component == nil {
@@ -152,18 +155,8 @@ func (p *pass) runBounded(ctx context.Context) outcomes.Outcome {
 // rescued runs a step of a pass. A panic, in an author's code or in ours, becomes an ordinary error: it must not stop the operator for all other
 // components, and the component must show it.
 func (p *pass) rescued(step func() outcomes.Outcome) (o outcomes.Outcome) {
-	defer rescue(p.log, func(reason error) {
-		o = outcomes.Outcome{Kind: outcomes.Error, Message: reason.Error(), Err: reason}
-	})
+	defer p.worker.panics.Catch(p.log, func(reason error) { o = outcomes.Of(reason) })
 	return step()
-}
-
-// rescue turns a panic into an error. It must be deferred.
-func rescue(log logr.Logger, caught func(reason error)) {
-	if reason := recover(); reason != nil {
-		log.Error(nil, "panic during the reconciliation", "reason", reason, "stack", string(debug.Stack()))
-		caught(fmt.Errorf("panic: %v", reason))
-	}
 }
 
 // abandonedDelay is the delay after a pass that has worked with outdated data.
@@ -218,6 +211,7 @@ func (w *worker) filter() predicate.Predicate {
 func (w *worker) forget(key apitypes.NamespacedName) {
 	w.leave(key)
 	w.memories.forget(key)
+	w.calls.Cancel(key)
 	w.allowances.Forget(key)
 }
 

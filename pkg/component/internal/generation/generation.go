@@ -5,10 +5,11 @@ package generation
 
 import (
 	"context"
-	"errors"
+	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
+	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/clients"
@@ -79,49 +80,59 @@ type Inputs struct {
 
 // Request describes the component to generate dependents for.
 type Request struct {
+	Component apitypes.NamespacedName
 	Generator generator.Generator
 	Inputs    Inputs
-	// Parameters are the parameters of the generator.
-	Parameters types.Unstructurable
+	// Timeout is the maximum duration of a call of the generator.
+	Timeout time.Duration
+	// Urgent is set if somebody waits for the result.
+	Urgent bool
 	// Reconciler is the name of the reconciler, the prefix of its annotations.
 	Reconciler string
 	Scheme     *runtime.Scheme
-	// Context returns the context of the generator. It is called only if the generator is.
-	Context func() context.Context
-	// LookedAtTypes receives whether the generator has looked up types of the cluster. It is called only if the generator is.
+	// Prepare returns the context and the parameters of the generator, which nobody else must change. It is called only if the generator is.
+	Prepare func() (context.Context, types.Unstructurable)
+	// LookedAtTypes receives whether the generator has looked up types of the cluster. It is called only if the generator was.
 	LookedAtTypes func(looked bool)
 	Log           logr.Logger
 }
 
-// Generate returns the dependents and the deletion hooks.
-func Generate(ctx context.Context, memory *Memory, request Request) (*Result, error) {
-	key := request.key()
-	if kept := memory.result; kept != nil && key != "" && kept.key == key && kept.isCurrent(ctx) {
-		return kept, nil
-	}
-	memory.result = nil
-	if request.Parameters == nil {
-		return nil, errors.New("the component has no spec")
-	}
-	ctx, reads := generating.TrackClusterReads(request.Context())
-	ctx, warnings := generating.TrackWarnings(ctx)
-	objects, err := request.Generator.Generate(ctx, request.Inputs.Namespace, request.Inputs.Name, request.Parameters)
-	request.LookedAtTypes(reads.Discovery() != "")
-	memory.explain(request.Log, reads.Reason())
+// Generate returns the dependents and the deletion hooks. It fails with an UnfinishedError if the generator needs longer than a pass waits.
+func Generate(ctx context.Context, calls *Calls, memory *Memory, request Request) (*Result, error) {
+	inputs, err := digest.Of(request.Inputs)
 	if err != nil {
 		return nil, err
 	}
-	if err := clients.Normalize(objects); err != nil {
+	isPure := Fingerprint(request.Generator) != ""
+	if kept := memory.result; kept != nil && isPure && kept.key == inputs && kept.isCurrent(ctx) {
+		return kept, nil
+	}
+	memory.result = nil
+	answer, err := calls.answer(ctx, inputs, request)
+	if err != nil {
 		return nil, err
 	}
-	result := &Result{discovery: reads.Discovery(), Warnings: warnings}
-	if result.Objects, result.Hooks, err = deletionhooks.Split(objects, request.Reconciler, request.Scheme); err != nil {
-		return nil, err
+	request.LookedAtTypes(answer.reads.Discovery() != "")
+	memory.explain(request.Log, answer.reads.Reason())
+	if answer.err != nil {
+		return nil, answer.err
 	}
-	if key != "" && !reads.Any() {
-		result.key, memory.result = key, result
+	result := &Result{Objects: answer.objects, Hooks: answer.hooks, Warnings: answer.warnings, discovery: answer.reads.Discovery()}
+	if isPure && !answer.reads.Any() {
+		result.key, memory.result = inputs, result
 	}
 	return result, nil
+}
+
+// call calls the generator.
+func (r Request) call(ctx context.Context, parameters types.Unstructurable) (objects []client.Object, hooks []deletionhooks.Hook, err error) {
+	if objects, err = r.Generator.Generate(ctx, r.Inputs.Namespace, r.Inputs.Name, parameters); err != nil {
+		return nil, nil, err
+	}
+	if err := clients.Normalize(objects); err != nil {
+		return nil, nil, err
+	}
+	return deletionhooks.Split(objects, r.Reconciler, r.Scheme)
 }
 
 // explain logs once why the generator is called in each pass.
@@ -133,18 +144,6 @@ func (m *Memory) explain(log logr.Logger, reason string) {
 	if reason != "" {
 		log.V(1).Info("the manifests depend on the cluster, so that each pass generates them", "reason", reason)
 	}
-}
-
-// key is empty if the result must not be used again.
-func (r Request) key() string {
-	if Fingerprint(r.Generator) == "" {
-		return ""
-	}
-	key, err := digest.Of(r.Inputs)
-	if err != nil {
-		return ""
-	}
-	return key
 }
 
 // Fingerprint returns the fingerprint of a generator; empty for generators that are not pure.

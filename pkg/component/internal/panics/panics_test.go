@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package panics
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestCatch(t *testing.T) {
+	t.Parallel()
+	var lines []string
+	log := funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{})
+	count := 0
+	c := &Catcher{Count: func() { count++ }}
+	run := func(work func()) error {
+		return c.Run(log, func() error {
+			work()
+			return nil
+		})
+	}
+	mistakes := func() { panic("a mistake") }
+	var list []string
+	index := 3
+	for _, test := range []struct {
+		reason string
+		work   func()
+		want   string
+		// lines is the number of lines of the log after it.
+		lines int
+	}{
+		{"nothing happens", func() {}, "", 0},
+		{"a panic", mistakes, `^panic: a mistake \(panics/panics_test\.go:\d+\)$`, 1},
+		{"the same one", mistakes, `^panic: a mistake \(panics/panics_test\.go:\d+\)$`, 1},
+		{"an index out of range", func() { _ = list[index] }, `^panic: runtime error: index out of range \[3\] with length 0 \(panics/panics_test\.go:\d+\)$`, 2},
+		{"a pointer that is nil", func() { none().Place = "" }, `^panic: runtime error: invalid memory address or nil pointer dereference \(`, 3},
+		{"an error as value", func() { panic(errors.New("wrapped")) }, `^panic: wrapped \(`, 4},
+	} {
+		err := run(test.work)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		}
+		if test.want == "" && err != nil || !regexp.MustCompile(test.want).MatchString(got) {
+			t.Errorf("%s: want %q, got %q", test.reason, test.want, got)
+		}
+		if Is(err) != (err != nil) || Is(fmt.Errorf("around: %w", err)) != (err != nil) {
+			t.Errorf("%s: want an error that is recognised, got %v", test.reason, err)
+		}
+		if len(lines) != test.lines {
+			t.Errorf("%s: want %d lines of the log, got %d", test.reason, test.lines, len(lines))
+		}
+	}
+	if count != 5 {
+		t.Errorf("want 5 panics to be counted, got %d", count)
+	}
+	if !strings.Contains(lines[0], "TestCatch") {
+		t.Errorf("want the stack in the log, got %s", lines[0])
+	}
+}
+
+func TestCatcherWithoutCount(t *testing.T) {
+	t.Parallel()
+	caught := false
+	func() {
+		defer new(Catcher).Catch(logr.Discard(), func(error) { caught = true })
+		panic("a mistake")
+	}()
+	if !caught {
+		t.Error("want the panic to be caught")
+	}
+}
+
+func none() *Error { return nil }
