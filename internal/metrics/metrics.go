@@ -62,7 +62,7 @@ func New(registerer prometheus.Registerer) (*Metrics, error) {
 		unreadyDependents: r.renamed("unready_dependents", "Dependents of a component that are not ready", componentLabels),
 		panics:            r.counter("panics_total", "Panics during reconciliations", controllerLabels),
 		generation: r.histogram("generation_duration_seconds", "Duration of calls of the generator",
-			[]float64{.01, .05, .1, .5, 1, 2.5, 5, 10, 30, 60, 300}),
+			[]float64{.01, .05, .1, .5, 1, 2.5, 5, 10, 30, 60, 300, 600, 1800}),
 		readiness: r.histogram("time_to_ready_seconds", "Time from the reconciliation that first saw a change of a component until the component was ready",
 			[]float64{.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600}),
 		shards: r.gauge("shards_held", "Shards that this replica holds", controllerLabels),

@@ -118,6 +118,9 @@ func actionMessage(action reconciler.Action, waves texts.Waves) string {
 	names := make([]string, len(action.Objects))
 	for i, object := range action.Objects {
 		names[i] = texts.Name(object)
+		if reason := correction(action, i); reason != "" {
+			names[i] += " (" + reason + ")"
+		}
 	}
 	list := texts.Join(names[:min(len(names), announcedObjects)], ", ")
 	if more := len(names) - announcedObjects; more > 0 {
@@ -126,11 +129,23 @@ func actionMessage(action reconciler.Action, waves texts.Waves) string {
 	return texts.Bound(fmt.Sprintf("%s %s of %s: %s", action.Verb, texts.Dependents(len(names)), waves.Name(action.Wave), list))
 }
 
+// correction says why an object was corrected; empty for other actions.
+func correction(action reconciler.Action, i int) string {
+	if action.Verb != reconciler.VerbCorrected || i >= len(action.Reasons) {
+		return ""
+	}
+	return action.Reasons[i]
+}
+
 func announceEach(subject *unstructured.Unstructured, action reconciler.Action, waves texts.Waves, target cluster.Client) outbox {
 	var events outbox
 	name := apitypes.NamespacedName{Namespace: subject.GetNamespace(), Name: subject.GetName()}
-	message := fmt.Sprintf("%s by %s %s in %s", action.Verb, subject.GetKind(), name, waves.Name(action.Wave))
-	for _, key := range action.Objects {
+	done := fmt.Sprintf("%s by %s %s in %s", action.Verb, subject.GetKind(), name, waves.Name(action.Wave))
+	for i, key := range action.Objects {
+		message := done
+		if reason := correction(action, i); reason != "" {
+			message = texts.Bound(done + ": " + reason)
+		}
 		object := &unstructured.Unstructured{}
 		object.SetGroupVersionKind(key.GetObjectKind().GroupVersionKind())
 		object.SetNamespace(key.GetNamespace())

@@ -257,7 +257,7 @@ func (a application) want(ctx context.Context) (status.Judge, *generation.Result
 	return judge, generated, nil
 }
 
-// wanted classifies an error of want. A pass does not wait for a generator that needs long.
+// wanted classifies an error of want. A pass does not wait for a generator that does not return.
 func wanted(err error) outcomes.Outcome {
 	if _, unfinished := errors.AsType[*generation.UnfinishedError](err); unfinished {
 		return outcomes.Outcome{Kind: outcomes.Progressing, Message: err.Error()}
@@ -298,6 +298,7 @@ func (a application) generate(ctx context.Context) (*generation.Result, error) {
 		Component: a.pass.key,
 		Generator: a.pass.worker.generator,
 		Inputs: generation.Inputs{
+			UID:         a.pass.component.GetUID(),
 			Digest:      a.pass.declared.Digest.Value,
 			Labels:      a.pass.component.GetLabels(),
 			Annotations: hooks.WithoutProof(a.pass.component.GetAnnotations(), a.pass.worker.name),
@@ -308,10 +309,10 @@ func (a application) generate(ctx context.Context) (*generation.Result, error) {
 			Target:      target.ID,
 		},
 		Timeout:    a.pass.settings.timing.timeout,
-		Urgent:     !a.pass.memory.changedAt.IsZero(),
 		Reconciler: a.pass.worker.name,
 		Scheme:     target.Client.Scheme(),
 		Prepare:    func() (context.Context, types.Unstructurable) { return a.forGenerator(ctx) },
+		Slow:       func(message string) { a.announceSlow(ctx, message) },
 		LookedAtTypes: func(looked bool) {
 			if looked {
 				target.WatchTypes()
@@ -320,6 +321,21 @@ func (a application) generate(ctx context.Context) (*generation.Result, error) {
 		},
 		Log: a.pass.log,
 	})
+}
+
+// announceSlow writes into the status that the generator takes long, once for each declaration. Later calls have a state that is worth more.
+func (a application) announceSlow(ctx context.Context, message string) {
+	_, reason, _ := a.pass.status.GetState()
+	if reason != ReadyConditionReasonNew && reason != ReadyConditionReasonRestarting || a.pass.record.IsLost() {
+		return
+	}
+	now := a.pass.now()
+	a.pass.status.setState(verdict{state: StateProcessing, reason: ReadyConditionReasonProcessing, message: "generating dependents: " + message}, now)
+	a.pass.status.ProcessingSince = &now
+	if err := a.pass.record.SaveInventory(ctx, a.pass.status.Inventory); err != nil {
+		// The end of the pass tries it again.
+		a.pass.log.V(1).Info("the status cannot be written while dependents are generated", "reason", err.Error())
+	}
 }
 
 // isInstalled reports whether all dependents were ready at least once in an earlier revision. The answer is the same throughout a revision.

@@ -109,12 +109,13 @@ func (e ending) noteReady(kind outcomes.Kind, now time.Time) {
 	changed := e.pass.memory.changedAt
 	if kind == outcomes.Ready {
 		e.pass.memory.posted = e.pass.posted
-		if !changed.IsZero() {
-			e.pass.worker.metrics.BecameReady(now.Sub(changed))
-		}
+	}
+	// All dependents are ready while deletions are held.
+	if (kind == outcomes.Ready || kind == outcomes.Held) && !changed.IsZero() {
+		e.pass.worker.metrics.BecameReady(now.Sub(changed))
 	}
 	// Work that a user has interrupted says nothing about the duration.
-	if slices.Contains([]outcomes.Kind{outcomes.Ready, outcomes.Suspended, outcomes.Paused, outcomes.Archived}, kind) {
+	if slices.Contains([]outcomes.Kind{outcomes.Ready, outcomes.Held, outcomes.Suspended, outcomes.Paused, outcomes.Archived}, kind) {
 		e.pass.memory.changedAt = time.Time{}
 	}
 }
@@ -205,6 +206,10 @@ func (e ending) completeStatus(o outcomes.Outcome, d decision, now metav1.Time) 
 		})
 		if err != nil && d.err == nil {
 			d.err = fmt.Errorf("running status hook (%d): %w", i, err)
+			if panics.Is(err) {
+				d.verdict = verdict{state: StateError, reason: ReadyConditionReasonError, message: d.err.Error(), retried: true}
+				e.pass.status.setState(d.verdict, now)
+			}
 		}
 		if again > 0 && (d.requeue == 0 || again < d.requeue) {
 			d.requeue = max(again, soonest)

@@ -90,8 +90,8 @@ type ReconcilerOptions struct {
 	SchemeBuilder types.SchemeBuilder
 	// NewClient may wrap or replace the client for the cluster of the components. Dependents do not use it. Defaults to no change.
 	NewClient NewClientFunc
-	// MaxConcurrentReconciles is the number of components that are reconciled at the same time, and the number of calls of the generator at the same time. Defaults
-	// to 5. A caller of SetupWithManagerAndBuilder has to set the option of the controller as well.
+	// MaxConcurrentReconciles is the number of components that are reconciled at the same time. Defaults to 5. It has no effect on
+	// SetupWithManagerAndBuilder, whose caller sets the options of the controller.
 	MaxConcurrentReconciles int
 	// Sharding divides the components among all replicas of the operator. The controller must not need leader election then, which SetupWithManager
 	// takes care of. Defaults to none: one replica reconciles all components.
@@ -125,7 +125,7 @@ type ReconcilerOptions struct {
 	// patience and slowness are limits for slow API servers. Tests set shorter ones.
 	patience clients.Patience
 	slowness visits.Slowness
-	// generatorPatience is how long a pass waits for a generator. Defaults to a second.
+	// generatorPatience is how long a call of the generator lasts before the status says so. Defaults to a second.
 	generatorPatience time.Duration
 }
 

@@ -41,9 +41,8 @@ func (r *rig) bareWorker(component func() Component, kind string) *worker {
 	}
 	measured := collectors.ForController(r.name)
 	calls := generation.NewCalls(generation.Options{
-		Limit: options.MaxConcurrentReconciles, Patience: time.Hour, Wake: func(apitypes.NamespacedName) {}, Took: measured.Generated, Panics: &panics.Catcher{},
+		Patience: time.Hour, Wake: func(apitypes.NamespacedName) {}, Took: measured.Generated, Panics: &panics.Catcher{},
 	})
-	r.tb.Cleanup(calls.Close)
 	return &worker{
 		name: r.name, calls: calls, options: options, clusterID: "test", memories: newMemories(), metrics: measured,
 		resource: &resource.Client{

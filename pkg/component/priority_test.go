@@ -76,7 +76,7 @@ func TestWhatUsersChangeComesFirst(t *testing.T) {
 	r := newRig(t)
 	const periodic = 50
 	gate := &gate{}
-	reconciler := NewReconciler[*Widget](r.name, gate, ReconcilerOptions{MaxConcurrentReconciles: 1, generatorPatience: time.Hour})
+	reconciler := NewReconciler[*Widget](r.name, gate, ReconcilerOptions{MaxConcurrentReconciles: 1})
 	r.start(reconciler)
 	t.Cleanup(gate.open)
 	changed, woken := r.named("changed", time.Hour), r.named("woken", time.Hour)

@@ -229,14 +229,14 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *queue.Wakeups) error {
 	w.targets = connections
 	w.panics.Count = w.metrics.Panicked
 	w.calls = generation.NewCalls(generation.Options{
-		Limit: w.options.MaxConcurrentReconciles, Patience: w.options.generatorPatience, Wake: queue.Wake, Took: w.metrics.Generated, Panics: &w.panics,
+		Patience: w.options.generatorPatience, Wake: queue.Wake, Took: w.metrics.Generated, Panics: &w.panics,
 	})
 	// Errors in the policies must appear now, not with the first component.
 	local, err := connections.Local()
 	if err != nil {
 		return err
 	}
-	return errors.Join(w.warmUp(mgr, local), mgr.Add(factory), mgr.Add(untilEnd(connections.Close)), mgr.Add(untilEnd(w.calls.Close)))
+	return errors.Join(w.warmUp(mgr, local), mgr.Add(factory), mgr.Add(untilEnd(connections.Close)))
 }
 
 // warmUp starts watches of dependents before this replica works on them.

@@ -7,17 +7,21 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/component/internal/generation"
 	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -63,7 +67,7 @@ func TestOneSlowComponentDoesNotStarveOthers(t *testing.T) {
 	awaitReady(r, slow)
 }
 
-// TestSlowGeneratorsAreExplained has a generator that does not return for one of two components, whether its context ends or not.
+// TestSlowGeneratorsAreExplained has a generator that does not return for one of two components, although its context ends.
 func TestSlowGeneratorsAreExplained(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -99,7 +103,7 @@ func TestSlowGeneratorsAreExplained(t *testing.T) {
 	awaitReady(r, other)
 
 	change(r, slow, func(w *Widget) { w.Spec.Objects = r.objects(strings.Replace(oneConfigMap, "red", "blue", 1)) })
-	expect(StateProcessing, ReadyConditionReasonProcessing, "for an earlier state of the component and canceled, but has not returned")
+	expect(StateProcessing, ReadyConditionReasonProcessing, "but has not returned; it is not called again before it has")
 	if calls.Load() != 1 {
 		t.Errorf("want one call before it returns, got %d", calls.Load())
 	}
@@ -120,23 +124,53 @@ func holdsAll(message string, parts []string) bool {
 	return true
 }
 
+// TestReadyComponentsStayReadyWhileGenerating calls a slow generator, which is not pure, in each pass.
+func TestReadyComponentsStayReadyWhileGenerating(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.worker.calls = generation.NewCalls(generation.Options{
+		Patience: time.Millisecond, Wake: func(apitypes.NamespacedName) {}, Took: func(time.Duration) {}, Panics: &s.worker.panics,
+	})
+	var during []verdict
+	s.worker.generator = manifests.GeneratorFunc(func(context.Context, string, string, types.Unstructurable) ([]client.Object, error) {
+		time.Sleep(200 * time.Millisecond)
+		seen := &Widget{}
+		if err := s.client.Get(context.Background(), client.ObjectKeyFromObject(s.widget), seen); err != nil {
+			return nil, err
+		}
+		state, reason, _ := seen.Status.GetState()
+		during = append(during, verdict{state: state, reason: reason})
+		return nil, nil
+	})
+	s.script.result = reconciler.Result{Done: true, Inventory: deployed("web")}
+	generating, ready := verdict{state: StateProcessing, reason: ReadyConditionReasonProcessing}, verdict{state: StateReady, reason: ReadyConditionReasonReady}
+	for range 3 {
+		_, _, _ = s.pass()
+	}
+	change(s.rig, s.widget, func(w *Widget) { w.Spec.Objects = s.objects(oneConfigMap) })
+	for range 2 {
+		_, _, _ = s.pass()
+	}
+	if want := []verdict{generating, ready, ready, generating, ready}; !slices.Equal(during, want) {
+		t.Errorf("states during the calls: want %+v, got %+v", want, during)
+	}
+	diff(t, "events", []string{"Normal Ready 1 dependent is ready"}, s.drain())
+}
+
 // TestPausedComponentsWaitForTheirGenerator sees what a paused component says meanwhile.
 func TestPausedComponentsWaitForTheirGenerator(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	released := make(chan struct{})
-	generate := func(ctx context.Context, namespace, name string, parameters types.Unstructurable) ([]client.Object, error) {
-		select {
-		case <-released:
-		case <-ctx.Done():
-		}
-		return specObjects(ctx, namespace, name, parameters)
+	generate := func(_ context.Context, namespace, name string, parameters types.Unstructurable) ([]client.Object, error) {
+		<-released
+		return specObjects(context.Background(), namespace, name, parameters)
 	}
 	r.start(NewReconciler[*Widget](r.name, manifests.GeneratorFunc(generate), ReconcilerOptions{generatorPatience: 100 * time.Millisecond}))
 	widget := r.widget(oneConfigMap)
-	widget.Spec.Presence = PresencePaused
+	widget.Spec.Presence, widget.Spec.Timeout = PresencePaused, &metav1.Duration{Duration: time.Second}
 	r.create(widget)
-	r.awaitMessage(widget, ReadyConditionReasonPaused, "Paused: generating dependents: the generator was called at ")
+	r.awaitMessage(widget, ReadyConditionReasonPaused, "Paused: generating dependents: the generator was called at ", "but has not returned")
 	close(released)
 	r.awaitMessage(widget, ReadyConditionReasonPaused, "create", "settings")
 }

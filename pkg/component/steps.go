@@ -87,9 +87,6 @@ func (p *pass) run(ctx context.Context) outcomes.Outcome {
 // of the pass.
 func (p *pass) acknowledge(context.Context) outcomes.Outcome {
 	isOurs := p.worker.options.finalizers().On(p.component.GetFinalizers())
-	if p.deleting {
-		p.worker.calls.Cancel(p.key)
-	}
 	if p.deleting && (p.memory.finished || !isOurs) {
 		return outcomes.Outcome{Kind: outcomes.Gone}
 	}

@@ -37,14 +37,16 @@ func TestKubeconfigIsNoProbe(t *testing.T) {
 	}
 	stop := r.start(r.reconciler(ReconcilerOptions{}))
 	widget := create("open")
-	if _, _, message := widget.Status.GetState(); !strings.Contains(message, "the answer is not from a Kubernetes API server") || strings.Contains(message, "credentials") {
+	if _, _, message := widget.Status.GetState(); !strings.Contains(message, "the answer is not from a Kubernetes API server") || strings.Contains(message, "credentials") ||
+		!strings.HasSuffix(message, "; the dependents are in the cluster at http://"+host+", whose kubeconfig is in Secret "+r.namespace+"/target") {
 		t.Errorf("got message %q", message)
 	}
 	stop()
 	r.start(r.reconciler(ReconcilerOptions{AllowedTargets: []string{"*.example.com", "10.0.0.0/8"}}))
 	widget = create("closed")
 	_, _, message := widget.Status.GetState()
-	diff(t, "message", `Connecting to the cluster of the dependents: invalid kubeconfig: server: host "`+host+`" is not allowed; allowed are: *.example.com, 10.0.0.0/8`, message)
+	diff(t, "message", `Connecting to the cluster of the dependents: invalid kubeconfig: server: host "`+host+`" is not allowed; allowed are: *.example.com, 10.0.0.0/8`+
+		"; the kubeconfig is in Secret "+r.namespace+"/target", message)
 }
 
 func TestRejectedValuesAreNotInConditions(t *testing.T) {

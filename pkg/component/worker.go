@@ -148,7 +148,8 @@ func (p *pass) runBounded(ctx context.Context) outcomes.Outcome {
 	defer end()
 	return p.rescued(func() outcomes.Outcome {
 		o := p.rescued(func() outcomes.Outcome { return p.run(ctx) })
-		return p.stay.Interpret(ctx, o, p.declared.KubeConfigFrom, p.settings.timing.requeue)
+		remote := stays.Remote{Server: p.destination.Server(), KubeConfigFrom: p.declared.KubeConfigFrom}
+		return p.stay.Interpret(ctx, o, remote, p.settings.timing.requeue)
 	})
 }
 
@@ -211,7 +212,7 @@ func (w *worker) filter() predicate.Predicate {
 func (w *worker) forget(key apitypes.NamespacedName) {
 	w.leave(key)
 	w.memories.forget(key)
-	w.calls.Cancel(key)
+	w.calls.Forget(key)
 	w.allowances.Forget(key)
 }
 

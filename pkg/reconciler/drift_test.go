@@ -123,6 +123,9 @@ func TestForeignRecreationIsNoticed(t *testing.T) {
 		return len(result.Actions) > 0, "want the new object to be adopted"
 	})
 	w.expectActions(result, "Corrected ConfigMap a")
+	if got := result.Actions[0].Reasons[0]; got != "was recreated by another client" {
+		t.Errorf("unexpected reason %q", got)
+	}
 	if item := w.owner.Inventory[0]; item.UID != w.configMap("a").GetUID() {
 		t.Error("the inventory must know the new UID")
 	}
@@ -135,6 +138,33 @@ func TestForeignRecreationIsNoticed(t *testing.T) {
 		_, err := w.apply(manifest)
 		return err != nil && strings.Contains(err.Error(), w.expand("ConfigMap NS/a: exists already and has no owner")), "want the foreign object to be refused"
 	})
+}
+
+// TestCorrectionsSayWhoChangedWhat reads the reason of each correction.
+func TestCorrectionsSayWhoChangedWhat(t *testing.T) {
+	t.Parallel()
+	const manifest = `{apiVersion: v1, kind: ConfigMap, metadata: {name: NAME}, data: {one: "1", two: "2", three: "3"}}`
+	for name, test := range map[string]struct{ reason, patch, want string }{
+		"change":  {"a field is changed", `{"data":{"one":"drifted"}}`, "was changed by kubectl-edit: .data.one"},
+		"several": {"fields are changed", `{"data":{"one":"drifted","two":"drifted"}}`, "was changed by kubectl-edit: .data.one, .data.two"},
+		"removal": {"a field is removed, which nobody owns then", `{"data":{"one":null}}`, "was changed by another client: .data.one"},
+		"both":    {"one field is changed and another one is removed", `{"data":{"one":null,"two":"drifted"}}`, "was changed by kubectl-edit: .data.one, .data.two"},
+		"surplus": {"a field is added", `{"data":{"four":"4"}}`, "was changed by kubectl-edit: .data.four"},
+		"label":   {"the owner label is removed", `{"metadata":{"labels":{"PREFIX/owner-id":null}}}`, `was changed by another client: .metadata.labels.PREFIX/owner-id`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			declared := strings.ReplaceAll(manifest, "NAME", name)
+			w.mustApply(declared)
+			w.patchAs(w.configMap(name), w.expand(test.patch), "kubectl-edit")
+			result := w.settle(declared, func(result reconciler.Result) (bool, string) { return len(result.Actions) > 0, "want a correction" })
+			w.expectActions(result, "Corrected ConfigMap "+name)
+			if got := result.Actions[0].Reasons[0]; got != w.expand(test.want) {
+				t.Errorf("%s: want %q, got %q", test.reason, w.expand(test.want), got)
+			}
+		})
+	}
 }
 
 func TestFightIsBackedOffAndNamed(t *testing.T) {

@@ -83,6 +83,18 @@ func (d *Destination) Move() string {
 // IsRemote reports whether a kubeconfig determines the cluster of the dependents.
 func (d *Destination) IsRemote() bool { return len(d.options.Identity().KubeConfig) > 0 }
 
+// Server returns the address of the cluster of the dependents, for messages; empty if it is the cluster of the component, or not known.
+func (d *Destination) Server() string {
+	switch {
+	case !d.IsRemote():
+		return ""
+	case d.target != nil && d.target.Client != nil:
+		return targets.HostOf(d.target.Client.Config().Host)
+	default:
+		return d.cluster.Host
+	}
+}
+
 // IsElsewhere reports whether the dependents are in another cluster than the component. A kubeconfig may refer to the same one.
 func (d *Destination) IsElsewhere() bool {
 	return d.IsRemote() && d.cluster.UID != targets.LocalCluster && d.cluster.UID != d.options.OwnCluster

@@ -19,7 +19,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// UnfinishedError says that a pass has to end before there is a result. The component is woken when there is one.
+// UnfinishedError says that a generator has not returned although it was canceled. The component is woken when it has.
 type UnfinishedError struct{ message string }
 
 // Error says what is waited for.
@@ -27,9 +27,7 @@ func (e *UnfinishedError) Error() string { return e.message }
 
 // Options are the options of Calls.
 type Options struct {
-	// Limit is the maximum number of calls at the same time. Calls that were canceled and do not return do not count.
-	Limit int
-	// Patience is how long a pass waits for a call.
+	// Patience is how long a call lasts before it is announced, and how long a generator has to return after it was canceled.
 	Patience time.Duration
 	// Wake schedules a pass of a component. It must not block.
 	Wake func(component apitypes.NamespacedName)
@@ -39,39 +37,32 @@ type Options struct {
 	Panics *panics.Catcher
 }
 
-// Calls calls generators. A call that needs longer than a pass waits goes on without the pass, so that it does not occupy a worker. A component has at most one
-// call at a time, even if it is not remembered any more. Calls are safe for concurrent use.
+// Calls calls generators, and remembers calls that do not return. A component has at most one call at a time, even if nothing else is remembered of it. Calls are safe for
+// concurrent use.
 type Calls struct {
 	options Options
-	slots   slots
 
 	mu      sync.Mutex
-	closed  bool
 	current map[apitypes.NamespacedName]*call
 }
 
-// NewCalls returns calls, none of which has begun. Close ends them.
+// NewCalls returns calls, none of which has begun.
 func NewCalls(options Options) *Calls {
-	return &Calls{options: options, slots: slots{limit: options.Limit}, current: map[apitypes.NamespacedName]*call{}}
+	return &Calls{options: options, current: map[apitypes.NamespacedName]*call{}}
 }
 
 // call is one call of a generator.
 type call struct {
-	calls     *Calls
-	component apitypes.NamespacedName
-	// inputs is the digest of the inputs, timeout the maximum duration.
-	inputs  string
-	timeout time.Duration
-	cancel  context.CancelFunc
+	// inputs is the digest of the inputs; empty if nobody wants the answer.
+	inputs string
+	begun  time.Time
 	// done is closed when there is an answer.
 	done   chan struct{}
 	answer answer
 
-	// The mutex of the calls protects the fields below: when the generator was called, zero before that, whether its context has ended, and whether the pass has
-	// ended that waited for it.
-	begun    time.Time
-	canceled bool
-	left     bool
+	// The mutex of the calls protects the fields below. The pass that has waited for the call has left it after some time.
+	left  bool
+	after time.Duration
 }
 
 // answer is what a generator has returned.
@@ -85,195 +76,154 @@ type answer struct {
 	at time.Time
 }
 
-// freshness is how long an answer is valid that nobody has taken: objects in the cluster that the generator has looked at may change.
+// freshness is how long an answer is of use that depends on objects in the cluster.
 const freshness = time.Minute
 
-// answer returns the answer to the request. It waits for a limited time. Only one pass of a component calls it at a time.
+// isOfUse reports whether an answer that comes after the pass that has asked for it can be used.
+func (a answer) isOfUse() bool {
+	return a.err == nil && (!a.reads.Any() || time.Since(a.at) < freshness)
+}
+
+// answer returns the answer to the request. Only one pass of a component calls it at a time.
 func (c *Calls) answer(ctx context.Context, inputs string, request Request) (answer, error) {
-	patience, cancel := context.WithTimeout(ctx, c.options.Patience)
+	if former := c.underWay(request.Component); former != nil {
+		if err := c.await(ctx, former); err != nil {
+			return answer{}, err
+		}
+		if c.take(former, request.Component) == inputs && former.answer.isOfUse() {
+			return former.answer, nil
+		}
+	}
+	if ctx.Err() != nil {
+		return answer{}, context.Cause(ctx)
+	}
+	callCtx, parameters := request.Prepare()
+	if parameters == nil {
+		return answer{}, errors.New("the component has no spec")
+	}
+	callCtx, cancel := context.WithTimeoutCause(callCtx, request.Timeout, fmt.Errorf("the generator was canceled after %s", request.Timeout))
 	defer cancel()
+	begun := c.begin(callCtx, inputs, request, parameters)
+	slow := time.NewTimer(c.options.Patience)
+	defer slow.Stop()
 	for {
-		present := c.underWay(inputs, request.Component)
-		if present == nil {
-			begun, err := c.begin(inputs, request)
-			if err != nil {
+		select {
+		case <-begun.done:
+		case <-slow.C:
+			request.Slow(begun.status())
+			continue
+		case <-callCtx.Done():
+			if err := c.await(context.WithoutCancel(ctx), begun); err != nil {
 				return answer{}, err
 			}
-			present = begun
 		}
-		select {
-		case <-present.done:
-		case <-patience.Done():
-			switch unfinished := present.leave(inputs); {
-			case unfinished == nil:
-			case ctx.Err() != nil:
-				return answer{}, context.Cause(ctx)
-			default:
-				return answer{}, unfinished
-			}
-		}
-		if c.take(present, inputs) {
-			return present.answer, nil
-		}
+		c.take(begun, request.Component)
+		return begun.answer, nil
 	}
 }
 
-// underWay returns the call of the component; nil if there is none. It cancels one with other inputs.
-func (c *Calls) underWay(inputs string, component apitypes.NamespacedName) *call {
+// underWay returns the call of the component that has not been taken; nil if there is none.
+func (c *Calls) underWay(component apitypes.NamespacedName) *call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	present := c.current[component]
-	if present == nil {
-		return nil
-	}
-	if present.inputs != inputs {
-		present.cancel()
-	}
-	present.left = false
-	return present
+	return c.current[component]
 }
 
 // begin begins a call.
-func (c *Calls) begin(inputs string, request Request) (*call, error) {
-	ctx, parameters := request.Prepare()
-	if parameters == nil {
-		return nil, errors.New("the component has no spec")
-	}
-	// The context of the pass ends with it.
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	begun := &call{calls: c, component: request.Component, inputs: inputs, timeout: request.Timeout, cancel: cancel, done: make(chan struct{})}
+func (c *Calls) begin(ctx context.Context, inputs string, request Request, parameters types.Unstructurable) *call {
+	begun := &call{inputs: inputs, begun: time.Now(), done: make(chan struct{})}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
-		cancel()
-		return nil, context.Canceled
-	}
 	c.current[request.Component] = begun
-	go begun.run(ctx, request, parameters)
-	return begun, nil
+	go c.run(ctx, begun, request, parameters)
+	return begun
 }
 
-// take forgets a call that is done, and reports whether its answer is one to the inputs.
-func (c *Calls) take(done *call, inputs string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.current, done.component)
-	return done.inputs == inputs && time.Since(done.answer.at) < freshness
+// await waits a moment for a call that was canceled. It fails if the call does not end; the component will be woken then.
+func (c *Calls) await(ctx context.Context, canceled *call) error {
+	patience := time.NewTimer(c.options.Patience)
+	defer patience.Stop()
+	select {
+	case <-canceled.done:
+		return nil
+	case <-patience.C:
+	case <-ctx.Done():
+	}
+	return c.leave(canceled)
 }
 
-// Cancel cancels the call of a component, whose answer is not needed any more.
-func (c *Calls) Cancel(component apitypes.NamespacedName) {
+// take forgets a call that is done, and returns the digest of its inputs.
+func (c *Calls) take(done *call, component apitypes.NamespacedName) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	present := c.current[component]
-	if present == nil {
+	if c.current[component] == done {
+		delete(c.current, component)
+	}
+	return done.inputs
+}
+
+// Forget drops the answer of a component, which is gone.
+func (c *Calls) Forget(component apitypes.NamespacedName) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	forgotten := c.current[component]
+	if forgotten == nil {
 		return
 	}
-	present.cancel()
-	present.inputs = ""
-	present.left = false
+	forgotten.inputs = ""
 	select {
-	case <-present.done:
+	case <-forgotten.done:
 		delete(c.current, component)
 	default:
 	}
 }
 
-// Close cancels all calls. No call begins after it.
-func (c *Calls) Close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.closed = true
-	for _, present := range c.current {
-		present.cancel()
-	}
-}
-
-// run waits for its turn, and calls the generator.
-func (l *call) run(ctx context.Context, request Request, parameters types.Unstructurable) {
-	defer l.cancel()
-	slot := l.calls.slots.seek(request.Urgent)
-	select {
-	case <-slot.granted:
-	case <-ctx.Done():
-		l.calls.slots.leave(slot)
-		l.finish(answer{err: context.Cause(ctx), reads: &generating.ClusterReads{}})
-		return
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, l.timeout, fmt.Errorf("the generator was canceled after %s", l.timeout))
-	defer cancel()
-	// Whoever does not return after that must not occupy a place.
-	context.AfterFunc(ctx, func() {
-		l.noteCanceled()
-		l.calls.slots.leave(slot)
-	})
-	l.note(func() { l.begun = time.Now() })
-	l.finish(l.generate(ctx, request, parameters))
-}
-
-func (l *call) generate(ctx context.Context, request Request, parameters types.Unstructurable) (found answer) {
-	begun := time.Now()
-	defer func() { l.calls.options.Took(time.Since(begun)) }()
-	defer l.calls.options.Panics.Catch(request.Log, func(err error) { found.err = fmt.Errorf("the generator failed with a %w", err) })
+// run calls the generator.
+func (c *Calls) run(ctx context.Context, begun *call, request Request, parameters types.Unstructurable) {
+	found := answer{err: errors.New("the generator has ended its goroutine"), reads: &generating.ClusterReads{}}
+	defer func() { c.finish(begun, request.Component, found) }()
+	defer c.options.Panics.Catch(request.Log, func(err error) { found.err = fmt.Errorf("the generator failed with a %w", err) })
 	ctx, found.reads = generating.TrackClusterReads(ctx)
 	ctx, found.warnings = generating.TrackWarnings(ctx)
 	found.objects, found.hooks, found.err = request.call(ctx, parameters)
-	if found.err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if found.err != nil && ctx.Err() != nil {
 		found.err = fmt.Errorf("%w: %w", context.Cause(ctx), found.err)
 	}
-	return found
 }
 
-// note changes the state of the call. A pass that does not wait any more has to report it.
-func (l *call) note(change func()) {
-	l.calls.mu.Lock()
-	defer l.calls.mu.Unlock()
-	change()
-	if l.left {
-		l.calls.options.Wake(l.component)
-	}
-}
-
-// noteCanceled notes that the context of the call has ended before the call.
-func (l *call) noteCanceled() {
-	select {
-	case <-l.done:
-	default:
-		l.note(func() { l.canceled = true })
-	}
-}
-
-// finish ends the call.
-func (l *call) finish(found answer) {
+// finish ends a call.
+func (c *Calls) finish(ended *call, component apitypes.NamespacedName, found answer) {
 	found.at = time.Now()
-	l.answer = found
-	l.note(func() { close(l.done) })
+	c.options.Took(found.at.Sub(ended.begun))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ended.answer = found
+	close(ended.done)
+	switch {
+	case ended.inputs == "":
+		delete(c.current, component)
+	case ended.left:
+		c.options.Wake(component)
+	}
 }
 
-// leave ends the wait for a call, and returns what is waited for; nil if the call is done.
-func (l *call) leave(inputs string) error {
-	l.calls.mu.Lock()
-	defer l.calls.mu.Unlock()
+// leave ends the wait for a call that was canceled, and returns what is waited for; nil if the call is done.
+func (c *Calls) leave(canceled *call) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	select {
-	case <-l.done:
+	case <-canceled.done:
 		return nil
 	default:
 	}
-	l.left = true
-	return &UnfinishedError{l.status(inputs)}
+	if !canceled.left {
+		canceled.left, canceled.after = true, time.Since(canceled.begun)
+	}
+	return &UnfinishedError{fmt.Sprintf("the generator was called at %s and canceled after %s, but has not returned; it is not called again before it has",
+		canceled.begun.UTC().Format(time.RFC3339), canceled.after.Round(time.Second))}
 }
 
-// status says what is waited for. It must be called with the lock held.
-func (l *call) status(inputs string) string {
-	since := l.begun.UTC().Format(time.RFC3339)
-	switch {
-	case l.begun.IsZero():
-		return fmt.Sprintf("waiting for its turn; at most %d calls of the generator run at the same time", l.calls.slots.limit)
-	case l.inputs != inputs:
-		return "the generator was called at " + since + " for an earlier state of the component and canceled, but has not returned; it is called again when it has"
-	case l.canceled:
-		return fmt.Sprintf("the generator was called at %s and canceled after %s, but has not returned; it is not called again before it has", since, l.timeout)
-	default:
-		return "the generator was called at " + since + ", and has not returned yet"
-	}
+// status says that a call is under way.
+func (l *call) status() string {
+	return "the generator was called at " + l.begun.UTC().Format(time.RFC3339) + ", and has not returned yet"
 }

@@ -6,6 +6,7 @@ package generation
 import (
 	"context"
 	"errors"
+	goruntime "runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -23,7 +24,10 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// sleeper is a generator that takes its time. Its object tells the digest of the inputs.
+// exits is the mistake of ending the goroutine.
+const exits = "exits"
+
+// sleeper is a generator that takes its time. The name of its object is that of the inputs.
 type sleeper struct {
 	// takes is how long a call takes, if its context does not end it.
 	takes time.Duration
@@ -50,7 +54,11 @@ func (g *sleeper) Generate(ctx context.Context, _, name string, _ types.Unstruct
 	case <-listen:
 		return nil, ctx.Err()
 	}
-	if g.mistake != "" {
+	switch g.mistake {
+	case "":
+	case exits:
+		goruntime.Goexit()
+	default:
 		panic(g.mistake)
 	}
 	return []client.Object{&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}}, nil
@@ -89,18 +97,19 @@ type desk struct {
 	t      *testing.T
 	calls  *Calls
 	memory map[string]*Memory
-
-	mu     sync.Mutex
-	woken  []string
-	took   []time.Duration
 	panics int
+	slow   []string
+
+	mu    sync.Mutex
+	woken []string
+	took  []time.Duration
 }
 
-func newDesk(t *testing.T, limit int) *desk {
+func newDesk(t *testing.T) *desk {
 	t.Helper()
 	d := &desk{t: t, memory: map[string]*Memory{}}
 	d.calls = NewCalls(Options{
-		Limit: limit, Patience: time.Second,
+		Patience: time.Second,
 		Wake: func(component apitypes.NamespacedName) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
@@ -113,25 +122,30 @@ func newDesk(t *testing.T, limit int) *desk {
 		},
 		Panics: &panics.Catcher{Count: func() { d.panics++ }},
 	})
-	t.Cleanup(d.calls.Close)
 	return d
 }
 
 // pass generates for a component, and returns what came out: the name of the object, or the error.
 func (d *desk) pass(g *sleeper, component, digest string) string {
 	d.t.Helper()
-	return d.urgentPass(g, component, digest, false)
+	return d.passIn(d.t.Context(), g, component, digest)
 }
 
-func (d *desk) urgentPass(g *sleeper, component, digest string, urgent bool) string {
+func (d *desk) passIn(ctx context.Context, g *sleeper, component, digest string) string {
 	d.t.Helper()
 	if d.memory[component] == nil {
 		d.memory[component] = &Memory{}
 	}
-	result, err := Generate(d.t.Context(), d.calls, d.memory[component], Request{
-		Component: apitypes.NamespacedName{Name: component}, Generator: g, Inputs: Inputs{Digest: digest, Name: digest}, Timeout: 10 * time.Second, Urgent: urgent,
+	result, err := Generate(ctx, d.calls, d.memory[component], Request{
+		Component: apitypes.NamespacedName{Name: component}, Generator: g, Inputs: Inputs{Digest: digest, Name: digest}, Timeout: 10 * time.Second,
 		Reconciler: "demo.example.io", Scheme: runtime.NewScheme(),
-		Prepare:       func() (context.Context, types.Unstructurable) { return context.Background(), parameters{} },
+		Prepare: func() (context.Context, types.Unstructurable) {
+			if digest == "" {
+				return ctx, nil
+			}
+			return ctx, parameters{}
+		},
+		Slow:          func(message string) { d.slow = append(d.slow, message) },
 		LookedAtTypes: func(bool) {}, Log: logr.Discard(),
 	})
 	if err != nil {
@@ -153,6 +167,7 @@ func (d *desk) check(reason, want, got string) {
 // checkWoken compares the components that were woken since the last call.
 func (d *desk) checkWoken(reason, want string) {
 	d.t.Helper()
+	synctest.Wait()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if got := strings.Join(d.woken, " "); got != want {
@@ -161,198 +176,144 @@ func (d *desk) checkWoken(reason, want string) {
 	d.woken = nil
 }
 
-func TestFastGenerators(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t, 1)
-		g := &sleeper{takes: 999 * time.Millisecond}
-		d.check("the pass waits", "a", d.pass(g, "one", "a"))
-		d.check("each pass calls it", "a", d.pass(g, "one", "a"))
-		pure := &sleeper{pure: true}
-		d.check("a pure one", "a", d.pass(pure, "two", "a"))
-		d.check("is called once", "a", d.pass(pure, "two", "a"))
-		d.check("for the same inputs", "b", d.pass(pure, "two", "b"))
-		synctest.Wait()
-		if g.calls != 2 || pure.calls != 2 || len(d.took) != 4 || d.took[0] != g.takes {
-			t.Errorf("want 2 calls each, and their durations, got %d, %d and %v", g.calls, pure.calls, d.took)
-		}
-		d.checkWoken("nothing is left to report", "")
-	})
+// remembered returns the number of calls that no pass has taken.
+func (d *desk) remembered() int {
+	synctest.Wait()
+	d.calls.mu.Lock()
+	defer d.calls.mu.Unlock()
+	return len(d.calls.current)
 }
 
-func TestSlowGenerators(t *testing.T) {
+func now() string { return time.Now().UTC().Format(time.RFC3339) }
+
+func TestCallsAreAwaited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t, 1)
-		g := &sleeper{takes: 5 * time.Second}
-		called := time.Now().UTC().Format(time.RFC3339)
-		d.check("the first pass", "unfinished: the generator was called at "+called+", and has not returned yet", d.pass(g, "one", "a"))
-		d.checkWoken("while it runs", "")
-		time.Sleep(2 * time.Second)
-		d.check("a pass that has other reasons", "unfinished: the generator was called at "+called, d.pass(g, "one", "a"))
-		time.Sleep(time.Second)
-		synctest.Wait()
-		d.checkWoken("when it has returned", "one")
-		d.check("the pass after it", "a", d.pass(g, "one", "a"))
-		if calls, _ := g.count(); calls != 1 || len(d.took) != 1 || d.took[0] != g.takes {
-			t.Errorf("want one call, and its duration, got %d, %v", calls, d.took)
+		d := newDesk(t)
+		g := &sleeper{takes: 999 * time.Millisecond}
+		d.check("a call", "a", d.pass(g, "one", "a"))
+		d.check("each pass makes one", "a", d.pass(g, "one", "a"))
+		pure := &sleeper{pure: true}
+		d.check("a pure generator", "a", d.pass(pure, "two", "a"))
+		d.check("is called once", "a", d.pass(pure, "two", "a"))
+		d.check("for the same inputs", "b", d.pass(pure, "two", "b"))
+		if len(d.slow) > 0 {
+			t.Errorf("want nothing to be announced, got %q", d.slow)
 		}
-
-		d.check("another call", "unfinished: ", d.pass(g, "one", "a"))
-		time.Sleep(5*time.Second + freshness)
-		d.check("nobody has asked for its answer for long", "unfinished: ", d.pass(g, "one", "a"))
-		if calls, _ := g.count(); calls != 3 {
-			t.Errorf("want a third call, got %d", calls)
+		g.takes = 5 * time.Second
+		want := "the generator was called at " + now() + ", and has not returned yet"
+		d.check("a slow one", "a", d.pass(g, "one", "a"))
+		if len(d.slow) != 1 || d.slow[0] != want {
+			t.Errorf("want %q to be announced once, got %q", want, d.slow)
 		}
-		d.calls.Cancel(apitypes.NamespacedName{Name: "one"})
-		synctest.Wait()
-		d.woken = nil
-		time.Sleep(time.Minute)
-		d.checkWoken("after it is not needed any more", "")
+		if g.calls != 3 || pure.calls != 2 || len(d.took) != 5 || d.took[4] != g.takes {
+			t.Errorf("want 3 and 2 calls, and their durations, got %d, %d and %v", g.calls, pure.calls, d.took)
+		}
+		d.check("a component without spec", "error: the component has no spec", d.pass(g, "three", ""))
+		d.checkWoken("nothing is left to report", "")
 	})
 }
 
 func TestTimeoutOfGenerators(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t, 1)
+		d := newDesk(t)
 		listening, deaf := &sleeper{takes: time.Minute}, &sleeper{takes: 25 * time.Second, deaf: true}
-		d.check("a generator that listens", "unfinished: ", d.pass(listening, "one", "a"))
-		time.Sleep(9 * time.Second)
-		d.check("is canceled", "error: the generator was canceled after 10s: context deadline exceeded", d.pass(listening, "one", "a"))
-		d.check("and called again", "unfinished: the generator was called at", d.pass(listening, "one", "a"))
-		d.calls.Cancel(apitypes.NamespacedName{Name: "one"})
-		d.woken = nil
+		d.check("one that listens", "error: the generator was canceled after 10s: context deadline exceeded", d.pass(listening, "one", "a"))
+		d.check("is called again", "error: the generator was canceled after 10s", d.pass(listening, "one", "a"))
 
-		called := time.Now().UTC().Format(time.RFC3339)
-		d.check("a generator that does not listen", "unfinished: ", d.pass(deaf, "two", "a"))
-		time.Sleep(9 * time.Second)
-		synctest.Wait()
-		d.checkWoken("when it is canceled", "two")
-		want := "unfinished: the generator was called at " + called + " and canceled after 10s, but has not returned; it is not called again before it has"
-		d.check("is said to be so", want, d.pass(deaf, "two", "a"))
-		d.check("and occupies no place", "b", d.pass(&sleeper{}, "three", "b"))
-		d.check("with other inputs", "unfinished: the generator was called at "+called+" for an earlier state of the component and canceled, but has not returned", d.pass(deaf, "two", "c"))
-		time.Sleep(14 * time.Second)
-		synctest.Wait()
-		d.checkWoken("when it has returned at last", "two")
-		d.check("its answer is of no use", "unfinished: ", d.pass(deaf, "two", "c"))
+		want := "unfinished: the generator was called at " + now() + " and canceled after 11s, but has not returned; it is not called again before it has"
+		d.check("one that does not listen", want, d.pass(deaf, "two", "a"))
+		d.check("the next pass waits a moment", want, d.pass(deaf, "two", "a"))
+		d.check("and does not call it for other inputs", want, d.pass(deaf, "two", "b"))
+		d.checkWoken("while it runs", "")
+		time.Sleep(12 * time.Second)
+		d.checkWoken("when it has returned", "two")
+		d.check("its answer is of no use for other inputs", "unfinished: ", d.pass(deaf, "two", "b"))
 		if calls, most := deaf.count(); calls != 2 || most != 1 {
 			t.Errorf("want one call after the other, got %d, and %d side by side", calls, most)
 		}
-		time.Sleep(30 * time.Second)
-		d.check("an answer that comes late is still one", "c", d.pass(deaf, "two", "c"))
+		time.Sleep(14 * time.Second)
+		d.check("an answer that comes late is still one", "b", d.pass(deaf, "two", "b"))
+
+		d.check("another call", "unfinished: ", d.pass(deaf, "two", "b"))
+		time.Sleep(14*time.Second + freshness)
+		d.check("an answer that nobody has asked for in time", "b", d.pass(&sleeper{}, "two", "b"))
+		deaf.pure = true
+		d.check("a call", "unfinished: ", d.pass(deaf, "three", "a"))
+		time.Sleep(14*time.Second + freshness)
+		d.check("that of a pure generator cannot be outdated", "a", d.pass(deaf, "three", "a"))
+		if calls, most := deaf.count(); calls != 4 || most != 1 {
+			t.Errorf("want four calls, one after the other, got %d, and %d side by side", calls, most)
+		}
 	})
 }
 
-func TestChangesDuringACall(t *testing.T) {
+func TestForgottenCalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t, 1)
-		g := &sleeper{takes: 3 * time.Second}
-		d.check("a call", "unfinished: ", d.pass(g, "one", "a"))
-		d.check("which is canceled for other inputs, and the next one begins at once", "unfinished: ", d.pass(g, "one", "b"))
-		if calls, most := g.count(); calls != 2 || most != 1 {
-			t.Errorf("want two calls, one after the other, got %d and %d", calls, most)
+		d := newDesk(t)
+		deaf := &sleeper{takes: 20 * time.Second, deaf: true}
+		key := apitypes.NamespacedName{Name: "one"}
+		d.calls.Forget(key)
+		d.check("a call", "unfinished: ", d.pass(deaf, "one", "a"))
+		d.calls.Forget(key)
+		delete(d.memory, "one")
+		d.check("of a component that is created again meanwhile", "unfinished: ", d.pass(deaf, "one", "a"))
+		time.Sleep(20 * time.Second)
+		if calls, most := deaf.count(); calls != 1 || most != 1 || d.remembered() != 0 {
+			t.Errorf("want the answer to be dropped, got %d calls, and %d answers", calls, d.remembered())
 		}
-		time.Sleep(3 * time.Second)
-		d.check("its answer", "b", d.pass(g, "one", "b"))
-
-		deaf := &sleeper{takes: 3 * time.Second, deaf: true}
-		d.check("a call that cannot be canceled", "unfinished: ", d.pass(deaf, "two", "a"))
-		d.calls.Cancel(apitypes.NamespacedName{Name: "two"})
-		delete(d.memory, "two")
-		d.check("of a component that is created again", "unfinished: the generator was called at", d.pass(deaf, "two", "a"))
-		time.Sleep(5 * time.Second)
-		if calls, most := deaf.count(); calls != 1 || most != 1 {
-			t.Errorf("want the next call to wait, got %d, and %d side by side", calls, most)
+		d.check("is called again then", "unfinished: ", d.pass(deaf, "one", "a"))
+		time.Sleep(20 * time.Second)
+		if d.remembered() != 1 {
+			t.Errorf("want the answer to wait for the next pass, got %d", d.remembered())
 		}
-		d.check("is called again afterwards", "unfinished: ", d.pass(deaf, "two", "a"))
-		time.Sleep(5 * time.Second)
+		d.calls.Forget(key)
+		if d.remembered() != 0 {
+			t.Errorf("want the answer to be dropped, got %d", d.remembered())
+		}
 	})
 }
 
-func TestGeneratorsWaitForTheirTurn(t *testing.T) {
+func TestCallsThatFail(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t, 2)
-		g := &sleeper{takes: 5 * time.Second}
-		for _, name := range []string{"one", "two"} {
-			d.check(name, "unfinished: the generator was called at", d.pass(g, name, "a"))
-		}
-		d.check("three", "unfinished: waiting for its turn; at most 2 calls of the generator run at the same time", d.pass(g, "three", "a"))
-		d.checkWoken("before one of them ends", "")
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
-		d.checkWoken("its turn has come", "one three")
-		time.Sleep(5 * time.Second)
-		synctest.Wait()
-		d.checkWoken("all have ended", "two three")
-		d.check("the answer of the third", "a", d.pass(g, "three", "a"))
-		if _, most := g.count(); most != 2 {
-			t.Errorf("want two calls side by side, got %d", most)
-		}
-		time.Sleep(freshness)
-		d.woken = nil
-
-		for _, name := range []string{"four", "five", "six"} {
-			d.check(name, "unfinished: ", d.pass(g, name, "a"))
-		}
-		d.check("seven", "unfinished: waiting for its turn", d.urgentPass(g, "seven", "a", true))
-		d.calls.Cancel(apitypes.NamespacedName{Name: "four"})
-		synctest.Wait()
-		d.checkWoken("the one that is urgent begins", "seven")
-		d.calls.Cancel(apitypes.NamespacedName{Name: "six"})
-		time.Sleep(time.Minute)
-		d.checkWoken("the one that has given up does not begin", "five seven")
-	})
-}
-
-func TestPanicsOfGenerators(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t, 1)
+		d := newDesk(t)
 		g := &sleeper{mistake: "a mistake"}
 		d.check("a panic", "error: the generator failed with a panic: a mistake (generation/calls_test.go:", d.pass(g, "one", "a"))
-		g.takes = 5 * time.Second
-		d.check("a slow one", "unfinished: ", d.pass(g, "one", "a"))
-		time.Sleep(5 * time.Second)
-		d.check("panics as well", "error: the generator failed with a panic: a mistake", d.pass(g, "one", "a"))
+		g.takes, g.deaf = 15*time.Second, true
+		d.check("a panic of a call that does not listen", "unfinished: ", d.pass(g, "one", "a"))
+		time.Sleep(15 * time.Second)
+		d.check("is no answer: it is called again", "unfinished: ", d.pass(g, "one", "a"))
+		time.Sleep(15 * time.Second)
 		synctest.Wait()
-		if d.panics != 2 {
-			t.Errorf("want both to be counted, got %d", d.panics)
+		if d.panics != 3 {
+			t.Errorf("want all panics to be counted, got %d", d.panics)
 		}
+		d.check("one that ends its goroutine", "error: the generator has ended its goroutine", d.pass(&sleeper{mistake: exits}, "two", "a"))
 	})
 }
 
-func TestPassesThatEndDuringACall(t *testing.T) {
+func TestPassesThatAreCutOff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t, 1)
-		g := &sleeper{takes: 5 * time.Second}
-		cut := errors.New("cut off")
-		ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, cut)
-		defer cancel()
-		request := Request{
-			Component: apitypes.NamespacedName{Name: "one"}, Generator: g, Inputs: Inputs{Digest: "a"}, Timeout: time.Minute, Log: logr.Discard(),
-			Prepare: func() (context.Context, types.Unstructurable) { return ctx, parameters{} },
+		d := newDesk(t)
+		begin := func() context.Context {
+			ctx, cancel := context.WithTimeoutCause(t.Context(), 2*time.Second, errors.New("cut off"))
+			t.Cleanup(cancel)
+			return ctx
 		}
-		if _, err := Generate(ctx, d.calls, &Memory{}, request); !errors.Is(err, cut) {
-			t.Errorf("want why the pass has ended, got %v", err)
-		}
+		d.check("a generator that listens", "error: cut off: context deadline exceeded", d.passIn(begin(), &sleeper{takes: time.Minute}, "one", "a"))
+		d.check("one that does not", "unfinished: the generator was called at", d.passIn(begin(), &sleeper{takes: 5 * time.Second, deaf: true}, "two", "a"))
 		time.Sleep(5 * time.Second)
-		synctest.Wait()
-		d.checkWoken("the call went on", "one")
-
-		request.Component.Name = "two"
-		request.Prepare = func() (context.Context, types.Unstructurable) { return context.Background(), nil }
-		if _, err := Generate(t.Context(), d.calls, &Memory{}, request); err == nil || err.Error() != "the component has no spec" {
-			t.Errorf("want a component without spec to be refused, got %v", err)
-		}
-		d.calls.Close()
-		request.Prepare = func() (context.Context, types.Unstructurable) { return context.Background(), parameters{} }
-		if _, err := Generate(t.Context(), d.calls, &Memory{}, request); !errors.Is(err, context.Canceled) {
-			t.Errorf("want no call to begin when the operator ends, got %v", err)
+		d.checkWoken("when it has returned", "two")
+		ctx := begin()
+		time.Sleep(3 * time.Second)
+		g := &sleeper{}
+		d.check("a pass that has ended already", "error: cut off", d.passIn(ctx, g, "three", "a"))
+		if calls, _ := g.count(); calls > 0 {
+			t.Error("want no call to begin")
 		}
 	})
 }

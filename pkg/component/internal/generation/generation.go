@@ -67,6 +67,7 @@ func (r *Result) isCurrent(ctx context.Context) bool {
 
 // Inputs are all inputs of a pure generator.
 type Inputs struct {
+	UID apitypes.UID `json:"uid"`
 	// Digest of the declaration; it includes the fingerprint of the generator.
 	Digest      string            `json:"digest"`
 	Labels      map[string]string `json:"labels"`
@@ -85,19 +86,19 @@ type Request struct {
 	Inputs    Inputs
 	// Timeout is the maximum duration of a call of the generator.
 	Timeout time.Duration
-	// Urgent is set if somebody waits for the result.
-	Urgent bool
 	// Reconciler is the name of the reconciler, the prefix of its annotations.
 	Reconciler string
 	Scheme     *runtime.Scheme
-	// Prepare returns the context and the parameters of the generator, which nobody else must change. It is called only if the generator is.
+	// Prepare returns the context and the parameters of the generator, which nobody else must change even after the pass. It is called only if the generator is.
 	Prepare func() (context.Context, types.Unstructurable)
+	// Slow is called once with a message if a call takes long.
+	Slow func(message string)
 	// LookedAtTypes receives whether the generator has looked up types of the cluster. It is called only if the generator was.
 	LookedAtTypes func(looked bool)
 	Log           logr.Logger
 }
 
-// Generate returns the dependents and the deletion hooks. It fails with an UnfinishedError if the generator needs longer than a pass waits.
+// Generate returns the dependents and the deletion hooks. It fails with an UnfinishedError if a generator does not return.
 func Generate(ctx context.Context, calls *Calls, memory *Memory, request Request) (*Result, error) {
 	inputs, err := digest.Of(request.Inputs)
 	if err != nil {

@@ -4,6 +4,7 @@
 package panics
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -77,10 +78,12 @@ func (c *Catcher) isNew(place string) bool {
 	return true
 }
 
-// place returns where the panic that is being caught happened: the caller of panic, or the operation that has failed.
+// place returns where the panic that is being caught happened: the call of panic, or the operation that has failed. If that is in the standard library, it is where
+// that was called.
 func place() string {
 	callers := make([]uintptr, 64)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(0, callers)])
+	first := ""
 	panicking := false
 	for {
 		frame, more := frames.Next()
@@ -88,10 +91,24 @@ func place() string {
 		case frame.Function == "runtime.gopanic":
 			panicking = true
 		case panicking && !strings.HasPrefix(frame.Function, "runtime."):
-			return fmt.Sprintf("%s/%s:%d", path.Base(path.Dir(frame.File)), path.Base(frame.File), frame.Line)
+			at := fmt.Sprintf("%s/%s:%d", path.Base(path.Dir(frame.File)), path.Base(frame.File), frame.Line)
+			if !isStandard(frame.Function) {
+				return at
+			}
+			first = cmp.Or(first, at)
 		}
 		if !more {
-			return "unknown place"
+			return cmp.Or(first, "unknown place")
 		}
 	}
+}
+
+// isStandard reports whether a function belongs to the standard library: the first element of its path has no dot, unlike that of a module.
+func isStandard(function string) bool {
+	element, _, found := strings.Cut(function, "/")
+	if !found {
+		element, _, _ = strings.Cut(function, ".")
+		return element != "main"
+	}
+	return !strings.Contains(element, ".")
 }

@@ -81,16 +81,24 @@ func (s *Stay) crowded() outcomes.Outcome {
 	return o
 }
 
-// Interpret replaces the outcome of a pass that was cut off, or got no answer, by one that says so and names the object with the kubeconfig. The
-// delay grows with each failure, up to the limit.
-func (s *Stay) Interpret(ctx context.Context, o outcomes.Outcome, kubeConfigFrom string, limit time.Duration) outcomes.Outcome {
+// Remote says where dependents are that are in another cluster, for messages. Both fields may be empty.
+type Remote struct {
+	// Server is the address of the cluster.
+	Server string
+	// KubeConfigFrom is the object with the kubeconfig.
+	KubeConfigFrom string
+}
+
+// Interpret replaces the outcome of a pass that was cut off, or got no answer, by one that says so. The delay grows with each failure, up to the limit. Errors, and what the API
+// server rejects, say where the dependents are.
+func (s *Stay) Interpret(ctx context.Context, o outcomes.Outcome, remote Remote, limit time.Duration) outcomes.Outcome {
 	if slices.Contains([]outcomes.Kind{outcomes.Ready, outcomes.Gone, outcomes.Abandoned, outcomes.Suspended, outcomes.Paused, outcomes.Archived}, o.Kind) {
 		s.memory.unanswered, s.memory.noAnswers = "", 0
 		return o
 	}
 	where := ""
-	if s.visit != nil && kubeConfigFrom != "" {
-		where = "; its kubeconfig is in " + kubeConfigFrom
+	if s.visit != nil && remote.KubeConfigFrom != "" {
+		where = "; its kubeconfig is in " + remote.KubeConfigFrom
 	}
 	var noAnswer *clients.NoAnswerError
 	switch cause := context.Cause(ctx); {
@@ -106,8 +114,22 @@ func (s *Stay) Interpret(ctx context.Context, o outcomes.Outcome, kubeConfigFrom
 		s.memory.noAnswers++
 	default:
 		s.memory.unanswered, s.memory.noAnswers = "", 0
-		return o
+		return remote.explain(o)
 	}
 	s.memory.unanswered = o.Message
+	return o
+}
+
+// explain adds to an outcome that may be due to the other cluster which one it is.
+func (r Remote) explain(o outcomes.Outcome) outcomes.Outcome {
+	rejected := o.Kind == outcomes.Refused && (o.Refusal == nil || o.Refusal.Rejected)
+	if r.KubeConfigFrom == "" || o.Kind != outcomes.Error && !rejected {
+		return o
+	}
+	if r.Server == "" {
+		o.Message += "; the kubeconfig is in " + r.KubeConfigFrom
+		return o
+	}
+	o.Message += "; the dependents are in the cluster at " + r.Server + ", whose kubeconfig is in " + r.KubeConfigFrom
 	return o
 }

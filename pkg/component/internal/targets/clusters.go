@@ -33,7 +33,7 @@ func (t *Targets) Identify(ctx context.Context, id Identity) (Cluster, error) {
 		return Cluster{}, err
 	}
 	if uid != "" {
-		found = Cluster{UID: string(uid), Host: hostOf(connection.Config().Host)}
+		found = Cluster{UID: string(uid), Host: HostOf(connection.Config().Host)}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -44,8 +44,8 @@ func (t *Targets) Identify(ctx context.Context, id Identity) (Cluster, error) {
 	return found, nil
 }
 
-// hostOf returns the address of a server without parts that could be secret.
-func hostOf(address string) string {
+// HostOf returns the address of a server without parts that could be secret.
+func HostOf(address string) string {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Host == "" {
 		return ""

@@ -4,6 +4,7 @@
 package barriers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
@@ -125,7 +127,8 @@ func (bs *Barriers) raiseOne(ctx context.Context, wanted *unstructured.Unstructu
 			// It was deleted meanwhile. It is applied again when the barrier turns out not to be enforced.
 			return nil
 		case live.GetLabels()[bs.Server.Keys.BarrierLabel] != bs.Server.Label:
-			return inventory.NewRefusedError(types.IDOf(wanted).String() + ": exists already, and belongs to another owner")
+			owner := cmp.Or(live.GetAnnotations()[bs.Server.Keys.OwnerAnnotation], "another owner")
+			return inventory.NewRefusedError(types.IDOf(wanted).String() + ": exists already, and belongs to " + ellipsis.Truncate(owner, 200))
 		}
 		object = wanted.DeepCopy()
 		object.SetUID(live.GetUID())

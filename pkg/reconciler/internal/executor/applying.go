@@ -222,27 +222,27 @@ func isAlone(managedFields any) bool {
 	return len(entries) < 2
 }
 
-// RemoveSurplus removes what other field managers added to the declared fields, as far as the update policy says so. It returns
-// nil if it removed nothing.
+// RemoveSurplus removes what other field managers added to the declared fields, as far as the update policy says so. It returns the new object and the removed fields; nil if it
+// removed nothing.
 func (x *Executor) RemoveSurplus(
 	ctx context.Context, t *desired.Object, item *inventory.Item, object *unstructured.Unstructured, metadata bool,
-) (*unstructured.Unstructured, error) {
+) (*unstructured.Unstructured, []fieldpath.Path, error) {
 	cleaned, surplus, err := x.WithoutSurplus(t, object, metadata)
 	if err != nil || cleaned == nil {
-		return nil, err
+		return nil, nil, err
 	}
 	err = x.Server.Mutate("update", func() error { return x.Server.Client.Update(ctx, cleaned, client.FieldOwner(x.Server.FieldOwner)) })
 	if apierrors.IsInvalid(err) && !answers.IsOutdated(err) {
 		x.Report.Notes(item, fmt.Sprintf("fields set by other clients cannot be removed: %s", FieldTexts(surplus)))
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if cleaned.GetResourceVersion() == object.GetResourceVersion() {
-		return nil, nil
+		return nil, nil, nil
 	}
-	return cleaned, nil
+	return cleaned, surplus, nil
 }
 
 // WithoutSurplus returns the object without the fields that RemoveSurplus removes, and their paths; nil if there are none.

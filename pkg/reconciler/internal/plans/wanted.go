@@ -231,6 +231,9 @@ func (p *planner) mustRead(t *desired.Object, d decisions.Decision, v calls.View
 	switch d.Action {
 	case decisions.Ask:
 		return true
+	case decisions.Refuse:
+		// The cache does not show whose it is.
+		return !v.Proven
 	case decisions.Create:
 		return !v.Proven && (p.depth == depthAsked || p.depth == depthCompared && p.preview.isLocal(t))
 	case decisions.Write, decisions.Recreate, decisions.Mark:
@@ -239,7 +242,7 @@ func (p *planner) mustRead(t *desired.Object, d decisions.Decision, v calls.View
 		return p.depth == depthCompared
 	case decisions.Keep, decisions.Report:
 		return p.preview.isLeftAlone(t, d, v)
-	case decisions.Await, decisions.Complete, decisions.Refuse, decisions.Cede:
+	case decisions.Await, decisions.Complete, decisions.Cede:
 		return false
 	default:
 		return false

@@ -4,13 +4,16 @@
 package waves
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/pkg/inventory"
@@ -20,21 +23,13 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/executor"
 )
 
-// fightThreshold is the number of corrections of one object in quick succession after which the engine reads who changes it, at
-// the price of a request. It is below the number after which corrections are delayed.
-const fightThreshold = 2
-
-// ownershipBefore returns the managed fields of an object that is about to be corrected, if it was corrected often; nil if it was
-// not, or if they cannot be read.
+// ownershipBefore returns the managed fields of an object that is about to be corrected, at the price of a request: only these say who has changed which field. It
+// returns nil for other writes, or if the fields cannot be read.
 func (a *applier) ownershipBefore(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) []metav1.ManagedFieldsEntry {
-	recalled := a.call.Memory.Peek(t.Key)
-	if recalled == nil {
-		return nil
-	}
-	if recalled.Corrections.Count == 0 {
+	if recalled := a.call.Memory.Peek(t.Key); recalled != nil && recalled.Corrections.Count == 0 {
 		recalled.Fight = ""
 	}
-	if d.Verb != inventory.VerbCorrected || d.Action != decisions.Write || recalled.Corrections.Count < fightThreshold {
+	if d.Verb != inventory.VerbCorrected || d.Action != decisions.Write {
 		return nil
 	}
 	object, err := a.call.Server.Get(ctx, a.call.Ledger.Of(t))
@@ -44,16 +39,35 @@ func (a *applier) ownershipBefore(ctx context.Context, t *desired.Object, s deci
 	return object.GetManagedFields()
 }
 
-// noteFight remembers who changed an object that was corrected often, given its managed fields before the correction.
-func (a *applier) noteFight(t *desired.Object, before []metav1.ManagedFieldsEntry, object *unstructured.Unstructured) {
-	if before == nil {
-		return
+// corrected returns the reason of a correction, as far as it is known who has changed what: given the managed fields before the correction, the object after it, and what was
+// removed from that. It remembers them in case that goes on.
+func (a *applier) corrected(t *desired.Object, d decisions.Decision, before []metav1.ManagedFieldsEntry, object *unstructured.Unstructured, surplus []fieldpath.Path) string {
+	// Of an object that others have created again, all fields are theirs.
+	if d.Verb != inventory.VerbCorrected || a.call.Ledger.Of(t).UID != object.GetUID() {
+		return d.Message
 	}
-	fields, managers, err := fieldset.Contested(before, object.GetManagedFields(), a.call.Server.FieldOwner)
-	if err != nil || len(managers) == 0 {
-		return
+	var restored []fieldpath.Path
+	var managers []string
+	if before != nil {
+		var err error
+		if restored, managers, err = fieldset.Contested(before, object.GetManagedFields(), a.call.Server.FieldOwner); err != nil {
+			return d.Message
+		}
+		if len(managers) > 0 {
+			a.call.Memory.Of(t.Key).Fight = fmt.Sprintf("is repeatedly changed by %s: %s", strings.Join(managers, ", "), executor.FieldTexts(restored))
+		}
+		// Nobody owns what others have removed.
+		if restored, err = fieldset.Gained(before, object.GetManagedFields(), a.call.Server.FieldOwner); err != nil {
+			return d.Message
+		}
 	}
-	a.call.Memory.Of(t.Key).Fight = fmt.Sprintf("is repeatedly changed by %s: %s", strings.Join(managers, ", "), executor.FieldTexts(fields))
+	adders, err := fieldset.Holders(object.GetManagedFields(), surplus, a.call.Server.FieldOwner)
+	fields := slices.Concat(restored, surplus)
+	if err != nil || len(fields) == 0 {
+		return d.Message
+	}
+	managers = slices.Compact(slices.Sorted(slices.Values(slices.Concat(managers, adders))))
+	return fmt.Sprintf("was changed by %s: %s", cmp.Or(strings.Join(managers, ", "), "another client"), executor.FieldTexts(fields))
 }
 
 // compare finds out by a dry run whether a dependent whose drift is only reported differs from its manifest.

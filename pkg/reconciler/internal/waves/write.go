@@ -28,15 +28,15 @@ func (a *applier) write(ctx context.Context, t *desired.Object, s decisions.Situ
 		return outcome{}, err
 	}
 	a.written[t.Index] = true
-	a.noteFight(t, before, object)
 	if err := a.call.Executor.NoteAnswer(t, a.call.Ledger.Of(t), object, collector); err != nil {
 		return outcome{}, err
 	}
 	changed := d.Action != decisions.Verify || object.GetResourceVersion() != s.Seen.ResourceVersion
-	cleaned, err := a.call.Executor.RemoveSurplus(ctx, t, a.call.Ledger.Of(t), object, changed && d.Verb != inventory.VerbCorrected)
+	cleaned, surplus, err := a.call.Executor.RemoveSurplus(ctx, t, a.call.Ledger.Of(t), object, changed && d.Verb != inventory.VerbCorrected)
 	if err != nil {
 		return outcome{}, err
 	}
+	d.Message = a.corrected(t, d, before, object, surplus)
 	if cleaned != nil {
 		object, changed = cleaned, true
 	}
