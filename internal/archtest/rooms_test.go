@@ -111,6 +111,7 @@ var rooms = []room{
 	{path: "internal/observe", layer: services},
 	{path: "internal/offline", layer: services},
 	{path: "internal/references", layer: services},
+	{path: "internal/renames", layer: services},
 	{path: "internal/reports", layer: services},
 	{path: "internal/rights", layer: services},
 	{path: "internal/shards", layer: services},

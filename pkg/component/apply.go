@@ -309,10 +309,10 @@ func (a application) generate(ctx context.Context) (*generation.Result, error) {
 			Target:      target.ID,
 		},
 		Timeout:    a.pass.settings.timing.timeout,
-		Reconciler: a.pass.worker.name,
-		Scheme:     target.Client.Scheme(),
-		Prepare:    func() (context.Context, types.Unstructurable) { return a.forGenerator(ctx) },
-		Slow:       func(message string) { a.announceSlow(ctx, message) },
+		Reconciler: a.pass.worker.name, FormerNames: a.pass.worker.options.FormerNames,
+		Scheme:  target.Client.Scheme(),
+		Prepare: func() (context.Context, types.Unstructurable) { return a.forGenerator(ctx) },
+		Slow:    func(message string) { a.announceSlow(ctx, message) },
 		LookedAtTypes: func(looked bool) {
 			if looked {
 				target.WatchTypes()

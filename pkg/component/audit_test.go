@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -115,7 +117,7 @@ func TestWhatAnAuditorNeeds(t *testing.T) {
 	change(r, r.configMapObject("settings"), func(c *corev1.ConfigMap) { c.Data["color"] = "drifted" })
 	await(r, widget, "the correction", func() bool { return r.configMap("settings")["color"] == "red" })
 	r.settle(widget)
-	expect("drift", `"corrected a dependent" "object"="ConfigMap NS/settings" "wave"=0 "revision"=1 "reason"="was changed by component.test: .data.color"`)
+	expect("drift", `"corrected a dependent" "object"="ConfigMap NS/settings" "wave"=0 "revision"=1 "reason"="was changed by `+filepath.Base(os.Args[0])+`: .data.color"`)
 	change(r, widget, func(w *Widget) { w.Spec.Objects = r.objects(strings.Replace(oneConfigMap, "red", "blue", 1)) })
 	awaitReady(r, widget)
 	r.settle(widget)

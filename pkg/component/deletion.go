@@ -50,8 +50,11 @@ func (d deletion) dependentsGone() bool {
 
 // rebuild completes the inventory.
 func (d deletion) rebuild(ctx context.Context) outcomes.Outcome {
-	if d.pass.destination.Target() == nil || d.dependentsGone() {
+	switch {
+	case d.pass.destination.Target() == nil:
 		return outcomes.Proceed
+	case d.dependentsGone():
+		return d.pass.destination.Unreachable(ctx, renaming(d).dependents(ctx))
 	}
 	return d.pass.destination.Unreachable(ctx, d.pass.rebuild(ctx, nil))
 }

@@ -99,12 +99,17 @@ func (w *worker) newPass(ctx context.Context, component Component, tenure *shard
 	return p, nil
 }
 
-// openRooms opens the rooms for the component.
-func (p *pass) openRooms() {
-	places := &stores.Stores{
+// storesOf gives access to the ConfigMaps and Secrets beside the component.
+func storesOf(p *pass) *stores.Stores {
+	return &stores.Stores{
 		Component: p.key, OwnerID: p.ownerID, Reconciler: p.worker.name, FieldOwner: *p.worker.options.FieldOwner, StateNamespace: p.worker.options.StateNamespace,
 		Client: p.handle.Writer(), Live: p.worker.resource.Live,
 	}
+}
+
+// openRooms opens the rooms for the component.
+func (p *pass) openRooms() {
+	places := storesOf(p)
 	subject := p.worker.resource.Kind.Kind + " " + p.key.String()
 	p.record = records.Open(p.status.fields(), &p.memory.record, p.handle, places, records.Options{
 		Subject: subject, Deleting: p.deleting, ListLimit: p.worker.options.listLimit, ChunkLimit: p.worker.options.inlineLimit, Log: p.log, Warn: p.warn,
@@ -255,19 +260,23 @@ func definesTypes(result reconciler.Result) bool {
 	})
 }
 
-// rebuild completes the inventory if it is not known. Pass the generated objects, or none if all dependents are to be deleted.
+// rebuild completes the inventory if it is not known, and takes over what has the marks of former names. Pass the generated objects, or none if all dependents are to be deleted.
 func (p *pass) rebuild(ctx context.Context, objects []client.Object) error {
-	return p.record.Rebuild(ctx, records.RebuildRequest{
-		Engine:     p.destination.Target().Engine,
-		OwnerID:    p.ownerID,
-		Objects:    objects,
-		Namespaces: func() []string { return p.namespaces(objects) },
-		Policies:   p.settings.policies,
-		Now:        p.worker.options.Clock.Now(),
-		Relist:     p.settings.timing.requeue,
-		Leaving:    p.deleting || p.destination.Moving(),
-		Generation: p.component.GetGeneration(),
-	})
+	if err := p.record.Rebuild(ctx, records.RebuildRequest{
+		Engine:      p.destination.Target().Engine,
+		OwnerID:     p.ownerID,
+		Objects:     objects,
+		Namespaces:  func() []string { return p.namespaces(objects) },
+		Policies:    p.settings.policies,
+		Now:         p.worker.options.Clock.Now(),
+		Relist:      p.settings.timing.requeue,
+		Leaving:     p.deleting || p.destination.Moving(),
+		Generation:  p.component.GetGeneration(),
+		FormerNames: p.worker.options.FormerNames,
+	}); err != nil {
+		return err
+	}
+	return renaming{p}.dependents(ctx)
 }
 
 // namespaces returns the namespaces that may have dependents.

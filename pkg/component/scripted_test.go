@@ -103,6 +103,10 @@ func (s *script) HeldDeletion(context.Context, reconciler.DeleteRequest) (*recon
 	return nil, nil
 }
 
+func (s *script) Rename(_ context.Context, request reconciler.RenameRequest) ([]*reconciler.InventoryItem, error) {
+	return request.Inventory, nil
+}
+
 func (s *script) Rebuild(_ context.Context, request reconciler.RebuildRequest) (reconciler.RebuildResult, error) {
 	s.rebuilds = append(s.rebuilds, request)
 	result := s.rebuilt

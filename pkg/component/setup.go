@@ -287,7 +287,7 @@ func (w *worker) engineOptions() reconciler.Options {
 	return reconciler.Options{
 		FieldOwner:             *w.options.FieldOwner,
 		Finalizer:              *w.options.Finalizer,
-		FormerFinalizers:       w.options.FormerFinalizers,
+		FormerFinalizers:       w.options.formerFinalizers(),
 		RetainOutcomes:         true,
 		Policies:               w.options.policies(),
 		OwnAnnotations:         w.options.OwnAnnotations,

@@ -28,9 +28,10 @@ type step func(ctx context.Context) outcomes.Outcome
 
 // steps lists the steps of a pass, in order.
 func (p *pass) steps() []step {
-	a, d := application{p}, deletion{p}
+	a, d, r := application{p}, deletion{p}, renaming{p}
 	common := []step{
 		p.acknowledge,    // note a new component; end if it is being deleted without our finalizer
+		r.component,      // replace the marks of former names on the component, and beside it
 		d.noteOrphaning,  // whether dependents are to be orphaned
 		p.recall,         // load the inventory
 		p.checkSuspended, // end if the component is suspended
@@ -161,6 +162,7 @@ func (p *pass) load(ctx context.Context) outcomes.Outcome {
 var withoutRevision = []string{
 	types.AnnotationKeySuffixDisableEvents, types.AnnotationKeySuffixAbandonTarget, types.AnnotationKeySuffixOrphanDependents,
 	types.AnnotationKeySuffixDeletionHooksChecksum, types.AnnotationKeySuffixApproveDeletions, types.AnnotationKeySuffixDeletionApproved,
+	types.AnnotationKeySuffixFormerNames,
 }
 
 // ownAnnotations returns the annotations with the reconciler's prefix, except those that do not affect dependents. Other annotations must not cause a

@@ -215,7 +215,9 @@ func presentable(object *unstructured.Unstructured) map[string]any {
 	object.SetGeneration(0)
 	unstructured.RemoveNestedField(object.Object, "metadata", "creationTimestamp")
 	unstructured.RemoveNestedField(object.Object, "status")
-	unstructured.RemoveNestedField(object.Object, "metadata", "annotations", prefix+"/digest")
+	for _, name := range []string{prefix, newName} {
+		unstructured.RemoveNestedField(object.Object, "metadata", "annotations", name+"/digest")
+	}
 	return object.Object
 }
 

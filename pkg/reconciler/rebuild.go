@@ -31,6 +31,8 @@ type RebuildRequest struct {
 	Namespaces []string
 	// Policies of the owner, for objects whose annotations do not say otherwise.
 	Policies Policies
+	// FormerNames are the names that this reconciler had in earlier versions, also as field manager. Objects with their labels are found, too; see Rename.
+	FormerNames []string
 }
 
 // RebuildResult is the result of Reconciler.Rebuild.
@@ -56,19 +58,23 @@ func (r *Reconciler) Rebuild(ctx context.Context, request RebuildRequest) (Rebui
 	if err != nil {
 		return RebuildResult{}, err
 	}
-	c := r.call(Owner{ID: request.ID}, nil)
-	found, err := rebuild.Find(flow.WithLimiter(ctx, c.Server.Flow), c, rebuild.Request{
-		Objects: request.Objects, Types: request.Types, Namespaces: request.Namespaces, Policies: policies.Or(declared, r.options.Policies),
-	})
-	if err != nil {
-		return RebuildResult{}, err
-	}
-	result := RebuildResult{Inventory: slices.Clone(request.Known), Unlisted: found.Unlisted}
-	known := bookkeeping.Index(request.Known)
-	for _, item := range found.Items {
-		if known[types.IDOf(item)] == nil {
-			result.Inventory = append(result.Inventory, item)
-			result.Found++
+	result := RebuildResult{Inventory: slices.Clone(request.Known)}
+	for _, named := range append([]*Reconciler{r}, r.former(request.FormerNames)...) {
+		c := named.call(Owner{ID: request.ID}, nil)
+		found, err := rebuild.Find(flow.WithLimiter(ctx, c.Server.Flow), c, rebuild.Request{
+			Objects: request.Objects, Types: request.Types, Namespaces: request.Namespaces, Policies: policies.Or(declared, r.options.Policies),
+		})
+		if err != nil {
+			return RebuildResult{}, err
+		}
+		// They are the same for all names.
+		result.Unlisted = found.Unlisted
+		known := bookkeeping.Index(result.Inventory)
+		for _, item := range found.Items {
+			if known[types.IDOf(item)] == nil {
+				result.Inventory = append(result.Inventory, item)
+				result.Found++
+			}
 		}
 	}
 	bookkeeping.Sort(result.Inventory)

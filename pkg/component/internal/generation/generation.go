@@ -5,6 +5,7 @@ package generation
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -16,6 +17,7 @@ import (
 	"github.com/component-operator/runtime/internal/deletionhooks"
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/generating"
+	"github.com/component-operator/runtime/internal/renames"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -86,9 +88,10 @@ type Request struct {
 	Inputs    Inputs
 	// Timeout is the maximum duration of a call of the generator.
 	Timeout time.Duration
-	// Reconciler is the name of the reconciler, the prefix of its annotations.
-	Reconciler string
-	Scheme     *runtime.Scheme
+	// Reconciler is the name of the reconciler, the prefix of its annotations. FormerNames are those of earlier versions.
+	Reconciler  string
+	FormerNames []string
+	Scheme      *runtime.Scheme
 	// Prepare returns the context and the parameters of the generator, which nobody else must change even after the pass. It is called only if the generator is.
 	Prepare func() (context.Context, types.Unstructurable)
 	// Slow is called once with a message if a call takes long.
@@ -133,7 +136,27 @@ func (r Request) call(ctx context.Context, parameters types.Unstructurable) (obj
 	if err := clients.Normalize(objects); err != nil {
 		return nil, nil, err
 	}
-	return deletionhooks.Split(objects, r.Reconciler, r.Scheme)
+	return deletionhooks.Split(r.renamed(objects), r.Reconciler, r.Scheme)
+}
+
+// renamed returns the objects with annotations of the present name in place of those of former ones. It does not change the objects, which the generator may use again.
+func (r Request) renamed(objects []client.Object) []client.Object {
+	if len(r.FormerNames) == 0 {
+		return objects
+	}
+	names := renames.Names{Former: r.FormerNames, Name: r.Reconciler}
+	result := slices.Clone(objects)
+	for i, object := range objects {
+		changes := names.Keys(object.GetAnnotations())
+		if len(changes) == 0 {
+			continue
+		}
+		if copied, ok := object.DeepCopyObject().(client.Object); ok {
+			copied.SetAnnotations(renames.Apply(copied.GetAnnotations(), changes))
+			result[i] = copied
+		}
+	}
+	return result
 }
 
 // explain logs once why the generator is called in each pass.

@@ -96,8 +96,13 @@ func (h *Handle) ChangeFinalizers(ctx context.Context, change func([]string) []s
 
 // Annotate sets an annotation of the component; nil removes it.
 func (h *Handle) Annotate(ctx context.Context, key string, value any) error {
+	return h.AnnotateAll(ctx, map[string]any{key: value})
+}
+
+// AnnotateAll is Annotate for several annotations.
+func (h *Handle) AnnotateAll(ctx context.Context, annotations map[string]any) error {
 	patched, err := h.patch(ctx, "", func() map[string]any {
-		return map[string]any{"metadata": map[string]any{"annotations": map[string]any{key: value}}}
+		return map[string]any{"metadata": map[string]any{"annotations": annotations}}
 	})
 	switch {
 	case apierrors.IsNotFound(err):

@@ -5,14 +5,19 @@ package stores
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/guarded"
+	"github.com/component-operator/runtime/internal/renames"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -117,4 +122,42 @@ func (s *Stores) Remove(ctx context.Context, kind chunks.Kind, found Placed) (co
 		complete = complete && gone
 	}
 	return complete, nil
+}
+
+// Rename gives the objects of a kind the labels, annotations and finalizers of the present name of the reconciler in place of those of former ones. It looks in the present
+// namespace and in the recorded ones.
+func (s *Stores) Rename(ctx context.Context, kind chunks.Kind, names renames.Names, recorded ...string) error {
+	for _, former := range names.Former {
+		before := *s
+		before.Reconciler = former
+		found, err := before.List(ctx, kind, recorded...)
+		if err != nil {
+			return err
+		}
+		for namespace, handles := range found {
+			for name := range handles {
+				if err := s.rename(ctx, kind, names, client.ObjectKey{Namespace: namespace, Name: name}); err != nil {
+					return fmt.Errorf("renaming the marks of %s %s/%s: %w", kind, namespace, name, err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Stores) rename(ctx context.Context, kind chunks.Kind, names renames.Names, key client.ObjectKey) error {
+	object := &metav1.PartialObjectMetadata{}
+	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(string(kind)))
+	if err := s.Live.Get(ctx, key, object); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	changes, err := names.Changes(object)
+	if err != nil || changes == nil {
+		return err
+	}
+	patch, err := guarded.MergePatch(object.GetUID(), object.GetResourceVersion(), map[string]any{"metadata": changes})
+	if err != nil {
+		return err
+	}
+	return client.IgnoreNotFound(s.Client.Patch(ctx, object, patch, client.FieldOwner(s.FieldOwner)))
 }

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package renames
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/component-operator/runtime/internal/finalizers"
+)
+
+var names = Names{Former: []string{"a.io", "b.io"}, Name: "new.io", FieldOwner: "manager", Finalizers: finalizers.Set{Current: "new.io/finalizer"}}
+
+// entry is a set of fields of a manager.
+func entry(manager string, operation metav1.ManagedFieldsOperationType, fields string) metav1.ManagedFieldsEntry {
+	return metav1.ManagedFieldsEntry{Manager: manager, Operation: operation, APIVersion: "v1", FieldsV1: metav1.NewFieldsV1(fields)}
+}
+
+func TestChanges(t *testing.T) {
+	t.Parallel()
+	const (
+		apply  = metav1.ManagedFieldsOperationApply
+		update = metav1.ManagedFieldsOperationUpdate
+	)
+	for _, test := range []struct {
+		reason string
+		object metav1.ObjectMeta
+		want   map[string]any
+	}{
+		{"nothing has a former name", metav1.ObjectMeta{
+			Labels: map[string]string{"a.io.evil/x": "1", "a.io": "2", "new.io/y": "3"}, Finalizers: []string{"others.io/x"},
+			ManagedFields: []metav1.ManagedFieldsEntry{entry("manager", apply, `{"f:data":{}}`), entry("kubectl", apply, `{}`)},
+		}, nil},
+		{"keys get the present name, and values that are there stay", metav1.ObjectMeta{
+			Labels:      map[string]string{"a.io/owner-id": "1", "b.io/other": "2", "app": "3"},
+			Annotations: map[string]string{"a.io/digest": "old", "new.io/digest": "new"},
+		}, map[string]any{
+			"labels":      map[string]any{"a.io/owner-id": nil, "new.io/owner-id": "1", "b.io/other": nil, "new.io/other": "2"},
+			"annotations": map[string]any{"a.io/digest": nil},
+		}},
+		{"finalizers keep their order, and each is there once", metav1.ObjectMeta{
+			Finalizers: []string{"a.io", "others.io/x", "b.io/finalizer", "a.io/outcome"},
+		}, map[string]any{"finalizers": []string{"new.io/finalizer", "others.io/x", "new.io/outcome"}}},
+		{"fields of former managers", metav1.ObjectMeta{
+			ManagedFields: []metav1.ManagedFieldsEntry{
+				entry("a.io", apply, `{"f:metadata":{"f:labels":{"f:a.io/owner-id":{},"f:app":{}}},"f:data":{"f:a.io/x":{}}}`),
+				entry("kubectl", update, `{"f:data":{"f:two":{}}}`),
+			},
+		}, map[string]any{"managedFields": []metav1.ManagedFieldsEntry{
+			entry("manager", apply, `{"f:data":{"f:a.io/x":{}},"f:metadata":{"f:labels":{"f:app":{},"f:new.io/owner-id":{}}}}`),
+			entry("kubectl", update, `{"f:data":{"f:two":{}}}`),
+		}}},
+		{"fields of a former manager and of the present one", metav1.ObjectMeta{
+			ManagedFields: []metav1.ManagedFieldsEntry{
+				entry("a.io", apply, `{"f:data":{"f:one":{}}}`), entry("manager", apply, `{"f:data":{"f:two":{}}}`), entry("a.io", update, `{"f:data":{"f:three":{}}}`),
+			},
+		}, map[string]any{"managedFields": []metav1.ManagedFieldsEntry{
+			entry("manager", apply, `{"f:data":{"f:one":{},"f:two":{}}}`), entry("manager", update, `{"f:data":{"f:three":{}}}`),
+		}}},
+	} {
+		got, err := names.Changes(&test.object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.reason, diff)
+		}
+	}
+	broken := &metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{entry("a.io", apply, `{`)}}
+	if _, err := names.Changes(broken); err == nil {
+		t.Error("want fields that cannot be parsed to be an error")
+	}
+}
+
+func TestApply(t *testing.T) {
+	t.Parallel()
+	present := map[string]string{"a.io/x": "1", "b": "2"}
+	got := Apply(present, names.Keys(present))
+	if diff := cmp.Diff(map[string]string{"new.io/x": "1", "b": "2"}, got); diff != "" || present["a.io/x"] != "1" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,235 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/manifests"
+)
+
+// renamed returns the reconciler under another name, which knows the former one.
+func (r *rig) renamed(options ReconcilerOptions) *Reconciler[*Widget] {
+	options.FormerNames = []string{r.name}
+	return NewReconciler[*Widget]("renamed."+r.name, manifests.GeneratorFunc(specObjects), options)
+}
+
+// expectRenamed expects that nothing in the namespace has the former name, apart from what users declare.
+func (r *rig) expectRenamed(objects ...client.Object) {
+	r.tb.Helper()
+	r.expect(objects...)
+	for _, object := range objects {
+		var marks []string
+		for key := range object.GetLabels() {
+			marks = append(marks, key)
+		}
+		for key := range object.GetAnnotations() {
+			marks = append(marks, key)
+		}
+		marks = append(marks, object.GetFinalizers()...)
+		for _, mark := range marks {
+			if mark == r.name || strings.HasPrefix(mark, r.name+"/") {
+				r.tb.Errorf("%T %s has %s", object, object.GetName(), mark)
+			}
+		}
+		for _, entry := range object.GetManagedFields() {
+			if _, isWidget := object.(*Widget); entry.Manager == r.name && !isWidget {
+				r.tb.Errorf("%T %s has fields of %s", object, object.GetName(), entry.Manager)
+			}
+		}
+	}
+}
+
+// TestRenaming gives an operator another name: what it has made stays as it is, with the marks of the new name, and is deleted with the component.
+func TestRenaming(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string]ReconcilerOptions{"status": {}, "chunks": {inlineLimit: 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			hook := `{apiVersion: v1, kind: ConfigMap, metadata: {name: hook, annotations: {` + r.name + `/deletion-hook: pre-delete}}}`
+			kept := `{apiVersion: v1, kind: ConfigMap, metadata: {name: kept, annotations: {` + r.name + `/delete-policy: orphan}}}`
+			widget := r.widget(oneConfigMap + "\n---\n" + kept + "\n---\n" + hook)
+			widget.Annotations = map[string]string{r.name + "/disable-events": "true"}
+			stop := r.start(r.reconciler(options))
+			r.create(widget)
+			awaitReady(r, widget)
+			stop()
+			before, revision := r.configMapObject("settings"), widget.Status.Revision
+			r.expect(before)
+
+			r.start(r.renamed(options))
+			await(r, widget, "the new name", func() bool { return widget.Annotations["renamed."+r.name+"/former-names"] == r.name })
+			awaitReady(r, widget)
+			r.settle(widget)
+			after := r.configMapObject("settings")
+			r.expectRenamed(widget, after, r.configMapObject("kept"))
+			if after.UID != before.UID || after.Data["color"] != "red" || widget.Status.Revision != revision {
+				t.Errorf("want the same object and revision, got %+v, revision %d after %d", after, widget.Status.Revision, revision)
+			}
+			secrets := &corev1.SecretList{}
+			if err := r.client.List(t.Context(), secrets, client.InNamespace(r.namespace)); err != nil {
+				t.Fatal(err)
+			}
+			for i := range secrets.Items {
+				r.expectRenamed(&secrets.Items[i])
+			}
+			for _, chunk := range r.chunks() {
+				r.expectRenamed(&chunk)
+			}
+			r.requests.Reset()
+			r.settle(widget)
+			if count := r.requests.Count(testenv.Request.IsWrite); count > 0 {
+				t.Errorf("want rest after the renaming, got %d writes", count)
+			}
+
+			r.delete(widget)
+			r.awaitGone(widget)
+			if r.configMap("settings") != nil || r.configMap("kept") == nil || r.configMap("hook") != nil {
+				t.Error("want the deletion to follow the policies")
+			}
+		})
+	}
+}
+
+// TestDeathWhileRenaming has the process die after each of its writes.
+func TestDeathWhileRenaming(t *testing.T) {
+	t.Parallel()
+	for survived := range 7 {
+		t.Run(strconv.Itoa(survived), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			hook := `{apiVersion: v1, kind: ConfigMap, metadata: {name: hook, annotations: {` + r.name + `/deletion-hook: pre-delete}}}`
+			widget := r.widget(oneConfigMap + "\n---\n" + strings.Replace(oneConfigMap, "settings", "other", 1) + "\n---\n" + hook)
+			widget.Annotations = map[string]string{r.name + "/disable-events": "true"}
+			stop := r.start(r.reconciler(ReconcilerOptions{}))
+			r.create(widget)
+			awaitReady(r, widget)
+			r.settle(widget)
+			stop()
+			first, second := r.configMapObject("settings"), r.configMapObject("other")
+			r.expect(first, second)
+			healthy := r.config
+			writes := r.failAfter(survived)
+			stop = r.start(r.renamed(ReconcilerOptions{}))
+			testenv.Eventually(t, func() (bool, string) {
+				err := r.client.Get(t.Context(), client.ObjectKeyFromObject(widget), widget)
+				isOver := widget.Annotations["renamed."+r.name+"/former-names"] != ""
+				return err == nil && (writes.Load() >= int64(survived) || isOver), "the operator does not come to its end"
+			})
+			stop()
+			r.config = healthy
+			r.start(r.renamed(ReconcilerOptions{}))
+			await(r, widget, "the new name", func() bool { return widget.Annotations["renamed."+r.name+"/former-names"] == r.name })
+			awaitReady(r, widget)
+			r.settle(widget)
+			uids := []apitypes.UID{first.UID, second.UID}
+			r.expectRenamed(widget, first, second)
+			if got := []apitypes.UID{first.UID, second.UID}; !slices.Equal(uids, got) {
+				t.Errorf("want the same objects %v, got %v", uids, got)
+			}
+			r.delete(widget)
+			r.awaitGone(widget)
+			if r.configMap("settings") != nil || r.configMap("other") != nil || r.configMap("hook") != nil {
+				t.Error("something is left behind")
+			}
+		})
+	}
+}
+
+// expect reads objects that must exist.
+func (r *rig) expect(objects ...client.Object) {
+	r.tb.Helper()
+	for _, object := range objects {
+		if err := r.client.Get(r.tb.Context(), client.ObjectKeyFromObject(object), object); err != nil {
+			r.tb.Fatal(err)
+		}
+	}
+}
+
+// TestRenamedWhileBeingDeleted has the operator get its new name after the deletion has begun.
+func TestRenamedWhileBeingDeleted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	widget := r.widget(oneConfigMap)
+	stop := r.start(r.reconciler(ReconcilerOptions{}))
+	r.create(widget)
+	awaitReady(r, widget)
+	stop()
+	r.delete(widget)
+	r.start(r.renamed(ReconcilerOptions{}))
+	r.awaitGone(widget)
+	if r.configMap("settings") != nil {
+		t.Error("want the dependent to be deleted")
+	}
+}
+
+// TestRenamedAfterALoss has the status of a component be lost, and the operator get its new name.
+func TestRenamedAfterALoss(t *testing.T) {
+	t.Parallel()
+	for name, act := range map[string]func(r *rig, widget *Widget){
+		"deleted": func(r *rig, widget *Widget) {
+			r.delete(widget)
+			r.start(r.renamed(ReconcilerOptions{}))
+			r.awaitGone(widget)
+			if r.configMap("settings") != nil {
+				r.tb.Error("want the dependent to be deleted")
+			}
+		},
+		"kept": func(r *rig, widget *Widget) {
+			r.start(r.renamed(ReconcilerOptions{}))
+			awaitReady(r, widget)
+			r.settle(widget)
+			r.expectRenamed(widget, r.configMapObject("settings"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			widget := r.widget(oneConfigMap)
+			stop := r.start(r.reconciler(ReconcilerOptions{}))
+			r.create(widget)
+			awaitReady(r, widget)
+			stop()
+			r.expect(widget)
+			widget.Status = WidgetStatus{}
+			r.writeStatus(widget)
+			act(r, widget)
+		})
+	}
+}
+
+// TestAnotherNameAlone does not adopt what the operator had before, and names that.
+func TestAnotherNameAlone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	widget := r.widget(oneConfigMap)
+	stop := r.start(r.reconciler(ReconcilerOptions{}))
+	r.create(widget)
+	awaitReady(r, widget)
+	stop()
+	r.start(NewReconciler[*Widget]("renamed."+r.name, manifests.GeneratorFunc(specObjects), ReconcilerOptions{}))
+	await(r, widget, "a refusal that names the former operator", func() bool {
+		_, _, message := widget.Status.GetState()
+		return strings.Contains(message, "exists already and belongs to ") && strings.Contains(message, " of operator "+r.name)
+	})
+}
+
+func TestFormerNamesAreChecked(t *testing.T) {
+	t.Parallel()
+	_, err := ReconcilerOptions{FormerNames: []string{"demo.example.io", "Old", "a", "a"}}.complete("demo.example.io")
+	for _, want := range []string{`option FormerNames: "demo.example.io": is the present name`, `option FormerNames: "Old": `, `option FormerNames: "a": is there twice`} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q, got %v", want, err)
+		}
+	}
+}
