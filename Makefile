@@ -85,10 +85,10 @@ test: clm ## Run all tests in a sandbox (PACKAGES=./pkg/x/... TESTFLAGS=-run=Nam
 	bin/clm sandbox run -- sh -c 'TEST_SANDBOX_KUBECONFIG="$$KUBECONFIG" exec go test -race -shuffle=on -p 2 -timeout 20m $(TESTFLAGS) $(PACKAGES)'
 	$(if $(filter ./...,$(PACKAGES)),$(MAKE) --no-print-directory parity sops)
 
-# Two of the projects are part of make test. Also runs the page for newcomers, and the life of a component with the rights of a chart.
+# Two of the projects are part of make test. Also runs the pages for newcomers, and the life of a component with the rights of a chart.
 .PHONY: test-scaffold
 test-scaffold: clm ## Make a project for each pair of options of scaffold; lint and test them.
-	bin/clm sandbox run -- sh -c 'TEST_SANDBOX_KUBECONFIG="$$KUBECONFIG" TEST_SCAFFOLD_ALL=1 exec go test -timeout 60m -run="TestProjects|TestLife|TestPage" -v $(TESTFLAGS) ./scaffold/...'
+	bin/clm sandbox run -- sh -c 'TEST_SANDBOX_KUBECONFIG="$$KUBECONFIG" TEST_SCAFFOLD_ALL=1 exec go test -timeout 60m -run="TestProjects|TestLife|TestPage|TestSteps" -v $(TESTFLAGS) ./scaffold/...'
 
 .PHONY: unit
 unit: ## Run the tests that need no Kubernetes.
