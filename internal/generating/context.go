@@ -37,7 +37,11 @@ func fromContext[T any](ctx context.Context, key contextKey) (T, error) {
 	value, ok := ctx.Value(key).(T)
 	if !ok {
 		const advice = "the caller of the generator (a reconciler, or a unit test) has to set Surroundings.%s of generator.NewContext"
-		return value, fmt.Errorf("%s not found in context: "+advice, key, fields[key])
+		err := fmt.Errorf("%s not found in context: "+advice, key, fields[key])
+		if key == clientKey || key == localClientKey {
+			err = fmt.Errorf("%w; post-read hooks have no clients, and hooks of a deletion have none for a lost cluster", err)
+		}
+		return value, err
 	}
 	return value, nil
 }
