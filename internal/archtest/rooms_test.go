@@ -111,12 +111,12 @@ var rooms = []room{
 	{path: "internal/observe", layer: services},
 	{path: "internal/offline", layer: services},
 	{path: "internal/references", layer: services},
-	{path: "internal/renames", layer: services},
 	{path: "internal/reports", layer: services},
 	{path: "internal/rights", layer: services},
 	{path: "internal/shards", layer: services},
 	{path: "internal/templating", layer: services},
 
+	{path: "internal/renames", layer: contracts},
 	{path: "pkg/generator", layer: contracts},
 	{path: "internal/helmhooks", layer: contracts},
 	{path: "pkg/operator", layer: contracts},

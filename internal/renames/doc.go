@@ -5,6 +5,7 @@
 //
 // # Contract
 //
-// Labels, annotations and finalizers that begin with a former name get the present one, with the same values. What is there already under the present name stays. Fields
-// that were written by a field manager with a former name belong to the present field manager. All of that is one patch, and nothing else of the object changes.
+// Labels and annotations of a reconciler, and its finalizers, get the present name in place of a former one, with the same values. What is there already under the present name
+// stays, and so does what reconcilers do not know: it may mean something to others. Fields that were written by a field manager with a former name belong to the present field
+// manager. All of that is one patch, and nothing else of the object changes.
 package renames

@@ -13,8 +13,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/internal/finalizers"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // Names are the names of a reconciler.
@@ -31,13 +33,14 @@ type Names struct {
 // Changes returns the content of a JSON merge patch for the metadata of an object; nil if the object has nothing of a former name.
 func (n Names) Changes(object metav1.Object) (map[string]any, error) {
 	changes := map[string]any{}
-	if labels := n.Keys(object.GetLabels()); len(labels) > 0 {
+	if labels := n.keys(object.GetLabels(), labels); len(labels) > 0 {
 		changes["labels"] = labels
 	}
-	if annotations := n.Keys(object.GetAnnotations()); len(annotations) > 0 {
+	if annotations := n.Annotations(object.GetAnnotations()); len(annotations) > 0 {
 		changes["annotations"] = annotations
 	}
-	if renamed := n.finalizers(object.GetFinalizers()); !slices.Equal(renamed, object.GetFinalizers()) {
+	// The API server refuses other finalizers on an object that is being deleted; former ones are recognized.
+	if renamed := n.finalizers(object.GetFinalizers()); object.GetDeletionTimestamp() == nil && !slices.Equal(renamed, object.GetFinalizers()) {
 		changes["finalizers"] = renamed
 	}
 	entries, changed, err := n.managedFields(object.GetManagedFields())
@@ -53,43 +56,59 @@ func (n Names) Changes(object metav1.Object) (map[string]any, error) {
 	return changes, nil
 }
 
-// Keys returns the changes of labels or annotations.
-func (n Names) Keys(present map[string]string) map[string]any {
+// labels are the suffixes of labels that reconcilers set. Others may be selected by somebody.
+var labels = []string{types.LabelKeySuffixOwnerId, types.LabelKeySuffixInventoryOwnerId, types.LabelKeySuffixBarrierOwnerId}
+
+// Annotations returns the changes of annotations. Those with suffixes that reconcilers do not know stay as they are.
+func (n Names) Annotations(present map[string]string) map[string]any {
+	return n.keys(present, annotations.Known())
+}
+
+// keys returns the changes of labels or annotations with the given suffixes. The first former name counts.
+func (n Names) keys(present map[string]string, suffixes []string) map[string]any {
 	changes := map[string]any{}
-	for key, value := range present {
-		suffix, former := n.suffix(key)
-		if !former {
-			continue
-		}
-		changes[key] = nil
-		if _, exists := present[n.Name+"/"+suffix]; !exists {
-			changes[n.Name+"/"+suffix] = value
+	for _, former := range n.Former {
+		for key, value := range present {
+			suffix, found := strings.CutPrefix(key, former+"/")
+			if !found || !slices.Contains(suffixes, suffix) {
+				continue
+			}
+			changes[key] = nil
+			key = n.Name + "/" + suffix
+			if _, exists := present[key]; !exists && changes[key] == nil {
+				changes[key] = value
+			}
 		}
 	}
 	return changes
 }
 
-// suffix returns the part of a key after a former name, and whether there is one.
-func (n Names) suffix(key string) (suffix string, former bool) {
-	prefix, suffix, found := strings.Cut(key, "/")
-	return suffix, found && slices.Contains(n.Former, prefix)
-}
-
 func (n Names) finalizers(present []string) []string {
 	var renamed []string
 	for _, finalizer := range present {
-		suffix, former := n.suffix(finalizer)
-		switch {
-		case slices.Contains(n.Former, finalizer):
-			finalizer = n.Finalizers.Current
-		case former && finalizer != n.Finalizers.Current:
-			finalizer = n.Name + "/" + suffix
-		}
-		if !slices.Contains(renamed, finalizer) {
-			renamed = append(renamed, finalizer)
+		if next := n.finalizer(finalizer); !slices.Contains(renamed, next) {
+			renamed = append(renamed, next)
 		}
 	}
 	return renamed
+}
+
+// finalizer returns the present finalizer in place of a former one. Those of others may have the same prefix, and stay.
+func (n Names) finalizer(finalizer string) string {
+	for _, former := range n.Former {
+		switch finalizer {
+		case former, former + "/finalizer":
+			return n.Finalizers.Current
+		case finalizers.Outcome(former):
+			return finalizers.Outcome(n.Name)
+		case finalizers.Inventory(former):
+			return finalizers.Inventory(n.Name)
+		}
+	}
+	if slices.Contains(n.Finalizers.Former, finalizer) {
+		return n.Finalizers.Current
+	}
+	return finalizer
 }
 
 // managedFields returns the entries with the present manager in place of former ones, and whether there are any of these.
@@ -127,12 +146,14 @@ func (n Names) fields(fields *metav1.FieldsV1) (*metav1.FieldsV1, error) {
 		return nil, fmt.Errorf("parsing managed fields: %w", err)
 	}
 	metadata, _ := set["f:metadata"].(map[string]any)
-	for _, name := range []string{"f:labels", "f:annotations"} {
+	for name, suffixes := range map[string][]string{"f:labels": labels, "f:annotations": annotations.Known()} {
 		keys, _ := metadata[name].(map[string]any)
-		for key, value := range keys {
-			if suffix, former := n.suffix(strings.TrimPrefix(key, "f:")); former {
-				delete(keys, key)
-				keys["f:"+n.Name+"/"+suffix] = value
+		for _, former := range n.Former {
+			for _, suffix := range suffixes {
+				if value, exists := keys["f:"+former+"/"+suffix]; exists {
+					delete(keys, "f:"+former+"/"+suffix)
+					keys["f:"+n.Name+"/"+suffix] = value
+				}
 			}
 		}
 	}

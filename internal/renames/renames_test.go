@@ -5,6 +5,7 @@ package renames
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,7 +13,7 @@ import (
 	"github.com/component-operator/runtime/internal/finalizers"
 )
 
-var names = Names{Former: []string{"a.io", "b.io"}, Name: "new.io", FieldOwner: "manager", Finalizers: finalizers.Set{Current: "new.io/finalizer"}}
+var names = Names{Former: []string{"a.io", "b.io"}, Name: "new.io", FieldOwner: "manager", Finalizers: finalizers.Set{Current: "new.io/finalizer", Former: []string{"old.io/own"}}}
 
 // entry is a set of fields of a manager.
 func entry(manager string, operation metav1.ManagedFieldsOperationType, fields string) metav1.ManagedFieldsEntry {
@@ -31,19 +32,23 @@ func TestChanges(t *testing.T) {
 		want   map[string]any
 	}{
 		{"nothing has a former name", metav1.ObjectMeta{
-			Labels: map[string]string{"a.io.evil/x": "1", "a.io": "2", "new.io/y": "3"}, Finalizers: []string{"others.io/x"},
+			Labels: map[string]string{"a.io.evil/owner-id": "1", "a.io": "2", "new.io/owner-id": "3", "a.io/tier": "4"}, Annotations: map[string]string{"a.io/note": "5"},
+			Finalizers:    []string{"others.io/x", "a.io/cleanup"},
 			ManagedFields: []metav1.ManagedFieldsEntry{entry("manager", apply, `{"f:data":{}}`), entry("kubectl", apply, `{}`)},
 		}, nil},
 		{"keys get the present name, and values that are there stay", metav1.ObjectMeta{
-			Labels:      map[string]string{"a.io/owner-id": "1", "b.io/other": "2", "app": "3"},
+			Labels:      map[string]string{"a.io/owner-id": "1", "b.io/barrier-owner-id": "2", "app": "3", "b.io/owner-id": "4"},
 			Annotations: map[string]string{"a.io/digest": "old", "new.io/digest": "new"},
 		}, map[string]any{
-			"labels":      map[string]any{"a.io/owner-id": nil, "new.io/owner-id": "1", "b.io/other": nil, "new.io/other": "2"},
+			"labels":      map[string]any{"a.io/owner-id": nil, "new.io/owner-id": "1", "b.io/barrier-owner-id": nil, "new.io/barrier-owner-id": "2", "b.io/owner-id": nil},
 			"annotations": map[string]any{"a.io/digest": nil},
 		}},
 		{"finalizers keep their order, and each is there once", metav1.ObjectMeta{
-			Finalizers: []string{"a.io", "others.io/x", "b.io/finalizer", "a.io/outcome"},
-		}, map[string]any{"finalizers": []string{"new.io/finalizer", "others.io/x", "new.io/outcome"}}},
+			Finalizers: []string{"a.io", "others.io/x", "b.io/finalizer", "a.io/outcome", "a.io/inventory", "old.io/own"},
+		}, map[string]any{"finalizers": []string{"new.io/finalizer", "others.io/x", "new.io/outcome", "new.io/inventory"}}},
+		{"an object that is being deleted must not get others", metav1.ObjectMeta{
+			Finalizers: []string{"a.io/outcome"}, DeletionTimestamp: &metav1.Time{Time: time.Unix(1, 0)}, Labels: map[string]string{"a.io/owner-id": "1"},
+		}, map[string]any{"labels": map[string]any{"a.io/owner-id": nil, "new.io/owner-id": "1"}}},
 		{"fields of former managers", metav1.ObjectMeta{
 			ManagedFields: []metav1.ManagedFieldsEntry{
 				entry("a.io", apply, `{"f:metadata":{"f:labels":{"f:a.io/owner-id":{},"f:app":{}}},"f:data":{"f:a.io/x":{}}}`),
@@ -77,9 +82,9 @@ func TestChanges(t *testing.T) {
 
 func TestApply(t *testing.T) {
 	t.Parallel()
-	present := map[string]string{"a.io/x": "1", "b": "2"}
-	got := Apply(present, names.Keys(present))
-	if diff := cmp.Diff(map[string]string{"new.io/x": "1", "b": "2"}, got); diff != "" || present["a.io/x"] != "1" {
+	present := map[string]string{"a.io/digest": "1", "b": "2"}
+	got := Apply(present, names.Annotations(present))
+	if diff := cmp.Diff(map[string]string{"new.io/digest": "1", "b": "2"}, got); diff != "" || present["a.io/digest"] != "1" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -50,11 +50,8 @@ func (d deletion) dependentsGone() bool {
 
 // rebuild completes the inventory.
 func (d deletion) rebuild(ctx context.Context) outcomes.Outcome {
-	switch {
-	case d.pass.destination.Target() == nil:
+	if d.pass.destination.Target() == nil || d.dependentsGone() {
 		return outcomes.Proceed
-	case d.dependentsGone():
-		return d.pass.destination.Unreachable(ctx, renaming(d).dependents(ctx))
 	}
 	return d.pass.destination.Unreachable(ctx, d.pass.rebuild(ctx, nil))
 }

@@ -5,12 +5,15 @@ package component
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/renames"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
+	"github.com/component-operator/runtime/pkg/component/internal/targets"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -65,16 +68,58 @@ func (r renaming) isNeeded() bool {
 	return value != "" && r.pass.component.GetAnnotations()[key] != value
 }
 
-// component renames the annotations of the component, and the ConfigMaps and Secrets beside it, which must be recognized before they are read.
-func (r renaming) component(ctx context.Context) outcomes.Outcome {
-	if !r.isNeeded() {
+// run replaces all marks of former names, and ends the pass: the next one finds the new ones. A paused component stays as it is.
+func (r renaming) run(ctx context.Context) outcomes.Outcome {
+	target := r.pass.destination.Target()
+	if !r.isNeeded() || target == nil || !r.pass.deleting && r.pass.settings.presence == PresencePaused {
 		return outcomes.Proceed
 	}
-	if changes := r.names().Keys(r.pass.component.GetAnnotations()); len(changes) > 0 {
-		if err := r.pass.handle.AnnotateAll(ctx, changes); err != nil {
-			return outcomes.Of(fmt.Errorf("renaming the annotations of the component: %w", err))
-		}
+	if err := r.dependents(ctx, target.Engine); err != nil {
+		return r.pass.destination.Unreachable(ctx, err)
 	}
+	if err := r.stores(ctx); err != nil {
+		return outcomes.Of(err)
+	}
+	changes := r.names().Annotations(r.pass.component.GetAnnotations())
+	if len(r.pass.record.Unlisted()) == 0 {
+		// Otherwise, there may be dependents that are found later.
+		key, value := r.annotation()
+		changes[key] = value
+	}
+	if len(changes) == 0 {
+		return outcomes.Proceed
+	}
+	if err := r.pass.handle.AnnotateAll(ctx, changes); err != nil {
+		return outcomes.Of(fmt.Errorf("renaming the annotations of the component: %w", err))
+	}
+	return outcomes.Outcome{Kind: outcomes.Abandoned, Message: "the marks of former names of the reconciler were replaced"}
+}
+
+// dependents renames the marks of all dependents, hooks included, and records what that changes.
+func (r renaming) dependents(ctx context.Context, engine targets.Engine) error {
+	owner, applied := r.pass.owner(), r.pass.deletionHooks.Applied()
+	if deletion(r).dependentsGone() {
+		// The inventory does not shrink during a deletion.
+		owner.Inventory = nil
+	} else if err := r.pass.rebuild(ctx, nil); err != nil {
+		return err
+	} else {
+		owner.Inventory = r.pass.status.Inventory
+	}
+	own := len(owner.Inventory)
+	owner.Inventory = slices.Concat(owner.Inventory, applied)
+	renamed, err := engine.Rename(ctx, reconciler.RenameRequest{Owner: owner, FormerNames: r.pass.worker.options.FormerNames})
+	if own > 0 {
+		r.pass.status.Inventory = renamed[:own]
+	}
+	if len(applied) > 0 {
+		r.pass.status.DeletionHooks.Inventory = renamed[own:]
+	}
+	return errors.Join(err, r.pass.record.SaveInventory(ctx, r.pass.status.Inventory))
+}
+
+// stores renames the marks of the ConfigMaps and Secrets beside the component.
+func (r renaming) stores(ctx context.Context) error {
 	var recorded []string
 	if record := r.pass.status.InventoryRecord; record != nil {
 		recorded = append(recorded, record.Namespace, record.PreviousNamespace)
@@ -84,31 +129,8 @@ func (r renaming) component(ctx context.Context) outcomes.Outcome {
 	}
 	for _, kind := range []chunks.Kind{chunks.ConfigMap, chunks.Secret} {
 		if err := storesOf(r.pass).Rename(ctx, kind, r.names(), recorded...); err != nil {
-			return outcomes.Of(err)
+			return err
 		}
-	}
-	return outcomes.Proceed
-}
-
-// dependents renames the marks of all dependents, hooks included. The inventory must be complete.
-func (r renaming) dependents(ctx context.Context) error {
-	if !r.isNeeded() || r.pass.record.Gap() != "" {
-		return nil
-	}
-	applied := r.pass.deletionHooks.Applied()
-	owner := r.pass.owner()
-	owner.Inventory = append(owner.Inventory[:len(owner.Inventory):len(owner.Inventory)], applied...)
-	renamed, err := r.pass.destination.Target().Engine.Rename(ctx, reconciler.RenameRequest{Owner: owner, FormerNames: r.pass.worker.options.FormerNames})
-	if err != nil {
-		return err
-	}
-	r.pass.status.Inventory = renamed[:len(renamed)-len(applied)]
-	if hooks := r.pass.status.DeletionHooks; hooks != nil && len(applied) > 0 {
-		hooks.Inventory = renamed[len(renamed)-len(applied):]
-	}
-	key, value := r.annotation()
-	if err := r.pass.handle.Annotate(ctx, key, value); err != nil {
-		return fmt.Errorf("recording that the marks of former names are replaced: %w", err)
 	}
 	return nil
 }

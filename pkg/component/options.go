@@ -40,10 +40,10 @@ type ReconcilerOptions struct {
 	// Finalizer. On dependents that define types, they stay until the dependents are deleted or orphaned; so keep them in this list while such
 	// dependents, or suspended components, may exist. They must not be finalizers of other controllers. Defaults to none.
 	FormerFinalizers []string
-	// FormerNames are the names that the reconciler had in earlier versions of the operator, which were also its field manager and the prefix of its finalizers. In the next pass,
-	// each component and its dependents get labels, annotations, finalizers and field managers of the present name in place of those of former ones, without any other change;
-	// the annotation former-names of the component says that this was done. Annotations with a former prefix in generated objects count as those of the present one. Nothing with
-	// a former name must run any more. Defaults to none.
+	// FormerNames are the names that the reconciler had in earlier versions of the operator, which were also its field manager and the prefix of its finalizers. In the next pass of
+	// a component, labels, annotations, finalizers and field managers that the reconciler knows get the present name in place of a former one, on the component and on its
+	// dependents, without any other change; the annotation former-names of the component says that this was done. Annotations with a former prefix in generated objects count as
+	// those of the present one. No operator with a former name must run any more. Defaults to none.
 	FormerNames []string
 	// DefaultServiceAccount is the name of a ServiceAccount in the namespace of the component, for components that do not impersonate a user. With its
 	// permissions alone, dependents are written and read, and generators and templates read the cluster of the dependents. Operators for several

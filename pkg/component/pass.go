@@ -103,7 +103,7 @@ func (w *worker) newPass(ctx context.Context, component Component, tenure *shard
 func storesOf(p *pass) *stores.Stores {
 	return &stores.Stores{
 		Component: p.key, OwnerID: p.ownerID, Reconciler: p.worker.name, FieldOwner: *p.worker.options.FieldOwner, StateNamespace: p.worker.options.StateNamespace,
-		Client: p.handle.Writer(), Live: p.worker.resource.Live,
+		Client: p.handle.Writer(), Live: p.worker.resource.Live, FormerNames: p.worker.options.FormerNames,
 	}
 }
 
@@ -115,7 +115,8 @@ func (p *pass) openRooms() {
 		Subject: subject, Deleting: p.deleting, ListLimit: p.worker.options.listLimit, ChunkLimit: p.worker.options.inlineLimit, Log: p.log, Warn: p.warn,
 	})
 	p.deletionHooks = hooks.Open(&p.memory.hooks, p.handle, p.record, places, hooks.Options{
-		Component: p.component, Field: &p.status.DeletionHooks, Reconciler: p.worker.name, Subject: subject, Releasing: func() bool { return p.orphaning },
+		Component: p.component, Field: &p.status.DeletionHooks, Reconciler: p.worker.name, FormerNames: p.worker.options.FormerNames,
+		Subject: subject, Releasing: func() bool { return p.orphaning },
 		Log: p.log, Warn: p.warn,
 	})
 	p.destination = destination.Open(p.record, p.deletionHooks, destination.Options{
@@ -260,9 +261,9 @@ func definesTypes(result reconciler.Result) bool {
 	})
 }
 
-// rebuild completes the inventory if it is not known, and takes over what has the marks of former names. Pass the generated objects, or none if all dependents are to be deleted.
+// rebuild completes the inventory if it is not known. Pass the generated objects, or none if all dependents are to be found.
 func (p *pass) rebuild(ctx context.Context, objects []client.Object) error {
-	if err := p.record.Rebuild(ctx, records.RebuildRequest{
+	return p.record.Rebuild(ctx, records.RebuildRequest{
 		Engine:      p.destination.Target().Engine,
 		OwnerID:     p.ownerID,
 		Objects:     objects,
@@ -270,13 +271,10 @@ func (p *pass) rebuild(ctx context.Context, objects []client.Object) error {
 		Policies:    p.settings.policies,
 		Now:         p.worker.options.Clock.Now(),
 		Relist:      p.settings.timing.requeue,
-		Leaving:     p.deleting || p.destination.Moving(),
+		Leaving:     p.deleting || p.destination.Moving() || renaming{p}.isNeeded(),
 		Generation:  p.component.GetGeneration(),
 		FormerNames: p.worker.options.FormerNames,
-	}); err != nil {
-		return err
-	}
-	return renaming{p}.dependents(ctx)
+	})
 }
 
 // namespaces returns the namespaces that may have dependents.

@@ -4,12 +4,15 @@
 package component
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -21,6 +24,19 @@ import (
 func (r *rig) renamed(options ReconcilerOptions) *Reconciler[*Widget] {
 	options.FormerNames = []string{r.name}
 	return NewReconciler[*Widget]("renamed."+r.name, manifests.GeneratorFunc(specObjects), options)
+}
+
+// former returns a widget that the reconciler has made ready under its former name, and an annotation of it has this name, too. The operator does not run any more.
+func (r *rig) former(options ReconcilerOptions, objects string) *Widget {
+	r.tb.Helper()
+	widget := r.widget(objects)
+	widget.Annotations = map[string]string{r.name + "/disable-events": "true"}
+	stop := r.start(r.reconciler(options))
+	r.create(widget)
+	awaitReady(r, widget)
+	r.settle(widget)
+	stop()
+	return widget
 }
 
 // expectRenamed expects that nothing in the namespace has the former name, apart from what users declare.
@@ -58,12 +74,7 @@ func TestRenaming(t *testing.T) {
 			r := newRig(t)
 			hook := `{apiVersion: v1, kind: ConfigMap, metadata: {name: hook, annotations: {` + r.name + `/deletion-hook: pre-delete}}}`
 			kept := `{apiVersion: v1, kind: ConfigMap, metadata: {name: kept, annotations: {` + r.name + `/delete-policy: orphan}}}`
-			widget := r.widget(oneConfigMap + "\n---\n" + kept + "\n---\n" + hook)
-			widget.Annotations = map[string]string{r.name + "/disable-events": "true"}
-			stop := r.start(r.reconciler(options))
-			r.create(widget)
-			awaitReady(r, widget)
-			stop()
+			widget := r.former(options, oneConfigMap+"\n---\n"+kept+"\n---\n"+hook)
 			before, revision := r.configMapObject("settings"), widget.Status.Revision
 			r.expect(before)
 
@@ -109,18 +120,12 @@ func TestDeathWhileRenaming(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
 			hook := `{apiVersion: v1, kind: ConfigMap, metadata: {name: hook, annotations: {` + r.name + `/deletion-hook: pre-delete}}}`
-			widget := r.widget(oneConfigMap + "\n---\n" + strings.Replace(oneConfigMap, "settings", "other", 1) + "\n---\n" + hook)
-			widget.Annotations = map[string]string{r.name + "/disable-events": "true"}
-			stop := r.start(r.reconciler(ReconcilerOptions{}))
-			r.create(widget)
-			awaitReady(r, widget)
-			r.settle(widget)
-			stop()
+			widget := r.former(ReconcilerOptions{}, oneConfigMap+"\n---\n"+strings.Replace(oneConfigMap, "settings", "other", 1)+"\n---\n"+hook)
 			first, second := r.configMapObject("settings"), r.configMapObject("other")
 			r.expect(first, second)
 			healthy := r.config
 			writes := r.failAfter(survived)
-			stop = r.start(r.renamed(ReconcilerOptions{}))
+			stop := r.start(r.renamed(ReconcilerOptions{}))
 			testenv.Eventually(t, func() (bool, string) {
 				err := r.client.Get(t.Context(), client.ObjectKeyFromObject(widget), widget)
 				isOver := widget.Annotations["renamed."+r.name+"/former-names"] != ""
@@ -128,7 +133,12 @@ func TestDeathWhileRenaming(t *testing.T) {
 			})
 			stop()
 			r.config = healthy
-			r.start(r.renamed(ReconcilerOptions{}))
+			book := &logbook{}
+			mgr := book.manager(r)
+			if err := r.renamed(ReconcilerOptions{}).SetupWithManager(mgr); err != nil {
+				t.Fatal(err)
+			}
+			r.run(mgr)
 			await(r, widget, "the new name", func() bool { return widget.Annotations["renamed."+r.name+"/former-names"] == r.name })
 			awaitReady(r, widget)
 			r.settle(widget)
@@ -136,6 +146,12 @@ func TestDeathWhileRenaming(t *testing.T) {
 			r.expectRenamed(widget, first, second)
 			if got := []apitypes.UID{first.UID, second.UID}; !slices.Equal(uids, got) {
 				t.Errorf("want the same objects %v, got %v", uids, got)
+			}
+			for _, line := range book.take() {
+				// What the process that died has changed is not recorded.
+				if strings.Contains(line, "corrected a dependent") && survived == 0 {
+					t.Errorf("want no change by others to be seen, got %s", line)
+				}
 			}
 			r.delete(widget)
 			r.awaitGone(widget)
@@ -160,16 +176,67 @@ func (r *rig) expect(objects ...client.Object) {
 func TestRenamedWhileBeingDeleted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	widget := r.widget(oneConfigMap)
-	stop := r.start(r.reconciler(ReconcilerOptions{}))
-	r.create(widget)
-	awaitReady(r, widget)
-	stop()
+	widget := r.former(ReconcilerOptions{}, oneConfigMap)
 	r.delete(widget)
 	r.start(r.renamed(ReconcilerOptions{}))
 	r.awaitGone(widget)
 	if r.configMap("settings") != nil {
 		t.Error("want the dependent to be deleted")
+	}
+}
+
+// TestRenamedWithStoredHooks deletes a component that no pass has looked at under the new name: its hook has a rule for its readiness, under the former one.
+func TestRenamedWithStoredHooks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	hook := `{apiVersion: v1, kind: ConfigMap, metadata: {name: hook, annotations: {FORMER/deletion-hook: pre-delete, FORMER/ready-when: "self.data.done == 'yes'"}}, data: {done: "no"}}`
+	widget := r.former(ReconcilerOptions{}, oneConfigMap+"\n---\n"+strings.ReplaceAll(hook, "FORMER", r.name))
+	r.delete(widget)
+	r.start(r.renamed(ReconcilerOptions{}))
+	r.awaitText(widget, StateDeleting, "ConfigMap "+r.namespace+"/hook: ready-when does not hold")
+	if r.configMap("settings") == nil {
+		t.Error("want the dependents to stay until the hook is done")
+	}
+	change(r, widget, func(w *Widget) { w.Annotations["renamed."+r.name+"/skip-deletion-hooks"] = "true" })
+	r.awaitGone(widget)
+}
+
+// TestRenamedWithDependentsThatEnd has a dependent that was deleted meanwhile, and waits for the finalizer of the former name.
+func TestRenamedWithDependentsThatEnd(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string]ReconcilerOptions{"the name": {}, "a finalizer that stays": {Finalizer: new("stays.example.io/finalizer")}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			definition := strings.NewReplacer("GROUP", r.namespace+".example.io", "FORMER", r.name).Replace(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition,
+  metadata: {name: things.GROUP, labels: {FORMER/tier: web}, annotations: {FORMER/note: mine}},
+  spec: {group: GROUP, scope: Namespaced, names: {plural: things, kind: Thing},
+    versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}`)
+			widget := r.former(options, oneConfigMap+"\n---\n"+definition)
+			found := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "things." + r.namespace + ".example.io"}}
+			change(r, found, func(d *apiextensionsv1.CustomResourceDefinition) {
+				d.Finalizers = append(d.Finalizers, "others.example.io/x", r.name+"/cleanup")
+			})
+			before := found.Finalizers
+			r.delete(found)
+			r.start(r.renamed(options))
+			await(r, widget, "the new name", func() bool { return widget.Annotations["renamed."+r.name+"/former-names"] == r.name })
+			r.expect(found)
+			if found.Labels[r.name+"/tier"] != "web" || found.Annotations[r.name+"/note"] != "mine" || !slices.Contains(found.Finalizers, r.name+"/cleanup") {
+				t.Errorf("want what reconcilers do not know to stay, got %+v", found.ObjectMeta)
+			}
+			// Others remove theirs; the definition is created again, with a new life.
+			change(r, found, func(d *apiextensionsv1.CustomResourceDefinition) {
+				d.Finalizers = slices.DeleteFunc(d.Finalizers, func(f string) bool { return f == "others.example.io/x" || f == r.name+"/cleanup" })
+			})
+			uid := found.UID
+			testenv.Eventually(t, func() (bool, string) {
+				err := r.client.Get(t.Context(), client.ObjectKeyFromObject(found), found)
+				return err == nil && found.UID != uid, fmt.Sprintf("the definition, with finalizers %v once, is there with %v: %v", before, found.Finalizers, err)
+			})
+			r.delete(widget)
+			r.awaitGone(widget)
+		})
 	}
 }
 
@@ -195,11 +262,7 @@ func TestRenamedAfterALoss(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
-			widget := r.widget(oneConfigMap)
-			stop := r.start(r.reconciler(ReconcilerOptions{}))
-			r.create(widget)
-			awaitReady(r, widget)
-			stop()
+			widget := r.former(ReconcilerOptions{}, oneConfigMap)
 			r.expect(widget)
 			widget.Status = WidgetStatus{}
 			r.writeStatus(widget)
@@ -212,11 +275,7 @@ func TestRenamedAfterALoss(t *testing.T) {
 func TestAnotherNameAlone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	widget := r.widget(oneConfigMap)
-	stop := r.start(r.reconciler(ReconcilerOptions{}))
-	r.create(widget)
-	awaitReady(r, widget)
-	stop()
+	widget := r.former(ReconcilerOptions{}, oneConfigMap)
 	r.start(NewReconciler[*Widget]("renamed."+r.name, manifests.GeneratorFunc(specObjects), ReconcilerOptions{}))
 	await(r, widget, "a refusal that names the former operator", func() bool {
 		_, _, message := widget.Status.GetState()

@@ -31,7 +31,6 @@ func (p *pass) steps() []step {
 	a, d, r := application{p}, deletion{p}, renaming{p}
 	common := []step{
 		p.acknowledge,    // note a new component; end if it is being deleted without our finalizer
-		r.component,      // replace the marks of former names on the component, and beside it
 		d.noteOrphaning,  // whether dependents are to be orphaned
 		p.recall,         // load the inventory
 		p.checkSuspended, // end if the component is suspended
@@ -42,6 +41,7 @@ func (p *pass) steps() []step {
 		p.visitTarget,    // take a place for the remote cluster
 		p.connect,        // connect to the cluster of the dependents
 		p.visitFormer,    // take a place for a cluster that dependents leave
+		r.run,            // replace the marks of former names
 	}
 	if p.deleting {
 		return append(common,

@@ -9,14 +9,15 @@ import (
 	"fmt"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/conflicts"
 	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/internal/guarded"
 	"github.com/component-operator/runtime/internal/renames"
+	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/barriers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
@@ -35,7 +36,7 @@ type RenameRequest struct {
 
 // Rename gives recorded dependents the marks of this reconciler in place of those of its former names: labels, annotations, finalizers, and the field manager. Their content does
 // not change. It takes a read and, where there is something to change, a patch for each dependent, and may be called again at any time. Objects of other owners are left
-// alone. It returns the inventory, which the caller must persist.
+// alone. It returns the inventory, which the caller must persist, also after an error.
 func (r *Reconciler) Rename(ctx context.Context, request RenameRequest) ([]*InventoryItem, error) {
 	items := make([]*InventoryItem, len(request.Inventory))
 	for i, item := range request.Inventory {
@@ -59,9 +60,12 @@ func (r *Reconciler) Rename(ctx context.Context, request RenameRequest) ([]*Inve
 func (r *Reconciler) former(names []string) []*Reconciler {
 	var all []*Reconciler
 	for _, name := range names {
-		named := *r
-		named.name, named.keys, named.options.FieldOwner = name, marks.NewKeys(name), name
-		all = append(all, &named)
+		// The field manager may have had its present name.
+		for _, manager := range slices.Compact([]string{name, r.options.FieldOwner}) {
+			named := *r
+			named.name, named.keys, named.options.FieldOwner = name, marks.NewKeys(name), manager
+			all = append(all, &named)
+		}
 	}
 	return all
 }
@@ -73,19 +77,26 @@ type renaming struct {
 }
 
 func (n *renaming) item(ctx context.Context, item *InventoryItem) error {
-	renamed, err := n.object(ctx, item.GroupVersionKind(), client.ObjectKey{Namespace: item.Namespace, Name: item.Name}, func(keys marks.Keys) string { return keys.OwnerLabel })
-	if err != nil {
+	renamed, err := n.object(ctx, item, func(keys marks.Keys) string { return keys.OwnerLabel })
+	switch {
+	case apierrors.IsForbidden(err) && item.Phase == PhaseKept:
+		// It stays anyway.
+	case err != nil:
 		return fmt.Errorf("renaming the marks of %s: %w", types.IDOf(item), err)
-	}
-	if renamed != nil && item.UID == renamed.GetUID() {
+	case renamed != nil:
 		seen := n.call.Server.Reader.Read(renamed)
-		item.Fingerprint, item.Baseline = seen.Fingerprint, seen.Baseline()
+		n.call.Server.Observer.Record(item.GroupVersionKind(), item.Namespace, item.Name, seen)
+		if item.UID == seen.UID {
+			item.Fingerprint, item.Baseline = seen.Fingerprint, seen.Baseline()
+		}
 	}
 	if item.Barrier == "" {
 		return nil
 	}
 	for _, kind := range barriers.Kinds() {
-		if _, err := n.object(ctx, kind, client.ObjectKey{Name: item.Barrier}, func(keys marks.Keys) string { return keys.BarrierLabel }); err != nil {
+		barrier := &InventoryItem{NameInfo: NameInfo{Name: item.Barrier}}
+		barrier.SetGroupVersionKind(kind)
+		if _, err := n.object(ctx, barrier, func(keys marks.Keys) string { return keys.BarrierLabel }); err != nil {
 			return fmt.Errorf("renaming the deletion barrier of %s: %w", types.IDOf(item), err)
 		}
 	}
@@ -93,20 +104,19 @@ func (n *renaming) item(ctx context.Context, item *InventoryItem) error {
 }
 
 // object renames the marks of one object, and returns it; nil if there is nothing to rename.
-func (n *renaming) object(ctx context.Context, kind schema.GroupVersionKind, key client.ObjectKey, label func(marks.Keys) string) (*unstructured.Unstructured, error) {
+func (n *renaming) object(ctx context.Context, item *InventoryItem, label func(marks.Keys) string) (*unstructured.Unstructured, error) {
 	var last error
 	for range server.MaxAttempts {
-		object := &unstructured.Unstructured{}
-		object.SetGroupVersionKind(kind)
-		err := n.call.Server.Read(func() error { return n.call.Server.Client.Get(ctx, key, object) })
-		if answers.IsGone(err) {
-			return nil, nil
-		}
-		if err != nil {
+		object, err := n.read(ctx, item)
+		if err != nil || object == nil {
 			return nil, err
 		}
-		changes, err := n.names.Changes(object)
-		if err != nil || changes == nil || !n.isOurs(object.GetLabels(), label) {
+		names, ours := n.namesOf(object.GetLabels(), label)
+		if !ours {
+			return nil, nil
+		}
+		changes, err := names.Changes(object)
+		if err != nil || changes == nil {
 			return nil, err
 		}
 		patch, err := guarded.MergePatch(object.GetUID(), object.GetResourceVersion(), map[string]any{"metadata": changes})
@@ -114,12 +124,12 @@ func (n *renaming) object(ctx context.Context, kind schema.GroupVersionKind, key
 			return nil, err
 		}
 		err = n.call.Server.Mutate("update", func() error {
-			return n.call.Server.Client.Patch(ctx, object, patch, client.FieldOwner(n.names.FieldOwner))
+			return n.call.Server.Client.Patch(ctx, object, patch, client.FieldOwner(names.FieldOwner))
 		})
 		switch {
 		case err == nil:
 			return object, nil
-		case answers.IsGone(err):
+		case answers.IsGone(err) && !answers.IsTypeless(err):
 			return nil, nil
 		case !answers.IsOutdated(err):
 			return nil, err
@@ -129,10 +139,42 @@ func (n *renaming) object(ctx context.Context, kind schema.GroupVersionKind, key
 	return nil, fmt.Errorf("it %s: %s", decisions.ChangedOnEveryAttempt, conflicts.Reason(last))
 }
 
-// isOurs reports whether an object has the label of the owner, under the present or a former name.
-func (n *renaming) isOurs(labels map[string]string, label func(marks.Keys) string) bool {
-	if own, exists := labels[label(n.call.Server.Keys)]; exists {
-		return own == n.call.Owner.Label
+// read reads an object as a deletion does: in each served version, and with whoever may. It returns nil if the object certainly does not exist.
+func (n *renaming) read(ctx context.Context, item *InventoryItem) (object *unstructured.Unstructured, err error) {
+	get := func() error {
+		return n.call.Server.ReadAnyway(func(clnt cluster.Client) (err error) {
+			object, err = server.LookUp(ctx, clnt, item)
+			return err
+		})
 	}
-	return slices.ContainsFunc(n.names.Former, func(name string) bool { return labels[label(marks.NewKeys(name))] == n.call.Owner.Label })
+	switch err := get(); {
+	case err == nil:
+		return object, nil
+	case !answers.IsGone(err):
+		return nil, err
+	case !answers.IsTypeless(err):
+		return nil, nil
+	}
+	s, err := n.call.Server.AskServed(ctx, item)
+	if err != nil || !s.Exists {
+		return nil, err
+	}
+	if err := get(); err != nil {
+		return nil, err
+	}
+	return object, nil
+}
+
+// namesOf reports whether an object has the label of the owner, under the present or a former name. It returns the names, with this former name first.
+func (n *renaming) namesOf(labels map[string]string, label func(marks.Keys) string) (names renames.Names, ours bool) {
+	names = n.names
+	if own, exists := labels[label(n.call.Server.Keys)]; exists {
+		return names, own == n.call.Owner.Label
+	}
+	at := slices.IndexFunc(names.Former, func(name string) bool { return labels[label(marks.NewKeys(name))] == n.call.Owner.Label })
+	if at < 0 {
+		return names, false
+	}
+	names.Former = slices.Concat(names.Former[at:], names.Former[:at])
+	return names, true
 }

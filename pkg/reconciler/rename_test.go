@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -102,22 +101,10 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: nev
 	if data, _, _ := unstructured.NestedMap(heir.configMap("a").Object, "data"); len(data) != 1 {
 		t.Errorf("want a field that is not declared any more to go, got %v", data)
 	}
-	heir.settleDeleted()
+	heir.mustDelete()
 	if kept := heir.configMap("a"); kept == nil || kept.GetLabels()[newName+"/owner-id"] != "" || heir.get("v1", "Secret", "b") != nil {
 		t.Errorf("want the deletion to follow the policies, got %v", kept)
 	}
-}
-
-// settleDeleted deletes all dependents.
-func (w *world) settleDeleted() {
-	w.Helper()
-	testenv.Eventually(w, func() (bool, string) {
-		result, err := w.delete()
-		if err != nil {
-			return false, err.Error()
-		}
-		return result.Done, notices(result.Waits)
-	})
 }
 
 // TestRenameLeavesOthersAlone has objects that other owners, or others under a former name, have taken.

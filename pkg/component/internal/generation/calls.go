@@ -199,10 +199,10 @@ func (c *Calls) finish(ended *call, component apitypes.NamespacedName, found ans
 	defer c.mu.Unlock()
 	ended.answer = found
 	close(ended.done)
-	switch {
-	case ended.inputs == "":
+	if ended.inputs == "" {
 		delete(c.current, component)
-	case ended.left:
+	}
+	if ended.left {
 		c.options.Wake(component)
 	}
 }

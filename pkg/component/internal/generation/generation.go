@@ -147,7 +147,7 @@ func (r Request) renamed(objects []client.Object) []client.Object {
 	names := renames.Names{Former: r.FormerNames, Name: r.Reconciler}
 	result := slices.Clone(objects)
 	for i, object := range objects {
-		changes := names.Keys(object.GetAnnotations())
+		changes := names.Annotations(object.GetAnnotations())
 		if len(changes) == 0 {
 			continue
 		}

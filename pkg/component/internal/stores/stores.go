@@ -16,6 +16,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/finalizers"
 	"github.com/component-operator/runtime/internal/guarded"
 	"github.com/component-operator/runtime/internal/renames"
 	"github.com/component-operator/runtime/pkg/types"
@@ -46,9 +47,10 @@ type Stores struct {
 	// Component is the key of the component, OwnerID the owner ID on its dependents.
 	Component apitypes.NamespacedName
 	OwnerID   string
-	// Reconciler is the name of the reconciler, FieldOwner the field manager of all writes.
-	Reconciler string
-	FieldOwner string
+	// Reconciler is the name of the reconciler, FieldOwner the field manager of all writes. FormerNames are those of earlier versions.
+	Reconciler  string
+	FieldOwner  string
+	FormerNames []string
 	// StateNamespace has the objects of cluster-scoped components; may be empty.
 	StateNamespace string
 	Client         client.Client
@@ -71,6 +73,10 @@ func (s *Stores) In(kind chunks.Kind, namespace string) *chunks.Store {
 	if kind == chunks.Secret {
 		prefix = "deletion-hooks-"
 	}
+	var former []string
+	for _, name := range s.FormerNames {
+		former = append(former, finalizers.Inventory(name))
+	}
 	return chunks.NewStore(chunks.Options{
 		Kind:        kind,
 		Client:      s.Client,
@@ -80,8 +86,7 @@ func (s *Stores) In(kind chunks.Kind, namespace string) *chunks.Store {
 		Labels:      map[string]string{s.Reconciler + "/" + types.LabelKeySuffixInventoryOwnerId: label},
 		Annotations: map[string]string{s.Reconciler + "/" + types.AnnotationKeySuffixOwnerId: s.OwnerID},
 		ClaimKey:    s.Reconciler + "/" + types.AnnotationKeySuffixClaimedAt,
-		// The finalizer of components may lack the part after the slash, which the server requires here.
-		Finalizer:  s.Reconciler + "/inventory",
+		Finalizer:   finalizers.Inventory(s.Reconciler), FormerFinalizers: former,
 		FieldOwner: s.FieldOwner,
 	})
 }
