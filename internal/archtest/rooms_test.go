@@ -49,6 +49,7 @@ const (
 	examples                         // programs as an author of operators would write them
 	tests                            // for test files only
 	kits                             // what authors of operators test with
+	snippets                         // code on the pages of the documentation
 )
 
 // A room is a package, or with the suffix "/..." a package and all below it. Packages of one room may import one
@@ -211,6 +212,7 @@ var rooms = []room{
 	{path: "pkg/manifests/generatortest", layer: tests},
 	{path: "pkg/resources/internal/resourcestest", layer: tests},
 	{path: "pkg/operatortest", layer: kits},
+	{path: "examples/snippets/...", layer: snippets},
 }
 
 // roomOf returns the room of a package, given by its path below the module.
@@ -267,7 +269,7 @@ func mayImport(from, to room) bool {
 		return true
 	}
 	if from.layer >= tests {
-		return to.layer < commands || to.layer == tests && from.layer == kits
+		return to.layer < commands || to.layer >= tests && to.layer < from.layer
 	}
 	return to.layer < from.layer
 }

@@ -4,6 +4,7 @@
 package archtest
 
 import (
+	"io/fs"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -11,41 +12,80 @@ import (
 )
 
 // goBlock matches a block of Go code on a page, and captures its code.
-var goBlock = regexp.MustCompile("(?ms)^```go\n(.*?)^```")
+var goBlock = regexp.MustCompile("(?ms)^ *```go\n(.*?)^ *```")
 
-// TestSnippetsCompile checks that the Go code on some pages is, line by line, also in an example that is compiled.
+// leftOut matches a comment that stands for code which a page leaves out.
+var leftOut = regexp.MustCompile(`(?m)^\s*// (?:\.\.\.|…)\n`)
+
+// TestSnippetsCompile checks that the Go code on all pages is also, line by line, in code that is compiled. A comment of an ellipsis stands for what a page leaves out.
 func TestSnippetsCompile(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		page string
-		// with is what a block has if it is checked; empty for all blocks of the page.
-		with, example string
-	}{
-		{"concepts/behaviors.md", "", "pkg/behaviors/example_test.go"},
-		{"concepts/sync-operations.md", "", "pkg/sync/example_test.go"},
-		{"concepts/testing-operators.md", "generator.NewContext(", "pkg/generator/newcontext_test.go"},
+	const snippets = "examples/snippets/snippets.go"
+	// Two pages have tests of their own.
+	checked := map[string][]string{"concepts/typed-resources.md": nil, "operator-step-by-step.md": nil}
+	for page, examples := range map[string][]string{
+		"concepts/behaviors.md":         {"pkg/behaviors/example_test.go"},
+		"concepts/sync-operations.md":   {"pkg/sync/example_test.go"},
+		"concepts/testing-operators.md": {"pkg/generator/newcontext_test.go", snippets},
+		"concepts/components.md":        {snippets},
+		"concepts/deletion.md":          {snippets},
+		"concepts/dependents.md":        {snippets},
+		"concepts/helm.md":              {snippets},
+		"concepts/kustomize.md":         {snippets, "pkg/manifests/kustomize/sops/example_test.go"},
+		"concepts/renaming.md":          {snippets},
+		"concepts/scaling.md":           {snippets},
+		"concepts/tenants.md":           {snippets},
+		"concepts/transformers.md":      {snippets},
+		"reference/annotations.md":      {snippets},
+		"kubebuilder.md":                {"examples/kubebuilder-operator/api/v1alpha1/guestbook_types.go", "examples/kubebuilder-operator/internal/controller/guestbook_controller.go"},
 	} {
-		example, checked := "\n"+unindented(read(t, filepath.Join(top, tt.example))), 0
-		for _, block := range goBlock.FindAllStringSubmatch(read(t, filepath.Join(top, "website/content", tt.page)), -1) {
-			if !strings.Contains(block[1], tt.with) {
-				continue
-			}
-			checked++
-			if !strings.Contains(example, "\n"+unindented(block[1])) {
-				t.Errorf("%s has code that is not in %s:\n%s", tt.page, tt.example, block[1])
+		checked[page] = examples
+		compiled := ""
+		for _, example := range examples {
+			compiled += "\n" + unindented(read(t, filepath.Join(top, example)))
+		}
+		blocks := goBlock.FindAllStringSubmatch(read(t, filepath.Join(top, "website/content", page)), -1)
+		if len(blocks) == 0 {
+			t.Errorf("%s has no code; either its form has changed or the check does not understand it", page)
+		}
+		for _, block := range blocks {
+			for _, part := range leftOut.Split(block[1], -1) {
+				if part = unindented(strings.TrimSpace(part)); !strings.Contains(compiled, part) {
+					t.Errorf("%s has code that is not in %s:\n%s", page, strings.Join(examples, " or "), part)
+				}
 			}
 		}
-		if checked == 0 {
-			t.Errorf("%s has no such code; either its form has changed or the check does not understand it", tt.page)
+	}
+	for _, page := range pages(t) {
+		if _, known := checked[page]; !known && goBlock.MatchString(read(t, filepath.Join(top, "website/content", page))) {
+			t.Errorf("%s has Go code that no test compiles", page)
 		}
 	}
 }
 
-// unindented returns the lines of a text without white space at their ends.
+// pages returns the pages of the website.
+func pages(t *testing.T) (all []string) {
+	t.Helper()
+	root := filepath.Join(top, "website/content")
+	err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".md") {
+			all = append(all, strings.TrimPrefix(filepath.ToSlash(path), filepath.ToSlash(root)+"/"))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// unindented returns the lines of code without white space at their ends, without empty lines, and without comments other than markers.
 func unindented(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		lines[i] = strings.TrimSpace(line)
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && (!strings.HasPrefix(line, "//") || strings.HasPrefix(line, "// +")) {
+			lines = append(lines, line)
+		}
 	}
 	return strings.Join(lines, "\n")
 }

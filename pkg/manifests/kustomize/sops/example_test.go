@@ -7,6 +7,7 @@ import (
 	"context"
 	"embed"
 	"fmt"
+	"os"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -47,4 +48,19 @@ func ExampleNewDecryptor() {
 		fmt.Println(object.GetName(), object.(*unstructured.Unstructured).Object["stringData"])
 	}
 	// Output: shop-database map[password:hunter2]
+}
+
+// The page about kustomizations shows this.
+var _ = func() error {
+	keys, err := os.ReadFile("/etc/operator/keys/keys.txt") // for example from a mounted Secret
+	if err != nil {
+		return err
+	}
+	decryptor, err := sops.NewDecryptor(sops.Options{AgeIdentities: keys})
+	if err != nil {
+		return err
+	}
+	generator, err := kustomize.New(manifestsFS, "app", kustomize.Options{Decryptor: decryptor})
+	_ = generator
+	return err
 }

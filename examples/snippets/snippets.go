@@ -1,0 +1,195 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package snippets has the code of pages of the documentation, so that it is compiled. A test compares them line by line.
+package snippets
+
+import (
+	"context"
+	"embed"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/component-operator/runtime/examples/snippets/v1"
+	v1alpha1 "github.com/component-operator/runtime/examples/snippets/v1"
+	"github.com/component-operator/runtime/pkg/component"
+	"github.com/component-operator/runtime/pkg/generator"
+	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/manifests/generatortest"
+	"github.com/component-operator/runtime/pkg/manifests/helm"
+	"github.com/component-operator/runtime/pkg/manifests/isolated"
+	"github.com/component-operator/runtime/pkg/manifests/kustomize"
+	"github.com/component-operator/runtime/pkg/operator"
+	"github.com/component-operator/runtime/pkg/operatortest"
+	"github.com/component-operator/runtime/pkg/probes"
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// What the pages leave out.
+var (
+	chartFS, manifestsFS embed.FS
+	name                 string
+	content              []byte
+	myGenerator          generator.Generator
+	defaults             manifests.ParameterTransformer
+	myoperator           operators
+)
+
+type operators struct{}
+
+func (operators) New() operator.Operator { return nil }
+
+func newGenerator() (manifests.Generator, error) { return myGenerator, nil }
+
+// concepts/components.md
+
+type ShopSpec struct {
+	component.PlacementSpec     `json:",inline"`
+	component.ImpersonationSpec `json:",inline"`
+
+	Replicas          int32                         `json:"replicas,omitempty"`
+	PasswordSecretRef *component.SecretKeyReference `json:"passwordSecretRef,omitempty" loadedAs:"password"`
+}
+
+func (s *ShopSpec) ToUnstructured() map[string]any { return component.ToUnstructured(s) }
+
+type _ interface {
+	Generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error)
+}
+
+func main() {
+	program := isolated.Main(map[string]isolated.Definition{
+		"shop": {New: newGenerator, Types: []any{&v1.Shop{}, &v1.ShopSpec{}}},
+	})
+	// flags, logging and so on come after that
+	generator, err := program.NewGenerator("shop", isolated.Options{Timeout: 30 * time.Second, Memory: 512 << 20})
+	// ... and component.NewReconciler[*v1.Shop](name, generator, ...) as usual
+	_ = component.NewReconciler[*v1.Shop](name, generator, component.ReconcilerOptions{})
+	_ = err
+}
+
+// concepts/deletion.md, concepts/scaling.md, concepts/tenants.md
+
+var (
+	finalizers     = component.ReconcilerOptions{Finalizer: new("example.com/widgets"), FormerFinalizers: []string{"widgets.example.com"}}
+	shards         = component.ReconcilerOptions{Sharding: &component.Sharding{Shards: 32}}
+	serviceAccount = component.ReconcilerOptions{
+		DefaultServiceAccount: new("deployer"),
+		DisableLocalLookup:    true,
+	}
+	targets = component.ReconcilerOptions{AllowedTargets: []string{"*.clusters.example.com:6443", "10.1.0.0/16"}}
+)
+
+// concepts/dependents.md
+
+type WebShopSpec struct{}
+
+func (s *WebShopSpec) GetJudge() (status.Judge, error) {
+	return probes.New([]probes.Probe{{
+		Selector: probes.Selector{Kind: &probes.Kind{Group: "apps", Kind: "Deployment"}},
+		Checks: []probes.Check{
+			{Condition: &probes.Condition{Type: "Available"}},
+			{FieldsEqual: &probes.FieldsEqual{FieldA: ".status.updatedReplicas", FieldB: ".status.replicas"}},
+		},
+	}}, status.NewAnalyzer("webshop.example.io", status.Options{}))
+}
+
+// concepts/helm.md, concepts/kustomize.md, concepts/renaming.md
+
+func helmGenerator() (manifests.Generator, error) {
+	generator, err := helm.New(chartFS, "chart", helm.Options{})
+	return generator, err
+}
+
+func kustomizeGenerator() (manifests.Generator, error) {
+	generator, err := kustomize.New(manifestsFS, "app", kustomize.Options{})
+	return generator, err
+}
+
+func renamed(generator generator.Generator) *component.Reconciler[*v1.Shop] {
+	return component.NewReconciler[*v1.Shop]("shop.example.io", generator, component.ReconcilerOptions{
+		FormerNames: []string{"shop.example.com"},
+	})
+}
+
+// concepts/testing-operators.md
+
+func TestSample(t *testing.T) {
+	t.Parallel()
+	cluster := operatortest.Start(t, operatortest.Options{
+		Operators: []operator.Operator{myoperator.New()},
+		Chart:     "../../chart",
+	})
+	sample := operatortest.File(t, "../../examples/sample.yaml")[0]
+	cluster.Apply(t, sample)
+	cluster.WaitReady(t, sample)
+	cluster.Delete(t, sample)
+	cluster.WaitGone(t, sample)
+}
+
+// concepts/transformers.md
+
+func transformed(rules manifests.ObjectTransformer) generator.Generator {
+	generator := manifests.NewGenerator(myGenerator).
+		WithParameterTransformer(defaults).
+		WithObjectTransformer(rules)
+	return generator
+}
+
+func policyRules() (manifests.ObjectTransformer, error) {
+	rules, err := manifests.ParsePolicyRules(content)
+	if err != nil {
+		return nil, err
+	}
+	transformer, err := manifests.NewPolicyRulesObjectTransformer(rules)
+	return transformer, err
+}
+
+func hookTools() (manifests.ObjectTransformer, error) {
+	transformer, err := manifests.NewHookTransformer(manifests.HookToolArgoCD, manifests.HookToolHelm)
+	return transformer, err
+}
+
+func tiers() any {
+	byTier := manifests.ContextObjectTransformerFunc(
+		func(ctx context.Context, namespace, name string, objects []client.Object) ([]client.Object, error) {
+			shop, err := component.ComponentFromContext(ctx)
+			// ...
+			_ = shop
+			return objects, err
+		})
+	return byTier
+}
+
+var shops = myGenerator
+
+func TestGenerate(t *testing.T) {
+	generatortest.Run(t, generatortest.Suite{Generator: shops, ReconcilerName: "shop.example.io"},
+		generatortest.Case{Name: "least", Parameters: &v1alpha1.ShopSpec{}},
+		generatortest.Case{Name: "upgrade", Parameters: &v1alpha1.ShopSpec{Size: 3}, Revision: 2, Installed: true},
+		generatortest.Case{Name: "too-large", Parameters: &v1alpha1.ShopSpec{Size: 99}, Err: "size"},
+	)
+}
+
+func TestReferences(t *testing.T) {
+	generatortest.Run(t, generatortest.Suite{Generator: shops},
+		generatortest.Case{
+			Name:       "password",
+			Parameters: &v1alpha1.ShopSpec{PasswordSecretRef: &component.SecretKeyReference{Name: "db"}},
+			References: []client.Object{&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "db"}, StringData: map[string]string{"password": "for tests"}}},
+		},
+	)
+}
+
+// reference/annotations.md
+
+func annotated(ctx context.Context, job *batchv1.Job) error {
+	err := generator.Annotate(ctx, job, types.AnnotationKeySuffixApplyOrder, "-1")
+	return err
+}
