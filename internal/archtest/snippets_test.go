@@ -26,7 +26,7 @@ func TestSnippetsCompile(t *testing.T) {
 	for page, examples := range map[string][]string{
 		"concepts/behaviors.md":         {"pkg/behaviors/example_test.go"},
 		"concepts/sync-operations.md":   {"pkg/sync/example_test.go"},
-		"concepts/testing-operators.md": {"pkg/generator/newcontext_test.go", snippets},
+		"concepts/testing-operators.md": {"pkg/generator/newcontext_test.go", snippets, "pkg/sandbox/example_test.go"},
 		"concepts/components.md":        {snippets},
 		"concepts/deletion.md":          {snippets},
 		"concepts/dependents.md":        {snippets},
