@@ -11,10 +11,18 @@ import (
 )
 
 // Gained returns the fields that manager applied and did not own before, because others had changed or removed them.
+// What it has written by other requests than applies was its own as well.
 func Gained(before, after []metav1.ManagedFieldsEntry, manager string) ([]fieldpath.Path, error) {
-	had, err := Owned(before, manager)
-	if err != nil {
-		return nil, err
+	had := fieldpath.NewSet()
+	for _, entry := range before {
+		if entry.Manager != manager || entry.Subresource != "" {
+			continue
+		}
+		set, err := parse(entry)
+		if err != nil {
+			return nil, err
+		}
+		had = had.Union(set)
 	}
 	has, err := Owned(after, manager)
 	if err != nil {
