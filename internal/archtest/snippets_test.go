@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"sigs.k8s.io/yaml"
 )
 
 // goBlock matches a block of Go code on a page, and captures its code.
@@ -60,6 +62,33 @@ func TestSnippetsCompile(t *testing.T) {
 		if _, known := checked[page]; !known && goBlock.MatchString(read(t, filepath.Join(top, "website/content", page))) {
 			t.Errorf("%s has Go code that no test compiles", page)
 		}
+	}
+}
+
+// yamlBlock matches a block of YAML on a page, and captures its content.
+var yamlBlock = regexp.MustCompile("(?ms)^( *)```yaml\n(.*?)^ *```")
+
+// TestYAMLOnPagesParses reads all YAML on the pages but templates. A line with an ellipsis alone stands for what a page leaves out.
+func TestYAMLOnPagesParses(t *testing.T) {
+	t.Parallel()
+	count := 0
+	for _, page := range pages(t) {
+		for _, block := range yamlBlock.FindAllStringSubmatch(read(t, filepath.Join(top, "website/content", page)), -1) {
+			if strings.Contains(block[2], "{{") {
+				continue
+			}
+			count++
+			content := strings.ReplaceAll(strings.TrimPrefix(block[2], block[1]), "\n"+block[1], "\n")
+			for document := range strings.SplitSeq(content, "\n---\n") {
+				var parsed any
+				if err := yaml.UnmarshalStrict([]byte(document), &parsed); err != nil || parsed == nil {
+					t.Errorf("%s: %v\n%s", page, err, document)
+				}
+			}
+		}
+	}
+	if count < 15 {
+		t.Errorf("only %d blocks were found", count)
 	}
 }
 
