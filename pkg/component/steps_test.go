@@ -17,7 +17,7 @@ func TestStepOrder(t *testing.T) {
 	t.Parallel()
 	common := []string{
 		"pass.acknowledge", "deletion.noteOrphaning", "pass.recall", "pass.checkSuspended", "pass.load", "application.checkIdentity", "pass.track", "pass.afterRead",
-		"pass.visitTarget", "pass.connect", "pass.visitFormer",
+		"pass.visitTarget", "pass.connect", "pass.visitFormer", "renaming.run",
 	}
 	for _, test := range []struct {
 		reason   string
