@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
@@ -221,12 +222,17 @@ func TestRecovery(t *testing.T) {
 	w.until(operation, runs("Job alert"))
 	override.failing.Store(false)
 	for key, object := range w.live() {
-		if key.Name == "a" {
-			object.SetLabels(map[string]string{trackingLabel: w.namespace, "example.com/touched": "yes"})
-		} else if key.Kind == "Job" {
-			object.SetAnnotations(map[string]string{"example.com/healthy": "yes"})
+		// A patch: the controller of Jobs writes at the same time.
+		var patch string
+		switch {
+		case key.Name == "a":
+			patch = `{"metadata":{"labels":{"example.com/touched":"yes"}}}`
+		case key.Kind == "Job":
+			patch = `{"metadata":{"annotations":{"example.com/healthy":"yes"}}}`
+		default:
+			continue
 		}
-		if err := w.client.Update(t.Context(), object); err != nil {
+		if err := w.client.Patch(t.Context(), object, client.RawPatch(apitypes.MergePatchType, []byte(patch))); err != nil {
 			t.Fatal(err)
 		}
 	}
