@@ -4,7 +4,6 @@
 package renames
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -122,8 +121,7 @@ func (n Names) managedFields(entries []metav1.ManagedFieldsEntry) (renamed []met
 			}
 		}
 		same := slices.IndexFunc(renamed, func(other metav1.ManagedFieldsEntry) bool {
-			return cmp.Or(strings.Compare(other.Manager, entry.Manager), strings.Compare(string(other.Operation), string(entry.Operation)),
-				strings.Compare(other.APIVersion, entry.APIVersion), strings.Compare(other.Subresource, entry.Subresource)) == 0
+			return other.Manager == entry.Manager && other.Operation == entry.Operation && other.APIVersion == entry.APIVersion && other.Subresource == entry.Subresource
 		})
 		if same < 0 {
 			renamed = append(renamed, entry)
@@ -164,15 +162,19 @@ func (n Names) fields(fields *metav1.FieldsV1) (*metav1.FieldsV1, error) {
 	return metav1.NewFieldsV1(string(raw)), nil
 }
 
-// Apply returns labels or annotations after changes.
-func Apply(present map[string]string, changes map[string]any) map[string]string {
-	result := maps.Clone(present)
+// Renamed returns annotations with the present name in place of former ones, and whether there were any of these. The given map is not changed.
+func (n Names) Renamed(present map[string]string) (renamed map[string]string, changed bool) {
+	changes := n.Annotations(present)
+	if len(changes) == 0 {
+		return present, false
+	}
+	renamed = maps.Clone(present)
 	for key, value := range changes {
 		if text, ok := value.(string); ok {
-			result[key] = text
+			renamed[key] = text
 		} else {
-			delete(result, key)
+			delete(renamed, key)
 		}
 	}
-	return result
+	return renamed, true
 }

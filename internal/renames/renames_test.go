@@ -80,11 +80,14 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-func TestApply(t *testing.T) {
+func TestRenamed(t *testing.T) {
 	t.Parallel()
 	present := map[string]string{"a.io/digest": "1", "b": "2"}
-	got := Apply(present, names.Annotations(present))
-	if diff := cmp.Diff(map[string]string{"new.io/digest": "1", "b": "2"}, got); diff != "" || present["a.io/digest"] != "1" {
+	if _, changed := names.Renamed(map[string]string{"b": "2"}); changed {
+		t.Error("want annotations without a former name to stay")
+	}
+	got, changed := names.Renamed(present)
+	if diff := cmp.Diff(map[string]string{"new.io/digest": "1", "b": "2"}, got); diff != "" || !changed || present["a.io/digest"] != "1" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

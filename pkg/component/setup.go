@@ -57,6 +57,12 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 	return r.SetupWithManagerAndBuilder(mgr, ctrl.NewControllerManagedBy(mgr).WithOptions(options))
 }
 
+// NewQueue returns a priority queue that raises the priority of waiting components, so that none starves. SetupWithManager uses it; callers of
+// SetupWithManagerAndBuilder can set it as the option NewQueue of the controller.
+func NewQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+	return queue.New(name, limiter)
+}
+
 // longestErrorDelay is the default of controller-runtime.
 const longestErrorDelay = 1000 * time.Second
 

@@ -147,12 +147,12 @@ func (r Request) renamed(objects []client.Object) []client.Object {
 	names := renames.Names{Former: r.FormerNames, Name: r.Reconciler}
 	result := slices.Clone(objects)
 	for i, object := range objects {
-		changes := names.Annotations(object.GetAnnotations())
-		if len(changes) == 0 {
+		annotations, changed := names.Renamed(object.GetAnnotations())
+		if !changed {
 			continue
 		}
 		if copied, ok := object.DeepCopyObject().(client.Object); ok {
-			copied.SetAnnotations(renames.Apply(copied.GetAnnotations(), changes))
+			copied.SetAnnotations(annotations)
 			result[i] = copied
 		}
 	}

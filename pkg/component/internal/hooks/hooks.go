@@ -233,8 +233,8 @@ func (h *Hooks) read(ctx context.Context) (hooks []deletionhooks.Hook, damage st
 	for _, hook := range hooks {
 		// They may have been stored under a former name.
 		names := renames.Names{Former: h.options.FormerNames, Name: h.options.Reconciler}
-		if changes := names.Annotations(hook.Object.GetAnnotations()); len(changes) > 0 {
-			hook.Object.SetAnnotations(renames.Apply(hook.Object.GetAnnotations(), changes))
+		if renamed, changed := names.Renamed(hook.Object.GetAnnotations()); changed {
+			hook.Object.SetAnnotations(renamed)
 		}
 	}
 	h.memory.stored = &storedHooks{checksum: reference.Checksum, hooks: hooks}
