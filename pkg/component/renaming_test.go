@@ -283,6 +283,36 @@ func TestAnotherNameAlone(t *testing.T) {
 	})
 }
 
+// TestDeletedByAnotherName deletes a component whose operator got another name, with the finalizer that it had, and does not know its former one. What it made then must not
+// be left behind without a word.
+func TestDeletedByAnotherName(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string]ReconcilerOptions{"status": {}, "chunks": {inlineLimit: 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			finalizer := r.name + "/finalizer"
+			options.Finalizer = &finalizer
+			widget := r.former(options, oneConfigMap)
+			r.delete(widget)
+			stop := r.start(NewReconciler[*Widget]("renamed."+r.name, manifests.GeneratorFunc(specObjects), options))
+			await(r, widget, "a refusal that names the former operator", func() bool {
+				_, _, message := widget.Status.GetState()
+				return strings.Contains(message, "settings: is recorded as a dependent, but has the marks of operator "+r.name+"; ")
+			})
+			stop()
+			if r.configMap("settings") == nil {
+				t.Fatal("want the dependent to stay")
+			}
+			r.start(r.renamed(options))
+			r.awaitGone(widget)
+			if r.configMap("settings") != nil {
+				t.Error("want the dependent to be deleted")
+			}
+		})
+	}
+}
+
 func TestFormerNamesAreChecked(t *testing.T) {
 	t.Parallel()
 	_, err := ReconcilerOptions{FormerNames: []string{"demo.example.io", "Old", "a", "a"}}.complete("demo.example.io")

@@ -421,6 +421,7 @@ func another(o *observe.Observation) { o.UID = "u2" }
 
 func TestDecideDelete(t *testing.T) {
 	t.Parallel()
+	renamed := ownedBy("us in plain text", Rival{text: "x", operator: "o", owner: "us in plain text"})
 	const anew = "was recreated by another client while it was being deleted, and has our owner label; remove the label to keep the object, or delete it"
 	wantedAs := func(seen observe.Observation) Situation {
 		s := present(seen)
@@ -459,6 +460,10 @@ func TestDecideDelete(t *testing.T) {
 		{"its label is gone, and it names another owner", recorded(inventory.PhaseScheduledForDeletion), ownedBy("somebody", Rival{}), false, Gone, notOurs},
 		{"its label is gone, and it names us", recorded(inventory.PhaseScheduledForDeletion), ownedBy("us in plain text", Rival{}), false, RequestDeletion, ""},
 		{"another operator has replaced our label", recorded(inventory.PhaseScheduledForDeletion), ownedBy("", Rival{text: "x", operator: "o"}), false, Gone, notOurs},
+		{"another operator has it for another owner", recorded(inventory.PhaseScheduledForDeletion), ownedBy("us in plain text", Rival{text: "x", operator: "o", owner: "them"}), false, Gone, notOurs},
+		{"another operator has it for the same owner", recorded(inventory.PhaseScheduledForDeletion), renamed, false, RefuseEnd, markedByText("o")},
+		{"another operator has another object of the name for the same owner", recorded(inventory.PhaseScheduledForDeletion, unrecorded), renamed, false, Gone, ""},
+		{"another operator has it for the same owner, and it stays anyway", recorded(inventory.PhaseScheduledForDeletion), renamed, true, Gone, notOurs},
 		{"a controller has adopted it, and others removed our label", recorded(inventory.PhaseScheduledForDeletion), ownedBy("", Rival{text: "x"}), false, RequestDeletion, ""},
 		{"orphaned already, or all marks are gone", recorded(inventory.PhaseScheduledForDeletion), ownedBy("", Rival{}), true, Gone, ""},
 		{"orphaned already, and being deleted by others", recorded(inventory.PhaseScheduledForDeletion), goingAway(ownedBy("", Rival{})), true, Gone, ""},

@@ -4,9 +4,13 @@
 package decisions
 
 import (
+	"fmt"
+
 	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // Deletion says how a dependent is deleted.
@@ -53,6 +57,9 @@ func Delete(item *inventory.Item, s Situation, d Deletion) (Ending, string) {
 		return Forget, "is the same object as " + s.WantedAs + ", which stays"
 	}
 	if why, foreign := s.foreign(item); foreign {
+		if operator := s.sameOwner(item); operator != "" && !d.Orphan && !d.keeps(item) {
+			return RefuseEnd, markedByText(operator)
+		}
 		return Gone, why
 	}
 	switch {
@@ -99,6 +106,20 @@ func (s Situation) foreign(item *inventory.Item) (why string, foreign bool) {
 	default:
 		return "", false
 	}
+}
+
+// sameOwner returns the name of another operator whose marks the recorded object has in place of ours, for the same owner; empty if there is none. That operator may be this one
+// under the name that it had when it wrote the object.
+func (s Situation) sameOwner(item *inventory.Item) (operator string) {
+	if item.UID == "" || s.Seen.UID != item.UID || s.Seen.Owner != "" || s.Rival.owner == "" || digest.OwnerLabel(s.Rival.owner) != s.Owner {
+		return ""
+	}
+	return s.Rival.operator
+}
+
+func markedByText(operator string) string {
+	return ellipsis.Truncate(fmt.Sprintf("is recorded as a dependent, but has the marks of operator %s; if this operator had that name, it must be told so as its former name; "+
+		"to keep the object, remove its label and its annotation %s and %[2]s", operator, operator+"/"+types.AnnotationKeySuffixOwnerId), 2*maxRivalText)
 }
 
 // deletionText says that an object is being deleted, and what its deletion waits for.

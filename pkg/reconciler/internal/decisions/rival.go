@@ -33,6 +33,8 @@ type Rival struct {
 	// operator is the name of another operator of this kind whose owner label or annotation the object has; empty if there is
 	// none.
 	operator string
+	// owner is the ID of the owner that has the object there; empty if it is not known.
+	owner string
 }
 
 // RivalOf returns who claims an object according to its metadata: another operator of this kind, whose keys have another prefix;
@@ -43,7 +45,7 @@ func RivalOf(object metav1.Object, own marks.Keys) Rival {
 		if owner != "" {
 			text = fmt.Sprintf("belongs to %s of operator %s", owner, operator)
 		}
-		return Rival{text: ellipsis.Truncate(text, maxRivalText), operator: operator}
+		return Rival{text: ellipsis.Truncate(text, maxRivalText), operator: operator, owner: owner}
 	}
 	if controller := metav1.GetControllerOfNoCopy(object); controller != nil {
 		kind := schema.FromAPIVersionAndKind(controller.APIVersion, controller.Kind).GroupKind()
