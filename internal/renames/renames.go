@@ -4,8 +4,6 @@
 package renames
 
 import (
-	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -13,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/component-operator/runtime/internal/annotations"
-	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/internal/finalizers"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -29,30 +26,28 @@ type Names struct {
 	Finalizers finalizers.Set
 }
 
-// Changes returns the content of a JSON merge patch for the metadata of an object; nil if the object has nothing of a former name.
-func (n Names) Changes(object metav1.Object) (map[string]any, error) {
-	changes := map[string]any{}
+// Changes returns the contents of two JSON merge patches for the metadata of an object: the first one changes keys and finalizers, the second one gives the present field manager
+// what former ones had. Each is nil if there is nothing to change.
+func (n Names) Changes(object metav1.Object) (keys, entries map[string]any, err error) {
+	keys = map[string]any{}
 	if labels := n.keys(object.GetLabels(), labels); len(labels) > 0 {
-		changes["labels"] = labels
+		keys["labels"] = labels
 	}
 	if annotations := n.Annotations(object.GetAnnotations()); len(annotations) > 0 {
-		changes["annotations"] = annotations
+		keys["annotations"] = annotations
 	}
 	// The API server refuses other finalizers on an object that is being deleted; former ones are recognized.
-	if renamed := n.finalizers(object.GetFinalizers()); object.GetDeletionTimestamp() == nil && !slices.Equal(renamed, object.GetFinalizers()) {
-		changes["finalizers"] = renamed
+	if renamed := n.Renames(object.GetFinalizers()); object.GetDeletionTimestamp() == nil && !slices.Equal(renamed, object.GetFinalizers()) {
+		keys["finalizers"] = renamed
 	}
-	entries, changed, err := n.managedFields(object.GetManagedFields())
-	if err != nil {
-		return nil, err
+	if len(keys) == 0 {
+		keys = nil
 	}
+	fields, changed, err := n.managedFields(object.GetManagedFields())
 	if changed {
-		changes["managedFields"] = entries
+		entries = map[string]any{"managedFields": fields}
 	}
-	if len(changes) == 0 {
-		return nil, nil
-	}
-	return changes, nil
+	return keys, entries, err
 }
 
 // labels are the suffixes of labels that reconcilers set. Others may be selected by somebody.
@@ -74,7 +69,8 @@ func (n Names) keys(present map[string]string, suffixes []string) map[string]any
 			}
 			changes[key] = nil
 			key = n.Name + "/" + suffix
-			if _, exists := present[key]; !exists && changes[key] == nil {
+			// What a former name has taken over says nothing about the present one.
+			if _, exists := present[key]; !exists && changes[key] == nil && suffix != types.AnnotationKeySuffixFormerNames {
 				changes[key] = value
 			}
 		}
@@ -82,7 +78,8 @@ func (n Names) keys(present map[string]string, suffixes []string) map[string]any
 	return changes
 }
 
-func (n Names) finalizers(present []string) []string {
+// Renames returns finalizers with the present ones in place of former ones.
+func (n Names) Renames(present []string) []string {
 	var renamed []string
 	for _, finalizer := range present {
 		if next := n.finalizer(finalizer); !slices.Contains(renamed, next) {
@@ -108,58 +105,6 @@ func (n Names) finalizer(finalizer string) string {
 		return n.Finalizers.Current
 	}
 	return finalizer
-}
-
-// managedFields returns the entries with the present manager in place of former ones, and whether there are any of these.
-func (n Names) managedFields(entries []metav1.ManagedFieldsEntry) (renamed []metav1.ManagedFieldsEntry, changed bool, err error) {
-	for _, entry := range entries {
-		if slices.Contains(n.Former, entry.Manager) && entry.Manager != n.FieldOwner {
-			changed = true
-			entry.Manager = n.FieldOwner
-			if entry.FieldsV1, err = n.fields(entry.FieldsV1); err != nil {
-				return nil, false, err
-			}
-		}
-		same := slices.IndexFunc(renamed, func(other metav1.ManagedFieldsEntry) bool {
-			return other.Manager == entry.Manager && other.Operation == entry.Operation && other.APIVersion == entry.APIVersion && other.Subresource == entry.Subresource
-		})
-		if same < 0 {
-			renamed = append(renamed, entry)
-			continue
-		}
-		if renamed[same].FieldsV1, err = fieldset.Union(renamed[same], entry); err != nil {
-			return nil, false, err
-		}
-	}
-	return renamed, changed, nil
-}
-
-// fields returns a set of fields in which the keys of labels and annotations have the present name.
-func (n Names) fields(fields *metav1.FieldsV1) (*metav1.FieldsV1, error) {
-	if fields == nil {
-		return nil, nil
-	}
-	var set map[string]any
-	if err := json.Unmarshal(fields.GetRawBytes(), &set); err != nil {
-		return nil, fmt.Errorf("parsing managed fields: %w", err)
-	}
-	metadata, _ := set["f:metadata"].(map[string]any)
-	for name, suffixes := range map[string][]string{"f:labels": labels, "f:annotations": annotations.Known()} {
-		keys, _ := metadata[name].(map[string]any)
-		for _, former := range n.Former {
-			for _, suffix := range suffixes {
-				if value, exists := keys["f:"+former+"/"+suffix]; exists {
-					delete(keys, "f:"+former+"/"+suffix)
-					keys["f:"+n.Name+"/"+suffix] = value
-				}
-			}
-		}
-	}
-	raw, err := json.Marshal(set)
-	if err != nil {
-		return nil, fmt.Errorf("encoding managed fields: %w", err)
-	}
-	return metav1.NewFieldsV1(string(raw)), nil
 }
 
 // Renamed returns annotations with the present name in place of former ones, and whether there were any of these. The given map is not changed.

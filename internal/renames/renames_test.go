@@ -20,6 +20,16 @@ func entry(manager string, operation metav1.ManagedFieldsOperationType, fields s
 	return metav1.ManagedFieldsEntry{Manager: manager, Operation: operation, APIVersion: "v1", FieldsV1: metav1.NewFieldsV1(fields)}
 }
 
+func in(version string, e metav1.ManagedFieldsEntry) metav1.ManagedFieldsEntry {
+	e.APIVersion, e.Time = version, &metav1.Time{}
+	return e
+}
+
+func newer(e metav1.ManagedFieldsEntry) metav1.ManagedFieldsEntry {
+	e.Time = &metav1.Time{Time: time.Unix(1, 0)}
+	return e
+}
+
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	const (
@@ -51,11 +61,11 @@ func TestChanges(t *testing.T) {
 		}, map[string]any{"labels": map[string]any{"a.io/owner-id": nil, "new.io/owner-id": "1"}}},
 		{"fields of former managers", metav1.ObjectMeta{
 			ManagedFields: []metav1.ManagedFieldsEntry{
-				entry("a.io", apply, `{"f:metadata":{"f:labels":{"f:a.io/owner-id":{},"f:app":{}}},"f:data":{"f:a.io/x":{}}}`),
+				entry("a.io", apply, `{"f:metadata":{"f:labels":{"f:a.io/owner-id":{},"f:app":{}},"f:finalizers":{".":{},"v:\"a.io/outcome\"":{},"v:\"x.io/y\"":{}}},"f:data":{"f:a.io/x":{}}}`),
 				entry("kubectl", update, `{"f:data":{"f:two":{}}}`),
 			},
 		}, map[string]any{"managedFields": []metav1.ManagedFieldsEntry{
-			entry("manager", apply, `{"f:data":{"f:a.io/x":{}},"f:metadata":{"f:labels":{"f:app":{},"f:new.io/owner-id":{}}}}`),
+			entry("manager", apply, `{"f:data":{"f:a.io/x":{}},"f:metadata":{"f:finalizers":{".":{},"v:\"new.io/outcome\"":{},"v:\"x.io/y\"":{}},"f:labels":{"f:app":{},"f:new.io/owner-id":{}}}}`),
 			entry("kubectl", update, `{"f:data":{"f:two":{}}}`),
 		}}},
 		{"fields of a former manager and of the present one", metav1.ObjectMeta{
@@ -65,17 +75,37 @@ func TestChanges(t *testing.T) {
 		}, map[string]any{"managedFields": []metav1.ManagedFieldsEntry{
 			entry("manager", apply, `{"f:data":{"f:one":{},"f:two":{}}}`), entry("manager", update, `{"f:data":{"f:three":{}}}`),
 		}}},
+		{"keys have the present name already, and their managed fields do not", metav1.ObjectMeta{
+			Labels: map[string]string{"new.io/owner-id": "1"},
+			ManagedFields: []metav1.ManagedFieldsEntry{
+				entry("a.io", apply, `{"f:data":{"f:one":{}}}`), entry("manager", update, `{"f:metadata":{"f:labels":{"f:new.io/owner-id":{}}}}`),
+			},
+		}, map[string]any{"managedFields": []metav1.ManagedFieldsEntry{
+			entry("manager", apply, `{"f:data":{"f:one":{}},"f:metadata":{"f:labels":{"f:new.io/owner-id":{}}}}`),
+		}}},
+		{"a manager has one entry for its applies in all versions", metav1.ObjectMeta{
+			ManagedFields: []metav1.ManagedFieldsEntry{
+				in("v1beta1", entry("a.io", apply, `{"f:data":{"f:one":{}}}`)), newer(entry("manager", apply, `{"f:data":{"f:two":{}}}`)),
+				in("v1beta1", entry("b.io", update, `{"f:data":{"f:three":{}}}`)), entry("a.io", update, `{"f:data":{"f:four":{}}}`),
+			},
+		}, map[string]any{"managedFields": []metav1.ManagedFieldsEntry{
+			newer(entry("manager", apply, `{"f:data":{"f:one":{},"f:two":{}}}`)),
+			in("v1beta1", entry("manager", update, `{"f:data":{"f:three":{}}}`)), entry("manager", update, `{"f:data":{"f:four":{}}}`),
+		}}},
 	} {
-		got, err := names.Changes(&test.object)
+		got, entries, err := names.Changes(&test.object)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if got == nil {
+			got = entries
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.reason, diff)
 		}
 	}
 	broken := &metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{entry("a.io", apply, `{`)}}
-	if _, err := names.Changes(broken); err == nil {
+	if _, _, err := names.Changes(broken); err == nil {
 		t.Error("want fields that cannot be parsed to be an error")
 	}
 }

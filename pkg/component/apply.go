@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
@@ -47,6 +48,10 @@ func (a application) observe(ctx context.Context) outcomes.Outcome {
 	if a.pass.destination.Moving() {
 		return outcomes.Outcome{Kind: outcomes.Paused, Message: "paused: held back: " + a.pass.destination.Move()}
 	}
+	if r := renaming(a); r.isNeeded() {
+		// A plan under the present name would not find the dependents.
+		return outcomes.Outcome{Kind: outcomes.Paused, Message: "paused: held back: replacing the marks of former names of the operator: " + strings.Join(r.names().Former, ", ")}
+	}
 	judge, generated, err := a.want(ctx)
 	if o := wanted(err); o.Kind == outcomes.Progressing {
 		return outcomes.Outcome{Kind: outcomes.Paused, Message: "paused: " + o.Message}
@@ -71,6 +76,8 @@ func (a application) archive(ctx context.Context) outcomes.Outcome {
 			o.Message = "archiving: " + o.Message
 			return o
 		}
+	} else if err := renaming(a).dependents(ctx); err != nil {
+		return outcomes.Of(err)
 	}
 	return outcomes.Outcome{Kind: outcomes.Archived, Message: "archived: there are no dependents"}
 }

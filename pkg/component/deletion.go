@@ -48,12 +48,16 @@ func (d deletion) dependentsGone() bool {
 	return d.pass.deletionHooks.Reached(inventory.DeletionStagePostDelete)
 }
 
-// rebuild completes the inventory.
+// rebuild completes the inventory, and takes dependents and hooks over from former names of the reconciler.
 func (d deletion) rebuild(ctx context.Context) outcomes.Outcome {
-	if d.pass.destination.Target() == nil || d.dependentsGone() {
+	switch {
+	case d.pass.destination.Target() == nil:
 		return outcomes.Proceed
+	case d.dependentsGone():
+		return d.pass.destination.Unreachable(ctx, renaming(d).dependents(ctx))
+	default:
+		return d.pass.destination.Unreachable(ctx, d.pass.rebuild(ctx, nil))
 	}
-	return d.pass.destination.Unreachable(ctx, d.pass.rebuild(ctx, nil))
 }
 
 func (d deletion) before(ctx context.Context) outcomes.Outcome {

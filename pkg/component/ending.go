@@ -47,7 +47,7 @@ func (e ending) keepRecord(ctx context.Context, o outcomes.Outcome) outcomes.Out
 	if o.Kind == outcomes.Gone || o.Kind == outcomes.Abandoned {
 		return o
 	}
-	o.Message += e.pass.record.Note()
+	o.Message += e.pass.record.Note() + e.pass.unrenamed
 	if err := e.pass.record.Keep(ctx); err != nil && o.Kind != outcomes.Error {
 		return outcomes.Of(err)
 	}

@@ -7,12 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/pkg/component/internal/generation"
 	"github.com/component-operator/runtime/pkg/component/internal/hooks"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
+	"github.com/component-operator/runtime/pkg/component/internal/visits"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -32,16 +34,25 @@ func (a application) want(ctx context.Context) (status.Judge, *generation.Result
 
 // wanted classifies an error of want. A pass does not wait for a generator that does not return.
 func wanted(err error) outcomes.Outcome {
-	if _, unfinished := errors.AsType[*generation.UnfinishedError](err); unfinished {
+	if isUnfinished(err) {
 		return outcomes.Outcome{Kind: outcomes.Progressing, Message: err.Error()}
 	}
 	return outcomes.Of(err)
 }
 
+func isUnfinished(err error) bool {
+	_, unfinished := errors.AsType[*generation.UnfinishedError](err)
+	return unfinished
+}
+
+// longestCall is the maximum duration of a call of a generator. It ends before the pass does, so that the error can be told.
+const longestCall = visits.LongestPass - time.Minute
+
 // generate returns the dependents, and the deletion hooks.
 func (a application) generate(ctx context.Context) (*generation.Result, error) {
 	target := a.pass.destination.Target()
-	return generation.Generate(a.pass.hookContext(ctx), a.pass.worker.calls, &a.pass.memory.generation, generation.Request{
+	defer a.pass.stay.Interrupt()()
+	result, err := generation.Generate(a.pass.hookContext(ctx), a.pass.worker.calls, &a.pass.memory.generation, generation.Request{
 		Component: a.pass.key,
 		Generator: a.pass.worker.generator,
 		Inputs: generation.Inputs{
@@ -55,7 +66,7 @@ func (a application) generate(ctx context.Context) (*generation.Result, error) {
 			Installed:   a.isInstalled(),
 			Target:      target.ID,
 		},
-		Timeout:    a.pass.settings.timing.timeout,
+		Timeout:    min(a.pass.settings.timing.timeout, longestCall),
 		Reconciler: a.pass.worker.name, FormerNames: a.pass.worker.options.FormerNames,
 		Scheme:  target.Client.Scheme(),
 		Prepare: func() (context.Context, types.Unstructurable) { return a.forGenerator(ctx) },
@@ -68,12 +79,15 @@ func (a application) generate(ctx context.Context) (*generation.Result, error) {
 		},
 		Log: a.pass.log,
 	})
+	if !isUnfinished(err) {
+		a.pass.memory.ungenerated = false
+	}
+	return result, err
 }
 
 // announceSlow writes into the status that the generator takes long, once for each declaration. Later calls have a state that is worth more.
 func (a application) announceSlow(ctx context.Context, message string) {
-	_, reason, _ := a.pass.status.GetState()
-	if reason != ReadyConditionReasonNew && reason != ReadyConditionReasonRestarting || a.pass.record.IsLost() {
+	if !a.pass.memory.ungenerated || a.pass.record.IsLost() {
 		return
 	}
 	now := a.pass.now()

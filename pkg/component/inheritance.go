@@ -10,10 +10,12 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/renames"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
-	"github.com/component-operator/runtime/pkg/component/internal/targets"
+	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -63,74 +65,131 @@ func (r renaming) annotation() (key, value string) {
 	return r.pass.worker.name + "/" + types.AnnotationKeySuffixFormerNames, strings.Join(r.pass.worker.options.FormerNames, ",")
 }
 
+// isNeeded reports whether there may be something of a former name. An operator with such a name may have worked since the annotation was set; its finalizer shows that.
 func (r renaming) isNeeded() bool {
 	key, value := r.annotation()
-	return value != "" && r.pass.component.GetAnnotations()[key] != value
+	return value != "" && (r.pass.component.GetAnnotations()[key] != value || r.finalizers(r.pass.component) != nil)
 }
 
-// run replaces all marks of former names, and ends the pass: the next one finds the new ones. A paused component stays as it is.
-func (r renaming) run(ctx context.Context) outcomes.Outcome {
-	target := r.pass.destination.Target()
-	if !r.isNeeded() || target == nil || !r.pass.deleting && r.pass.settings.presence == PresencePaused {
-		return outcomes.Proceed
-	}
-	if err := r.dependents(ctx, target.Engine); err != nil {
-		return r.pass.destination.Unreachable(ctx, err)
-	}
-	if err := r.stores(ctx); err != nil {
-		return outcomes.Of(err)
-	}
-	changes := r.names().Annotations(r.pass.component.GetAnnotations())
-	if len(r.pass.record.Unlisted()) == 0 {
-		// Otherwise, there may be dependents that are found later.
-		key, value := r.annotation()
-		changes[key] = value
-	}
-	if len(changes) == 0 {
-		return outcomes.Proceed
-	}
-	if err := r.pass.handle.AnnotateAll(ctx, changes); err != nil {
-		return outcomes.Of(fmt.Errorf("renaming the annotations of the component: %w", err))
-	}
-	return outcomes.Outcome{Kind: outcomes.Abandoned, Message: "the marks of former names of the reconciler were replaced"}
-}
-
-// dependents renames the marks of all dependents, hooks included, and records what that changes.
-func (r renaming) dependents(ctx context.Context, engine targets.Engine) error {
-	owner, applied := r.pass.owner(), r.pass.deletionHooks.Applied()
-	if deletion(r).dependentsGone() {
-		// The inventory does not shrink during a deletion.
-		owner.Inventory = nil
-	} else if err := r.pass.rebuild(ctx, nil); err != nil {
-		return err
-	} else {
-		owner.Inventory = r.pass.status.Inventory
-	}
-	own := len(owner.Inventory)
-	owner.Inventory = slices.Concat(owner.Inventory, applied)
-	renamed, err := engine.Rename(ctx, reconciler.RenameRequest{Owner: owner, FormerNames: r.pass.worker.options.FormerNames})
-	if own > 0 {
-		r.pass.status.Inventory = renamed[:own]
-	}
-	if len(applied) > 0 {
-		r.pass.status.DeletionHooks.Inventory = renamed[own:]
-	}
-	return errors.Join(err, r.pass.record.SaveInventory(ctx, r.pass.status.Inventory))
-}
-
-// stores renames the marks of the ConfigMaps and Secrets beside the component.
-func (r renaming) stores(ctx context.Context) error {
-	var recorded []string
-	if record := r.pass.status.InventoryRecord; record != nil {
-		recorded = append(recorded, record.Namespace, record.PreviousNamespace)
-	}
-	if hooks := r.pass.status.DeletionHooks; hooks != nil {
-		recorded = append(recorded, hooks.Namespace, hooks.PreviousNamespace)
-	}
-	for _, kind := range []chunks.Kind{chunks.ConfigMap, chunks.Secret} {
-		if err := storesOf(r.pass).Rename(ctx, kind, r.names(), recorded...); err != nil {
-			return err
-		}
+// finalizers returns those that a component gets in place of the ones that it has; nil if they stay. While it is being deleted, the API server accepts no others.
+func (r renaming) finalizers(component client.Object) []string {
+	present := component.GetFinalizers()
+	if renamed := r.names().Renames(present); component.GetDeletionTimestamp() == nil && !slices.Equal(renamed, present) {
+		return renamed
 	}
 	return nil
+}
+
+// component replaces what the component itself has of former names, and ends the pass then: the next one finds the present ones.
+func (r renaming) component(ctx context.Context) outcomes.Outcome {
+	if !r.isNeeded() {
+		return outcomes.Proceed
+	}
+	done, _ := r.annotation()
+	changed, err := r.pass.handle.ChangeMetadata(ctx, func(component client.Object) map[string]any {
+		metadata := map[string]any{}
+		annotations := r.names().Annotations(component.GetAnnotations())
+		if _, exists := component.GetAnnotations()[done]; exists {
+			annotations[done] = nil
+		}
+		if len(annotations) > 0 {
+			metadata["annotations"] = annotations
+		}
+		if finalizers := r.finalizers(component); finalizers != nil {
+			metadata["finalizers"] = finalizers
+		}
+		return metadata
+	})
+	switch {
+	case err != nil:
+		return outcomes.Of(fmt.Errorf("replacing former names of the operator in annotations and finalizers of the component: %w", err))
+	case changed:
+		return outcomes.Outcome{Kind: outcomes.Abandoned, Message: "former names of the operator were replaced in annotations and finalizers of the component"}
+	}
+	return outcomes.Proceed
+}
+
+// stores replaces the marks of former names on the ConfigMaps and Secrets beside the component.
+func (r renaming) stores(ctx context.Context) outcomes.Outcome {
+	if !r.isNeeded() {
+		return outcomes.Proceed
+	}
+	recorded := map[chunks.Kind][]string{}
+	if record := r.pass.status.InventoryRecord; record != nil {
+		recorded[chunks.ConfigMap] = []string{record.Namespace, record.PreviousNamespace}
+	}
+	if hooks := r.pass.status.DeletionHooks; hooks != nil {
+		recorded[chunks.Secret] = []string{hooks.Namespace, hooks.PreviousNamespace}
+	}
+	for _, kind := range []chunks.Kind{chunks.ConfigMap, chunks.Secret} {
+		if err := storesOf(r.pass).Rename(ctx, kind, r.names(), recorded[kind]...); err != nil {
+			return outcomes.Of(err)
+		}
+	}
+	return outcomes.Proceed
+}
+
+// dependents replaces the marks of former names on all dependents, hooks included, and records what that changes. If some of them cannot be changed, the pass goes on, because
+// that may be due to something that the pass repairs; the next one tries it again.
+func (r renaming) dependents(ctx context.Context) error {
+	if !r.isNeeded() {
+		return nil
+	}
+	var failures []string
+	rename := func(inventory *[]*reconciler.InventoryItem) error {
+		failed, err := r.items(ctx, inventory)
+		failures = append(failures, failed...)
+		return err
+	}
+	var err error
+	if !deletion(r).dependentsGone() {
+		// Otherwise, hooks may have the names of dependents that are gone: the inventory does not shrink during a deletion.
+		err = rename(&r.pass.status.Inventory)
+	}
+	if hooks := r.pass.status.DeletionHooks; hooks != nil {
+		err = errors.Join(err, rename(&hooks.Inventory))
+	}
+	if err = errors.Join(err, r.pass.record.SaveInventory(ctx, r.pass.status.Inventory)); err != nil {
+		return fmt.Errorf("replacing the marks of former names of the operator: %w", err)
+	}
+	if len(failures) > 0 {
+		slices.Sort(failures)
+		r.pass.unrenamed = "; marks of former names of the operator could not be replaced: " + texts.Join(failures, "; ")
+		return nil
+	}
+	if len(r.pass.record.Unlisted()) > 0 {
+		// There may be dependents that are found later.
+		return nil
+	}
+	r.pass.memory.renamed = nil
+	key, value := r.annotation()
+	return r.pass.handle.Annotate(ctx, key, value)
+}
+
+// items replaces the marks on the objects of an inventory, apart from those that an earlier pass has changed, and returns why it could not.
+func (r renaming) items(ctx context.Context, inventory *[]*reconciler.InventoryItem) (failures []string, err error) {
+	owner, indices := r.pass.owner(), []int(nil)
+	owner.Inventory = nil
+	for i, item := range *inventory {
+		if !r.pass.memory.renamed[types.IDOf(item)] {
+			owner.Inventory, indices = append(owner.Inventory, item), append(indices, i)
+		}
+	}
+	if len(indices) == 0 {
+		return nil, nil
+	}
+	result, err := r.pass.destination.Target().Engine.Rename(ctx, owner)
+	if r.pass.memory.renamed == nil {
+		r.pass.memory.renamed = map[types.ObjectID]bool{}
+	}
+	*inventory = slices.Clone(*inventory)
+	for i, item := range result.Inventory {
+		(*inventory)[indices[i]] = item
+		if reason, failed := result.Failures[types.IDOf(item)]; failed {
+			failures = append(failures, reason.Error())
+		} else if err == nil {
+			r.pass.memory.renamed[types.IDOf(item)] = true
+		}
+	}
+	return failures, err
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/records"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
 	"github.com/component-operator/runtime/pkg/component/internal/stays"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // memory is what this process remembers about a component between passes. Losing it costs requests, nothing else. One pass at a time uses it;
@@ -42,6 +43,10 @@ type memory struct {
 	panics int
 	// changedAt is when the present declaration was first seen; zero after the component has become ready with it.
 	changedAt time.Time
+	// renamed has the dependents that have nothing of former names of the reconciler any more, while others do.
+	renamed map[types.ObjectID]bool
+	// ungenerated means that the generator has not returned since then.
+	ungenerated bool
 	// noticed has the mistakes of the generator that have been reported for the declaration with the digest noticedIn.
 	noticed   []string
 	noticedIn string

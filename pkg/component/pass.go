@@ -57,6 +57,8 @@ type pass struct {
 	deletionHooks *hooks.Hooks
 	// destination is the cluster of the dependents, and the next one if they move.
 	destination *destination.Destination
+	// unrenamed says which dependents have marks of a former name; empty if none do.
+	unrenamed string
 	// stay limits the duration of the pass.
 	stay *stays.Stay
 
@@ -261,20 +263,24 @@ func definesTypes(result reconciler.Result) bool {
 	})
 }
 
-// rebuild completes the inventory if it is not known. Pass the generated objects, or none if all dependents are to be found.
+// rebuild completes the inventory if it is not known, and takes dependents over from former names of the reconciler. Pass the generated objects, or none if all dependents are to
+// be found.
 func (p *pass) rebuild(ctx context.Context, objects []client.Object) error {
-	return p.record.Rebuild(ctx, records.RebuildRequest{
-		Engine:      p.destination.Target().Engine,
-		OwnerID:     p.ownerID,
-		Objects:     objects,
-		Namespaces:  func() []string { return p.namespaces(objects) },
-		Policies:    p.settings.policies,
-		Now:         p.worker.options.Clock.Now(),
-		Relist:      p.settings.timing.requeue,
-		Leaving:     p.deleting || p.destination.Moving() || renaming{p}.isNeeded(),
-		Generation:  p.component.GetGeneration(),
-		FormerNames: p.worker.options.FormerNames,
+	err := p.record.Rebuild(ctx, records.RebuildRequest{
+		Engine:     p.destination.Target().Engine,
+		OwnerID:    p.ownerID,
+		Objects:    objects,
+		Namespaces: func() []string { return p.namespaces(objects) },
+		Policies:   p.settings.policies,
+		Now:        p.worker.options.Clock.Now(),
+		Relist:     p.settings.timing.requeue,
+		Leaving:    p.deleting || p.destination.Moving(),
+		Generation: p.component.GetGeneration(),
 	})
+	if err != nil {
+		return err
+	}
+	return renaming{p}.dependents(ctx)
 }
 
 // namespaces returns the namespaces that may have dependents.

@@ -4,6 +4,7 @@
 package component
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -18,6 +19,8 @@ import (
 
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // renamed returns the reconciler under another name, which knows the former one.
@@ -148,8 +151,7 @@ func TestDeathWhileRenaming(t *testing.T) {
 				t.Errorf("want the same objects %v, got %v", uids, got)
 			}
 			for _, line := range book.take() {
-				// What the process that died has changed is not recorded.
-				if strings.Contains(line, "corrected a dependent") && survived == 0 {
+				if strings.Contains(line, "corrected a dependent") {
 					t.Errorf("want no change by others to be seen, got %s", line)
 				}
 			}
@@ -268,6 +270,103 @@ func TestRenamedAfterALoss(t *testing.T) {
 			r.writeStatus(widget)
 			act(r, widget)
 		})
+	}
+}
+
+// TestRenamingWithoutDependents takes over components that have no dependents at present, or must not touch them.
+func TestRenamingWithoutDependents(t *testing.T) {
+	t.Parallel()
+	for presence, want := range map[Presence]string{
+		PresenceArchived: "Archived: there are no dependents",
+		PresencePaused:   "Paused: held back: replacing the marks of former names of the operator: ",
+	} {
+		t.Run(string(presence), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			widget := r.former(ReconcilerOptions{}, oneConfigMap)
+			change(r, widget, func(w *Widget) { w.Spec.Presence = presence })
+			if presence == PresenceArchived {
+				stop := r.start(r.reconciler(ReconcilerOptions{}))
+				await(r, widget, want, func() bool { _, _, message := widget.Status.GetState(); return message == want })
+				stop()
+			}
+			r.start(r.renamed(ReconcilerOptions{}))
+			await(r, widget, "the finalizer of the new name", func() bool { return slices.Equal(widget.Finalizers, []string{"renamed." + r.name}) })
+			await(r, widget, want+", and the end of the renaming to be noted for archived components only", func() bool {
+				_, _, message := widget.Status.GetState()
+				_, done := widget.Annotations["renamed."+r.name+"/former-names"]
+				return strings.HasPrefix(message, want) && done == (presence == PresenceArchived)
+			})
+			if presence == PresencePaused {
+				settings := r.configMapObject("settings")
+				if r.expect(settings); settings.Labels[r.name+"/owner-id"] == "" {
+					t.Error("want the dependent of a paused component to stay as it is")
+				}
+			}
+			r.delete(widget)
+			r.awaitGone(widget)
+			if r.configMap("settings") != nil {
+				t.Error("want no dependent to be left behind")
+			}
+		})
+	}
+}
+
+// TestRenamingAfterARollback has the former version of the operator, which does not know the new name, run again for a while.
+func TestRenamingAfterARollback(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	widget := r.former(ReconcilerOptions{}, oneConfigMap)
+	isDone := func() bool {
+		return widget.Annotations["renamed."+r.name+"/former-names"] == r.name && len(widget.Finalizers) == 1
+	}
+	stop := r.start(r.renamed(ReconcilerOptions{}))
+	await(r, widget, "the new name", isDone)
+	awaitReady(r, widget)
+	stop()
+
+	change(r, widget, func(w *Widget) {
+		w.Spec.Objects = r.widget(oneConfigMap + "\n---\n" + strings.Replace(oneConfigMap, "settings", "added", 1)).Spec.Objects
+	})
+	stop = r.start(r.reconciler(ReconcilerOptions{AdoptionPolicy: new(reconciler.AdoptionPolicyAlways)}))
+	awaitReady(r, widget)
+	r.settle(widget)
+	stop()
+
+	r.start(r.renamed(ReconcilerOptions{}))
+	await(r, widget, "the new name again", isDone)
+	awaitReady(r, widget)
+	added := r.configMapObject("added")
+	r.expectRenamed(widget, added)
+	r.delete(widget)
+	r.awaitGone(widget)
+	if r.configMap("settings") != nil || r.configMap("added") != nil {
+		t.Error("want all dependents to be deleted")
+	}
+}
+
+// TestRenamingThatFails has a dependent that cannot be changed at first.
+func TestRenamingThatFails(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.worker.options.FormerNames = []string{"old.example.io"}
+	s.script.result = reconciler.Result{Done: true, Inventory: deployed("one", "two")}
+	s.widget.Status.Inventory = deployed("one", "two")
+	s.writeStatus(s.widget)
+	failing := types.IDOf(s.widget.Status.Inventory[1])
+	s.script.renameFailures = map[types.ObjectID]error{failing: errors.New("replacing the marks of ConfigMap x/two: denied by a webhook")}
+	if v, _, err := s.pass(); err != nil || v.state != StateReady || !strings.Contains(v.message, "could not be replaced: replacing the marks of ConfigMap x/two: denied by a webhook") {
+		t.Errorf("want the pass to go on, and to say what has failed, got %+v, %v", v, err)
+	}
+	s.script.renameFailures = nil
+	if v, _, err := s.pass(); err != nil || strings.Contains(v.message, "could not be replaced") {
+		t.Errorf("want the next pass to succeed, got %+v, %v", v, err)
+	}
+	if got := s.script.renamed; !slices.Equal(got, []int{2, 1}) {
+		t.Errorf("want the second pass to try only what has failed, got calls for %v dependents", got)
+	}
+	if got := s.widget.Annotations[s.worker.name+"/former-names"]; got != "old.example.io" {
+		t.Errorf("want the end of the renaming to be noted, got %q", got)
 	}
 }
 

@@ -59,6 +59,9 @@ type script struct {
 	released bool
 	// lifted is how often barriers were lifted.
 	lifted int
+	// renamed has the number of dependents of each renaming, renameFailures those that fail.
+	renamed        []int
+	renameFailures map[types.ObjectID]error
 }
 
 func (s *script) Apply(ctx context.Context, request reconciler.ApplyRequest) (reconciler.Result, error) {
@@ -103,8 +106,9 @@ func (s *script) HeldDeletion(context.Context, reconciler.DeleteRequest) (*recon
 	return nil, nil
 }
 
-func (s *script) Rename(_ context.Context, request reconciler.RenameRequest) ([]*reconciler.InventoryItem, error) {
-	return request.Inventory, nil
+func (s *script) Rename(_ context.Context, owner reconciler.Owner) (reconciler.RenameResult, error) {
+	s.renamed = append(s.renamed, len(owner.Inventory))
+	return reconciler.RenameResult{Inventory: owner.Inventory, Failures: s.renameFailures}, nil
 }
 
 func (s *script) Rebuild(_ context.Context, request reconciler.RebuildRequest) (reconciler.RebuildResult, error) {

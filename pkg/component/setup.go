@@ -86,7 +86,7 @@ func (r *Reconciler[T]) SetupWithManagerAndBuilder(mgr ctrl.Manager, blder *ctrl
 	if err != nil {
 		return fmt.Errorf("setting up the reconciler %s: %w", r.name, err)
 	}
-	if err := names.claim(mgr, r.name); err != nil {
+	if err := names.claim(mgr, r.name, r.options.FormerNames); err != nil {
 		return err
 	}
 	w.announceFinalizers(mgr)
@@ -294,6 +294,7 @@ func (w *worker) engineOptions() reconciler.Options {
 		FieldOwner:             *w.options.FieldOwner,
 		Finalizer:              *w.options.Finalizer,
 		FormerFinalizers:       w.options.formerFinalizers(),
+		FormerNames:            w.options.FormerNames,
 		RetainOutcomes:         true,
 		Policies:               w.options.policies(),
 		OwnAnnotations:         w.options.OwnAnnotations,
@@ -359,7 +360,7 @@ func (w *worker) announceFinalizers(mgr ctrl.Manager) {
 	}
 }
 
-// names ensures that the reconcilers of a manager have different names, because owner IDs do not contain kinds.
+// names ensures that the reconcilers of a manager have different names, including former ones, because owner IDs do not contain kinds.
 var names = claimedNames{claimed: map[manager.Manager]map[string]bool{}}
 
 type claimedNames struct {
@@ -367,11 +368,16 @@ type claimedNames struct {
 	claimed map[manager.Manager]map[string]bool
 }
 
-func (n *claimedNames) claim(mgr manager.Manager, name string) error {
+func (n *claimedNames) claim(mgr manager.Manager, name string, former []string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.claimed[mgr][name] {
-		return fmt.Errorf("setting up the reconciler %s: the manager already has a reconciler with this name", name)
+		return fmt.Errorf("setting up the reconciler %s: the manager already has a reconciler with this name, or this former name", name)
+	}
+	for _, other := range former {
+		if n.claimed[mgr][other] {
+			return fmt.Errorf("setting up the reconciler %s: option FormerNames: %q: the manager already has a reconciler with this name, or this former name", name, other)
+		}
 	}
 	if n.claimed[mgr] == nil {
 		if err := mgr.Add(untilEnd(func() { n.release(mgr) })); err != nil {
@@ -379,7 +385,9 @@ func (n *claimedNames) claim(mgr manager.Manager, name string) error {
 		}
 		n.claimed[mgr] = map[string]bool{}
 	}
-	n.claimed[mgr][name] = true
+	for _, claimed := range append([]string{name}, former...) {
+		n.claimed[mgr][claimed] = true
+	}
 	return nil
 }
 

@@ -31,9 +31,11 @@ func (p *pass) steps() []step {
 	a, d, r := application{p}, deletion{p}, renaming{p}
 	common := []step{
 		p.acknowledge,    // note a new component; end if it is being deleted without our finalizer
+		r.component,      // replace former names in its annotations and finalizers
 		d.noteOrphaning,  // whether dependents are to be orphaned
 		p.recall,         // load the inventory
 		p.checkSuspended, // end if the component is suspended
+		r.stores,         // replace the marks of former names on the objects beside it
 		p.load,           // load references, and compute the digest
 		a.checkIdentity,  // refuse a service account that cannot exist
 		p.track,          // start a new revision if the digest has changed
@@ -41,7 +43,6 @@ func (p *pass) steps() []step {
 		p.visitTarget,    // take a place for the remote cluster
 		p.connect,        // connect to the cluster of the dependents
 		p.visitFormer,    // take a place for a cluster that dependents leave
-		r.run,            // replace the marks of former names
 	}
 	if p.deleting {
 		return append(common,
@@ -191,7 +192,7 @@ func (p *pass) track(context.Context) outcomes.Outcome {
 			p.status.setState(verdict{state: StateProcessing, reason: ReadyConditionReasonRestarting, message: "the declaration has changed"}, p.now())
 		}
 		p.status.ProcessingDigest = digest.Value
-		p.memory.changedAt = p.worker.options.Clock.Now()
+		p.memory.changedAt, p.memory.ungenerated = p.worker.options.Clock.Now(), true
 		p.status.ProcessingSince = nil
 		p.memory.refusals = 0
 		p.memory.record.ForgetNote()

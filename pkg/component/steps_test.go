@@ -16,8 +16,8 @@ import (
 func TestStepOrder(t *testing.T) {
 	t.Parallel()
 	common := []string{
-		"pass.acknowledge", "deletion.noteOrphaning", "pass.recall", "pass.checkSuspended", "pass.load", "application.checkIdentity", "pass.track", "pass.afterRead",
-		"pass.visitTarget", "pass.connect", "pass.visitFormer", "renaming.run",
+		"pass.acknowledge", "renaming.component", "deletion.noteOrphaning", "pass.recall", "pass.checkSuspended", "renaming.stores", "pass.load", "application.checkIdentity", "pass.track", "pass.afterRead",
+		"pass.visitTarget", "pass.connect", "pass.visitFormer",
 	}
 	for _, test := range []struct {
 		reason   string

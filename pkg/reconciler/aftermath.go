@@ -64,14 +64,14 @@ func (c *preparation) aftermath(failed bool) selection {
 	return func(objects []*desired.Object) (wanted, apart []*desired.Object) {
 		for _, t := range objects {
 			item := c.call.Ledger.Of(t)
-			isSame := item.Digest == t.Digest || t.Former != "" && item.Digest == t.Former
+			isSame := item.Digest == t.Digest || slices.Contains(t.Former, item.Digest)
 			unfinished := isOnFailure(t) && isUnfinished(c.call, t, item)
 			switch {
 			case isOnFailure(t) && failed && (isSame || !unfinished):
 				wanted = append(wanted, t)
 			case unfinished:
 				ending := *t
-				ending.Digest, ending.Former, ending.Ending = item.Digest, "", true
+				ending.Digest, ending.Former, ending.Ending = item.Digest, nil, true
 				wanted = append(wanted, &ending)
 			default:
 				apart = append(apart, t)

@@ -40,6 +40,9 @@ type Options struct {
 	// FormerFinalizers are finalizers of earlier versions of the operator. They are removed from dependents that define types when these are
 	// deleted or orphaned; so they must not be finalizers of other controllers, nor of Kubernetes. Defaults to none.
 	FormerFinalizers []string
+	// FormerNames are the names that the reconciler had in earlier versions of the operator, also as field manager; see Reconciler.Rename. Objects that were applied under such a
+	// name are not applied again merely because the annotations in their manifests have the present one. Defaults to none.
+	FormerNames []string
 	// RetainOutcomes puts the finalizer <name>/outcome on Jobs and Pods whose outcome decides something: those that are purged, those that run once for each
 	// state of the owner (ReconcilePolicyOnObjectOrComponentChange), and Jobs with ttlSecondsAfterFinished. It is removed when the outcome is recorded. Until
 	// then, neither Kubernetes nor another client can make the object disappear, so that its work is not done twice. It is for programs that run all the time:
@@ -158,20 +161,24 @@ func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, e
 	}
 	owners, keys := judges.New(name, options.Judge), marks.NewKeys(name)
 	return &Reconciler{
-		name:    name,
-		client:  clnt,
-		options: options,
-		keys:    keys,
-		reader: &observe.Reader{
-			OwnerLabel: keys.OwnerLabel, PrunePolicyAnnotation: keys.PrunePolicy, DigestAnnotation: keys.Digest, SuspendedDigest: desired.DigestSuspended,
-			IgnoreFieldsAnnotation: keys.Prefix + types.AnnotationKeySuffixIgnoreFields,
-			Manager:                options.FieldOwner, Judges: owners, Clock: options.Clock,
-		},
+		name:         name,
+		client:       clnt,
+		options:      options,
+		keys:         keys,
+		reader:       newReader(keys, options, owners),
 		judges:       owners,
 		memory:       memory.New(),
 		definitions:  definitions,
 		barrierPause: barriers.DefaultPause,
 	}, nil
+}
+
+func newReader(keys marks.Keys, options Options, owners *judges.Judges) *observe.Reader {
+	return &observe.Reader{
+		OwnerLabel: keys.OwnerLabel, PrunePolicyAnnotation: keys.PrunePolicy, DigestAnnotation: keys.Digest, SuspendedDigest: desired.DigestSuspended,
+		IgnoreFieldsAnnotation: keys.Prefix + types.AnnotationKeySuffixIgnoreFields,
+		Manager:                options.FieldOwner, Judges: owners, Clock: options.Clock,
+	}
 }
 
 // checkManagedTypes refuses patterns that match no type: they would protect nothing.
@@ -192,7 +199,7 @@ func (r *Reconciler) additionalTypes(owner Owner) []TypeInfo {
 }
 
 func (r *Reconciler) preparer() desired.Preparer {
-	return desired.Preparer{Scheme: r.client.Scheme(), Mapper: r.client.RESTMapper(), Keys: r.keys, OwnAnnotations: r.options.OwnAnnotations}
+	return desired.Preparer{Scheme: r.client.Scheme(), Mapper: r.client.RESTMapper(), Keys: r.keys, FormerNames: r.options.FormerNames, OwnAnnotations: r.options.OwnAnnotations}
 }
 
 // forDecisions returns the owner as decisions need it.

@@ -31,8 +31,6 @@ type RebuildRequest struct {
 	Namespaces []string
 	// Policies of the owner, for objects whose annotations do not say otherwise.
 	Policies Policies
-	// FormerNames are the names that this reconciler had in earlier versions, also as field manager. Objects with their labels are found, too; see Rename.
-	FormerNames []string
 }
 
 // RebuildResult is the result of Reconciler.Rebuild.
@@ -46,8 +44,8 @@ type RebuildResult struct {
 	Unlisted []TypeInfo
 }
 
-// Rebuild makes a lost inventory again: it finds the objects with the label of the owner. It changes nothing. Since users and controllers
-// copy objects with labels and annotations, an object counts only if its annotation has the owner's ID too, and if Options.FieldOwner has
+// Rebuild makes a lost inventory again: it finds the objects with the label of the owner, under the present name of the reconciler or a former one. It changes nothing. Since
+// users and controllers copy objects with labels and annotations, an object counts only if its annotation has the owner's ID too, and if Options.FieldOwner has
 // written to it (on servers that do not track field ownership: unless it has a controller). Objects that hold inventories do not count.
 //
 // Apply verifies a found object with an apply that changes nothing unless the object differs from its manifest, and does not recreate it.
@@ -59,7 +57,7 @@ func (r *Reconciler) Rebuild(ctx context.Context, request RebuildRequest) (Rebui
 		return RebuildResult{}, err
 	}
 	result := RebuildResult{Inventory: slices.Clone(request.Known)}
-	for _, named := range append([]*Reconciler{r}, r.former(request.FormerNames)...) {
+	for _, named := range append([]*Reconciler{r}, r.former()...) {
 		c := named.call(Owner{ID: request.ID}, nil)
 		found, err := rebuild.Find(flow.WithLimiter(ctx, c.Server.Flow), c, rebuild.Request{
 			Objects: request.Objects, Types: request.Types, Namespaces: request.Namespaces, Policies: policies.Or(declared, r.options.Policies),

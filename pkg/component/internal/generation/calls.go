@@ -60,9 +60,9 @@ type call struct {
 	done   chan struct{}
 	answer answer
 
-	// The mutex of the calls protects the fields below. The pass that has waited for the call has left it after some time.
-	left  bool
-	after time.Duration
+	// The mutex of the calls protects the fields below. The call was canceled after some time, perhaps because its pass was cut off. The pass has left it then.
+	after     time.Duration
+	cut, left bool
 }
 
 // answer is what a generator has returned.
@@ -76,12 +76,15 @@ type answer struct {
 	at time.Time
 }
 
-// freshness is how long an answer is of use that depends on objects in the cluster.
+// freshness is how long an answer is of use that may depend on more than the inputs.
 const freshness = time.Minute
 
-// isOfUse reports whether an answer that comes after the pass that has asked for it can be used.
-func (a answer) isOfUse() bool {
-	return a.err == nil && (!a.reads.Any() || time.Since(a.at) < freshness)
+// isOfUse reports whether an answer that comes after the pass that has asked for it can be used. An error is an answer, too, unless it may be due to the end of that pass.
+func (l *call) isOfUse(isPure bool) bool {
+	if l.answer.err == nil && isPure && !l.answer.reads.Any() {
+		return true
+	}
+	return time.Since(l.answer.at) < freshness && (l.answer.err == nil || !l.cut)
 }
 
 // answer returns the answer to the request. Only one pass of a component calls it at a time.
@@ -90,7 +93,7 @@ func (c *Calls) answer(ctx context.Context, inputs string, request Request) (ans
 		if err := c.await(ctx, former); err != nil {
 			return answer{}, err
 		}
-		if c.take(former, request.Component) == inputs && former.answer.isOfUse() {
+		if c.take(former, request.Component) == inputs && former.isOfUse(Fingerprint(request.Generator) != "") {
 			return former.answer, nil
 		}
 	}
@@ -113,6 +116,7 @@ func (c *Calls) answer(ctx context.Context, inputs string, request Request) (ans
 			request.Slow(begun.status())
 			continue
 		case <-callCtx.Done():
+			c.canceled(begun, ctx.Err() != nil)
 			if err := c.await(context.WithoutCancel(ctx), begun); err != nil {
 				return answer{}, err
 			}
@@ -120,6 +124,13 @@ func (c *Calls) answer(ctx context.Context, inputs string, request Request) (ans
 		c.take(begun, request.Component)
 		return begun.answer, nil
 	}
+}
+
+// canceled notes that a call was canceled, and whether that is because its pass was cut off.
+func (c *Calls) canceled(begun *call, cut bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	begun.after, begun.cut = time.Since(begun.begun), cut
 }
 
 // underWay returns the call of the component that has not been taken; nil if there is none.
@@ -216,9 +227,7 @@ func (c *Calls) leave(canceled *call) error {
 		return nil
 	default:
 	}
-	if !canceled.left {
-		canceled.left, canceled.after = true, time.Since(canceled.begun)
-	}
+	canceled.left = true
 	return &UnfinishedError{fmt.Sprintf("the generator was called at %s and canceled after %s, but has not returned; it is not called again before it has",
 		canceled.begun.UTC().Format(time.RFC3339), canceled.after.Round(time.Second))}
 }

@@ -222,7 +222,7 @@ func TestTimeoutOfGenerators(t *testing.T) {
 		d.check("one that listens", "error: the generator was canceled after 10s: context deadline exceeded", d.pass(listening, "one", "a"))
 		d.check("is called again", "error: the generator was canceled after 10s", d.pass(listening, "one", "a"))
 
-		want := "unfinished: the generator was called at " + now() + " and canceled after 11s, but has not returned; it is not called again before it has"
+		want := "unfinished: the generator was called at " + now() + " and canceled after 10s, but has not returned; it is not called again before it has"
 		d.check("one that does not listen", want, d.pass(deaf, "two", "a"))
 		d.check("the next pass waits a moment", want, d.pass(deaf, "two", "a"))
 		d.check("and does not call it for other inputs", want, d.pass(deaf, "two", "b"))
@@ -238,7 +238,11 @@ func TestTimeoutOfGenerators(t *testing.T) {
 
 		d.check("another call", "unfinished: ", d.pass(deaf, "two", "b"))
 		time.Sleep(14*time.Second + freshness)
-		d.check("an answer that nobody has asked for in time", "b", d.pass(&sleeper{}, "two", "b"))
+		fresh := &sleeper{}
+		d.check("an answer that nobody has asked for in time", "b", d.pass(fresh, "two", "b"))
+		if calls, _ := fresh.count(); calls != 1 {
+			t.Errorf("want it to be outdated, got %d calls of another generator", calls)
+		}
 		deaf.pure = true
 		d.check("a call", "unfinished: ", d.pass(deaf, "three", "a"))
 		time.Sleep(14*time.Second + freshness)
@@ -285,10 +289,15 @@ func TestCallsThatFail(t *testing.T) {
 		g.takes, g.deaf = 15*time.Second, true
 		d.check("a panic of a call that does not listen", "unfinished: ", d.pass(g, "one", "a"))
 		time.Sleep(15 * time.Second)
-		d.check("is no answer: it is called again", "unfinished: ", d.pass(g, "one", "a"))
+		d.check("is the answer for the next pass", "error: the generator failed with a panic: a mistake", d.pass(g, "one", "a"))
+		d.check("after which it is called again", "unfinished: ", d.pass(g, "one", "a"))
+		time.Sleep(15 * time.Second)
+		d.check("for other inputs", "unfinished: ", d.pass(g, "one", "b"))
+		time.Sleep(15*time.Second + freshness)
+		d.check("or because it is long ago", "unfinished: ", d.pass(g, "one", "b"))
 		time.Sleep(15 * time.Second)
 		synctest.Wait()
-		if d.panics != 3 {
+		if d.panics != 5 {
 			t.Errorf("want all panics to be counted, got %d", d.panics)
 		}
 		d.check("one that ends its goroutine", "error: the generator has ended its goroutine", d.pass(&sleeper{mistake: exits}, "two", "a"))
@@ -308,6 +317,10 @@ func TestPassesThatAreCutOff(t *testing.T) {
 		d.check("one that does not", "unfinished: the generator was called at", d.passIn(begin(), &sleeper{takes: 5 * time.Second, deaf: true}, "two", "a"))
 		time.Sleep(5 * time.Second)
 		d.checkWoken("when it has returned", "two")
+		stopped := &sleeper{takes: 5 * time.Second, deaf: true, mistake: "a mistake"}
+		d.check("one that fails late", "unfinished: ", d.passIn(begin(), stopped, "four", "a"))
+		time.Sleep(5 * time.Second)
+		d.check("is called again: its pass may have been the reason", "a", d.pass(&sleeper{}, "four", "a"))
 		ctx := begin()
 		time.Sleep(3 * time.Second)
 		g := &sleeper{}

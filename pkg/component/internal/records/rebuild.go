@@ -36,8 +36,6 @@ type RebuildRequest struct {
 	Relist time.Duration
 	// Leaving is set if all dependents are to be deleted, so that Objects does not say which types they have.
 	Leaving bool
-	// FormerNames are those of the reconciler.
-	FormerNames []string
 	// Generation of the component. It counts as observed once the inventory is complete.
 	Generation int64
 }
@@ -53,7 +51,7 @@ func (r *Record) Rebuild(ctx context.Context, request RebuildRequest) error {
 		Objects:    request.Objects,
 		Types:      r.lostTypes(request.Leaving),
 		Namespaces: request.Namespaces(),
-		Policies:   request.Policies, FormerNames: request.FormerNames,
+		Policies:   request.Policies,
 	}
 	result, err := request.Engine.Rebuild(ctx, search)
 	if err == nil && r.gap != "" && len(result.Inventory) < items.Marked(r.mark.inventory) {

@@ -101,18 +101,35 @@ func (h *Handle) Annotate(ctx context.Context, key string, value any) error {
 
 // AnnotateAll is Annotate for several annotations.
 func (h *Handle) AnnotateAll(ctx context.Context, annotations map[string]any) error {
+	_, err := h.ChangeMetadata(ctx, func(client.Object) map[string]any { return map[string]any{"annotations": annotations} })
+	return err
+}
+
+// ChangeMetadata changes annotations and finalizers of the component as the content of a JSON merge patch says, and reports whether there was any. After a conflict with another
+// client, it calls content again.
+func (h *Handle) ChangeMetadata(ctx context.Context, content func(component client.Object) map[string]any) (changed bool, err error) {
 	patched, err := h.patch(ctx, "", func() map[string]any {
-		return map[string]any{"metadata": map[string]any{"annotations": annotations}}
+		metadata := content(h.component)
+		if len(metadata) == 0 {
+			return nil
+		}
+		return map[string]any{"metadata": metadata}
 	})
 	switch {
+	case err == nil && patched == nil:
+		return false, nil
+	case err == nil:
+		h.component.SetAnnotations(patched.GetAnnotations())
+		h.moveTo(patched)
+		return true, nil
 	case apierrors.IsNotFound(err):
-		return ErrChanged
-	case err != nil:
-		return err
+		return false, ErrChanged
+	case apierrors.IsInvalid(err) && h.component.GetDeletionTimestamp() == nil && h.isBeingDeleted(ctx):
+		// Finalizers cannot be added any more then.
+		return false, ErrChanged
+	default:
+		return false, err
 	}
-	h.component.SetAnnotations(patched.GetAnnotations())
-	h.moveTo(patched)
-	return nil
 }
 
 // rereadError is the error of reading the component again, or ErrChanged. It says nothing about the write.

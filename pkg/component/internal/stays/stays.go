@@ -70,6 +70,14 @@ func (s *Stay) Visit(target string) outcomes.Outcome {
 	return outcomes.Proceed
 }
 
+// Interrupt notes that the pass does other work than with a remote cluster until it calls resume.
+func (s *Stay) Interrupt() (resume func()) {
+	if s.visit == nil {
+		return func() {}
+	}
+	return s.visit.Interrupt()
+}
+
 // crowded is the outcome of a pass that has no place. The last error of the target is more useful to users than the reason for the wait.
 func (s *Stay) crowded() outcomes.Outcome {
 	message := s.memory.unanswered

@@ -6,6 +6,7 @@ package stores
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -156,10 +157,14 @@ func (s *Stores) rename(ctx context.Context, kind chunks.Kind, names renames.Nam
 	if err := s.Live.Get(ctx, key, object); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	changes, err := names.Changes(object)
-	if err != nil || changes == nil {
+	changes, entries, err := names.Changes(object)
+	if err != nil || changes == nil && entries == nil {
 		return err
 	}
+	if changes == nil {
+		changes = map[string]any{}
+	}
+	maps.Copy(changes, entries)
 	patch, err := guarded.MergePatch(object.GetUID(), object.GetResourceVersion(), map[string]any{"metadata": changes})
 	if err != nil {
 		return err

@@ -82,7 +82,7 @@ func (p *Places) Enter(target string, component apitypes.NamespacedName, cut fun
 		return nil, false
 	}
 	p.line = slices.DeleteFunc(p.line, func(a applicant) bool { return a.component == component })
-	v.timers = append(v.timers, time.AfterFunc(p.Slowness.visit, v.lasting))
+	v.limit = time.AfterFunc(p.Slowness.visit, v.lasting)
 	return v, true
 }
 
@@ -111,7 +111,8 @@ type Visit struct {
 	places *Places
 	target string
 	cut    func(reason error)
-	timers []*time.Timer
+	// limit ends the part without a place of its own, rest what follows a slow request.
+	limit, rest *time.Timer
 
 	seated, slow, over bool
 }
@@ -138,7 +139,7 @@ func (v *Visit) Slowed() {
 		v.cut(ErrCrowded)
 		return
 	}
-	v.timers = append(v.timers, time.AfterFunc(v.places.Slowness.rest, func() { v.cut(ErrTooLong) }))
+	v.rest = time.AfterFunc(v.places.Slowness.rest, func() { v.cut(ErrTooLong) })
 }
 
 // lasting notes that the visit takes long.
@@ -152,6 +153,18 @@ func (v *Visit) lasting() {
 	}
 }
 
+// Interrupt notes that the pass does other work than with the cluster until it calls resume. How long that takes says nothing about the cluster.
+func (v *Visit) Interrupt() (resume func()) {
+	v.limit.Stop()
+	return func() {
+		v.places.mu.Lock()
+		defer v.places.mu.Unlock()
+		if !v.over {
+			v.limit.Reset(v.places.Slowness.visit)
+		}
+	}
+}
+
 // Leave ends the visit.
 func (v *Visit) Leave() {
 	v.places.mu.Lock()
@@ -160,8 +173,9 @@ func (v *Visit) Leave() {
 		return
 	}
 	v.over = true
-	for _, timer := range v.timers {
-		timer.Stop()
+	v.limit.Stop()
+	if v.rest != nil {
+		v.rest.Stop()
 	}
 	if !v.slow {
 		v.places.quick[v.target] = true

@@ -219,8 +219,8 @@ func planDigest(t *desired.Object, item *inventory.Item) {
 	case item.Digest == t.Digest:
 	case t.Digest == desired.DigestLate && (IsWritten(item) || IsCompleting(item) || item.Phase == inventory.PhaseFailed):
 		// Whether the object has to be applied turns out when its manifest is complete.
-	case t.Former != "" && item.Digest == t.Former:
-		// The former digest is one of the same manifest.
+	case slices.Contains(t.Former, item.Digest):
+		// The former digests are ones of the same manifest.
 		item.Digest = t.Digest
 	case t.Digest == desired.DigestOnce && wasApplied(item):
 		// Even if that was under another policy.

@@ -254,7 +254,7 @@ func TestWhatIsKept(t *testing.T) {
 func TestDigestsOfEarlierRules(t *testing.T) {
 	t.Parallel()
 	recorded := &inventory.Item{Digest: "2:former", Phase: inventory.PhaseReady, Status: status.CurrentStatus}
-	planWanted(&desired.Object{Digest: "2:now", Former: "2:former"}, recorded)
+	planWanted(&desired.Object{Digest: "2:now", Former: []string{"2:former"}}, recorded)
 	if recorded.Digest != "2:now" || recorded.Phase != inventory.PhaseReady {
 		t.Errorf("want what was applied not to be applied again, got %+v", recorded)
 	}

@@ -57,10 +57,7 @@ func Delete(item *inventory.Item, s Situation, d Deletion) (Ending, string) {
 		return Forget, "is the same object as " + s.WantedAs + ", which stays"
 	}
 	if why, foreign := s.foreign(item); foreign {
-		if operator := s.sameOwner(item); operator != "" && !d.Orphan && !d.keeps(item) {
-			return RefuseEnd, markedByText(operator)
-		}
-		return Gone, why
+		return s.leave(item, d, why)
 	}
 	switch {
 	case d.Orphan && s.wasOrphaned(item):
@@ -106,6 +103,14 @@ func (s Situation) foreign(item *inventory.Item) (why string, foreign bool) {
 	default:
 		return "", false
 	}
+}
+
+// leave decides about an object that is not ours.
+func (s Situation) leave(item *inventory.Item, d Deletion, why string) (Ending, string) {
+	if operator := s.sameOwner(item); operator != "" && !d.Orphan && !d.keeps(item) {
+		return RefuseEnd, markedByText(operator)
+	}
+	return Gone, why
 }
 
 // sameOwner returns the name of another operator whose marks the recorded object has in place of ours, for the same owner; empty if there is none. That operator may be this one

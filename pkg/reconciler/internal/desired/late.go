@@ -71,7 +71,7 @@ func (m *Manifests) Suspended(wanted []*Object) ([]*Object, error) {
 			form := *t
 			form.Suspended, form.Vanishing, form.Unchanged = true, suspending.IsDeleted(), true
 			form.Judged = suspending.SuspensionJudge() != nil
-			form.Digest, form.Former = DigestLate, ""
+			form.Digest, form.Former = DigestLate, nil
 			form.ReadsContent = form.ReadsContent || form.Judged
 			forms[i] = &form
 			continue
@@ -121,7 +121,7 @@ func (m *Manifests) suspend(t *Object, completed bool) (*Object, error) {
 	judge := suspending.SuspensionJudge()
 	form.Suspended, form.Vanishing, form.Unchanged, form.Incomplete = true, suspending.IsDeleted(), unchanged, isLate && !completed
 	if isLate || !unchanged {
-		form.Digest, form.Former = DigestSuspended+form.Digest, ""
+		form.Digest, form.Former = DigestSuspended+form.Digest, nil
 	}
 	form.Judged, form.ReadsContent = judge != nil, form.ReadsContent || judge != nil
 	// Without a judge that says otherwise, such an object is deleted once its form is applied.

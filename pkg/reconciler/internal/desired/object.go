@@ -17,6 +17,7 @@ import (
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/internal/parallel"
+	"github.com/component-operator/runtime/internal/renames"
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
@@ -34,7 +35,7 @@ type Object struct {
 	Key           types.ObjectID
 	Version       string
 	Digest        string
-	Former        string // another digest of the same manifest that may be recorded; empty if there is none
+	Former        []string // other digests of the same manifest that may be recorded
 	ManagedTypes  []inventory.TypeVersionInfo
 	Instance      bool     // of a managed type, or of one that others may define
 	RemovesItself bool     // it counts as completed if it is gone after it was ready
@@ -99,7 +100,7 @@ func (p Preparer) newObject(index int, object *unstructured.Unstructured, source
 	if t.Effective, problems = policies.Parse(p.Keys.Prefix, object, kinds.Policies(t.Key.GroupKind, source.Policies)); len(problems) == 0 {
 		t.RemovesItself = removesItself(object) || observe.RunsToCompletion(t.Key.GroupKind) && (source.RunOnce || p.runsOnce(t, object))
 		t.Decisive = observe.RunsToCompletion(t.Key.GroupKind) && (t.RemovesItself || t.PurgeOrder != nil || t.PurgeOnFailure)
-		t.Digest, t.Former, err = digestsOf(object, t.Reconcile, source)
+		t.Digest, t.Former, err = p.digestsOf(object, t.Reconcile, source)
 	}
 	if problem := t.orderDeletion(object, source.Objects[index], p.Keys.Prefix); problem != "" {
 		problems = append(problems, problem)
@@ -139,7 +140,7 @@ func (t *Object) come(object client.Object) string {
 	case t.Suspending && vanishes(object) && (len(t.ManagedTypes) > 0 || kinds.IsNamespace(t.Key.GroupKind)):
 		return fmt.Sprintf("%s: a namespace or an object that defines types cannot be deleted when it is suspended, because other objects would be deleted with it", t.Key)
 	case t.Late && t.Digest != DigestOnce:
-		t.Digest, t.Former = DigestLate, ""
+		t.Digest, t.Former = DigestLate, nil
 	}
 	return ""
 }
@@ -161,6 +162,35 @@ func vanishes(object client.Object) bool {
 // GVK returns the type of the desired object.
 func (t *Object) GVK() schema.GroupVersionKind {
 	return t.Key.WithVersion(t.Version)
+}
+
+// digestsOf returns the digest of a manifest, and others of it that may be recorded: those without a key, with the former digest of the owner, or under a former name of the
+// reconciler.
+func (p Preparer) digestsOf(object *unstructured.Unstructured, policy inventory.ReconcilePolicy, source Source) (now string, former []string, err error) {
+	now, other, err := digestsOf(object, policy, source)
+	if err != nil {
+		return "", nil, err
+	}
+	if other != "" {
+		former = append(former, other)
+	}
+	for _, name := range p.FormerNames {
+		annotations, changed := renames.Names{Former: []string{strings.TrimSuffix(p.Keys.Prefix, "/")}, Name: name}.Renamed(object.GetAnnotations())
+		if !changed {
+			continue
+		}
+		under := object.DeepCopy()
+		under.SetAnnotations(annotations)
+		first, second, err := digestsOf(under, policy, source)
+		if err != nil {
+			return "", nil, err
+		}
+		former = append(former, first)
+		if second != "" {
+			former = append(former, second)
+		}
+	}
+	return now, former, nil
 }
 
 // digestsOf returns the digest of a manifest, and another digest of it that may be recorded because it has no key, or the former

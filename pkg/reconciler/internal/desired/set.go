@@ -22,6 +22,8 @@ type Preparer struct {
 	Scheme *runtime.Scheme
 	Mapper meta.RESTMapper
 	Keys   marks.Keys
+	// FormerNames are the names that the reconciler had in earlier versions of the operator.
+	FormerNames []string
 	// OwnAnnotations are the suffixes of annotations that begin with the name of the reconciler, and mean nothing to it.
 	OwnAnnotations []string
 }

@@ -88,9 +88,21 @@ func (a *applier) compare(ctx context.Context, t *desired.Object, s decisions.Si
 		return outcome{}, fmt.Errorf("comparing %s: %w", t.Key, err)
 	}
 	a.call.Memory.Of(t.Key).Verifications.Happened(a.call.Server.Clock.Now())
-	if !contents.Same(live, applied) {
+	if !contents.Same(withDigestOf(applied, live, a.call.Server.Keys.Digest), applied) {
 		return a.reported(t, s, decisions.Decision{Message: decisions.ChangedByOthers}), nil
 	}
 	item.Baseline = a.call.Server.Reader.Read(live).Baseline()
 	return a.kept(ctx, t, s)
+}
+
+// withDigestOf returns a live object with the digest of the applied one: a manifest may have several.
+func withDigestOf(applied, live *unstructured.Unstructured, key string) *unstructured.Unstructured {
+	annotations := live.GetAnnotations()
+	if present := annotations[key]; present == "" || present == applied.GetAnnotations()[key] {
+		return live
+	}
+	annotations[key] = applied.GetAnnotations()[key]
+	live = live.DeepCopy()
+	live.SetAnnotations(annotations)
+	return live
 }
