@@ -64,7 +64,8 @@ var rooms = []room{
 	{path: "internal/clocks", layer: primitives},
 	{path: "internal/ellipsis", layer: primitives},
 	{path: "internal/grace", layer: primitives},
-	{path: "internal/parallel", layer: primitives},
+	{path: "internal/parallel", layer: vocabulary},
+	{path: "internal/relay", layer: primitives},
 
 	{path: "pkg/types", layer: vocabulary},
 	{path: "internal/catalog", layer: vocabulary},

@@ -6,9 +6,12 @@ package flow
 import (
 	"context"
 	"sync"
+
+	"github.com/component-operator/runtime/internal/relay"
 )
 
-// Each runs work for all items, as many in parallel as the API server serves well, and waits for all of them.
+// Each runs work for all items, as many in parallel as the API server serves well, and waits for all of them. After a panic of work, it panics with a *relay.Panic when
+// all are done.
 func Each[T any](ctx context.Context, limiter *Limiter, items []T, work func(T)) {
 	if len(items) == 1 {
 		work(items[0])
@@ -16,11 +19,16 @@ func Each[T any](ctx context.Context, limiter *Limiter, items []T, work func(T))
 	}
 	limiter.Calm()
 	var group sync.WaitGroup
+	var carrier relay.Carrier
+	do := func(item T) {
+		defer carrier.Catch()
+		work(item)
+	}
 	next := make(chan T)
 	for _, item := range items {
 		if limiter.Acquire(ctx) != nil {
 			// The context has ended; the requests of this item will return its error.
-			work(item)
+			do(item)
 			continue
 		}
 		select {
@@ -28,10 +36,10 @@ func Each[T any](ctx context.Context, limiter *Limiter, items []T, work func(T))
 		default:
 			// A goroutine handles many items: its stack grows to what a request needs only once.
 			group.Go(func() {
-				work(item)
+				do(item)
 				limiter.Release()
 				for item := range next {
-					work(item)
+					do(item)
 					limiter.Release()
 				}
 			})
@@ -39,4 +47,5 @@ func Each[T any](ctx context.Context, limiter *Limiter, items []T, work func(T))
 	}
 	close(next)
 	group.Wait()
+	carrier.Deliver()
 }

@@ -7,18 +7,23 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"github.com/component-operator/runtime/internal/relay"
 )
 
 // maxBatch is how many items a processor takes at a time if there are many: an item may take a microsecond, and taking it must not
 // take as long.
 const maxBatch = 16
 
-// Do does the work for 0 to n-1, in no particular order, and returns when all is done. The work must not block.
+// Do does the work for 0 to n-1, in no particular order, and returns when all is done. The work must not block. After a panic, it panics with a *relay.Panic when all processors
+// have stopped.
 func Do(n int, work func(i int)) {
 	processors := runtime.GOMAXPROCS(0)
 	batch := max(1, min(maxBatch, n/(4*processors)))
 	var taken atomic.Int64
+	var carrier relay.Carrier
 	take := func() {
+		defer carrier.Catch()
 		for {
 			end := int(taken.Add(int64(batch)))
 			for i := end - batch; i < min(end, n); i++ {
@@ -35,4 +40,5 @@ func Do(n int, work func(i int)) {
 	}
 	take()
 	others.Wait()
+	carrier.Deliver()
 }

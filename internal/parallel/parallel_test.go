@@ -5,8 +5,11 @@ package parallel
 
 import (
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/component-operator/runtime/internal/relay"
 )
 
 func TestDo(t *testing.T) {
@@ -62,5 +65,31 @@ func TestEach(t *testing.T) {
 	})
 	if begun != 1 || !errors.Is(err, early) {
 		t.Errorf("want nothing to begin after a failure, got %d and error %v", begun, err)
+	}
+}
+
+// TestPanics has work panic, in the goroutine of the caller or in another one.
+func TestPanics(t *testing.T) {
+	t.Parallel()
+	for name, run := range map[string]func(work func(i int)){
+		"Do": func(work func(i int)) { Do(100, work) },
+		"Each": func(work func(i int)) {
+			_ = Each(4, make([]struct{}, 100), func(i int, _ struct{}) error { work(i); return nil })
+		},
+	} {
+		for at := range 100 {
+			func() {
+				defer func() {
+					if caught := relay.New(recover()); caught.Value != "a mistake" || !strings.HasPrefix(caught.Place, "parallel/parallel_test.go:") {
+						t.Errorf("%s: want the panic to reach the caller, got %v", name, caught)
+					}
+				}()
+				run(func(i int) {
+					if i == at {
+						panic("a mistake")
+					}
+				})
+			}()
+		}
 	}
 }

@@ -87,13 +87,19 @@ func (e ending) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, 
 	case err != nil:
 		return ctrl.Result{}, err
 	}
-	e.noteReady(o.Kind, now)
+	if !panics.Is(d.err) {
+		e.noteReady(o.Kind, now)
+	}
 	e.pass.later.emit()
 	e.pass.worker.announcer.verdict(e.pass.subject, e.pass.log, e.pass.before, d.verdict, o.Kind)
 	e.pass.worker.announcer.measure(e.pass.worker.series(e.pass.key), e.pass.status)
 	if panics.Is(d.err) {
 		// The log has it. The controller would log each attempt, with another stack.
 		delay := outcomes.Backoff(e.pass.memory.panics, e.pass.settings.timing.requeue)
+		if o.Kind != outcomes.Error && d.requeue > 0 {
+			// A status hook has panicked. That must not slow down what the pass has done.
+			delay = min(delay, d.requeue)
+		}
 		e.pass.memory.panics++
 		return e.requeue(delay), nil
 	}

@@ -114,6 +114,26 @@ func TestSlowGeneratorsAreExplained(t *testing.T) {
 	}
 }
 
+// TestSlowGeneratorsAreExplainedAfterAWait has a component wait for something else before the generator is called for it.
+func TestSlowGeneratorsAreExplainedAfterAWait(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	released := make(chan struct{})
+	generate := func(ctx context.Context, namespace, name string, parameters types.Unstructurable) ([]client.Object, error) {
+		<-released
+		return specObjects(ctx, namespace, name, parameters)
+	}
+	r.start(NewReconciler[*Widget](r.name, manifests.GeneratorFunc(generate), ReconcilerOptions{generatorPatience: 100 * time.Millisecond}))
+	widget := r.widget(oneConfigMap)
+	widget.Spec.Suspend = true
+	r.create(widget)
+	r.awaitText(widget, StatePending, "suspended")
+	change(r, widget, func(w *Widget) { w.Spec.Suspend = false })
+	r.awaitText(widget, StateProcessing, "Generating dependents: the generator was called at ")
+	close(released)
+	awaitReady(r, widget)
+}
+
 // holdsAll reports whether a message has all parts.
 func holdsAll(message string, parts []string) bool {
 	for _, part := range parts {

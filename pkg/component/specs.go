@@ -152,7 +152,7 @@ func (s *RetrySpec) GetRetryInterval() time.Duration { return durationOf(s.Retry
 // TimeoutSpec implements TimeoutConfiguration.
 type TimeoutSpec struct {
 	// Timeout is the time within which the component should become ready. After it, the component is reported as stalled, and is still reconciled.
-	// Defaults to requeueInterval.
+	// A call of the generator is canceled after this time, and after at most nine minutes. Defaults to requeueInterval.
 	// +kubebuilder:validation:Type:=string
 	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`

@@ -148,7 +148,11 @@ func (p *pass) runBounded(ctx context.Context) outcomes.Outcome {
 	defer end()
 	return p.rescued(func() outcomes.Outcome {
 		o := p.rescued(func() outcomes.Outcome { return p.run(ctx) })
-		remote := stays.Remote{Server: p.destination.Server(), KubeConfigFrom: p.declared.KubeConfigFrom}
+		var remote stays.Remote
+		if !p.destination.Moving() {
+			// Otherwise, the dependents are in the cluster of another kubeconfig, and the messages say that they move.
+			remote = stays.Remote{Server: p.destination.Server(), KubeConfigFrom: p.declared.KubeConfigFrom}
+		}
 		return p.stay.Interpret(ctx, o, remote, p.settings.timing.requeue)
 	})
 }

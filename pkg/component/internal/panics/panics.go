@@ -4,16 +4,15 @@
 package panics
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"path"
-	"runtime"
-	"runtime/debug"
-	"strings"
 	"sync"
 
 	"github.com/go-logr/logr"
+
+	"github.com/component-operator/runtime/internal/ellipsis"
+	"github.com/component-operator/runtime/internal/redact"
+	"github.com/component-operator/runtime/internal/relay"
 )
 
 // Error is a panic that was caught.
@@ -24,8 +23,13 @@ type Error struct {
 	Place string
 }
 
-// Error returns value and place.
-func (e *Error) Error() string { return fmt.Sprintf("panic: %v (%s)", e.Value, e.Place) }
+// Error returns value and place. The value may be an error of the API server, which quotes what it refuses.
+func (e *Error) Error() string { return fmt.Sprintf("panic: %s (%s)", e.text(), e.Place) }
+
+// maxText is the maximum length of the text of a value, in bytes.
+const maxText = 2000
+
+func (e *Error) text() string { return ellipsis.Truncate(redact.Text(fmt.Sprint(e.Value)), maxText) }
 
 // Is reports whether an error is, or wraps, a panic.
 func Is(err error) bool {
@@ -49,12 +53,13 @@ func (c *Catcher) Catch(log logr.Logger, use func(err error)) {
 	if value == nil {
 		return
 	}
-	err := &Error{Value: value, Place: place()}
+	caught := relay.New(value)
+	err := &Error{Value: caught.Value, Place: caught.Place}
 	if c.Count != nil {
 		c.Count()
 	}
 	if c.isNew(err.Place) {
-		log.Error(nil, "panic during the reconciliation", "reason", fmt.Sprint(value), "place", err.Place, "stack", string(debug.Stack()))
+		log.Error(nil, "panic during the reconciliation", "reason", err.text(), "place", err.Place, "stack", string(caught.Stack))
 	}
 	use(err)
 }
@@ -76,39 +81,4 @@ func (c *Catcher) isNew(place string) bool {
 	}
 	c.logged[place] = true
 	return true
-}
-
-// place returns where the panic that is being caught happened: the call of panic, or the operation that has failed. If that is in the standard library, it is where
-// that was called.
-func place() string {
-	callers := make([]uintptr, 64)
-	frames := runtime.CallersFrames(callers[:runtime.Callers(0, callers)])
-	first := ""
-	panicking := false
-	for {
-		frame, more := frames.Next()
-		switch {
-		case frame.Function == "runtime.gopanic":
-			panicking = true
-		case panicking && !strings.HasPrefix(frame.Function, "runtime."):
-			at := fmt.Sprintf("%s/%s:%d", path.Base(path.Dir(frame.File)), path.Base(frame.File), frame.Line)
-			if !isStandard(frame.Function) {
-				return at
-			}
-			first = cmp.Or(first, at)
-		}
-		if !more {
-			return cmp.Or(first, "unknown place")
-		}
-	}
-}
-
-// isStandard reports whether a function belongs to the standard library: the first element of its path has no dot, unlike that of a module.
-func isStandard(function string) bool {
-	element, _, found := strings.Cut(function, "/")
-	if !found {
-		element, _, _ = strings.Cut(function, ".")
-		return element != "main"
-	}
-	return !strings.Contains(element, ".")
 }

@@ -13,6 +13,9 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
 	"go.uber.org/goleak"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -33,6 +36,7 @@ func TestCatch(t *testing.T) {
 	var list []string
 	broken := strings.Repeat("(", 1)
 	index := 3
+	refusal := apierrors.NewInvalid(schema.GroupKind{Kind: "Thing"}, "a", field.ErrorList{field.Invalid(field.NewPath("data").Key("x"), "secret", "is wrong")})
 	for _, test := range []struct {
 		reason string
 		work   func()
@@ -47,6 +51,7 @@ func TestCatch(t *testing.T) {
 		{"a pointer that is nil", func() { none().Place = "" }, `^panic: runtime error: invalid memory address or nil pointer dereference \(`, 3},
 		{"a panic in the standard library", func() { regexp.MustCompile(broken) }, `^panic: regexp: .* \(panics/panics_test\.go:\d+\)$`, 4},
 		{"an error as value", func() { panic(errors.New("wrapped")) }, `^panic: wrapped \(`, 5},
+		{"an answer that quotes a value", func() { panic(refusal) }, `^panic: .*data\[x\]: Invalid value: \*\*\*.* \(`, 6},
 	} {
 		err := run(test.work)
 		got := ""
@@ -63,8 +68,11 @@ func TestCatch(t *testing.T) {
 			t.Errorf("%s: want %d lines of the log, got %d", test.reason, test.lines, len(lines))
 		}
 	}
-	if count != 6 {
-		t.Errorf("want 6 panics to be counted, got %d", count)
+	if text := strings.Join(lines, ""); strings.Contains(text, "secret") {
+		t.Errorf("want no value in the log, got %s", text)
+	}
+	if count != 7 {
+		t.Errorf("want 7 panics to be counted, got %d", count)
 	}
 	if !strings.Contains(lines[0], "TestCatch") {
 		t.Errorf("want the stack in the log, got %s", lines[0])

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -170,4 +171,47 @@ func expect(t *testing.T, what string, want, got any) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
+}
+
+// TestInterrupt has a visit do other work for a long time. That does not count.
+func TestInterrupt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		places := New(2, Slowness{})
+		var reasons []error
+		cut := func(reason error) { reasons = append(reasons, reason) }
+		enter := func(name string) *Visit {
+			v, _ := places.Enter(name, apitypes.NamespacedName{Name: name}, cut)
+			return v
+		}
+		enter("one").Leave()
+		enter("two").Leave()
+		occupant := enter("three")
+		v := enter("one")
+		time.Sleep(29 * time.Second)
+		resume := v.Interrupt()
+		time.Sleep(time.Hour)
+		resume()
+		time.Sleep(29 * time.Second)
+		synctest.Wait()
+		if len(reasons) > 0 {
+			t.Errorf("want other work not to count, got %v", reasons)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if len(reasons) != 1 {
+			t.Errorf("want a visit that lasts to need a place, got %v", reasons)
+		}
+		v.Leave()
+		other := enter("two")
+		resume = other.Interrupt()
+		other.Leave()
+		resume()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if len(reasons) != 1 {
+			t.Errorf("want no visit to be cut after its end, got %v", reasons)
+		}
+		occupant.Leave()
+	})
 }

@@ -108,10 +108,18 @@ func decideAbsent(t *desired.Object, item *inventory.Item, s Situation) Decision
 	case t.Drift == inventory.DriftPolicyReport:
 		return Decision{Action: Report, Message: "was deleted by another client"}
 	case s.Correction > 0:
-		return Decision{Action: Report, Message: cmp.Or(s.Fight, "is repeatedly deleted by other clients"), Again: s.Correction}
+		return Decision{Action: Report, Message: s.repeatedlyDeleted(), Again: s.Correction}
 	default:
 		return Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by another client"}
 	}
+}
+
+// repeatedlyDeleted says why a deleted object is not created again yet. The last correction may have been one of a change.
+func (s Situation) repeatedlyDeleted() string {
+	if s.Fight != "" {
+		return "is repeatedly changed or deleted by other clients"
+	}
+	return "is repeatedly deleted by other clients"
 }
 
 // decideCededAbsent decides about an object that does not exist, and that a newer sibling had. A Job that removes itself has served its purpose there.

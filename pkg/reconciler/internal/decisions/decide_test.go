@@ -142,7 +142,7 @@ func TestDecideApplyAbsent(t *testing.T) {
 		{"once means that content is left alone, not that it may vanish", wish(reconcileBy(inventory.ReconcilePolicyOnce)), recorded(inventory.PhaseReady), cached, Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by another client"}},
 		{"an item of the ancestor vanished", wish(), recorded(inventory.PhaseReady, ancestors), cached, Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by another client"}},
 		{"others delete it repeatedly", wish(), recorded(inventory.PhaseReady), fought, Decision{Action: Report, Message: "is repeatedly deleted by other clients", Again: time.Second}},
-		{"the fighter is named if known", wish(), recorded(inventory.PhaseReady), Situation{Owner: usLabel, Correction: time.Second, Fight: "is changed by x"}, Decision{Action: Report, Message: "is changed by x", Again: time.Second}},
+		{"one who has changed it may not have deleted it", wish(), recorded(inventory.PhaseReady), Situation{Owner: usLabel, Correction: time.Second, Fight: "is changed by x"}, Decision{Action: Report, Message: "is repeatedly changed or deleted by other clients", Again: time.Second}},
 		{"reporting must not rest on the cache", wish(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), cached, Decision{Action: Ask}},
 		{"reported", wish(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), proven, Decision{Action: Report, Message: "was deleted by another client"}},
 		{"completion must not rest on the cache", wish(selfRemovingJob), recorded(inventory.PhaseReady), cached, Decision{Action: Ask}},

@@ -33,7 +33,7 @@ type Object struct {
 	Corrections   Repetition
 	Verifications Repetition
 	Retries       Repetition
-	// Fight says who changes which fields repeatedly; empty if nobody does.
+	// Fight says, for repeated corrections, who has changed which fields before the last one; empty if that is not known.
 	Fight string
 	// Consumer remembers whether a claim waits for its first consumer, by the UID of the claim.
 	Consumer map[apitypes.UID]bool

@@ -232,8 +232,7 @@ func (p *planner) mustRead(t *desired.Object, d decisions.Decision, v calls.View
 	case decisions.Ask:
 		return true
 	case decisions.Refuse:
-		// The cache does not show whose it is.
-		return !v.Proven
+		return p.mustName(v)
 	case decisions.Create:
 		return !v.Proven && (p.depth == depthAsked || p.depth == depthCompared && p.preview.isLocal(t))
 	case decisions.Write, decisions.Recreate, decisions.Mark:
@@ -247,6 +246,11 @@ func (p *planner) mustRead(t *desired.Object, d decisions.Decision, v calls.View
 	default:
 		return false
 	}
+}
+
+// mustName reports whether a refused object must be read because the cache does not show whose it is, apart from parts of records.
+func (p *planner) mustName(v calls.View) bool {
+	return !v.Proven && p.depth >= depthAsked && v.Seen.Record == ""
 }
 
 // describe completes a change from a decision.

@@ -24,12 +24,9 @@ import (
 )
 
 // ownershipBefore returns the managed fields of an object that is about to be corrected, at the price of a request: only these say who has changed which field. It
-// returns nil for other writes, or if the fields cannot be read.
+// returns nil for other writes, for another object than the recorded one, or if the fields cannot be read.
 func (a *applier) ownershipBefore(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) []metav1.ManagedFieldsEntry {
-	if recalled := a.call.Memory.Peek(t.Key); recalled != nil && recalled.Corrections.Count == 0 {
-		recalled.Fight = ""
-	}
-	if d.Verb != inventory.VerbCorrected || d.Action != decisions.Write {
+	if d.Verb != inventory.VerbCorrected || d.Action != decisions.Write || s.Seen.UID != a.call.Ledger.Of(t).UID {
 		return nil
 	}
 	object, err := a.call.Server.Get(ctx, a.call.Ledger.Of(t))
@@ -42,32 +39,52 @@ func (a *applier) ownershipBefore(ctx context.Context, t *desired.Object, s deci
 // corrected returns the reason of a correction, as far as it is known who has changed what: given the managed fields before the correction, the object after it, and what was
 // removed from that. It remembers them in case that goes on.
 func (a *applier) corrected(t *desired.Object, d decisions.Decision, before []metav1.ManagedFieldsEntry, object *unstructured.Unstructured, surplus []fieldpath.Path) string {
+	if d.Verb != inventory.VerbCorrected {
+		return d.Message
+	}
+	recalled := a.call.Memory.Of(t.Key)
+	recalled.Fight = ""
 	// Of an object that others have created again, all fields are theirs.
-	if d.Verb != inventory.VerbCorrected || a.call.Ledger.Of(t).UID != object.GetUID() {
+	if a.call.Ledger.Of(t).UID != object.GetUID() {
 		return d.Message
 	}
+	changed, managers, err := fieldset.Contested(before, object.GetManagedFields(), a.call.Server.FieldOwner)
 	var restored []fieldpath.Path
-	var managers []string
-	if before != nil {
-		var err error
-		if restored, managers, err = fieldset.Contested(before, object.GetManagedFields(), a.call.Server.FieldOwner); err != nil {
-			return d.Message
-		}
-		if len(managers) > 0 {
-			a.call.Memory.Of(t.Key).Fight = fmt.Sprintf("is repeatedly changed by %s: %s", strings.Join(managers, ", "), executor.FieldTexts(restored))
-		}
-		// Nobody owns what others have removed.
-		if restored, err = fieldset.Gained(before, object.GetManagedFields(), a.call.Server.FieldOwner); err != nil {
-			return d.Message
-		}
+	if before != nil && err == nil {
+		restored, err = fieldset.Gained(before, object.GetManagedFields(), a.call.Server.FieldOwner)
 	}
-	adders, err := fieldset.Holders(object.GetManagedFields(), surplus, a.call.Server.FieldOwner)
-	fields := slices.Concat(restored, surplus)
-	if err != nil || len(fields) == 0 {
+	adders, surplusErr := fieldset.Holders(object.GetManagedFields(), surplus, a.call.Server.FieldOwner)
+	if err != nil || surplusErr != nil {
 		return d.Message
 	}
+	if len(managers) > 0 {
+		recalled.Fight = fmt.Sprintf("is repeatedly changed by %s: %s", strings.Join(managers, ", "), executor.FieldTexts(changed))
+	}
+	changed = slices.Concat(changed, surplus)
 	managers = slices.Compact(slices.Sorted(slices.Values(slices.Concat(managers, adders))))
-	return fmt.Sprintf("was changed by %s: %s", cmp.Or(strings.Join(managers, ", "), "another client"), executor.FieldTexts(fields))
+	return texts(managers, changed, without(restored, changed), d.Message)
+}
+
+// texts says who has changed fields. Nobody owns those that were removed.
+func texts(managers []string, changed, removed []fieldpath.Path, otherwise string) string {
+	switch {
+	case len(changed)+len(removed) == 0:
+		return otherwise
+	case len(changed) == 0:
+		return "was changed by another client: " + executor.FieldTexts(removed)
+	}
+	text := fmt.Sprintf("was changed by %s: %s", cmp.Or(strings.Join(managers, ", "), "another client"), executor.FieldTexts(changed))
+	if len(removed) > 0 {
+		text += "; these fields were removed: " + executor.FieldTexts(removed)
+	}
+	return text
+}
+
+// without returns the fields that are not among others.
+func without(fields, others []fieldpath.Path) []fieldpath.Path {
+	return slices.DeleteFunc(slices.Clone(fields), func(field fieldpath.Path) bool {
+		return slices.ContainsFunc(others, field.Equals)
+	})
 }
 
 // compare finds out by a dry run whether a dependent whose drift is only reported differs from its manifest.

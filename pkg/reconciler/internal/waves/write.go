@@ -8,10 +8,12 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/memory"
@@ -32,7 +34,7 @@ func (a *applier) write(ctx context.Context, t *desired.Object, s decisions.Situ
 		return outcome{}, err
 	}
 	changed := d.Action != decisions.Verify || object.GetResourceVersion() != s.Seen.ResourceVersion
-	cleaned, surplus, err := a.call.Executor.RemoveSurplus(ctx, t, a.call.Ledger.Of(t), object, changed && d.Verb != inventory.VerbCorrected)
+	cleaned, surplus, interrupted, err := a.removeSurplus(ctx, t, d, object, changed)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -42,11 +44,28 @@ func (a *applier) write(ctx context.Context, t *desired.Object, s decisions.Situ
 	}
 	a.changed[t.Index] = !s.Exists || object.GetResourceVersion() != s.Seen.ResourceVersion
 	o, err := a.wrote(t, object, d, changed)
+	if err == nil && interrupted {
+		o.item.Baseline = ""
+		a.call.Retry(o.item)
+	}
 	if err == nil && !o.ready && isClaim(t.Key) && o.item.Status == status.InProgressStatus {
 		// The server may have set the default class with the creation.
 		o.ready, err = a.awaitsConsumer(ctx, t, o.item, object.GetUID())
 	}
 	return o, err
+}
+
+// removeSurplus removes what the update policy does not tolerate. If it was interrupted by another client, what was corrected before must still be reported; the next pass removes
+// the rest.
+func (a *applier) removeSurplus(
+	ctx context.Context, t *desired.Object, d decisions.Decision, object *unstructured.Unstructured, changed bool,
+) (cleaned *unstructured.Unstructured, surplus []fieldpath.Path, interrupted bool, err error) {
+	isCorrection := d.Verb == inventory.VerbCorrected
+	cleaned, surplus, err = a.call.Executor.RemoveSurplus(ctx, t, a.call.Ledger.Of(t), object, changed && !isCorrection)
+	if isCorrection && answers.IsOutdated(err) {
+		return nil, nil, true, nil
+	}
+	return cleaned, surplus, false, err
 }
 
 // wrote records the response of a write.
