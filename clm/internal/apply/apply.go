@@ -143,6 +143,7 @@ func (p *Plan) await(ctx context.Context, options Options, b *runner.Board) erro
 		},
 	}
 	c.Enough = options.Wait.enough()
+	p.target.ShowOn(b)
 	_, err := c.Run(ctx)
 	if failures.IsChanged(err) {
 		return changed

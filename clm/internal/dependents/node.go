@@ -88,6 +88,8 @@ type Reason struct {
 	Since time.Time `json:"since,omitzero"`
 	// Count is how often it happened; zero for what is a state.
 	Count int `json:"count,omitempty"`
+	// Vague is true if the text says no more than that the object is not ready.
+	Vague bool `json:"-"`
 }
 
 // Note says what is missing from a picture of the cluster because the user is not allowed to read it.

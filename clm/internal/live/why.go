@@ -56,7 +56,7 @@ func (s *survey) explainOne(ctx context.Context, node *dependents.Node) error {
 		pod := &corev1.Pod{}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(node.Live.Object, pod); err == nil {
 			for _, f := range podFindings(pod) {
-				if f.vague {
+				if f.Vague {
 					vague = append(vague, f.Reason)
 					continue
 				}

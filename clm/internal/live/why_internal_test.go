@@ -102,7 +102,7 @@ func TestPodFindings(t *testing.T) {
 		for _, f := range podFindings(&corev1.Pod{Spec: corev1.PodSpec{ReadinessGates: test.gates}, Status: test.status}) {
 			text := f.Text
 			switch {
-			case f.vague:
+			case f.Vague:
 				text += " [vague]"
 			case f.previous:
 				text += " [" + f.crashed + ", previous]"

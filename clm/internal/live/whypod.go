@@ -16,8 +16,6 @@ import (
 // finding is a reason from the status of a pod.
 type finding struct {
 	dependents.Reason
-	// vague is true if the reason says no more than that the pod is not ready.
-	vague bool
 	// crashed is the name of a container whose log may say more; previous says that it is the log of the previous run.
 	crashed  string
 	previous bool
@@ -62,9 +60,9 @@ func containerFindings(pod *corev1.Pod, title string, c corev1.ContainerStatus) 
 		f.Text = fmt.Sprintf("running, but not ready; restarted %s, before that it %s", times(int64(c.RestartCount)), exitText(last))
 		f.Since, f.crashed, f.previous = last.FinishedAt.Time, c.Name, true
 	case c.State.Running != nil:
-		f.Text, f.Since, f.vague = "running, but not ready", c.State.Running.StartedAt.Time, true
+		f.Text, f.Since, f.Vague = "running, but not ready", c.State.Running.StartedAt.Time, true
 	default:
-		f.Text, f.vague = "not started yet", true
+		f.Text, f.Vague = "not started yet", true
 	}
 	f.Text = title + ": " + f.Text
 	return []finding{f}
@@ -78,7 +76,7 @@ func waitingFinding(pod *corev1.Pod, c corev1.ContainerStatus) finding {
 	}
 	switch waiting.Reason {
 	case "", "PodInitializing", "ContainerCreating":
-		f.Text, f.vague = joined("not started yet", waiting.Reason), true
+		f.Text, f.Vague = joined("not started yet", waiting.Reason), true
 	case "CrashLoopBackOff":
 		f.Text = waiting.Reason + ", restarted " + times(int64(c.RestartCount))
 		if last != nil {

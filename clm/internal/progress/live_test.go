@@ -4,14 +4,20 @@
 package progress_test
 
 import (
+	"flag"
 	"fmt"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/progress"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -35,8 +41,8 @@ $ clm apply shop
 apply default/shop revision 3: applying wave 2 of 4  0s
   waves -1 to 0  ✓ 3 done
   wave 1         ✓ 1 done  ▸ 1 in motion  ✗ 1 failed
-    ▸ Deployment default/web  creating  12s  1/3 replicas available
-    ✗ Job default/migrate     failed    26h  job has reached its backoff limit
+    ▸ Deployment web  creating  12s  1/3 replicas available
+    ✗ Job migrate     failed    26h  job has reached its backoff limit
   waves 2 to 3   · 2 to come
 `)
 
@@ -47,8 +53,8 @@ $ clm apply shop
 apply default/shop revision 3: applying wave 2 of 4  2s
   waves -1 to 0  ✓ 3 done
   wave 1         ✓ 1 done  ▸ 1 in motion  ✗ 1 failed
-    ▸ Deployment default/web  creating  14s  1/3 replicas available
-    ✗ Job default/migrate     failed    26h  job has reached its backoff limit
+    ▸ Deployment web  creating  14s  1/3 replicas available
+    ✗ Job migrate     failed    26h  job has reached its backoff limit
   waves 2 to 3   · 2 to come
 `)
 
@@ -69,7 +75,7 @@ apply default/shop revision 3: applying wave 3 of 4  3s
   retrying: connection refused
   waves -1 to 1  ✓ 6 done
   wave 2         ▸ 1 in motion
-    ▸ Widget.example.com default/front  creating
+    ▸ Widget.example.com front  creating
   wave 3         · 1 to come
 `)
 
@@ -122,8 +128,14 @@ $ clm apply shop
 apply default/shop…
   waves -1 to 0  ✓…
   wave 1         ✓…
-    ▸ Deploymen…  …
-    ✗ Job defau…  …
+    ▸ Deplo… web  …
+        1/3
+        replicas
+        available
+    ✗ Job m…rate  …
+        job has
+        reached its
+        backoff li…
   waves 2 to 3   ·…
 `,
 		},
@@ -134,8 +146,8 @@ $ clm apply shop
 apply default/shop revision 3: applying wave 2 of 4  0s
   waves -1 to 0  ✓ 3 done
   wave 1         ✓ 1 done  ▸ 1 in motion  ✗ 1 failed
-    ▸ Deployment default/web  creating  12s  1/3 replicas available
-    ✗ Job default/migrate     failed    26h  job has reached its backoff limit
+    ▸ Deployment web  creating  12s  1/3 replicas available
+    ✗ Job migrate     failed    26h  job has reached its backoff limit
   waves 2 to 3   · 2 to come
 `,
 		},
@@ -145,8 +157,8 @@ apply default/shop revision 3: applying wave 2 of 4  0s
 apply default/shop revision 3: applying wave 2 of 4  0s
   waves -1 to 0  ✓ 3 done
   wave 1         ✓ 1 done  ▸ 4 in motion  ✗ 1 failed
-    ▸ Pod default/p2       creating
-    ✗ Job default/migrate  failed    26h  job has reached its backoff limit
+    ▸ Pod p2       creating
+    ✗ Job migrate  failed    26h  job has reached its backoff limit
   waves 2 to 3   · 2 to come
     … and 3 more
 `,
@@ -297,4 +309,55 @@ func TestWidths(t *testing.T) {
 		}
 		live.Finish(progress.Outcome{})
 	})
+}
+
+// TestFrames draws a release with long names and reasons at the widths that terminals have. No line may be wider, and all of them must be of use.
+func TestFrames(t *testing.T) {
+	t.Parallel()
+	crash := "0/3 replicas available; Pod monitoring-kube-prometheus-stack-operator-859fddb4f6-6n9pm: container kube-prometheus-stack: CrashLoopBackOff, restarted 3 times; " +
+		"exited with code 1; container kube-prometheus-stack wrote last: level=error msg=\"cannot read /etc/config/prometheus.yaml: permission denied\""
+	unbound := "not bound yet (phase Pending); ProvisioningFailed: storageclass.storage.k8s.io \"premium-rwo-retained\" not found"
+	state := progress.State{
+		Operation: "apply", Release: "monitoring/kube-prometheus-stack", Revision: 12, Phase: "waiting until wave 1 is ready",
+		Objects: []dependents.Dependent{
+			object("apiextensions.k8s.io/v1 CustomResourceDefinition /prometheusrules.monitoring.coreos.com", -1, reconciler.PhaseReady),
+			object("apps/v1 Deployment monitoring/monitoring-kube-prometheus-stack-operator", 1, reconciler.PhaseCreating, did(reconciler.VerbCreated), wait(crash, -47*time.Second)),
+			object("v1 PersistentVolumeClaim monitoring/prometheus-monitoring-kube-prometheus-stack-prometheus-db", 1, reconciler.PhaseCreating,
+				did(reconciler.VerbCreated), wait(unbound, -47*time.Second)),
+			object("monitoring.coreos.com/v1 Prometheus monitoring/monitoring-kube-prometheus-stack-prometheus", 1, reconciler.PhaseCreating,
+				did(reconciler.VerbCreated), wait("no status yet", -3*time.Second)),
+			object("v1 Service kube-system/monitoring-kube-prometheus-stack-coredns", 1, reconciler.PhaseCreating, did(reconciler.VerbCreated), wait("has no endpoints", -47*time.Second)),
+			object("admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration /monitoring-kube-prometheus-stack-admission", 2, reconciler.PhaseScheduledForApplication),
+		},
+	}
+	for _, width := range []int{60, 80, 120, 200} {
+		t.Run(strconv.Itoa(width), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newScreen(width, 24)
+				live := newLive(s)
+				live.Update(state)
+				golden(t, fmt.Sprintf("testdata/frame-%d.txt", width), s.text())
+				live.Finish(progress.Outcome{Done: true})
+			})
+		})
+	}
+}
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
 }

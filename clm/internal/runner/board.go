@@ -31,6 +31,8 @@ type Board struct {
 	state   progress.State
 	index   map[dependents.Key]int  // of the dependents
 	failed  map[dependents.Key]bool // what the engine has said of them last
+	waits   map[dependents.Key]string
+	reasons map[dependents.Key]string // why they are not ready, as far as others say that
 	notes   map[string]bool
 	shown   time.Time
 	pending *time.Timer // that shows what was not shown yet; nil if there is nothing
@@ -50,7 +52,7 @@ func NewQuietBoard(c *connection.Connection) *Board {
 }
 
 func newBoard(printer progress.Printer, clock clock.PassiveClock, state progress.State) *Board {
-	return &Board{printer: printer, clock: clock, state: state, index: map[dependents.Key]int{}, notes: map[string]bool{}}
+	return &Board{printer: printer, clock: clock, state: state, index: map[dependents.Key]int{}, notes: map[string]bool{}, waits: map[dependents.Key]string{}}
 }
 
 // Say shows what the operation as a whole is about.
@@ -142,10 +144,14 @@ func (b *Board) seen(key types.ObjectKey, found status.Status, message string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.change(dependents.KeyOf(key), func(d *dependents.Dependent) {
-		d.Status, d.Message = found, message
+		b.waits[d.Key()] = message
+		if found == status.CurrentStatus {
+			delete(b.waits, d.Key())
+		}
+		d.Status, d.Message = found, b.message(d.Key())
 		switch {
 		case found == status.CurrentStatus:
-			d.Phase, d.Message = reconciler.PhaseReady, ""
+			d.Phase = reconciler.PhaseReady
 		case d.Phase == reconciler.PhaseScheduledForApplication || d.Phase == "":
 			d.Phase = reconciler.PhaseUpdating
 		}
@@ -164,6 +170,33 @@ func (b *Board) seen(key types.ObjectKey, found status.Status, message string) {
 			b.show()
 		}
 	})
+}
+
+// explained takes into account why dependents are not ready. Those that are not mentioned have no reason, or none that is known.
+func (b *Board) explained(reasons map[dependents.Key]string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.reasons = reasons
+	changed := false
+	for key := range b.waits {
+		b.change(key, func(d *dependents.Dependent) {
+			message := b.message(key)
+			changed = changed || d.Message != message
+			d.Message = message
+		})
+	}
+	if changed {
+		b.show()
+	}
+}
+
+// message says why a dependent is not ready; empty if it is.
+func (b *Board) message(key dependents.Key) string {
+	wait, reason := b.waits[key], b.reasons[key]
+	if wait == "" || reason == "" {
+		return wait
+	}
+	return wait + "; " + reason
 }
 
 // Took takes the result of a call of the engine into account. The error, if any, is one that will be retried. An empty phase leaves the phase as it
@@ -193,14 +226,14 @@ func (b *Board) Took(result reconciler.Result, err error, phase string) {
 			b.notes[fmt.Sprintf("%s: is %s: %s", dependents.Text(dependent.Object), strings.ToLower(string(dependent.Grade)), dependent.Message)] = true
 		}
 	}
-	waits := failures.Messages(slices.Concat(result.Waits, result.Aftermath.Waits))
+	b.waits = failures.Messages(slices.Concat(result.Waits, result.Aftermath.Waits))
 	b.failed = map[dependents.Key]bool{}
 	for key, message := range failures.Messages(slices.Concat(result.Failures, result.Aftermath.Failures)) {
 		b.failed[key] = message != ""
 	}
 	for key := range b.index {
 		b.change(key, func(d *dependents.Dependent) {
-			d.Message, d.Phase, d.Status = waits[key], "", ""
+			d.Message, d.Phase, d.Status = b.message(key), "", ""
 			if item := left[key]; item != nil {
 				d.Phase, d.Status = item.Phase, item.Status
 			}

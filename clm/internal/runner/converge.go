@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/sync"
 )
@@ -29,11 +30,16 @@ type Convergence struct {
 	Timeout time.Duration
 }
 
-// Run calls the engine until it is done. It returns the last result in any case.
+// Run calls the engine until it is done. It returns the last result in any case. Meanwhile, the board of the target shows why dependents are not ready.
 func (c *Convergence) Run(ctx context.Context) (reconciler.Result, error) {
+	explain, stop := c.Target.explaining()
+	defer stop()
 	operation := &sync.Operation{
 		Engine: c.Target.engine, Owner: c.Target.owner, Call: c.Call, Enough: c.isEnough, IsFinal: failures.IsFinal,
-		Stepped: func(state sync.State) { c.Took(state.Result, state.Err) },
+		Stepped: func(state sync.State) {
+			c.Took(state.Result, state.Err)
+			explain(state.Result)
+		},
 	}
 	state, cause := operation.Run(ctx)
 	result := state.Result
@@ -49,6 +55,24 @@ func (c *Convergence) Run(ctx context.Context) (reconciler.Result, error) {
 	default:
 		return result, &failures.NotReadyError{Failed: slices.Concat(result.Failures, result.Aftermath.Failures), Waits: result.Waits}
 	}
+}
+
+// explaining starts to look for the reasons why dependents are not ready, and shows them. The first function takes the result of a call of the engine, the second one ends it.
+func (t *Target) explaining() (explain func(result reconciler.Result), stop func()) {
+	if t.board == nil {
+		return func(reconciler.Result) {}, func() {}
+	}
+	explainer := live.NewExplainer(t.inspection, t.board.explained)
+	return func(result reconciler.Result) {
+		var awaited []*reconciler.InventoryItem
+		for _, notice := range slices.Concat(result.Waits, result.Aftermath.Waits) {
+			at := slices.IndexFunc(result.Inventory, func(item *reconciler.InventoryItem) bool { return item.Matches(notice.Object) })
+			if at >= 0 {
+				awaited = append(awaited, result.Inventory[at])
+			}
+		}
+		explainer.Await(awaited)
+	}, explainer.Close
 }
 
 // isEnough reports whether to stop before the result is done.

@@ -7,7 +7,11 @@ import (
 	"time"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/live"
+	"github.com/component-operator/runtime/clm/internal/ownership"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/internal/judges"
+	"github.com/component-operator/runtime/internal/reports"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
@@ -17,8 +21,10 @@ import (
 type Target struct {
 	engine *reconciler.Reconciler
 	owner  string
-	// seen is called for each object that the engine has written or judged.
-	seen func(object types.ObjectKey, found status.Status, message string)
+	// inspection has the options for looking at the dependents.
+	inspection live.Options
+	// board shows each object that the engine has written or judged; nil if nothing does.
+	board *Board
 }
 
 // watchDelay is shorter than the time that a person takes to answer a question.
@@ -26,11 +32,15 @@ const watchDelay = time.Second
 
 // NewTarget returns an engine for an owner, and starts to watch the recorded dependents. The caller closes it.
 func NewTarget(c *connection.Connection, owner string, recorded []*reconciler.InventoryItem) (*Target, error) {
-	t := &Target{owner: owner, seen: func(types.ObjectKey, status.Status, string) {}}
+	t := &Target{owner: owner, inspection: Inspection(c, owner, nil)}
 	var err error
 	t.engine, err = reconciler.New(releases.ReconcilerName, c.Client(), reconciler.Options{
 		Owner: owner, WatchDelay: watchDelay, Clock: c.Clock(), AwaitReports: true,
-		OnStatus: func(object types.ObjectKey, found status.Status, message string) { t.seen(object, found, message) },
+		OnStatus: func(object types.ObjectKey, found status.Status, message string) {
+			if t.board != nil {
+				t.board.seen(object, found, message)
+			}
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -51,8 +61,21 @@ func (t *Target) Engine() *reconciler.Reconciler { return t.engine }
 // Owner returns the id of the owner.
 func (t *Target) Owner() string { return t.owner }
 
-// ShowOn shows each object on a board as soon as the engine has written or judged it. It must not be called while the engine runs.
-func (t *Target) ShowOn(board *Board) { t.seen = board.seen }
+// ShowOn shows each object on a board as soon as the engine has written or judged it, and why it is not ready while a Convergence waits for it. It must not be called while
+// the engine runs.
+func (t *Target) ShowOn(board *Board) { t.board = board }
+
+// Inspection returns the options with which package live looks at the dependents of an owner.
+func Inspection(c *connection.Connection, owner string, items []*reconciler.InventoryItem) live.Options {
+	analyzer := status.NewAnalyzer(releases.ReconcilerName, status.Options{Clock: c.Clock()})
+	return live.Options{
+		Client:      c.Client(),
+		Items:       items,
+		Judges:      judges.New(releases.ReconcilerName, reports.Await(analyzer, c.Definitions())),
+		Definitions: c.Definitions(),
+		Selector:    ownership.Selector(owner),
+	}
+}
 
 // Close stops watching.
 func (t *Target) Close() { t.engine.Close() }

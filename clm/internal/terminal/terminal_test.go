@@ -88,6 +88,26 @@ func TestText(t *testing.T) {
 	}
 }
 
+func TestElide(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		text  string
+		width int
+		want  string
+	}{
+		{"web", 3, "web"},
+		{"frontend-of-the-shop", 11, "front…-shop"},
+		{"frontend-of-the-shop", 10, "front…shop"},
+		{"映像を取得する", 8, "映像…る"},
+		{"frontend", 2, "f…"},
+		{"frontend", 0, ""},
+	} {
+		if got := terminal.Elide(tc.text, tc.width); got != tc.want || terminal.Width(got) > max(tc.width, 0) {
+			t.Errorf("%s in %d cells: want %q, got %q", tc.text, tc.width, tc.want, got)
+		}
+	}
+}
+
 func TestClean(t *testing.T) {
 	t.Parallel()
 	cases := []struct {

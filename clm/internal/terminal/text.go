@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/clipperhouse/displaywidth"
 )
@@ -23,6 +24,19 @@ func Truncate(line string, width int) string {
 		return ""
 	}
 	return cells.TruncateString(line, width, "…")
+}
+
+// Elide shortens a line to that many cells, and puts an ellipsis in its middle if something is left out: the beginning and the end of a name are what it is known by.
+func Elide(line string, width int) string {
+	if Width(line) <= width || width < 3 {
+		return Truncate(line, width)
+	}
+	end := line
+	for Width(end) > (width-1)/2 {
+		_, size := utf8.DecodeRuneInString(end)
+		end = end[size:]
+	}
+	return strings.TrimSuffix(Truncate(line, width-Width(end)), "…") + "…" + end
 }
 
 // Wrap breaks a line between words so that each line occupies at most that many cells, unless a single word is longer.

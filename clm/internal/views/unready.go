@@ -11,24 +11,15 @@ import (
 	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/live"
-	"github.com/component-operator/runtime/clm/internal/ownership"
 	"github.com/component-operator/runtime/clm/internal/releases"
-	"github.com/component-operator/runtime/internal/judges"
-	"github.com/component-operator/runtime/internal/reports"
+	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
 // Inspection returns the options with which package live looks at dependents of a release.
 func Inspection(c *connection.Connection, release *releases.Release, items []*reconciler.InventoryItem) live.Options {
-	analyzer := status.NewAnalyzer(releases.ReconcilerName, status.Options{Clock: c.Clock()})
-	return live.Options{
-		Client:      c.Client(),
-		Items:       items,
-		Judges:      judges.New(releases.ReconcilerName, reports.Await(analyzer, c.Definitions())),
-		Definitions: c.Definitions(),
-		Selector:    ownership.Selector(releases.OwnerID(release.Namespace, release.Name)),
-	}
+	return runner.Inspection(c, releases.OwnerID(release.Namespace, release.Name), items)
 }
 
 // Unready reports on the dependents and deletion hooks that are not ready according to the error of an operation. It returns nil if that is no NotReadyError.

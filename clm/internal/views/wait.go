@@ -13,6 +13,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/progress"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
@@ -45,7 +46,7 @@ func Wait(ctx context.Context, c *connection.Connection, request WaitRequest) er
 	w := &waiting{goal: request.Goal, name: name, printer: c.Printer(), state: progress.State{Operation: "wait", Release: name}}
 	ctx, stop := runner.Limited(ctx, request.Timeout)
 	defer stop()
-	err := Follow(ctx, c, Following{Namespace: request.Namespace, Name: request.Name, SkipReasons: true, Show: w.show, Trouble: w.trouble})
+	err := Follow(ctx, c, Following{Namespace: request.Namespace, Name: request.Name, Show: w.show, Trouble: w.trouble})
 	switch {
 	case errors.Is(err, runner.ErrTimeout):
 		err = &failures.NotReadyError{Timeout: request.Timeout, Waits: w.waits}
@@ -120,6 +121,9 @@ func (w *waiting) dependent(node *dependents.Node) dependents.Dependent {
 		d.Phase = reconciler.PhaseCompleted
 	case d.State.IsProblem():
 		d.Message = cmp.Or(node.Message, node.Status.String())
+		if reason := live.Reason(node); reason != "" {
+			d.Message += "; " + reason
+		}
 	default:
 		d.Phase = reconciler.PhaseScheduledForApplication
 		if w.abandoned {

@@ -1,0 +1,238 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// Explainer finds out why objects are not ready while an operation waits for them. It makes no requests for objects that are waited for less than a second, and then watches what
+// the reasons depend on. It is safe for concurrent use.
+type Explainer struct {
+	options Options
+	tell    func(reasons map[dependents.Key]string)
+	woken   chan struct{}
+	stop    context.CancelFunc
+	running sync.WaitGroup
+
+	mu      sync.Mutex
+	awaited map[dependents.Key]awaited
+}
+
+// awaited is an object that is waited for.
+type awaited struct {
+	item  *reconciler.InventoryItem
+	since time.Time
+}
+
+const (
+	// explainAfter is how long an object is waited for before the reason is looked for: most are ready before.
+	explainAfter = time.Second
+	// explainPause is the least time between two looks. If a look takes longer, that is the least time.
+	explainPause = 500 * time.Millisecond
+	// maxAwaited limits the number of objects that are looked at: they mostly wait for the same reason.
+	maxAwaited = 20
+)
+
+// NewExplainer starts an Explainer, which the caller closes. Options.Items is ignored. It calls tell with the reasons of the objects that are waited for whenever these may have
+// changed, one call after the other. Errors of requests are not reported: another look follows.
+func NewExplainer(options Options, tell func(reasons map[dependents.Key]string)) *Explainer {
+	ctx, stop := context.WithCancel(context.Background())
+	e := &Explainer{options: options, tell: tell, woken: make(chan struct{}, 1), stop: stop, awaited: map[dependents.Key]awaited{}}
+	e.running.Go(func() { e.run(ctx) })
+	return e
+}
+
+// Close stops the requests, and returns when nothing is told any more.
+func (e *Explainer) Close() {
+	e.stop()
+	e.running.Wait()
+}
+
+// Await says what is waited for from now on. It does not block.
+func (e *Explainer) Await(items []*reconciler.InventoryItem) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	before := e.awaited
+	e.awaited = map[dependents.Key]awaited{}
+	isNew := false
+	for _, item := range items {
+		key := dependents.KeyOf(item)
+		since := time.Now()
+		if was, known := before[key]; known {
+			since = was.since
+		} else {
+			isNew = true
+		}
+		e.awaited[key] = awaited{item: item, since: since}
+	}
+	if isNew {
+		e.wake()
+	}
+}
+
+func (e *Explainer) wake() {
+	select {
+	case e.woken <- struct{}{}:
+	default:
+	}
+}
+
+// due returns the objects whose reasons are of interest, in order, and the time until there are more of them; zero if only a call of Await can add some.
+func (e *Explainer) due() (items []*reconciler.InventoryItem, next time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, a := range e.awaited {
+		left := explainAfter - time.Since(a.since)
+		switch {
+		case left <= 0:
+			items = append(items, a.item)
+		case next == 0 || left < next:
+			next = left
+		}
+	}
+	slices.SortFunc(items, func(a, b *reconciler.InventoryItem) int {
+		return strings.Compare(dependents.Text(a), dependents.Text(b))
+	})
+	return items[:min(len(items), maxAwaited)], next
+}
+
+func (e *Explainer) run(ctx context.Context) {
+	watch := &explainedWatch{explainer: e}
+	defer watch.close()
+	failures := 0
+	for {
+		items, next := e.due()
+		pause := time.Duration(0)
+		if len(items) > 0 {
+			watch.cover(ctx, items)
+			begun := time.Now()
+			if e.look(ctx, items) {
+				failures = 0
+			} else {
+				failures++
+				next = min(explainPause<<min(failures, 6), 30*time.Second)
+			}
+			pause = max(explainPause, time.Since(begun))
+		}
+		if !sleep(ctx, pause, nil) || !sleep(ctx, next, e.woken) {
+			return
+		}
+	}
+}
+
+// sleep waits until it is woken, at most for the duration, and reports whether the context has not ended. Without a way to be woken, zero means not at all; otherwise, it means no
+// limit.
+func sleep(ctx context.Context, duration time.Duration, woken <-chan struct{}) bool {
+	if duration == 0 && woken == nil {
+		return ctx.Err() == nil
+	}
+	var over <-chan time.Time
+	if duration > 0 {
+		timer := time.NewTimer(duration)
+		defer timer.Stop()
+		over = timer.C
+	}
+	select {
+	case <-woken:
+	case <-over:
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
+}
+
+// look tells the reasons, and reports whether they could be read.
+func (e *Explainer) look(ctx context.Context, items []*reconciler.InventoryItem) bool {
+	options := e.options
+	options.Items = items
+	report, err := Tree(ctx, options)
+	if err != nil {
+		return false
+	}
+	reasons := map[dependents.Key]string{}
+	for _, node := range report.Nodes {
+		if reason := Reason(node); reason != "" {
+			reasons[dependents.KeyOf(node.Item)] = reason
+		}
+	}
+	if ctx.Err() == nil {
+		e.tell(reasons)
+	}
+	return true
+}
+
+// Reason returns why an object is not ready, in the words of the lowest object that knows, which it names; empty if nobody does.
+func Reason(root *dependents.Node) string {
+	node, text := lowestReason(root)
+	if node == nil || node == root {
+		return text
+	}
+	return node.Object.Kind + " " + node.Object.Name + ": " + text
+}
+
+// lowestReason returns the lowest object that says more than that it is not ready, and what it says. What a container wrote last belongs to that.
+func lowestReason(node *dependents.Node) (*dependents.Node, string) {
+	for _, child := range node.Children {
+		if child.IsReady() {
+			continue
+		}
+		if at, text := lowestReason(child); at != nil {
+			return at, text
+		}
+	}
+	for i, reason := range node.Why {
+		if reason.Vague {
+			continue
+		}
+		text := reason.Text
+		if rest := node.Why[i+1:]; len(rest) > 0 && rest[0].Source == dependents.SourceLog {
+			text += "; " + rest[0].Text
+		}
+		return node, text
+	}
+	return nil, ""
+}
+
+// explainedWatch watches what the reasons of objects depend on.
+type explainedWatch struct {
+	explainer *Explainer
+	covered   map[dependents.Key]bool
+	stop      context.CancelFunc
+	running   sync.WaitGroup
+}
+
+// cover begins to watch, if there are objects that are not covered.
+func (w *explainedWatch) cover(ctx context.Context, items []*reconciler.InventoryItem) {
+	if !slices.ContainsFunc(items, func(item *reconciler.InventoryItem) bool { return !w.covered[dependents.KeyOf(item)] }) {
+		return
+	}
+	w.close()
+	w.covered = map[dependents.Key]bool{}
+	for _, item := range items {
+		w.covered[dependents.KeyOf(item)] = true
+	}
+	ctx, w.stop = context.WithCancel(ctx)
+	options := w.explainer.options
+	options.Items = items
+	w.running.Go(func() {
+		// If it fails, the look that follows fails as well, and is repeated.
+		if err := Watch(ctx, options, WatchSink{Changed: w.explainer.wake}); err != nil && ctx.Err() == nil {
+			w.explainer.wake()
+		}
+	})
+}
+
+func (w *explainedWatch) close() {
+	if w.stop != nil {
+		w.stop()
+		w.running.Wait()
+	}
+}
