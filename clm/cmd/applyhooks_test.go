@@ -46,16 +46,16 @@ func TestApplyHooks(t *testing.T) {
 		t.Errorf("want the hooks to go as their policies say, got %v", names)
 	}
 	p.expect(apply(inVain(main)), exitNotReady, "Job PLACE/main")
-	expectJobs("the same revision again", "main", "smoke", "main", "smoke-syncfail", "alert")
+	expectJobs("the same revision again", "main", "smoke", "main", "smoke-syncfail", "alert", "main")
 	p.expect(apply(main), 0, "release PLACE/web, revision 3, is ready")
-	expectJobs("repair", "main", "smoke", "main", "smoke-syncfail", "alert", "main", "smoke")
+	expectJobs("repair", "main", "smoke", "main", "smoke-syncfail", "alert", "main", "main", "smoke")
 
 	if revisions := p.must("history", "web", "-o", "jsonpath={.items[*].status.hooks}").stdout; revisions != "argocd argocd argocd" {
 		t.Errorf("want the tools to be remembered, got %q", revisions)
 	}
 	slow := main + deployment("slow", "", neverScheduled)
 	p.expect(apply(slow, "--no-wait=all"), 0, "release PLACE/web, revision 4, is written", "to run the post-apply hooks when it is ready: clm apply web SOURCE...")
-	expectJobs("it is not ready", "main", "smoke", "main", "smoke-syncfail", "alert", "main", "smoke")
+	expectJobs("it is not ready", "main", "smoke", "main", "smoke-syncfail", "alert", "main", "main", "smoke")
 	p.expect(p.clm("plan", "web", source(main), "--hooks", "none"), 0, "Job PLACE/alert  (update", "Job PLACE/smoke  (create")
 	p.must("delete", "web")
 }

@@ -107,7 +107,7 @@ y
 rollback PLACE/web revision 3: waiting until wave 0 is ready  AGE
   wave -1  ✓ 1 done
   wave 0   ▸ 1 in motion
-    ▸ Service PLACE/gate  waiting  AGE  Open is False (Opened)
+    ▸ Service gate  waiting  AGE  Open is False (Opened)
   wave 1   · 1 to come
 `)
 	p.openGate()
@@ -130,7 +130,7 @@ func TestFramesOfADeletion(t *testing.T) {
 y
 delete PLACE/web: waiting until wave 0 is gone  AGE
   wave 0  ✓ 1 done  ▸ 1 in motion
-    ▸ ConfigMap PLACE/held  deleting  AGE  being deleted: waiting for finalizers: example.com/hold
+    ▸ ConfigMap held  deleting  AGE  being deleted: waiting for finalizers: example.com/hold
   wave 1  · 1 to come
 `
 	command, screen := p.startOnTerminal(t, nil, "delete", "web")

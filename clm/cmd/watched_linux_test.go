@@ -81,7 +81,7 @@ y
 apply PLACE/web revision 1: waiting until wave 0 is ready  AGE
   wave -1  ✓ 1 done
   wave 0   ▸ 1 in motion
-    ▸ Service PLACE/gate  creating  AGE  condition Open is missing
+    ▸ Service gate  creating  AGE  condition Open is missing
   wave 1   · 1 to come
 `)
 	screen.resize(t, 40, 40)

@@ -39,6 +39,8 @@ type Runner struct {
 	Owner reconciler.Owner
 	// Policies of the owner.
 	Policies reconciler.Policies
+	// RerunFailed runs failed hooks again, as reconciler.ApplyRequest.RerunFailed does. Defaults to no.
+	RerunFailed bool
 	// Save records the state. Required.
 	Save func(ctx context.Context, state State) error
 	// Took receives the result of each call of the engine. Defaults to none.
@@ -159,7 +161,7 @@ func (s *step) applyPossible(ctx context.Context, hooks []client.Object) error {
 	// A namespace that was a dependent must not be created again for a hook, because it would stay.
 	policies.MissingNamespaces = reconciler.MissingNamespacesPolicyDoNotCreate
 	for {
-		result, err := s.Engine.Apply(ctx, reconciler.ApplyRequest{Owner: s.hookOwner(), Objects: hooks, Policies: policies, RunOnce: true})
+		result, err := s.Engine.Apply(ctx, reconciler.ApplyRequest{Owner: s.hookOwner(), Objects: hooks, Policies: policies, RunOnce: true, RerunFailed: s.RerunFailed})
 		s.tookHooks(result)
 		doomed := slices.DeleteFunc(slices.Clone(result.Waits), func(wait reconciler.Notice) bool { return !wait.Doomed })
 		possible := slices.DeleteFunc(slices.Clone(hooks), func(hook client.Object) bool {

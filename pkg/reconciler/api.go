@@ -104,6 +104,9 @@ type ApplyRequest struct {
 	Suspend bool
 	// Failed applies the on-failure hooks although the call itself may find no failure: the caller has found one. Defaults to no.
 	Failed bool
+	// RerunFailed runs Jobs and Pods again that have failed, if their update policy is UpdatePolicyRecreate or they were deleted because they had failed (PurgeOnFailure). It is for
+	// callers whose users ask for another attempt, and for the first call of it only: what fails again must not run a third time. Defaults to no.
+	RerunFailed bool
 	// AfterWave is called when the call has changed objects of a wave and none of the wave is left to be written, whether they are ready or not; order is the apply order,
 	// and final means that no later wave has objects. An error ends the call with a FencedError, before the next wave. It is not called for on-failure hooks.
 	// Defaults to none.

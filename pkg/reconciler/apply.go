@@ -163,6 +163,9 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config, choose se
 		}
 	}
 	plan := bookkeeping.Next(wanted, apart, request.Inventory, source.Policies.Prune)
+	if request.RerunFailed {
+		plan.RerunFailed(wanted)
+	}
 	plan.Release(manifests.Read(wanted))
 	request.forDecisions().ProtectHome(plan.Items)
 	if err := bookkeeping.Validate(set.Objects, plan.Items, source.Additional); err != nil {

@@ -86,7 +86,7 @@ func applied(plan *Plan, options Options, err error) progress.Outcome {
 	case err != nil && options.Reverts && failures.IsFailure(err) && plan.NeverReady():
 		return progress.Outcome{Summary: release + ": " + failures.Summary(err)}
 	case err != nil:
-		return progress.Outcome{Summary: release + ": " + failures.Summary(err), Next: failures.Next(err)}
+		return progress.Outcome{Summary: release + ": " + failures.Summary(err), Next: plan.next(err)}
 	case options.Wait != WaitReady && !written(plan.Release.Inventory, options.Wait.last()):
 		return progress.Outcome{
 			Done: true, Summary: release + ", is written up to a wave that is not ready",
@@ -117,7 +117,7 @@ func (p *Plan) Await(ctx context.Context, options Options) error {
 	err := p.await(ctx, options, b)
 	outcome := progress.Outcome{Done: err == nil, Summary: fmt.Sprintf("release %s, revision %d, is up to date", p.Release, p.Revision.Number)}
 	if err != nil {
-		outcome.Summary, outcome.Next = fmt.Sprintf("release %s, revision %d: %s", p.Release, p.Revision.Number, failures.Summary(err)), failures.Next(err)
+		outcome.Summary, outcome.Next = fmt.Sprintf("release %s, revision %d: %s", p.Release, p.Revision.Number, failures.Summary(err)), p.next(err)
 	}
 	b.Finish(outcome, err)
 	return err
@@ -128,6 +128,7 @@ func (p *Plan) await(ctx context.Context, options Options, b *runner.Board) erro
 	defer stop()
 	changed := &failures.ChangedError{Release: p.Release.String()}
 	request := p.request(unsaved{})
+	request.RerunFailed = false
 	request.Fence = func() error { return changed }
 	c := &runner.Convergence{
 		Target:  p.target,

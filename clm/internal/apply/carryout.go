@@ -109,7 +109,7 @@ func (a *application) converge(ctx context.Context) (reconciler.Result, error) {
 			a.plan.Release.Inventory = result.Inventory
 			a.operation.Board().Expect(result.Inventory)
 			if err == nil {
-				request.Expected = nil
+				request.Expected, request.RerunFailed = nil, false
 			}
 			return result, err
 		},

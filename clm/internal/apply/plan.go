@@ -229,5 +229,7 @@ func (p *Plan) request(save reconciler.Store) reconciler.ApplyRequest {
 
 		Deletions:       reconciler.Deletions{Approved: p.approved},
 		RecordAdoptions: true,
+		// Who applies sources again after a failure wants another attempt.
+		RerunFailed: p.Operation == Apply || p.Operation == Rollback,
 	}
 }

@@ -48,6 +48,8 @@ func (r *removal) runHooks(ctx context.Context, at deletionhooks.Time) error {
 		return nil
 	}
 	hooks := r.hookRunner(ctx, at)
+	// Who deletes the release again after a failure wants another attempt.
+	hooks.RerunFailed = true
 	doing := deletionhooks.Applying
 	c := &runner.Convergence{
 		Target:  r.target,
@@ -59,6 +61,7 @@ func (r *removal) runHooks(ctx context.Context, at deletionhooks.Time) error {
 			r.takeHooks(progress.State)
 			doing = progress.Doing
 			progress.Result.Done = progress.Done
+			hooks.RerunFailed = hooks.RerunFailed && err != nil
 			return progress.Result, err
 		},
 		Took: func(result reconciler.Result, err error) { r.operation.Board().Took(result, err, hookPhase(at, doing)) },
@@ -79,7 +82,8 @@ func (r *removal) runHooks(ctx context.Context, at deletionhooks.Time) error {
 // hooksError says that the deletion did not get past its hooks, and how to go on.
 func (r *removal) hooksError(at deletionhooks.Time, cause error) error {
 	return &failures.StageError{Stage: at.String() + " hooks", Cause: cause, Advice: fmt.Sprintf(
-		"The release stays as it is until its hooks have completed. To run a failed hook again, delete its object, and run the same command again. "+
+		"The release stays as it is until its hooks have completed. To run failed hooks again, run the same command again; one that Helm would not delete before it runs "+
+			"(hook-delete-policy before-hook-creation, update-policy recreate) has to be deleted first. "+
 			"To continue without hooks: clm delete %s -n %s --skip-hooks", r.Release.Name, r.Release.Namespace)}
 }
 

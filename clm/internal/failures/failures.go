@@ -203,6 +203,15 @@ func Messages(notices []reconciler.Notice) map[dependents.Key]string {
 	return texts
 }
 
+// Failed returns the objects that had failed when an operation ended.
+func Failed(err error) []reconciler.Notice {
+	var notReady *NotReadyError
+	if !errors.As(err, &notReady) {
+		return nil
+	}
+	return notReady.Failed
+}
+
 // Unready returns the objects that were not ready when an operation ended.
 func Unready(err error) []reconciler.Notice {
 	var notReady *NotReadyError

@@ -171,25 +171,26 @@ func (e *Explainer) look(ctx context.Context, items []*reconciler.InventoryItem)
 
 // Reason returns why an object is not ready, in the words of the lowest object that knows, which it names; empty if nobody does.
 func Reason(root *dependents.Node) string {
-	node, text := lowestReason(root)
+	node, text := lowestReason(root, root)
 	if node == nil || node == root {
 		return text
 	}
 	return node.Object.Kind + " " + node.Object.Name + ": " + text
 }
 
-// lowestReason returns the lowest object that says more than that it is not ready, and what it says. What a container wrote last belongs to that.
-func lowestReason(node *dependents.Node) (*dependents.Node, string) {
+// lowestReason returns the lowest object that says more than that it is not ready, and what it says. What a container wrote last belongs to that. The message of the root has its
+// finalizers already.
+func lowestReason(node, root *dependents.Node) (*dependents.Node, string) {
 	for _, child := range node.Children {
 		if child.IsReady() {
 			continue
 		}
-		if at, text := lowestReason(child); at != nil {
+		if at, text := lowestReason(child, root); at != nil {
 			return at, text
 		}
 	}
 	for i, reason := range node.Why {
-		if reason.Vague {
+		if reason.Vague || node == root && strings.HasPrefix(reason.Text, isBeingDeleted) {
 			continue
 		}
 		text := reason.Text

@@ -88,13 +88,16 @@ func (s *survey) explainOne(ctx context.Context, node *dependents.Node) error {
 	return nil
 }
 
+// isBeingDeleted is how the reason for an object that is terminating begins.
+const isBeingDeleted = "is being deleted"
+
 // deletionReason says how long an object has been terminating, and which finalizers hold it.
 func deletionReason(live *unstructured.Unstructured) (dependents.Reason, bool) {
 	deleted := live.GetDeletionTimestamp()
 	if deleted == nil {
 		return dependents.Reason{}, false
 	}
-	reason := dependents.Reason{Source: dependents.SourceStatus, Text: "is being deleted", Since: deleted.Time}
+	reason := dependents.Reason{Source: dependents.SourceStatus, Text: isBeingDeleted, Since: deleted.Time}
 	if finalizers := slices.Sorted(slices.Values(live.GetFinalizers())); len(finalizers) > 0 {
 		reason.Text += ", held by the finalizers " + strings.Join(finalizers, ", ")
 	}

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
@@ -154,6 +155,17 @@ func (p *Plan) appliedTo(recorded *inventory.Item) appliedPolicies {
 		return appliedPolicies{}
 	default:
 		return appliedPolicies{delete: recorded.DeletePolicy, prune: cmp.Or(recorded.PrunePolicy, p.prune)}
+	}
+}
+
+// RerunFailed has the objects that should run to completion, and have failed, be applied again. Their status says why. It must be called before the plan is saved.
+func (p *Plan) RerunFailed(wanted []*desired.Object) {
+	for i, t := range wanted {
+		item := p.Wanted[i]
+		failed := item.Phase == inventory.PhaseFailed || item.Status == status.FailedStatus && t.Update == inventory.UpdatePolicyRecreate
+		if failed && observe.RunsToCompletion(t.Key.GroupKind) && item.Phase != inventory.PhaseScheduledForApplication {
+			item.Phase, item.Status, p.SaveFirst = inventory.PhaseScheduledForApplication, status.FailedStatus, true
+		}
 	}
 }
 

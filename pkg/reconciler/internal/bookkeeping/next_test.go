@@ -262,3 +262,36 @@ func TestDigestsOfEarlierRules(t *testing.T) {
 		t.Error("digests of the ancestor must be told from ours")
 	}
 }
+
+func TestRerunFailed(t *testing.T) {
+	t.Parallel()
+	key := func(kind string) types.ObjectID {
+		return types.ObjectID{GroupKind: schema.GroupKind{Group: "batch", Kind: kind}, Name: "a"}
+	}
+	for _, tc := range []struct {
+		reason, kind string
+		update       inventory.UpdatePolicy
+		phase        inventory.Phase
+		status       status.Status
+		want         bool
+	}{
+		{"it has failed, and may be replaced", "Job", inventory.UpdatePolicyRecreate, inventory.PhaseUpdating, status.FailedStatus, true},
+		{"it must not be replaced", "Job", inventory.UpdatePolicySsaOverride, inventory.PhaseUpdating, status.FailedStatus, false},
+		{"it has failed, and is gone", "Job", inventory.UpdatePolicySsaOverride, inventory.PhaseFailed, status.FailedStatus, true},
+		{"it has not failed", "Job", inventory.UpdatePolicyRecreate, inventory.PhaseReady, status.CurrentStatus, false},
+		{"it is no work that ends", "CronJob", inventory.UpdatePolicyRecreate, inventory.PhaseUpdating, status.FailedStatus, false},
+		{"it is to be applied anyway", "Job", inventory.UpdatePolicyRecreate, inventory.PhaseScheduledForApplication, status.InProgressStatus, false},
+	} {
+		item := &inventory.Item{
+			TypeVersionInfo: inventory.TypeVersionInfo{Group: "batch", Version: "v1", Kind: tc.kind}, NameInfo: inventory.NameInfo{Name: "a"},
+			UpdatePolicy: tc.update, Phase: tc.phase, Status: tc.status, Digest: "2:a",
+		}
+		wanted := []*desired.Object{{Key: key(tc.kind), Version: "v1", Effective: policies.Effective{Update: tc.update}, Digest: "2:a"}}
+		plan := Next(wanted, nil, []*inventory.Item{item}, "")
+		plan.RerunFailed(wanted)
+		again := plan.Wanted[0].Phase == inventory.PhaseScheduledForApplication && plan.Wanted[0].Status == status.FailedStatus
+		if again != tc.want || plan.SaveFirst != tc.want {
+			t.Errorf("%s: want it to run again: %t, got %+v", tc.reason, tc.want, plan.Wanted[0])
+		}
+	}
+}

@@ -48,6 +48,7 @@ func (a Action) Writes() bool {
 }
 
 const (
+	RunsAgain       = "has failed, and runs again"
 	ChangedByOthers = "was changed by another client"
 	Suspected       = "may have been changed by another client"
 )
@@ -207,6 +208,9 @@ func decideHandover(t *desired.Object, s Situation) Decision {
 // decideChanged decides about an object whose current manifest was not applied yet.
 func decideChanged(t *desired.Object, item *inventory.Item, s Situation) Decision {
 	d := Decision{Action: Write, Verb: inventory.VerbUpdated, Message: "the manifest changed"}
+	if item.Status == status.FailedStatus {
+		d.Message = RunsAgain
+	}
 	if item.UID == "" && item.LastAppliedAt == nil {
 		// We created it, but the process ended before it could record that.
 		d.Verb, d.Message = inventory.VerbCreated, "exists, and its creation was not recorded"

@@ -14,6 +14,7 @@ import (
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/memory"
@@ -34,7 +35,7 @@ func (a *applier) write(ctx context.Context, t *desired.Object, s decisions.Situ
 		return outcome{}, err
 	}
 	changed := d.Action != decisions.Verify || object.GetResourceVersion() != s.Seen.ResourceVersion
-	cleaned, surplus, interrupted, err := a.removeSurplus(ctx, t, d, object, changed)
+	cleaned, surplus, interrupted, err := removeSurplus(ctx, a.call, t, d, object, changed)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -57,11 +58,11 @@ func (a *applier) write(ctx context.Context, t *desired.Object, s decisions.Situ
 
 // removeSurplus removes what the update policy does not tolerate. If it was interrupted by another client, what was corrected before must still be reported; the next pass removes
 // the rest.
-func (a *applier) removeSurplus(
-	ctx context.Context, t *desired.Object, d decisions.Decision, object *unstructured.Unstructured, changed bool,
+func removeSurplus(
+	ctx context.Context, call *calls.Call, t *desired.Object, d decisions.Decision, object *unstructured.Unstructured, changed bool,
 ) (cleaned *unstructured.Unstructured, surplus []fieldpath.Path, interrupted bool, err error) {
 	isCorrection := d.Verb == inventory.VerbCorrected
-	cleaned, surplus, err = a.call.Executor.RemoveSurplus(ctx, t, a.call.Ledger.Of(t), object, changed && !isCorrection)
+	cleaned, surplus, err = call.Executor.RemoveSurplus(ctx, t, call.Ledger.Of(t), object, changed && !isCorrection)
 	if isCorrection && answers.IsOutdated(err) {
 		return nil, nil, true, nil
 	}
