@@ -191,6 +191,24 @@ func TestMove(t *testing.T) {
 	}
 }
 
+// TestMoveBesideTrouble moves an object between releases that both have another object which is not ready, and does not become so.
+func TestMoveBesideTrouble(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	for release, name := range map[string]string{"a": "one", "b": "two"} {
+		source := p.file(release+".yaml", configMap(name, "1")+deployment("web-"+release, neverReady, ""))
+		p.expect(p.clm("apply", release, source, "--timeout", "1s"), exitNotReady)
+	}
+	p.expect(p.clm("move", "cm/one", "--from", "a", "--to", "b", "--timeout", "5m"), 0,
+		"moved 1 object from release PLACE/a to release PLACE/b", "Other objects are not ready, see: clm status a -n PLACE; clm status b -n PLACE")
+	if owners := p.owner("one") + p.owner("two"); owners != "bb" {
+		t.Errorf("unexpected owners: %s", owners)
+	}
+	for _, name := range []string{"a", "b"} {
+		p.must("delete", name)
+	}
+}
+
 // uids returns the UIDs of ConfigMaps.
 func (p *place) uids(names ...string) map[string]string {
 	p.Helper()

@@ -6,26 +6,146 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/component-operator/runtime/internal/spelling"
 )
 
 // foreignFlags are flags that similar tools have, and what there is here instead.
 var foreignFlags = map[string]string{
-	"install":      "clm apply creates a release that does not exist",
-	"wait":         "clm waits unless --no-wait is given",
-	"atomic":       "clm apply has --revert-on-failure",
-	"reuse-values": "values are not taken over from the last revision; to give them again: clm get values NAME > FILE, and -f FILE",
-	"repo":         "a chart in a repository is the source https://HOST/PATH#CHART",
-	"force":        "clm apply has --update-policy recreate, and --adopt always for objects of other owners",
+	"install":             "clm apply creates a release that does not exist",
+	"wait":                "clm waits unless --no-wait is given",
+	"wait-for-jobs":       "clm waits for Jobs, too, unless --no-wait is given",
+	"atomic":              "clm apply has --revert-on-failure",
+	"rollback-on-failure": "clm apply has --revert-on-failure",
+	"cleanup-on-fail":     "clm apply has --revert-on-failure",
+	"reuse-values":        "values are not taken over from the last revision; to give them again: clm get values NAME > FILE, and -f FILE",
+	"reset-values":        "values are never taken over from the last revision",
+	"repo":                "a chart in a repository is the source https://HOST/PATH#CHART",
+	"devel":               "--version '>0.0.0-0' includes development versions",
+	"force":               "clm apply has --update-policy recreate, and --adopt always for objects of other owners",
+	"force-replace":       "clm apply has --update-policy recreate",
+	"take-ownership":      "clm apply has --adopt always",
+	"force-conflicts":     "clm apply overwrites fields that others have changed, unless --update-policy is ssa-merge",
+	"server-side":         "clm always applies on the side of the server",
+	"filename":            "manifests are sources: clm apply NAME FILE",
+	"file":                "manifests are sources: clm apply NAME FILE",
+	"recursive":           "folders below a folder are sources of their own",
+	"app":                 "the name of the release is an argument: clm apply NAME SOURCE",
+	"diff-changes":        "clm apply has --diff, and clm plan shows the changes only",
+	"diff-run":            "clm plan shows the changes only",
+	"wait-timeout":        "the flag is --timeout",
+	"purge":               "clm delete removes the history, too",
+	"cascade":             "clm orphan leaves the objects in the cluster",
+}
+
+// foreignCommands are commands that similar tools have, and what there is here instead.
+var foreignCommands = map[string]string{
+	"rm":       "clm delete",
+	"remove":   "clm delete",
+	"destroy":  "clm delete",
+	"create":   "clm apply",
+	"deploy":   "clm apply",
+	"sync":     "clm apply",
+	"inspect":  "clm status, or clm tree",
+	"describe": "clm status",
+	"show":     "clm get, or clm template",
+	"rollout":  "clm wait, clm history, or clm rollback",
+	"registry": "clm uses what helm registry login has stored",
+	"repo":     "a chart in a repository is the source https://HOST/PATH#CHART",
+	"pull":     "a chart in a registry or repository is a source: clm apply NAME oci://HOST/PATH",
+	"import":   "clm adopt",
 }
 
 // suggestFlag adds to the error about an unknown flag what may have been meant.
-func suggestFlag(_ *cobra.Command, err error) error {
+func suggestFlag(command *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) && foreignFlags[unknown.GetSpecifiedName()] != "" {
-		return fmt.Errorf("%w; %s", err, foreignFlags[unknown.GetSpecifiedName()])
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	name := unknown.GetSpecifiedName()
+	if instead := foreignFlags[name]; instead != "" {
+		return fmt.Errorf("%w; %s", err, instead)
+	}
+	var known []string
+	command.Flags().VisitAll(func(flag *pflag.Flag) {
+		if !flag.Hidden {
+			known = append(known, flag.Name)
+		}
+	})
+	if nearest := spelling.Nearest(name, known); nearest != "" {
+		return fmt.Errorf("%w; did you mean --%s?", err, nearest)
 	}
 	return err
+}
+
+// refuseUnknown is the check of the arguments of commands that just have others below them.
+func refuseUnknown(command *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	err := fmt.Errorf("unknown command %q for %q", args[0], command.CommandPath())
+	if instead := foreignCommands[args[0]]; instead != "" && !command.HasParent() {
+		return fmt.Errorf("%w; did you mean %s?", err, instead)
+	}
+	meant := map[string]string{}
+	var known []string
+	for _, below := range command.Commands() {
+		if !below.IsAvailableCommand() {
+			continue
+		}
+		for _, name := range append([]string{below.Name()}, below.Aliases...) {
+			meant[name], known = below.CommandPath(), append(known, name)
+		}
+	}
+	if nearest := spelling.Nearest(args[0], known); nearest != "" {
+		return fmt.Errorf("%w; did you mean %s?", err, meant[nearest])
+	}
+	return err
+}
+
+// checked makes errors about the number of arguments of a command say which ones are missing, or too many.
+func checked(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(command *cobra.Command, args []string) error {
+		err := check(command, args)
+		isOwn := err != nil && strings.Contains(err.Error(), command.CommandPath()) && !strings.HasPrefix(err.Error(), "unknown command")
+		if err == nil || isOwn {
+			return err
+		}
+		wanted, atMost := placeholders(command.Use)
+		switch {
+		case len(args) < len(wanted):
+			missing := wanted[len(args):]
+			verb := "is"
+			if len(missing) > 1 {
+				verb = "are"
+			}
+			err = fmt.Errorf("%s %s missing", strings.Join(missing, " and "), verb)
+		case atMost >= 0 && len(args) > atMost:
+			err = fmt.Errorf("unexpected argument %q", args[atMost])
+		}
+		return fmt.Errorf("%w; expected is: %s", err, command.UseLine())
+	}
+}
+
+// placeholders returns the required arguments in the usage of a command, and the maximum number of all arguments; -1 means no limit.
+func placeholders(use string) (required []string, atMost int) {
+	words := strings.Fields(use)[1:]
+	for _, word := range words {
+		if strings.HasPrefix(word, "-") {
+			// The arguments of a flag, and what follows, are in no fixed place.
+			return required, -1
+		}
+		if !strings.HasPrefix(word, "[") {
+			required = append(required, strings.TrimSuffix(word, "..."))
+		}
+	}
+	if slices.ContainsFunc(words, func(word string) bool { return strings.Contains(word, "...") }) {
+		return required, -1
+	}
+	return required, len(words)
 }

@@ -21,6 +21,7 @@ type planOptions struct {
 	policies   policyFlags
 	diff       diffFlags
 	approved   string
+	output     choice
 	out        string
 	exitCode   bool
 }
@@ -30,9 +31,9 @@ func newPlanCommand(e *environment) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "plan NAME SOURCE...",
 		Short: "Show what clm apply would do",
-		Long: `Show what clm apply would do with the same arguments, and do nothing. clm asks the server what would happen to each object, so that the plan includes
-defaults and the effects of webhooks. If the type or the namespace of an object is part of the same release, the server cannot tell yet: clm then computes
-the change from the definition of the type, and marks it as local.
+		Long: `Show what clm apply would do with the same arguments, and do nothing: a line for each object that changes, or, with --diff, the changes themselves. clm asks
+the server what would happen to each object, so that the plan includes defaults and the effects of webhooks. If the type or the namespace of an object is part of
+the same release, the server cannot tell yet: clm then computes the change from the definition of the type, and marks it as local.
 
 A plan that is saved with --out can be applied with clm apply --plan: clm then does exactly what the plan says, or nothing if an object has changed since.
 `,
@@ -45,7 +46,9 @@ A plan that is saved with --out can be applied with clm apply --plan: clm then d
 		},
 	}
 	addPlanFlags(command, &o)
-	o.diff.show = true
+	command.Flags().BoolVar(&o.diff.show, "diff", false, "show the changes as a diff")
+	o.output = choice{allowed: []string{outputJSON, outputYAML, outputMarkdown}}
+	command.Flags().VarP(&o.output, "output", "o", "write the plan for programs, or in Markdown for the comment of a pull request")
 	command.Flags().Var(filePath{&o.out}, "out", "save the plan in this `file`; it contains the objects and values of the release, including secrets")
 	return command
 }
@@ -103,7 +106,7 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 	if err := p.Approve(ctx, o.approved, true); err != nil {
 		return err
 	}
-	if err := showPlan(e, e.out, p, o.diff); err != nil {
+	if err := o.show(e, p); err != nil {
 		return err
 	}
 	if err := errors.Join(p.Protected(), p.Unapproved()); err != nil {

@@ -131,7 +131,7 @@ func TestRevertAdvisesNothingElse(t *testing.T) {
 	bad := p.file("bad.yaml", configMap("a", "2")+deployment("web", neverReady, ""))
 	p.must("apply", "web", p.file("good.yaml", configMap("a", "1")))
 	got := p.clm("apply", "web", bad, "--timeout", "1s", "--revert-on-failure")
-	p.expect(got, exitNotReady, "not done within 1s", "release PLACE/web, revision 3, is ready")
+	p.expect(got, exitNotReady, "timed out after 1s", "release PLACE/web, revision 3, is ready")
 	if strings.Contains(got.stderr, advice) {
 		t.Errorf("what is reverted must not be gone on with: %s", got.stderr)
 	}

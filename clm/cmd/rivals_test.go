@@ -135,7 +135,7 @@ func TestRenewalsFail(t *testing.T) {
 		}
 	})
 	got := p.through(x).clm("apply", "web", source, "--timeout", "20s")
-	p.expect(got, exitNotReady, "not done within 20s", "waiting for the API server to renew the lock of release PLACE/web")
+	p.expect(got, exitNotReady, "timed out after 20s", "waiting for the API server to renew the lock of release PLACE/web")
 	if count := int64(x.requests.Count(isChange)); withheld.Load() == 0 || count != changes.Load() {
 		t.Errorf("want nothing to be changed while the lock is in doubt, got %d requests instead of %d:\n%s", count, changes.Load(), x.requests)
 	}

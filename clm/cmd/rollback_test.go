@@ -90,7 +90,7 @@ func TestRollbackGoesOnWithoutHistory(t *testing.T) {
 	p.must("apply", "web", p.file("app.yaml", configMap("one", "good")+"---"+gate), "--no-wait")
 	p.must("apply", "web", p.file("app.yaml", configMap("one", "bad")))
 	for range 2 {
-		p.expect(p.clm("rollback", "web", "1", "--timeout", "1s", "--history-max", "1"), exitNotReady, "not done within 1s")
+		p.expect(p.clm("rollback", "web", "1", "--timeout", "1s", "--history-max", "1"), exitNotReady, "timed out after 1s")
 		p.expectValues(map[string]string{"one": "good"})
 	}
 	p.openGate()

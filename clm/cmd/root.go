@@ -109,8 +109,8 @@ installed in the cluster.`,
 	command.SetFlagErrorFunc(suggestFlag)
 	// Without this flag, cobra would add -v as well.
 	command.Flags().Bool("version", false, "print the version of clm")
-	command.Version, _ = buildInfo()
-	command.SetVersionTemplate("{{.Version}}\n")
+	command.Version = buildInfo().String()
+	command.SetVersionTemplate("{{.Version}}")
 	e.kube = newKube(command.PersistentFlags())
 	command.PersistentFlags().Var(&e.color, "color", "when to colour output: auto, always or never")
 	command.AddGroup(&cobra.Group{ID: groupChange, Title: "Change releases:"}, &cobra.Group{ID: groupLook, Title: "Look at releases:"})

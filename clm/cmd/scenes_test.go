@@ -4,6 +4,7 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -124,7 +125,7 @@ func (s *transcript) playPlans() {
 	s.change("b", "by others")
 	s.run("apply", "web", "--plan", plan)
 	s.stream("apply", "web", "--plan", plan, "-o", "json")
-	s.run("plan", "web", second, "--out", plan)
+	s.run("plan", "web", second, "--diff", "--out", plan)
 	s.run("apply", "web", "--plan", plan, "--dry-run=client")
 	s.stream("apply", "web", "--plan", plan, "-o", "json")
 	s.run("apply", "other", "--plan", plan)
@@ -245,10 +246,14 @@ var hurriedPattern = regexp.MustCompile(`ConfigMap \S+: waiting: waiting for fin
 func (s *transcript) playVersion() {
 	s.run("version")
 	s.run("version", "-o", "json")
-	version, commit := buildInfo()
-	pairs := []string{runtime.Version(), "GO", runtime.GOOS + "/" + runtime.GOARCH, "PLATFORM", version, "VERSION"}
-	if commit != "" {
-		pairs = append(pairs, commit, "")
+	b := buildInfo()
+	pairs := []string{
+		runtime.Version(), "GO", platform, "PLATFORM", b.version + "\n", "VERSION\n", `"` + b.version + `"`, `"VERSION"`,
+		"libraries " + cmp.Or(b.kubernetes, "unknown"), "libraries KUBERNETES", "Helm " + cmp.Or(b.helm, "unknown"), "Helm HELM",
+		`"kubernetes": "` + b.kubernetes + `"`, `"kubernetes": "KUBERNETES"`, `"helm": "` + b.helm + `"`, `"helm": "HELM"`,
+	}
+	if b.commit != "" {
+		pairs = append(pairs, "commit "+b.commit+"\n", "", b.commit, "")
 	}
 	text := strings.NewReplacer(pairs...).Replace(s.text.String())
 	s.text.Reset()

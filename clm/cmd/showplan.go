@@ -41,15 +41,20 @@ func showPlan(e *environment, out io.Writer, p *apply.Plan, flags diffFlags) err
 	}
 	changes := make([]diff.Change, 0, len(p.Changes))
 	for _, change := range p.Changes {
-		shown := diff.Change{
-			Object: change.Object.String(), Action: diffAction(change), Reason: change.Reason, Refusal: change.Refusal, Local: change.Local, Notes: change.Notes,
-		}
-		if flags.show {
-			shown.Before, shown.After = content(change.Before), content(change.After)
-		}
-		changes = append(changes, shown)
+		changes = append(changes, shownChange(change, flags.show))
 	}
 	return diff.Write(out, changes, diff.Options{Style: e.color.Style(out), Context: &flags.context, ShowSecrets: flags.secrets})
+}
+
+// shownChange returns a change as it is shown, with or without what changes in the object.
+func shownChange(change reconciler.Change, whole bool) diff.Change {
+	shown := diff.Change{
+		Object: change.Object.String(), Action: diffAction(change), Reason: change.Reason, Refusal: change.Refusal, Local: change.Local, Notes: change.Notes,
+	}
+	if whole {
+		shown.Before, shown.After = content(change.Before), content(change.After)
+	}
+	return shown
 }
 
 // noteUnverified is for plans that are shown without the server having been asked about objects.

@@ -71,7 +71,7 @@ var (
 	// randomPattern matches names that the cluster makes up.
 	randomPattern = regexp.MustCompile(`\b([a-z]+)-[0-9a-f]{8,10}(-[bcdfghjklmnpqrstvwxz2456789]{5})?\b`)
 	// timeoutPattern matches what was not ready when the time was over.
-	timeoutPattern = regexp.MustCompile(`(not done within \S+): .*`)
+	timeoutPattern = regexp.MustCompile(`(timed out after \S+): .*`)
 	// unplacedPattern matches the verdict on a pod that cannot be scheduled, which is given up at some time, and the words of the scheduler.
 	unplacedPattern  = regexp.MustCompile(`(?:InProgress|Failed) +(.*)PodScheduled is False.*`)
 	schedulerPattern = regexp.MustCompile(`cannot be scheduled: .*?( \(since \S+\))?\n`)

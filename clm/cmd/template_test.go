@@ -89,7 +89,7 @@ func TestTemplateErrors(t *testing.T) {
 		args   []string
 		want   string
 	}{
-		{"a release without sources is none", []string{"shop"}, "requires at least 2 arg(s)"},
+		{"a release without sources is none", []string{"shop"}, "SOURCE is missing"},
 		{"there is no revision 0", []string{"shop", web, "--revision", "-1"}, "--revision: invalid value -1; allowed are: numbers from 1"},
 		{"the first revision cannot be an upgrade", []string{"shop", web, "--is-upgrade", "--revision", "1"}, "with --is-upgrade from 2"},
 		{"a version is made of numbers", []string{"shop", web, "--kube-version", "latest"}, `invalid version of Kubernetes "latest"`},

@@ -41,7 +41,7 @@ func TestNoWaitWithNothingToDo(t *testing.T) {
 		return err == nil && web.Status.AvailableReplicas == 0, fmt.Sprintf("it is still available: %v", err)
 	})
 	p.expect(p.clm("apply", "web", source, "--no-wait", "--timeout", "10m"), 0, "is up to date")
-	p.expect(p.clm("apply", "web", source, "--timeout", "1s"), exitNotReady, "not done within 1s")
+	p.expect(p.clm("apply", "web", source, "--timeout", "1s"), exitNotReady, "timed out after 1s")
 	p.must("delete", "web")
 }
 

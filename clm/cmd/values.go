@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -91,14 +90,11 @@ func (f filePaths) Set(text string) error {
 
 // explain makes errors about the arguments of a command, and of those below it, say what the command expects.
 func explain(command *cobra.Command) {
-	if check := command.Args; check != nil {
-		command.Args = func(command *cobra.Command, args []string) error {
-			err := check(command, args)
-			if err == nil || strings.Contains(err.Error(), command.CommandPath()) {
-				return err
-			}
-			return fmt.Errorf("%w; expected is: %s", err, command.UseLine())
-		}
+	switch check := command.Args; {
+	case command.HasSubCommands():
+		command.Args = refuseUnknown
+	case check != nil:
+		command.Args = checked(check)
 	}
 	if !command.Runnable() {
 		// Otherwise any argument would be fine with a command that just has others below it.

@@ -17,15 +17,16 @@ func newVersionCommand(e *environment) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of clm",
+		Long:  "Print the version of clm, and below it the commit and the versions of the libraries that it was built with.",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			version, commit := buildInfo()
+			b := buildInfo()
 			if printed.forPeople() {
-				fmt.Fprintln(e.out, version)
+				fmt.Fprint(e.out, b)
 				return nil
 			}
 			return printed.print(e.out, "Version", "", "clm", map[string]any{
-				"version": version, "commit": commit, "goVersion": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
+				"version": b.version, "commit": b.commit, "kubernetes": b.kubernetes, "helm": b.helm, "goVersion": runtime.Version(), "platform": platform,
 			})
 		},
 	}
@@ -33,16 +34,43 @@ func newVersionCommand(e *environment) *cobra.Command {
 	return command
 }
 
-// buildInfo is what the Go toolchain has recorded in the program.
-func buildInfo() (version, commit string) {
+const platform = runtime.GOOS + "/" + runtime.GOARCH
+
+// build is what the Go toolchain has recorded in the program.
+type build struct {
+	// version is never empty; the others are empty if they are not known.
+	version, commit string
+	// kubernetes and helm are the versions of libraries.
+	kubernetes, helm string
+}
+
+func buildInfo() build {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return "unknown", ""
+		return build{version: "unknown"}
 	}
+	b := build{version: cmp.Or(info.Main.Version, "unknown")}
 	for _, setting := range info.Settings {
 		if setting.Key == "vcs.revision" {
-			commit = setting.Value
+			b.commit = setting.Value
 		}
 	}
-	return cmp.Or(info.Main.Version, "unknown"), commit
+	for _, module := range info.Deps {
+		switch module.Path {
+		case "k8s.io/client-go":
+			b.kubernetes = module.Version
+		case "helm.sh/helm/v3":
+			b.helm = module.Version
+		}
+	}
+	return b
+}
+
+// String returns the version in a line of its own, and the rest below it.
+func (b build) String() string {
+	text := b.version + "\n"
+	if b.commit != "" {
+		text += "commit " + b.commit + "\n"
+	}
+	return text + fmt.Sprintf("Kubernetes libraries %s, Helm %s, %s, %s\n", cmp.Or(b.kubernetes, "unknown"), cmp.Or(b.helm, "unknown"), runtime.Version(), platform)
 }

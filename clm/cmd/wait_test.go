@@ -52,14 +52,14 @@ func TestWaitInVain(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	got := p.clm("wait", "web", "--timeout", "1s")
-	for _, want := range []string{"waiting until the release exists", "is not ready: not done within 1s"} {
+	for _, want := range []string{"waiting until the release exists", "is not ready: timed out after 1s"} {
 		if got.code != exitNotReady || !strings.Contains(got.stderr, want) {
 			t.Errorf("%q is missing; got exit code %d, %s", want, got.code, got.stderr)
 		}
 	}
 	p.clm("apply", "web", p.file("app.yaml", deployment("web", neverReady, "")), "--timeout", "1s")
 	got = p.clm("wait", "web", "--timeout", "1s")
-	for _, want := range []string{"it is Failed", "▸ Deployment " + p.namespace + "/web: creating for ", "0/1 replicas available", "not done within 1s"} {
+	for _, want := range []string{"it is Failed", "▸ Deployment " + p.namespace + "/web: creating for ", "0/1 replicas available", "timed out after 1s"} {
 		if got.code != exitNotReady || !strings.Contains(got.stderr, want) {
 			t.Errorf("%q is missing; got exit code %d, %s", want, got.code, got.stderr)
 		}

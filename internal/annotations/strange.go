@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/component-operator/runtime/internal/spelling"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -57,7 +58,7 @@ func isForManifests(suffix string) bool {
 func suggestion(suffix string) string {
 	best, least := "", 3
 	for _, known := range Suffixes() {
-		if d := distance(Kebab(suffix), known); d < least {
+		if d := spelling.Distance(Kebab(suffix), known); d < least {
 			best, least = known, d
 		}
 	}
@@ -69,30 +70,5 @@ func suggestion(suffix string) string {
 
 // isMisspelt reports whether a prefix is almost the wanted one.
 func isMisspelt(prefix, wanted string) bool {
-	return strings.EqualFold(prefix, wanted) || len(wanted) >= 8 && distance(prefix, wanted) <= 2
-}
-
-// distance returns how many characters have to be inserted, deleted, replaced, or exchanged with the next one, to make one text of the other (optimal string
-// alignment).
-func distance(a, b string) int {
-	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := range len(a) {
-		row := make([]int, len(b)+1)
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			row[j+1] = min(last[j+1]+1, row[j]+1, last[j]+cost)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
-			}
-		}
-		before, last = last, row
-	}
-	return last[len(b)]
+	return strings.EqualFold(prefix, wanted) || len(wanted) >= 8 && spelling.Distance(prefix, wanted) <= 2
 }

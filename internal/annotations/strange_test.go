@@ -46,17 +46,6 @@ func TestStrange(t *testing.T) {
 	}
 }
 
-func TestDistance(t *testing.T) {
-	t.Parallel()
-	for pair, want := range map[[2]string]int{
-		{"", ""}: 0, {"", "abc"}: 3, {"abc", ""}: 3, {"abc", "abc"}: 0, {"abc", "acb"}: 1, {"abc", "abd"}: 1, {"abc", "ab"}: 1, {"kitten", "sitting"}: 3, {"ca", "abc"}: 3,
-	} {
-		if got := distance(pair[0], pair[1]); got != want {
-			t.Errorf("%q: got %d, want %d", pair, got, want)
-		}
-	}
-}
-
 // TestAllSuffixesAreKnown fails if a constant of package types is neither for manifests nor reserved.
 func TestAllSuffixesAreKnown(t *testing.T) {
 	t.Parallel()

@@ -66,6 +66,7 @@ var rooms = []room{
 	{path: "internal/grace", layer: primitives},
 	{path: "internal/parallel", layer: vocabulary},
 	{path: "internal/relay", layer: primitives},
+	{path: "internal/spelling", layer: primitives},
 
 	{path: "pkg/types", layer: vocabulary},
 	{path: "internal/catalog", layer: vocabulary},

@@ -26,6 +26,8 @@ type Options struct {
 	HistoryMax int
 	// Exact refuses to do anything but what the plan says.
 	Exact bool
+	// Enough ends the operation before all objects are ready, as soon as it returns true for a result of the engine. It overrides Wait. Defaults to none.
+	Enough func(result reconciler.Result) bool
 	// Reverts says that the caller reverts a failed revision that was never ready, so that no other advice is given.
 	Reverts bool
 }
@@ -43,6 +45,14 @@ const (
 	// WaitNothing waits for nothing, and writes all waves at once.
 	WaitNothing Wait = "all"
 )
+
+// enough returns the function that decides whether to stop before all objects are ready; nil if there is no such case.
+func (o Options) enough() func(reconciler.Result) bool {
+	if o.Enough != nil {
+		return o.Enough
+	}
+	return o.Wait.enough()
+}
 
 // enough returns the function that decides whether to stop before all objects are ready; nil if there is no such case.
 func (w Wait) enough() func(reconciler.Result) bool {
@@ -143,7 +153,7 @@ func (p *Plan) await(ctx context.Context, options Options, b *runner.Board) erro
 			b.Took(result, err, applyPhase(result))
 		},
 	}
-	c.Enough = options.Wait.enough()
+	c.Enough = options.enough()
 	p.target.ShowOn(b)
 	_, err := c.Run(ctx)
 	if failures.IsChanged(err) {

@@ -117,7 +117,7 @@ func (a *application) converge(ctx context.Context) (reconciler.Result, error) {
 			a.operation.Board().Took(result, err, applyPhase(result))
 		},
 	}
-	c.Enough = a.options.Wait.enough()
+	c.Enough = a.options.enough()
 	a.operation.Board().ExpectChanges(a.plan.Changes)
 	a.operation.Board().Expect(a.plan.Release.Inventory)
 	a.operation.Board().Say("applying")

@@ -74,6 +74,8 @@ type Plan struct {
 	adoption reconciler.AdoptionPolicy
 	// approved identifies the held deletions that the user has approved.
 	approved string
+	// again means that the last operation has failed, so that who applies the sources again wants what has failed to run again. One that was interrupted goes on.
+	again bool
 	// spared names the redundant objects that stay because they were adopted.
 	spared []string
 }
@@ -184,6 +186,7 @@ func find(ctx context.Context, c *connection.Connection, namespace, name string)
 // Compare asks the engine what it would do. If that fails, the plan is closed. With compare, the server is asked what would happen to each object.
 func (p *Plan) Compare(ctx context.Context, compare bool) error {
 	p.objects = objectsOf(p)
+	p.again = (p.Operation == Apply || p.Operation == Rollback) && p.Release.State == releases.StateFailed
 	if err := p.observe(); err != nil {
 		return err
 	}
@@ -229,7 +232,6 @@ func (p *Plan) request(save reconciler.Store) reconciler.ApplyRequest {
 
 		Deletions:       reconciler.Deletions{Approved: p.approved},
 		RecordAdoptions: true,
-		// Who applies sources again after a failure wants another attempt.
-		RerunFailed: p.Operation == Apply || p.Operation == Rollback,
+		RerunFailed:     p.again,
 	}
 }

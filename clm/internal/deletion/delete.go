@@ -54,13 +54,14 @@ func (d *Deletion) delete(ctx context.Context, limits runner.Limits, b *runner.B
 	}
 	ctx, stop := o.WatchLock(ctx)
 	defer stop()
+	again := d.Release.State == releases.StateDeleting && d.Release.Message != ""
 	d.Release.State, d.Release.Message = releases.StateDeleting, ""
 	if err := d.connection.Records().Save(ctx, d.Release); err != nil {
 		return o.UnlessChanged(err)
 	}
 	ctx, stopTimer := runner.Limited(ctx, limits.Timeout)
 	defer stopTimer()
-	r := &removal{Deletion: d, operation: o, limits: limits}
+	r := &removal{Deletion: d, operation: o, limits: limits, again: again}
 	if err := r.deleteAll(ctx); err != nil {
 		return errors.Join(err, o.Record(ctx, func(release *releases.Release) { release.Message = err.Error() }))
 	}
@@ -84,6 +85,8 @@ type removal struct {
 
 	operation *runner.Operation
 	limits    runner.Limits
+	// again means that the last deletion has failed, so that failed hooks are to run again.
+	again bool
 }
 
 // deleteAll deletes the dependents and runs the hooks. It continues where an earlier deletion has stopped.

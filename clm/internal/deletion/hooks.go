@@ -48,8 +48,7 @@ func (r *removal) runHooks(ctx context.Context, at deletionhooks.Time) error {
 		return nil
 	}
 	hooks := r.hookRunner(ctx, at)
-	// Who deletes the release again after a failure wants another attempt.
-	hooks.RerunFailed = true
+	hooks.RerunFailed = r.again
 	doing := deletionhooks.Applying
 	c := &runner.Convergence{
 		Target:  r.target,

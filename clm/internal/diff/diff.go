@@ -87,21 +87,50 @@ const defaultContext = 3
 // Write shows each change, and the number of changes of each kind. It writes nothing and fails if an action or the context is invalid; it also fails
 // if writing fails.
 func Write(out io.Writer, changes []Change, options Options) error {
-	switch {
-	case options.Context == nil:
-		options.Context = new(defaultContext)
-	case *options.Context < -1:
-		return fmt.Errorf("context %d is neither a number of lines nor -1 (the whole object)", *options.Context)
+	writer, err := newWriter(options)
+	if err != nil {
+		return err
 	}
-	writer := &writer{Options: options, masks: masks{}}
 	for _, change := range changes {
 		if err := writer.change(change); err != nil {
 			return fmt.Errorf("comparing %s: %w", change.Object, err)
 		}
 	}
-	writer.summary(changes)
-	_, err := writer.out.WriteTo(out)
+	writer.out.WriteString(summary(changes, options.Style) + "\n")
+	_, err = writer.out.WriteTo(out)
 	return err
+}
+
+// A Writer shows changes one by one. Equal values of Secrets are masked equally in all of them.
+type Writer struct{ writer *writer }
+
+// NewWriter returns a Writer, or an error if the context is invalid.
+func NewWriter(options Options) (*Writer, error) {
+	w, err := newWriter(options)
+	return &Writer{w}, err
+}
+
+// Text shows one change. It fails if the action is invalid.
+func (w *Writer) Text(change Change) (string, error) {
+	if err := w.writer.change(change); err != nil {
+		return "", fmt.Errorf("comparing %s: %w", change.Object, err)
+	}
+	text := w.writer.out.String()
+	w.writer.out.Reset()
+	return text, nil
+}
+
+// Summary returns the number of changes of each kind.
+func Summary(changes []Change) string { return summary(changes, false) }
+
+func newWriter(options Options) (*writer, error) {
+	switch {
+	case options.Context == nil:
+		options.Context = new(defaultContext)
+	case *options.Context < -1:
+		return nil, fmt.Errorf("context %d is neither a number of lines nor -1 (the whole object)", *options.Context)
+	}
+	return &writer{Options: options, masks: masks{}}, nil
 }
 
 type writer struct {
@@ -175,7 +204,7 @@ func actions() string {
 }
 
 // summary counts a refused change once, as refused.
-func (w *writer) summary(changes []Change) {
+func summary(changes []Change, style terminal.Style) string {
 	counts := map[Action]int{}
 	refused := 0
 	for _, change := range changes {
@@ -188,11 +217,11 @@ func (w *writer) summary(changes []Change) {
 	var parts []string
 	for _, n := range notation {
 		if count := counts[n.action]; count > 0 {
-			parts = append(parts, n.paint(w.Style, fmt.Sprintf("%d to %s", count, n.action)))
+			parts = append(parts, n.paint(style, fmt.Sprintf("%d to %s", count, n.action)))
 		}
 	}
 	if refused > 0 {
-		parts = append(parts, w.Style.Red(fmt.Sprintf("%d refused", refused)))
+		parts = append(parts, style.Red(fmt.Sprintf("%d refused", refused)))
 	}
 	if len(parts) == 0 {
 		parts = append(parts, "nothing to do")
@@ -200,5 +229,5 @@ func (w *writer) summary(changes []Change) {
 	if count := counts[""]; count > 0 {
 		parts = append(parts, fmt.Sprintf("%d unchanged", count))
 	}
-	w.out.WriteString(strings.Join(parts, ", ") + "\n")
+	return strings.Join(parts, ", ")
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/duration"
+
 	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/internal/conflicts"
@@ -43,7 +45,7 @@ func (e *NotReadyError) Error() string {
 func (e *NotReadyError) reason() string {
 	text := "failed"
 	if e.Timeout > 0 {
-		text = fmt.Sprintf("not done within %s", e.Timeout)
+		text = "timed out after " + duration.HumanDuration(e.Timeout)
 	}
 	if e.Cause != nil {
 		// Errors about several objects are joined by line breaks.

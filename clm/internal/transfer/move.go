@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/component-operator/runtime/clm/internal/apply"
 	"github.com/component-operator/runtime/clm/internal/dependents"
@@ -17,11 +18,12 @@ import (
 	"github.com/component-operator/runtime/clm/internal/progress"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
+	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 // Move moves objects. First the receiver records that it has them; then the label of each object changes, in one write; then the giver records that it no
-// longer has them. At any time the label says who owns an object, whatever is recorded, and repeating an interrupted move continues it. Errors are
-// those of Apply.
+// longer has them. At any time the label says who owns an object, whatever is recorded, and repeating an interrupted move continues it. It does not wait for other objects of the
+// releases, apart from those of earlier waves of the receiver. Errors are those of Apply.
 func (t *Transfer) Move(ctx context.Context, options apply.Options) error {
 	options.Wait = apply.WaitReady
 	b := runner.NewBoard(t.connection, string(apply.Move), t.To.Release.String(), t.To.Revision.Number)
@@ -38,7 +40,7 @@ func (t *Transfer) outcome(err error) progress.Outcome {
 	case t.left == 0:
 		return progress.Outcome{Done: true, Summary: fmt.Sprintf("nothing was left to be moved %s", between)}
 	default:
-		return progress.Outcome{Done: true, Summary: fmt.Sprintf("moved %s %s", dependents.Count(t.left, "object"), between)}
+		return progress.Outcome{Done: true, Summary: fmt.Sprintf("moved %s %s", dependents.Count(t.left, "object"), between), Next: t.unready()}
 	}
 }
 
@@ -53,9 +55,13 @@ func (t *Transfer) move(ctx context.Context, options apply.Options, b *runner.Bo
 	}
 	ctx, stop := from.WatchLock(ctx)
 	defer stop()
+	options.Enough = t.areReady
 	failure := t.To.CarryOut(ctx, to, options)
 	if failure != nil && !failures.IsFailure(failure) {
 		return failure
+	}
+	if !t.concerns(failure) {
+		failure = nil
 	}
 	if err := t.confirmOwner(ctx); err != nil {
 		return errors.Join(failure, err)
@@ -63,10 +69,45 @@ func (t *Transfer) move(ctx context.Context, options apply.Options, b *runner.Bo
 	b.Say(fmt.Sprintf("release %s gives up its ownership", t.From.Release))
 	// Its progress is not about the objects that were moved.
 	from.Mute()
-	if err := t.From.CarryOut(ctx, from, options); err != nil {
+	// Nothing is left to be done there.
+	options.Enough = func(reconciler.Result) bool { return true }
+	if err := t.From.CarryOut(ctx, from, options); err != nil && len(failures.Failed(err)) == 0 {
 		return errors.Join(failure, fmt.Errorf("ending the ownership of release %s: %w", t.From.Release, err))
 	}
 	return failure
+}
+
+// areReady reports whether all objects that are moved are ready in the receiver.
+func (t *Transfer) areReady(result reconciler.Result) bool {
+	for _, object := range t.Objects {
+		at := slices.IndexFunc(result.Inventory, func(item *reconciler.InventoryItem) bool { return item.Matches(object) })
+		if at < 0 || result.Inventory[at].Phase != reconciler.PhaseReady && result.Inventory[at].Phase != reconciler.PhaseCompleted {
+			return false
+		}
+	}
+	return true
+}
+
+// concerns reports whether an error is due to an object that is moved, as far as it says to which objects it is due.
+func (t *Transfer) concerns(err error) bool {
+	failed := failures.Failed(err)
+	return err != nil && (len(failed) == 0 || slices.ContainsFunc(failed, func(notice reconciler.Notice) bool {
+		return slices.ContainsFunc(t.Objects, func(object dependents.Object) bool { return object.Key() == dependents.KeyOf(notice.Object) })
+	}))
+}
+
+// unready says which of the releases are not ready because of other objects; empty if both are.
+func (t *Transfer) unready() string {
+	var commands []string
+	for _, plan := range []*apply.Plan{t.From, t.To} {
+		if plan.Release.State != releases.StateReady {
+			commands = append(commands, fmt.Sprintf("clm status %s -n %s", plan.Release.Name, plan.Release.Namespace))
+		}
+	}
+	if len(commands) == 0 {
+		return ""
+	}
+	return "Other objects are not ready, see: " + strings.Join(commands, "; ")
 }
 
 // beginBoth acquires the locks of both releases, always in the same order. The function that it returns releases them.

@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/component-operator/runtime/clm/internal/apply"
+	"github.com/component-operator/runtime/clm/internal/diff"
+	"github.com/component-operator/runtime/clm/internal/terminal"
+)
+
+// Forms of a plan.
+const (
+	outputYAML     = "yaml"
+	outputMarkdown = "markdown"
+)
+
+// show writes a plan in the wanted form.
+func (o planOptions) show(e *environment, p *apply.Plan) error {
+	switch o.output.value {
+	case outputJSON, outputYAML:
+		return o.showToPrograms(e.out, p)
+	case outputMarkdown:
+		return o.showInMarkdown(e.out, p)
+	default:
+		return showPlan(e, e.out, p, o.diff)
+	}
+}
+
+// plannedChange is what would become of an object, for programs.
+type plannedChange struct {
+	APIVersion string   `json:"apiVersion"`
+	Kind       string   `json:"kind"`
+	Namespace  string   `json:"namespace,omitempty"`
+	Name       string   `json:"name"`
+	Wave       int      `json:"wave"`
+	Action     string   `json:"action,omitempty"`
+	Reason     string   `json:"reason,omitempty"`
+	Refusal    string   `json:"refusal,omitempty"`
+	Local      bool     `json:"local,omitempty"`
+	Notes      []string `json:"notes,omitempty"`
+	Diff       string   `json:"diff,omitempty"`
+}
+
+func (o planOptions) showToPrograms(out io.Writer, p *apply.Plan) error {
+	changes := []plannedChange{}
+	hunks, err := o.writer()
+	if err != nil {
+		return err
+	}
+	for _, change := range p.Changes {
+		action := diffAction(change)
+		if action == "" && change.Refusal == "" {
+			continue
+		}
+		planned := plannedChange{
+			APIVersion: change.Object.GetObjectKind().GroupVersionKind().GroupVersion().String(), Kind: change.Object.Kind, Namespace: change.Object.Namespace, Name: change.Object.Name,
+			Wave: change.Wave, Action: string(action), Reason: change.Reason, Refusal: change.Refusal, Local: change.Local, Notes: change.Notes,
+		}
+		if o.diff.show {
+			text, err := hunks.Text(shownChange(change, true))
+			if err != nil {
+				return err
+			}
+			planned.Diff = strings.TrimRight(text, "\n")
+		}
+		changes = append(changes, planned)
+	}
+	content := map[string]any{
+		"revision": p.Revision.Number, "new": p.New, "sources": sourceTexts(p.Revision.Sources), "summary": o.summary(p), "unchanged": len(p.Changes) - len(changes), "changes": changes,
+	}
+	object := resource("Plan", p.Release.Namespace, p.Release.Name, content)
+	raw, err := json.MarshalIndent(object.Object, "", "    ")
+	if err != nil {
+		return fmt.Errorf("encoding the plan: %w", err)
+	}
+	if o.output.value == outputYAML {
+		if raw, err = yaml.JSONToYAML(raw); err != nil {
+			return fmt.Errorf("encoding the plan: %w", err)
+		}
+		raw = bytes.TrimSuffix(raw, []byte("\n"))
+	}
+	_, err = fmt.Fprintf(out, "%s\n", raw)
+	return err
+}
+
+// showInMarkdown writes a heading, a line that sums up, a table, and the diff, which is folded.
+func (o planOptions) showInMarkdown(out io.Writer, p *apply.Plan) error {
+	var b strings.Builder
+	revision := fmt.Sprintf("revision %d", p.Revision.Number)
+	if p.New {
+		revision = "new " + revision
+	}
+	fmt.Fprintf(&b, "### Release %s, %s\n\n**%s**, from %s\n", cell(p.Release.String()), revision, o.summary(p), cell(sourceTexts(p.Revision.Sources)))
+	var rows, texts strings.Builder
+	hunks, err := o.writer()
+	if err != nil {
+		return err
+	}
+	for _, change := range p.Changes {
+		action := diffAction(change)
+		if action == "" && change.Refusal == "" {
+			continue
+		}
+		what, why := string(action), change.Reason
+		if change.Refusal != "" {
+			what, why = "**refused**", change.Refusal
+		}
+		for _, note := range change.Notes {
+			why = strings.TrimPrefix(why+"; "+note, "; ")
+		}
+		fmt.Fprintf(&rows, "| %s | %s | %s |\n", cell(change.Object.String()), what, cell(why))
+		if !o.diff.show {
+			continue
+		}
+		text, err := hunks.Text(shownChange(change, true))
+		if err != nil {
+			return err
+		}
+		texts.WriteString(text)
+	}
+	if rows.Len() > 0 {
+		b.WriteString("\n| Object | Change | Why |\n|---|---|---|\n" + rows.String())
+	}
+	if texts.Len() > 0 {
+		fence := fenceFor(texts.String())
+		fmt.Fprintf(&b, "\n<details><summary>Diff</summary>\n\n%sdiff\n%s%s\n\n</details>\n", fence, strings.TrimRight(texts.String(), "\n")+"\n", fence)
+	}
+	_, err = io.WriteString(out, b.String())
+	return err
+}
+
+// writer returns what shows the diffs of objects.
+func (o planOptions) writer() (*diff.Writer, error) {
+	return diff.NewWriter(diff.Options{Context: &o.diff.context, ShowSecrets: o.diff.secrets})
+}
+
+// summary counts the changes.
+func (o planOptions) summary(p *apply.Plan) string {
+	changes := make([]diff.Change, len(p.Changes))
+	for i, change := range p.Changes {
+		changes[i] = shownChange(change, false)
+	}
+	return diff.Summary(changes)
+}
+
+// cell makes a text safe for a cell of a table in Markdown, where it means nothing but itself.
+func cell(text string) string {
+	return strings.NewReplacer("|", `\|`, "<", "&lt;", "`", "'", "*", `\*`, "_", `\_`, "[", `\[`, "@", "@\u200b").Replace(terminal.Clean(text))
+}
+
+// fenceFor returns a fence that does not occur in a text.
+func fenceFor(text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence
+}

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestPlansForPrograms writes a plan in all its forms.
+func TestPlansForPrograms(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "web", p.file("first.yaml", configMap("a", "1")+configMap("b", "1")+configMap("c", "1")))
+	secret := "\n---\n{apiVersion: v1, kind: Secret, metadata: {name: s}, stringData: {password: hidden}}\n"
+	second := p.file("second.yaml", configMap("a", "2")+configMap("b", "1")+secret)
+	markdown := p.must("plan", "web", second, "--diff", "-o", "markdown").stdout
+	expectGolden(t, "plan.md", p.stable(markdown))
+	if short := p.must("plan", "web", second, "-o", "markdown").stdout; strings.Contains(short, "details") || !strings.HasPrefix(markdown, strings.TrimSpace(short)) {
+		t.Errorf("want the same without the diff, got %s", short)
+	}
+	expectGolden(t, "plan.json", p.stable(p.must("plan", "web", second, "-o", "json", "--diff").stdout))
+	var asJSON, asYAML struct {
+		Kind, Summary       string
+		Revision, Unchanged int
+		New                 bool
+		Changes             []plannedChange
+	}
+	if err := json.Unmarshal([]byte(p.must("plan", "web", second, "-o", "json").stdout), &asJSON); err != nil {
+		t.Fatal(err)
+	}
+	items := p.items("items:\n- " + strings.ReplaceAll(strings.TrimSpace(p.must("plan", "web", second, "-o", "yaml").stdout), "\n", "\n  ") + "\n")
+	raw, err := items[0].MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(raw, &asYAML); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(asJSON, asYAML); diff != "" || asJSON.Kind != "Plan" || !asJSON.New || asJSON.Revision != 2 || len(asJSON.Changes) != 3 || asJSON.Unchanged != 1 {
+		t.Errorf("want the same plan in both forms, got %+v (-json +yaml):\n%s", asJSON, diff)
+	}
+	p.expect(p.clm("plan", "web", second, "--exit-code", "-o", "json"), exitChanges)
+	p.must("delete", "web")
+}
+
+// TestCells has texts that would mean something in Markdown.
+func TestCells(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"plain":           "plain",
+		"a|b":             `a\|b`,
+		"<script>":        "&lt;script>",
+		"two\nlines":      "two lines",
+		"`code` *x* _y_":  `'code' \*x\* \_y\_`,
+		"[link](to)":      `\[link](to)`,
+		"ping @everybody": "ping @\u200beverybody",
+	} {
+		if got := cell(text); got != want {
+			t.Errorf("%q: want %q, got %q", text, want, got)
+		}
+	}
+	if got := fenceFor("a\n```\nb"); got != "````" {
+		t.Errorf("want a longer fence, got %s", got)
+	}
+}
