@@ -4,6 +4,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -30,12 +31,8 @@ var foreignFlags = map[string]string{
 	"force":               "clm apply has --update-policy recreate, and --adopt always for objects of other owners",
 	"force-replace":       "clm apply has --update-policy recreate",
 	"take-ownership":      "clm apply has --adopt always",
-	"force-conflicts":     "clm apply overwrites fields that others have changed, unless --update-policy is ssa-merge",
+	"force-conflicts":     "clm apply always overwrites declared fields that others have changed",
 	"server-side":         "clm always applies on the side of the server",
-	"filename":            "manifests are sources: clm apply NAME FILE",
-	"file":                "manifests are sources: clm apply NAME FILE",
-	"recursive":           "folders below a folder are sources of their own",
-	"app":                 "the name of the release is an argument: clm apply NAME SOURCE",
 	"diff-changes":        "clm apply has --diff, and clm plan shows the changes only",
 	"diff-run":            "clm plan shows the changes only",
 	"wait-timeout":        "the flag is --timeout",
@@ -43,22 +40,31 @@ var foreignFlags = map[string]string{
 	"cascade":             "clm orphan leaves the objects in the cluster",
 }
 
+// foreignSourceFlags are those of commands that have sources.
+var foreignSourceFlags = map[string]string{
+	"filename":  "manifests are sources: clm apply NAME FILE",
+	"file":      "manifests are sources: clm apply NAME FILE",
+	"recursive": "folders below a folder are sources of their own",
+	"app":       "the name of the release is an argument: clm apply NAME SOURCE",
+}
+
 // foreignCommands are commands that similar tools have, and what there is here instead.
 var foreignCommands = map[string]string{
-	"rm":       "clm delete",
-	"remove":   "clm delete",
-	"destroy":  "clm delete",
-	"create":   "clm apply",
-	"deploy":   "clm apply",
-	"sync":     "clm apply",
-	"inspect":  "clm status, or clm tree",
-	"describe": "clm status",
-	"show":     "clm get, or clm template",
-	"rollout":  "clm wait, clm history, or clm rollback",
+	"rm":       "did you mean clm delete?",
+	"remove":   "did you mean clm delete?",
+	"destroy":  "did you mean clm delete?",
+	"create":   "did you mean clm apply?",
+	"deploy":   "did you mean clm apply?",
+	"sync":     "did you mean clm apply?",
+	"inspect":  "did you mean clm status, or clm tree?",
+	"describe": "did you mean clm status?",
+	"show":     "did you mean clm get, or clm template?",
+	"lint":     "clm plan says what the API server would refuse",
+	"rollout":  "did you mean clm wait, clm history, or clm rollback?",
 	"registry": "clm uses what helm registry login has stored",
 	"repo":     "a chart in a repository is the source https://HOST/PATH#CHART",
-	"pull":     "a chart in a registry or repository is a source: clm apply NAME oci://HOST/PATH",
-	"import":   "clm adopt",
+	"pull":     "a chart in a registry is a source: clm apply NAME oci://HOST/PATH",
+	"import":   "did you mean clm adopt?",
 }
 
 // suggestFlag adds to the error about an unknown flag what may have been meant.
@@ -68,7 +74,11 @@ func suggestFlag(command *cobra.Command, err error) error {
 		return err
 	}
 	name := unknown.GetSpecifiedName()
-	if instead := foreignFlags[name]; instead != "" {
+	instead := foreignFlags[name]
+	if strings.Contains(command.Use, "SOURCE") {
+		instead = cmp.Or(instead, foreignSourceFlags[name])
+	}
+	if instead != "" {
 		return fmt.Errorf("%w; %s", err, instead)
 	}
 	var known []string
@@ -88,12 +98,20 @@ func refuseUnknown(command *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	err := fmt.Errorf("unknown command %q for %q", args[0], command.CommandPath())
-	if instead := foreignCommands[args[0]]; instead != "" && !command.HasParent() {
-		return fmt.Errorf("%w; did you mean %s?", err, instead)
+	return suggestCommand(command, fmt.Errorf("unknown command %q for %q", args[0], command.CommandPath()))
+}
+
+// suggestCommand adds to the error about a command that is not among those below another one what may have been meant.
+func suggestCommand(command *cobra.Command, err error) error {
+	var word string
+	if _, scanErr := fmt.Sscanf(err.Error(), "unknown command %q for ", &word); scanErr != nil {
+		return err
+	}
+	if instead := foreignCommands[word]; instead != "" && !command.HasParent() {
+		return fmt.Errorf("%w; %s", err, instead)
 	}
 	meant := map[string]string{}
-	var known []string
+	var known, longer []string
 	for _, below := range command.Commands() {
 		if !below.IsAvailableCommand() {
 			continue
@@ -101,11 +119,18 @@ func refuseUnknown(command *cobra.Command, args []string) error {
 		for _, name := range append([]string{below.Name()}, below.Aliases...) {
 			meant[name], known = below.CommandPath(), append(known, name)
 		}
+		if strings.HasPrefix(below.Name(), word) {
+			longer = append(longer, below.Name())
+		}
 	}
-	if nearest := spelling.Nearest(args[0], known); nearest != "" {
-		return fmt.Errorf("%w; did you mean %s?", err, meant[nearest])
+	nearest := spelling.Nearest(word, known)
+	if len(longer) == 1 && len(word) > 1 {
+		nearest = longer[0]
 	}
-	return err
+	if nearest == "" {
+		return err
+	}
+	return fmt.Errorf("%w; did you mean %s?", err, meant[nearest])
 }
 
 // checked makes errors about the number of arguments of a command say which ones are missing, or too many.

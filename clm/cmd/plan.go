@@ -42,6 +42,8 @@ A plan that is saved with --out can be applied with clm apply --plan: clm then d
 		Args:        cobra.MinimumNArgs(2),
 		RunE: func(command *cobra.Command, args []string) error {
 			o.name, o.references = args[0], args[1:]
+			// These say how to show the diff.
+			o.diff.show = o.diff.show || command.Flags().Changed("unified") || command.Flags().Changed("show-secrets")
 			return runPlan(command.Context(), e, o)
 		},
 	}

@@ -114,6 +114,9 @@ func (o planOptions) showInMarkdown(out io.Writer, p *apply.Plan) error {
 		if change.Refusal != "" {
 			what, why = "**refused**", change.Refusal
 		}
+		if change.Local {
+			what += ", local"
+		}
 		for _, note := range change.Notes {
 			why = strings.TrimPrefix(why+"; "+note, "; ")
 		}
@@ -154,7 +157,7 @@ func (o planOptions) summary(p *apply.Plan) string {
 
 // cell makes a text safe for a cell of a table in Markdown, where it means nothing but itself.
 func cell(text string) string {
-	return strings.NewReplacer("|", `\|`, "<", "&lt;", "`", "'", "*", `\*`, "_", `\_`, "[", `\[`, "@", "@\u200b").Replace(terminal.Clean(text))
+	return strings.NewReplacer("|", `\|`, `\`, `\\`, "&", "&amp;", "<", "&lt;", "~", `\~`, "`", "'", "*", `\*`, "_", `\_`, "[", `\[`, "@", "@\u200b").Replace(terminal.Clean(text))
 }
 
 // fenceFor returns a fence that does not occur in a text.

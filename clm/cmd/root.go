@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/go-logr/logr"
@@ -64,6 +65,9 @@ func silenceLibraries() {
 func execute(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	if err != nil && strings.HasPrefix(err.Error(), "unknown command") && strings.HasSuffix(err.Error(), fmt.Sprintf("for %q", root.Name())) {
+		err = suggestCommand(root, err)
+	}
 	var exit *exitError
 	switch {
 	case err == nil, errors.As(err, &exit):
@@ -100,7 +104,9 @@ clm applies them in waves, waits until they are ready and says what it waits for
 installed in the cluster.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE:          func(command *cobra.Command, _ []string) error { return command.Help() },
+		// There are others; see suggestCommand.
+		DisableSuggestions: true,
+		RunE:               func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
 	command.SetIn(e.in)
 	command.SetOut(e.out)

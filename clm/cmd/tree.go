@@ -44,9 +44,13 @@ With --watch, clm shows the tree again whenever something changes, until interru
 }
 
 func runTree(ctx context.Context, e *environment, o treeOptions) error {
+	reasons := views.NoReasons
+	if o.why {
+		reasons = views.AllReasons
+	}
 	_, err := o.look(ctx, e, views.Following{
-		SkipReasons: !o.why,
-		Show:        func(*views.Snapshot) bool { return false },
+		Reasons: reasons,
+		Show:    func(*views.Snapshot) bool { return false },
 	}, func(snapshot *views.Snapshot) view { return treeView{snapshot, o.why} })
 	return err
 }

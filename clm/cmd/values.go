@@ -91,6 +91,8 @@ func (f filePaths) Set(text string) error {
 // explain makes errors about the arguments of a command, and of those below it, say what the command expects.
 func explain(command *cobra.Command) {
 	switch check := command.Args; {
+	case !command.HasParent():
+		// cobra looks for unknown commands before it looks at flags, unless there is a check of its own.
 	case command.HasSubCommands():
 		command.Args = refuseUnknown
 	case check != nil:

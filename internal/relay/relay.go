@@ -9,6 +9,7 @@ import (
 	"path"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -100,7 +101,7 @@ var modules = sync.OnceValue(func() (paths []string) {
 
 // isStandard reports whether a function belongs to the standard library: the first element of its path has no dot, and it is in none of the modules, nor in the program itself.
 func isStandard(function string, modules []string) bool {
-	for _, module := range append(modules, "main") {
+	for _, module := range slices.Concat(modules, []string{"main"}) {
 		if rest, found := strings.CutPrefix(function, module); found && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "/")) {
 			return false
 		}

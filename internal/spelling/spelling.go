@@ -3,10 +3,16 @@
 
 package spelling
 
-// Nearest returns the candidate that a misspelt word most likely stands for: at most two characters are wrong, and no more than a third of them; empty if there is none. The first
-// of several wins.
+// Nearest returns the candidate that a misspelt word most likely stands for: one character is wrong, or at most two of six and more; empty if there is none. Words of less
+// than four characters are too similar. The first of several wins.
 func Nearest(word string, candidates []string) string {
-	best, least := "", min(2, len(word)/3)+1
+	best, least := "", 3
+	switch {
+	case len(word) < 4:
+		least = 1
+	case len(word) < 6:
+		least = 2
+	}
 	for _, candidate := range candidates {
 		if d := Distance(word, candidate); d < least {
 			best, least = candidate, d

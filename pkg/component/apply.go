@@ -48,7 +48,8 @@ func (a application) observe(ctx context.Context) outcomes.Outcome {
 	if a.pass.destination.Moving() {
 		return outcomes.Outcome{Kind: outcomes.Paused, Message: "paused: held back: " + a.pass.destination.Move()}
 	}
-	if r := renaming(a); r.isNeeded() {
+	hasDependents := len(a.pass.status.Inventory) > 0 || a.pass.record.IsLost()
+	if r := renaming(a); hasDependents && r.isNeeded() {
 		// A plan under the present name would not find the dependents.
 		return outcomes.Outcome{Kind: outcomes.Paused, Message: "paused: held back: replacing the marks of former names of the operator: " + strings.Join(r.names().Former, ", ")}
 	}

@@ -87,9 +87,7 @@ func (e ending) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, 
 	case err != nil:
 		return ctrl.Result{}, err
 	}
-	if !panics.Is(d.err) {
-		e.noteReady(o.Kind, now)
-	}
+	e.noteReady(o.Kind, d.err, now)
 	e.pass.later.emit()
 	e.pass.worker.announcer.verdict(e.pass.subject, e.pass.log, e.pass.before, d.verdict, o.Kind)
 	e.pass.worker.announcer.measure(e.pass.worker.series(e.pass.key), e.pass.status)
@@ -111,10 +109,14 @@ func (e ending) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, 
 }
 
 // noteReady keeps what holds while the component is ready, and measures how long a change took.
-func (e ending) noteReady(kind outcomes.Kind, now time.Time) {
+func (e ending) noteReady(kind outcomes.Kind, failure error, now time.Time) {
 	changed := e.pass.memory.changedAt
 	if kind == outcomes.Ready {
 		e.pass.memory.posted = e.pass.posted
+	}
+	if panics.Is(failure) {
+		// The component shows an error.
+		return
 	}
 	// All dependents are ready while deletions are held.
 	if (kind == outcomes.Ready || kind == outcomes.Held) && !changed.IsZero() {

@@ -67,14 +67,29 @@ func (r renaming) annotation() (key, value string) {
 
 // isNeeded reports whether there may be something of a former name. An operator with such a name may have worked since the annotation was set; its finalizer shows that.
 func (r renaming) isNeeded() bool {
-	key, value := r.annotation()
-	return value != "" && (r.pass.component.GetAnnotations()[key] != value || r.finalizers(r.pass.component) != nil)
+	switch _, value := r.annotation(); {
+	case value == "":
+		return false
+	case !r.isNoted():
+		return true
+	case r.pass.deleting:
+		// It keeps the finalizers that it has.
+		return !r.pass.memory.renamedForDeletion && r.finalizers(r.pass.component) != nil
+	default:
+		return r.finalizers(r.pass.component) != nil
+	}
 }
 
-// finalizers returns those that a component gets in place of the ones that it has; nil if they stay. While it is being deleted, the API server accepts no others.
+// isNoted reports whether the annotation is set.
+func (r renaming) isNoted() bool {
+	key, value := r.annotation()
+	return r.pass.component.GetAnnotations()[key] == value
+}
+
+// finalizers returns those that a component gets in place of the ones that it has; nil if they stay.
 func (r renaming) finalizers(component client.Object) []string {
 	present := component.GetFinalizers()
-	if renamed := r.names().Renames(present); component.GetDeletionTimestamp() == nil && !slices.Equal(renamed, present) {
+	if renamed := r.names().Renames(present); !slices.Equal(renamed, present) {
 		return renamed
 	}
 	return nil
@@ -82,7 +97,7 @@ func (r renaming) finalizers(component client.Object) []string {
 
 // component replaces what the component itself has of former names, and ends the pass then: the next one finds the present ones.
 func (r renaming) component(ctx context.Context) outcomes.Outcome {
-	if !r.isNeeded() {
+	if !r.isNeeded() || r.isNoted() && r.pass.deleting {
 		return outcomes.Proceed
 	}
 	done, _ := r.annotation()
@@ -95,7 +110,8 @@ func (r renaming) component(ctx context.Context) outcomes.Outcome {
 		if len(annotations) > 0 {
 			metadata["annotations"] = annotations
 		}
-		if finalizers := r.finalizers(component); finalizers != nil {
+		// While it is being deleted, the API server accepts no others.
+		if finalizers := r.finalizers(component); finalizers != nil && !r.pass.deleting {
 			metadata["finalizers"] = finalizers
 		}
 		return metadata
@@ -136,9 +152,10 @@ func (r renaming) dependents(ctx context.Context) error {
 		return nil
 	}
 	var failures []string
+	var renamed []types.ObjectID
 	rename := func(inventory *[]*reconciler.InventoryItem) error {
-		failed, err := r.items(ctx, inventory)
-		failures = append(failures, failed...)
+		done, failed, err := r.items(ctx, inventory)
+		renamed, failures = append(renamed, done...), append(failures, failed...)
 		return err
 	}
 	var err error
@@ -152,6 +169,10 @@ func (r renaming) dependents(ctx context.Context) error {
 	if err = errors.Join(err, r.pass.record.SaveInventory(ctx, r.pass.status.Inventory)); err != nil {
 		return fmt.Errorf("replacing the marks of former names of the operator: %w", err)
 	}
+	// What is not recorded must be looked at again.
+	for _, id := range renamed {
+		r.pass.memory.renamed[id] = true
+	}
 	if len(failures) > 0 {
 		slices.Sort(failures)
 		r.pass.unrenamed = "; marks of former names of the operator could not be replaced: " + texts.Join(failures, "; ")
@@ -161,13 +182,17 @@ func (r renaming) dependents(ctx context.Context) error {
 		// There may be dependents that are found later.
 		return nil
 	}
-	r.pass.memory.renamed = nil
+	r.pass.memory.renamed, r.pass.memory.renamedForDeletion = nil, r.pass.deleting
+	if r.isNoted() && r.pass.deleting {
+		return nil
+	}
 	key, value := r.annotation()
 	return r.pass.handle.Annotate(ctx, key, value)
 }
 
-// items replaces the marks on the objects of an inventory, apart from those that an earlier pass has changed, and returns why it could not.
-func (r renaming) items(ctx context.Context, inventory *[]*reconciler.InventoryItem) (failures []string, err error) {
+// items replaces the marks on the objects of an inventory, apart from those that an earlier pass has changed. It returns which ones have nothing of a former name any more, and why
+// others have.
+func (r renaming) items(ctx context.Context, inventory *[]*reconciler.InventoryItem) (renamed []types.ObjectID, failures []string, err error) {
 	owner, indices := r.pass.owner(), []int(nil)
 	owner.Inventory = nil
 	for i, item := range *inventory {
@@ -175,21 +200,21 @@ func (r renaming) items(ctx context.Context, inventory *[]*reconciler.InventoryI
 			owner.Inventory, indices = append(owner.Inventory, item), append(indices, i)
 		}
 	}
-	if len(indices) == 0 {
-		return nil, nil
-	}
-	result, err := r.pass.destination.Target().Engine.Rename(ctx, owner)
 	if r.pass.memory.renamed == nil {
 		r.pass.memory.renamed = map[types.ObjectID]bool{}
 	}
+	if len(indices) == 0 {
+		return nil, nil, nil
+	}
+	result, err := r.pass.destination.Target().Engine.Rename(ctx, owner)
 	*inventory = slices.Clone(*inventory)
 	for i, item := range result.Inventory {
 		(*inventory)[indices[i]] = item
 		if reason, failed := result.Failures[types.IDOf(item)]; failed {
 			failures = append(failures, reason.Error())
 		} else if err == nil {
-			r.pass.memory.renamed[types.IDOf(item)] = true
+			renamed = append(renamed, types.IDOf(item))
 		}
 	}
-	return failures, err
+	return renamed, failures, err
 }

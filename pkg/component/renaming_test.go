@@ -312,36 +312,46 @@ func TestRenamingWithoutDependents(t *testing.T) {
 	}
 }
 
-// TestRenamingAfterARollback has the former version of the operator, which does not know the new name, run again for a while.
+// TestRenamingAfterARollback has the former version of the operator, which does not know the new name, run again for a while. The component may be deleted before the new version is
+// back.
 func TestRenamingAfterARollback(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	widget := r.former(ReconcilerOptions{}, oneConfigMap)
-	isDone := func() bool {
-		return widget.Annotations["renamed."+r.name+"/former-names"] == r.name && len(widget.Finalizers) == 1
-	}
-	stop := r.start(r.renamed(ReconcilerOptions{}))
-	await(r, widget, "the new name", isDone)
-	awaitReady(r, widget)
-	stop()
+	for _, deleted := range []bool{false, true} {
+		t.Run(strconv.FormatBool(deleted), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			widget := r.former(ReconcilerOptions{}, oneConfigMap)
+			isDone := func() bool {
+				return widget.Annotations["renamed."+r.name+"/former-names"] == r.name && len(widget.Finalizers) == 1
+			}
+			stop := r.start(r.renamed(ReconcilerOptions{}))
+			await(r, widget, "the new name", isDone)
+			awaitReady(r, widget)
+			stop()
 
-	change(r, widget, func(w *Widget) {
-		w.Spec.Objects = r.widget(oneConfigMap + "\n---\n" + strings.Replace(oneConfigMap, "settings", "added", 1)).Spec.Objects
-	})
-	stop = r.start(r.reconciler(ReconcilerOptions{AdoptionPolicy: new(reconciler.AdoptionPolicyAlways)}))
-	awaitReady(r, widget)
-	r.settle(widget)
-	stop()
+			change(r, widget, func(w *Widget) {
+				w.Spec.Objects = r.widget(oneConfigMap + "\n---\n" + strings.Replace(oneConfigMap, "settings", "added", 1)).Spec.Objects
+			})
+			stop = r.start(r.reconciler(ReconcilerOptions{AdoptionPolicy: new(reconciler.AdoptionPolicyAlways)}))
+			awaitReady(r, widget)
+			r.settle(widget)
+			stop()
+			if deleted {
+				r.delete(widget)
+			}
 
-	r.start(r.renamed(ReconcilerOptions{}))
-	await(r, widget, "the new name again", isDone)
-	awaitReady(r, widget)
-	added := r.configMapObject("added")
-	r.expectRenamed(widget, added)
-	r.delete(widget)
-	r.awaitGone(widget)
-	if r.configMap("settings") != nil || r.configMap("added") != nil {
-		t.Error("want all dependents to be deleted")
+			r.start(r.renamed(ReconcilerOptions{}))
+			if !deleted {
+				await(r, widget, "the new name again", isDone)
+				awaitReady(r, widget)
+				r.expectRenamed(widget, r.configMapObject("added"))
+				r.delete(widget)
+			}
+			r.awaitGone(widget)
+			if r.configMap("settings") != nil || r.configMap("added") != nil {
+				t.Error("want all dependents to be deleted")
+			}
+		})
 	}
 }
 

@@ -212,7 +212,7 @@ func (o Owner) forDecisions() decisions.Owner {
 // server returns the configuration of requests, for any owner.
 func (r *Reconciler) server() server.Config {
 	return server.Config{
-		Client: r.client, Reading: r.reading, Observer: r.cache, Reader: r.reader, Keys: r.keys,
+		Client: r.client, Reading: r.reading, Observer: r.cache, Reader: r.reader, Keys: r.keys, FormerNames: r.options.FormerNames,
 		Judges: r.judges, FieldOwner: r.options.FieldOwner, OnOperation: r.options.OnOperation, Clock: r.options.Clock,
 	}
 }

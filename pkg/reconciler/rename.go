@@ -75,7 +75,8 @@ func (r *Reconciler) Rename(ctx context.Context, owner Owner) (RenameResult, err
 func isAboutObject(err error) bool {
 	var status apierrors.APIStatus
 	_, unreadable := errors.AsType[*unreadableError](err)
-	return unreadable || errors.As(err, &status) && !apierrors.IsUnauthorized(err) && answers.IsAboutObjects(err)
+	_, awaitable := answers.Awaitable(err)
+	return unreadable || awaitable || errors.As(err, &status) && !apierrors.IsUnauthorized(err) && answers.IsAboutObjects(err)
 }
 
 // unreadableError says that the metadata of an object cannot be parsed.
@@ -165,8 +166,11 @@ func (n *renaming) object(ctx context.Context, item *InventoryItem, label func(m
 		case err != nil:
 			return nil, nil, &unreadableError{err}
 		case keys == nil && entries == nil:
-			return before, found, nil
-		case before == nil && keys != nil:
+			return nil, found, nil
+		}
+		// After a conflict, what counts is what the object is now. If its keys have been replaced by then, what it was is not known any more.
+		before = nil
+		if keys != nil {
 			before = found.DeepCopy()
 		}
 		// The API server gives added keys to the field manager of the request, whatever the managed fields in it say.

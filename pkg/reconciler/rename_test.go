@@ -4,12 +4,17 @@
 package reconciler_test
 
 import (
+	"io"
+	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
 
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -201,4 +206,118 @@ func TestRenameAfterALostAnswer(t *testing.T) {
 			})
 		})
 	}
+}
+
+// meddler is a transport that lets a test act before the first patches of an object, and answer them.
+type meddler struct {
+	http.RoundTripper
+	suffix string
+	// act returns the status code of the answer; zero lets the request through.
+	act func(patch int) int
+	mu  sync.Mutex
+	// patches is the number of patches so far.
+	patches int
+}
+
+func (m *meddler) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.Method != http.MethodPatch || !strings.HasSuffix(request.URL.Path, m.suffix) {
+		return m.RoundTripper.RoundTrip(request)
+	}
+	m.mu.Lock()
+	m.patches++
+	code := m.act(m.patches)
+	m.mu.Unlock()
+	if code == 0 {
+		return m.RoundTripper.RoundTrip(request)
+	}
+	body := `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","message":"nobody may change it","code":` + strconv.Itoa(code) + `}`
+	return &http.Response{
+		StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: request,
+	}, nil
+}
+
+// meddled returns the world with the operator under its new name, whose patches of an object meet the function.
+func (w *world) meddled(name string, act func(patch int) int) *world {
+	w.Helper()
+	return w.restart(func(s *setup) {
+		s.name, s.options.FormerNames = newName, []string{prefix}
+		s.config = rest.CopyConfig(s.config)
+		s.config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+			return &meddler{RoundTripper: next, suffix: "/" + name, act: act}
+		})
+	})
+}
+
+// TestDriftDuringRename has another client change an object right before each of the patches that replace its marks.
+func TestDriftDuringRename(t *testing.T) {
+	t.Parallel()
+	for at := 1; at <= 2; at++ {
+		t.Run(strconv.Itoa(at), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			const manifest = `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {one: "1"}}`
+			w.mustApply(manifest)
+			heir := w.meddled("a", func(patch int) int {
+				if patch == at {
+					w.patchAs(w.configMap("a"), `{"data":{"one":"2"}}`, "kubectl-edit")
+				}
+				return 0
+			})
+			heir.rename()
+			if _, err := heir.apply(manifest); err != nil {
+				t.Fatal(err)
+			}
+			found := heir.configMap("a")
+			if data, _, _ := unstructured.NestedString(found.Object, "data", "one"); data != "1" {
+				t.Errorf("want the drift to be corrected, got %q", data)
+			}
+			heir.expectOnly(found)
+		})
+	}
+}
+
+// TestRenameThatIsRefused has an object that nobody may patch at first. It is neither refused nor created again, and everything else goes on.
+func TestRenameThatIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	manifest := `
+{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {PREFIX/update-policy: recreate}}, data: {one: "1"}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: b, annotations: {PREFIX/apply-order: "1"}}, data: {one: "1"}}
+`
+	w.mustApply(manifest)
+	before := w.configMap("a")
+	refused := true
+	heir := w.meddled("a", func(int) int {
+		if refused {
+			return http.StatusForbidden
+		}
+		return 0
+	})
+	result, err := heir.engine.Rename(heir.Context(), heir.owner)
+	if err != nil || len(result.Failures) != 1 {
+		t.Fatalf("want one failure, got %v, %v", result.Failures, err)
+	}
+	heir.owner.Inventory = result.Inventory
+	present := strings.NewReplacer("PREFIX", newName, `one: "1"}}
+---`, `one: "1"}}
+---`).Replace(strings.Replace(manifest, `order: "1"}}, data: {one: "1"}`, `order: "1"}}, data: {one: "2"}`, 1))
+	applied, err := heir.apply(present)
+	want := "ConfigMap a: still has the marks of operator " + prefix + ", a former name of this one"
+	if err != nil || notices(applied.Drift) != want {
+		t.Errorf("want %q, got %q, %v", want, notices(applied.Drift), err)
+	}
+	if data, _, _ := unstructured.NestedString(heir.configMap("b").Object, "data", "one"); data != "2" {
+		t.Errorf("want the next wave to be applied, got %q", data)
+	}
+	if _, err := heir.delete(); err == nil || !strings.Contains(err.Error(), "still has the marks of operator "+prefix) {
+		t.Errorf("want the deletion to wait, got %v", err)
+	}
+	refused = false
+	heir.rename()
+	heir.expectOnly(heir.configMap("a"))
+	if after := heir.configMap("a"); after.GetUID() != before.GetUID() {
+		t.Error("want the object not to be created again")
+	}
+	heir.mustDelete()
 }

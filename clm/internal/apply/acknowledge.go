@@ -18,7 +18,7 @@ func acknowledge(ctx context.Context, c *connection.Connection, release *release
 	if current.State == releases.RevisionReady {
 		return nil
 	}
-	snapshot, err := views.Look(ctx, c, release.Namespace, release.Name, true)
+	snapshot, err := views.Look(ctx, c, release.Namespace, release.Name, views.NoReasons)
 	if err != nil {
 		return err
 	}

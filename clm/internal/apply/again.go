@@ -17,6 +17,9 @@ import (
 
 // next says what to do after an operation that has ended with an error, including how to run again what has failed; may be empty.
 func (p *Plan) next(err error) string {
+	if p.Operation != Apply && p.Operation != Rollback {
+		return failures.Next(err)
+	}
 	var again, stuck, commands []string
 	for _, notice := range failures.Failed(err) {
 		for _, item := range p.Release.Inventory {
@@ -46,5 +49,5 @@ func (p *Plan) next(err error) string {
 	if len(texts) == 0 {
 		return failures.Next(err)
 	}
-	return strings.Join(append(texts, "clm status shows why it has failed."), "\n")
+	return strings.Join(append(texts, "clm status shows why."), "\n")
 }

@@ -21,6 +21,9 @@ type application struct {
 	operation *runner.Operation
 	plan      *Plan
 	options   Options
+	// former is the state of the release before the operation, with its message.
+	former        releases.State
+	formerMessage string
 }
 
 // CarryOut does what the plan says, in an operation on its release, if the release has not changed since the plan was made. Errors are those of Apply.
@@ -44,6 +47,7 @@ func (a *application) run(ctx context.Context) error {
 	}
 	ctx, stop := a.operation.WatchLock(ctx)
 	defer stop()
+	a.former, a.formerMessage = a.plan.Release.State, a.plan.Release.Message
 	if err := a.enter(ctx); err != nil {
 		return a.operation.UnlessChanged(err)
 	}
@@ -109,8 +113,10 @@ func (a *application) converge(ctx context.Context) (reconciler.Result, error) {
 			a.plan.Release.Inventory = result.Inventory
 			a.operation.Board().Expect(result.Inventory)
 			if err == nil {
-				request.Expected, request.RerunFailed = nil, false
+				request.Expected = nil
 			}
+			// From now on, the inventory says what runs again.
+			request.RerunFailed = request.RerunFailed && err != nil && !isScheduled(result.Inventory)
 			return result, err
 		},
 		Took: func(result reconciler.Result, err error) {
@@ -139,6 +145,13 @@ func applyPhase(result reconciler.Result) string {
 	return fmt.Sprintf("waiting until %s is ready", types.WaveText(result.Wave))
 }
 
+// isScheduled reports whether any object is to be applied.
+func isScheduled(inventory []*reconciler.InventoryItem) bool {
+	return slices.ContainsFunc(inventory, func(item *reconciler.InventoryItem) bool {
+		return item.Phase == reconciler.PhaseScheduledForApplication
+	})
+}
+
 // written reports whether all objects up to an apply order are applied.
 func written(inventory []*reconciler.InventoryItem, upTo int) bool {
 	return !slices.ContainsFunc(inventory, func(item *reconciler.InventoryItem) bool {
@@ -154,6 +167,15 @@ func (a *application) leave(ctx context.Context, result reconciler.Result, failu
 		switch {
 		case failure == nil && result.Done:
 			release.State, release.Message, current.State = releases.StateReady, "", releases.RevisionReady
+		case failure == nil && a.options.Enough != nil:
+			// The rest of the release stands as it did before.
+			release.State, release.Message = a.former, a.formerMessage
+			current.State = map[releases.State]releases.RevisionState{
+				releases.StateReady: releases.RevisionReady, releases.StateFailed: releases.RevisionFailed,
+			}[a.former]
+			if current.State == "" {
+				current.State = releases.RevisionApplying
+			}
 		case failure == nil || errors.As(failure, &interrupted):
 			// The next operation continues with it.
 			release.State = releases.StateApplying

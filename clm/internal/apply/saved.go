@@ -40,6 +40,7 @@ type savedPlan struct {
 
 	Adoption reconciler.AdoptionPolicy `json:"adoption,omitempty"` // that was given for this operation
 	Approved string                    `json:"approved,omitempty"` // identifies deletions that were approved
+	Again    bool                      `json:"again,omitempty"`    // what has failed runs again
 }
 
 // savedVersion is the version of the file format.
@@ -54,7 +55,7 @@ func (p *Plan) Save(ctx context.Context, path string) error {
 	saved := savedPlan{
 		Version: savedVersion, Cluster: uid, Record: p.Release.UID(), Namespace: p.Release.Namespace, Name: p.Release.Name, Operation: p.Operation,
 		New: p.New, Revision: p.Revision, Values: p.Content.Values, Plan: p.exact, Adoption: p.adoption,
-		Approved: p.approved,
+		Approved: p.approved, Again: p.again,
 	}
 	if current := p.Release.Current(); current != nil {
 		saved.Base = current.Number
@@ -142,7 +143,7 @@ func Load(ctx context.Context, c *connection.Connection, path, namespace, name s
 	}
 	p := &Plan{
 		connection: c, Release: release, Operation: saved.Operation, New: saved.New, Revision: saved.Revision, Content: releases.Content{Values: saved.Values},
-		Changes: saved.Plan.Changes, exact: saved.Plan, adoption: saved.Adoption, approved: saved.Approved,
+		Changes: saved.Plan.Changes, exact: saved.Plan, adoption: saved.Adoption, approved: saved.Approved, again: saved.Again,
 	}
 	for _, object := range saved.Manifest {
 		p.Content.Manifest = append(p.Content.Manifest, &unstructured.Unstructured{Object: object})

@@ -81,8 +81,8 @@ func (r *removal) runHooks(ctx context.Context, at deletionhooks.Time) error {
 // hooksError says that the deletion did not get past its hooks, and how to go on.
 func (r *removal) hooksError(at deletionhooks.Time, cause error) error {
 	return &failures.StageError{Stage: at.String() + " hooks", Cause: cause, Advice: fmt.Sprintf(
-		"The release stays as it is until its hooks have completed. To run failed hooks again, run the same command again; one that Helm would not delete before it runs "+
-			"(hook-delete-policy before-hook-creation, update-policy recreate) has to be deleted first. "+
+		"The release stays as it is until its hooks have completed. To run failed hooks again, run the same command again. "+
+			"Delete the object first unless its hook-delete-policy is before-hook-creation, or its update-policy recreate. "+
 			"To continue without hooks: clm delete %s -n %s --skip-hooks", r.Release.Name, r.Release.Namespace)}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/component-operator/runtime/clm/internal/dependents"
@@ -36,8 +37,10 @@ type awaited struct {
 const (
 	// explainAfter is how long an object is waited for before the reason is looked for: most are ready before.
 	explainAfter = time.Second
-	// explainPause is the least time between two looks. If a look takes longer, that is the least time.
-	explainPause = 500 * time.Millisecond
+	// explainPause is the least time between two looks. If a look takes more than half of it, twice that is the least time.
+	explainPause = time.Second
+	// explainAnyway is the time after which reasons are looked for even if nothing seems to have changed: something may not be watched.
+	explainAnyway = 30 * time.Second
 	// maxAwaited limits the number of objects that are looked at: they mostly wait for the same reason.
 	maxAwaited = 20
 )
@@ -115,13 +118,17 @@ func (e *Explainer) run(ctx context.Context) {
 		if len(items) > 0 {
 			watch.cover(ctx, items)
 			begun := time.Now()
+			again := explainAnyway
 			if e.look(ctx, items) {
 				failures = 0
 			} else {
 				failures++
-				next = min(explainPause<<min(failures, 6), 30*time.Second)
+				again = min(explainPause<<min(failures, 5), explainAnyway)
 			}
-			pause = max(explainPause, time.Since(begun))
+			if next == 0 || again < next {
+				next = again
+			}
+			pause = max(explainPause, 2*time.Since(begun))
 		}
 		if !sleep(ctx, pause, nil) || !sleep(ctx, next, e.woken) {
 			return
@@ -152,7 +159,7 @@ func sleep(ctx context.Context, duration time.Duration, woken <-chan struct{}) b
 // look tells the reasons, and reports whether they could be read.
 func (e *Explainer) look(ctx context.Context, items []*reconciler.InventoryItem) bool {
 	options := e.options
-	options.Items = items
+	options.Items, options.SkipLogs = items, true
 	report, err := Tree(ctx, options)
 	if err != nil {
 		return false
@@ -178,8 +185,7 @@ func Reason(root *dependents.Node) string {
 	return node.Object.Kind + " " + node.Object.Name + ": " + text
 }
 
-// lowestReason returns the lowest object that says more than that it is not ready, and what it says. What a container wrote last belongs to that. The message of the root has its
-// finalizers already.
+// lowestReason returns the lowest object that says more than that it is not ready, and what it says. The message of the root has its finalizers already.
 func lowestReason(node, root *dependents.Node) (*dependents.Node, string) {
 	for _, child := range node.Children {
 		if child.IsReady() {
@@ -189,15 +195,10 @@ func lowestReason(node, root *dependents.Node) (*dependents.Node, string) {
 			return at, text
 		}
 	}
-	for i, reason := range node.Why {
-		if reason.Vague || node == root && strings.HasPrefix(reason.Text, isBeingDeleted) {
-			continue
+	for _, reason := range node.Why {
+		if !reason.Vague && (node != root || !strings.HasPrefix(reason.Text, isBeingDeleted)) {
+			return node, reason.Text
 		}
-		text := reason.Text
-		if rest := node.Why[i+1:]; len(rest) > 0 && rest[0].Source == dependents.SourceLog {
-			text += "; " + rest[0].Text
-		}
-		return node, text
 	}
 	return nil, ""
 }
@@ -208,14 +209,17 @@ type explainedWatch struct {
 	covered   map[dependents.Key]bool
 	stop      context.CancelFunc
 	running   sync.WaitGroup
+	// ended is set if the watch has failed.
+	ended atomic.Bool
 }
 
-// cover begins to watch, if there are objects that are not covered.
+// cover begins to watch, if there are objects that are not covered, or if the watch has failed.
 func (w *explainedWatch) cover(ctx context.Context, items []*reconciler.InventoryItem) {
-	if !slices.ContainsFunc(items, func(item *reconciler.InventoryItem) bool { return !w.covered[dependents.KeyOf(item)] }) {
+	if !w.ended.Load() && !slices.ContainsFunc(items, func(item *reconciler.InventoryItem) bool { return !w.covered[dependents.KeyOf(item)] }) {
 		return
 	}
 	w.close()
+	w.ended.Store(false)
 	w.covered = map[dependents.Key]bool{}
 	for _, item := range items {
 		w.covered[dependents.KeyOf(item)] = true
@@ -224,10 +228,8 @@ func (w *explainedWatch) cover(ctx context.Context, items []*reconciler.Inventor
 	options := w.explainer.options
 	options.Items = items
 	w.running.Go(func() {
-		// If it fails, the look that follows fails as well, and is repeated.
-		if err := Watch(ctx, options, WatchSink{Changed: w.explainer.wake}); err != nil && ctx.Err() == nil {
-			w.explainer.wake()
-		}
+		err := Watch(ctx, options, WatchSink{Changed: w.explainer.wake})
+		w.ended.Store(err != nil && ctx.Err() == nil)
 	})
 }
 

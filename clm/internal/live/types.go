@@ -32,6 +32,10 @@ type Options struct {
 	Selector labels.Selector
 	// SkipReasons leaves Node.Why empty, and saves the requests for events and logs.
 	SkipReasons bool
+	// SkipLogs leaves out what containers wrote last.
+	SkipLogs bool
+	// MaxExplained is the number of dependents that get reasons; zero means all.
+	MaxExplained int
 }
 
 // complete returns the options with their defaults.

@@ -25,7 +25,14 @@ const maxExplained = 3
 // explain adds the reasons to all nodes that are not ready.
 func (s *survey) explain(ctx context.Context, roots []*dependents.Node) error {
 	var unready []*dependents.Node
+	left := s.MaxExplained
 	for _, root := range roots {
+		if s.MaxExplained > 0 && !root.IsReady() {
+			if left == 0 {
+				continue
+			}
+			left--
+		}
 		root.Walk(func(node *dependents.Node) {
 			var explained int
 			for _, child := range node.Children {
@@ -61,7 +68,7 @@ func (s *survey) explainOne(ctx context.Context, node *dependents.Node) error {
 					continue
 				}
 				node.Why = append(node.Why, f.Reason)
-				if f.crashed != "" {
+				if f.crashed != "" && !s.SkipLogs {
 					node.Why = append(node.Why, s.lastLine(ctx, pod, f)...)
 				}
 			}

@@ -41,10 +41,16 @@ type waiting struct {
 	reason string
 	// due is when it is time to say the present one; zero if there is no need to.
 	due time.Time
+	// pause is how long to wait before the next one is said. It grows, because some reasons change all the time.
+	pause time.Duration
 }
 
-// patience is how long an object has to wait until the reason is worth a line: most of them pass at once.
-const patience = time.Second
+const (
+	// patience is how long an object has to wait until the reason is worth a line: most of them pass at once.
+	patience = time.Second
+	// maxPatience is how long another reason of the same object has to wait at most.
+	maxPatience = 30 * time.Second
+)
 
 func (p *plain) Update(state State) {
 	p.mu.Lock()
@@ -89,10 +95,10 @@ func (p *plain) await(object dependents.Dependent, now time.Time) {
 		p.waits = map[dependents.Object]*waiting{}
 	}
 	if p.waits[object.Object] == nil {
-		p.waits[object.Object] = &waiting{}
+		p.waits[object.Object] = &waiting{pause: patience}
 	}
 	if w := p.waits[object.Object]; w.due.IsZero() && w.reason != object.Message {
-		w.due = now.Add(patience)
+		w.due = now.Add(w.pause)
 	}
 }
 
@@ -131,7 +137,7 @@ func (p *plain) tell() {
 		if w.reason == object.Message {
 			continue // another one has come and gone meanwhile
 		}
-		w.reason = object.Message
+		w.reason, w.pause = object.Message, min(2*w.pause, maxPatience)
 		label := "waiting"
 		if isLeaving(object) {
 			label = object.Label()

@@ -119,7 +119,7 @@ func (v view) object(object dependents.Dependent, c columns, spare int) []string
 		line += "  " + fmt.Sprintf("%*s", c.age, dependents.Age(object.Since, v.now))
 	}
 	reason := strings.TrimLeft(because(object), ": ")
-	if spare <= 0 || terminal.Width(line)+2+terminal.Width(reason) <= v.width {
+	if spare <= 0 || reason == "" || terminal.Width(line)+2+terminal.Width(reason) <= v.width {
 		return []string{strings.TrimRight(line+"  "+reason, " ")}
 	}
 	below := terminal.Wrap(reason, max(v.width-reasonIndent, 1))

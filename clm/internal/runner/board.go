@@ -147,6 +147,7 @@ func (b *Board) seen(key types.ObjectKey, found status.Status, message string) {
 		b.waits[d.Key()] = message
 		if found == status.CurrentStatus {
 			delete(b.waits, d.Key())
+			delete(b.reasons, d.Key())
 		}
 		d.Status, d.Message = found, b.message(d.Key())
 		switch {
@@ -227,6 +228,7 @@ func (b *Board) Took(result reconciler.Result, err error, phase string) {
 		}
 	}
 	b.waits = failures.Messages(slices.Concat(result.Waits, result.Aftermath.Waits))
+	maps.DeleteFunc(b.reasons, func(key dependents.Key, _ string) bool { return b.waits[key] == "" })
 	b.failed = map[dependents.Key]bool{}
 	for key, message := range failures.Messages(slices.Concat(result.Failures, result.Aftermath.Failures)) {
 		b.failed[key] = message != ""

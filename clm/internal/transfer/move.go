@@ -55,7 +55,10 @@ func (t *Transfer) move(ctx context.Context, options apply.Options, b *runner.Bo
 	}
 	ctx, stop := from.WatchLock(ctx)
 	defer stop()
-	options.Enough = t.areReady
+	options.Enough = func(result reconciler.Result) bool {
+		t.note(t.To, result)
+		return t.areReady(result)
+	}
 	failure := t.To.CarryOut(ctx, to, options)
 	if failure != nil && !failures.IsFailure(failure) {
 		return failure
@@ -70,7 +73,10 @@ func (t *Transfer) move(ctx context.Context, options apply.Options, b *runner.Bo
 	// Its progress is not about the objects that were moved.
 	from.Mute()
 	// Nothing is left to be done there.
-	options.Enough = func(reconciler.Result) bool { return true }
+	options.Enough = func(result reconciler.Result) bool {
+		t.note(t.From, result)
+		return true
+	}
 	if err := t.From.CarryOut(ctx, from, options); err != nil && len(failures.Failed(err)) == 0 {
 		return errors.Join(failure, fmt.Errorf("ending the ownership of release %s: %w", t.From.Release, err))
 	}
@@ -88,19 +94,33 @@ func (t *Transfer) areReady(result reconciler.Result) bool {
 	return true
 }
 
-// concerns reports whether an error is due to an object that is moved, as far as it says to which objects it is due.
+// concerns reports whether an error is due to an object that is moved, or to anything but objects.
 func (t *Transfer) concerns(err error) bool {
-	failed := failures.Failed(err)
-	return err != nil && (len(failed) == 0 || slices.ContainsFunc(failed, func(notice reconciler.Notice) bool {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok && len(joined.Unwrap()) == 1 {
+		err = joined.Unwrap()[0]
+	}
+	notReady, ok := err.(*failures.NotReadyError) //nolint:errorlint // nothing else must have failed
+	if !ok || notReady.Cause != nil {
+		return err != nil
+	}
+	return slices.ContainsFunc(slices.Concat(notReady.Failed, notReady.Waits), func(notice reconciler.Notice) bool {
 		return slices.ContainsFunc(t.Objects, func(object dependents.Object) bool { return object.Key() == dependents.KeyOf(notice.Object) })
-	}))
+	})
+}
+
+// note notes whether other objects of a release are not ready.
+func (t *Transfer) note(plan *apply.Plan, result reconciler.Result) {
+	if t.troubled == nil {
+		t.troubled = map[*apply.Plan]bool{}
+	}
+	t.troubled[plan] = len(result.Waits)+len(result.Failures) > 0
 }
 
 // unready says which of the releases are not ready because of other objects; empty if both are.
 func (t *Transfer) unready() string {
 	var commands []string
 	for _, plan := range []*apply.Plan{t.From, t.To} {
-		if plan.Release.State != releases.StateReady {
+		if t.troubled[plan] {
 			commands = append(commands, fmt.Sprintf("clm status %s -n %s", plan.Release.Name, plan.Release.Namespace))
 		}
 	}

@@ -24,8 +24,8 @@ import (
 type Following struct {
 	// Namespace and Name of the release, which need not exist.
 	Namespace, Name string
-	// SkipReasons leaves out the reasons why dependents are not ready.
-	SkipReasons bool
+	// Reasons are those why dependents are not ready. Defaults to all.
+	Reasons Reasons
 	// Show gets the snapshot of the release, first at once and then after each change, and reports whether to stop. Required.
 	Show func(snapshot *Snapshot) (enough bool)
 	// Trouble gets the errors after which Follow retries. Defaults to a function that does nothing.
@@ -58,7 +58,7 @@ func Follow(ctx context.Context, c *connection.Connection, following Following) 
 	delay, first := firstRetry, true
 	for {
 		began := time.Now()
-		snapshot, err := Look(ctx, c, following.Namespace, following.Name, following.SkipReasons)
+		snapshot, err := Look(ctx, c, following.Namespace, following.Name, following.Reasons)
 		took := time.Since(began)
 		var next time.Duration
 		switch {
@@ -160,7 +160,7 @@ func (f *follower) watch(ctx context.Context, release *releases.Release) {
 	ctx, f.drop = context.WithCancel(ctx)
 	f.watched = wanted
 	options := Inspection(f.connection, release, release.Inventory)
-	options.SkipReasons = f.SkipReasons
+	f.Reasons.limit(&options)
 	f.keep(ctx, func(ctx context.Context) error {
 		return live.Watch(ctx, options, live.WatchSink{Changed: f.wake, Note: f.note})
 	})

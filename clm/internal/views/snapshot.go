@@ -35,11 +35,30 @@ type Snapshot struct {
 	deadline time.Duration
 }
 
-// Look reads a snapshot of a release. The reasons why dependents are not ready cost further requests, which skipReasons saves. If the release does not
+// Reasons says which reasons are read why dependents are not ready.
+type Reasons int
+
+const (
+	// AllReasons are those of all dependents, with what their containers wrote last.
+	AllReasons Reasons = iota
+	// MainReasons are those of a limited number of dependents, without logs.
+	MainReasons
+	// NoReasons leaves them out.
+	NoReasons
+)
+
+func (r Reasons) limit(options *live.Options) {
+	options.SkipReasons = r == NoReasons
+	if r == MainReasons {
+		options.SkipLogs, options.MaxExplained = true, maxExplained
+	}
+}
+
+// Look reads a snapshot of a release. The reasons why dependents are not ready cost further requests. If the release does not
 // exist, it returns an empty snapshot.
-func Look(ctx context.Context, c *connection.Connection, namespace, name string, skipReasons bool) (*Snapshot, error) {
+func Look(ctx context.Context, c *connection.Connection, namespace, name string, reasons Reasons) (*Snapshot, error) {
 	for {
-		snapshot, err := look(ctx, c, namespace, name, skipReasons)
+		snapshot, err := look(ctx, c, namespace, name, reasons)
 		if err != nil || !snapshot.Abandoned() {
 			return snapshot, err
 		}
@@ -51,7 +70,7 @@ func Look(ctx context.Context, c *connection.Connection, namespace, name string,
 }
 
 // look reads the record, the dependents and the lock, one after the other.
-func look(ctx context.Context, c *connection.Connection, namespace, name string, skipReasons bool) (*Snapshot, error) {
+func look(ctx context.Context, c *connection.Connection, namespace, name string, reasons Reasons) (*Snapshot, error) {
 	release, err := c.Records().Get(ctx, namespace, name)
 	if errors.Is(err, releases.ErrNotFound) {
 		return &Snapshot{}, nil
@@ -61,7 +80,7 @@ func look(ctx context.Context, c *connection.Connection, namespace, name string,
 	}
 	snapshot := &Snapshot{Release: release}
 	options := Inspection(c, release, release.Inventory)
-	options.SkipReasons = skipReasons
+	reasons.limit(&options)
 	report, err := live.Tree(ctx, options)
 	if err != nil {
 		return nil, err

@@ -46,7 +46,7 @@ func Wait(ctx context.Context, c *connection.Connection, request WaitRequest) er
 	w := &waiting{goal: request.Goal, name: name, printer: c.Printer(), state: progress.State{Operation: "wait", Release: name}}
 	ctx, stop := runner.Limited(ctx, request.Timeout)
 	defer stop()
-	err := Follow(ctx, c, Following{Namespace: request.Namespace, Name: request.Name, Show: w.show, Trouble: w.trouble})
+	err := Follow(ctx, c, Following{Namespace: request.Namespace, Name: request.Name, Reasons: MainReasons, Show: w.show, Trouble: w.trouble})
 	switch {
 	case errors.Is(err, runner.ErrTimeout):
 		err = &failures.NotReadyError{Timeout: request.Timeout, Waits: w.waits}

@@ -155,12 +155,21 @@ func (v *Visit) lasting() {
 
 // Interrupt notes that the pass does other work than with the cluster until it calls resume. How long that takes says nothing about the cluster.
 func (v *Visit) Interrupt() (resume func()) {
+	v.places.mu.Lock()
+	defer v.places.mu.Unlock()
 	v.limit.Stop()
+	if v.rest != nil {
+		v.rest.Stop()
+	}
 	return func() {
 		v.places.mu.Lock()
 		defer v.places.mu.Unlock()
-		if !v.over {
-			v.limit.Reset(v.places.Slowness.visit)
+		if v.over {
+			return
+		}
+		v.limit.Reset(v.places.Slowness.visit)
+		if v.rest != nil {
+			v.rest.Reset(v.places.Slowness.rest)
 		}
 	}
 }

@@ -99,8 +99,7 @@ func decideAbsent(t *desired.Object, item *inventory.Item, s Situation) Decision
 	}
 	finished := t.RemovesItself && item.Phase == inventory.PhaseReady && item.Status != status.FailedStatus ||
 		s.Ended == status.CurrentStatus && (t.RemovesItself || t.PurgeOrder != nil)
-	if !s.Proven && (finished || t.Drift == inventory.DriftPolicyReport) {
-		// The cache does not prove that the object is gone: it may only have lost its label.
+	if finished && !s.Proven || s.mayBeHidden(t) {
 		return Decision{Action: Ask}
 	}
 	switch {
@@ -113,6 +112,11 @@ func decideAbsent(t *desired.Object, item *inventory.Item, s Situation) Decision
 	default:
 		return Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by another client"}
 	}
+}
+
+// mayBeHidden reports whether it matters that the cache does not prove that an object is gone: it may only have lost its label, or have that of a former name.
+func (s Situation) mayBeHidden(t *desired.Object) bool {
+	return !s.Proven && (s.Renamed || t.Drift == inventory.DriftPolicyReport)
 }
 
 // repeatedlyDeleted says why a deleted object is not created again yet. The last correction may have been one of a change.
@@ -140,12 +144,8 @@ func Foreign(t *desired.Object, item *inventory.Item, s Situation) Decision {
 		// The cache does not show who else claims the object.
 		return Decision{Action: Ask}
 	}
-	if s.unlabelled(item) {
-		// We wrote this object; only its label is gone. That is drift like any other.
-		if !bookkeeping.IsWritten(item) {
-			return decideChanged(t, item, s)
-		}
-		return correct(t, s, "lost its owner label")
+	if d, ours := decideUnlabelled(t, item, s); ours {
+		return d
 	}
 	if bookkeeping.IsWritten(item) {
 		if d, leave := leaveAlone(t, s, "was recreated or adopted by another client"); leave {
@@ -171,6 +171,22 @@ func Foreign(t *desired.Object, item *inventory.Item, s Situation) Decision {
 	case inventory.AdoptionPolicyNever:
 	}
 	return Decision{Action: Refuse, Message: fmt.Sprintf("exists already and %s, and its adoption policy is %s", owner, annotations.Kebab(string(t.Adoption)))}
+}
+
+// decideUnlabelled decides about an object that we wrote, and of which only the label is gone, or that has the label of a former name. It reports whether it is such an object.
+func decideUnlabelled(t *desired.Object, item *inventory.Item, s Situation) (d Decision, ours bool) {
+	operator := s.sameOwner(item)
+	switch {
+	case operator != "" && s.Rival.former:
+		return Decision{Action: Report, Message: unrenamed(operator)}, true
+	case !s.unlabelled(item):
+		return Decision{}, false
+	case !bookkeeping.IsWritten(item):
+		return decideChanged(t, item, s), true
+	default:
+		// That is drift like any other.
+		return correct(t, s, "lost its owner label"), true
+	}
 }
 
 func ownership(s Situation) string {
@@ -223,7 +239,8 @@ func decideChanged(t *desired.Object, item *inventory.Item, s Situation) Decisio
 	// Another object than the recorded one may have been created from this manifest already. Then applying changes nothing, and there is no
 	// need to recreate it.
 	// Neither is there to suspend it, and to resume it; if that changes a field that cannot be changed, it is recreated after all.
-	if t.Update == inventory.UpdatePolicyRecreate && item.UID != "" && s.Seen.UID == item.UID && !t.Suspended && !s.Seen.Suspended {
+	isReplaced := t.Update == inventory.UpdatePolicyRecreate || item.Status == status.FailedStatus
+	if isReplaced && item.UID != "" && s.Seen.UID == item.UID && !t.Suspended && !s.Seen.Suspended {
 		d.Action = Recreate
 	}
 	return d

@@ -107,10 +107,14 @@ func (s Situation) foreign(item *inventory.Item) (why string, foreign bool) {
 
 // leave decides about an object that is not ours.
 func (s Situation) leave(item *inventory.Item, d Deletion, why string) (Ending, string) {
-	if operator := s.sameOwner(item); operator != "" && !d.Orphan && !d.keeps(item) {
-		return RefuseEnd, markedByText(operator)
+	operator := s.sameOwner(item)
+	if operator == "" || d.Orphan {
+		return Gone, why
 	}
-	return Gone, why
+	if d.keeps(item) {
+		return Stay, keptText
+	}
+	return RefuseEnd, markedByText(operator, s.Rival.former)
 }
 
 // sameOwner returns the name of another operator whose marks the recorded object has in place of ours, for the same owner; empty if there is none. That operator may be this one
@@ -122,9 +126,17 @@ func (s Situation) sameOwner(item *inventory.Item) (operator string) {
 	return s.Rival.operator
 }
 
-func markedByText(operator string) string {
+// unrenamed says that the marks of a former name have not been replaced yet.
+func unrenamed(operator string) string {
+	return "still has the marks of operator " + operator + ", a former name of this one"
+}
+
+func markedByText(operator string, former bool) string {
+	if former {
+		return unrenamed(operator)
+	}
 	return ellipsis.Truncate(fmt.Sprintf("is recorded as a dependent, but has the marks of operator %s; if this operator had that name, it must be told so as its former name; "+
-		"to keep the object, remove its label and its annotation %s and %[2]s", operator, operator+"/"+types.AnnotationKeySuffixOwnerId), 2*maxRivalText)
+		"to keep the object, remove both its label and its annotation %s", operator, operator+"/"+types.AnnotationKeySuffixOwnerId), 2*maxRivalText)
 }
 
 // deletionText says that an object is being deleted, and what its deletion waits for.

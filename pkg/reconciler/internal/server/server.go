@@ -71,7 +71,7 @@ func (api *Server) request(operation string, send func() error) error {
 
 // Look returns what is known about a dependent, and reads it only if the observer cannot tell.
 func (api *Server) Look(ctx context.Context, item *inventory.Item) (decisions.Situation, error) {
-	s := decisions.Situation{Owner: api.Label}
+	s := decisions.Situation{Owner: api.Label, Renamed: len(api.FormerNames) > 0}
 	seen, view := api.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
 	switch view {
 	case observe.Present:
@@ -145,7 +145,7 @@ func (api *Server) situationOf(object *unstructured.Unstructured, err error) (de
 		return s, err
 	}
 	s.Exists, s.Seen, s.Whose = true, api.Reader.Read(object), object.GetAnnotations()[api.Keys.OwnerAnnotation]
-	s.Rival = decisions.RivalOf(object, api.Keys)
+	s.Rival = decisions.RivalOf(object, api.Keys, api.FormerNames)
 	return s, nil
 }
 
