@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -15,6 +16,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/apply"
 	"github.com/component-operator/runtime/clm/internal/diff"
 	"github.com/component-operator/runtime/clm/internal/terminal"
+	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 // Forms of a plan.
@@ -56,14 +58,10 @@ func (o planOptions) showToPrograms(out io.Writer, p *apply.Plan) error {
 	if err != nil {
 		return err
 	}
-	for _, change := range p.Changes {
-		action := diffAction(change)
-		if action == "" && change.Refusal == "" {
-			continue
-		}
+	for _, change := range notable(p) {
 		planned := plannedChange{
 			APIVersion: change.Object.GetObjectKind().GroupVersionKind().GroupVersion().String(), Kind: change.Object.Kind, Namespace: change.Object.Namespace, Name: change.Object.Name,
-			Wave: change.Wave, Action: string(action), Reason: change.Reason, Refusal: change.Refusal, Local: change.Local, Notes: change.Notes,
+			Wave: change.Wave, Action: string(diffAction(change)), Reason: change.Reason, Refusal: change.Refusal, Local: change.Local, Notes: change.Notes,
 		}
 		if o.diff.show {
 			text, err := hunks.Text(shownChange(change, true))
@@ -105,12 +103,8 @@ func (o planOptions) showInMarkdown(out io.Writer, p *apply.Plan) error {
 	if err != nil {
 		return err
 	}
-	for _, change := range p.Changes {
-		action := diffAction(change)
-		if action == "" && change.Refusal == "" {
-			continue
-		}
-		what, why := string(action), change.Reason
+	for _, change := range notable(p) {
+		what, why := string(diffAction(change)), change.Reason
 		if change.Refusal != "" {
 			what, why = "**refused**", change.Refusal
 		}
@@ -139,6 +133,11 @@ func (o planOptions) showInMarkdown(out io.Writer, p *apply.Plan) error {
 	}
 	_, err = io.WriteString(out, b.String())
 	return err
+}
+
+// notable returns the changes that are shown.
+func notable(p *apply.Plan) []reconciler.Change {
+	return slices.DeleteFunc(slices.Clone(p.Changes), func(change reconciler.Change) bool { return diffAction(change) == "" && change.Refusal == "" })
 }
 
 // writer returns what shows the diffs of objects.

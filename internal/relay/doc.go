@@ -5,6 +5,6 @@
 //
 // # Contract
 //
-// A panic in a goroutine ends the process, wherever the goroutine that waits for it would recover. What runs work in goroutines, and returns when all of it is done, has a Carrier
-// catch panics there, and panics itself when all goroutines have ended.
+// A panic in a goroutine ends the process, even if the goroutine that waits for it would recover. Code that runs work in goroutines and waits for all of them catches their
+// panics with a Carrier. When all have ended, it panics itself, so that its caller can recover.
 package relay
