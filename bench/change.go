@@ -14,6 +14,7 @@ import (
 
 	"github.com/component-operator/runtime/bench/internal/bundles"
 	"github.com/component-operator/runtime/bench/internal/measured"
+	"github.com/component-operator/runtime/bench/internal/progress"
 	"github.com/component-operator/runtime/internal/requests"
 )
 
@@ -82,8 +83,11 @@ func heal(ctx context.Context, l *lab) ([]measured.Figure, error) {
 	for i := range samples {
 		// Each dependent is changed once: corrections of the same one again and again are put off.
 		name := bundles.DependentName(l.name, int64(i)*manyDependents/int64(samples))
-		if err := pause(ctx, i); err != nil {
-			return nil, err
+		if i >= 20 {
+			// Other objects may cause about fifty passes of a component in quick succession, and one each second then.
+			if err := progress.Pause(ctx, 2*time.Second); err != nil {
+				return nil, err
+			}
 		}
 		took, written, err := s.healOne(ctx, name)
 		if err != nil {
@@ -96,21 +100,6 @@ func heal(ctx context.Context, l *lab) ([]measured.Figure, error) {
 		measured.Latency("response to the foreign write to our write, 1 of 500", times).AtMost(measured.BarP99, 100),
 		measured.Most("writes to dependents", writes).Exactly(1),
 	}, nil
-}
-
-// pause waits before a change unless it is one of the first: an operator lets other objects cause about fifty passes of a component in quick succession, and one each second then.
-func pause(ctx context.Context, i int) error {
-	if i < 20 {
-		return nil
-	}
-	timer := time.NewTimer(2 * time.Second)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // healOne changes a dependent, waits until that is corrected, and then until there is rest again. It returns how long the

@@ -93,11 +93,7 @@ func (o planOptions) showToPrograms(out io.Writer, p *apply.Plan) error {
 // showInMarkdown writes a heading, a line that sums up, a table, and the diff, which is folded.
 func (o planOptions) showInMarkdown(out io.Writer, p *apply.Plan) error {
 	var b strings.Builder
-	revision := fmt.Sprintf("revision %d", p.Revision.Number)
-	if p.New {
-		revision = "new " + revision
-	}
-	fmt.Fprintf(&b, "### Release %s, %s\n\n**%s**, from %s\n", cell(p.Release.String()), revision, o.summary(p), cell(sourceTexts(p.Revision.Sources)))
+	fmt.Fprintf(&b, "### Release %s, %s\n\n**%s**, from %s\n", cell(p.Release.String()), revisionText(p), o.summary(p), cell(sourceTexts(p.Revision.Sources)))
 	var rows, texts strings.Builder
 	hunks, err := o.writer()
 	if err != nil {

@@ -67,11 +67,15 @@ func noteUnverified(p *apply.Plan) {
 }
 
 func headline(p *apply.Plan) string {
-	revision := fmt.Sprintf("revision %d", p.Revision.Number)
+	return fmt.Sprintf("release %s, %s, from %s", p.Release, revisionText(p), sourceTexts(p.Revision.Sources))
+}
+
+func revisionText(p *apply.Plan) string {
+	text := fmt.Sprintf("revision %d", p.Revision.Number)
 	if p.New {
-		revision = "new " + revision
+		text = "new " + text
 	}
-	return fmt.Sprintf("release %s, %s, from %s", p.Release, revision, sourceTexts(p.Revision.Sources))
+	return text
 }
 
 // content returns what people want to see of an object: without the marks by which clm knows that it is part of the release.

@@ -48,8 +48,7 @@ func (a application) observe(ctx context.Context) outcomes.Outcome {
 	if a.pass.destination.Moving() {
 		return outcomes.Outcome{Kind: outcomes.Paused, Message: "paused: held back: " + a.pass.destination.Move()}
 	}
-	hasDependents := len(a.pass.status.Inventory) > 0 || a.pass.record.IsLost()
-	if r := renaming(a); hasDependents && r.isNeeded() {
+	if r := renaming(a); a.mayHaveDependents() && r.isNeeded() {
 		// A plan under the present name would not find the dependents.
 		return outcomes.Outcome{Kind: outcomes.Paused, Message: "paused: held back: replacing the marks of former names of the operator: " + strings.Join(r.names().Former, ", ")}
 	}
@@ -67,12 +66,16 @@ func (a application) observe(ctx context.Context) outcomes.Outcome {
 	return outcomes.Outcome{Kind: outcomes.Paused, Message: "paused: " + texts.HeldBack(plan)}
 }
 
+func (a application) mayHaveDependents() bool {
+	return len(a.pass.status.Inventory) > 0 || a.pass.record.IsLost()
+}
+
 // archive ends the pass if the component is archived. It deletes the dependents, and does not run deletion hooks, because the component stays.
 func (a application) archive(ctx context.Context) outcomes.Outcome {
 	if a.pass.settings.presence != PresenceArchived {
 		return outcomes.Proceed
 	}
-	if len(a.pass.status.Inventory) > 0 || a.pass.record.IsLost() {
+	if a.mayHaveDependents() {
 		if o := a.deleteAll(ctx); o.Kind != outcomes.Continue {
 			o.Message = "archiving: " + o.Message
 			return o

@@ -135,16 +135,21 @@ func (c *preparation) watch(ctx context.Context) error {
 	return steps.Watch(ctx, c.call, watched)
 }
 
+// check refuses limits and patterns that are invalid.
+func (request ApplyRequest) check() error {
+	if err := request.Deletions.Max.Validate(); err != nil {
+		return inventory.NewRefusedError("max deletions: " + err.Error())
+	}
+	return checkManagedTypes(request.AdditionalManagedTypes)
+}
+
 // begin makes all decisions that need no look at the cluster. The call applies the objects that are selected; the others are left alone.
 func (r *Reconciler) begin(request ApplyRequest, config server.Config, choose selection) (*preparation, error) {
 	declared, err := policies.Validate(request.Policies)
 	if err != nil {
 		return nil, err
 	}
-	if err := request.Deletions.Max.Validate(); err != nil {
-		return nil, inventory.NewRefusedError("max deletions: " + err.Error())
-	}
-	if err := checkManagedTypes(request.AdditionalManagedTypes); err != nil {
+	if err := request.check(); err != nil {
 		return nil, err
 	}
 	source := desired.Source{

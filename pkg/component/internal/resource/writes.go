@@ -101,38 +101,35 @@ func (h *Handle) Annotate(ctx context.Context, key string, value any) error {
 
 // AnnotateAll is Annotate for several annotations.
 func (h *Handle) AnnotateAll(ctx context.Context, annotations map[string]any) error {
-	_, err := h.changeMetadata(ctx, func(int) (map[string]any, error) { return map[string]any{"annotations": annotations}, nil })
+	_, err := h.changeMetadata(ctx, func() map[string]any { return map[string]any{"annotations": annotations} })
 	return err
 }
 
 // ChangeMetadata changes annotations and finalizers of the component as the content of a JSON merge patch says, and reports whether there was any. If another client has
 // changed the component, it fails with ErrChanged.
 func (h *Handle) ChangeMetadata(ctx context.Context, content func(component client.Object) map[string]any) (changed bool, err error) {
-	return h.changeMetadata(ctx, func(attempt int) (map[string]any, error) {
-		if attempt > 0 {
-			return nil, ErrChanged
-		}
-		return content(h.component), nil
-	})
-}
-
-func (h *Handle) changeMetadata(ctx context.Context, content func(attempt int) (map[string]any, error)) (changed bool, err error) {
-	attempt := 0
-	var refused error
-	patched, err := h.patch(ctx, "", func() map[string]any {
-		metadata, err := content(attempt)
-		attempt++
-		if refused = err; err != nil {
+	calls := 0
+	changed, err = h.changeMetadata(ctx, func() map[string]any {
+		if calls++; calls > 1 {
 			return nil
 		}
+		return content(h.component)
+	})
+	if err == nil && calls > 1 {
+		return false, ErrChanged
+	}
+	return changed, err
+}
+
+func (h *Handle) changeMetadata(ctx context.Context, content func() map[string]any) (changed bool, err error) {
+	patched, err := h.patch(ctx, "", func() map[string]any {
+		metadata := content()
 		if len(metadata) == 0 {
 			return nil
 		}
 		return map[string]any{"metadata": metadata}
 	})
 	switch {
-	case refused != nil:
-		return false, refused
 	case err == nil && patched == nil:
 		return false, nil
 	case err == nil:
