@@ -22,6 +22,7 @@ type applyOptions struct {
 	references      []string
 	sources         sourceFlags
 	policies        policyFlags
+	createNamespace bool
 	revertOnFailure bool
 	plan            string
 }
@@ -57,7 +58,7 @@ written. If clm is interrupted or killed, run the same command again to continue
 	var planned []string
 	flags.VisitAll(func(flag *pflag.Flag) { planned = append(planned, flag.Name) })
 	addChangeFlags(flags, &o.changeOptions)
-	flags.BoolVar(&o.CreateNamespace, "create-namespace", false, "create the namespace of the release if it does not exist")
+	addNamespaceFlag(flags, &o.createNamespace)
 	flags.BoolVar(&o.revertOnFailure, "revert-on-failure", false,
 		"if it fails, return to the last revision that was ready, or delete the release if this is its first one; objects that it has adopted stay")
 	flags.Var(filePath{&o.plan}, "plan", "carry out exactly the plan that clm plan has saved in this `file`, or refuse it as stale")
@@ -93,10 +94,16 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 	if o.plan != "" {
 		o.Exact = true
 		return o.run(ctx, e, func(s *connection.Connection, _ bool) (*apply.Plan, error) {
-			return apply.Load(ctx, s, o.plan, namespace, o.name)
+			p, err := apply.Load(ctx, s, o.plan, namespace, o.name)
+			if err == nil {
+				p.CreateNamespace = o.createNamespace
+			}
+			return p, err
 		})
 	}
-	request := apply.Request{Namespace: namespace, Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies()}
+	request := apply.Request{
+		Namespace: namespace, Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies(), CreateNamespace: o.createNamespace,
+	}
 	return o.run(ctx, e, func(s *connection.Connection, compare bool) (*apply.Plan, error) {
 		if request.Sources == nil {
 			if request.Sources, err = o.sources.load(ctx, e.streams, o.references); err != nil {

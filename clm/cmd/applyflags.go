@@ -26,6 +26,10 @@ func addLimitFlags(flags *pflag.FlagSet, limits *runner.Limits) {
 	flags.Var(period{&limits.LockTimeout}, "lock-timeout", "how long to wait while another process changes the release; 0 means no limit")
 }
 
+func addNamespaceFlag(flags *pflag.FlagSet, create *bool) {
+	flags.BoolVar(create, "create-namespace", false, "create the namespace of the release if it does not exist")
+}
+
 // policyFlags are the policies of objects whose annotations say nothing.
 type policyFlags struct {
 	adopt, update, prune choice

@@ -42,11 +42,11 @@ func addChangeFlags(flags *pflag.FlagSet, o *changeOptions) {
 	addCourseFlags(flags, o)
 	flags.VarPF(&noWait{options: &o.Options}, "no-wait", "", "do not wait until the last wave is ready (clm wait can do that later); with --no-wait=wave, "+
 		"end at the first wave that is not ready, and with --no-wait=all, write all waves at once; redundant objects then stay until the next apply").NoOptDefVal = "true"
-	flags.Var(&o.maxDeletions, "max-deletions", "refuse to delete more objects than this: a number, or a percentage of the dependents (default all but one)")
-	addApprovalFlag(flags, &o.approved)
+	addDeletionFlags(flags, &o.maxDeletions, &o.approved)
 }
 
-func addApprovalFlag(flags *pflag.FlagSet, approved *string) {
+func addDeletionFlags(flags *pflag.FlagSet, limit *maxDeletions, approved *string) {
+	flags.Var(limit, "max-deletions", "refuse to delete more objects than this: a number, or a percentage of the dependents (default all but one)")
 	flags.StringVar(approved, "approve-deletions", "", "delete exactly the redundant objects with prune policy confirm that a refused plan has named, with this `DIGEST`")
 }
 
@@ -144,7 +144,11 @@ func (o *changeOptions) show(e *environment, p *apply.Plan) error {
 	if !o.compares() {
 		noteUnverified(p)
 	}
-	return errors.Join(showPlan(e, e.out, p, o.diff), o.maxDeletions.check(p), p.Protected(), p.Unapproved())
+	err := errors.Join(showPlan(e, e.out, p, o.diff), o.maxDeletions.check(p), p.Refused())
+	if o.dryRun.value == dryRunServer {
+		err = errors.Join(err, refusedByServer(p))
+	}
+	return err
 }
 
 // settle decides whether the plan may be carried out.
@@ -157,13 +161,25 @@ func (o *changeOptions) settle(ctx context.Context, e *environment, p *apply.Pla
 			return err
 		}
 	}
-	if err := errors.Join(p.Protected(), p.Unapproved()); err != nil {
+	if err := p.Refused(); err != nil {
 		return err
 	}
 	if len(p.Pending()) == 0 {
 		return nil
 	}
-	return c.get(ctx, fmt.Sprintf("%s release %s?", question(p), p.Release))
+	text := fmt.Sprintf("%s release %s", question(p), p.Release)
+	if count := p.Rejected(); count > 0 {
+		text += fmt.Sprintf(", although the API server refuses %d of its objects", count)
+	}
+	return c.get(ctx, text+"?")
+}
+
+// refusedByServer returns a RefusedError if the API server would refuse objects of the plan.
+func refusedByServer(p *apply.Plan) error {
+	if count := p.Rejected(); count > 0 {
+		return failures.Refused("the API server refuses %d of the objects, as shown above", count)
+	}
+	return nil
 }
 
 func question(p *apply.Plan) string {
@@ -173,6 +189,6 @@ func question(p *apply.Plan) string {
 	case p.Release.Recorded():
 		return "Change"
 	default:
-		return "Make"
+		return "Create"
 	}
 }

@@ -87,11 +87,15 @@ func (o *deleteOptions) attempt(ctx context.Context, e *environment, s *connecti
 	defer d.Close()
 	c := e.consent(o.yes || o.dryRun, false)
 	defer c.Close()
-	switch {
-	case o.dryRun:
-		showDeletion(e.out, d)
-	case c.needed():
-		showDeletion(c.out(), d)
+	if o.dryRun || c.needed() {
+		if err := d.FindKept(ctx); err != nil {
+			return err
+		}
+		out := e.out
+		if c.needed() {
+			out = c.out()
+		}
+		showDeletion(out, d)
 	}
 	if err := d.Blocked(); err != nil || o.dryRun {
 		return err
@@ -118,6 +122,7 @@ func showDeletion(out io.Writer, d *deletion.Deletion) {
 	if d.Held != nil {
 		show("Of these, the deletion of these objects has to be approved:", runner.Names(d.Held))
 	}
+	show("Of these, these namespaces stay until nothing else is in them:", noticeTexts(d.Kept))
 	show("These objects stay, without an owner:", itemTexts(d.Stays))
 	show("These hooks run afterwards, and are removed again:", hookTexts(d, deletionhooks.PostDelete))
 }
@@ -126,6 +131,14 @@ func itemTexts(items []*reconciler.InventoryItem) []string {
 	texts := make([]string, len(items))
 	for i, item := range items {
 		texts[i] = dependents.Text(item)
+	}
+	return texts
+}
+
+func noticeTexts(notices []reconciler.Notice) []string {
+	texts := make([]string, len(notices))
+	for i, notice := range notices {
+		texts[i] = dependents.Text(notice.Object) + ": " + notice.Message
 	}
 	return texts
 }

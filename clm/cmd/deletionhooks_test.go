@@ -92,7 +92,7 @@ func (p *place) expectNothing() {
 }
 
 // expect checks how clm has ended, and what it has said.
-func (p *place) expect(got result, code int, texts ...string) {
+func (p *place) expect(got result, code int, texts ...string) result {
 	p.Helper()
 	if got.code != code {
 		p.Errorf("want exit code %d, got %d: %s%s", code, got.code, got.stdout, got.stderr)
@@ -102,6 +102,7 @@ func (p *place) expect(got result, code int, texts ...string) {
 			p.Errorf("want a text with %q, got %s%s", text, got.stdout, got.stderr)
 		}
 	}
+	return got
 }
 
 // loseChunks deletes what is recorded of revisions.

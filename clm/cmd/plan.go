@@ -15,15 +15,17 @@ import (
 
 // planOptions are what clm plan and clm diff were given.
 type planOptions struct {
-	name       string
-	references []string
-	sources    sourceFlags
-	policies   policyFlags
-	diff       diffFlags
-	approved   string
-	output     choice
-	out        string
-	exitCode   bool
+	name            string
+	references      []string
+	sources         sourceFlags
+	policies        policyFlags
+	diff            diffFlags
+	createNamespace bool
+	maxDeletions    maxDeletions
+	approved        string
+	output          choice
+	out             string
+	exitCode        bool
 }
 
 func newPlanCommand(e *environment) *cobra.Command {
@@ -34,6 +36,8 @@ func newPlanCommand(e *environment) *cobra.Command {
 		Long: `Show what clm apply would do with the same arguments, and do nothing: a line for each object that changes, or, with --diff, the changes themselves. clm asks
 the server what would happen to each object, so that the plan includes defaults and the effects of webhooks. If the type or the namespace of an object is part of
 the same release, the server cannot tell yet: clm then computes the change from the definition of the type, and marks it as local.
+
+If clm apply would be refused, clm plan says why, and ends with exit code 4.
 
 A plan that is saved with --out can be applied with clm apply --plan: clm then does exactly what the plan says, or nothing if an object has changed since.
 `,
@@ -82,7 +86,8 @@ func addPlanFlags(command *cobra.Command, o *planOptions) {
 	addPolicyFlags(flags, &o.policies)
 	addPruneFlag(flags, &o.policies)
 	addDiffFlags(flags, &o.diff)
-	addApprovalFlag(flags, &o.approved)
+	addNamespaceFlag(flags, &o.createNamespace)
+	addDeletionFlags(flags, &o.maxDeletions, &o.approved)
 	flags.BoolVar(&o.exitCode, "exit-code", false, "end with exit code 2 if there are changes")
 }
 
@@ -91,7 +96,9 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 	if err != nil {
 		return err
 	}
-	request := apply.Request{Namespace: namespace, Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies()}
+	request := apply.Request{
+		Namespace: namespace, Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies(), CreateNamespace: o.createNamespace,
+	}
 	if request.Sources, err = o.sources.load(ctx, e.streams, o.references); err != nil {
 		return err
 	}
@@ -111,7 +118,7 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 	if err := o.show(e, p); err != nil {
 		return err
 	}
-	if err := errors.Join(p.Protected(), p.Unapproved()); err != nil {
+	if err := errors.Join(o.maxDeletions.check(p), p.Refused(), refusedByServer(p)); err != nil {
 		return err
 	}
 	if o.out != "" {

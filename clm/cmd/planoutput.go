@@ -73,7 +73,7 @@ func (o planOptions) showToPrograms(out io.Writer, p *apply.Plan) error {
 		changes = append(changes, planned)
 	}
 	content := map[string]any{
-		"revision": p.Revision.Number, "new": p.New, "sources": sourceTexts(p.Revision.Sources), "summary": o.summary(p), "unchanged": len(p.Changes) - len(changes), "changes": changes,
+		"revision": p.Revision.Number, "new": p.New, "sources": sourceTexts(p.Revision.Sources), "summary": o.summary(p), "unchanged": len(p.Shown()) - len(changes), "changes": changes,
 	}
 	object := resource("Plan", p.Release.Namespace, p.Release.Name, content)
 	raw, err := json.MarshalIndent(object.Object, "", "    ")
@@ -133,7 +133,7 @@ func (o planOptions) showInMarkdown(out io.Writer, p *apply.Plan) error {
 
 // notable returns the changes that are shown.
 func notable(p *apply.Plan) []reconciler.Change {
-	return slices.DeleteFunc(slices.Clone(p.Changes), func(change reconciler.Change) bool { return diffAction(change) == "" && change.Refusal == "" })
+	return slices.DeleteFunc(p.Shown(), func(change reconciler.Change) bool { return diffAction(change) == "" && change.Refusal == "" })
 }
 
 // writer returns what shows the diffs of objects.
@@ -143,9 +143,9 @@ func (o planOptions) writer() (*diff.Writer, error) {
 
 // summary counts the changes.
 func (o planOptions) summary(p *apply.Plan) string {
-	changes := make([]diff.Change, len(p.Changes))
-	for i, change := range p.Changes {
-		changes[i] = shownChange(change, false)
+	var changes []diff.Change
+	for _, change := range p.Shown() {
+		changes = append(changes, shownChange(change, false))
 	}
 	return diff.Summary(changes)
 }

@@ -39,8 +39,8 @@ func showPlan(e *environment, out io.Writer, p *apply.Plan, flags diffFlags) err
 	if !flags.only {
 		fmt.Fprintln(out, headline(p))
 	}
-	changes := make([]diff.Change, 0, len(p.Changes))
-	for _, change := range p.Changes {
+	var changes []diff.Change
+	for _, change := range p.Shown() {
 		changes = append(changes, shownChange(change, flags.show))
 	}
 	return diff.Write(out, changes, diff.Options{Style: e.color.Style(out), Context: &flags.context, ShowSecrets: flags.secrets})

@@ -64,7 +64,7 @@ func TestApplyOnATerminal(t *testing.T) {
 	p := newPlace(t)
 	source := p.gated("1")
 	command, screen := p.startOnTerminal(t, nil, "apply", "web", source)
-	screen.expect(t, "Make release "+p.namespace+"/web? [y/N] ")
+	screen.expect(t, "Create release "+p.namespace+"/web? [y/N] ")
 	screen.expect(t, "3 to create")
 	screen.enter(t, "n\n")
 	expectExit(t, command, screen, exitRefused)

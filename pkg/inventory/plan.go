@@ -21,6 +21,8 @@ type Plan struct {
 	// Held are redundant dependents that Apply would not delete, because there are more than the request allows, or because of PrunePolicyConfirm;
 	// nil if there are none. Their changes have no verb.
 	Held *HeldDeletions `json:"held,omitempty"`
+	// Namespaces are the missing namespaces that Apply would create although no wanted object declares them; sorted. Only plans that compare find them.
+	Namespaces []string `json:"namespaces,omitempty"`
 }
 
 // UnknownFieldsNote is how notes begin that name fields that the API server does not know, and that are left out.

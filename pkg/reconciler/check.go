@@ -10,7 +10,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/losses"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -47,4 +49,26 @@ func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) (
 	}
 	r.cache.Guard(c.Owner.Label, resources)
 	return blockers, nil
+}
+
+// CheckNamespaces returns a notice for each namespace among the dependents that Delete would keep if it came to it now, because of objects in it that are
+// neither dependents nor owned by other objects. It is a warning: some of these objects may be gone when Delete comes to the namespace, since other dependents
+// made them. It takes one request for each type of namespaced objects, for each namespace.
+func (r *Reconciler) CheckNamespaces(ctx context.Context, request DeleteRequest) ([]Notice, error) {
+	call := r.deletion(request)
+	ctx = flow.WithLimiter(ctx, call.Server.Flow)
+	var notices []Notice
+	for _, item := range call.Ledger.Items {
+		if !kinds.IsNamespace(item.GroupVersionKind().GroupKind()) || item.DeletePolicy == DeletePolicyOrphan || item.Phase == PhaseCompleted {
+			continue
+		}
+		message, err := call.Losses.HoldNamespace(ctx, item)
+		if err != nil {
+			return nil, fmt.Errorf("looking for objects in namespace %s: %w", item.Name, err)
+		}
+		if message != "" {
+			notices = append(notices, Notice{Object: item, Message: message})
+		}
+	}
+	return notices, nil
 }

@@ -57,6 +57,10 @@ func TestNamespaceIsHeldByWhatOthersHaveInIt(t *testing.T) {
 			if planned := "0 Deleted Namespace NS-own: is no longer wanted"; tc.want == "" && last != planned || tc.want != "" && last != planned+"; "+tc.want {
 				t.Errorf("%s: planned: %s", tc.reason, last)
 			}
+			warnings, err := w.engine.CheckNamespaces(t.Context(), reconciler.DeleteRequest{Owner: w.owner})
+			if got := notices(warnings); err != nil || tc.want == "" && got != "" || tc.want != "" && got != "Namespace "+w.namespace+"-own: "+want {
+				t.Errorf("%s: a deletion warns of %q, %v", tc.reason, got, err)
+			}
 			for _, end := range []func() (reconciler.Result, error){func() (reconciler.Result, error) { return w.apply(besides) }, w.delete} {
 				var result reconciler.Result
 				testenv.Eventually(t, func() (bool, string) {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -116,8 +117,13 @@ func TestPlanOfMissingNamespaces(t *testing.T) {
 			_ = w.client.Delete(context(t), namespace)
 		}
 	})
-	w.expectPlan(w.plan(inside+namespace, compare), "0 Created Namespace NS-in: does not exist", "0 Created ConfigMap NS-in/a local: does not exist")
-	w.expectPlan(w.plan(inside, compare), "0 Created ConfigMap NS-in/a local: does not exist")
+	declared := w.plan(inside+namespace, compare)
+	w.expectPlan(declared, "0 Created Namespace NS-in: does not exist", "0 Created ConfigMap NS-in/a local: does not exist")
+	undeclared := w.plan(inside, compare)
+	w.expectPlan(undeclared, "0 Created ConfigMap NS-in/a local: does not exist")
+	if want := []string{w.namespace + "-in"}; len(declared.Namespaces) > 0 || !slices.Equal(undeclared.Namespaces, want) {
+		t.Errorf("a plan names the namespaces that no object declares, got %v and %v, want none and %v", declared.Namespaces, undeclared.Namespaces, want)
+	}
 	w.policies.MissingNamespaces = reconciler.MissingNamespacesPolicyDoNotCreate
 	w.expectPlan(w.plan(inside, compare), "0 Created ConfigMap NS-in/a local: does not exist; namespace NS-in does not exist")
 	if w.get("v1", "Namespace", "NS-in") != nil {
@@ -135,6 +141,36 @@ func TestPlanOfMissingNamespaces(t *testing.T) {
 	if diff := cmp.Diff(presentable(stored), change.After.Object); diff != "" {
 		t.Errorf("-stored +planned:\n%s", diff)
 	}
+	w.mustDelete()
+}
+
+// TestPlanOfPrerequisites plans objects that the API server refuses only as long as others do not exist, which are applied before.
+func TestPlanOfPrerequisites(t *testing.T) {
+	t.Parallel()
+	const pod = `
+apiVersion: v1
+kind: Pod
+metadata: {name: pod, namespace: NS}
+spec: {serviceAccountName: runner, priorityClassName: NS-urgent, containers: [{name: main, image: main}]}
+---
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: NS-urgent}
+value: 7
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: runner, namespace: NS}
+`
+	w := newWorld(t)
+	w.expectPlan(w.plan(pod, compare), "0 Created PriorityClass NS-urgent: does not exist", "0 Created ServiceAccount NS/runner: does not exist",
+		"0 Created Pod NS/pod local: does not exist")
+	const late = "metadata: {name: runner, namespace: NS, annotations: {PREFIX/apply-order: \"1\"}}"
+	changes := w.plan(strings.Replace(pod, "metadata: {name: runner, namespace: NS}", late, 1), compare).Changes
+	if change := changes[1]; change.Object.Kind != "Pod" || !strings.Contains(change.Refusal, `serviceaccount "runner" not found`) {
+		t.Errorf("a pod is refused if its service account is applied after it, got %+v", change)
+	}
+	w.mustApply(pod)
 	w.mustDelete()
 }
 

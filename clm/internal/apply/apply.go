@@ -18,8 +18,6 @@ import (
 type Options struct {
 	runner.Limits
 
-	// CreateNamespace creates the namespace of a new release if it does not exist.
-	CreateNamespace bool
 	// Wait is what the operation waits for. Unless that is WaitReady, redundant objects stay until the next operation if not all others are ready.
 	Wait Wait
 	// HistoryMax is the number of revisions to keep; the current one and the last one that was ready are kept in any case. Defaults to all.
@@ -170,7 +168,7 @@ func (unsaved) Save(context.Context, []*reconciler.InventoryItem) error { return
 func (p *Plan) apply(ctx context.Context, options Options, b *runner.Board) error {
 	o, done, err := runner.Begin(ctx, p.connection, p.Release, b, options.Limits)
 	if lacksNamespace(err) {
-		if err := createNamespace(ctx, p.connection.Client(), p.Release.Namespace, options.CreateNamespace); err != nil {
+		if err := p.createNamespace(ctx); err != nil {
 			return err
 		}
 		o, done, err = runner.Begin(ctx, p.connection, p.Release, b, options.Limits)

@@ -30,6 +30,8 @@ type Request struct {
 	KeepHooks bool
 	// Policies are the defaults for objects without annotations.
 	Policies reconciler.Policies
+	// CreateNamespace creates the namespace of a new release if it does not exist.
+	CreateNamespace bool
 }
 
 // Operation is the purpose of a plan.
@@ -64,6 +66,8 @@ type Plan struct {
 	Operation Operation
 	// Changes are what will happen to objects.
 	Changes []reconciler.Change
+	// CreateNamespace creates the namespace of a new release if it does not exist.
+	CreateNamespace bool
 
 	connection *connection.Connection
 	exact      *reconciler.Plan
@@ -76,6 +80,8 @@ type Plan struct {
 	approved string
 	// again means that the last operation has failed, so that who applies the sources again wants what has failed to run again. One that was interrupted goes on.
 	again bool
+	// homeless means that the namespace of a new release does not exist.
+	homeless bool
 	// spared names the redundant objects that stay because they were adopted.
 	spared []string
 }
@@ -103,8 +109,18 @@ func (p *Plan) Pending() []reconciler.Change {
 	return pending
 }
 
-// Protected returns a RefusedError that names the objects of other owners that keep the plan from being carried out; nil if there are none.
-func (p *Plan) Protected() error {
+// Refused returns a RefusedError that says what keeps the plan from being carried out, before anything is written: the namespace of the release does not exist, objects
+// belong to other owners, or their deletion has to be approved. It is nil if there is nothing like that.
+func (p *Plan) Refused() error {
+	var missing error
+	if p.homeless && !p.CreateNamespace {
+		missing = errMissing(p.Release.Namespace)
+	}
+	return errors.Join(missing, p.protected(), p.Unapproved())
+}
+
+// protected returns a RefusedError that names the objects of other owners that keep the plan from being carried out; nil if there are none.
+func (p *Plan) protected() error {
 	var problems []string
 	for _, change := range p.Changes {
 		if change.Foreign {
@@ -115,6 +131,18 @@ func (p *Plan) Protected() error {
 		return nil
 	}
 	return failures.Refused("%s; %s", strings.Join(problems, "; "), failures.AdviceForeign)
+}
+
+// Rejected returns the number of objects that the API server would refuse as things are. It may accept some of them later, for example if a webhook judges them by objects that the
+// plan creates before, so that they do not keep the plan from being carried out.
+func (p *Plan) Rejected() int {
+	count := 0
+	for _, change := range p.Changes {
+		if change.Refusal != "" && !change.Foreign {
+			count++
+		}
+	}
+	return count
 }
 
 // Approve makes the plan again if it holds back exactly those deletions that the digest identifies, so that it deletes these objects. Otherwise the plan stays as
@@ -139,7 +167,12 @@ func PlanSources(ctx context.Context, c *connection.Connection, request Request,
 	if err != nil {
 		return nil, err
 	}
-	plan := &Plan{connection: c, Release: release, Operation: Apply, adoption: request.Policies.Adoption}
+	plan := &Plan{connection: c, Release: release, Operation: Apply, adoption: request.Policies.Adoption, CreateNamespace: request.CreateNamespace}
+	if !release.Recorded() {
+		if plan.homeless, err = isMissing(ctx, c.Client(), release.Namespace); err != nil {
+			return nil, err
+		}
+	}
 	if err := plan.observe(); err != nil {
 		return nil, err
 	}

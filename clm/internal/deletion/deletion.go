@@ -43,6 +43,8 @@ type Deletion struct {
 	Goes, Stays []*reconciler.InventoryItem
 	// Blockers are foreign objects whose existence forbids the deletion.
 	Blockers []reconciler.Blocker
+	// Kept are the namespaces among Goes that stay, with the reasons, unless what is in them goes before; only after [Deletion.FindKept].
+	Kept []reconciler.Notice
 	// Held are the dependents whose deletion has to be approved, and is not; nil if there are none.
 	Held *reconciler.HeldDeletions
 
@@ -123,6 +125,12 @@ func (d *Deletion) plan(ctx context.Context, request Request) (err error) {
 // findBlockers finds the foreign objects whose existence forbids the deletion.
 func (d *Deletion) findBlockers(ctx context.Context) (err error) {
 	d.Blockers, err = d.target.Engine().CheckDeletion(ctx, d.request())
+	return err
+}
+
+// FindKept finds the namespaces that contain objects of others, and would therefore stay. It takes many requests.
+func (d *Deletion) FindKept(ctx context.Context) (err error) {
+	d.Kept, err = d.target.Engine().CheckNamespaces(ctx, d.request())
 	return err
 }
 

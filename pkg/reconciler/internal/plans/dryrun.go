@@ -175,8 +175,9 @@ func (p *preview) dryRunFailed(change *inventory.Change, t *desired.Object, v ca
 		change.Recreate = true
 		return p.compute(change, t, v)
 	case p.createsNamespaces && answers.IsNotFound(err) && answers.KindOf(err) == "namespaces":
+		p.lacks(t.Key.Namespace)
 		return p.compute(change, t, v)
-	case answers.IsNoDryRun(err):
+	case answers.IsNoDryRun(err), p.comesBefore(t, err):
 		return p.compute(change, t, v)
 	case answers.IsRefusal(err), conflicts.IsDenied(err),
 		(apierrors.IsForbidden(err) || conflicts.IsRejected(err)) && !answers.IsDoomed(err) && !answers.DeniedBy(err, answers.BarrierPrefix):

@@ -88,13 +88,13 @@ func (p *planner) plan(ctx context.Context) (inventory.Plan, error) {
 	}
 	p.refuseAliases(changes)
 	if p.suspend {
-		return inventory.Plan{Changes: p.noted(changes)}, nil
+		return inventory.Plan{Changes: p.noted(changes), Namespaces: p.preview.missingNamespaces()}, nil
 	}
 	items := p.call.Ledger.Redundant()
 	p.call.SettleKept(items)
 	p.call.SortDeletion(items)
 	redundant, held, err := p.redundant(ctx, items)
-	return inventory.Plan{Changes: p.noted(p.ordered(changes, redundant)), Held: held}, err
+	return inventory.Plan{Changes: p.noted(p.ordered(changes, redundant)), Held: held, Namespaces: p.preview.missingNamespaces()}, err
 }
 
 // ordered returns the changes of desired and of redundant objects in the order in which they are made. Both are in the order of their waves.

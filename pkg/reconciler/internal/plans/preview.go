@@ -4,6 +4,10 @@
 package plans
 
 import (
+	"maps"
+	"slices"
+	"sync"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
@@ -22,7 +26,21 @@ type preview struct {
 	// The fields below do not change during concurrent work.
 	namespaces  map[string]bool // namespaces that Apply would create
 	definitions definitions     // schemas that Apply would create or change
+	objects     []*desired.Object
+
+	mutex   sync.Mutex
+	missing map[string]bool // namespaces that Apply would create although no object declares them
 }
+
+// lacks notes a namespace that Apply would create because an object needs it.
+func (p *preview) lacks(namespace string) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.missing[namespace] = true
+}
+
+// missingNamespaces returns the namespaces that Apply would create although no object declares them; sorted.
+func (p *preview) missingNamespaces() []string { return slices.Sorted(maps.Keys(p.missing)) }
 
 // definitions are the schemas of types, by version.
 type definitions map[schema.GroupKind]map[string]contents.OpenSchema

@@ -53,8 +53,9 @@ type planner struct {
 
 func newPlanner(c *calls.Call, wanted []*desired.Object, recorded []*inventory.Item, depth depth) *planner {
 	return &planner{
-		call: c, objects: wanted, recorded: bookkeeping.Index(recorded), depth: depth, preview: &preview{call: c, namespaces: map[string]bool{}, definitions: definitions{}},
-		known: map[schema.GroupVersionKind]bool{}, types: kinds.TypeSet{Items: map[types.ObjectID][]inventory.TypeVersionInfo{}},
+		call: c, objects: wanted, recorded: bookkeeping.Index(recorded), depth: depth,
+		preview: &preview{call: c, objects: wanted, namespaces: map[string]bool{}, definitions: definitions{}, missing: map[string]bool{}},
+		known:   map[schema.GroupVersionKind]bool{}, types: kinds.TypeSet{Items: map[types.ObjectID][]inventory.TypeVersionInfo{}},
 	}
 }
 
