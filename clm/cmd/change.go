@@ -15,18 +15,13 @@ import (
 	"github.com/component-operator/runtime/clm/internal/failures"
 )
 
-const (
-	dryRunClient = "client"
-	dryRunServer = "server"
-
-	outputJSON = "json"
-)
+const outputJSON = "json"
 
 // changeOptions are the options of commands that change a release.
 type changeOptions struct {
 	apply.Options
 
-	dryRun choice
+	dryRun dryRun
 	diff   diffFlags
 	yes    bool
 	// undeclared means that the command line does not declare the resulting release, so the user must confirm the plan.
@@ -52,12 +47,11 @@ func addDeletionFlags(flags *pflag.FlagSet, limit *maxDeletions, approved *strin
 
 // addCourseFlags adds the flags of changes that delete nothing and that clm waits for.
 func addCourseFlags(flags *pflag.FlagSet, o *changeOptions) {
-	o.dryRun = choice{allowed: []string{dryRunClient, dryRunServer}}
 	o.output = choice{allowed: []string{outputJSON}}
 	addLimitFlags(flags, &o.Limits)
 	addDiffFlags(flags, &o.diff)
 	flags.BoolVar(&o.diff.show, "diff", false, "show the changes as a diff")
-	flags.Var(&o.dryRun, "dry-run", "show the plan and do nothing; with 'server', ask the server what would happen to each object")
+	addDryRunFlag(flags, &o.dryRun)
 	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
 	o.HistoryMax = defaultHistory
 	flags.Var(number[int]{value: &o.HistoryMax}, "history-max", "number of revisions to keep; 0 keeps all")
@@ -91,20 +85,20 @@ func (o *changeOptions) run(ctx context.Context, e *environment, plan planner) e
 func (o *changeOptions) events() bool { return o.output.value == outputJSON }
 
 // compares reports whether to send a dry run of each object to the server, even if no confirmation is needed.
-func (o *changeOptions) compares() bool { return o.diff.show || o.dryRun.value == dryRunServer }
+func (o *changeOptions) compares() bool { return o.diff.show || o.dryRun.asksServer() }
 
 // errDryRunEvents prevents programs from parsing output for people.
 var errDryRunEvents = errors.New("flags --output and --dry-run exclude each other: a dry run does nothing that events could report")
 
 func (o *changeOptions) check() error {
-	if o.dryRun.value != "" && o.events() {
+	if o.dryRun.isSet() && o.events() {
 		return errDryRunEvents
 	}
 	return nil
 }
 
 func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connection.Connection, plan planner) error {
-	c := e.consent(o.yes || o.dryRun.value != "", !o.undeclared)
+	c := e.consent(o.yes || o.dryRun.isSet(), !o.undeclared)
 	defer c.Close()
 	p, err := plan(s, c.needed() || o.compares())
 	if err != nil {
@@ -114,7 +108,7 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connecti
 	if err := p.Approve(ctx, o.approved, c.needed() || o.compares()); err != nil {
 		return err
 	}
-	if o.dryRun.value != "" {
+	if o.dryRun.isSet() {
 		return o.show(e, p)
 	}
 	if p.Idle() {
@@ -145,7 +139,7 @@ func (o *changeOptions) show(e *environment, p *apply.Plan) error {
 		noteUnverified(p)
 	}
 	err := errors.Join(showPlan(e, e.out, p, o.diff), o.maxDeletions.check(p), p.Refused())
-	if o.dryRun.value == dryRunServer {
+	if o.dryRun.asksServer() {
 		err = errors.Join(err, refusedByServer(p))
 	}
 	return err

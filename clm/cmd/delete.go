@@ -25,7 +25,7 @@ type deleteOptions struct {
 	deletion.Request
 
 	yes    bool
-	dryRun bool
+	dryRun dryRun
 	output choice
 }
 
@@ -58,7 +58,7 @@ a hook fails, the release stays. A hook that has failed runs again after it was 
 	flags := command.Flags()
 	addLimitFlags(flags, &o.Limits)
 	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "show what is deleted and what stays, and do nothing")
+	addDryRunFlag(flags, &o.dryRun)
 	flags.BoolVar(&o.SkipHooks, "skip-hooks", false, "skip the deletion hooks that are not complete; those that were applied are removed")
 	flags.StringVar(&o.Approved, "approve-deletions", "", "delete the objects with delete policy confirm-on-delete, too: exactly those that a refusal has named, with this `DIGEST`")
 	flags.VarP(&o.output, "output", "o", "write events to standard output while the operation runs, one per line")
@@ -67,7 +67,7 @@ a hook fails, the release stays. A hook that has failed runs again after it was 
 
 func runDelete(ctx context.Context, e *environment, o deleteOptions) error {
 	events := o.output.value == outputJSON
-	if events && o.dryRun {
+	if events && o.dryRun.isSet() {
 		return errDryRunEvents
 	}
 	s, namespace, err := e.connect(ctx, events)
@@ -85,11 +85,13 @@ func (o *deleteOptions) attempt(ctx context.Context, e *environment, s *connecti
 		return err
 	}
 	defer d.Close()
-	c := e.consent(o.yes || o.dryRun, false)
+	c := e.consent(o.yes || o.dryRun.isSet(), false)
 	defer c.Close()
-	if o.dryRun || c.needed() {
-		if err := d.FindKept(ctx); err != nil {
-			return err
+	if o.dryRun.isSet() || c.needed() {
+		if c.needed() || o.dryRun.asksServer() {
+			if err := d.FindKept(ctx); err != nil {
+				return err
+			}
 		}
 		out := e.out
 		if c.needed() {
@@ -97,7 +99,7 @@ func (o *deleteOptions) attempt(ctx context.Context, e *environment, s *connecti
 		}
 		showDeletion(out, d)
 	}
-	if err := d.Blocked(); err != nil || o.dryRun {
+	if err := d.Blocked(); err != nil || o.dryRun.isSet() {
 		return err
 	}
 	if err := c.get(ctx, fmt.Sprintf("Delete release %s?", d.Release)); err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -23,10 +24,35 @@ func TestDryRunWithoutTheServer(t *testing.T) {
 	}
 	source := p.file("app.yaml", configMap("a", "1"))
 	for mode, want := range map[string]string{"client": "(create: unless it exists already)", "server": "(adopt: exists already and has no owner)"} {
-		if got := p.must("apply", "web", source, "--dry-run", mode).stdout; !strings.Contains(got, want) {
+		if got := p.must("apply", "web", source, "--dry-run="+mode).stdout; !strings.Contains(got, want) {
 			t.Errorf("%s: want %s, got %s", mode, want, got)
 		}
 	}
+}
+
+// TestDryRuns gives the flag to commands with and without a value.
+func TestDryRuns(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	source := p.file("app.yaml", configMap("a", "1"))
+	commands := [][]string{{"apply", "web", source}, {"rollback", "web", "1"}, {"orphan", "web", "cm/a"}, {"delete", "web"}}
+	for i, args := range commands {
+		for _, flag := range []string{"--dry-run", "--dry-run=client", "--dry-run=server"} {
+			before := p.versions()
+			if got := p.must(append(args, flag)...); got.stdout == "" {
+				t.Errorf("clm %s %s: want to be told what would be done", args[0], flag)
+			}
+			if diff := cmp.Diff(before, p.versions()); diff != "" {
+				t.Errorf("clm %s %s: something was done (-before +after):\n%s", args[0], flag, diff)
+			}
+		}
+		p.expect(p.clm(append(args, "--dry-run", "server")...), 1, "the value of --dry-run needs an equals sign: --dry-run=server")
+		if i == 0 {
+			p.must(append(args, "--dry-run=none")...)
+			p.must("apply", "web", p.file("app.yaml", configMap("a", "2")))
+		}
+	}
+	p.must("delete", "web", "--dry-run=none")
 }
 
 func TestDryRunKeepsLimits(t *testing.T) {

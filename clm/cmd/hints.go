@@ -136,6 +136,9 @@ func suggestCommand(command *cobra.Command, err error) error {
 // checked makes errors about the number of arguments of a command say which ones are missing, or too many.
 func checked(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(command *cobra.Command, args []string) error {
+		if err := checkDryRun(command, args); err != nil {
+			return err
+		}
 		err := check(command, args)
 		isOwn := err != nil && strings.Contains(err.Error(), command.CommandPath()) && !strings.HasPrefix(err.Error(), "unknown command")
 		if err == nil || isOwn {

@@ -45,7 +45,7 @@ func TestLostRecordIsNoticed(t *testing.T) {
 		{"some of them are, and nothing is left of the record", "ConfigMap PLACE/once, ConfigMap PLACE/stays have its mark", p.loseChunks, sources("2", "stays", "new")},
 	} {
 		tc.lose()
-		for _, args := range [][]string{{"plan"}, {"diff"}, {"apply"}, {"apply", "--dry-run", "client"}, {"apply", "--diff"}, {"apply", "--adopt", "always"}} {
+		for _, args := range [][]string{{"plan"}, {"diff"}, {"apply"}, {"apply", "--dry-run=client"}, {"apply", "--diff"}, {"apply", "--adopt", "always"}} {
 			got := p.clm(append([]string{args[0], "web", tc.source}, args[1:]...)...)
 			if text := p.stable(got.stderr); got.code != exitRefused || !strings.Contains(text, tc.evidence) || !strings.Contains(text, doctor) {
 				t.Errorf("%s, %s: want a refusal, got exit code %d: %s%s", tc.reason, args, got.code, got.stdout, text)

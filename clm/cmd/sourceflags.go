@@ -58,7 +58,7 @@ func addSourceFlags(flags *pflag.FlagSet, f *sourceFlags) {
 	flags.Var(&f.restrictor, "load-restrictor",
 		"whether kustomizations may read files outside of their folders, and whether charts and kustomizations may follow symbolic links out of theirs")
 	flags.StringVar(&f.options.Remote.Version, "version", "",
-		"`version` of the charts whose references have none, or a range such as ^1.2 (default the newest that is no pre-release)")
+		"`version` of the charts whose references have none, or a range such as ^1.2 (default: the newest stable version)")
 	flags.StringVar(&f.options.Remote.Username, "username", "", "`name` of the user who fetches charts")
 	flags.StringVar(&f.options.Remote.Password, "password", "", "`password` of the user who fetches charts")
 	flags.Var(filePath{&f.options.Remote.CAFile}, "ca-file", "`file` with certificates of authorities to trust when fetching charts, in addition to those of the system")

@@ -79,7 +79,7 @@ func (v statusView) head(style terminal.Style) [][2]string {
 	release, now := v.Release, time.Now()
 	rows := [][2]string{
 		{"Release", style.Bold(release.String())},
-		{"State", v.paintState(style) + ", for " + age(release.Since, now)},
+		{"State", v.paintState(style) + v.sinceText(now)},
 	}
 	if work := v.work(now); work != "" {
 		rows = append(rows, [2]string{"", work})
@@ -141,16 +141,25 @@ func (v statusView) paintState(style terminal.Style) string {
 	return style.Yellow(text)
 }
 
-// stateText returns the recorded state of the release, and what the dependents add to it.
+// stateText returns the state of the release, and what the dependents add to it.
 func (v statusView) stateText() string {
-	state := string(v.Release.State)
-	switch ready := v.Ready(); {
-	case v.Release.State == releases.StateReady && !ready:
-		state += ", but not all dependents are ready"
-	case v.Release.State != releases.StateReady && ready:
-		state += ", and all dependents are ready"
+	switch state := v.State(); {
+	case state == views.StateDegraded:
+		return string(state) + ": not all dependents are ready"
+	case state != releases.StateReady && v.Ready():
+		return string(state) + ", and all dependents are ready"
+	default:
+		return string(state)
 	}
-	return state
+}
+
+// sinceText says since when the release is in its state, as far as that is known.
+func (v statusView) sinceText(now time.Time) string {
+	since := age(v.Release.Since, now)
+	if v.State() == views.StateDegraded {
+		return ", although the release became ready " + since + " ago"
+	}
+	return ", for " + since
 }
 
 // work says which process works on the release, or what to do if none does; empty if there is no work.
@@ -216,7 +225,7 @@ func firstReason(node *dependents.Node) (*dependents.Node, string) {
 func (v statusView) object() (*unstructured.Unstructured, error) {
 	content := releaseContent(v.Release)
 	status, _ := content["status"].(map[string]any)
-	status["ready"] = v.Ready()
+	status["state"], status["ready"] = string(v.State()), v.Ready()
 	var waves, problems []any
 	for _, wave := range dependents.Waves(v.Dependents) {
 		entry := map[string]any{"wave": int64(wave.First)}

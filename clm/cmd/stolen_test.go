@@ -25,7 +25,7 @@ func TestStolenDependents(t *testing.T) {
 	p.as("somebody", configMapKind, "unmarked", `{"metadata":{"labels":{"clm.cs.sap.com/owner-id":null}}}`)
 
 	got := p.clm("status", "a")
-	if got.code != exitNotReady || !strings.Contains(got.stdout, "Ready, but not all dependents are ready") || !strings.Contains(got.stdout, "✓ 1 ready  ▸ 3 not ready") {
+	if got.code != exitNotReady || !strings.Contains(got.stdout, "Degraded: not all dependents are ready, although the release became ready ") || !strings.Contains(got.stdout, "✓ 1 ready  ▸ 3 not ready") {
 		t.Errorf("expected that the release is not ready, got exit code %d: %s", got.code, got.stdout)
 	}
 	var problems []string

@@ -34,7 +34,7 @@ func TestVersionThatIsNotServedAnyMore(t *testing.T) {
 	p.must("apply", "other", p.file("other.yaml", manifestOf("three")))
 	p.serve(group, map[string]bool{"v1alpha1": false, "v1": true})
 	testenv.Eventually(t, func() (bool, string) {
-		got := p.clm("apply", "web", source("v1alpha1"), "--dry-run", "client")
+		got := p.clm("apply", "web", source("v1alpha1"), "--dry-run=client")
 		return got.code != 0, got.stdout + got.stderr
 	})
 	message := "Thing." + group + " t: apiVersion " + group + "/v1alpha1 of kind Thing is not served by the cluster; it serves " + group + "/v1"

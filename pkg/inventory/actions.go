@@ -18,7 +18,7 @@ const (
 	VerbCreated Verb = "Created"
 	// VerbAdopted means that the object existed without being owned.
 	VerbAdopted Verb = "Adopted"
-	// VerbUpdated means that the manifest changed.
+	// VerbUpdated means that the manifest changed, or that the object existed and nothing was recorded of it.
 	VerbUpdated Verb = "Updated"
 	// VerbCorrected means that others had changed or deleted the object.
 	VerbCorrected Verb = "Corrected"

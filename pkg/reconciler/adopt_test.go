@@ -49,7 +49,7 @@ func TestAdoptionsAreRecorded(t *testing.T) {
 			if w.saves != saves+1 {
 				t.Errorf("want one save for all adoptions of a tier, got %d", w.saves-saves)
 			}
-			w.expectActions(result, "Adopted ConfigMap theirs1", "Adopted ConfigMap theirs2", "Created ConfigMap ours1", "Created ConfigMap ours2")
+			w.expectActions(result, "Adopted ConfigMap theirs1", "Adopted ConfigMap theirs2", "Updated ConfigMap ours1", "Updated ConfigMap ours2")
 			w.expectAdopted("theirs1 theirs2")
 			// It stays what it was, whatever is applied later, and while it is not wanted any more.
 			w.mustApply(strings.ReplaceAll(manifests, "value: ours", "value: new"))

@@ -53,7 +53,7 @@ func TestMoveToAnotherGroupKeepsTheObject(t *testing.T) {
 				w.mustApply(manifest)
 				uid := w.get("v1", "Event", "a").GetUID()
 				result := w.mustApply(groupEvent)
-				w.expectActions(result, "Created Event a")
+				w.expectActions(result, "Updated Event a")
 				live := w.get("events.k8s.io/v1", "Event", "a")
 				if live == nil || live.GetUID() != uid {
 					t.Fatalf("expected the object to stay, got %v", live)

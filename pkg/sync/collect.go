@@ -39,7 +39,7 @@ func (w *work) findings(result reconciler.Result) findings {
 			case isWrite && w.same[id]:
 				delete(w.same, id)
 			case isWrite && w.existed[id]:
-				// If the engine has no record of it, it takes the object for one that it has just created.
+				// It was deleted, and created again.
 				f.verbs[id] = verbTexts[inventory.VerbUpdated]
 			default:
 				f.verbs[id] = verbTexts[action.Verb]

@@ -114,13 +114,8 @@ func (w *work) foresee(change reconciler.Change) (result ResourceSyncResult, ok 
 	id := w.id(change.Object)
 	result = ResourceSyncResult{Status: ResultCodeSynced, HookPhase: OperationSucceeded, Message: "would stay as it is"}
 	if task, wanted := w.tasks[id]; wanted {
-		verb := change.Verb
-		if change.UID != "" && verb == inventory.VerbCreated {
-			// The engine has no record of it.
-			verb = inventory.VerbUpdated
-		}
-		if verb != "" && !w.same[id] {
-			result.Message = "would be " + verbTexts[verb]
+		if change.Verb != "" && !w.same[id] {
+			result.Message = "would be " + verbTexts[change.Verb]
 		}
 		return withTask(result, id, task), true
 	}

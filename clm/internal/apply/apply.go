@@ -148,7 +148,7 @@ func (p *Plan) await(ctx context.Context, options Options, b *runner.Board) erro
 		},
 		Took: func(result reconciler.Result, err error) {
 			b.Expect(result.Inventory)
-			b.Took(result, err, applyPhase(result))
+			b.Took(result, err, runner.AppliedPhase(result))
 		},
 	}
 	c.Enough = options.enough()

@@ -6,14 +6,12 @@ package apply
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/reconciler"
-	"github.com/component-operator/runtime/pkg/types"
 )
 
 // An application is a plan that is being carried out by an operation on its release.
@@ -120,7 +118,7 @@ func (a *application) converge(ctx context.Context) (reconciler.Result, error) {
 			return result, err
 		},
 		Took: func(result reconciler.Result, err error) {
-			a.operation.Board().Took(result, err, applyPhase(result))
+			a.operation.Board().Took(result, err, runner.AppliedPhase(result))
 		},
 	}
 	c.Enough = a.options.enough()
@@ -128,21 +126,11 @@ func (a *application) converge(ctx context.Context) (reconciler.Result, error) {
 	a.operation.Board().Expect(a.plan.Release.Inventory)
 	a.operation.Board().Say("applying")
 	result, err := c.Run(ctx)
-	a.operation.Board().Took(result, nil, applyPhase(result))
+	a.operation.Board().Took(result, nil, runner.AppliedPhase(result))
 	if err != nil {
 		err = errors.Join(err, a.operation.LiftBarriers(ctx, a.plan.target))
 	}
 	return result, err
-}
-
-func applyPhase(result reconciler.Result) string {
-	switch {
-	case result.Done:
-		return ""
-	case result.Aftermath.Goes():
-		return "running on-failure hooks"
-	}
-	return fmt.Sprintf("waiting until %s is ready", types.WaveText(result.Wave))
 }
 
 // isScheduled reports whether any object is to be applied.

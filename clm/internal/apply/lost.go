@@ -53,12 +53,12 @@ func confirmNew(ctx context.Context, records *releases.Store, plan *Plan) error 
 // shownMarked bounds how many objects an error names.
 const shownMarked = 5
 
-// markedText names the objects that exist with the mark of a release but are not recorded; empty if there are none. To the engine, they look like objects
-// that it has created without having had time to record it.
+// markedText names the objects that exist with the mark of a release but are not recorded; empty if there are none. Since nothing is recorded of
+// any object, the engine would adopt objects without the mark, and update those with it.
 func markedText(changes []reconciler.Change) string {
 	var marked []string
 	for _, change := range changes {
-		if change.Verb == reconciler.VerbCreated && change.UID != "" {
+		if change.Verb == reconciler.VerbUpdated && change.UID != "" {
 			marked = append(marked, change.Object.String())
 		}
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/component-operator/runtime/internal/deletionhooks"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
-	"github.com/component-operator/runtime/pkg/types"
 )
 
 // Delete deletes the release and its dependents. The error is a RefusedError if the user has to decide, a NotReadyError if not all objects are gone,
@@ -122,7 +121,7 @@ func (r *removal) deleteDependents(ctx context.Context) error {
 			return result, err
 		},
 		Took: func(result reconciler.Result, err error) {
-			r.operation.Board().Took(result, err, fmt.Sprintf("waiting until %s is gone", types.WaveText(result.Wave)))
+			r.operation.Board().Took(result, err, runner.DeletedPhase(result))
 		},
 	}
 	r.operation.Board().ExpectDeletion(r.Release.Inventory)

@@ -73,6 +73,7 @@ func (s summary) details() string {
 		switch {
 		case object.Verb != "":
 			counts[object.Verb]++
+		case object.State == dependents.StateGone:
 		case object.State.IsDone():
 			unchanged++
 		case object.State == dependents.StatePending:

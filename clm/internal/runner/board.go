@@ -30,11 +30,14 @@ type Board struct {
 	mu      sync.Mutex
 	state   progress.State
 	index   map[dependents.Key]int  // of the dependents
+	absent  map[dependents.Key]bool // did not exist when the operation began
 	failed  map[dependents.Key]bool // what the engine has said of them last
 	waits   map[dependents.Key]string
 	reasons map[dependents.Key]string // why they are not ready, as far as others say that
 	notes   map[string]bool
 	shown   time.Time
+	// deletes means that the dependents are deleted.
+	deletes bool
 	pending *time.Timer // that shows what was not shown yet; nil if there is nothing
 }
 
@@ -52,7 +55,10 @@ func NewQuietBoard(c *connection.Connection) *Board {
 }
 
 func newBoard(printer progress.Printer, clock clock.PassiveClock, state progress.State) *Board {
-	return &Board{printer: printer, clock: clock, state: state, index: map[dependents.Key]int{}, notes: map[string]bool{}, waits: map[dependents.Key]string{}}
+	return &Board{
+		printer: printer, clock: clock, state: state, index: map[dependents.Key]int{}, absent: map[dependents.Key]bool{}, notes: map[string]bool{},
+		waits: map[dependents.Key]string{},
+	}
 }
 
 // Say shows what the operation as a whole is about.
@@ -78,6 +84,9 @@ func (b *Board) Expect(inventory []*reconciler.InventoryItem) {
 
 // ExpectDeletion adds the dependents of an inventory in an operation that deletes them.
 func (b *Board) ExpectDeletion(inventory []*reconciler.InventoryItem) {
+	b.mu.Lock()
+	b.deletes = true
+	b.mu.Unlock()
 	b.expect(inventory, func(item *reconciler.InventoryItem) int { return item.DeleteOrder })
 }
 
@@ -93,6 +102,11 @@ func (b *Board) expect(inventory []*reconciler.InventoryItem, wave func(item *re
 // ExpectChanges adds the objects of a plan that are wanted.
 func (b *Board) ExpectChanges(changes []reconciler.Change) {
 	var list []dependents.Dependent
+	b.mu.Lock()
+	for _, change := range changes {
+		b.absent[dependents.KeyOf(change.Object)] = change.Verb == reconciler.VerbCreated
+	}
+	b.mu.Unlock()
 	for _, change := range changes {
 		if change.Digest != "" {
 			list = append(list, dependents.Dependent{Object: dependents.ObjectOf(change.Object), Wave: change.Wave})
@@ -134,6 +148,10 @@ func (b *Board) change(key dependents.Key, change func(d *dependents.Dependent))
 	before := *d
 	change(d)
 	d.State = dependents.StateInOperation(*d, b.failed[key])
+	if b.deletes && d.State == dependents.StatePending && d.Phase == "" {
+		// It did not exist.
+		d.State = dependents.StateGone
+	}
 	if d.Phase != before.Phase || d.Status != before.Status || d.Verb != before.Verb {
 		d.Since = b.clock.Now()
 	}
@@ -155,6 +173,9 @@ func (b *Board) seen(key types.ObjectKey, found status.Status, message string) {
 			d.Phase = reconciler.PhaseReady
 		case d.Phase == reconciler.PhaseScheduledForApplication || d.Phase == "":
 			d.Phase = reconciler.PhaseUpdating
+			if b.absent[d.Key()] {
+				d.Phase = reconciler.PhaseCreating
+			}
 		}
 	})
 	if b.pending != nil {

@@ -210,6 +210,17 @@ func (s *Snapshot) Ready() bool {
 	})
 }
 
+// StateDegraded is the state of a release that was applied successfully, but not all of whose dependents are ready now. It is never recorded.
+const StateDegraded releases.State = "Degraded"
+
+// State returns the recorded state of the release, or StateDegraded.
+func (s *Snapshot) State() releases.State {
+	if s.Release.State == releases.StateReady && !s.Ready() {
+		return StateDegraded
+	}
+	return s.Release.State
+}
+
 // counts reports whether a release is not ready before an object is. On-failure hooks, perhaps of an earlier revision, hold up nothing.
 func counts(d *dependents.Node) bool {
 	hook, _ := types.SplitOrder(d.ApplyOrder)

@@ -51,6 +51,7 @@ const (
 	RunsAgain       = "has failed, and runs again"
 	ChangedByOthers = "was changed by another client"
 	Suspected       = "may have been changed by another client"
+	Unrecorded      = "exists, and its creation was not recorded"
 )
 
 // Decision is an action with its reason.
@@ -229,7 +230,7 @@ func decideChanged(t *desired.Object, item *inventory.Item, s Situation) Decisio
 	}
 	if item.UID == "" && item.LastAppliedAt == nil {
 		// We created it, but the process ended before it could record that.
-		d.Verb, d.Message = inventory.VerbCreated, "exists, and its creation was not recorded"
+		d.Message = Unrecorded
 		if t.Reconcile == inventory.ReconcilePolicyOnce {
 			// The creation has set the content. If the whole record was lost, the content may rightly have changed since.
 			d.Action = Mark

@@ -342,11 +342,11 @@ func TestDecideApplyChanged(t *testing.T) {
 		{"override is an apply", wish(update(inventory.UpdatePolicySsaOverride)), recorded(inventory.PhaseScheduledForApplication), Decision{Action: Write, Verb: inventory.VerbUpdated, Message: "the manifest changed"}},
 		{"recreate deletes first", wish(update(inventory.UpdatePolicyRecreate)), recorded(inventory.PhaseScheduledForApplication), Decision{Action: Recreate, Verb: inventory.VerbUpdated, Message: "the manifest changed"}},
 		{"an item of the ancestor is written in place, never recreated", wish(update(inventory.UpdatePolicyRecreate)), recorded(inventory.PhaseScheduledForApplication, ancestors), Decision{Action: Write, Verb: inventory.VerbUpdated, Message: "the manifest changed"}},
-		{"created by a process that died before it could record", wish(), recorded(inventory.PhaseScheduledForApplication, unrecorded), Decision{Action: Write, Verb: inventory.VerbCreated, Message: "exists, and its creation was not recorded"}},
-		{"the same under recreate: it need not be deleted again", wish(update(inventory.UpdatePolicyRecreate)), recorded(inventory.PhaseScheduledForApplication, unrecorded), Decision{Action: Write, Verb: inventory.VerbCreated, Message: "exists, and its creation was not recorded"}},
+		{"created by a process that died before it could record", wish(), recorded(inventory.PhaseScheduledForApplication, unrecorded), Decision{Action: Write, Verb: inventory.VerbUpdated, Message: Unrecorded}},
+		{"the same under recreate: it need not be deleted again", wish(update(inventory.UpdatePolicyRecreate)), recorded(inventory.PhaseScheduledForApplication, unrecorded), Decision{Action: Write, Verb: inventory.VerbUpdated, Message: Unrecorded}},
 		{"a change of the manifest is applied whatever the drift policy", wish(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseScheduledForApplication), Decision{Action: Write, Verb: inventory.VerbUpdated, Message: "the manifest changed"}},
 		{"a change of the manifest is applied whatever the drift policy", wish(drift(inventory.DriftPolicyIgnore)), recorded(inventory.PhaseScheduledForApplication), Decision{Action: Write, Verb: inventory.VerbUpdated, Message: "the manifest changed"}},
-		{"an object that is to be applied once came with its content", wish(reconcileBy(inventory.ReconcilePolicyOnce)), recorded(inventory.PhaseScheduledForApplication, unrecorded), Decision{Action: Mark, Verb: inventory.VerbCreated, Message: "exists, and its creation was not recorded"}},
+		{"an object that is to be applied once came with its content", wish(reconcileBy(inventory.ReconcilePolicyOnce)), recorded(inventory.PhaseScheduledForApplication, unrecorded), Decision{Action: Mark, Verb: inventory.VerbUpdated, Message: Unrecorded}},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()
