@@ -36,6 +36,10 @@ var foreignFlags = map[string]string{
 	"diff-changes":        "clm apply has --diff, and clm plan shows the changes only",
 	"diff-run":            "clm plan shows the changes only",
 	"wait-timeout":        "the flag is --timeout",
+	"debug":               "-v 6 logs the requests to the API server",
+	"qps":                 "--max-concurrency limits the concurrent requests",
+	"kube-api-qps":        "--max-concurrency limits the concurrent requests",
+	"burst-limit":         "--max-concurrency limits the concurrent requests",
 	"purge":               "clm delete removes the history, too",
 	"cascade":             "clm orphan leaves the objects in the cluster",
 }

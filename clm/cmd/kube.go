@@ -5,6 +5,7 @@ package cmd
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/user"
 	"strings"
@@ -20,18 +21,25 @@ import (
 // kube is the cluster that the flags of the command line lead to.
 type kube struct {
 	flags *genericclioptions.ConfigFlags
+	// maxConcurrency bounds the concurrent requests about dependents; 0 means the default of the engine.
+	maxConcurrency int
+	// verbosity is that of kubectl; errOut gets what it asks for.
+	verbosity int
+	errOut    io.Writer
 }
 
-func newKube(flags *pflag.FlagSet) kube {
-	k := kube{flags: genericclioptions.NewConfigFlags(true).WithDiscoveryQPS(-1)}
+func newKube(flags *pflag.FlagSet, errOut io.Writer) *kube {
+	k := &kube{flags: genericclioptions.NewConfigFlags(true).WithDiscoveryQPS(-1), errOut: errOut}
 	// Types are discovered as they are needed; nothing is kept in files.
 	k.flags.CacheDir = nil
 	k.flags.AddFlags(flags)
+	flags.Var(number[int]{value: &k.maxConcurrency}, "max-concurrency", "maximum `number` of concurrent requests about dependents; 0 means 16; it goes down by itself while the API server is slow")
+	flags.VarP(number[int]{value: &k.verbosity}, "v", "v", "`level` of verbosity, as in kubectl: 6 logs the requests to standard error, 7 also their headers, 9 also curl commands")
 	return k
 }
 
 // namespace is that of the flag, of the context, or "default".
-func (k kube) namespace() (string, error) {
+func (k *kube) namespace() (string, error) {
 	namespace, _, err := k.flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
 		return "", fmt.Errorf("reading the kubeconfig: %w", err)
@@ -43,7 +51,7 @@ func (k kube) namespace() (string, error) {
 }
 
 // connection connects to the cluster, and shows operations by the printer.
-func (k kube) connection(printer progress.Printer) (*connection.Connection, error) {
+func (k *kube) connection(printer progress.Printer) (*connection.Connection, error) {
 	config, err := k.flags.ToRESTConfig()
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
@@ -51,7 +59,9 @@ func (k kube) connection(printer progress.Printer) (*connection.Connection, erro
 	// The server says when it has enough.
 	config.QPS = -1
 	config.UserAgent = "clm"
-	return connection.Open(connection.Options{Config: config, Holder: holder(), Printer: printer})
+	return connection.Open(connection.Options{
+		Config: config, Holder: holder(), Printer: printer, MaxConcurrency: k.maxConcurrency, Log: k.errOut, Verbosity: k.verbosity,
+	})
 }
 
 // holder names this process to others who want to change the same release.

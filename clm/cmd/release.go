@@ -23,7 +23,7 @@ import (
 type environment struct {
 	streams
 
-	kube  kube
+	kube  *kube
 	color terminal.Color
 	// dialog opens the terminal for questions; nil if there is none.
 	dialog func() (*terminal.Dialog, error)

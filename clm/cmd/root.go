@@ -117,7 +117,7 @@ installed in the cluster.`,
 	command.Flags().Bool("version", false, "print the version of clm")
 	command.Version = buildInfo().String()
 	command.SetVersionTemplate("{{.Version}}")
-	e.kube = newKube(command.PersistentFlags())
+	e.kube = newKube(command.PersistentFlags(), e.err)
 	command.PersistentFlags().Var(&e.color, "color", "when to colour output: auto, always or never")
 	command.AddGroup(&cobra.Group{ID: groupChange, Title: "Change releases:"}, &cobra.Group{ID: groupLook, Title: "Look at releases:"})
 	add := func(group string, commands ...*cobra.Command) {

@@ -116,6 +116,8 @@ func diffAction(change reconciler.Change) diff.Action {
 		return diff.ActionUpdate
 	case reconciler.VerbCorrected:
 		return diff.ActionCorrect
+	case reconciler.VerbRestored:
+		return diff.ActionRestore
 	case reconciler.VerbDeleted:
 		return diff.ActionDelete
 	case reconciler.VerbCompleted:

@@ -49,6 +49,34 @@ func TestGuaranteesNameTheirTests(t *testing.T) {
 	}
 }
 
+// TestFeaturesNameTheirTests checks that each feature that the page "Features of command lines" claims names a test, that these tests exist, and that
+// each of the others has a reason.
+func TestFeaturesNameTheirTests(t *testing.T) {
+	t.Parallel()
+	const features = 41
+	defined, rows := definedTests(t), 0
+	for line := range strings.Lines(read(t, filepath.Join(top, "website/content/clm/features.md"))) {
+		cells := strings.Split(strings.TrimSpace(line), " | ")
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| Feature |") {
+			continue
+		}
+		rows++
+		named := namedTest.FindAllStringSubmatch(line, -1)
+		hasReason := len(cells) > 1 && (strings.HasPrefix(cells[1], "no: ") || strings.HasPrefix(cells[1], "no flags: "))
+		if len(named) == 0 && !hasReason {
+			t.Errorf("no test shows this feature, and no reason says why there is none: %s", line)
+		}
+		for _, match := range named {
+			if name := match[1] + "." + match[2]; !defined[name] {
+				t.Errorf("there is no test %s", name)
+			}
+		}
+	}
+	if rows != features {
+		t.Errorf("want the %d features of other tools, got %d", features, rows)
+	}
+}
+
 // definedTests returns all tests of the repository by package and name.
 func definedTests(t *testing.T) map[string]bool {
 	t.Helper()

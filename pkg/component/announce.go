@@ -131,7 +131,7 @@ func actionMessage(action reconciler.Action, waves texts.Waves) string {
 
 // correction says why an object was corrected; empty for other actions.
 func correction(action reconciler.Action, i int) string {
-	if action.Verb != reconciler.VerbCorrected || i >= len(action.Reasons) {
+	if !action.Verb.IsCorrection() || i >= len(action.Reasons) {
 		return ""
 	}
 	return action.Reasons[i]
@@ -159,7 +159,7 @@ func announceEach(subject *unstructured.Unstructured, action reconciler.Action, 
 func (a *announcer) drift(subject *unstructured.Unstructured, memory *memory, policy reconciler.DriftPolicy, result *reconciler.Result) {
 	for _, action := range result.Actions {
 		for range action.Objects {
-			if action.Verb == reconciler.VerbCorrected {
+			if action.Verb.IsCorrection() {
 				a.metrics.Drifted(types.DriftPolicyCorrect)
 			}
 		}

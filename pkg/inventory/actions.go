@@ -20,8 +20,10 @@ const (
 	VerbAdopted Verb = "Adopted"
 	// VerbUpdated means that the manifest changed, or that the object existed and nothing was recorded of it.
 	VerbUpdated Verb = "Updated"
-	// VerbCorrected means that others had changed or deleted the object.
+	// VerbCorrected means that others had changed the object.
 	VerbCorrected Verb = "Corrected"
+	// VerbRestored means that others had deleted the object.
+	VerbRestored Verb = "Restored"
 	// VerbDeleted means that the object is gone.
 	VerbDeleted Verb = "Deleted"
 	// VerbCompleted means that the object was purged.
@@ -29,6 +31,9 @@ const (
 	// VerbOrphaned means that the object no longer belongs to the owner, and still exists.
 	VerbOrphaned Verb = "Orphaned"
 )
+
+// IsCorrection reports whether drift was corrected: others had changed or deleted the object.
+func (v Verb) IsCorrection() bool { return v == VerbCorrected || v == VerbRestored }
 
 // Action says what was done to the objects of one wave.
 type Action struct {

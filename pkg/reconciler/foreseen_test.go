@@ -185,7 +185,7 @@ func (f foretold) allows(change reconciler.Change, verb reconciler.Verb) bool {
 		// It exists without our label, which only the server knows.
 		return verb == reconciler.VerbAdopted || verb == reconciler.VerbUpdated
 	default:
-		return verb == reconciler.VerbCorrected && change.Reason == "may have been changed by another client" || strings.Contains(change.Reason, "repeatedly")
+		return verb.IsCorrection() && change.Reason == "may have been changed by another client" || strings.Contains(change.Reason, "repeatedly")
 	}
 }
 

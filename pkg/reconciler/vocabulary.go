@@ -128,6 +128,7 @@ const (
 	VerbAdopted                              = inventory.VerbAdopted
 	VerbUpdated                              = inventory.VerbUpdated
 	VerbCorrected                            = inventory.VerbCorrected
+	VerbRestored                             = inventory.VerbRestored
 	VerbDeleted                              = inventory.VerbDeleted
 	VerbCompleted                            = inventory.VerbCompleted
 	VerbOrphaned                             = inventory.VerbOrphaned

@@ -67,7 +67,7 @@ const foreignText = "belongs to another owner"
 
 // verbTexts say what was done about an object.
 var verbTexts = map[inventory.Verb]string{
-	inventory.VerbCreated: "created", inventory.VerbAdopted: "adopted", inventory.VerbUpdated: "updated", inventory.VerbCorrected: "corrected",
+	inventory.VerbCreated: "created", inventory.VerbAdopted: "adopted", inventory.VerbUpdated: "updated", inventory.VerbCorrected: "corrected", inventory.VerbRestored: "restored",
 	inventory.VerbCompleted: "completed, and deleted", inventory.VerbDeleted: "deleted",
 }
 

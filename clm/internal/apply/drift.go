@@ -49,7 +49,7 @@ func driftState(change reconciler.Change, item *reconciler.InventoryItem) DriftS
 	switch {
 	case change.Refusal != "":
 		return DriftRefused
-	case change.Verb == reconciler.VerbCorrected, change.Verb == reconciler.VerbAdopted && written:
+	case change.Verb.IsCorrection(), change.Verb == reconciler.VerbAdopted && written:
 		return DriftHealable
 	case change.Verb != "":
 		return DriftPending

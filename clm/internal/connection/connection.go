@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -30,6 +31,11 @@ type Options struct {
 	Printer progress.Printer
 	// Clock defaults to the real time.
 	Clock clock.WithTicker
+	// MaxConcurrency is the maximum number of concurrent requests about dependents. Defaults to that of the engine.
+	MaxConcurrency int
+	// Log gets the requests that the verbosity, which is that of kubectl, says. Defaults to none.
+	Log       io.Writer
+	Verbosity int
 }
 
 // Connection accesses one cluster as one user, and the releases in it. It is safe for concurrent use.
@@ -52,9 +58,14 @@ func Open(options Options) (*Connection, error) {
 	if options.Printer == nil {
 		options.Printer = progress.Silent{}
 	}
+	config := options.Config
+	if options.Log != nil && options.Verbosity > 0 {
+		config = rest.CopyConfig(config)
+		config.Wrap(logRequests(options.Log, options.Verbosity))
+	}
 	factory, err := clients.New(clients.Options{
 		Name:   "clm",
-		Config: options.Config,
+		Config: config,
 		// The engine reports the warnings of servers.
 		WarningHandler: rest.NoWarnings{},
 	})
@@ -90,6 +101,9 @@ func (c *Connection) Ready(ctx context.Context) error {
 
 // Definitions returns what is known of the types of dependents.
 func (c *Connection) Definitions() *reports.Definitions { return c.definitions }
+
+// MaxConcurrency returns the maximum number of concurrent requests about dependents; 0 means that of the engine.
+func (c *Connection) MaxConcurrency() int { return c.options.MaxConcurrency }
 
 // Records returns the store of all releases.
 func (c *Connection) Records() *releases.Store { return c.records }

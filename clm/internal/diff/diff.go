@@ -24,8 +24,10 @@ const (
 	ActionUpdate Action = "update"
 	// ActionRecreate means that the object is deleted and created again.
 	ActionRecreate Action = "recreate"
-	// ActionCorrect means that another client has changed or deleted the object.
+	// ActionCorrect means that another client has changed the object.
 	ActionCorrect Action = "correct"
+	// ActionRestore means that another client has deleted the object.
+	ActionRestore Action = "restore"
 	// ActionDelete means that the object is redundant.
 	ActionDelete Action = "delete"
 	// ActionComplete means that the object is purged.
@@ -47,6 +49,7 @@ var notation = []struct {
 	{ActionUpdate, "~", terminal.Style.Yellow},
 	{ActionRecreate, "±", terminal.Style.Yellow},
 	{ActionCorrect, "~", terminal.Style.Yellow},
+	{ActionRestore, "+", terminal.Style.Green},
 	{ActionDelete, "-", terminal.Style.Red},
 	{ActionComplete, "-", terminal.Style.Red},
 	{ActionOrphan, "=", terminal.Style.Yellow},

@@ -104,7 +104,7 @@ func (b *Board) ExpectChanges(changes []reconciler.Change) {
 	var list []dependents.Dependent
 	b.mu.Lock()
 	for _, change := range changes {
-		b.absent[dependents.KeyOf(change.Object)] = change.Verb == reconciler.VerbCreated
+		b.absent[dependents.KeyOf(change.Object)] = change.Verb == reconciler.VerbCreated || change.Verb == reconciler.VerbRestored
 	}
 	b.mu.Unlock()
 	for _, change := range changes {

@@ -111,7 +111,7 @@ func decideAbsent(t *desired.Object, item *inventory.Item, s Situation) Decision
 	case s.Correction > 0:
 		return Decision{Action: Report, Message: s.repeatedlyDeleted(), Again: s.Correction}
 	default:
-		return Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by another client"}
+		return Decision{Action: Create, Verb: inventory.VerbRestored, Message: "was deleted by another client"}
 	}
 }
 

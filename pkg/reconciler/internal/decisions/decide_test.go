@@ -136,11 +136,11 @@ func TestDecideApplyAbsent(t *testing.T) {
 		{"a job that removes itself must run before it is complete", wish(selfRemovingJob), recorded(inventory.PhaseScheduledForApplication, unrecorded), proven, Decision{Action: Create, Verb: inventory.VerbCreated, Message: "does not exist"}},
 		{"between the deletion and the creation of a recreation it is absent", wish(update(inventory.UpdatePolicyRecreate)), recorded(inventory.PhaseScheduledForApplication), proven, Decision{Action: Create, Verb: inventory.VerbCreated, Message: "does not exist"}},
 		{"it was deleted by us, and is wanted again", wish(), recorded(inventory.PhaseDeleting), proven, Decision{Action: Create, Verb: inventory.VerbCreated, Message: "does not exist"}},
-		{"it vanished before it was ready", wish(), recorded(inventory.PhaseCreating), cached, Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by another client"}},
-		{"it vanished while being updated", wish(), recorded(inventory.PhaseUpdating), cached, Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by another client"}},
-		{"it vanished", wish(), recorded(inventory.PhaseReady), cached, Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by another client"}},
-		{"once means that content is left alone, not that it may vanish", wish(reconcileBy(inventory.ReconcilePolicyOnce)), recorded(inventory.PhaseReady), cached, Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by another client"}},
-		{"an item of the ancestor vanished", wish(), recorded(inventory.PhaseReady, ancestors), cached, Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by another client"}},
+		{"it vanished before it was ready", wish(), recorded(inventory.PhaseCreating), cached, Decision{Action: Create, Verb: inventory.VerbRestored, Message: "was deleted by another client"}},
+		{"it vanished while being updated", wish(), recorded(inventory.PhaseUpdating), cached, Decision{Action: Create, Verb: inventory.VerbRestored, Message: "was deleted by another client"}},
+		{"it vanished", wish(), recorded(inventory.PhaseReady), cached, Decision{Action: Create, Verb: inventory.VerbRestored, Message: "was deleted by another client"}},
+		{"once means that content is left alone, not that it may vanish", wish(reconcileBy(inventory.ReconcilePolicyOnce)), recorded(inventory.PhaseReady), cached, Decision{Action: Create, Verb: inventory.VerbRestored, Message: "was deleted by another client"}},
+		{"an item of the ancestor vanished", wish(), recorded(inventory.PhaseReady, ancestors), cached, Decision{Action: Create, Verb: inventory.VerbRestored, Message: "was deleted by another client"}},
 		{"others delete it repeatedly", wish(), recorded(inventory.PhaseReady), fought, Decision{Action: Report, Message: "is repeatedly deleted by other clients", Again: time.Second}},
 		{"one who has changed it may not have deleted it", wish(), recorded(inventory.PhaseReady), Situation{Owner: usLabel, Correction: time.Second, Fight: "is changed by x"}, Decision{Action: Report, Message: "is repeatedly changed or deleted by other clients", Again: time.Second}},
 		{"reporting must not rest on the cache", wish(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), cached, Decision{Action: Ask}},
@@ -148,8 +148,8 @@ func TestDecideApplyAbsent(t *testing.T) {
 		{"completion must not rest on the cache", wish(selfRemovingJob), recorded(inventory.PhaseReady), cached, Decision{Action: Ask}},
 		{"a finished job that removed itself", wish(selfRemovingJob), recorded(inventory.PhaseReady), proven, Decision{Action: Complete, Verb: inventory.VerbCompleted, Message: "has finished, and is gone"}},
 		{"completion is no drift", wish(selfRemovingJob, drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), proven, Decision{Action: Complete, Verb: inventory.VerbCompleted, Message: "has finished, and is gone"}},
-		{"a failed job that is deleted runs again", wish(selfRemovingJob), recorded(inventory.PhaseReady, func(i *inventory.Item) { i.Status = status.FailedStatus }), proven, Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by another client"}},
-		{"a job that never finished runs again", wish(selfRemovingJob), recorded(inventory.PhaseCreating), proven, Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by another client"}},
+		{"a failed job that is deleted runs again", wish(selfRemovingJob), recorded(inventory.PhaseReady, func(i *inventory.Item) { i.Status = status.FailedStatus }), proven, Decision{Action: Create, Verb: inventory.VerbRestored, Message: "was deleted by another client"}},
+		{"a job that never finished runs again", wish(selfRemovingJob), recorded(inventory.PhaseCreating), proven, Decision{Action: Create, Verb: inventory.VerbRestored, Message: "was deleted by another client"}},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()

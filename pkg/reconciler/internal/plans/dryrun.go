@@ -88,7 +88,7 @@ func (p *preview) dryRun(ctx context.Context, t *desired.Object, d decisions.Dec
 		return c, err
 	}
 	changed := d.Action != decisions.Verify || !contents.Same(v.Live, object)
-	cleaned, surplus, err := p.call.Executor.WithoutSurplus(t, object, changed && d.Verb != inventory.VerbCorrected)
+	cleaned, surplus, err := p.call.Executor.WithoutSurplus(t, object, changed && !d.Verb.IsCorrection())
 	if err != nil || cleaned == nil {
 		return c, err
 	}
@@ -131,7 +131,7 @@ func (p *preview) compared(change *inventory.Change, t *desired.Object, d decisi
 		change.Reason = p.changedBy(c)
 	}
 	change.Before, change.After = calls.Presentable(c.before, p.call.Server.Keys), calls.Presentable(c.after, p.call.Server.Keys)
-	if change.Verb == inventory.VerbCorrected && c.before != nil {
+	if change.Verb.IsCorrection() && c.before != nil {
 		change.Changed = p.changedFields(c)
 	}
 	if c.before == nil {

@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/component-operator/runtime/internal/fieldset"
-	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/contents"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
@@ -26,7 +25,7 @@ import (
 // ownershipBefore returns the managed fields of an object that is about to be corrected, at the price of a request: only these say who has changed which field. It
 // returns nil for other writes, for another object than the recorded one, or if the fields cannot be read.
 func (a *applier) ownershipBefore(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) []metav1.ManagedFieldsEntry {
-	if d.Verb != inventory.VerbCorrected || d.Action != decisions.Write || s.Seen.UID != a.call.Ledger.Of(t).UID {
+	if !d.Verb.IsCorrection() || d.Action != decisions.Write || s.Seen.UID != a.call.Ledger.Of(t).UID {
 		return nil
 	}
 	object, err := a.call.Server.Get(ctx, a.call.Ledger.Of(t))
@@ -39,7 +38,7 @@ func (a *applier) ownershipBefore(ctx context.Context, t *desired.Object, s deci
 // corrected returns the reason of a correction, as far as it is known who has changed what: given the managed fields before the correction, the object after it, and what was
 // removed from that. It remembers them in case that goes on.
 func (a *applier) corrected(t *desired.Object, d decisions.Decision, before []metav1.ManagedFieldsEntry, object *unstructured.Unstructured, surplus []fieldpath.Path) string {
-	if d.Verb != inventory.VerbCorrected {
+	if !d.Verb.IsCorrection() {
 		return d.Message
 	}
 	recalled := a.call.Memory.Of(t.Key)

@@ -61,7 +61,7 @@ func (a *applier) write(ctx context.Context, t *desired.Object, s decisions.Situ
 func removeSurplus(
 	ctx context.Context, call *calls.Call, t *desired.Object, d decisions.Decision, object *unstructured.Unstructured, changed bool,
 ) (cleaned *unstructured.Unstructured, surplus []fieldpath.Path, interrupted bool, err error) {
-	isCorrection := d.Verb == inventory.VerbCorrected
+	isCorrection := d.Verb.IsCorrection()
 	cleaned, surplus, err = call.Executor.RemoveSurplus(ctx, t, call.Ledger.Of(t), object, changed && !isCorrection)
 	if isCorrection && answers.IsOutdated(err) {
 		return nil, nil, true, nil
@@ -92,7 +92,7 @@ func (a *applier) wrote(t *desired.Object, object *unstructured.Unstructured, d 
 		a.call.Memory.Of(t.Key).Verifications.Happened(now)
 	}
 	if changed {
-		if d.Verb == inventory.VerbCorrected || d.Verb == inventory.VerbAdopted && item.UID != "" {
+		if d.Verb.IsCorrection() || d.Verb == inventory.VerbAdopted && item.UID != "" {
 			a.call.Memory.Of(t.Key).Corrections.Happened(now)
 		}
 		a.call.Report.Acted(d.Verb, t.ApplyOrder, item, d.Message)
@@ -114,7 +114,7 @@ func (a *applier) wrote(t *desired.Object, object *unstructured.Unstructured, d 
 
 // noteManifest reports what is strange about a manifest that was written. A correction writes nothing new.
 func noteManifest(to *report.Report, t *desired.Object, item *inventory.Item, verb inventory.Verb) {
-	if verb == inventory.VerbCorrected {
+	if verb.IsCorrection() {
 		return
 	}
 	for _, note := range t.Notes {
