@@ -99,12 +99,15 @@ func nothingFound(namespace string, states []string) string {
 }
 
 func printReleases(e *environment, found []*releases.Release, namespaces bool) error {
-	header := "NAME\tREVISION\tSTATE\tDEPENDENTS\tUPDATED\tSOURCE\tMESSAGE"
-	if namespaces {
-		header = "NAMESPACE\t" + header
+	columns := []terminal.Column{
+		{Header: "NAME", Fit: terminal.Middle}, {Header: "REVISION"}, {Header: "STATE"}, {Header: "DEPENDENTS", Spare: true}, {Header: "UPDATED"},
+		{Header: "SOURCE", Fit: terminal.Middle, Spare: true}, {Header: "MESSAGE", Fit: terminal.End},
 	}
-	lines := make([]string, len(found))
-	for i, release := range found {
+	if namespaces {
+		columns = slices.Insert(columns, 0, terminal.Column{Header: "NAMESPACE", Fit: terminal.Middle})
+	}
+	table := newTable(e.out, columns...)
+	for _, release := range found {
 		revision, sources := "", ""
 		if current := release.Current(); current != nil {
 			revision, sources = fmt.Sprint(current.Number), sourceTexts(current.Sources)
@@ -116,13 +119,13 @@ func printReleases(e *environment, found []*releases.Release, namespaces bool) e
 		if release.Awaited() {
 			message = awaitedText(release)
 		}
-		cells := []string{release.Name, revision, string(release.State), fmt.Sprint(release.Items()), age(release.Updated, time.Now()), sources}
-		lines[i] = strings.Join(append(cells, oneLine(oneText(message))), "\t")
+		cells := []string{release.Name, revision, string(release.State), fmt.Sprint(release.Items()), age(release.Updated, time.Now()), terminal.Clean(sources), oneLine(oneText(message))}
 		if namespaces {
-			lines[i] = release.Namespace + "\t" + lines[i]
+			cells = slices.Insert(cells, 0, release.Namespace)
 		}
+		table.AddTexts(cells...)
 	}
-	return table(e.out, header, lines)
+	return table.Write(e.out)
 }
 
 // awaitedText says what to do about a record that holds its namespace.

@@ -41,6 +41,9 @@ func Elide(line string, width int) string {
 
 // Wrap breaks a line between words so that each line occupies at most that many cells. A word that is longer is broken, too.
 func Wrap(text string, width int) []string {
+	if Width(text) <= width {
+		return []string{text}
+	}
 	var lines []string
 	line := ""
 	for word := range strings.FieldsSeq(text) {
