@@ -100,8 +100,13 @@ func nothingFound(namespace string, states []string) string {
 
 func printReleases(e *environment, found []*releases.Release, namespaces bool) error {
 	columns := []terminal.Column{
-		{Header: "NAME", Fit: terminal.Middle}, {Header: "REVISION"}, {Header: "STATE"}, {Header: "DEPENDENTS", Spare: true}, {Header: "UPDATED"},
-		{Header: "SOURCE", Fit: terminal.Middle, Spare: true}, {Header: "MESSAGE", Fit: terminal.End},
+		{Header: "NAME", Fit: terminal.Middle},
+		{Header: "REVISION"},
+		{Header: "STATE"},
+		{Header: "DEPENDENTS", Spare: true},
+		{Header: "UPDATED"},
+		{Header: "SOURCE", Fit: terminal.Middle, Spare: true},
+		{Header: "MESSAGE", Fit: terminal.End},
 	}
 	if namespaces {
 		columns = slices.Insert(columns, 0, terminal.Column{Header: "NAMESPACE", Fit: terminal.Middle})

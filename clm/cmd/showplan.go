@@ -118,7 +118,7 @@ func content(object *unstructured.Unstructured) map[string]any {
 
 // listedAction is what people are told of a change in a list, in which hooks that stay the same are one line, unless there is more to say about one.
 func listedAction(change reconciler.Change) diff.Action {
-	if change.Repeats && change.Refusal == "" && !change.Local && len(change.Notes)+len(change.DependsOn) == 0 {
+	if change.Repeats && change.Refusal == "" && len(change.Notes)+len(change.DependsOn) == 0 {
 		return diff.ActionRepeat
 	}
 	return diffAction(change)

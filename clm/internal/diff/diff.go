@@ -144,9 +144,9 @@ func Repetition(changes []Change) string {
 	case 0:
 		return ""
 	case 1:
-		return "1 hook that stays the same runs again: " + objects[0]
+		return "1 hook runs again, unchanged: " + objects[0]
 	default:
-		return fmt.Sprintf("%d hooks that stay the same run again: %s", len(objects), strings.Join(objects, ", "))
+		return fmt.Sprintf("%d hooks run again, unchanged: %s", len(objects), strings.Join(objects, ", "))
 	}
 }
 
@@ -214,7 +214,7 @@ func (w *writer) header(change Change) error {
 	return nil
 }
 
-// headline writes an object and the details in one line. If that is too long, the object is shortened to half of the limit; if that is not enough, the details
+// headline writes an object and the details in one line. If that is too long, the object is shortened to a third of the limit; if that is not enough, the details
 // stand below it.
 func (w *writer) headline(symbol, object, details string, paint func(terminal.Style, string) string) {
 	const gap = "  "
@@ -224,7 +224,7 @@ func (w *writer) headline(symbol, object, details string, paint func(terminal.St
 		w.out.WriteString(paint(w.Style, symbol+object) + "\n")
 	case details == "":
 		w.out.WriteString(paint(w.Style, symbol+terminal.Elide(object, w.Limit-terminal.Width(symbol))) + "\n")
-	case w.Limit <= 0 || room >= min(terminal.Width(object), w.Limit/2):
+	case w.Limit <= 0 || room >= min(terminal.Width(object), w.Limit/3):
 		if w.Limit > 0 {
 			object = terminal.Elide(object, room)
 		}

@@ -89,7 +89,9 @@ func (v view) objects(chosen []dependents.Dependent, spare int) map[dependents.O
 	for i, object := range chosen {
 		rows[i] = []terminal.Cell{
 			{Lead: "    " + mark(object, v.style) + " ", Text: terminal.Elide(terminal.Clean(names.Of(object)), max(v.width/2, minName))},
-			{Text: object.Label()}, {Text: dependents.Age(object.Since, v.now)}, {Text: strings.TrimLeft(because(object), ": ")},
+			{Text: object.Label()},
+			{Text: dependents.Age(object.Since, v.now)},
+			{Text: strings.TrimLeft(because(object), ": ")},
 		}
 		table.Add(rows[i]...)
 	}
