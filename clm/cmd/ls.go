@@ -124,7 +124,8 @@ func printReleases(e *environment, found []*releases.Release, namespaces bool) e
 		if release.Awaited() {
 			message = awaitedText(release)
 		}
-		cells := []string{release.Name, revision, string(release.State), fmt.Sprint(release.Items()), age(release.Updated, time.Now()), terminal.Clean(sources), oneLine(oneText(message))}
+		cells := []string{release.Name, revision, string(release.State), fmt.Sprint(release.Items()), age(release.Updated, time.Now())}
+		cells = append(cells, terminal.Clean(sources), oneLine(oneText(message)))
 		if namespaces {
 			cells = slices.Insert(cells, 0, release.Namespace)
 		}

@@ -52,12 +52,16 @@ func (v view) lines() []string {
 	return lines
 }
 
+// header names the operation. A release with a long name is shortened before anything else is.
 func (v view) header() string {
-	header := v.style.Bold(terminal.Clean(v.state.title()))
+	age, phase := "  "+duration.HumanDuration(v.now.Sub(v.started)), ""
 	if v.state.Phase != "" {
-		header += ": " + terminal.Clean(v.state.Phase)
+		phase = ": " + terminal.Clean(v.state.Phase)
 	}
-	return header + v.style.Faint("  "+duration.HumanDuration(v.now.Sub(v.started)))
+	shown := v.state
+	others := terminal.Width(v.state.title()+phase+age) - terminal.Width(v.state.Release)
+	shown.Release = terminal.Elide(v.state.Release, max(v.width-others, minRelease))
+	return v.style.Bold(terminal.Clean(shown.title())) + phase + v.style.Faint(age)
 }
 
 // choose returns the objects in motion for which there is room: those that have failed, then those of earlier waves. It
@@ -76,6 +80,8 @@ const (
 	reasonIndent = 8
 	// maxReasonLines is the maximum number of lines of a reason below its object.
 	maxReasonLines = 3
+	// minRelease is the least width in which the name of the release is shown.
+	minRelease = 20
 	// minName is the least width in which the name of an object is shown.
 	minName = 10
 )

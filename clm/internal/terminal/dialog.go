@@ -58,8 +58,8 @@ func OpenDialog(input io.Reader, messages io.Writer) (*Dialog, error) {
 // Close closes the terminal.
 func (d *Dialog) Close() error { return d.close() }
 
-// Ask writes a question, which is wrapped between words, and returns the line that the user enters, without the line break. It discards what was typed before the question. It returns
-// io.EOF if the input ends. If the context ends first, the answer is lost.
+// Ask writes a question, which is wrapped between words, and returns the line that the user enters, without the line break. It discards what was typed
+// before the question. It returns io.EOF if the input ends. If the context ends first, the answer is lost.
 func (d *Dialog) Ask(ctx context.Context, question string) (string, error) {
 	if device, isFile := d.in.(*os.File); isFile {
 		if err := discardPending(device); err != nil {
