@@ -101,7 +101,7 @@ func nothingFound(namespace string, states []string) string {
 func printReleases(e *environment, found []*releases.Release, namespaces bool) error {
 	columns := []terminal.Column{
 		{Header: "NAME", Fit: terminal.Middle},
-		{Header: "REVISION"},
+		{Header: "REVISION", Spare: true},
 		{Header: "STATE"},
 		{Header: "DEPENDENTS", Spare: true},
 		{Header: "UPDATED"},
@@ -125,7 +125,7 @@ func printReleases(e *environment, found []*releases.Release, namespaces bool) e
 			message = awaitedText(release)
 		}
 		cells := []string{release.Name, revision, string(release.State), fmt.Sprint(release.Items()), age(release.Updated, time.Now())}
-		cells = append(cells, terminal.Clean(sources), oneLine(oneText(message)))
+		cells = append(cells, terminal.Clean(sources), oneText(message))
 		if namespaces {
 			cells = slices.Insert(cells, 0, release.Namespace)
 		}
@@ -149,17 +149,6 @@ func sourceTexts(list []releases.Source) string {
 		}
 	}
 	return strings.Join(texts, ",")
-}
-
-// longestMessage bounds what a column shows, in characters.
-const longestMessage = 80
-
-func oneLine(text string) string {
-	runes := []rune(terminal.Clean(strings.Join(strings.Fields(text), " ")))
-	if len(runes) > longestMessage {
-		return string(runes[:longestMessage-1]) + "…"
-	}
-	return string(runes)
 }
 
 // releaseContent is what programs are told of a release.

@@ -25,14 +25,9 @@ func (p *place) narrow(t *testing.T, args ...string) string {
 	screen, device := newTerminal(t)
 	screen.resize(t, 80, 40)
 	command := p.startOn(t, device, nil, args...)
-	ended := make(chan struct{})
-	go func() {
-		_ = command.Wait()
-		close(ended)
-	}()
 	testenv.Eventually(t, func() (bool, string) {
 		select {
-		case <-ended:
+		case <-screen.closed:
 			return true, ""
 		default:
 			return strings.Contains(screen.sent(), "[y/N] "), "want the command to end or to ask:\n" + screen.sent()
@@ -40,9 +35,10 @@ func (p *place) narrow(t *testing.T, args ...string) string {
 	})
 	if strings.Contains(screen.sent(), "[y/N] ") {
 		screen.enter(t, "n\n")
-		<-ended
 		screen.expect(t, "nothing was done")
 	}
+	_ = command.Wait()
+	<-screen.closed
 	return screen.sent()
 }
 

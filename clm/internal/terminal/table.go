@@ -45,12 +45,14 @@ type Cell struct {
 const (
 	// columnGap is the number of blanks between columns.
 	columnGap = 2
-	// minColumn is the least width of a column that is shortened, whatever the width of the terminal is.
-	minColumn = 10
+	// enough is the limit from which on lines are never wider than the limit.
+	enough = 60
+	// minColumn is the least width of a column that is shortened in a terminal in which that is not so, and minimum the one in a terminal in which it is.
+	minColumn, minimum = 10, 3
 	// minName is the least width in which a name is shortened in its middle.
 	minName = 4
 	// usefulColumn is the width below which a shortened column is of little use: spare columns are left out for it.
-	usefulColumn = 12
+	usefulColumn = 16
 	// minWrap is the least width in which the lines between rows are wrapped.
 	minWrap = 20
 	// hanging is the indentation of all lines of a wrapped text but the first.
@@ -60,8 +62,8 @@ const (
 // Table aligns cells in columns. It is not safe for concurrent use.
 //
 // With a limit, columns that may be shortened share the cells that the others leave. All get the same number of cells, except that a column that needs
-// fewer leaves the rest to the others. No line is wider than the limit unless the columns that are never shortened are too wide for it; 60 cells are
-// enough for all tables of clm. Without a limit, nothing is shortened or left out.
+// fewer leaves the rest to the others. With a limit of 60 cells or more, no line is wider unless the columns that are neither shortened nor spare are too
+// wide themselves. With a lower one, columns stay readable. Without a limit, nothing is shortened or left out.
 type Table struct {
 	columns []Column
 	limit   int
@@ -186,7 +188,7 @@ func (l *Layout) share(natural []int) int {
 		return usefulColumn
 	}
 	for len(flexible) > 0 {
-		level := max(room/len(flexible), minColumn)
+		level := max(room/len(flexible), l.least())
 		var wide []int
 		for _, i := range flexible {
 			if l.widths[i] <= level {
@@ -208,6 +210,14 @@ func (l *Layout) share(natural []int) int {
 		return 0
 	}
 	return usefulColumn
+}
+
+// least returns the least width of a column.
+func (l *Layout) least() int {
+	if l.table.limit < enough {
+		return minColumn
+	}
+	return minimum
 }
 
 // lastSpare returns the position of the last spare column that is shown, or -1.
