@@ -94,7 +94,7 @@ apply PLACE/web revision 1: waiting until wave 0 is ready  AGE
 	screen.resize(t, 40, 40)
 	testenv.Eventually(t, func() (bool, string) {
 		frame := screen.frame()
-		return strings.Count(frame, "apply "+p.namespace) == 1 && strings.Contains(frame, "…\n"), "want the lines to be cut:\n" + frame
+		return strings.Count(frame, "in motion") == 1 && strings.Contains(frame, "…\n"), "want the lines to be cut:\n" + frame
 	})
 	screen.resize(t, 120, 40)
 	testenv.Eventually(t, func() (bool, string) {
