@@ -79,3 +79,39 @@ func TestPlanOfApplyHooks(t *testing.T) {
 	}
 	p.must("delete", "web")
 }
+
+// TestPlanOfHooksThatStay counts hooks whose manifests are the same in one line, whether they are still there or were removed after they had succeeded.
+func TestPlanOfHooksThatStay(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	const each, policy = "reconcile-policy", "on-object-or-component-change"
+	hooks := job("kept", each, policy, "update-policy", "recreate") + job("removed", each, policy, "purge-order", "1")
+	source := func(value, hooks string) string {
+		return p.file("app.yaml", configMap("a", value)+configMap("b", "1")+hooks)
+	}
+	p.must("apply", "web", source("1", hooks))
+	for _, test := range []struct {
+		reason, source string
+		args           []string
+		want           []string
+	}{
+		{"the same hooks", source("2", hooks), nil, []string{
+			"~ ConfigMap PLACE/a  (update: the manifest changed)\n↻ 2 hooks run again, unchanged: Job PLACE/kept, Job PLACE/removed\n1 to update, 2 to run again, 1 unchanged\n",
+		}},
+		{"their content does not change", source("2", hooks), []string{"--diff"}, []string{"\n\n↻ 2 hooks run again, unchanged: Job PLACE/kept, Job PLACE/removed\n1 to update, 2 to run again, 1 unchanged\n"}},
+		{"a pull request", source("2", hooks), []string{"-o", "markdown"}, []string{"| ConfigMap PLACE/a | update | the manifest changed |\n\n2 hooks run again, unchanged: Job PLACE/kept, Job PLACE/removed\n"}},
+		{"programs are told of each of them", source("2", hooks), []string{"-o", "json"}, []string{
+			"\"action\": \"recreate\",\n            \"repeats\": true", "\"action\": \"create\",\n            \"repeats\": true", `"summary": "1 to update, 2 to run again, 1 unchanged"`,
+		}},
+		{"one of them is another one", source("1", inVain(job("kept", each, policy, "update-policy", "recreate"))+job("removed", each, policy, "purge-order", "1")), nil, []string{
+			"± Job PLACE/kept  (recreate: the manifest changed)  [local]\n↻ 1 hook runs again, unchanged: Job PLACE/removed\n1 to recreate, 1 to run again, 2 unchanged\n",
+		}},
+		{"nothing changes, so nothing runs", source("1", hooks), nil, []string{"\nnothing to do, 4 unchanged\n"}},
+	} {
+		p.expect(p.clm(append([]string{"plan", "web", test.source}, test.args...)...), 0, test.want...)
+		if t.Failed() {
+			t.Fatal(test.reason)
+		}
+	}
+	p.must("delete", "web")
+}

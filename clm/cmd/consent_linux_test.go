@@ -43,11 +43,11 @@ func (p *place) script(t *testing.T, text string, environment ...string) (*exec.
 func TestQuestionsReachTheTerminal(t *testing.T) {
 	t.Parallel()
 	for script, shown := range map[string]string{
-		"echo y | clm delete web":                        "ConfigMap PLACE/a",
-		"clm delete web </dev/null":                      "ConfigMap PLACE/a",
-		"clm delete web 2>messages":                      "ConfigMap PLACE/a",
-		"clm delete web </dev/null >output 2>&1":         "ConfigMap PLACE/a",
-		"while read r; do clm delete $r; done <release":  "ConfigMap PLACE/a",
+		"echo y | clm delete web":                        "  ConfigMap a",
+		"clm delete web </dev/null":                      "  ConfigMap a",
+		"clm delete web 2>messages":                      "  ConfigMap a",
+		"clm delete web </dev/null >output 2>&1":         "  ConfigMap a",
+		"while read r; do clm delete $r; done <release":  "  ConfigMap a",
 		"echo y | clm orphan web cm/a >output 2>&1":      "release PLACE/web, new revision 2",
 		"echo y | clm drift web --heal >output 2>&1":     "changed by somebody",
 		"echo y | clm drift web --heal -o json >output":  "changed by somebody",

@@ -7,7 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -15,8 +15,9 @@ import (
 	"github.com/component-operator/runtime/clm/internal/deletion"
 	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/runner"
+	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/internal/deletionhooks"
-	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 type deleteOptions struct {
@@ -114,41 +115,49 @@ func (o *deleteOptions) attempt(ctx context.Context, e *environment, s *connecti
 
 // showDeletion lists what goes and what stays, and the hooks.
 func showDeletion(out io.Writer, d *deletion.Deletion) {
+	before, afterwards := deletionhooks.At(deletionhooks.PreDelete, d.Hooks), deletionhooks.At(deletionhooks.PostDelete, d.Hooks)
+	names := namesFor(out, d.Release.Namespace, slices.Concat(d.Goes, d.Stays))
+	for _, hook := range slices.Concat(before, afterwards) {
+		names.Include(hook)
+	}
 	show := func(heading string, objects []string) {
 		if len(objects) > 0 {
-			fmt.Fprintf(out, "%s\n  %s\n", heading, strings.Join(objects, "\n  "))
+			fmt.Fprintln(out, heading)
+			writeObjects(out, objects)
 		}
 	}
-	show("These hooks run before, and are removed again:", hookTexts(d, deletionhooks.PreDelete))
-	show("These objects are deleted:", itemTexts(d.Goes))
+	show("These hooks run before, and are removed again:", textsOf(names, before))
+	show("These objects are deleted:", textsOf(names, d.Goes))
 	if d.Held != nil {
-		show("Of these, the deletion of these objects has to be approved:", runner.Names(d.Held))
+		show("Of these, the deletion of these objects has to be approved:", textsOf(names, d.Held.Objects))
 	}
-	show("Of these, these namespaces stay until nothing else is in them:", noticeTexts(d.Kept))
-	show("These objects stay, without an owner:", itemTexts(d.Stays))
-	show("These hooks run afterwards, and are removed again:", hookTexts(d, deletionhooks.PostDelete))
+	if len(d.Kept) > 0 {
+		fmt.Fprintln(out, "Of these, these namespaces stay until nothing else is in them:")
+	}
+	for _, notice := range d.Kept {
+		writeWrapped(out, "  ", names.Of(notice.Object)+": "+terminal.Clean(notice.Message))
+	}
+	show("These objects stay, without an owner:", textsOf(names, d.Stays))
+	show("These hooks run afterwards, and are removed again:", textsOf(names, afterwards))
 }
 
-func itemTexts(items []*reconciler.InventoryItem) []string {
-	texts := make([]string, len(items))
-	for i, item := range items {
-		texts[i] = dependents.Text(item)
+// textsOf names objects.
+func textsOf[O types.ObjectKey](names dependents.Names, objects []O) []string {
+	texts := make([]string, len(objects))
+	for i, object := range objects {
+		texts[i] = names.Of(object)
 	}
 	return texts
 }
 
-func noticeTexts(notices []reconciler.Notice) []string {
-	texts := make([]string, len(notices))
-	for i, notice := range notices {
-		texts[i] = dependents.Text(notice.Object) + ": " + notice.Message
+// writeObjects writes a list of names, one per line. On a terminal they are shortened in the middle if they are longer than the line.
+func writeObjects(out io.Writer, names []string) {
+	const indent = "  "
+	limit := terminal.Limit(out)
+	for _, name := range names {
+		if name = terminal.Clean(name); limit > 0 {
+			name = terminal.Elide(name, limit-len(indent))
+		}
+		fmt.Fprintln(out, indent+name)
 	}
-	return texts
-}
-
-func hookTexts(d *deletion.Deletion, at deletionhooks.Time) []string {
-	var texts []string
-	for _, hook := range deletionhooks.At(at, d.Hooks) {
-		texts = append(texts, dependents.Text(hook))
-	}
-	return texts
 }

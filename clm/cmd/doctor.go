@@ -119,18 +119,18 @@ func writeDiagnosis(e *environment, out io.Writer, diagnosis *doctor.Diagnosis) 
 	for _, finding := range diagnosis.Findings {
 		if finding.Release != release {
 			release = finding.Release
-			fmt.Fprintln(out, style.Bold("release "+terminal.Clean(release)))
+			writeWrapped(out, "", style.Bold("release "+terminal.Clean(release)))
 		}
-		fmt.Fprintf(out, "  %s  %s\n", style.Yellow(string(finding.Kind)), terminal.Clean(findingText(finding)))
+		writeWrapped(out, "  ", style.Yellow(string(finding.Kind))+"  "+terminal.Clean(findingText(finding)))
 		if finding.Repair != "" {
-			fmt.Fprintf(out, "      with --fix: %s\n", terminal.Clean(finding.Repair))
+			writeWrapped(out, "      ", "with --fix: "+terminal.Clean(finding.Repair))
 		}
 		if finding.Advice != "" {
-			fmt.Fprintf(out, "      %s\n", terminal.Clean(finding.Advice))
+			writeWrapped(out, "      ", terminal.Clean(finding.Advice))
 		}
 	}
 	for _, note := range diagnosis.Notes {
-		fmt.Fprintln(out, style.Faint("note: "+terminal.Clean(note)))
+		writeWrapped(out, "", style.Faint("note: "+terminal.Clean(note)))
 	}
 	_, err := fmt.Fprintf(out, "%s examined, %s\n", dependents.Count(diagnosis.Releases, "release"), dependents.Count(len(diagnosis.Findings), "finding"))
 	return err

@@ -139,12 +139,12 @@ func (o *driftOptions) print(e *environment, p *apply.Plan, drift []apply.Drift)
 }
 
 func writeDrift(e *environment, out io.Writer, p *apply.Plan, drift []apply.Drift, flags diffFlags) error {
-	fmt.Fprintf(out, "release %s, revision %d (-) and the cluster (+)\n", p.Release, p.Revision.Number)
-	now := time.Now()
+	writeWrapped(out, "", fmt.Sprintf("release %s, revision %d (-) and the cluster (+)", p.Release, p.Revision.Number))
+	now, names := time.Now(), namesOfChanges(out, p)
 	changes := make([]diff.Change, len(drift))
 	for i, d := range drift {
 		changes[i] = diff.Change{
-			Object: d.Object.String(), Action: diffAction(d.Change), Reason: d.Reason, Refusal: d.Refusal, Local: d.Local, Notes: changeTexts(d.Changed, now),
+			Object: names.Of(d.Object), Action: diffAction(d.Change), Reason: d.Reason, Refusal: d.Refusal, Local: d.Local, Notes: changeTexts(d.Changed, now),
 			// The diff shows the changes of other clients, not their correction.
 			Before: content(d.After), After: content(d.Before),
 		}
@@ -161,7 +161,7 @@ func writeDrift(e *environment, out io.Writer, p *apply.Plan, drift []apply.Drif
 			changes[i].Reason = ""
 		}
 	}
-	return diff.Write(out, changes, diff.Options{Style: e.color.Style(out), Context: &flags.context, ShowSecrets: flags.secrets})
+	return diff.Write(out, changes, flags.options(e, out))
 }
 
 // changeTexts say which manager changed which fields when, one line per manager.

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -24,10 +25,12 @@ import (
 )
 
 type eventOptions struct {
-	name   string
-	watch  bool
-	types  []string
-	output output
+	name string
+	// namespace is that of the release, or of the set.
+	namespace string
+	watch     bool
+	types     []string
+	output    output
 }
 
 // eventTypes are all types of events.
@@ -77,6 +80,7 @@ func runEvents(ctx context.Context, e *environment, o eventOptions) error {
 		return err
 	}
 	defer s.Close()
+	o.namespace = release.Namespace
 	return o.list(ctx, e, views.Inspection(s, release, release.Inventory))
 }
 
@@ -106,13 +110,22 @@ func (o eventOptions) list(ctx context.Context, e *environment, options live.Opt
 		fmt.Fprintln(e.err, "no events found")
 		return nil
 	}
-	lines := make([]string, len(found))
-	for i, event := range found {
-		lines[i] = strings.Join([]string{
-			age(event.Time, time.Now()), terminal.Clean(event.Type), event.Reason, terminal.Clean(event.Object.String()), fmt.Sprint(event.Count), event.Message,
-		}, "\t")
+	return o.write(e.out, found)
+}
+
+// write prints a table of events.
+func (o eventOptions) write(out io.Writer, found []live.Event) error {
+	names := dependents.NewNames(terminal.Limit(out), o.namespace)
+	for _, event := range found {
+		names.Include(event.Object)
 	}
-	return table(e.out, "LAST SEEN\tTYPE\tREASON\tOBJECT\tCOUNT\tMESSAGE", lines)
+	table := newTable(out, terminal.Column{Header: "LAST SEEN"}, terminal.Column{Header: "TYPE"}, terminal.Column{Header: "REASON", Fit: terminal.Middle},
+		terminal.Column{Header: "OBJECT", Fit: terminal.Middle}, terminal.Column{Header: "COUNT", Spare: true}, terminal.Column{Header: "MESSAGE", Fit: terminal.End})
+	for _, event := range found {
+		table.AddTexts(age(event.Time, time.Now()), terminal.Clean(event.Type), terminal.Clean(event.Reason), terminal.Clean(names.Of(event.Object)), fmt.Sprint(event.Count),
+			terminal.Clean(event.Message))
+	}
+	return table.Write(out)
 }
 
 func (o eventOptions) wants(event live.Event) bool {

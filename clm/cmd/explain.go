@@ -24,11 +24,8 @@ func (e *environment) explain(ctx context.Context, s *connection.Connection, rel
 	if report == nil {
 		return
 	}
-	columns, _ := terminal.Size(e.err)
-	if !terminal.IsTerminal(e.err) {
-		columns = 0
-	}
-	_ = dependents.Write(e.err, report.Nodes, dependents.WriteOptions{Color: bool(e.color.Style(e.err)), Width: columns, Why: true, Flat: true})
+	options := dependents.WriteOptions{Color: bool(e.color.Style(e.err)), Width: terminal.Limit(e.err), Namespace: release.Namespace, Why: true, Flat: true}
+	_ = dependents.Write(e.err, report.Nodes, options)
 	for _, note := range report.Notes {
 		fmt.Fprintln(e.err, terminal.Clean(fmt.Sprint(note)))
 	}

@@ -6,7 +6,6 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/terminal"
 )
 
 func newHistoryCommand(e *environment) *cobra.Command {
@@ -43,14 +43,13 @@ func runHistory(ctx context.Context, e *environment, name string, printed output
 		}
 		return printed.printList(e.out, objects)
 	}
-	lines := make([]string, len(release.Revisions))
-	for i, revision := range release.Revisions {
-		lines[i] = strings.Join([]string{
-			fmt.Sprint(revision.Number), string(revision.State), fmt.Sprint(revision.Objects), age(revision.Created, time.Now()),
-			sourceTexts(revision.Sources), revision.Description,
-		}, "\t")
+	table := newTable(e.out, terminal.Column{Header: "REVISION"}, terminal.Column{Header: "STATE"}, terminal.Column{Header: "OBJECTS", Spare: true}, terminal.Column{Header: "AGE"},
+		terminal.Column{Header: "SOURCE", Fit: terminal.Middle}, terminal.Column{Header: "DESCRIPTION", Fit: terminal.End})
+	for _, revision := range release.Revisions {
+		table.AddTexts(fmt.Sprint(revision.Number), string(revision.State), fmt.Sprint(revision.Objects), age(revision.Created, time.Now()),
+			terminal.Clean(sourceTexts(revision.Sources)), terminal.Clean(revision.Description))
 	}
-	return table(e.out, "REVISION\tSTATE\tOBJECTS\tAGE\tSOURCE\tDESCRIPTION", lines)
+	return table.Write(e.out)
 }
 
 // release reads the record of a release in the namespace of the command line.

@@ -99,12 +99,20 @@ func nothingFound(namespace string, states []string) string {
 }
 
 func printReleases(e *environment, found []*releases.Release, namespaces bool) error {
-	header := "NAME\tREVISION\tSTATE\tDEPENDENTS\tUPDATED\tSOURCE\tMESSAGE"
-	if namespaces {
-		header = "NAMESPACE\t" + header
+	columns := []terminal.Column{
+		{Header: "NAME", Fit: terminal.Middle},
+		{Header: "REVISION", Spare: true},
+		{Header: "STATE"},
+		{Header: "DEPENDENTS", Spare: true},
+		{Header: "UPDATED"},
+		{Header: "SOURCE", Fit: terminal.Middle, Spare: true},
+		{Header: "MESSAGE", Fit: terminal.End},
 	}
-	lines := make([]string, len(found))
-	for i, release := range found {
+	if namespaces {
+		columns = slices.Insert(columns, 0, terminal.Column{Header: "NAMESPACE", Fit: terminal.Middle})
+	}
+	table := newTable(e.out, columns...)
+	for _, release := range found {
 		revision, sources := "", ""
 		if current := release.Current(); current != nil {
 			revision, sources = fmt.Sprint(current.Number), sourceTexts(current.Sources)
@@ -116,13 +124,14 @@ func printReleases(e *environment, found []*releases.Release, namespaces bool) e
 		if release.Awaited() {
 			message = awaitedText(release)
 		}
-		cells := []string{release.Name, revision, string(release.State), fmt.Sprint(release.Items()), age(release.Updated, time.Now()), sources}
-		lines[i] = strings.Join(append(cells, oneLine(oneText(message))), "\t")
+		cells := []string{release.Name, revision, string(release.State), fmt.Sprint(release.Items()), age(release.Updated, time.Now())}
+		cells = append(cells, terminal.Clean(sources), oneText(message))
 		if namespaces {
-			lines[i] = release.Namespace + "\t" + lines[i]
+			cells = slices.Insert(cells, 0, release.Namespace)
 		}
+		table.AddTexts(cells...)
 	}
-	return table(e.out, header, lines)
+	return table.Write(e.out)
 }
 
 // awaitedText says what to do about a record that holds its namespace.
@@ -140,17 +149,6 @@ func sourceTexts(list []releases.Source) string {
 		}
 	}
 	return strings.Join(texts, ",")
-}
-
-// longestMessage bounds what a column shows, in characters.
-const longestMessage = 80
-
-func oneLine(text string) string {
-	runes := []rune(terminal.Clean(strings.Join(strings.Fields(text), " ")))
-	if len(runes) > longestMessage {
-		return string(runes[:longestMessage-1]) + "…"
-	}
-	return string(runes)
 }
 
 // releaseContent is what programs are told of a release.

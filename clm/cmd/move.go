@@ -117,10 +117,8 @@ func (o *moveOptions) attempt(ctx context.Context, e *environment, s *connection
 
 // show lists the objects that are handed over, and what happens in both releases.
 func (o *moveOptions) show(e *environment, out io.Writer, t *transfer.Transfer) error {
-	fmt.Fprintf(out, "These objects move from release %s to release %s:\n", t.From.Release, t.To.Release)
-	for _, object := range t.Objects {
-		fmt.Fprintf(out, "  %s\n", object)
-	}
+	writeWrapped(out, "", fmt.Sprintf("These objects move from release %s to release %s:", t.From.Release, t.To.Release))
+	writeObjects(out, textsOf(namesFor(out, t.To.Release.Namespace, t.Objects), t.Objects))
 	for _, p := range []*apply.Plan{t.To, t.From} {
 		if err := showPlan(e, out, p, o.diff); err != nil {
 			return err

@@ -7,8 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -73,7 +73,7 @@ that time.`,
 				return fmt.Errorf("%s is a set; only deployments have a history", found.Target)
 			}
 			if printed.forPeople() {
-				return table(e.out, setHeader, setLines(found.Sets))
+				return writeSets(e.out, found.Sets, terminal.Limit(e.out))
 			}
 			objects := make([]*unstructured.Unstructured, len(found.Sets))
 			for i, set := range found.Sets {
@@ -178,6 +178,7 @@ deployment, these are the objects of the current set.`,
 			if err != nil {
 				return err
 			}
+			o.namespace = found.Target.Namespace
 			return o.list(command.Context(), e, options)
 		},
 	}
@@ -257,17 +258,15 @@ func runObjectsRollback(ctx context.Context, e *environment, text string, revisi
 	return nil
 }
 
-// setHeader and setLines make a table of sets.
-const setHeader = "REVISION\tSET\tSTATE\tAVAILABLE\tSUCCEEDED\tOBJECTS\tAGE\tCHANGE CAUSE"
-
-func setLines(sets []v1alpha1.Set) []string {
-	lines := make([]string, len(sets))
-	for i, set := range sets {
-		lines[i] = strings.Join([]string{
-			fmt.Sprint(set.GetSetSpec().Revision), set.GetName(), string(set.GetSetSpec().GetPresence()), conditionText(set, v1alpha1.ConditionTypeAvailable),
+// writeSets prints a table of sets.
+func writeSets(out io.Writer, sets []v1alpha1.Set, width int) error {
+	table := terminal.NewTable(width, terminal.Column{Header: "REVISION"}, terminal.Column{Header: "SET", Fit: terminal.Middle}, terminal.Column{Header: "STATE"},
+		terminal.Column{Header: "AVAILABLE"}, terminal.Column{Header: "SUCCEEDED", Spare: true}, terminal.Column{Header: "OBJECTS", Spare: true}, terminal.Column{Header: "AGE"},
+		terminal.Column{Header: "CHANGE CAUSE", Fit: terminal.End, Spare: true})
+	for _, set := range sets {
+		table.AddTexts(fmt.Sprint(set.GetSetSpec().Revision), set.GetName(), string(set.GetSetSpec().GetPresence()), conditionText(set, v1alpha1.ConditionTypeAvailable),
 			conditionText(set, v1alpha1.ConditionTypeSucceeded), fmt.Sprint(objectsOf(set)), age(set.GetCreationTimestamp().Time, time.Now()),
-			terminal.Clean(set.GetAnnotations()[v1alpha1.AnnotationChangeCause]),
-		}, "\t")
+			terminal.Clean(set.GetAnnotations()[v1alpha1.AnnotationChangeCause]))
 	}
-	return lines
+	return table.Write(out)
 }

@@ -11,11 +11,12 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/diff"
 	"github.com/component-operator/runtime/clm/internal/objectsets"
+	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/component"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
-	"github.com/component-operator/runtime/pkg/types"
 )
 
 type objectsDriftOptions struct {
@@ -90,11 +91,15 @@ func (o objectsDriftOptions) write(e *environment, set v1alpha1.Set, drift []obj
 		fmt.Fprintf(e.out, "set %s has not drifted\n", set.GetName())
 		return nil
 	}
-	fmt.Fprintf(e.out, "set %s, %s (-) and the cluster (+)\n", set.GetName(), set.GetSetSpec().GetPresence())
+	writeWrapped(e.out, "", fmt.Sprintf("set %s, %s (-) and the cluster (+)", set.GetName(), set.GetSetSpec().GetPresence()))
 	changes := make([]diff.Change, len(drift))
+	names := dependents.NewNames(terminal.Limit(e.out), set.GetNamespace())
+	for _, d := range drift {
+		names.Include(d.Object)
+	}
 	for i, d := range drift {
 		changes[i] = diff.Change{
-			Object: types.IDOf(d.Object).String(), Action: diff.ActionCorrect, Notes: changeTexts(d.Changed, time.Now()), Refusal: d.Refusal,
+			Object: names.Of(d.Object), Action: diff.ActionCorrect, Notes: changeTexts(d.Changed, time.Now()), Refusal: d.Refusal,
 			// The diff shows the changes of other clients, not their correction.
 			Before: content(d.After), After: content(d.Before),
 		}
@@ -102,7 +107,7 @@ func (o objectsDriftOptions) write(e *environment, set v1alpha1.Set, drift []obj
 			changes[i].Action, changes[i].Reason = diff.ActionCreate, "does not exist"
 		}
 	}
-	return diff.Write(e.out, changes, diff.Options{Style: e.color.Style(e.out), Context: &o.diff.context, ShowSecrets: o.diff.secrets})
+	return diff.Write(e.out, changes, o.diff.options(e, e.out))
 }
 
 // objectDriftContent returns the JSON form of an object that has drifted.

@@ -81,19 +81,18 @@ func (v objectsView) write(out io.Writer, style terminal.Style, width int) error
 	}
 	if v.Deployment != nil {
 		sets := v.Active()
-		if err := v.section(out, setHeader, setLines(sets)); err != nil {
-			return err
+		if len(sets) > 0 {
+			fmt.Fprintln(out)
+			if err := writeSets(out, sets, width); err != nil {
+				return err
+			}
 		}
 		if archived := len(v.Sets) - len(sets); archived > 0 {
 			fmt.Fprintf(out, "and %d archived: clm objects history\n", archived)
 		}
 	}
 	for _, tree := range v.trees {
-		var lines []string
-		for _, phase := range tree.set.GetSetStatus().Phases {
-			lines = append(lines, fmt.Sprintf("%s\t%d\t%d\t%d\t%d", phase.Name, phase.Objects, phase.Applied, phase.Available, phase.Progressed))
-		}
-		if err := v.section(out, "PHASE\tOBJECTS\tAPPLIED\tAVAILABLE\tHANDED OVER", lines); err != nil {
+		if err := writePhases(out, tree.set, width); err != nil {
 			return err
 		}
 		problems := slices.DeleteFunc(slices.Clone(tree.Nodes), func(node *dependents.Node) bool { return node.IsReady() })
@@ -101,7 +100,7 @@ func (v objectsView) write(out io.Writer, style terminal.Style, width int) error
 			continue
 		}
 		fmt.Fprintln(out)
-		if err := dependents.Write(out, problems, dependents.WriteOptions{Color: bool(style), Width: width, Why: true, Flat: true}); err != nil {
+		if err := dependents.Write(out, problems, dependents.WriteOptions{Color: bool(style), Width: width, Namespace: v.Target.Namespace, Why: true, Flat: true}); err != nil {
 			return err
 		}
 	}
@@ -139,13 +138,19 @@ func (v objectsView) head(style terminal.Style) [][2]string {
 	return rows
 }
 
-// section writes a table after an empty line, if it has lines.
-func (v objectsView) section(out io.Writer, header string, lines []string) error {
-	if len(lines) == 0 {
+// writePhases writes a table of the phases of a set after an empty line, if there are any.
+func writePhases(out io.Writer, set v1alpha1.Set, width int) error {
+	phases := set.GetSetStatus().Phases
+	if len(phases) == 0 {
 		return nil
 	}
 	fmt.Fprintln(out)
-	return table(out, header, lines)
+	table := terminal.NewTable(width, terminal.Column{Header: "PHASE", Fit: terminal.Middle}, terminal.Column{Header: "OBJECTS"}, terminal.Column{Header: "APPLIED"},
+		terminal.Column{Header: "AVAILABLE"}, terminal.Column{Header: "HANDED OVER", Spare: true})
+	for _, phase := range phases {
+		table.AddTexts(phase.Name, fmt.Sprint(phase.Objects), fmt.Sprint(phase.Applied), fmt.Sprint(phase.Available), fmt.Sprint(phase.Progressed))
+	}
+	return table.Write(out)
 }
 
 func (v objectsView) writeTrees(out io.Writer, style terminal.Style, width int) error {
@@ -154,7 +159,7 @@ func (v objectsView) writeTrees(out io.Writer, style terminal.Style, width int) 
 			fmt.Fprintln(out)
 		}
 		fmt.Fprintf(out, "%s, revision %d, %s\n", style.Bold("set "+tree.set.GetName()), tree.set.GetSetSpec().Revision, tree.set.GetSetSpec().GetPresence())
-		if err := dependents.Write(out, tree.Nodes, dependents.WriteOptions{Color: bool(style), Width: width}); err != nil {
+		if err := dependents.Write(out, tree.Nodes, dependents.WriteOptions{Color: bool(style), Width: width, Namespace: v.Target.Namespace}); err != nil {
 			return err
 		}
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -74,14 +75,29 @@ func resource(kind string, namespace, name string, content map[string]any) *unst
 	return object
 }
 
-// table aligns lines whose columns are separated by tabs.
-func table(out io.Writer, header string, lines []string) error {
-	w := printers.GetNewTabWriter(out)
-	fmt.Fprintln(w, header)
-	for _, line := range lines {
-		fmt.Fprintln(w, line)
+// newTable returns a table that fits in the terminal, if the writer is one.
+func newTable(out io.Writer, columns ...terminal.Column) *terminal.Table {
+	return terminal.NewTable(terminal.Limit(out), columns...)
+}
+
+// writeWrapped writes a text behind the indentation. On a terminal it is wrapped between words.
+func writeWrapped(out io.Writer, indent, text string) {
+	lines := []string{text}
+	if limit := terminal.Limit(out); limit > 0 {
+		lines = terminal.WrapHanging(text, limit-len(indent))
 	}
-	return w.Flush()
+	for _, line := range lines {
+		fmt.Fprintln(out, indent+line)
+	}
+}
+
+// namesFor returns the names of objects in a list that is written to out. The namespace is that of the release.
+func namesFor[O types.ObjectKey](out io.Writer, namespace string, objects []O) dependents.Names {
+	names := dependents.NewNames(terminal.Limit(out), namespace)
+	for _, object := range objects {
+		names.Include(object)
+	}
+	return names
 }
 
 // age is how long ago something was, as kubectl writes it.

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/clm/internal/apply"
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/diff"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -45,6 +46,7 @@ type plannedChange struct {
 	Name       string   `json:"name"`
 	Wave       int      `json:"wave"`
 	Action     string   `json:"action,omitempty"`
+	Repeats    bool     `json:"repeats,omitempty"`
 	Reason     string   `json:"reason,omitempty"`
 	Refusal    string   `json:"refusal,omitempty"`
 	Local      bool     `json:"local,omitempty"`
@@ -61,10 +63,10 @@ func (o planOptions) showToPrograms(out io.Writer, p *apply.Plan) error {
 	for _, change := range notable(p) {
 		planned := plannedChange{
 			APIVersion: change.Object.GetObjectKind().GroupVersionKind().GroupVersion().String(), Kind: change.Object.Kind, Namespace: change.Object.Namespace, Name: change.Object.Name,
-			Wave: change.Wave, Action: string(diffAction(change)), Reason: change.Reason, Refusal: change.Refusal, Local: change.Local, Notes: change.Notes,
+			Wave: change.Wave, Action: string(diffAction(change)), Repeats: change.Repeats, Reason: change.Reason, Refusal: change.Refusal, Local: change.Local, Notes: change.Notes,
 		}
 		if o.diff.show {
-			text, err := hunks.Text(shownChange(change, true))
+			text, err := hunks.Text(wholeChange(change))
 			if err != nil {
 				return err
 			}
@@ -99,7 +101,12 @@ func (o planOptions) showInMarkdown(out io.Writer, p *apply.Plan) error {
 	if err != nil {
 		return err
 	}
+	var repeated []diff.Change
 	for _, change := range notable(p) {
+		if listedAction(change) == diff.ActionRepeat {
+			repeated = append(repeated, shownChange(change, false, dependents.Names{}))
+			continue
+		}
 		what, why := string(diffAction(change)), change.Reason
 		if change.Refusal != "" {
 			what, why = "**refused**", change.Refusal
@@ -114,7 +121,7 @@ func (o planOptions) showInMarkdown(out io.Writer, p *apply.Plan) error {
 		if !o.diff.show {
 			continue
 		}
-		text, err := hunks.Text(shownChange(change, true))
+		text, err := hunks.Text(wholeChange(change))
 		if err != nil {
 			return err
 		}
@@ -123,12 +130,22 @@ func (o planOptions) showInMarkdown(out io.Writer, p *apply.Plan) error {
 	if rows.Len() > 0 {
 		b.WriteString("\n| Object | Change | Why |\n|---|---|---|\n" + rows.String())
 	}
+	if text := diff.Repetition(repeated); text != "" {
+		fmt.Fprintf(&b, "\n%s\n", cell(text))
+	}
 	if texts.Len() > 0 {
 		fence := fenceFor(texts.String())
 		fmt.Fprintf(&b, "\n<details><summary>Diff</summary>\n\n%sdiff\n%s%s\n\n</details>\n", fence, strings.TrimRight(texts.String(), "\n")+"\n", fence)
 	}
 	_, err = io.WriteString(out, b.String())
 	return err
+}
+
+// wholeChange returns a change with what changes in the object, also of a hook that stays the same.
+func wholeChange(change reconciler.Change) diff.Change {
+	shown := shownChange(change, true, dependents.Names{})
+	shown.Action = diffAction(change)
+	return shown
 }
 
 // notable returns the changes that are shown.
@@ -145,7 +162,7 @@ func (o planOptions) writer() (*diff.Writer, error) {
 func (o planOptions) summary(p *apply.Plan) string {
 	var changes []diff.Change
 	for _, change := range p.Shown() {
-		changes = append(changes, shownChange(change, false))
+		changes = append(changes, shownChange(change, false, dependents.Names{}))
 	}
 	return diff.Summary(changes)
 }

@@ -77,7 +77,7 @@ func TestWhatWasAgreedToIsDone(t *testing.T) {
 	}
 	screen.enter(t, "y\n")
 	expectExit(t, command, screen, exitRefused)
-	screen.expect(t, "ConfigMap "+p.namespace+"/theirs")
+	screen.expect(t, p.namespace+"/theirs: was created since the plan was made")
 	if names := fmt.Sprint(p.names("v1", "ConfigMap")); names != "[]" || p.configMap("theirs")["precious"] != "data" {
 		t.Errorf("want nothing to be done, got %s and %v", names, p.configMap("theirs"))
 	}

@@ -11,8 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/clm/internal/apply"
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/diff"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -37,19 +39,34 @@ func addDiffFlags(flags *pflag.FlagSet, d *diffFlags) {
 // showPlan writes what a plan is going to change.
 func showPlan(e *environment, out io.Writer, p *apply.Plan, flags diffFlags) error {
 	if !flags.only {
-		fmt.Fprintln(out, headline(p))
+		writeWrapped(out, "", headline(p))
 	}
+	names := namesOfChanges(out, p)
 	var changes []diff.Change
 	for _, change := range p.Shown() {
-		changes = append(changes, shownChange(change, flags.show))
+		changes = append(changes, shownChange(change, flags.show, names))
 	}
-	return diff.Write(out, changes, diff.Options{Style: e.color.Style(out), Context: &flags.context, ShowSecrets: flags.secrets})
+	return diff.Write(out, changes, flags.options(e, out))
+}
+
+// options returns how differences are shown on a writer.
+func (d diffFlags) options(e *environment, out io.Writer) diff.Options {
+	return diff.Options{Style: e.color.Style(out), Context: &d.context, ShowSecrets: d.secrets, Limit: terminal.Limit(out)}
+}
+
+// namesOfChanges returns the names of the objects of a plan.
+func namesOfChanges(out io.Writer, p *apply.Plan) dependents.Names {
+	names := dependents.NewNames(terminal.Limit(out), p.Release.Namespace)
+	for _, change := range p.Shown() {
+		names.Include(change.Object)
+	}
+	return names
 }
 
 // shownChange returns a change as it is shown, with or without what changes in the object.
-func shownChange(change reconciler.Change, whole bool) diff.Change {
+func shownChange(change reconciler.Change, whole bool, names dependents.Names) diff.Change {
 	shown := diff.Change{
-		Object: change.Object.String(), Action: diffAction(change), Reason: change.Reason, Refusal: change.Refusal, Local: change.Local, Notes: change.Notes,
+		Object: names.Of(change.Object), Action: listedAction(change), Reason: change.Reason, Refusal: change.Refusal, Local: change.Local, Notes: change.Notes,
 	}
 	if whole {
 		shown.Before, shown.After = content(change.Before), content(change.After)
@@ -99,7 +116,15 @@ func content(object *unstructured.Unstructured) map[string]any {
 	return object.Object
 }
 
-// diffAction is what people are told of a change; empty if there is none.
+// listedAction is what people are told of a change in a list, in which hooks that stay the same are one line, unless there is more to say about one.
+func listedAction(change reconciler.Change) diff.Action {
+	if change.Repeats && change.Refusal == "" && len(change.Notes)+len(change.DependsOn) == 0 {
+		return diff.ActionRepeat
+	}
+	return diffAction(change)
+}
+
+// diffAction is what would be done to an object; empty if nothing would be.
 func diffAction(change reconciler.Change) diff.Action {
 	switch {
 	case change.Recreate:

@@ -83,7 +83,7 @@ Sources:  manifests app.yaml
 Waves:  0  ✓ 1 ready  ▸ 1 not ready
 
 OBJECT  STATUS  AGE  MESSAGE
-Deployment PLACE/web  InProgress  AGE  0/1 replicas available
+Deployment web  InProgress  AGE  0/1 replicas available
    Pod web-#: container main: running, but not ready (since AGE)`)
 	p.cannotPull("web")
 	p.shows(screen, `
@@ -95,7 +95,7 @@ Sources:  manifests app.yaml
 Waves:  0  ✓ 1 ready  ▸ 1 not ready
 
 OBJECT  STATUS  AGE  MESSAGE
-Deployment PLACE/web  InProgress  AGE  0/1 replicas available
+Deployment web  InProgress  AGE  0/1 replicas available
    Pod web-#: container main: ImagePullBackOff of example.com/web:1: Back-off pulling image: not found (since AGE)`)
 	applied.interrupt()
 	<-applied.ended
@@ -124,7 +124,7 @@ func TestTreeOnATerminal(t *testing.T) {
 	var want strings.Builder
 	want.WriteString("OBJECT  STATUS  AGE  MESSAGE\n")
 	for _, name := range strings.Split("abcdefghijklmo"[:13], "") {
-		want.WriteString("ConfigMap PLACE/" + name + "  Current  AGE  ready\n")
+		want.WriteString("ConfigMap " + name + "  Current  AGE  ready\n")
 	}
 	p.shows(screen, want.String()+"… and 7 more lines")
 	screen.enter(t, "\x03")
@@ -132,5 +132,5 @@ func TestTreeOnATerminal(t *testing.T) {
 	if code := command.ProcessState.ExitCode(); code != exitInterrupted {
 		t.Errorf("got exit code %d, %v", code, err)
 	}
-	screen.expect(t, "ConfigMap "+p.namespace+"/u")
+	screen.expect(t, "ConfigMap u")
 }

@@ -51,7 +51,7 @@ func (v statusView) write(out io.Writer, style terminal.Style, width int) error 
 	if _, err := fmt.Fprintln(out); err != nil {
 		return err
 	}
-	return dependents.Write(out, problems, dependents.WriteOptions{Color: bool(style), Width: width, Why: true, Flat: true})
+	return dependents.Write(out, problems, dependents.WriteOptions{Color: bool(style), Width: width, Namespace: v.Release.Namespace, Why: true, Flat: true})
 }
 
 // writeRows writes labels and texts. Texts begin in the column of the indent, and are wrapped if the width is positive.

@@ -24,6 +24,8 @@ type typist struct {
 	mu       sync.Mutex
 	screen   bytes.Buffer
 	emulator vt10x.Terminal
+	// closed is closed when everything was read that programs have written, and all of them have ended.
+	closed chan struct{}
 }
 
 // newTerminal returns a terminal and the file that programs take for it.
@@ -46,7 +48,7 @@ func newTerminal(t *testing.T) (*typist, *os.File) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = device.Close() })
-	result := &typist{keyboard: master, emulator: vt10x.New()}
+	result := &typist{keyboard: master, emulator: vt10x.New(), closed: make(chan struct{})}
 	result.resize(t, 100, 40)
 	go result.watch()
 	return result, device
@@ -54,6 +56,7 @@ func newTerminal(t *testing.T) (*typist, *os.File) {
 
 // watch reads until the terminal is closed.
 func (s *typist) watch() {
+	defer close(s.closed)
 	buffer := make([]byte, 4096)
 	for {
 		n, err := s.keyboard.Read(buffer)

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/clm/internal/testrun"
 )
 
@@ -107,17 +109,21 @@ func (o *testOptions) show(e *environment, results []testrun.Result) error {
 		fmt.Fprintf(e.err, "release %s/%s has no tests to run\n", o.Namespace, o.Name)
 		return nil
 	default:
-		return showTests(e.out, results)
+		return showTests(e.out, o.Namespace, results)
 	}
 }
 
 // showTests writes a table, and below it what is known about each test.
-func showTests(out io.Writer, results []testrun.Result) error {
-	lines := make([]string, len(results))
-	for i, result := range results {
-		lines[i] = strings.Join([]string{result.Test.String(), string(result.State), result.Message}, "\t")
+func showTests(out io.Writer, namespace string, results []testrun.Result) error {
+	names := dependents.NewNames(terminal.Limit(out), namespace)
+	for _, result := range results {
+		names.Include(result.Test)
 	}
-	if err := table(out, "TEST\tRESULT\tMESSAGE", lines); err != nil {
+	table := newTable(out, terminal.Column{Header: "TEST", Fit: terminal.Middle}, terminal.Column{Header: "RESULT"}, terminal.Column{Header: "MESSAGE", Fit: terminal.End})
+	for _, result := range results {
+		table.AddTexts(terminal.Clean(names.Of(result.Test)), string(result.State), terminal.Clean(result.Message))
+	}
+	if err := table.Write(out); err != nil {
 		return err
 	}
 	for _, result := range results {
@@ -132,7 +138,7 @@ func showTest(out io.Writer, result testrun.Result) {
 	}
 	fmt.Fprintf(out, "\n%s:\n", result.Test)
 	for _, reason := range result.Why {
-		fmt.Fprintf(out, "  %s: %s\n", reason.Source, reason.Text)
+		writeWrapped(out, "  ", fmt.Sprintf("%s: %s", reason.Source, reason.Text))
 	}
 	if result.Log != "" {
 		fmt.Fprintln(out, result.Log)

@@ -140,7 +140,7 @@ func TestAPodThatTests(t *testing.T) {
 	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+"\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: probe, annotations: {clm.cs.sap.com/release-hook: Test}}\n"+
 		"spec: {restartPolicy: Never, containers: [{name: main, image: example.com/none}]}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: server, annotations: {clm.cs.sap.com/release-hook: test}}\n"+
 		"spec: {containers: [{name: main, image: example.com/none}]}\n"))
-	p.expect(p.clm("test", "web", "--timeout", "4s"), exitNotReady, "Unfinished   has not completed", "release PLACE/web: 1 of 2 tests passed; timed out after 4s")
+	p.expect(p.clm("test", "web", "--timeout", "4s"), exitNotReady, "Unfinished  has not completed", "release PLACE/web: 1 of 2 tests passed; timed out after 4s")
 	p.must("delete", "web")
 	if names := p.names("v1", "Pod"); len(names) > 0 {
 		t.Errorf("left behind: %v", names)

@@ -62,7 +62,7 @@ type treeView struct {
 }
 
 func (v treeView) write(out io.Writer, style terminal.Style, width int) error {
-	return dependents.Write(out, v.Dependents, dependents.WriteOptions{Color: bool(style), Width: width, Why: v.why})
+	return dependents.Write(out, v.Dependents, dependents.WriteOptions{Color: bool(style), Width: width, Namespace: v.Release.Namespace, Why: v.why})
 }
 
 func (v treeView) facts() []fact {

@@ -96,19 +96,10 @@ func (v *viewer) show(next view, notes []dependents.Note) {
 		v.draw()
 	case first:
 		v.said = said(next)
-		v.keep(next.write(v.out, v.style, v.width()))
+		v.keep(next.write(v.out, v.style, terminal.Limit(v.out)))
 	default:
 		v.sayNews(next)
 	}
-}
-
-// width is zero if there is no limit.
-func (v *viewer) width() int {
-	if !terminal.IsTerminal(v.out) {
-		return 0
-	}
-	columns, _ := terminal.Size(v.out)
-	return columns
 }
 
 // trouble tells of an error that is going to be retried.

@@ -4,6 +4,7 @@
 package cmd
 
 import (
+	"os"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -19,6 +20,12 @@ import (
 func (p *place) startOnTerminal(t *testing.T, environment []string, args ...string) (*exec.Cmd, *typist) {
 	t.Helper()
 	screen, device := newTerminal(t)
+	return p.startOn(t, device, environment, args...), screen
+}
+
+// startOn starts clm in a terminal.
+func (p *place) startOn(t *testing.T, device *os.File, environment []string, args ...string) *exec.Cmd {
+	t.Helper()
 	command := p.process(args...)
 	command.Env = append(append(command.Env, "TERM=xterm", "CI=", "NO_COLOR="), environment...)
 	command.Stdin, command.Stdout, command.Stderr = device, device, device
@@ -33,7 +40,7 @@ func (p *place) startOnTerminal(t *testing.T, environment []string, args ...stri
 			_ = command.Wait()
 		}
 	})
-	return command, screen
+	return command
 }
 
 var ages = regexp.MustCompile(`\b[0-9]+s\b`)
@@ -87,7 +94,7 @@ apply PLACE/web revision 1: waiting until wave 0 is ready  AGE
 	screen.resize(t, 40, 40)
 	testenv.Eventually(t, func() (bool, string) {
 		frame := screen.frame()
-		return strings.Count(frame, "apply "+p.namespace) == 1 && strings.Contains(frame, "…\n"), "want the lines to be cut:\n" + frame
+		return strings.Count(frame, "in motion") == 1 && strings.Contains(frame, "…\n"), "want the lines to be cut:\n" + frame
 	})
 	screen.resize(t, 120, 40)
 	testenv.Eventually(t, func() (bool, string) {

@@ -39,6 +39,9 @@ type Change struct {
 	Verb Verb `json:"verb,omitempty"`
 	// Recreate means that the object would be deleted and created again.
 	Recreate bool `json:"recreate,omitempty"`
+	// Repeats means that the object would be applied again because its owner has changed (ReconcilePolicyOnObjectOrComponentChange), and that its manifest is the
+	// recorded one: a hook that stays the same.
+	Repeats bool `json:"repeats,omitempty"`
 	// DependsOn are objects whose data decide what would be done, and which nobody knows before these are applied: then Verb says what would be done at
 	// most, and Reason names them. Only for objects with behaviors.
 	DependsOn []ObjectInfo `json:"dependsOn,omitempty"`

@@ -112,7 +112,7 @@ func TestFailedPostApply(t *testing.T) {
 	}
 	w.remove(w.get("batch/v1", "Job", "smoke"))
 	w.settle(manifests, func(result reconciler.Result) (bool, string) {
-		return slices.Contains(actions(result), "Corrected Job smoke"), strings.Join(actions(result), ", ")
+		return slices.Contains(actions(result), "Restored Job smoke"), strings.Join(actions(result), ", ")
 	})
 	w.mustDelete()
 }
@@ -246,7 +246,7 @@ func TestFinishedJobOfAState(t *testing.T) {
 	w.settle(failing, func(result reconciler.Result) (bool, string) { return len(result.Failures) > 0, notices(result.Waits) })
 	w.remove(w.get("batch/v1", "Job", "other"))
 	w.settle(failing, func(result reconciler.Result) (bool, string) {
-		return slices.Contains(actions(result), "Corrected Job other"), strings.Join(actions(result), ", ")
+		return slices.Contains(actions(result), "Restored Job other"), strings.Join(actions(result), ", ")
 	})
 	w.mustDelete()
 }

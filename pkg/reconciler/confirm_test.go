@@ -96,7 +96,7 @@ func TestOwnerIsAskedOnlyAboutWhatHasVanished(t *testing.T) {
 	owner.expect(t, "drift of the content", 0)
 
 	w.lose(seen, "c0", "c1", "c2", "c5")
-	w.expectActions(w.mustApply(changed), "Corrected ConfigMap c0", "Corrected ConfigMap c1", "Corrected ConfigMap c2", "Corrected ConfigMap c5")
+	w.expectActions(w.mustApply(changed), "Restored ConfigMap c0", "Restored ConfigMap c1", "Restored ConfigMap c2", "Restored ConfigMap c5")
 	owner.expect(t, "several have vanished, in two waves", 1)
 	w.lose(seen, "c3")
 	w.expectActions(w.mustApply(manifests), "Created ConfigMap c3")
@@ -124,7 +124,7 @@ func TestNothingIsWrittenWithoutConfirmation(t *testing.T) {
 	w.expectInventory("ConfigMap c0 Ready Current", "ConfigMap c1 Ready Current", "ConfigMap c2 Ready Current", "ConfigMap c3 Ready Current")
 
 	owner.answer = nil
-	w.expectActions(w.mustApply(manifests), "Corrected ConfigMap c0", "Corrected ConfigMap c1", "Corrected ConfigMap c3")
+	w.expectActions(w.mustApply(manifests), "Restored ConfigMap c0", "Restored ConfigMap c1", "Restored ConfigMap c3")
 }
 
 // TestAnAnswerDoesNotCountForWhatVanishesLater deletes an object after the owner was asked about another one.
@@ -143,7 +143,7 @@ func TestAnAnswerDoesNotCountForWhatVanishesLater(t *testing.T) {
 	}
 	result, err := w.apply(manifests)
 	expectUnwanted(t, err)
-	w.expectActions(result, "Corrected ConfigMap c0")
+	w.expectActions(result, "Restored ConfigMap c0")
 	if w.configMap("c1") != nil {
 		t.Error("want the other one not to be created")
 	}
@@ -173,7 +173,7 @@ func TestAnAnswerCountsOnce(t *testing.T) {
 	result, err := w.apply(manifests)
 	expectUnwanted(t, err)
 	owner.expect(t, "when both had vanished, and when the one that others had created was gone", 2)
-	w.expectActions(result, "Corrected ConfigMap c0")
+	w.expectActions(result, "Restored ConfigMap c0")
 	if w.configMap("c1") != nil {
 		t.Error("want it not to be created")
 	}
@@ -213,6 +213,6 @@ func TestOwnerIsAskedAboutEachThatCannotBeWatched(t *testing.T) {
 	w.mustApply(configMaps(3, 1))
 	w.remove(w.configMap("c0"))
 	w.remove(w.configMap("c1"))
-	w.expectActions(w.mustApply(configMaps(3, 1)), "Corrected ConfigMap c0", "Corrected ConfigMap c1")
+	w.expectActions(w.mustApply(configMaps(3, 1)), "Restored ConfigMap c0", "Restored ConfigMap c1")
 	owner.expect(t, "two have vanished", 2)
 }

@@ -93,7 +93,7 @@ func TestDeletedDependentIsCreatedAgain(t *testing.T) {
 			w.awaitEvent()
 			result := w.mustApply(manifest)
 			if tc.recreated {
-				w.expectActions(result, "Corrected ConfigMap a")
+				w.expectActions(result, "Restored ConfigMap a")
 			} else if got := notices(result.Drift); got != "ConfigMap a: was deleted by another client" {
 				t.Errorf("%s: got %q", tc.reason, got)
 			}
@@ -210,7 +210,7 @@ func TestDriftIsCorrectedBeyondAnUnreadyWave(t *testing.T) {
 	result := w.settle(stuck, func(result reconciler.Result) (bool, string) {
 		return len(result.Actions) > 0, "want the Service to be created again"
 	})
-	w.expectActions(result, "Corrected Service third")
+	w.expectActions(result, "Restored Service third")
 }
 
 func TestReplaceRemovesSidecarAndKeepsRestart(t *testing.T) {

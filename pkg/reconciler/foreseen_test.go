@@ -178,6 +178,9 @@ func (f foretold) allows(change reconciler.Change, verb reconciler.Verb) bool {
 	case f.compared:
 		// The server knew already that it was gone.
 		return verb == reconciler.VerbDeleted && strings.Contains(change.Reason, "no such object")
+	case change.Verb == reconciler.VerbRestored && verb == reconciler.VerbCorrected:
+		// It exists without our label.
+		return true
 	case verb == reconciler.VerbCreated:
 		// The observer had not seen yet that it is gone.
 		return change.Reason == "exists, and its creation was not recorded"

@@ -157,7 +157,7 @@ func TestPlan(t *testing.T) {
 		"0 Created ConfigMap NS/found: does not exist",
 		"0 - ConfigMap NS/same",
 		"0 - ConfigMap NS/shared: may have been changed by another client",
-		"2 Corrected ConfigMap NS/lost: was deleted by another client",
+		"2 Restored ConfigMap NS/lost: was deleted by another client",
 		"-1 Orphaned ConfigMap NS/released: is no longer wanted",
 		"0 Deleted ConfigMap NS/goes: is no longer wanted",
 	}

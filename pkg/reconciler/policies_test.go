@@ -146,6 +146,10 @@ data: {value: "VALUE"}
 			manifest := strings.ReplaceAll(manifest, "POLICY", tc.policy)
 			w.mustApply(strings.ReplaceAll(manifest, "VALUE", "1"))
 			w.digest = tc.digest
+			change := w.plan(strings.ReplaceAll(manifest, "VALUE", tc.value), reconciler.PlanOptions{}).Changes[0]
+			if repeats := tc.want && tc.value == "1"; change.Repeats != repeats || (change.Verb == reconciler.VerbUpdated) != tc.want {
+				t.Errorf("%s: want the plan to say %t, and that a manifest repeats: %t; got %+v", tc.reason, tc.want, repeats, change)
+			}
 			result := w.mustApply(strings.ReplaceAll(manifest, "VALUE", tc.value))
 			if tc.want {
 				w.expectActions(result, "Updated ConfigMap a")
@@ -176,7 +180,7 @@ data: {value: "1"}
 	result := w.settle(manifest, func(result reconciler.Result) (bool, string) {
 		return len(result.Actions) > 0, "want the object to be created again"
 	})
-	w.expectActions(result, "Corrected ConfigMap a")
+	w.expectActions(result, "Restored ConfigMap a")
 }
 
 func TestDeletePolicies(t *testing.T) {

@@ -194,7 +194,7 @@ func TestFailedJobIsReportedAtOnceAndRunsAgainWhenDeleted(t *testing.T) {
 	result = w.settle(manifests, func(result reconciler.Result) (bool, string) {
 		return len(result.Actions) > 0, "want the Job to be created again"
 	})
-	w.expectActions(result, "Corrected Job migrate")
+	w.expectActions(result, "Restored Job migrate")
 }
 
 func TestFinishedJobThatRemovesItselfIsNotRunAgain(t *testing.T) {

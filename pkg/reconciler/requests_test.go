@@ -146,7 +146,7 @@ func TestWithoutObserver(t *testing.T) {
 	w.mustApply(configMaps(3, 2))
 	w.patch(w.configMap("c1"), `{"data":{"value":"x"}}`)
 	w.remove(w.configMap("c2"))
-	w.expectActions(w.mustApply(configMaps(3, 2)), "Corrected ConfigMap c1", "Corrected ConfigMap c2")
+	w.expectActions(w.mustApply(configMaps(3, 2)), "Corrected ConfigMap c1", "Restored ConfigMap c2")
 	w.requests.Reset()
 	w.mustApply(configMaps(3, 2))
 	if writes := w.writes(); len(writes) != 0 {

@@ -162,7 +162,7 @@ func TestHandoverIsNotUndone(t *testing.T) {
 	}
 	p.newer.mustDelete()
 	result = p.older.mustApply(shared)
-	p.older.expectActions(result, "Corrected ConfigMap b")
+	p.older.expectActions(result, "Restored ConfigMap b")
 	if holders := p.holders(); holders["a"] != "" || holders["b"] != "" {
 		t.Errorf("unexpected holders %v", holders)
 	}

@@ -12,6 +12,7 @@
 //   - A [Dependent] is one value for each object: wave, phase, status, message, verb, age, and the [State], which says what these mean. Who builds it
 //     decides on the state: a running operation by [StateInOperation], clm status and clm wait by looking at the cluster.
 //   - A [Node] adds what one sees in the cluster: reasons, and what the object owns.
+//   - [Names] names the objects of one table: in full for programs and logs, and short on a terminal.
 //   - [Sort] puts dependents in order, and [Waves] groups them.
 //
 // The renderers are on top of it: [Write] for tables and trees, the waves of clm status, the frames, lines and events of package progress, and the JSON

@@ -52,14 +52,6 @@ func (o Object) Key() Key {
 // String names the object as messages do, for example "Deployment default/web".
 func (o Object) String() string { return o.Key().String() }
 
-// In names the object as String does, without its namespace if that is the given one.
-func (o Object) In(namespace string) string {
-	if o.Namespace == namespace {
-		o.Namespace = ""
-	}
-	return o.String()
-}
-
 // Compare sorts objects by kind, API version, namespace and name.
 func (o Object) Compare(other Object) int {
 	return cmp.Or(cmp.Compare(o.Kind, other.Kind), cmp.Compare(o.APIVersion, other.APIVersion),

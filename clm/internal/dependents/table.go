@@ -19,8 +19,10 @@ import (
 type WriteOptions struct {
 	// Color marks what is ready, what is not yet, and what has failed.
 	Color bool
-	// Width is the number of columns that messages and reasons have to fit in. Defaults to no limit.
+	// Width is the number of cells that lines have to fit in. Defaults to no limit.
 	Width int
+	// Namespace is not shown if there is a limit: that of the release.
+	Namespace string
 	// Why adds the reasons below the objects.
 	Why bool
 	// Flat leaves out what the dependents own; its reasons stand below the dependent. Defaults to the whole tree.
@@ -29,41 +31,45 @@ type WriteOptions struct {
 	Clock clock.PassiveClock
 }
 
-// minMessage is the width that a message keeps, however narrow the terminal is.
-const minMessage = 20
-
-// Write prints nodes as a table whose first column is a tree.
+// Write prints nodes as a table whose first column is a tree. With a limit, names are those of [NewNames], and shortened in the middle; messages are
+// shortened at the end, and reasons are wrapped.
 func Write(w io.Writer, nodes []*Node, options WriteOptions) error {
 	if options.Clock == nil {
 		options.Clock = clock.RealClock{}
 	}
-	p := &printer{WriteOptions: options, now: options.Clock.Now(), rows: []row{{name: "OBJECT", status: "STATUS", age: "AGE", message: "MESSAGE"}}}
+	p := &printer{WriteOptions: options, now: options.Clock.Now(), names: NewNames(options.Width, options.Namespace), table: terminal.NewTable(options.Width,
+		terminal.Column{Header: "OBJECT", Fit: terminal.Middle}, terminal.Column{Header: "STATUS"}, terminal.Column{Header: "AGE"},
+		terminal.Column{Header: "MESSAGE", Fit: terminal.End})}
 	for _, node := range nodes {
-		p.add(node, node.Object.String(), "", "")
+		p.include(node)
 	}
-	_, err := io.WriteString(w, p.String())
-	return err
+	for _, node := range nodes {
+		p.add(node, p.names.Of(node), "", "")
+	}
+	return p.table.Write(w)
 }
 
 type printer struct {
 	WriteOptions
-	now  time.Time
-	rows []row
+	now   time.Time
+	names Names
+	table *terminal.Table
 }
 
-// row is a line of the table, or, if it has a reason, a line below one.
-type row struct {
-	name, status, age, message string
-	verdict                    status.Status
-	// reason stands behind guides, which continue the tree.
-	guides, reason string
+// include includes what is shown of a node and of what it owns.
+func (p *printer) include(node *Node) {
+	if p.Flat {
+		p.names.Include(node)
+		return
+	}
+	node.Walk(func(each *Node) { p.names.Include(each) })
 }
 
 // add prints a node behind the given branch, and below it whatever it has behind the given guides.
 func (p *printer) add(node *Node, title, branch, guides string) {
-	p.rows = append(p.rows, row{
-		name: branch + terminal.Clean(title), status: node.Status.String(), age: Age(node.Created, p.now), message: node.Message, verdict: node.Status,
-	})
+	paint := p.paint(node.Status)
+	p.table.Add(terminal.Cell{Lead: branch, Text: terminal.Clean(title)}, terminal.Cell{Text: node.Status.String(), Paint: paint},
+		terminal.Cell{Text: Age(node.Created, p.now)}, terminal.Cell{Text: terminal.Clean(node.Message)})
 	children := node.Children
 	if p.Flat {
 		children = nil
@@ -74,11 +80,11 @@ func (p *printer) add(node *Node, title, branch, guides string) {
 	}
 	if p.Why {
 		for _, text := range p.reasons(node) {
-			p.rows = append(p.rows, row{guides: below, reason: text, verdict: node.Status})
+			p.table.AddBelow(terminal.Cell{Lead: below, Text: text, Paint: paint})
 		}
 	}
 	for i, child := range children {
-		childTitle := child.Object.Kind + " " + child.Object.Name
+		childTitle := p.names.Below(child)
 		if i < len(children)-1 {
 			p.add(child, childTitle, guides+"├─ ", guides+"│  ")
 		} else {
@@ -161,55 +167,17 @@ func (p *printer) text(reason Reason) string {
 	return reason.Text + " (" + strings.Join(details, ", ") + ")"
 }
 
-// String aligns the rows.
-func (p *printer) String() string {
-	var names, statuses, ages int
-	for _, row := range p.rows {
-		names, statuses, ages = max(names, terminal.Width(row.name)), max(statuses, len(row.status)), max(ages, len(row.age))
-	}
-	const gap = 2
-	indent := names + statuses + ages + 3*gap
-	var text strings.Builder
-	for _, row := range p.rows {
-		if row.reason != "" {
-			p.writeReason(&text, row)
-			continue
-		}
-		message := row.message
-		if p.Width > 0 {
-			message = terminal.Truncate(message, max(p.Width-indent, minMessage))
-		}
-		line := terminal.Pad(row.name, names+gap) + p.paint(terminal.Pad(row.status, statuses+gap), row.verdict) + terminal.Pad(row.age, ages+gap) + message
-		text.WriteString(strings.TrimRight(line, " ") + "\n")
-	}
-	return text.String()
-}
-
-// writeReason wraps a reason between words, since its end is often what matters.
-func (p *printer) writeReason(text *strings.Builder, row row) {
-	const hanging = "  "
-	lines := []string{row.reason}
-	if p.Width > 0 {
-		lines = terminal.Wrap(row.reason, max(p.Width-terminal.Width(row.guides+hanging), minMessage))
-	}
-	for i, line := range lines {
-		if i > 0 {
-			line = hanging + line
-		}
-		text.WriteString(row.guides + p.paint(line, row.verdict) + "\n")
-	}
-}
-
-func (p *printer) paint(text string, verdict status.Status) string {
+// paint returns what colours texts about an object with that status.
+func (p *printer) paint(verdict status.Status) func(text string) string {
 	style := terminal.Style(p.Color)
 	switch verdict {
 	case "":
-		return text
+		return nil
 	case status.CurrentStatus, StatusCompleted:
-		return style.Green(text)
+		return style.Green
 	case status.FailedStatus, status.NotFoundStatus, StatusStolen:
-		return style.Red(text)
+		return style.Red
 	case status.InProgressStatus, status.TerminatingStatus, status.UnknownStatus:
 	}
-	return style.Yellow(text)
+	return style.Yellow
 }

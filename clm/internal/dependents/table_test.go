@@ -7,7 +7,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
@@ -100,6 +103,90 @@ func TestWrite(t *testing.T) {
 			t.Fatal(err)
 		}
 		golden(t, test.file, out.String())
+	}
+}
+
+// longPicture is a release with long names in several namespaces. Two groups have a kind of the same name, and one of them is that of a child.
+func longPicture() ([]*dependents.Node, time.Time) {
+	now := time.Date(2026, 3, 1, 2, 30, 0, 0, time.UTC)
+	node := func(apiVersion, kind, namespace, name string, found status.Status, message string, children ...*dependents.Node) *dependents.Node {
+		object := dependents.Object{APIVersion: apiVersion, Kind: kind, Namespace: namespace, Name: name}
+		return &dependents.Node{Dependent: dependents.Dependent{Object: object, Status: found, Message: message}, Created: now.Add(-47 * time.Minute), Children: children}
+	}
+	const release = "monitoring-kube-prometheus-stack-of-the-platform-team" // 53 characters
+	pod := node("v1", "Pod", "monitoring", release+"-859fddb4f6-6n9pm", status.FailedStatus, "Ready is False (ContainersNotReady): containers with unready status: [prometheus]")
+	pod.Why = []dependents.Reason{{
+		Source: dependents.SourceContainer, Since: now.Add(-95 * time.Second),
+		Text: "container main: ImagePullBackOff of registry.example.com/platform/observability/kube-prometheus-stack/prometheus-operator@sha256:" +
+			"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef: not found",
+	}}
+	return []*dependents.Node{
+		node("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "verticalpodautoscalercheckpoints.autoscaling.k8s.io", status.CurrentStatus, "ready"),
+		node("v1", "ConfigMap", "kube-system", release+"-dashboard", status.CurrentStatus, "ready"),
+		node("apps/v1", "Deployment", "monitoring", release+"-operator1", status.InProgressStatus, "0/3 replicas available",
+			node("apps/v1", "ReplicaSet", "monitoring", release+"-859fddb4f6", status.InProgressStatus, "0/3 replicas available", pod)),
+		node("monitoring.coreos.com/v1", "Prometheus", "monitoring", release, status.NotFoundStatus, "does not exist"),
+		node("serving.knative.dev/v1", "Service", "monitoring", "映像を取得する-"+release, status.InProgressStatus, "映像を取得できません。映像を取得できません。映像を取得できません。",
+			node("v1", "Service", "monitoring", release+"-private", status.CurrentStatus, "ready")),
+	}, now
+}
+
+// TestFrames prints a release with long names at the widths that terminals have. No line may be wider.
+func TestFrames(t *testing.T) {
+	t.Parallel()
+	nodes, now := longPicture()
+	for _, width := range []int{60, 80, 120, 200} {
+		for view, options := range map[string]dependents.WriteOptions{"tree": {Why: true}, "status": {Why: true, Flat: true}} {
+			var out bytes.Buffer
+			options.Clock, options.Width, options.Namespace = testingclock.NewFakePassiveClock(now), width, "monitoring"
+			if err := dependents.Write(&out, nodes, options); err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(out.String()) {
+				if cells := terminal.Width(strings.TrimSuffix(line, "\n")); cells > width {
+					t.Errorf("%s: want %d cells at most, got %d: %s", view, width, cells, line)
+				}
+			}
+			golden(t, fmt.Sprintf("frame-%s-%d.txt", view, width), out.String())
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	objects := []dependents.Object{
+		{APIVersion: "example.io/v1", Kind: "Widget", Namespace: "demo", Name: "a"},
+		{APIVersion: "networking.k8s.io/v1", Kind: "Ingress", Namespace: "demo", Name: "a"},
+		{APIVersion: "traefik.io/v1", Kind: "Ingress", Namespace: "other", Name: "a"},
+		{APIVersion: "v1", Kind: "Service", Namespace: "demo", Name: "a"},
+		{APIVersion: "serving.knative.dev/v1", Kind: "Service", Namespace: "demo", Name: "a"},
+		{APIVersion: "serving.knative.dev/v1beta1", Kind: "Service", Namespace: "demo", Name: "b"},
+		{APIVersion: "v1", Kind: "Namespace", Name: "demo"},
+	}
+	for _, test := range []struct {
+		reason string
+		limit  int
+		want   []string
+	}{
+		{"programs and logs get full names", 0, []string{
+			"Widget.example.io demo/a", "Ingress demo/a", "Ingress.traefik.io other/a", "Service demo/a", "Service.serving.knative.dev demo/a",
+			"Service.serving.knative.dev demo/b", "Namespace demo",
+		}},
+		{"a person sees what tells the objects of a table apart", 80, []string{
+			"Widget a", "Ingress.networking.k8s.io a", "Ingress.traefik.io other/a", "Service a", "Service.serving.knative.dev a", "Service.serving.knative.dev b", "Namespace demo",
+		}},
+	} {
+		names := dependents.NewNames(test.limit, "demo")
+		for _, object := range objects {
+			names.Include(object)
+		}
+		var got []string
+		for _, object := range objects {
+			got = append(got, names.Of(object))
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.reason, diff)
+		}
 	}
 }
 

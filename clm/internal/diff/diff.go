@@ -36,6 +36,8 @@ const (
 	ActionOrphan Action = "orphan"
 	// ActionKeep means that the object differs from its manifest, and is left alone.
 	ActionKeep Action = "keep"
+	// ActionRepeat means that the object is applied again although its manifest is the same, as hooks are. Write shows all of them in one line.
+	ActionRepeat Action = "run again"
 )
 
 // notation has the symbols and verbs of actions, in the order of the summary.
@@ -54,6 +56,7 @@ var notation = []struct {
 	{ActionComplete, "-", terminal.Style.Red},
 	{ActionOrphan, "=", terminal.Style.Yellow},
 	{ActionKeep, "=", terminal.Style.Faint},
+	{ActionRepeat, "↻", terminal.Style.Faint},
 }
 
 // Change is what would happen to one object.
@@ -82,6 +85,9 @@ type Options struct {
 	Context *int
 	// ShowSecrets shows values of Secrets unmasked.
 	ShowSecrets bool
+	// Limit is the number of cells that lines have to fit in, except those of differences. Names are then shortened in the middle, and texts are wrapped.
+	// Defaults to no limit.
+	Limit int
 }
 
 // defaultContext is the default of other diff programs.
@@ -94,12 +100,18 @@ func Write(out io.Writer, changes []Change, options Options) error {
 	if err != nil {
 		return err
 	}
+	var repeated []Change
 	for _, change := range changes {
+		if change.Action == ActionRepeat && change.Refusal == "" {
+			repeated = append(repeated, change)
+			continue
+		}
 		if err := writer.change(change); err != nil {
 			return fmt.Errorf("comparing %s: %w", change.Object, err)
 		}
 	}
-	writer.out.WriteString(summary(changes, options.Style) + "\n")
+	writer.repeated(repeated)
+	writer.text("", summary(changes, options.Style))
 	_, err = writer.out.WriteTo(out)
 	return err
 }
@@ -121,6 +133,24 @@ func (w *Writer) Text(change Change) (string, error) {
 	text := w.writer.out.String()
 	w.writer.out.Reset()
 	return text, nil
+}
+
+// Repetition says in one line which objects are applied again without a change; empty if there are none.
+func Repetition(changes []Change) string {
+	var objects []string
+	for _, change := range changes {
+		if change.Action == ActionRepeat && change.Refusal == "" {
+			objects = append(objects, terminal.Clean(change.Object))
+		}
+	}
+	switch len(objects) {
+	case 0:
+		return ""
+	case 1:
+		return "1 hook runs again, unchanged: " + objects[0]
+	default:
+		return fmt.Sprintf("%d hooks run again, unchanged: %s", len(objects), strings.Join(objects, ", "))
+	}
 }
 
 // Summary returns the number of changes of each kind.
@@ -150,10 +180,10 @@ func (w *writer) change(change Change) error {
 		return err
 	}
 	if change.Refusal != "" {
-		w.out.WriteString(w.Style.Red("  refused: "+terminal.Clean(change.Refusal)) + "\n")
+		w.text("  ", w.Style.Red("refused: "+terminal.Clean(change.Refusal)))
 	}
 	for _, note := range change.Notes {
-		w.out.WriteString("  " + terminal.Clean(note) + "\n")
+		w.text("  ", terminal.Clean(note))
 	}
 	if change.Before != nil || change.After != nil {
 		before, after := w.prepare(change.Before), w.prepare(change.After)
@@ -174,18 +204,62 @@ func (w *writer) header(change Change) error {
 			symbol, paint = notation[i].symbol, notation[i].paint
 		}
 	}
-	header := paint(w.Style, symbol+" "+terminal.Clean(change.Object))
 	if change.Reason != "" {
 		details = strings.TrimPrefix(details+": "+terminal.Clean(change.Reason), ": ")
 	}
 	if details != "" {
-		header += "  (" + details + ")"
+		details = "(" + details + ")"
 	}
 	if change.Local {
-		header += "  [local]"
+		details = strings.TrimPrefix(details+"  [local]", "  ")
 	}
-	w.out.WriteString(header + "\n")
+	w.headline(symbol+" ", terminal.Clean(change.Object), details, paint)
 	return nil
+}
+
+// headline writes an object and the details in one line. If that is too long, the object is shortened to a third of the limit; if that is not enough, the details
+// stand below it.
+func (w *writer) headline(symbol, object, details string, paint func(terminal.Style, string) string) {
+	const gap = "  "
+	room := w.Limit - terminal.Width(symbol+gap+details)
+	switch {
+	case details == "" && w.Limit <= 0:
+		w.out.WriteString(paint(w.Style, symbol+object) + "\n")
+	case details == "":
+		w.out.WriteString(paint(w.Style, symbol+terminal.Elide(object, w.Limit-terminal.Width(symbol))) + "\n")
+	case w.Limit <= 0 || room >= min(terminal.Width(object), w.Limit/3):
+		if w.Limit > 0 {
+			object = terminal.Elide(object, room)
+		}
+		w.out.WriteString(paint(w.Style, symbol+object) + gap + details + "\n")
+	default:
+		w.headline(symbol, object, "", paint)
+		w.text("    ", details)
+	}
+}
+
+// repeated writes one line about all objects that are applied again without a change.
+func (w *writer) repeated(changes []Change) {
+	line := Repetition(changes)
+	if line == "" {
+		return
+	}
+	line = "↻ " + line
+	if w.Limit > 0 {
+		line = terminal.Truncate(line, w.Limit)
+	}
+	w.out.WriteString(w.Style.Faint(line) + "\n")
+}
+
+// text writes a text behind the indentation, and wraps it if lines have a limit.
+func (w *writer) text(indent, text string) {
+	lines := []string{text}
+	if w.Limit > 0 {
+		lines = terminal.WrapHanging(text, w.Limit-len(indent))
+	}
+	for _, line := range lines {
+		w.out.WriteString(indent + line + "\n")
+	}
 }
 
 // place returns the index of the action in the notation, or -1.

@@ -73,7 +73,7 @@ func (l *live) Finish(outcome Outcome) {
 	}
 	columns, rows := l.size()
 	l.screen.Clear(columns, rows)
-	writeOutcome(l.out, summary{state: l.state, outcome: outcome, started: l.started, now: l.clock.Now(), style: l.style})
+	writeOutcome(l.out, summary{state: l.state, outcome: outcome, started: l.started, now: l.clock.Now(), style: l.style, width: columns})
 }
 
 // wake is called by timers, also by those that were replaced while they fired.

@@ -75,7 +75,7 @@ apply default/shop revision 3: applying wave 3 of 4  3s
   retrying: connection refused
   waves -1 to 1  ✓ 6 done
   wave 2         ▸ 1 in motion
-    ▸ Widget.example.com front  creating
+    ▸ Widget front  creating
   wave 3         · 1 to come
 `)
 
@@ -87,8 +87,8 @@ apply default/shop revision 3: applying wave 3 of 4  3s
 		synctest.Wait()
 		s.expect(t, "the view gives way to the summary, also where the terminal itself has written, and does not come back", `
 $ clm apply shop
-✓ release default/shop is ready (4 created, 2 updated, 1 unchanged, 1 not begun,
- 3s)
+✓ release default/shop is ready (4 created, 2 updated, 1 unchanged, 1 not
+  begun, 3s)
 See it with: clm status shop
 `)
 	})
@@ -104,10 +104,10 @@ func TestLiveFailure(t *testing.T) {
 		live.Finish(progress.Outcome{Summary: "release default/shop is not ready", Next: "Apply again to continue."})
 		s.expect(t, "the outcome names what is not ready", `
 $ clm apply shop
-  ✗ Job default/migrate: failed for 26h: job has reached its backoff limit
-  ▸ Deployment default/web: creating for 102s: 1/3 replicas available
-✗ release default/shop is not ready (3 created, 2 updated, 1 unchanged, 2 not be
-gun, 90s)
+  ✗ Job migrate: failed for 26h: job has reached its backoff limit
+  ▸ Deployment web: creating for 102s: 1/3 replicas available
+✗ release default/shop is not ready (3 created, 2 updated, 1 unchanged, 2 not
+  begun, 90s)
 Apply again to continue.
 `)
 	})

@@ -36,6 +36,16 @@ func (s State) title() string {
 	return title
 }
 
+// namesIn returns the names of the dependents in lines with that limit.
+func namesIn(state State, limit int) dependents.Names {
+	namespace, _, _ := strings.Cut(state.Release, "/")
+	names := dependents.NewNames(limit, namespace)
+	for _, object := range state.Objects {
+		names.Include(object)
+	}
+	return names
+}
+
 // word is what programs are told of a state.
 func word(state dependents.State) string {
 	switch {

@@ -27,6 +27,8 @@ type summary struct {
 	outcome      Outcome
 	started, now time.Time
 	style        terminal.Style
+	// width is the limit of lines; zero means that there is none.
+	width int
 }
 
 // writeOutcome writes one line, preceded by what is not ready, and followed by what can be done.
@@ -37,13 +39,13 @@ func writeOutcome(out io.Writer, s summary) {
 		mark = s.style.Red("✗")
 		s.writeUnready(&b)
 	}
-	fmt.Fprintf(&b, "%s %s", mark, terminal.Clean(s.outcome.Summary))
+	result := mark + " " + terminal.Clean(s.outcome.Summary)
 	if details := s.details(); details != "" {
-		b.WriteString(s.style.Faint(" (" + details + ")"))
+		result += s.style.Faint(" (" + details + ")")
 	}
-	b.WriteString("\n")
+	s.writeText(&b, "", result)
 	for _, note := range s.outcome.Notes {
-		b.WriteString(s.style.Yellow("note:") + " " + terminal.Clean(note) + "\n")
+		s.writeText(&b, "", s.style.Yellow("note:")+" "+terminal.Clean(note))
 	}
 	if s.outcome.Next != "" {
 		b.WriteString(strings.TrimSuffix(s.outcome.Next, "\n") + "\n")
@@ -51,14 +53,26 @@ func writeOutcome(out io.Writer, s summary) {
 	_, _ = io.WriteString(out, b.String())
 }
 
+// writeText wraps a text between words if lines have a limit: a message at the end is never shortened.
+func (s summary) writeText(b *strings.Builder, indent, text string) {
+	lines := []string{text}
+	if s.width > 0 {
+		lines = terminal.WrapHanging(text, s.width-len(indent))
+	}
+	for _, line := range lines {
+		b.WriteString(indent + line + "\n")
+	}
+}
+
 func (s summary) writeUnready(b *strings.Builder) {
 	unready := problems(s.state.Objects)
+	names := namesIn(s.state, s.width)
 	for _, object := range unready[:min(len(unready), maxUnready)] {
-		fmt.Fprintf(b, "  %s %s: %s", mark(object, s.style), terminal.Clean(object.String()), object.Label())
+		text := fmt.Sprintf("%s %s: %s", mark(object, s.style), terminal.Clean(names.Of(object)), object.Label())
 		if age := dependents.Age(object.Since, s.now); age != "" {
-			b.WriteString(" for " + age)
+			text += " for " + age
 		}
-		b.WriteString(because(object) + "\n")
+		s.writeText(b, "  ", text+because(object))
 	}
 	if more := len(unready) - maxUnready; more > 0 {
 		fmt.Fprintf(b, "  … and %d more\n", more)

@@ -31,10 +31,13 @@ func (v view) lines() []string {
 	waves := dependents.Merge(dependents.Waves(v.state.Objects))
 	room := v.height - len(lines) - len(waves)
 	chosen, more := v.choose(room)
-	columns := v.columns(waves, chosen)
-	shown := v.objects(chosen, columns, room-len(chosen)-min(more, 1))
+	shown := v.objects(chosen, room-len(chosen)-min(more, 1))
+	labels := 0
 	for _, w := range waves {
-		lines = append(lines, "  "+terminal.Pad(w.Label(), columns.wave)+"  "+w.Summarize(v.style))
+		labels = max(labels, len(w.Label()))
+	}
+	for _, w := range waves {
+		lines = append(lines, "  "+terminal.Pad(w.Label(), labels)+"  "+w.Summarize(v.style))
 		for _, object := range w.Dependents {
 			lines = append(lines, shown[object.Object]...)
 		}
@@ -49,12 +52,16 @@ func (v view) lines() []string {
 	return lines
 }
 
+// header names the operation. A release with a long name is shortened before anything else is.
 func (v view) header() string {
-	header := v.style.Bold(terminal.Clean(v.state.title()))
+	age, phase := "  "+duration.HumanDuration(v.now.Sub(v.started)), ""
 	if v.state.Phase != "" {
-		header += ": " + terminal.Clean(v.state.Phase)
+		phase = ": " + terminal.Clean(v.state.Phase)
 	}
-	return header + v.style.Faint("  "+duration.HumanDuration(v.now.Sub(v.started)))
+	shown := v.state
+	others := terminal.Width(v.state.title()+phase+age) - terminal.Width(v.state.Release)
+	shown.Release = terminal.Elide(v.state.Release, max(v.width-others, minRelease))
+	return v.style.Bold(terminal.Clean(shown.title())) + phase + v.style.Faint(age)
 }
 
 // choose returns the objects in motion for which there is room: those that have failed, then those of earlier waves. It
@@ -68,65 +75,55 @@ func (v view) choose(room int) (chosen []dependents.Dependent, more int) {
 	return unready[:room], len(unready) - room
 }
 
-// objects returns the lines of objects. Reasons get more than one line as long as there are lines to spare.
-func (v view) objects(chosen []dependents.Dependent, c columns, spare int) map[dependents.Object][]string {
+const (
+	// reasonIndent is the indentation of reasons below their objects.
+	reasonIndent = 8
+	// maxReasonLines is the maximum number of lines of a reason below its object.
+	maxReasonLines = 3
+	// minRelease is the least width in which the name of the release is shown.
+	minRelease = 20
+	// minName is the least width in which the name of an object is shown.
+	minName = 10
+)
+
+// objects returns the lines of objects. Half of a line is left to state, age and reason, if names are long. Reasons get more than one line as long as there
+// are lines to spare.
+func (v view) objects(chosen []dependents.Dependent, spare int) map[dependents.Object][]string {
+	names := namesIn(v.state, v.width)
+	table := terminal.NewTable(v.width, terminal.Column{}, terminal.Column{}, terminal.Column{Right: true}, terminal.Column{Fit: terminal.End})
+	rows := make([][]terminal.Cell, len(chosen))
+	for i, object := range chosen {
+		rows[i] = []terminal.Cell{
+			{Lead: "    " + mark(object, v.style) + " ", Text: terminal.Elide(terminal.Clean(names.Of(object)), max(v.width/2, minName))},
+			{Text: object.Label()},
+			{Text: dependents.Age(object.Since, v.now)},
+			{Text: strings.TrimLeft(because(object), ": ")},
+		}
+		table.Add(rows[i]...)
+	}
+	layout := table.Layout()
 	shown := make(map[dependents.Object][]string, len(chosen))
-	for _, object := range chosen {
-		lines := v.object(object, c, spare)
+	for i, object := range chosen {
+		lines := v.object(layout, rows[i], spare)
 		shown[object.Object] = lines
 		spare -= len(lines) - 1
 	}
 	return shown
 }
 
-// columns are the widths of what stands in columns.
-type columns struct {
-	wave, object, label, age int
-}
-
-// columns leaves half of the line to state, age and reason, if the names are long.
-func (v view) columns(waves []*dependents.Wave, chosen []dependents.Dependent) columns {
-	var c columns
-	for _, w := range waves {
-		c.wave = max(c.wave, len(w.Label()))
-	}
-	for _, object := range chosen {
-		c.object = max(c.object, terminal.Width(v.name(object)))
-		c.label = max(c.label, len(object.Label()))
-		c.age = max(c.age, len(dependents.Age(object.Since, v.now)))
-	}
-	c.object = min(c.object, max(v.width/2, 10))
-	return c
-}
-
-// name returns the name of an object, without the namespace of the release.
-func (v view) name(object dependents.Dependent) string {
-	namespace, _, _ := strings.Cut(v.state.Release, "/")
-	return terminal.Clean(object.Object.In(namespace))
-}
-
-const (
-	// reasonIndent is the indentation of reasons below their objects.
-	reasonIndent = 8
-	// maxReasonLines is the maximum number of lines of a reason below its object.
-	maxReasonLines = 3
-)
-
 // object returns the line of an object. A reason that does not fit in it stands below it, in at most as many lines as there are to spare.
-func (v view) object(object dependents.Dependent, c columns, spare int) []string {
-	line := "    " + mark(object, v.style) + " " + terminal.Pad(terminal.Elide(v.name(object), c.object), c.object) + "  " + terminal.Pad(object.Label(), c.label)
-	if c.age > 0 {
-		line += "  " + fmt.Sprintf("%*s", c.age, dependents.Age(object.Since, v.now))
+func (v view) object(layout *terminal.Layout, row []terminal.Cell, spare int) []string {
+	line, whole := layout.Line(row...)
+	if whole || spare <= 0 {
+		return []string{line}
 	}
-	reason := strings.TrimLeft(because(object), ": ")
-	if spare <= 0 || reason == "" || terminal.Width(line)+2+terminal.Width(reason) <= v.width {
-		return []string{strings.TrimRight(line+"  "+reason, " ")}
-	}
-	below := terminal.Wrap(reason, max(v.width-reasonIndent, 1))
+	last := len(row) - 1
+	line, _ = layout.Line(row[:last]...)
+	lines := []string{line}
+	below := terminal.Wrap(row[last].Text, max(v.width-reasonIndent, 1))
 	if room := min(spare, maxReasonLines); len(below) > room {
 		below = append(below[:room-1], strings.Join(below[room-1:], " "))
 	}
-	lines := []string{strings.TrimRight(line, " ")}
 	for _, text := range below {
 		lines = append(lines, strings.Repeat(" ", reasonIndent)+text)
 	}

@@ -58,13 +58,16 @@ func OpenDialog(input io.Reader, messages io.Writer) (*Dialog, error) {
 // Close closes the terminal.
 func (d *Dialog) Close() error { return d.close() }
 
-// Ask writes a question and returns the line that the user enters, without the line break. It discards what was typed before the question. It returns
-// io.EOF if the input ends. If the context ends first, the answer is lost.
+// Ask writes a question, which is wrapped between words, and returns the line that the user enters, without the line break. It discards what was typed
+// before the question. It returns io.EOF if the input ends. If the context ends first, the answer is lost.
 func (d *Dialog) Ask(ctx context.Context, question string) (string, error) {
 	if device, isFile := d.in.(*os.File); isFile {
 		if err := discardPending(device); err != nil {
 			return "", fmt.Errorf("asking: discarding earlier input: %w", err)
 		}
+	}
+	if limit := Limit(d); limit > 0 {
+		question = strings.Join(Wrap(question, limit-1), "\n")
 	}
 	if _, err := fmt.Fprintf(d, "%s ", question); err != nil {
 		return "", fmt.Errorf("asking: %w", err)

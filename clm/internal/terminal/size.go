@@ -46,6 +46,19 @@ func Size(out io.Writer) (columns, rows int) {
 	return defaultColumns, defaultRows
 }
 
+// Limit returns the number of cells that a line may occupy on the writer: the columns of a terminal, or zero, which means no limit, for everything else, so
+// that programs and logs get full texts.
+func Limit(out io.Writer) int {
+	if dialog, isDialog := out.(*Dialog); isDialog {
+		out = dialog.Writer
+	}
+	if !IsTerminal(out) {
+		return 0
+	}
+	columns, _ := Size(out)
+	return columns
+}
+
 func descriptor(out io.Writer) (int, bool) {
 	file, ok := out.(interface{ Fd() uintptr })
 	if !ok {

@@ -39,22 +39,53 @@ func Elide(line string, width int) string {
 	return strings.TrimSuffix(Truncate(line, width-Width(end)), "…") + "…" + end
 }
 
-// Wrap breaks a line between words so that each line occupies at most that many cells, unless a single word is longer.
+// Wrap breaks a line between words so that each line occupies at most that many cells. A word that is longer is broken, too.
 func Wrap(text string, width int) []string {
+	if Width(text) <= width {
+		return []string{text}
+	}
 	var lines []string
 	line := ""
 	for word := range strings.FieldsSeq(text) {
-		switch {
-		case line == "":
-			line = word
-		case Width(line)+1+Width(word) <= width:
+		if line != "" && Width(line)+1+Width(word) <= width {
 			line += " " + word
-		default:
-			lines = append(lines, line)
-			line = word
+			continue
 		}
+		if line != "" {
+			lines = append(lines, line)
+		}
+		pieces := pieces(word, width)
+		lines, line = append(lines, pieces[:len(pieces)-1]...), pieces[len(pieces)-1]
 	}
 	return append(lines, line)
+}
+
+// WrapHanging is Wrap with all lines but the first one indented by two blanks.
+func WrapHanging(text string, width int) []string {
+	lines := Wrap(text, width)
+	if len(lines) == 1 {
+		return lines
+	}
+	lines = Wrap(text, width-len(hanging))
+	for i := range lines[1:] {
+		lines[i+1] = hanging + lines[i+1]
+	}
+	return lines
+}
+
+// pieces breaks a word so that each piece occupies at most that many cells, but has at least one character.
+func pieces(word string, width int) []string {
+	var pieces []string
+	room, start, end := width, 0, 0
+	for characters := cells.StringGraphemes(word); characters.Next(); {
+		if characters.Width() > room && end > start {
+			pieces = append(pieces, word[start:end])
+			room, start = width, end
+		}
+		room -= characters.Width()
+		end += len(characters.Value())
+	}
+	return append(pieces, word[start:])
 }
 
 // Pad appends blanks until the line occupies that many cells.

@@ -257,7 +257,7 @@ func (p *planner) mustName(v calls.View) bool {
 // describe completes a change from a decision.
 func (p *planner) describe(change *inventory.Change, t *desired.Object, d decisions.Decision, v calls.View) {
 	item := p.call.Ledger.Of(t)
-	change.Verb, change.Recreate, change.Reason = "", false, d.Message
+	change.Verb, change.Recreate, change.Repeats, change.Reason = "", false, false, d.Message
 	switch d.Action {
 	case decisions.Refuse:
 		change.Reason, change.Refusal, change.Foreign = "", d.Message, v.Seen.Record == ""
@@ -266,7 +266,7 @@ func (p *planner) describe(change *inventory.Change, t *desired.Object, d decisi
 		change.Verb = next.Verb
 	case decisions.Create, decisions.Write, decisions.Recreate, decisions.Mark, decisions.Complete:
 		change.Verb, change.Recreate = d.Verb, d.Action == decisions.Recreate
-		change.Reason = p.because(t, d)
+		change.Reason, change.Repeats = p.because(t, d), p.repeats(t, d)
 	case decisions.Keep, decisions.Ask, decisions.Verify, decisions.Compare, decisions.Report:
 		p.planPurge(change, t, v)
 	case decisions.Cede:
@@ -290,6 +290,21 @@ func (p *planner) because(t *desired.Object, d decisions.Decision) string {
 		return "the owner changed"
 	default:
 		return d.Message
+	}
+}
+
+// repeats reports whether a manifest that was applied before is applied again only because the owner has changed.
+func (p *planner) repeats(t *desired.Object, d decisions.Decision) bool {
+	recorded := p.recorded[t.Key]
+	switch {
+	case recorded == nil || t.Reconcile != inventory.ReconcilePolicyOnObjectOrComponentChange || d.Message == decisions.RunsAgain:
+		return false
+	case d.Verb != inventory.VerbUpdated && d.Verb != inventory.VerbCreated:
+		return false
+	case recorded.Phase == inventory.PhaseScheduledForApplication || bookkeeping.IsRedundant(recorded):
+		return false
+	default:
+		return recorded.Digest != t.Digest && sameManifest(recorded.Digest, t.Digest)
 	}
 }
 

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/component-operator/runtime/clm/internal/terminal"
+	"github.com/component-operator/runtime/internal/testenv"
+)
+
+const (
+	// longRelease is as long as names of releases of Helm may be, and longName as long as those of Services.
+	longRelease = "monitoring-kube-prometheus-stack-of-the-platform-team"
+	longName    = "monitoring-kube-prometheus-stack-of-the-platform-team-operator1"
+)
+
+// narrow runs clm in a terminal with 80 columns until it ends, or until it asks, which is answered with no. It returns all that it has written.
+func (p *place) narrow(t *testing.T, args ...string) string {
+	t.Helper()
+	screen, device := newTerminal(t)
+	screen.resize(t, 80, 40)
+	command := p.startOn(t, device, nil, args...)
+	testenv.Eventually(t, func() (bool, string) {
+		select {
+		case <-screen.closed:
+			return true, ""
+		default:
+			return strings.Contains(screen.sent(), "[y/N] "), "want the command to end or to ask:\n" + screen.sent()
+		}
+	})
+	if strings.Contains(screen.sent(), "[y/N] ") {
+		screen.enter(t, "n\n")
+		screen.expect(t, "nothing was done")
+	}
+	_ = command.Wait()
+	<-screen.closed
+	return screen.sent()
+}
+
+// TestNarrowTerminal shows a release with long names in a terminal with 80 columns.
+func TestNarrowTerminal(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	other := testenv.Namespace(t)
+	crowd := configMap(longName, "VALUE") + strings.Replace(configMap(longName, "1"), "{name:", "{namespace: "+other+", name:", 1) +
+		"---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: verticalpodautoscalercheckpoints.autoscaling.k8s.io." + p.namespace + "}\n" +
+		deployment(longName, neverReady, "")
+	first, second := p.file("first.yaml", crowd), p.file("second.yaml", strings.Replace(crowd, "VALUE", "2", 1))
+	p.expect(p.clm("apply", longRelease, first, "--no-wait"), 0)
+	p.eventuallyShows([]string{"status", longRelease}, "1 not ready", "running, but not ready")
+	for _, test := range []struct {
+		args string
+		// want are texts in what is written.
+		want []string
+	}{
+		{"status " + longRelease, []string{"Deployment m", "1 not ready", "running, but not"}},
+		{"tree " + longRelease, []string{"ConfigMap m", "ConfigMap " + other[:3], "└─ ReplicaSet", "…"}},
+		{"history " + longRelease, []string{"first.yaml"}},
+		{"ls", []string{"Applying"}},
+		{"events " + longRelease, []string{"LAST SEEN", "Deployme"}},
+		{"plan " + longRelease + " " + second, []string{"~ ConfigMap monitoring-ku…", "(update: the manifest changed)", "1 to update, 3 unchanged"}},
+		{"apply " + longRelease + " " + second, []string{"~ ConfigMap monitoring-ku…", "1 to update, 3 unchanged", longRelease + "?[y/N] n"}},
+		{"delete " + longRelease, []string{"These objects are deleted:", "  ConfigMap " + other[:3], "  ConfigMap " + longName, longRelease + "?[y/N] n"}},
+		{"doctor " + longRelease, []string{"1 release examined"}},
+	} {
+		sent := p.narrow(t, strings.Fields(test.args)...)
+		for line := range strings.Lines(sent) {
+			if cells := terminal.Width(strings.TrimRight(line, "\r\n")); cells > 80 {
+				t.Errorf("clm %s: want at most 80 cells in a line, got %d: %q", test.args, cells, line)
+			}
+		}
+		plain := regexp.MustCompile(`\x1b\[[0-9;]*m|[\r\n]`).ReplaceAllString(sent, "")
+		for _, want := range test.want {
+			if !strings.Contains(plain, want) {
+				t.Errorf("clm %s: want %q in\n%s", test.args, want, sent)
+			}
+		}
+		if strings.Contains(sent, "ConfigMap "+p.namespace) {
+			t.Errorf("clm %s: want no namespace of the release before names:\n%s", test.args, sent)
+		}
+	}
+	if listed := p.clm("tree", longRelease).stdout; !strings.Contains(listed, fmt.Sprintf("ConfigMap %s/%s ", p.namespace, longName)) || strings.Contains(listed, "…") {
+		t.Errorf("want full names where there is no terminal:\n%s", listed)
+	}
+	p.must("delete", longRelease)
+}

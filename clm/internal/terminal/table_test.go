@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package terminal_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/component-operator/runtime/clm/internal/terminal"
+)
+
+// newRelease returns a table such as that of clm ls.
+func newRelease(limit int, message string) *terminal.Table {
+	table := terminal.NewTable(limit,
+		terminal.Column{Header: "NAME", Fit: terminal.Middle}, terminal.Column{Header: "OBJECTS", Right: true, Spare: true}, terminal.Column{Header: "STATE"},
+		terminal.Column{Header: "SOURCE", Fit: terminal.Middle, Spare: true}, terminal.Column{Header: "MESSAGE", Fit: terminal.End})
+	table.Add(terminal.Cell{Lead: "├─ ", Text: "frontend-of-the-shop"}, terminal.Cell{Text: "7"}, terminal.Cell{Text: "Ready", Paint: func(text string) string { return "<" + text + ">" }},
+		terminal.Cell{Text: "oci://example.com/frontend"}, terminal.Cell{Text: message})
+	table.AddBelow(terminal.Cell{Lead: "│  ", Text: "because the database of the shop does not answer"})
+	table.AddTexts("web")
+	return table
+}
+
+func TestTable(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		reason, message string
+		limit           int
+		want            string
+	}{
+		{"without a limit everything is whole", "映像を取得できません", 0, `
+NAME                     OBJECTS  STATE  SOURCE                      MESSAGE
+├─ frontend-of-the-shop        7  <Ready>  oci://example.com/frontend  映像を取得できません
+│  because the database of the shop does not answer
+web
+`},
+		{"a column that needs little leaves the rest to the others", "timed out", 70, `
+NAME                  OBJECTS  STATE  SOURCE                 MESSAGE
+├─ frontend…the-shop        7  <Ready>  oci://exam…m/frontend  timed out
+│  because the database of the shop does not answer
+web
+`},
+		{"the last spare column is left out so that the others are of use", "映像を取得できません", 50, `
+NAME              OBJECTS  STATE  MESSAGE
+├─ fronte…e-shop        7  <Ready>  映像を取得でき…
+│  because the database of the shop does not
+│    answer
+web
+`},
+		{"all of them are, if need be", "timed out after 4s", 35, `
+NAME           STATE  MESSAGE
+├─ front…shop  <Ready>  timed out af…
+│  because the database of the
+│    shop does not answer
+web
+`},
+		{"a table that is too narrow is readable nevertheless", "timed out", 20, `
+NAME        STATE  MESSAGE
+├─ fro…hop  <Ready>  timed out
+│  because the
+│    database of the
+│    shop does not
+│    answer
+web
+`},
+	} {
+		var out bytes.Buffer
+		if err := newRelease(test.limit, test.message).Write(&out); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(strings.TrimPrefix(test.want, "\n"), out.String()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.reason, diff)
+		}
+	}
+	if lines := terminal.NewTable(80, terminal.Column{}, terminal.Column{Fit: terminal.End}).Lines(); len(lines) != 0 {
+		t.Errorf("want no lines without titles and rows, got %q", lines)
+	}
+}
+
+// TestTableWidths tries all limits from the one that is enough for all tables.
+func TestTableWidths(t *testing.T) {
+	t.Parallel()
+	for limit := 60; limit < 200; limit++ {
+		for _, line := range newRelease(limit, strings.Repeat("映像を取得できません", 9)).Lines() {
+			if cells := terminal.Width(strings.NewReplacer("<", "", ">", "").Replace(line)); cells > limit {
+				t.Errorf("want at most %d cells, got %d: %s", limit, cells, line)
+			}
+		}
+	}
+}
+
+func TestLayout(t *testing.T) {
+	t.Parallel()
+	table := terminal.NewTable(20, terminal.Column{}, terminal.Column{}, terminal.Column{Fit: terminal.End})
+	table.AddTexts("web", "", "timed out")
+	layout := table.Layout()
+	for _, test := range []struct {
+		reason string
+		cells  []string
+		want   string
+	}{
+		{"an empty column takes no room", []string{"web", "", "timed out"}, "web  timed out true"},
+		{"a row need not be one of the table", []string{"shop", "", "is ready"}, "shop  is ready true"},
+		{"whether the last cell is whole is told", []string{"web", "", "timed out after 4s"}, "web  timed ou… false"},
+		{"an empty cell is whole", []string{"web", ""}, "web true"},
+		{"what has no column is not shown", []string{"web", "new"}, "web false"},
+	} {
+		cells := make([]terminal.Cell, len(test.cells))
+		for i, text := range test.cells {
+			cells[i].Text = text
+		}
+		line, whole := layout.Line(cells...)
+		if got := fmt.Sprint(line, " ", whole); got != test.want {
+			t.Errorf("%s: want %q, got %q", test.reason, test.want, got)
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		reason, text string
+		width        int
+		want         []string
+	}{
+		{"what fits stays as it is", "a  b", 4, []string{"a  b"}},
+		{"lines end between words", "the end matters", 9, []string{"the end", "matters"}},
+		{"a longer word is broken", "see registry.example.com", 9, []string{"see", "registry.", "example.c", "om"}},
+		{"characters stay whole", "映像を取得", 5, []string{"映像", "を取", "得"}},
+		{"there is always room for one character", "映像", 1, []string{"映", "像"}},
+	} {
+		if diff := cmp.Diff(test.want, terminal.Wrap(test.text, test.width)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.reason, diff)
+		}
+	}
+	if diff := cmp.Diff([]string{"the end", "  matters", "  here"}, terminal.WrapHanging("the end matters here", 11)); diff != "" {
+		t.Error(diff)
+	}
+}
