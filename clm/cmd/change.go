@@ -26,6 +26,7 @@ type changeOptions struct {
 	yes    bool
 	// undeclared means that the command line does not declare the resulting release, so the user must confirm the plan.
 	undeclared   bool
+	conflicts    choice
 	maxDeletions maxDeletions
 	approved     string // identifies held deletions
 	output       choice
@@ -37,7 +38,19 @@ func addChangeFlags(flags *pflag.FlagSet, o *changeOptions) {
 	addCourseFlags(flags, o)
 	flags.VarPF(&noWait{options: &o.Options}, "no-wait", "", "do not wait until the last wave is ready (clm wait can do that later); with --no-wait=wave, "+
 		"end at the first wave that is not ready, and with --no-wait=all, write all waves at once; redundant objects then stay until the next apply").NoOptDefVal = "true"
+	addConflictsFlag(flags, &o.conflicts)
 	addDeletionFlags(flags, &o.maxDeletions, &o.approved)
+}
+
+// Values of the flag --conflicts.
+const (
+	conflictsForce  = "force"
+	conflictsRefuse = "refuse"
+)
+
+func addConflictsFlag(flags *pflag.FlagSet, conflicts *choice) {
+	*conflicts = choice{value: conflictsForce, allowed: []string{conflictsForce, conflictsRefuse}}
+	flags.Var(conflicts, "conflicts", "what to do if a declared field has another value and belongs to another field manager: take the field, or refuse, before anything is applied")
 }
 
 func addDeletionFlags(flags *pflag.FlagSet, limit *maxDeletions, approved *string) {
@@ -85,7 +98,9 @@ func (o *changeOptions) run(ctx context.Context, e *environment, plan planner) e
 func (o *changeOptions) events() bool { return o.output.value == outputJSON }
 
 // compares reports whether to send a dry run of each object to the server, even if no confirmation is needed.
-func (o *changeOptions) compares() bool { return o.diff.show || o.dryRun.asksServer() }
+func (o *changeOptions) compares() bool {
+	return o.diff.show || o.dryRun.asksServer() || o.conflicts.value == conflictsRefuse
+}
 
 // errDryRunEvents prevents programs from parsing output for people.
 var errDryRunEvents = errors.New("flags --output and --dry-run exclude each other: a dry run does nothing that events could report")
@@ -122,7 +137,7 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connecti
 	}
 	options := o.Options
 	// Only the confirmed plan is carried out, even if the cluster has changed since it was shown.
-	options.Exact = options.Exact || c.needed()
+	options.Exact = options.Exact || c.needed() || o.conflicts.value == conflictsRefuse
 	err = p.Apply(ctx, options)
 	if !o.events() {
 		e.explain(ctx, s, p.Release, err)
@@ -138,7 +153,7 @@ func (o *changeOptions) show(e *environment, p *apply.Plan) error {
 	if !o.compares() {
 		noteUnverified(p)
 	}
-	err := errors.Join(showPlan(e, e.out, p, o.diff), o.maxDeletions.check(p), p.Refused())
+	err := errors.Join(showPlan(e, e.out, p, o.diff), o.maxDeletions.check(p), p.Refused(), conflicting(p, o.conflicts))
 	if o.dryRun.asksServer() {
 		err = errors.Join(err, refusedByServer(p))
 	}
@@ -155,7 +170,7 @@ func (o *changeOptions) settle(ctx context.Context, e *environment, p *apply.Pla
 			return err
 		}
 	}
-	if err := p.Refused(); err != nil {
+	if err := errors.Join(p.Refused(), conflicting(p, o.conflicts)); err != nil {
 		return err
 	}
 	if len(p.Pending()) == 0 {
@@ -166,6 +181,14 @@ func (o *changeOptions) settle(ctx context.Context, e *environment, p *apply.Pla
 		text += fmt.Sprintf(", although the API server refuses %d of its objects", count)
 	}
 	return c.get(ctx, text+"?")
+}
+
+// conflicting returns a RefusedError if the plan takes fields from others, and that is to be refused.
+func conflicting(p *apply.Plan, conflicts choice) error {
+	if conflicts.value != conflictsRefuse {
+		return nil
+	}
+	return p.Conflicting()
 }
 
 // refusedByServer returns a RefusedError if the API server would refuse objects of the plan.

@@ -31,7 +31,7 @@ var foreignFlags = map[string]string{
 	"force":               "clm apply has --update-policy recreate, and --adopt always for objects of other owners",
 	"force-replace":       "clm apply has --update-policy recreate",
 	"take-ownership":      "clm apply has --adopt always",
-	"force-conflicts":     "clm apply always overwrites declared fields that others have changed",
+	"force-conflicts":     "clm apply --conflicts=force is the default: it overwrites declared fields that others have changed",
 	"server-side":         "clm always applies on the side of the server",
 	"diff-changes":        "clm apply has --diff, and clm plan shows the changes only",
 	"diff-run":            "clm plan shows the changes only",

@@ -21,6 +21,7 @@ type planOptions struct {
 	policies        policyFlags
 	diff            diffFlags
 	createNamespace bool
+	conflicts       choice
 	maxDeletions    maxDeletions
 	approved        string
 	output          choice
@@ -87,6 +88,7 @@ func addPlanFlags(command *cobra.Command, o *planOptions) {
 	addPruneFlag(flags, &o.policies)
 	addDiffFlags(flags, &o.diff)
 	addNamespaceFlag(flags, &o.createNamespace)
+	addConflictsFlag(flags, &o.conflicts)
 	addDeletionFlags(flags, &o.maxDeletions, &o.approved)
 	flags.BoolVar(&o.exitCode, "exit-code", false, "end with exit code 2 if there are changes")
 }
@@ -118,7 +120,7 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 	if err := o.show(e, p); err != nil {
 		return err
 	}
-	if err := errors.Join(o.maxDeletions.check(p), p.Refused(), refusedByServer(p)); err != nil {
+	if err := errors.Join(o.maxDeletions.check(p), p.Refused(), conflicting(p, o.conflicts), refusedByServer(p)); err != nil {
 		return err
 	}
 	if o.out != "" {

@@ -69,6 +69,8 @@ type Change struct {
 	After  *unstructured.Unstructured `json:"-"`
 	// Changed are the fields that others have changed or removed since the last write; only if drift was compared.
 	Changed []FieldChange `json:"-"`
+	// Conflicts are the fields that the change would take from other field managers, because it declares other values; only if compared.
+	Conflicts []FieldChange `json:"-"`
 	// Status is what is observed of the object; empty if it does not exist, or if that does not matter. Message explains it.
 	Status  status.Status `json:"-"`
 	Message string        `json:"-"`
@@ -81,7 +83,7 @@ type Change struct {
 	Baseline    string       `json:"baseline,omitempty"`
 }
 
-// FieldChange is a field that others have changed or removed.
+// FieldChange is a field that others have changed or removed, or that they own.
 type FieldChange struct {
 	// Path of the field, such as .spec.replicas. It includes everything below the field.
 	Path string `json:"path"`

@@ -136,7 +136,22 @@ func (p *preview) compared(change *inventory.Change, t *desired.Object, d decisi
 	}
 	if c.before == nil {
 		p.forgetAllocated(t, change.After, c.after.GetUID())
+		return
 	}
+	change.Conflicts = p.conflicts(c)
+}
+
+// conflicts returns the fields that a write would take from others; none if field ownership cannot be read.
+func (p *preview) conflicts(c comparison) []inventory.FieldChange {
+	taken, err := fieldset.Taken(c.before.GetManagedFields(), c.applied.GetManagedFields(), p.call.Server.FieldOwner)
+	if err != nil {
+		return nil
+	}
+	changes := make([]inventory.FieldChange, len(taken))
+	for i, taking := range taken {
+		changes[i] = fieldChange(taking.Path, taking.Writer)
+	}
+	return changes
 }
 
 // recreated completes the change of an object that would be recreated, so that nothing remains that others own. Since the server

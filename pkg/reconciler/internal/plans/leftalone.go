@@ -88,12 +88,17 @@ func (p *preview) changedFields(c comparison) []inventory.FieldChange {
 	}
 	var changed []inventory.FieldChange
 	for i, path := range fields {
-		field := inventory.FieldChange{Path: path.String(), Manager: writers[i].Manager}
-		if !writers[i].Time.IsZero() {
-			field.Time = &metav1.Time{Time: writers[i].Time}
-		}
-		changed = append(changed, field)
+		changed = append(changed, fieldChange(path, writers[i]))
 	}
 	slices.SortFunc(changed, func(a, b inventory.FieldChange) int { return cmp.Compare(a.Path, b.Path) })
 	return changed
+}
+
+// fieldChange describes a field and who wrote it.
+func fieldChange(path fieldpath.Path, writer fieldset.Writer) inventory.FieldChange {
+	change := inventory.FieldChange{Path: path.String(), Manager: writer.Manager}
+	if !writer.Time.IsZero() {
+		change.Time = &metav1.Time{Time: writer.Time}
+	}
+	return change
 }
