@@ -107,6 +107,7 @@ var rooms = []room{
 	{path: "internal/generating", layer: services},
 	{path: "internal/gitops", layer: services},
 	{path: "internal/helm", layer: services},
+	{path: "internal/helm/dependencies", layer: contracts},
 	{path: "internal/helm/remote", layer: services},
 	{path: "internal/judges", layer: services},
 	{path: "internal/kustomize", layer: services},
