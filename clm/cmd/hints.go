@@ -26,7 +26,7 @@ var foreignFlags = map[string]string{
 	"cleanup-on-fail":     "clm apply has --revert-on-failure",
 	"reuse-values":        "values are not taken over from the last revision; to give them again: clm get values NAME > FILE, and -f FILE",
 	"reset-values":        "values are never taken over from the last revision",
-	"repo":                "a chart in a repository is the source https://HOST/PATH#CHART",
+	"repo":                "a chart in a repository is the source https://HOST/PATH#CHART, or REPO/CHART after helm repo add",
 	"devel":               "--version '>0.0.0-0' includes development versions",
 	"force":               "clm apply has --update-policy recreate, and --adopt always for objects of other owners",
 	"force-replace":       "clm apply has --update-policy recreate",
@@ -62,7 +62,7 @@ var foreignCommands = map[string]string{
 	"lint":     "clm plan says what the API server would refuse",
 	"rollout":  "did you mean clm wait, clm history, or clm rollback?",
 	"registry": "clm uses what helm registry login has stored",
-	"repo":     "a chart in a repository is the source https://HOST/PATH#CHART",
+	"repo":     "clm uses what helm repo add has stored; a chart in a repository is the source REPO/CHART, or https://HOST/PATH#CHART",
 	"pull":     "a chart in a registry is a source: clm apply NAME oci://HOST/PATH",
 	"import":   "did you mean clm adopt?",
 }

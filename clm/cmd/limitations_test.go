@@ -76,6 +76,7 @@ func limitations() map[string][]limitation {
 // needNoRights are the commands, or groups of them, that have no need of a cluster.
 var needNoRights = map[string]string{
 	"completion": "prints scripts",
+	"dependency": "works on files",
 	"help":       "prints texts",
 	"options":    "prints texts",
 	"sandbox":    "makes a cluster, in which its user may do everything",

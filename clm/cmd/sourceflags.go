@@ -27,10 +27,12 @@ const sourcesHelp = `A SOURCE is
   oci://HOST/PATH                                   a chart in a registry; may be followed by :TAG or @DIGEST
   https://HOST/PATH#CHART                           a chart in a repository (CHART --repo URL in helm); may be followed
                                                     by :VERSION
+  REPO/CHART                                        the same, with the name that "helm repo add" has given to the repository, if there is
+                                                    no file or folder with this path
   https://HOST/PATH                                 a packaged chart, or manifests, at this URL
 
 Several sources make up one release, in the given order. Values are for charts and templates; they are merged as Helm does. For registries,
-clm uses the credentials that "helm registry login" or Docker have stored.`
+clm uses the credentials that "helm registry login" or Docker have stored, and for REPO/CHART those of "helm repo add".`
 
 // sourceFlags are what commands are given beside their sources.
 type sourceFlags struct {

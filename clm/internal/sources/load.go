@@ -11,10 +11,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	internalhelm "github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/internal/helm/remote"
 	internalkustomize "github.com/component-operator/runtime/internal/kustomize"
 	"github.com/component-operator/runtime/pkg/manifests"
@@ -47,9 +47,6 @@ type pureGenerator interface {
 	manifests.Pure
 }
 
-// chartOfRepository matches REPO/CHART, the form in which Helm refers to a chart in a named repository.
-var chartOfRepository = regexp.MustCompile(`^[a-z0-9-]+/[a-z0-9-]+$`)
-
 // load loads the source that the reference leads to.
 func load(ctx context.Context, reference string, input *input, options Options) (member, error) {
 	if err := ctx.Err(); err != nil {
@@ -59,13 +56,20 @@ func load(ctx context.Context, reference string, input *input, options Options) 
 		return loadManifests(ctx, reference, []string{stdinReference}, input)
 	}
 	if remote.Is(reference) {
-		return loadRemote(ctx, reference, options.Remote)
+		parsed, err := remote.Parse(reference)
+		if err != nil {
+			return member{}, err
+		}
+		return loadRemote(ctx, reference, parsed, options.Remote)
 	}
 	info, err := os.Stat(reference)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && chartOfRepository.MatchString(reference):
-		return member{}, fmt.Errorf("%w; if %s is meant as helm's REPO/CHART: repositories have no names here, a chart is https://HOST/PATH#CHART or oci://HOST/PATH",
-			err, reference)
+	case errors.Is(err, fs.ErrNotExist) && remote.IsNamed(reference):
+		parsed, named := remote.ParseNamed(reference)
+		if named != nil {
+			return member{}, fmt.Errorf("%w; nor is it REPO/CHART: %w", err, named)
+		}
+		return loadRemote(ctx, reference, parsed, options.Remote)
 	case err != nil:
 		return member{}, err
 	case info.IsDir():
@@ -104,11 +108,7 @@ func loadFolder(ctx context.Context, folder string, input *input, options Option
 }
 
 // loadRemote fetches a packaged chart, or a file with manifests.
-func loadRemote(ctx context.Context, text string, options remote.Options) (member, error) {
-	reference, err := remote.Parse(text)
-	if err != nil {
-		return member{}, err
-	}
+func loadRemote(ctx context.Context, text string, reference remote.Reference, options remote.Options) (member, error) {
 	fetched, err := reference.Fetch(ctx, options)
 	if err != nil {
 		return member{}, err
@@ -160,6 +160,19 @@ func loadChartFolder(folder string, options Options) (member, error) {
 	return loaded, ifRestricted(err)
 }
 
+// ifIncomplete replaces the advice of an error about missing dependencies by the command that helps.
+func ifIncomplete(reference string, isFolder bool, err error) error {
+	var missing *internalhelm.MissingDependenciesError
+	switch {
+	case !errors.As(err, &missing):
+		return err
+	case isFolder:
+		return fmt.Errorf("%w; to put them there: clm dependency build %s", missing, reference)
+	default:
+		return fmt.Errorf("%w; the chart was packaged without them", missing)
+	}
+}
+
 // escapes is the error text of package os for symbolic links that lead out of a folder.
 const escapes = "path escapes from parent"
 
@@ -180,7 +193,7 @@ func ifRestricted(err error) error {
 func loadChart(reference string, fsys fs.FS, name string) (member, error) {
 	generator, err := helm.New(fsys, name, helm.Options{})
 	if err != nil {
-		return member{}, err
+		return member{}, ifIncomplete(reference, name == ".", err)
 	}
 	chart := generator.Chart()
 	return member{
