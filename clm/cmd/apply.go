@@ -24,6 +24,7 @@ type applyOptions struct {
 	policies        policyFlags
 	revertOnFailure bool
 	plan            string
+	hideNotes       bool
 }
 
 func newApplyCommand(e *environment) *cobra.Command {
@@ -38,7 +39,9 @@ updated, and those that no source renders any more are deleted. This happens wav
 ` + sourcesHelp + `
 
 If there is a terminal, clm shows the changes and asks for confirmation, even if standard input or output is redirected. If nothing has changed, nothing is
-written. If clm is interrupted or killed, run the same command again to continue.`,
+written. If clm is interrupted or killed, run the same command again to continue.
+
+At the end, the notes of charts (NOTES.txt) are written to standard output.`,
 		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
 		Example: `  clm apply web ./chart -f values.yaml
   clm apply web oci://registry.example.com/charts/web --version 1.2.3 --set replicas=3
@@ -60,6 +63,7 @@ written. If clm is interrupted or killed, run the same command again to continue
 	flags.BoolVar(&o.CreateNamespace, "create-namespace", false, "create the namespace of the release if it does not exist")
 	flags.BoolVar(&o.revertOnFailure, "revert-on-failure", false,
 		"if it fails, return to the last revision that was ready, or delete the release if this is its first one; objects that it has adopted stay")
+	flags.BoolVar(&o.hideNotes, "hide-notes", false, "do not show the notes of charts; clm get notes shows them later")
 	flags.Var(filePath{&o.plan}, "plan", "carry out exactly the plan that clm plan has saved in this `file`, or refuse it as stale")
 	for _, name := range planned {
 		// What these say is a part of the plan.
@@ -86,6 +90,7 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 		o.Reverts = true
 		o.failed = func(ctx context.Context, p *apply.Plan, failure error) error { return o.revert(ctx, e, p, failure) }
 	}
+	o.showNotes = !o.hideNotes
 	namespace, err := e.kube.namespace()
 	if err != nil {
 		return err

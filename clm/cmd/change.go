@@ -34,6 +34,8 @@ type changeOptions struct {
 	maxDeletions maxDeletions
 	approved     string // identifies held deletions
 	output       choice
+	// showNotes shows the notes of charts when everything else is done.
+	showNotes bool
 	// failed, if set, is called when carrying out a plan has failed. The command fails in any case.
 	failed func(ctx context.Context, p *apply.Plan, failure error) error
 }
@@ -135,6 +137,9 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connecti
 	}
 	if err != nil && o.failed != nil && failures.IsFailure(err) {
 		return o.failed(ctx, p, err)
+	}
+	if err == nil && o.showNotes && !o.events() && p.Content.Notes != "" {
+		return printNotes(e.out, p.Content.Notes)
 	}
 	return shown(err)
 }

@@ -49,6 +49,7 @@ func limitations() map[string][]limitation {
 		"clm ls":           {{nobody: records}, {args: "-A", nobody: records, reader: records, code: 1}},
 		"clm history":      reads("web"),
 		"clm get manifest": reads("web"),
+		"clm get notes":    reads("web"),
 		"clm get values":   reads("web"),
 		"clm status":       {{args: "web", nobody: record, reader: "belongs to release PLACE/other", code: exitNotReady}},
 		"clm tree":         reads("web"),

@@ -70,7 +70,7 @@ func describe(request Request, revision releases.Revision) releases.Revision {
 
 // generate renders a revision, and makes it the revision of the plan.
 func (p *Plan) generate(ctx context.Context, request Request, revision *releases.Revision) error {
-	objects, err := request.Sources.Generate(ctx, sources.Request{
+	objects, notes, err := request.Sources.GenerateWithNotes(ctx, sources.Request{
 		ReconcilerName: releases.ReconcilerName,
 		Namespace:      request.Namespace,
 		Name:           request.Name,
@@ -83,7 +83,7 @@ func (p *Plan) generate(ctx context.Context, request Request, revision *releases
 	if err != nil {
 		return fmt.Errorf("generating the objects of release %s/%s: %w", request.Namespace, request.Name, err)
 	}
-	content := releases.Content{Values: request.Sources.Values()}
+	content := releases.Content{Values: request.Sources.Values(), Notes: notes}
 	if content.Manifest, err = toManifest(objects, p.connection.Client().Scheme()); err != nil {
 		return err
 	}
