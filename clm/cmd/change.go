@@ -138,10 +138,15 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connecti
 	if err != nil && o.failed != nil && failures.IsFailure(err) {
 		return o.failed(ctx, p, err)
 	}
-	if err == nil && o.showNotes && !o.events() && p.Content.Notes != "" {
-		return printNotes(e.out, p.Content.Notes)
+	return o.conclude(e, p, err)
+}
+
+// conclude shows the notes of charts after a success, if they are wanted.
+func (o *changeOptions) conclude(e *environment, p *apply.Plan, err error) error {
+	if err != nil || !o.showNotes || o.events() || p.Content.Notes == "" {
+		return shown(err)
 	}
-	return shown(err)
+	return printNotes(e.out, p.Content.Notes)
 }
 
 // show shows a plan that is not carried out.

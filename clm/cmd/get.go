@@ -71,8 +71,8 @@ func newGetNotesCommand(e *environment) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "notes NAME",
 		Short: "Print the notes of the charts of a revision",
-		Long: `Print what the charts of a revision say in their files NOTES.txt, as clm apply shows it. Notes were rendered with the values of the revision, and may contain secrets. Revisions
-that were made by an older clm have none.`,
+		Long: `Print what the charts of a revision say in their files NOTES.txt, as clm apply shows it. Notes were rendered with the values of the revision, and may contain
+secrets. Revisions that were made by an older clm have none.`,
 		Example: "  clm get notes web --revision 3",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {

@@ -59,7 +59,6 @@ var foreignCommands = map[string]string{
 	"inspect":  "did you mean clm status, or clm tree?",
 	"describe": "did you mean clm status?",
 	"show":     "did you mean clm get, or clm template?",
-	"lint":     "clm plan says what the API server would refuse",
 	"rollout":  "did you mean clm wait, clm history, or clm rollback?",
 	"registry": "clm uses what helm registry login has stored",
 	"repo":     "clm uses what helm repo add has stored; a chart in a repository is the source REPO/CHART, or https://HOST/PATH#CHART",

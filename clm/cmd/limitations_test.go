@@ -46,6 +46,7 @@ func limitations() map[string][]limitation {
 		"clm move":         writes("cm/first --from web --to other"),
 		"clm plan":         {{args: "web FILE", nobody: record, reader: object}},
 		"clm diff":         {{args: "web FILE", nobody: record, reader: object}},
+		"clm lint":         {{args: "FILE --name web", nobody: record, reader: object, code: 1}},
 		"clm ls":           {{nobody: records}, {args: "-A", nobody: records, reader: records, code: 1}},
 		"clm history":      reads("web"),
 		"clm get manifest": reads("web"),

@@ -37,6 +37,7 @@ var manifestExtensions = []string{".yaml", ".yml", ".json"}
 type member struct {
 	Source
 	generator    pureGenerator
+	chart        *internalhelm.Chart // only if Options.KeepCharts is set
 	takesValues  bool
 	takesVersion bool
 }
@@ -60,7 +61,7 @@ func load(ctx context.Context, reference string, input *input, options Options) 
 		if err != nil {
 			return member{}, err
 		}
-		return loadRemote(ctx, reference, parsed, options.Remote)
+		return loadRemote(ctx, reference, parsed, options)
 	}
 	info, err := os.Stat(reference)
 	switch {
@@ -69,13 +70,13 @@ func load(ctx context.Context, reference string, input *input, options Options) 
 		if named != nil {
 			return member{}, fmt.Errorf("%w; nor is it REPO/CHART: %w", err, named)
 		}
-		return loadRemote(ctx, reference, parsed, options.Remote)
+		return loadRemote(ctx, reference, parsed, options)
 	case err != nil:
 		return member{}, err
 	case info.IsDir():
 		return loadFolder(ctx, reference, input, options)
 	default:
-		return loadFile(ctx, reference, input)
+		return loadFile(ctx, reference, input, options)
 	}
 }
 
@@ -108,8 +109,8 @@ func loadFolder(ctx context.Context, folder string, input *input, options Option
 }
 
 // loadRemote fetches a packaged chart, or a file with manifests.
-func loadRemote(ctx context.Context, text string, reference remote.Reference, options remote.Options) (member, error) {
-	fetched, err := reference.Fetch(ctx, options)
+func loadRemote(ctx context.Context, text string, reference remote.Reference, options Options) (member, error) {
+	fetched, err := reference.Fetch(ctx, options.Remote)
 	if err != nil {
 		return member{}, err
 	}
@@ -125,19 +126,19 @@ func loadRemote(ctx context.Context, text string, reference remote.Reference, op
 	if err := os.WriteFile(filepath.Join(folder, packageFile), fetched.Content, 0o600); err != nil {
 		return member{}, fmt.Errorf("unpacking the chart: %w", err)
 	}
-	loaded, err := loadChart(text, os.DirFS(folder), packageFile)
+	loaded, err := loadChart(text, os.DirFS(folder), packageFile, options)
 	loaded.takesVersion = reference.TakesVersion()
 	return loaded, err
 }
 
 // loadFile distinguishes packaged charts from manifests by their content, since names say little.
-func loadFile(ctx context.Context, name string, input *input) (member, error) {
+func loadFile(ctx context.Context, name string, input *input, options Options) (member, error) {
 	content, err := input.file(ctx, name)
 	if err != nil {
 		return member{}, err
 	}
 	if isCompressed(content) {
-		return loadChart(name, os.DirFS(filepath.Dir(name)), filepath.Base(name))
+		return loadChart(name, os.DirFS(filepath.Dir(name)), filepath.Base(name), options)
 	}
 	return manifestsMember(name, []file{{name: name, content: content}})
 }
@@ -149,14 +150,14 @@ func isCompressed(content []byte) bool {
 // loadChartFolder loads a chart from a folder.
 func loadChartFolder(folder string, options Options) (member, error) {
 	if options.Unrestricted {
-		return loadChart(folder, os.DirFS(folder), ".")
+		return loadChart(folder, os.DirFS(folder), ".", options)
 	}
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return member{}, err
 	}
 	defer func() { _ = root.Close() }()
-	loaded, err := loadChart(folder, root.FS(), ".")
+	loaded, err := loadChart(folder, root.FS(), ".", options)
 	return loaded, ifRestricted(err)
 }
 
@@ -190,15 +191,22 @@ func ifRestricted(err error) error {
 	}
 }
 
-func loadChart(reference string, fsys fs.FS, name string) (member, error) {
+func loadChart(reference string, fsys fs.FS, name string, options Options) (member, error) {
 	generator, err := helm.New(fsys, name, helm.Options{})
 	if err != nil {
 		return member{}, ifIncomplete(reference, name == ".", err)
+	}
+	var kept *internalhelm.Chart
+	if options.KeepCharts {
+		if kept, err = internalhelm.Load(fsys, name); err != nil {
+			return member{}, err
+		}
 	}
 	chart := generator.Chart()
 	return member{
 		Source:      Source{Reference: reference, Kind: Chart, Name: chart.Name, Version: chart.Version, AppVersion: chart.AppVersion},
 		generator:   generator,
+		chart:       kept,
 		takesValues: true,
 	}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	internalhelm "github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/internal/helm/remote"
 	"github.com/component-operator/runtime/pkg/manifests"
 )
@@ -62,6 +63,8 @@ type Options struct {
 	// Hooks are the tools whose hooks and waves are read in the annotations of the objects, those of charts and those of other sources apart. Charts have Helm's hooks anyway.
 	// Defaults to none.
 	Hooks []string
+	// KeepCharts makes Set.Charts return the charts. Defaults to false.
+	KeepCharts bool
 }
 
 // Set is a set of loaded sources. It is safe for concurrent use.
@@ -154,6 +157,17 @@ func (s *Set) Sources() []Source {
 		described[i] = m.Source
 	}
 	return described
+}
+
+// Charts returns the charts among the sources, in their order; none unless they were loaded with Options.KeepCharts.
+func (s *Set) Charts() []*internalhelm.Chart {
+	var charts []*internalhelm.Chart
+	for _, m := range s.members {
+		if m.chart != nil {
+			charts = append(charts, m.chart)
+		}
+	}
+	return charts
 }
 
 // Values returns the values, merged as Helm does, which are the parameters of the generator. The caller may modify them.
