@@ -25,6 +25,7 @@ type applyOptions struct {
 	revertOnFailure bool
 	plan            string
 	hideNotes       bool
+	description     string
 }
 
 func newApplyCommand(e *environment) *cobra.Command {
@@ -57,6 +58,7 @@ At the end, the notes of charts (NOTES.txt) are written to standard output.`,
 	rememberHooks(flags)
 	addPolicyFlags(flags, &o.policies)
 	addPruneFlag(flags, &o.policies)
+	addDescriptionFlag(flags, &o.description)
 	var planned []string
 	flags.VisitAll(func(flag *pflag.Flag) { planned = append(planned, flag.Name) })
 	addChangeFlags(flags, &o.changeOptions)
@@ -101,7 +103,9 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 			return apply.Load(ctx, s, o.plan, namespace, o.name)
 		})
 	}
-	request := apply.Request{Namespace: namespace, Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies()}
+	request := apply.Request{
+		Namespace: namespace, Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies(), Description: o.description,
+	}
 	return o.run(ctx, e, func(s *connection.Connection, compare bool) (*apply.Plan, error) {
 		if request.Sources == nil {
 			if request.Sources, err = o.sources.load(ctx, e.streams, o.references); err != nil {

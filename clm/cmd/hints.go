@@ -38,6 +38,9 @@ var foreignFlags = map[string]string{
 	"wait-timeout":        "the flag is --timeout",
 	"purge":               "clm delete removes the history, too",
 	"cascade":             "clm orphan leaves the objects in the cluster",
+	"keep-history":        "clm delete removes the history with the release; to keep what it was made of: clm get manifest NAME > FILE, and clm get values NAME",
+	"no-hooks":            "hooks are objects of the release, in waves of their own; the values of the chart may turn them off, and --post-renderer may leave them out",
+	"dependency-update":   "clm dependency update CHART fetches the dependencies",
 }
 
 // foreignSourceFlags are those of commands that have sources.

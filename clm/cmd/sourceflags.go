@@ -5,6 +5,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -40,6 +41,9 @@ type sourceFlags struct {
 	restrictor  choice
 	policyRules string
 	hooks       []string
+	// postRenderer is a command, followed by its arguments.
+	postRenderer     string
+	postRendererArgs []string
 }
 
 // The values of flag --load-restrictor are those of kustomize.
@@ -66,6 +70,9 @@ func addSourceFlags(flags *pflag.FlagSet, f *sourceFlags) {
 	flags.Var(filePath{&f.options.Remote.CAFile}, "ca-file", "`file` with certificates of authorities to trust when fetching charts, in addition to those of the system")
 	flags.BoolVar(&f.options.Remote.PlainHTTP, "plain-http", false, "fetch charts by HTTP, without encryption")
 	flags.StringSliceVar(&f.hooks, "hooks", nil, hooksUsage)
+	flags.Var(filePath{&f.postRenderer}, "post-renderer",
+		"`command` that changes the rendered objects of a chart: it gets them as YAML on standard input, and writes those to use to standard output")
+	flags.StringArrayVar(&f.postRendererArgs, "post-renderer-args", nil, "`argument` of the post-renderer (may be repeated)")
 	flags.Var(filePath{&f.policyRules}, "policy-rules", "`file` with rules that set annotations, such as waves and policies, on the objects of the sources")
 }
 
@@ -86,6 +93,11 @@ func (f *sourceFlags) load(ctx context.Context, s streams, references []string) 
 	options.Stdin = s.in
 	if !slices.Equal(f.hooks, []string{noHooks}) {
 		options.Hooks = f.hooks
+	}
+	if f.postRenderer != "" {
+		options.PostRenderer = append([]string{f.postRenderer}, f.postRendererArgs...)
+	} else if len(f.postRendererArgs) > 0 {
+		return nil, errors.New("flag --post-renderer-args needs --post-renderer")
 	}
 	options.Unrestricted = f.restrictor.value == restrictNothing
 	if f.policyRules != "" {

@@ -30,6 +30,8 @@ type Request struct {
 	KeepHooks bool
 	// Policies are the defaults for objects without annotations.
 	Policies reconciler.Policies
+	// Description says what brings a new revision about. Defaults to "applied".
+	Description string
 }
 
 // Operation is the purpose of a plan.

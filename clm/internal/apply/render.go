@@ -47,7 +47,7 @@ func (p *Plan) render(ctx context.Context, request Request) error {
 		}
 	}
 	// A record that was lost and restored has dependents and no revisions.
-	next := releases.Revision{Number: 1, Description: "applied", Installed: len(p.Release.Inventory) > 0}
+	next := releases.Revision{Number: 1, Description: cmp.Or(request.Description, "applied"), Installed: len(p.Release.Inventory) > 0}
 	if current := p.Release.Current(); current != nil {
 		next.Number = current.Number + 1
 		next.Installed = current.Installed || p.Release.LastReady() != nil

@@ -115,7 +115,7 @@ func ask(ctx context.Context, request Request) ([]answer, error) {
 		for _, problem := range refused.Problems {
 			answers = append(answers, answer{Finding: Finding{Severity: linter.Error, Message: problem}})
 		}
-		return answers, nil
+		return append(answers, answer{Finding: Finding{Severity: linter.Info, Message: "the API server was not asked about the other objects, because of these errors"}}), nil
 	case err != nil:
 		return nil, err
 	}

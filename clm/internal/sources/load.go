@@ -192,7 +192,11 @@ func ifRestricted(err error) error {
 }
 
 func loadChart(reference string, fsys fs.FS, name string, options Options) (member, error) {
-	generator, err := helm.New(fsys, name, helm.Options{})
+	var rendering helm.Options
+	if options.postRenderer != nil {
+		rendering.PostRenderer = options.postRenderer
+	}
+	generator, err := helm.New(fsys, name, rendering)
 	if err != nil {
 		return member{}, ifIncomplete(reference, name == ".", err)
 	}
