@@ -25,6 +25,8 @@ type applyOptions struct {
 	createNamespace bool
 	revertOnFailure bool
 	plan            string
+	hideNotes       bool
+	description     string
 }
 
 func newApplyCommand(e *environment) *cobra.Command {
@@ -39,7 +41,9 @@ updated, and those that no source renders any more are deleted. This happens wav
 ` + sourcesHelp + `
 
 If there is a terminal, clm shows the changes and asks for confirmation, even if standard input or output is redirected. If nothing has changed, nothing is
-written. If clm is interrupted or killed, run the same command again to continue.`,
+written. If clm is interrupted or killed, run the same command again to continue.
+
+At the end, the notes of charts (NOTES.txt) are written to standard output.`,
 		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
 		Example: `  clm apply web ./chart -f values.yaml
   clm apply web oci://registry.example.com/charts/web --version 1.2.3 --set replicas=3
@@ -55,12 +59,14 @@ written. If clm is interrupted or killed, run the same command again to continue
 	rememberHooks(flags)
 	addPolicyFlags(flags, &o.policies)
 	addPruneFlag(flags, &o.policies)
+	addDescriptionFlag(flags, &o.description)
 	var planned []string
 	flags.VisitAll(func(flag *pflag.Flag) { planned = append(planned, flag.Name) })
 	addChangeFlags(flags, &o.changeOptions)
 	addNamespaceFlag(flags, &o.createNamespace)
 	flags.BoolVar(&o.revertOnFailure, "revert-on-failure", false,
 		"if it fails, return to the last revision that was ready, or delete the release if this is its first one; objects that it has adopted stay")
+	flags.BoolVar(&o.hideNotes, "hide-notes", false, "do not show the notes of charts; clm get notes shows them later")
 	flags.Var(filePath{&o.plan}, "plan", "carry out exactly the plan that clm plan has saved in this `file`, or refuse it as stale")
 	for _, name := range planned {
 		// What these say is a part of the plan.
@@ -87,6 +93,7 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 		o.Reverts = true
 		o.failed = func(ctx context.Context, p *apply.Plan, failure error) error { return o.revert(ctx, e, p, failure) }
 	}
+	o.showNotes = !o.hideNotes
 	namespace, err := e.kube.namespace()
 	if err != nil {
 		return err
@@ -103,6 +110,7 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 	}
 	request := apply.Request{
 		Namespace: namespace, Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies(), CreateNamespace: o.createNamespace,
+		Description: o.description,
 	}
 	return o.run(ctx, e, func(s *connection.Connection, compare bool) (*apply.Plan, error) {
 		if request.Sources == nil {

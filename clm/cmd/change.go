@@ -30,6 +30,8 @@ type changeOptions struct {
 	maxDeletions maxDeletions
 	approved     string // identifies held deletions
 	output       choice
+	// showNotes shows the notes of charts when everything else is done.
+	showNotes bool
 	// failed, if set, is called when carrying out a plan has failed. The command fails in any case.
 	failed func(ctx context.Context, p *apply.Plan, failure error) error
 }
@@ -145,7 +147,15 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connecti
 	if err != nil && o.failed != nil && failures.IsFailure(err) {
 		return o.failed(ctx, p, err)
 	}
-	return shown(err)
+	return o.conclude(e, p, err)
+}
+
+// conclude shows the notes of charts after a success, if they are wanted.
+func (o *changeOptions) conclude(e *environment, p *apply.Plan, err error) error {
+	if err != nil || !o.showNotes || o.events() || p.Content.Notes == "" {
+		return shown(err)
+	}
+	return printNotes(e.out, p.Content.Notes)
 }
 
 // show shows a plan that is not carried out.

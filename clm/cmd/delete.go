@@ -5,6 +5,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/deletion"
 	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/internal/deletionhooks"
@@ -27,7 +29,9 @@ type deleteOptions struct {
 
 	yes    bool
 	dryRun dryRun
-	output choice
+	// ignoreMissing makes it no error if there is no such release.
+	ignoreMissing bool
+	output        choice
 }
 
 func newDeleteCommand(e *environment) *cobra.Command {
@@ -61,6 +65,8 @@ a hook fails, the release stays. A hook that has failed runs again after it was 
 	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
 	addDryRunFlag(flags, &o.dryRun)
 	flags.BoolVar(&o.SkipHooks, "skip-hooks", false, "skip the deletion hooks that are not complete; those that were applied are removed")
+	flags.BoolVar(&o.SkipHooks, "no-hooks", false, "the same as --skip-hooks")
+	flags.BoolVar(&o.ignoreMissing, "ignore-not-found", false, "do nothing, and end with exit code 0, if the release does not exist")
 	flags.StringVar(&o.Approved, "approve-deletions", "", "delete the objects with delete policy confirm-on-delete, too: exactly those that a refusal has named, with this `DIGEST`")
 	flags.VarP(&o.output, "output", "o", "write events to standard output while the operation runs, one per line")
 	return command
@@ -77,7 +83,21 @@ func runDelete(ctx context.Context, e *environment, o deleteOptions) error {
 	}
 	o.Namespace = namespace
 	defer s.Close()
-	return e.again(s, attempts, func() error { return o.attempt(ctx, e, s) })
+	err = e.again(s, attempts, func() error { return o.attempt(ctx, e, s) })
+	if o.ignoreMissing && errors.Is(err, releases.ErrNotFound) {
+		return o.ignore(ctx, e, s, err)
+	}
+	return err
+}
+
+// ignore drops the error about a release that does not exist, unless there are parts of its record: then it existed, and may have dependents.
+func (o *deleteOptions) ignore(ctx context.Context, e *environment, s *connection.Connection, missing error) error {
+	parts, err := s.Records().HasParts(ctx, o.Namespace, o.Name)
+	if err != nil || parts {
+		return errors.Join(missing, err)
+	}
+	fmt.Fprintf(e.err, "release %s/%s does not exist; nothing was deleted\n", o.Namespace, o.Name)
+	return nil
 }
 
 func (o *deleteOptions) attempt(ctx context.Context, e *environment, s *connection.Connection) error {

@@ -105,8 +105,8 @@ func TestBadInput(t *testing.T) {
 		{"a flag that all commands have", []string{"ls", "--contxt", "a"}, "unknown flag: --contxt; did you mean --context?\n"},
 		{"there is no such flag", []string{"ls", "--everything"}, "unknown flag: --everything"},
 		{"a flag of another tool", []string{"upgrade", "web", source, "--install"}, "unknown flag: --install; clm apply creates a release that does not exist\n"},
-		{"with a value", []string{"apply", "web", "nginx", "--repo", "https://example.com"}, "unknown flag: --repo; a chart in a repository is the source https://HOST/PATH#CHART\n"},
-		{"a chart of another tool", []string{"plan", "web", "bitnami/nginx"}, "if bitnami/nginx is meant as helm's REPO/CHART: repositories have no names here"},
+		{"with a value", []string{"apply", "web", "nginx", "--repo", "https://example.com"}, "unknown flag: --repo; a chart in a repository is the source https://HOST/PATH#CHART, or REPO/CHART after helm repo add\n"},
+		{"a chart of another tool", []string{"plan", "web", "bitnami/nginx"}, "no such file or directory; nor is it REPO/CHART: there is no repository bitnami; "},
 		{"a document that is no object", []string{"template", "web", p.file("text.yaml", "hello\n")}, "document 1: it is not an object, but text\n"},
 	} {
 		p.stdin = configMap("a", "1")

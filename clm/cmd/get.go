@@ -7,12 +7,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/terminal"
 )
 
 type getOptions struct {
@@ -41,6 +43,7 @@ func newGetCommand(e *environment) *cobra.Command {
 			}
 			return content.Values
 		}),
+		newGetNotesCommand(e),
 	)
 	return command
 }
@@ -58,9 +61,54 @@ func newGetPartCommand(e *environment, part, short string, of func(releases.Cont
 			return runGet(command.Context(), e, o, of)
 		},
 	}
-	command.Flags().Var(number[int64]{value: &o.revision, minimum: 1}, "revision", "`number` of the revision (default the current one)")
+	addRevisionFlag(command, &o)
 	command.Flags().VarP(&o.output, "output", "o", "format")
 	return command
+}
+
+func newGetNotesCommand(e *environment) *cobra.Command {
+	o := getOptions{}
+	command := &cobra.Command{
+		Use:   "notes NAME",
+		Short: "Print the notes of the charts of a revision",
+		Long: `Print what the charts of a revision say in their files NOTES.txt, as clm apply shows it. Notes were rendered with the values of the revision, and may contain
+secrets. Revisions that were made by an older clm have none.`,
+		Example: "  clm get notes web --revision 3",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			o.name = args[0]
+			return runGetNotes(command.Context(), e, o)
+		},
+	}
+	addRevisionFlag(command, &o)
+	return command
+}
+
+func addRevisionFlag(command *cobra.Command, o *getOptions) {
+	command.Flags().Var(number[int64]{value: &o.revision, minimum: 1}, "revision", "`number` of the revision (default the current one)")
+}
+
+func runGetNotes(ctx context.Context, e *environment, o getOptions) error {
+	s, namespace, err := e.connect(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	content, err := contentOf(ctx, s, namespace, o)
+	if err != nil {
+		return err
+	}
+	if content.Notes == "" {
+		fmt.Fprintln(e.err, "there are no notes")
+		return nil
+	}
+	return printNotes(e.out, content.Notes)
+}
+
+// printNotes writes notes, which come from the author of a chart.
+func printNotes(out io.Writer, notes string) error {
+	_, err := fmt.Fprintln(out, terminal.CleanLines(notes))
+	return err
 }
 
 func runGet(ctx context.Context, e *environment, o getOptions, of func(releases.Content) any) error {

@@ -26,7 +26,7 @@ var foreignFlags = map[string]string{
 	"cleanup-on-fail":     "clm apply has --revert-on-failure",
 	"reuse-values":        "values are not taken over from the last revision; to give them again: clm get values NAME > FILE, and -f FILE",
 	"reset-values":        "values are never taken over from the last revision",
-	"repo":                "a chart in a repository is the source https://HOST/PATH#CHART",
+	"repo":                "a chart in a repository is the source https://HOST/PATH#CHART, or REPO/CHART after helm repo add",
 	"devel":               "--version '>0.0.0-0' includes development versions",
 	"force":               "clm apply has --update-policy recreate, and --adopt always for objects of other owners",
 	"force-replace":       "clm apply has --update-policy recreate",
@@ -42,6 +42,9 @@ var foreignFlags = map[string]string{
 	"burst-limit":         "--max-concurrency limits the concurrent requests",
 	"purge":               "clm delete removes the history, too",
 	"cascade":             "clm orphan leaves the objects in the cluster",
+	"keep-history":        "clm delete removes the history with the release; to keep what it was made of: clm get manifest NAME > FILE, and clm get values NAME",
+	"no-hooks":            "hooks are objects of the release, in waves of their own; the values of the chart may turn them off, and --post-renderer may leave them out",
+	"dependency-update":   "clm dependency update CHART fetches the dependencies",
 }
 
 // foreignSourceFlags are those of commands that have sources.
@@ -63,10 +66,9 @@ var foreignCommands = map[string]string{
 	"inspect":  "did you mean clm status, or clm tree?",
 	"describe": "did you mean clm status?",
 	"show":     "did you mean clm get, or clm template?",
-	"lint":     "clm plan says what the API server would refuse",
 	"rollout":  "did you mean clm wait, clm history, or clm rollback?",
 	"registry": "clm uses what helm registry login has stored",
-	"repo":     "a chart in a repository is the source https://HOST/PATH#CHART",
+	"repo":     "clm uses what helm repo add has stored; a chart in a repository is the source REPO/CHART, or https://HOST/PATH#CHART",
 	"pull":     "a chart in a registry is a source: clm apply NAME oci://HOST/PATH",
 	"import":   "did you mean clm adopt?",
 }

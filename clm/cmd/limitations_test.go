@@ -46,9 +46,11 @@ func limitations() map[string][]limitation {
 		"clm move":         writes("cm/first --from web --to other"),
 		"clm plan":         {{args: "web FILE", nobody: record, reader: object}},
 		"clm diff":         {{args: "web FILE", nobody: record, reader: object}},
+		"clm lint":         {{args: "FILE --name web", nobody: record, reader: object, code: 1}},
 		"clm ls":           {{nobody: records}, {args: "-A", nobody: records, reader: records, code: 1}},
 		"clm history":      reads("web"),
 		"clm get manifest": reads("web"),
+		"clm get notes":    reads("web"),
 		"clm get values":   reads("web"),
 		"clm status":       {{args: "web", nobody: record, reader: "belongs to release PLACE/other", code: exitNotReady}},
 		"clm tree":         reads("web"),
@@ -76,6 +78,7 @@ func limitations() map[string][]limitation {
 // needNoRights are the commands, or groups of them, that have no need of a cluster.
 var needNoRights = map[string]string{
 	"completion": "prints scripts",
+	"dependency": "works on files",
 	"help":       "prints texts",
 	"options":    "prints texts",
 	"sandbox":    "makes a cluster, in which its user may do everything",

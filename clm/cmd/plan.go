@@ -27,6 +27,8 @@ type planOptions struct {
 	output          choice
 	out             string
 	exitCode        bool
+	// description is for the revision that a saved plan makes.
+	description string
 }
 
 func newPlanCommand(e *environment) *cobra.Command {
@@ -57,6 +59,7 @@ A plan that is saved with --out can be applied with clm apply --plan: clm then d
 	o.output = choice{allowed: []string{outputJSON, outputYAML, outputMarkdown}}
 	command.Flags().VarP(&o.output, "output", "o", "write the plan for programs, or in Markdown for the comment of a pull request")
 	command.Flags().Var(filePath{&o.out}, "out", "save the plan in this `file`; it contains the objects and values of the release, including secrets")
+	addDescriptionFlag(command.Flags(), &o.description)
 	return command
 }
 
@@ -100,6 +103,7 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 	}
 	request := apply.Request{
 		Namespace: namespace, Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies(), CreateNamespace: o.createNamespace,
+		Description: o.description,
 	}
 	if request.Sources, err = o.sources.load(ctx, e.streams, o.references); err != nil {
 		return err

@@ -18,6 +18,7 @@ import (
 func newRollbackCommand(e *environment) *cobra.Command {
 	o := changeOptions{}
 	adopt := choice{allowed: adoptionPolicies}
+	var description string
 	command := &cobra.Command{
 		Use:   "rollback NAME [REVISION]",
 		Short: "Return to an earlier revision of a release",
@@ -39,11 +40,12 @@ To continue a rollback that has not become ready, run the same command again; th
 				}
 			}
 			return runRollback(command.Context(), e, o, apply.RollbackRequest{
-				Name: args[0], Number: revision, Adoption: reconciler.AdoptionPolicy(adopt.value),
+				Name: args[0], Number: revision, Adoption: reconciler.AdoptionPolicy(adopt.value), Description: description,
 			})
 		},
 	}
 	addChangeFlags(command.Flags(), &o)
+	addDescriptionFlag(command.Flags(), &description)
 	command.Flags().Var(&adopt, "adopt", "whether to adopt objects that exist already (default as in that revision, but not from other owners)")
 	return command
 }

@@ -127,9 +127,9 @@ installed in the cluster.`,
 		}
 	}
 	add(groupChange, newApplyCommand(e), newRollbackCommand(e), newTestCommand(e), newDeleteCommand(e), newAdoptCommand(e), newOrphanCommand(e), newMoveCommand(e))
-	add(groupLook, newPlanCommand(e), newDiffCommand(e), newTemplateCommand(e), newRbacCommand(e), newLsCommand(e), newHistoryCommand(e), newGetCommand(e),
+	add(groupLook, newPlanCommand(e), newDiffCommand(e), newTemplateCommand(e), newLintCommand(e), newRbacCommand(e), newLsCommand(e), newHistoryCommand(e), newGetCommand(e),
 		newDriftCommand(e), newDoctorCommand(e), newStatusCommand(e), newTreeCommand(e), newEventsCommand(e), newLogsCommand(e), newWaitCommand(e))
-	command.AddCommand(newObjectsCommand(e), newSandboxCommand(e.streams), newOptionsCommand(), newVersionCommand(e))
+	command.AddCommand(newDependencyCommand(e), newObjectsCommand(e), newSandboxCommand(e.streams), newOptionsCommand(), newVersionCommand(e))
 	explain(command)
 	addCompletions(e, command)
 	return command

@@ -5,6 +5,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -27,10 +28,12 @@ const sourcesHelp = `A SOURCE is
   oci://HOST/PATH                                   a chart in a registry; may be followed by :TAG or @DIGEST
   https://HOST/PATH#CHART                           a chart in a repository (CHART --repo URL in helm); may be followed
                                                     by :VERSION
+  REPO/CHART                                        the same, with the name that "helm repo add" has given to the repository, if there is
+                                                    no file or folder with this path
   https://HOST/PATH                                 a packaged chart, or manifests, at this URL
 
 Several sources make up one release, in the given order. Values are for charts and templates; they are merged as Helm does. For registries,
-clm uses the credentials that "helm registry login" or Docker have stored.`
+clm uses the credentials that "helm registry login" or Docker have stored, and for REPO/CHART those of "helm repo add".`
 
 // sourceFlags are what commands are given beside their sources.
 type sourceFlags struct {
@@ -38,6 +41,9 @@ type sourceFlags struct {
 	restrictor  choice
 	policyRules string
 	hooks       []string
+	// postRenderer is a command, followed by its arguments.
+	postRenderer     string
+	postRendererArgs []string
 }
 
 // The values of flag --load-restrictor are those of kustomize.
@@ -64,6 +70,9 @@ func addSourceFlags(flags *pflag.FlagSet, f *sourceFlags) {
 	flags.Var(filePath{&f.options.Remote.CAFile}, "ca-file", "`file` with certificates of authorities to trust when fetching charts, in addition to those of the system")
 	flags.BoolVar(&f.options.Remote.PlainHTTP, "plain-http", false, "fetch charts by HTTP, without encryption")
 	flags.StringSliceVar(&f.hooks, "hooks", nil, hooksUsage)
+	flags.Var(filePath{&f.postRenderer}, "post-renderer",
+		"`command` that changes the rendered objects of a chart: it gets them as YAML on standard input, and writes those to use to standard output")
+	flags.StringArrayVar(&f.postRendererArgs, "post-renderer-args", nil, "`argument` of the post-renderer (may be repeated)")
 	flags.Var(filePath{&f.policyRules}, "policy-rules", "`file` with rules that set annotations, such as waves and policies, on the objects of the sources")
 }
 
@@ -84,6 +93,11 @@ func (f *sourceFlags) load(ctx context.Context, s streams, references []string) 
 	options.Stdin = s.in
 	if !slices.Equal(f.hooks, []string{noHooks}) {
 		options.Hooks = f.hooks
+	}
+	if f.postRenderer != "" {
+		options.PostRenderer = append([]string{f.postRenderer}, f.postRendererArgs...)
+	} else if len(f.postRendererArgs) > 0 {
+		return nil, errors.New("flag --post-renderer-args needs --post-renderer")
 	}
 	options.Unrestricted = f.restrictor.value == restrictNothing
 	if f.policyRules != "" {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,6 +33,39 @@ func (p period) Set(text string) error {
 	}
 	*p.value = parsed
 	return nil
+}
+
+// description is the value of a flag that says what brings a revision about.
+type description struct{ value *string }
+
+// maxDescription is how long a description may be, in bytes: each one is kept in the index of a release.
+const maxDescription = 256
+
+func addDescriptionFlag(flags *pflag.FlagSet, value *string) {
+	flags.Var(description{value}, "description", "`text` that clm history shows with the new revision (default what clm has done)")
+}
+
+func (d description) String() string {
+	if d.value == nil {
+		return ""
+	}
+	return *d.value
+}
+
+func (d description) Type() string { return "string" }
+
+func (d description) Set(text string) error {
+	switch trimmed := strings.TrimSpace(text); {
+	case trimmed == "":
+		return errors.New("it is empty")
+	case len(trimmed) > maxDescription:
+		return fmt.Errorf("it has %d bytes; allowed are at most %d", len(trimmed), maxDescription)
+	case strings.ContainsAny(trimmed, "\r\n\t"):
+		return errors.New("it has several lines, or tabs; allowed is one line")
+	default:
+		*d.value = trimmed
+		return nil
+	}
 }
 
 // number is the value of a flag for whole numbers from a minimum on.

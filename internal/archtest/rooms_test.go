@@ -107,6 +107,8 @@ var rooms = []room{
 	{path: "internal/generating", layer: services},
 	{path: "internal/gitops", layer: services},
 	{path: "internal/helm", layer: services},
+	{path: "internal/helm/dependencies", layer: contracts},
+	{path: "internal/helm/linter", layer: contracts},
 	{path: "internal/helm/remote", layer: services},
 	{path: "internal/judges", layer: services},
 	{path: "internal/kustomize", layer: services},
@@ -200,6 +202,7 @@ var rooms = []room{
 	{path: "clm/internal/deletion", layer: ownershipOperations},
 	{path: "clm/internal/transfer", layer: ownershipOperations},
 	{path: "clm/internal/doctor", layer: diagnosis},
+	{path: "clm/internal/lint", layer: diagnosis},
 
 	{path: "bench/...", layer: commands},
 	{path: "clm/...", layer: commands},

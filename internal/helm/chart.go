@@ -29,7 +29,7 @@ type Chart struct {
 
 // Load reads the chart at the given path, which is a folder or a packaged chart (.tgz), and checks that it can
 // be rendered at all: it must parse, must not be a library chart, and must have its declared dependencies
-// inside. If fsys is nil, the path is one of the operating system; otherwise a leading slash is ignored.
+// inside; otherwise, the error is a MissingDependenciesError. If fsys is nil, the path is one of the operating system; otherwise a leading slash is ignored.
 // Symbolic links are followed, if the file system does so.
 func Load(fsys fs.FS, path string) (*Chart, error) {
 	files, err := readFiles(fsys, path)
@@ -41,7 +41,10 @@ func Load(fsys fs.FS, path string) (*Chart, error) {
 		return nil, fmt.Errorf("reading chart %s: %w", path, err)
 	}
 	sortDependencies(parsed)
-	if err := checkInstallable(parsed); err != nil {
+	var missing *MissingDependenciesError
+	if err := checkInstallable(parsed); errors.As(err, &missing) {
+		return nil, fmt.Errorf("reading chart %s: %w; \"helm dependency build\" puts them there", path, err)
+	} else if err != nil {
 		return nil, fmt.Errorf("reading chart %s: %w", path, err)
 	}
 	return &Chart{parsed: parsed, fingerprint: fingerprint(files)}, nil
@@ -116,13 +119,25 @@ func checkInstallable(parsed *chart.Chart) error {
 			return dependency.Name() == declared.Name
 		})
 		if !present {
-			missing = append(missing, declared.Name)
+			missing = append(missing, strings.TrimSpace(declared.Name+" "+declared.Version))
 		}
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("dependencies declared in Chart.yaml are missing in folder charts: %s; \"helm dependency build\" puts them there", strings.Join(missing, ", "))
+		return &MissingDependenciesError{Chart: parsed.Name(), Missing: missing}
 	}
 	return nil
+}
+
+// MissingDependenciesError says that a chart does not contain all of its dependencies.
+type MissingDependenciesError struct {
+	// Chart is the name of the chart.
+	Chart string
+	// Missing are the names of the missing dependencies, each with the versions that Chart.yaml allows.
+	Missing []string
+}
+
+func (e *MissingDependenciesError) Error() string {
+	return fmt.Sprintf("chart %s: dependencies declared in Chart.yaml are missing in folder charts: %s", e.Chart, strings.Join(e.Missing, ", "))
 }
 
 func fingerprint(files []*loader.BufferedFile) string {

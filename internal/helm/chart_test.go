@@ -100,7 +100,7 @@ func TestLoadRefuses(t *testing.T) {
 		{
 			"declared dependencies are missing, even if they are disabled",
 			minimal.with(files{"Chart.yaml": metadata("top", "dependencies:", "- {name: a, version: 1.x.x, condition: off}", "- {name: b, version: 1.x.x}")}), ".",
-			[]string{"missing in folder charts: a, b"},
+			[]string{"missing in folder charts: a 1.x.x, b 1.x.x"},
 		},
 		{"broken dependency", minimal.with(files{"charts/a/Chart.yaml": metadata("a"), "charts/a/values.yaml": "["}), ".", []string{"subchart a", "values.yaml"}},
 		{"broken packaged dependency", minimal.with(files{"charts/a-1.tgz": "no archive"}), ".", []string{"subchart a-1.tgz"}},

@@ -98,7 +98,12 @@ func (c *Chart) Notes(ctx context.Context, release Release) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("rendering chart %s: %w", c.Name(), err)
 	}
-	return files[path.Join(parsed.Name(), "templates", notesSuffix)], nil
+	return notesOf(parsed, files), nil
+}
+
+// notesOf returns the notes of the main chart among the output of its templates.
+func notesOf(parsed *chart.Chart, files map[string]string) string {
+	return files[path.Join(parsed.Name(), "templates", notesSuffix)]
 }
 
 // execute returns the rendered chart, without disabled dependencies, and the output of its templates.
@@ -123,6 +128,7 @@ func (c *Chart) render(ctx context.Context, release Release) ([]Object, error) {
 	if err != nil {
 		return nil, err
 	}
+	reportNotes(ctx, notesOf(parsed, files))
 	objects, err := definitions(parsed)
 	if err != nil {
 		return nil, err

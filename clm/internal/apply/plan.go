@@ -32,6 +32,8 @@ type Request struct {
 	Policies reconciler.Policies
 	// CreateNamespace creates the namespace of a new release if it does not exist.
 	CreateNamespace bool
+	// Description says what brings a new revision about. Defaults to "applied".
+	Description string
 }
 
 // Operation is the purpose of a plan.

@@ -47,7 +47,7 @@ func (p *Plan) render(ctx context.Context, request Request) error {
 		}
 	}
 	// A record that was lost and restored has dependents and no revisions.
-	next := releases.Revision{Number: 1, Description: "applied", Installed: len(p.Release.Inventory) > 0}
+	next := releases.Revision{Number: 1, Description: cmp.Or(request.Description, "applied"), Installed: len(p.Release.Inventory) > 0}
 	if current := p.Release.Current(); current != nil {
 		next.Number = current.Number + 1
 		next.Installed = current.Installed || p.Release.LastReady() != nil
@@ -70,7 +70,7 @@ func describe(request Request, revision releases.Revision) releases.Revision {
 
 // generate renders a revision, and makes it the revision of the plan.
 func (p *Plan) generate(ctx context.Context, request Request, revision *releases.Revision) error {
-	objects, err := request.Sources.Generate(ctx, sources.Request{
+	objects, notes, err := request.Sources.GenerateWithNotes(ctx, sources.Request{
 		ReconcilerName: releases.ReconcilerName,
 		Namespace:      request.Namespace,
 		Name:           request.Name,
@@ -83,7 +83,7 @@ func (p *Plan) generate(ctx context.Context, request Request, revision *releases
 	if err != nil {
 		return fmt.Errorf("generating the objects of release %s/%s: %w", request.Namespace, request.Name, err)
 	}
-	content := releases.Content{Values: request.Sources.Values()}
+	content := releases.Content{Values: request.Sources.Values(), Notes: notes}
 	if content.Manifest, err = toManifest(objects, p.connection.Client().Scheme()); err != nil {
 		return err
 	}

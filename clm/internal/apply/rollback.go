@@ -30,6 +30,8 @@ type RollbackRequest struct {
 	Number int64
 	// Adoption is the policy of objects without an annotation. Defaults to that of the revision, but never to taking objects from other owners.
 	Adoption reconciler.AdoptionPolicy
+	// Description says what brings the new revision about. Defaults to a text with the number of the earlier one.
+	Description string
 	// Failed is the plan, if any, that has failed and is reverted. If another process has changed the release since, that is refused.
 	Failed *Plan
 }
@@ -65,7 +67,7 @@ func PlanRollback(ctx context.Context, c *connection.Connection, request Rollbac
 	if plan.New {
 		plan.Revision.Created = time.Time{}
 		plan.Revision.Number = release.Current().Number + 1
-		plan.Revision.Description = fmt.Sprintf("rolled back to revision %d", to.Number)
+		plan.Revision.Description = cmp.Or(request.Description, fmt.Sprintf("rolled back to revision %d", to.Number))
 		plan.Revision.Installed, plan.Revision.Rollback, plan.Revision.Basis = true, true, 0
 	}
 	wanted, err := dependents.Keys(c.Client().RESTMapper(), objectsOf(plan), release.Namespace)

@@ -36,6 +36,7 @@ type savedPlan struct {
 	Revision  releases.Revision `json:"revision"`
 	Values    map[string]any    `json:"values"`
 	Manifest  []map[string]any  `json:"manifest"`
+	Notes     string            `json:"notes,omitempty"`
 	Plan      *reconciler.Plan  `json:"plan"`
 
 	Adoption reconciler.AdoptionPolicy `json:"adoption,omitempty"` // that was given for this operation
@@ -54,7 +55,7 @@ func (p *Plan) Save(ctx context.Context, path string) error {
 	}
 	saved := savedPlan{
 		Version: savedVersion, Cluster: uid, Record: p.Release.UID(), Namespace: p.Release.Namespace, Name: p.Release.Name, Operation: p.Operation,
-		New: p.New, Revision: p.Revision, Values: p.Content.Values, Plan: p.exact, Adoption: p.adoption,
+		New: p.New, Revision: p.Revision, Values: p.Content.Values, Notes: p.Content.Notes, Plan: p.exact, Adoption: p.adoption,
 		Approved: p.approved, Again: p.again,
 	}
 	if current := p.Release.Current(); current != nil {
@@ -142,7 +143,8 @@ func Load(ctx context.Context, c *connection.Connection, path, namespace, name s
 		return nil, failures.Refused("the plan in %s is stale: it was made for another release named %s; make a new one", path, release)
 	}
 	p := &Plan{
-		connection: c, Release: release, Operation: saved.Operation, New: saved.New, Revision: saved.Revision, Content: releases.Content{Values: saved.Values},
+		connection: c, Release: release, Operation: saved.Operation, New: saved.New, Revision: saved.Revision,
+		Content: releases.Content{Values: saved.Values, Notes: saved.Notes},
 		Changes: saved.Plan.Changes, exact: saved.Plan, adoption: saved.Adoption, approved: saved.Approved, again: saved.Again,
 	}
 	for _, object := range saved.Manifest {

@@ -17,11 +17,12 @@ import (
 	"github.com/component-operator/runtime/internal/chunks"
 )
 
-// A content is stored as documents: one for the values, one for each object, and one that has the order of the objects. Two revisions share
+// A content is stored as documents: one for the values, one for each object, one that has the order of the objects, and one for the notes if there are any. Two revisions share
 // the chunks whose documents are the same in both.
 const (
 	valuesKey = "values"
 	orderKey  = "order"
+	notesKey  = "notes"
 )
 
 // piece is a document, or a part of one that is too large to be in one chunk with others.
@@ -61,6 +62,11 @@ func encodeContent(content Content, maxPiece int) ([]chunks.Item, error) {
 	if items, err = appendDocument(items, orderKey, order, maxPiece); err != nil {
 		return nil, fmt.Errorf("encoding the order of objects: %w", err)
 	}
+	if content.Notes != "" {
+		if items, err = appendDocument(items, notesKey, content.Notes, maxPiece); err != nil {
+			return nil, fmt.Errorf("encoding the notes: %w", err)
+		}
+	}
 	return items, nil
 }
 
@@ -96,6 +102,11 @@ func decodeContent(contents [][]byte) (Content, error) {
 	content := Content{}
 	if err := decodeDocument(documents, valuesKey, &content.Values); err != nil {
 		return Content{}, err
+	}
+	if documents[notesKey] != nil {
+		if err := decodeDocument(documents, notesKey, &content.Notes); err != nil {
+			return Content{}, err
+		}
 	}
 	var order []string
 	if err := decodeDocument(documents, orderKey, &order); err != nil {

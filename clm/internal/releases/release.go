@@ -115,6 +115,8 @@ type Content struct {
 	Values map[string]any
 	// Manifest are all objects, hooks included, in the order in which they were generated.
 	Manifest []*unstructured.Unstructured
+	// Notes are those of the charts, for people; empty if there are none.
+	Notes string
 }
 
 // deletionHooks counts the objects that are applied only when the release is deleted.

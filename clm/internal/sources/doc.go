@@ -12,6 +12,7 @@
 //	a file                                a packaged chart if it is compressed, manifests otherwise
 //	-                                     manifests from standard input
 //	oci://..., https://...                a chart or manifests that are fetched, see package remote
+//	REPO/CHART                            a chart of a repository that Helm knows, if there is no such path
 //
 // [Load] reads everything, once. Charts and kustomizations with templates get the values; manifests are used as they are.
 package sources

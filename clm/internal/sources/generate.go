@@ -5,16 +5,15 @@ package sources
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	internalhelm "github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/generator"
-	"github.com/component-operator/runtime/pkg/manifests/helm"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -58,27 +57,12 @@ func (s *Set) GenerateWithOrigins(ctx context.Context, request Request) ([]clien
 	return objects, origins, err
 }
 
-// Notes returns the notes of the charts, one after the other; may be empty. It renders them again.
-func (s *Set) Notes(ctx context.Context, request Request) (string, error) {
-	ctx, err := s.contextFor(ctx, request)
-	if err != nil {
-		return "", err
-	}
-	var all []string
-	for _, m := range s.members {
-		chart, ok := m.generator.(*helm.HelmGenerator)
-		if !ok {
-			continue
-		}
-		notes, err := chart.Notes(ctx, request.Namespace, request.Name, types.UnstructurableMap(s.values))
-		if err != nil {
-			return "", fmt.Errorf("rendering the notes of %s: %w", displayed(m.Reference), err)
-		}
-		if notes = strings.TrimSpace(notes); notes != "" {
-			all = append(all, notes)
-		}
-	}
-	return strings.Join(all, "\n\n"), nil
+// GenerateWithNotes is Generate, and also returns the notes of the charts, one after the other; may be empty.
+func (s *Set) GenerateWithNotes(ctx context.Context, request Request) ([]client.Object, string, error) {
+	var notes []string
+	ctx = internalhelm.WithNotes(ctx, func(text string) { notes = append(notes, strings.TrimSpace(text)) })
+	objects, err := s.Generate(ctx, request)
+	return objects, strings.Join(notes, "\n\n"), err
 }
 
 // contextFor returns the context that generators expect, as in an operator.

@@ -132,12 +132,12 @@ func TestNotes(t *testing.T) {
 		chart("b", files{"NOTES.txt": "\n"}), chart("c", files{"NOTES.txt": "c"}), chart("broken", files{"NOTES.txt": `{{ fail "no" }}`}),
 		files{"m.yaml": configMap("m", "p: q")},
 	).write(t)
-	got, err := mustLoad(t, root, sources.Options{Set: []string{"x=1"}}, "a", "m.yaml", "b", "c").Notes(t.Context(), request())
+	_, got, err := mustLoad(t, root, sources.Options{Set: []string{"x=1"}}, "a", "m.yaml", "b", "c").GenerateWithNotes(t.Context(), request())
 	if err != nil || got != "rel has 1\n\nc" {
 		t.Errorf("got %q, %v", got, err)
 	}
-	_, err = mustLoad(t, root, sources.Options{}, "broken").Notes(t.Context(), request())
-	expectError(t, err, root, "rendering the notes of ROOT/broken: rendering chart web: ")
+	_, _, err = mustLoad(t, root, sources.Options{}, "broken").GenerateWithNotes(t.Context(), request())
+	expectError(t, err, root, "generating from ROOT/broken: rendering chart web: ", "NOTES.txt")
 }
 
 func TestOfflineErrors(t *testing.T) {

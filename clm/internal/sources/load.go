@@ -11,10 +11,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	internalhelm "github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/internal/helm/remote"
 	internalkustomize "github.com/component-operator/runtime/internal/kustomize"
 	"github.com/component-operator/runtime/pkg/manifests"
@@ -37,6 +37,7 @@ var manifestExtensions = []string{".yaml", ".yml", ".json"}
 type member struct {
 	Source
 	generator    pureGenerator
+	chart        *internalhelm.Chart // only if Options.KeepCharts is set
 	takesValues  bool
 	takesVersion bool
 }
@@ -47,9 +48,6 @@ type pureGenerator interface {
 	manifests.Pure
 }
 
-// chartOfRepository matches REPO/CHART, the form in which Helm refers to a chart in a named repository.
-var chartOfRepository = regexp.MustCompile(`^[a-z0-9-]+/[a-z0-9-]+$`)
-
 // load loads the source that the reference leads to.
 func load(ctx context.Context, reference string, input *input, options Options) (member, error) {
 	if err := ctx.Err(); err != nil {
@@ -59,19 +57,26 @@ func load(ctx context.Context, reference string, input *input, options Options) 
 		return loadManifests(ctx, reference, []string{stdinReference}, input)
 	}
 	if remote.Is(reference) {
-		return loadRemote(ctx, reference, options.Remote)
+		parsed, err := remote.Parse(reference)
+		if err != nil {
+			return member{}, err
+		}
+		return loadRemote(ctx, reference, parsed, options)
 	}
 	info, err := os.Stat(reference)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && chartOfRepository.MatchString(reference):
-		return member{}, fmt.Errorf("%w; if %s is meant as helm's REPO/CHART: repositories have no names here, a chart is https://HOST/PATH#CHART or oci://HOST/PATH",
-			err, reference)
+	case errors.Is(err, fs.ErrNotExist) && remote.IsNamed(reference):
+		parsed, named := remote.ParseNamed(reference)
+		if named != nil {
+			return member{}, fmt.Errorf("%w; nor is it REPO/CHART: %w", err, named)
+		}
+		return loadRemote(ctx, reference, parsed, options)
 	case err != nil:
 		return member{}, err
 	case info.IsDir():
 		return loadFolder(ctx, reference, input, options)
 	default:
-		return loadFile(ctx, reference, input)
+		return loadFile(ctx, reference, input, options)
 	}
 }
 
@@ -104,12 +109,8 @@ func loadFolder(ctx context.Context, folder string, input *input, options Option
 }
 
 // loadRemote fetches a packaged chart, or a file with manifests.
-func loadRemote(ctx context.Context, text string, options remote.Options) (member, error) {
-	reference, err := remote.Parse(text)
-	if err != nil {
-		return member{}, err
-	}
-	fetched, err := reference.Fetch(ctx, options)
+func loadRemote(ctx context.Context, text string, reference remote.Reference, options Options) (member, error) {
+	fetched, err := reference.Fetch(ctx, options.Remote)
 	if err != nil {
 		return member{}, err
 	}
@@ -125,19 +126,19 @@ func loadRemote(ctx context.Context, text string, options remote.Options) (membe
 	if err := os.WriteFile(filepath.Join(folder, packageFile), fetched.Content, 0o600); err != nil {
 		return member{}, fmt.Errorf("unpacking the chart: %w", err)
 	}
-	loaded, err := loadChart(text, os.DirFS(folder), packageFile)
+	loaded, err := loadChart(text, os.DirFS(folder), packageFile, options)
 	loaded.takesVersion = reference.TakesVersion()
 	return loaded, err
 }
 
 // loadFile distinguishes packaged charts from manifests by their content, since names say little.
-func loadFile(ctx context.Context, name string, input *input) (member, error) {
+func loadFile(ctx context.Context, name string, input *input, options Options) (member, error) {
 	content, err := input.file(ctx, name)
 	if err != nil {
 		return member{}, err
 	}
 	if isCompressed(content) {
-		return loadChart(name, os.DirFS(filepath.Dir(name)), filepath.Base(name))
+		return loadChart(name, os.DirFS(filepath.Dir(name)), filepath.Base(name), options)
 	}
 	return manifestsMember(name, []file{{name: name, content: content}})
 }
@@ -149,15 +150,28 @@ func isCompressed(content []byte) bool {
 // loadChartFolder loads a chart from a folder.
 func loadChartFolder(folder string, options Options) (member, error) {
 	if options.Unrestricted {
-		return loadChart(folder, os.DirFS(folder), ".")
+		return loadChart(folder, os.DirFS(folder), ".", options)
 	}
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return member{}, err
 	}
 	defer func() { _ = root.Close() }()
-	loaded, err := loadChart(folder, root.FS(), ".")
+	loaded, err := loadChart(folder, root.FS(), ".", options)
 	return loaded, ifRestricted(err)
+}
+
+// ifIncomplete replaces the advice of an error about missing dependencies by the command that helps.
+func ifIncomplete(reference string, isFolder bool, err error) error {
+	var missing *internalhelm.MissingDependenciesError
+	switch {
+	case !errors.As(err, &missing):
+		return err
+	case isFolder:
+		return fmt.Errorf("%w; to put them there: clm dependency build %s", missing, reference)
+	default:
+		return fmt.Errorf("%w; the chart was packaged without them", missing)
+	}
 }
 
 // escapes is the error text of package os for symbolic links that lead out of a folder.
@@ -177,15 +191,26 @@ func ifRestricted(err error) error {
 	}
 }
 
-func loadChart(reference string, fsys fs.FS, name string) (member, error) {
-	generator, err := helm.New(fsys, name, helm.Options{})
+func loadChart(reference string, fsys fs.FS, name string, options Options) (member, error) {
+	var rendering helm.Options
+	if options.postRenderer != nil {
+		rendering.PostRenderer = options.postRenderer
+	}
+	generator, err := helm.New(fsys, name, rendering)
 	if err != nil {
-		return member{}, err
+		return member{}, ifIncomplete(reference, name == ".", err)
+	}
+	var kept *internalhelm.Chart
+	if options.KeepCharts {
+		if kept, err = internalhelm.Load(fsys, name); err != nil {
+			return member{}, err
+		}
 	}
 	chart := generator.Chart()
 	return member{
 		Source:      Source{Reference: reference, Kind: Chart, Name: chart.Name, Version: chart.Version, AppVersion: chart.AppVersion},
 		generator:   generator,
+		chart:       kept,
 		takesValues: true,
 	}, nil
 }

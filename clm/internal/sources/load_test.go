@@ -139,7 +139,7 @@ func TestLoadErrors(t *testing.T) {
 		"Dependencies": {
 			reason: "nothing is fetched for a chart, so the user is told how to", references: []string{"c"},
 			files: files{"c/Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\ndependencies: [{name: db, version: 1.0.0}]\n"},
-			want:  []string{"loading ROOT/c: ", "missing in folder charts: db", "helm dependency build"},
+			want:  []string{"loading ROOT/c: ", "chart web: ", "missing in folder charts: db 1.0.0; to put them there: clm dependency build ROOT/c"},
 		},
 		"EmptyFolder": {
 			reason: "a folder without manifests is probably the wrong one", files: files{"m/README.md": ""}, references: []string{"m"},

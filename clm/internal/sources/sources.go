@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	internalhelm "github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/internal/helm/remote"
 	"github.com/component-operator/runtime/pkg/manifests"
 )
@@ -62,6 +63,13 @@ type Options struct {
 	// Hooks are the tools whose hooks and waves are read in the annotations of the objects, those of charts and those of other sources apart. Charts have Helm's hooks anyway.
 	// Defaults to none.
 	Hooks []string
+	// PostRenderer is a command with its arguments. It runs once for each rendering of each chart: it gets all objects of the chart as YAML documents on standard
+	// input, hooks included, and writes those to use instead to standard output. It is an error if there is no chart. Defaults to none.
+	PostRenderer []string
+	// KeepCharts makes Set.Charts return the charts. Defaults to false.
+	KeepCharts bool
+
+	postRenderer postRenderer
 }
 
 // Set is a set of loaded sources. It is safe for concurrent use.
@@ -85,6 +93,11 @@ func Load(ctx context.Context, references []string, options Options) (*Set, erro
 	if set.values, err = loadValues(ctx, input, options); err != nil {
 		return nil, err
 	}
+	if len(options.PostRenderer) > 0 {
+		if options.postRenderer, err = newPostRenderer(ctx, options.PostRenderer); err != nil {
+			return nil, err
+		}
+	}
 	for _, reference := range references {
 		if reference == "" {
 			return nil, errors.New("a source is empty; allowed are files, folders, references to charts, and - for standard input")
@@ -95,17 +108,28 @@ func Load(ctx context.Context, references []string, options Options) (*Set, erro
 		}
 		set.members = append(set.members, loaded)
 	}
-	if len(set.values) > 0 && !slices.ContainsFunc(set.members, func(m member) bool { return m.takesValues }) {
-		return nil, errors.New("values are given, but no source takes any: " +
-			"charts do, and kustomizations with templates, but manifests are taken as they are")
-	}
-	if options.Remote.Version != "" && !slices.ContainsFunc(set.members, func(m member) bool { return m.takesVersion }) {
-		return nil, fmt.Errorf("version %s is given, but each source has a version or takes none", options.Remote.Version)
+	if err := set.checkUse(options); err != nil {
+		return nil, err
 	}
 	if set.rules, err = manifests.NewPolicyRulesObjectTransformer(options.PolicyRules); err != nil {
 		return nil, fmt.Errorf("checking policy rules: %w", err)
 	}
 	return set.WithHooks(options.Hooks)
+}
+
+// checkUse refuses options that no source uses.
+func (s *Set) checkUse(options Options) error {
+	if len(s.values) > 0 && !slices.ContainsFunc(s.members, func(m member) bool { return m.takesValues }) {
+		return errors.New("values are given, but no source takes any: " +
+			"charts do, and kustomizations with templates, but manifests are taken as they are")
+	}
+	if options.Remote.Version != "" && !slices.ContainsFunc(s.members, func(m member) bool { return m.takesVersion }) {
+		return fmt.Errorf("version %s is given, but each source has a version or takes none", options.Remote.Version)
+	}
+	if len(options.PostRenderer) > 0 && !slices.ContainsFunc(s.members, func(m member) bool { return m.Kind == Chart }) {
+		return errors.New("a post-renderer is given, but no source is a chart: it changes the rendered objects of charts only")
+	}
+	return nil
 }
 
 // WithHooks returns the same sources with other tools whose hooks and waves are read; see Options.
@@ -154,6 +178,17 @@ func (s *Set) Sources() []Source {
 		described[i] = m.Source
 	}
 	return described
+}
+
+// Charts returns the charts among the sources, in their order; none unless they were loaded with Options.KeepCharts.
+func (s *Set) Charts() []*internalhelm.Chart {
+	var charts []*internalhelm.Chart
+	for _, m := range s.members {
+		if m.chart != nil {
+			charts = append(charts, m.chart)
+		}
+	}
+	return charts
 }
 
 // Values returns the values, merged as Helm does, which are the parameters of the generator. The caller may modify them.

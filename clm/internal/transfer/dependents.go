@@ -79,7 +79,8 @@ func leaveOut(plan *apply.Plan, list []dependent, description string) error {
 	if len(out) == 0 {
 		return nil
 	}
-	content := releases.Content{Values: plan.Content.Values}
+	content := plan.Content
+	content.Manifest = nil
 	for i, object := range plan.Content.Manifest {
 		if !out[i] {
 			content.Manifest = append(content.Manifest, object)

@@ -148,7 +148,8 @@ func (t *Transfer) takeIn(objects []dependent) error {
 	if len(objects) == 0 {
 		return nil
 	}
-	content := releases.Content{Values: t.To.Content.Values, Manifest: slices.Clone(t.To.Content.Manifest)}
+	content := t.To.Content
+	content.Manifest = slices.Clone(content.Manifest)
 	for _, object := range objects {
 		manifest := t.From.Content.Manifest[object.rendered].DeepCopy()
 		if object.Namespace != "" {

@@ -34,17 +34,33 @@ func newClient(ctx context.Context, options Options, limit int64) (*http.Client,
 		TLSHandshakeTimeout:   maxSilence,
 		ResponseHeaderTimeout: maxSilence,
 	}
+	var err error
+	if base.TLSClientConfig, err = tlsConfig(options); err != nil {
+		return nil, err
+	}
+	bounded := &boundedTransport{ctx: ctx, next: retry.NewTransport(base), plainHTTP: options.PlainHTTP, limit: limit}
+	bounded.left.Store(limit)
+	bounded.closeIdle = base.CloseIdleConnections
+	return &http.Client{Transport: bounded}, nil
+}
+
+func tlsConfig(options Options) (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: options.insecure} //nolint:gosec // the user has said so to Helm
 	if options.CAFile != "" {
 		trusted, err := trust(options.CAFile)
 		if err != nil {
 			return nil, err
 		}
-		base.TLSClientConfig = &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12}
+		config.RootCAs = trusted
 	}
-	bounded := &boundedTransport{ctx: ctx, next: retry.NewTransport(base), plainHTTP: options.PlainHTTP}
-	bounded.left.Store(limit)
-	bounded.closeIdle = base.CloseIdleConnections
-	return &http.Client{Transport: bounded}, nil
+	if options.certFile != "" || options.keyFile != "" {
+		certificate, err := tls.LoadX509KeyPair(options.certFile, options.keyFile)
+		if err != nil {
+			return nil, fmt.Errorf("reading the client certificate of the repository: %w", err)
+		}
+		config.Certificates = []tls.Certificate{certificate}
+	}
+	return config, nil
 }
 
 func trust(file string) (*x509.CertPool, error) {
@@ -67,7 +83,8 @@ type boundedTransport struct {
 	ctx       context.Context //nolint:containedctx // see above
 	next      http.RoundTripper
 	plainHTTP bool
-	// left is how many bytes may still be read.
+	// limit is how many bytes may be read, left is how many still may.
+	limit     int64
 	left      atomic.Int64
 	closeIdle func()
 }
@@ -81,25 +98,24 @@ func (t *boundedTransport) RoundTrip(request *http.Request) (*http.Response, err
 	if err != nil {
 		return nil, err
 	}
-	response.Body = &boundedBody{ReadCloser: response.Body, left: &t.left}
+	response.Body = &boundedBody{ReadCloser: response.Body, left: &t.left, limit: t.limit}
 	return response, nil
 }
 
 // CloseIdleConnections lets the client's method of that name have an effect.
 func (t *boundedTransport) CloseIdleConnections() { t.closeIdle() }
 
-var errTooLarge = fmt.Errorf("more was sent than the allowed %d MiB", maxFetched>>20)
-
 type boundedBody struct {
 	io.ReadCloser
 
-	left *atomic.Int64
+	left  *atomic.Int64
+	limit int64
 }
 
 func (b *boundedBody) Read(buffer []byte) (int, error) {
 	n, err := b.ReadCloser.Read(buffer)
 	if b.left.Add(-int64(n)) < 0 {
-		return 0, errTooLarge
+		return 0, fmt.Errorf("more was sent than the allowed %d MiB", b.limit>>20)
 	}
 	return n, err
 }

@@ -6,9 +6,10 @@
 //	oci://HOST/PATH                  a chart in a registry, which may be followed by :TAG or @DIGEST
 //	https://HOST/PATH#CHART          a chart in the repository at the URL, which has an index.yaml; it may be followed by :VERSION
 //	https://HOST/PATH                the file itself
+//	REPO/CHART                       a chart in a repository by its name in Helm's repositories.yaml; it may be followed by :VERSION
 //
 // A version may be a range, such as ^1.2, which means the newest version in it. The default is the newest version that is no pre-release.
 //
 // Nothing is cached. All responses for one reference together must not exceed 64 MiB, indexes included. Credentials of registries are
-// those of Helm ("helm registry login") or Docker.
+// those of Helm ("helm registry login") or Docker, those of repositories with a name are in repositories.yaml.
 package remote

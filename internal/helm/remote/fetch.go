@@ -28,6 +28,11 @@ type Options struct {
 	// Username and Password are sent to the host of the reference only. Default to none; for registries to the credentials of Helm
 	// and Docker.
 	Username, Password string
+
+	// What follows is known of named repositories only: the client certificate with its key, whether to accept any server certificate, and whether the password is for
+	// all hosts.
+	certFile, keyFile         string
+	insecure, passCredentials bool
 }
 
 // File is a fetched file.
@@ -42,6 +47,7 @@ func (r Reference) Fetch(ctx context.Context, options Options) (File, error) {
 	if r.TakesVersion() {
 		r.version = options.Version
 	}
+	options = options.withRepository(r.repository)
 	client, err := newClient(ctx, options, maxFetched)
 	if err != nil {
 		return File{}, err
@@ -72,7 +78,7 @@ type fetcher struct {
 
 // credentials returns the credentials for a host.
 func (f *fetcher) credentials(host string) (username, password string) {
-	if host != f.host {
+	if host != f.host && !f.options.passCredentials {
 		return "", ""
 	}
 	return f.options.Username, f.options.Password

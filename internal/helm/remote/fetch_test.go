@@ -172,7 +172,7 @@ func TestTooLarge(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = (&fetcher{client: client}).fetch(t.Context(), reference)
-		s.expectError(text, err, "more was sent than the allowed 64 MiB")
+		s.expectError(text, err, "more was sent than the allowed 1 MiB")
 	}
 }
 

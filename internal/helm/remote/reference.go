@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+
+	"helm.sh/helm/v3/pkg/repo"
 )
 
 const (
@@ -26,6 +28,8 @@ type Reference struct {
 	version string
 	// suffix is the end of a registry reference: :TAG, @DIGEST or nothing.
 	suffix string
+	// repository is what Helm knows of the repository, if the reference has its name; otherwise nil.
+	repository *repo.Entry
 }
 
 // Is reports whether a text is a reference to another machine.

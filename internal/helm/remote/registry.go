@@ -4,6 +4,7 @@
 package remote
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -50,6 +51,20 @@ func (f *fetcher) registryClient(host string) (*registry.Client, error) {
 		options = append(options, registry.ClientOptPlainHTTP())
 	}
 	return registry.NewClient(options...)
+}
+
+// maxFetchedByClient is the limit for all responses that a client of NewRegistryClient gets together, in bytes.
+const maxFetchedByClient = 1 << 30
+
+// NewRegistryClient returns a client of Helm's SDK for several charts. Its requests end with the context. Of the options, it uses PlainHTTP and CAFile; credentials are
+// those of Helm and Docker.
+func NewRegistryClient(ctx context.Context, options Options) (*registry.Client, error) {
+	client, err := newClient(ctx, options, maxFetchedByClient)
+	if err != nil {
+		return nil, err
+	}
+	f := &fetcher{client: client, options: Options{PlainHTTP: options.PlainHTTP}}
+	return f.registryClient("")
 }
 
 // findTag returns the tag of a version. It lists the tags only if there is a choice.

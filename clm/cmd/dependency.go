@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/clm/internal/terminal"
+	"github.com/component-operator/runtime/internal/helm"
+	"github.com/component-operator/runtime/internal/helm/dependencies"
+)
+
+func newDependencyCommand(e *environment) *cobra.Command {
+	command := &cobra.Command{
+		Use:     "dependency",
+		Aliases: []string{"dep", "dependencies"},
+		Short:   "Fetch the dependencies of a chart",
+		Long: `Fetch the charts that a chart depends on, and put them into its folder charts, where clm expects them. CHART is the folder of a chart.
+
+clm reads what "helm repo add" and "helm registry login" have stored: the names of repositories, and credentials. It contacts only the repositories to which the
+chart refers.`,
+		Args: refuseUnknown,
+		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
+	}
+	command.AddCommand(
+		newFetchDependenciesCommand(e, &cobra.Command{
+			Use:   "build CHART",
+			Short: "Fetch the locked versions of the dependencies of a chart",
+			Long: `Fetch the versions that are in Chart.lock. If they were chosen for other dependencies than those in Chart.yaml now, that is an error, and nothing is changed.
+If there is no Chart.lock, this is the same as clm dependency update.`,
+			Example: "  clm dependency build ./chart",
+		}, dependencies.Build),
+		newFetchDependenciesCommand(e, &cobra.Command{
+			Use:     "update CHART",
+			Aliases: []string{"up"},
+			Short:   "Fetch the newest allowed versions of the dependencies of a chart",
+			Long:    "Fetch the newest versions that Chart.yaml allows, and write them into Chart.lock.",
+			Example: "  clm dependency update ./chart",
+		}, dependencies.Update),
+		newListDependenciesCommand(e),
+	)
+	return command
+}
+
+// fetching is what build and update have in common.
+type fetching func(ctx context.Context, folder string, options dependencies.Options) ([]string, error)
+
+func newFetchDependenciesCommand(e *environment, command *cobra.Command, fetch fetching) *cobra.Command {
+	options := dependencies.Options{}
+	command.Args = cobra.ExactArgs(1)
+	command.RunE = func(command *cobra.Command, args []string) error {
+		warnings, err := fetch(command.Context(), args[0], options)
+		for _, warning := range warnings {
+			fmt.Fprintln(e.err, "Warning:", terminal.Clean(warning))
+		}
+		if err != nil {
+			return fmt.Errorf("fetching the dependencies of %s: %w", args[0], err)
+		}
+		return showDependencies(e, args[0])
+	}
+	addFetchFlags(command.Flags(), &options)
+	command.MarkFlagsRequiredTogether("verify", "keyring")
+	return command
+}
+
+func addFetchFlags(flags *pflag.FlagSet, o *dependencies.Options) {
+	flags.BoolVar(&o.SkipRefresh, "skip-refresh", false, "use the indexes of repositories that Helm's cache has")
+	flags.BoolVar(&o.Verify, "verify", false, "refuse charts without a valid signature")
+	flags.Var(filePath{&o.Keyring}, "keyring", "`file` with the public keys for --verify")
+	flags.BoolVar(&o.PlainHTTP, "plain-http", false, "allow repositories without encryption, and use it for registries")
+	flags.Var(filePath{&o.CAFile}, "ca-file", "`file` with certificates of authorities to trust, in addition to those of the system; those of a repository in repositories.yaml win")
+}
+
+// showDependencies says what is in folder charts.
+func showDependencies(e *environment, folder string) error {
+	name, found, err := helm.Dependencies(nil, folder)
+	if err != nil {
+		return err
+	}
+	var texts []string
+	for _, dependency := range found {
+		texts = append(texts, dependency.Name+" "+dependency.Versions())
+	}
+	if len(texts) == 0 {
+		fmt.Fprintf(e.out, "chart %s has no dependencies\n", terminal.Clean(name))
+		return nil
+	}
+	fmt.Fprintf(e.out, "chart %s has its dependencies: %s\n", terminal.Clean(name), terminal.Clean(strings.Join(texts, ", ")))
+	return nil
+}
+
+func newListDependenciesCommand(e *environment) *cobra.Command {
+	var printed output
+	command := &cobra.Command{
+		Use:     "list CHART",
+		Aliases: []string{"ls"},
+		Short:   "List the dependencies of a chart",
+		Long: `List the dependencies of a chart: the versions that Chart.yaml allows, the one in Chart.lock, those in folder charts, and what is wrong with that. CHART is the folder of a
+chart, or a packaged chart. Charts that are only in folder charts are used as well.`,
+		Example: "  clm dependency list ./chart",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return runListDependencies(e, args[0], printed)
+		},
+	}
+	printed = newOutput(command)
+	return command
+}
+
+func runListDependencies(e *environment, folder string, printed output) error {
+	name, found, err := helm.Dependencies(nil, folder)
+	if err != nil {
+		return err
+	}
+	if !printed.forPeople() {
+		objects := make([]*unstructured.Unstructured, len(found))
+		for i, dependency := range found {
+			objects[i] = resource("Dependency", "", dependency.Name, map[string]any{"spec": dependencySpec(dependency), "status": dependencyStatus(dependency)})
+		}
+		return printed.printList(e.out, objects)
+	}
+	if len(found) == 0 {
+		fmt.Fprintf(e.err, "chart %s has no dependencies\n", terminal.Clean(name))
+		return nil
+	}
+	list := newTable(e.out, terminal.Column{Header: "NAME"}, terminal.Column{Header: "VERSION"}, terminal.Column{Header: "LOCKED"}, terminal.Column{Header: "FOUND"},
+		terminal.Column{Header: "REPOSITORY", Fit: terminal.Middle}, terminal.Column{Header: "STATUS"})
+	for _, d := range found {
+		cells := []string{d.Name, cmp.Or(d.Version, "-"), cmp.Or(d.Locked, "-"), cmp.Or(d.Versions(), "-"), cmp.Or(d.Repository, "-"), cmp.Or(d.Problem, declaration(d))}
+		for j, cell := range cells {
+			cells[j] = terminal.Clean(cell)
+		}
+		list.AddTexts(cells...)
+	}
+	return list.Write(e.out)
+}
+
+// declaration is the status of a dependency with which nothing is wrong.
+func declaration(d helm.Dependency) string {
+	if d.Version == "" && d.Repository == "" && d.Locked == "" {
+		return "not declared"
+	}
+	return "ok"
+}
+
+func dependencySpec(d helm.Dependency) map[string]any {
+	spec := map[string]any{}
+	for key, value := range map[string]string{"alias": d.Alias, "version": d.Version, "repository": d.Repository} {
+		if value != "" {
+			spec[key] = value
+		}
+	}
+	return spec
+}
+
+func dependencyStatus(d helm.Dependency) map[string]any {
+	versions := []any{}
+	for _, version := range d.Found {
+		versions = append(versions, version)
+	}
+	status := map[string]any{"versions": versions}
+	for key, value := range map[string]string{"locked": d.Locked, "problem": d.Problem} {
+		if value != "" {
+			status[key] = value
+		}
+	}
+	return status
+}

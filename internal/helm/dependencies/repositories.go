@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dependencies
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/registry"
+	"helm.sh/helm/v3/pkg/repo"
+
+	"github.com/component-operator/runtime/internal/helm"
+	"github.com/component-operator/runtime/internal/helm/remote"
+)
+
+// repositories is a file in the form of repositories.yaml that has the repositories of one chart only.
+type repositories struct {
+	folder, file string
+}
+
+func (r repositories) remove() { _ = os.RemoveAll(r.folder) }
+
+// repositoriesFor writes the file for a chart. The caller removes it.
+func repositoriesFor(declared []helm.Dependency, config string, options Options) (repositories, error) {
+	known, err := remote.Repositories(config)
+	if err != nil {
+		return repositories{}, err
+	}
+	needed := repo.NewFile()
+	for _, dependency := range declared {
+		entry, err := entryFor(dependency, known)
+		if err != nil {
+			return repositories{}, err
+		}
+		if entry != nil && !needed.Has(entry.Name) {
+			used := *entry
+			used.CAFile = cmp.Or(used.CAFile, options.CAFile)
+			needed.Add(&used)
+		}
+	}
+	folder, err := os.MkdirTemp("", "clm-repositories-")
+	if err != nil {
+		return repositories{}, err
+	}
+	r := repositories{folder: folder, file: filepath.Join(folder, "repositories.yaml")}
+	// It has passwords.
+	if err := needed.WriteFile(r.file, 0o600); err != nil {
+		r.remove()
+		return repositories{}, err
+	}
+	return r, nil
+}
+
+// entryFor returns the repository of a dependency; nil if it comes from elsewhere.
+func entryFor(dependency helm.Dependency, known []*repo.Entry) (*repo.Entry, error) {
+	where := dependency.Repository
+	if where == "" || strings.HasPrefix(where, "file://") || registry.IsOCI(where) {
+		return nil, nil
+	}
+	name, isName := strings.CutPrefix(where, "@")
+	if !isName {
+		name, isName = strings.CutPrefix(where, "alias:")
+	}
+	for _, entry := range known {
+		if isName && entry.Name == name || !isName && equalURLs(entry.URL, where) {
+			return entry, nil
+		}
+	}
+	if isName {
+		return nil, fmt.Errorf("dependency %s: %w", dependency.Name, &remote.UnknownRepositoryError{Name: name, Known: remote.Names(known)})
+	}
+	if parsed, err := url.Parse(where); err != nil || parsed.Host == "" {
+		return nil, fmt.Errorf("dependency %s: repository %q is not valid; allowed are: https://HOST/PATH, oci://HOST/PATH, file://PATH, and @NAME for a repository of Helm",
+			dependency.Name, where)
+	}
+	hash := sha256.Sum256([]byte(where))
+	return &repo.Entry{Name: "clm-" + hex.EncodeToString(hash[:]), URL: where}, nil
+}
+
+// equalURLs compares as Helm does when it looks for the name of a repository.
+func equalURLs(a, b string) bool {
+	first, err := url.Parse(a)
+	if err != nil {
+		return a == b
+	}
+	second, err := url.Parse(b)
+	if err != nil {
+		return false
+	}
+	for _, each := range []*url.URL{first, second} {
+		each.Path = path.Clean(cmp.Or(each.Path, "/"))
+	}
+	return first.String() == second.String()
+}
