@@ -48,7 +48,7 @@ func Read(ctx context.Context, clnt client.Reader, namespace, name string) (*Rel
 		}
 		release.Revisions = append(release.Revisions, revision)
 	}
-	slices.SortFunc(release.Revisions, func(a, b Revision) int { return cmp.Compare(a.Number, b.Number) })
+	slices.SortStableFunc(release.Revisions, func(a, b Revision) int { return cmp.Compare(a.Number, b.Number) })
 	for i, revision := range release.Revisions[1:] {
 		if before := release.Revisions[i]; before.Number == revision.Number {
 			return nil, fmt.Errorf("reading Helm's records of release %s: both %s and %s have revision %d", release, before.Record(), revision.Record(), revision.Number)
