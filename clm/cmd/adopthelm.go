@@ -32,6 +32,8 @@ func (o *adoptOptions) checkArguments(args []string) error {
 	switch {
 	case o.deleteRecord && !o.fromHelm:
 		return errors.New("flag --delete-helm-record needs --from-helm")
+	case o.deleteRecord && o.Wait != apply.WaitReady:
+		return errors.New("flags --delete-helm-record and --no-wait exclude each other: the record is deleted when everything is ready")
 	case len(args) == 0:
 		return errors.New("NAME is missing")
 	case o.fromHelm && len(args) > 1:

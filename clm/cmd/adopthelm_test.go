@@ -70,6 +70,7 @@ func TestAdoptFromHelmFlags(t *testing.T) {
 	p := newPlace(t)
 	for want, args := range map[string][]string{
 		"flag --delete-helm-record needs --from-helm": {"adopt", "web", "cm/one", "--delete-helm-record"},
+		"--delete-helm-record and --no-wait exclude":  {"adopt", "web", "--from-helm", "--delete-helm-record", "--no-wait"},
 		"OBJECT is not allowed":                       {"adopt", "web", "cm/one", "--from-helm"},
 		"OBJECT... is missing":                        {"adopt", "web"},
 		"NAME is missing":                             {"adopt", "--from-helm"},
@@ -165,39 +166,68 @@ func TestHelmObjectsAreOwned(t *testing.T) {
 	}
 }
 
+// hook is an upgrade hook that has succeeded and was removed.
+var hook = map[string]string{"shop/templates/hook.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: hook, annotations: {helm.sh/hook: pre-upgrade}}}"}
+
 // TestAdoptFromHelmTwice repeats the command after Helm and clm have gone on.
 func TestAdoptFromHelmTwice(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.ofHelm("web", "one")
-	p.recordHelm("web", helmRevision{1, "deployed", manifestOf("one"), nil})
+	p.recordHelm("web", helmRevision{3, "superseded", manifestOf("one"), hook}, helmRevision{4, "deployed", manifestOf("one"), hook})
 	p.must("adopt", "web", "--from-helm")
 	for _, args := range [][]string{{"adopt", "web", "--from-helm"}, {"adopt", "web", "--from-helm", "--dry-run", "client", "--delete-helm-record"}} {
 		if got := p.must(args...); !strings.Contains(got.stderr, "has become a release of clm already") {
 			t.Errorf("%v: %s", args, got.stderr)
 		}
 	}
-	if got := p.helmRecords("web"); len(got) != 1 {
+	if got := p.helmRecords("web"); len(got) != 2 {
 		t.Errorf("Helm's record was not to be deleted: %v", got)
 	}
 	// A revision that Helm has made since is adopted, too.
-	p.recordHelm("web", helmRevision{2, "deployed", manifestOf("one", "two"), nil})
+	p.recordHelm("web", helmRevision{5, "deployed", manifestOf("one", "two"), hook})
 	p.ofHelm("web", "two")
 	p.must("adopt", "web", "--from-helm")
-	p.expectHistory("Superseded", "Ready")
-	if p.owner("two") != "web" {
-		t.Error("the object of the new revision was not adopted")
+	if diff := cmp.Diff([]string{"Superseded: Helm: done", "Superseded: Helm: done", "Ready: Helm: done"}, p.descriptions("web")); diff != "" {
+		t.Errorf("unexpected history:\n%s", diff)
 	}
-	// Revision 3 of clm is not that of Helm.
+	if p.owner("two") != "web" || p.owner("hook") != "none" {
+		t.Errorf("want the object of the new revision to be adopted, and no hook to run; the owners are %q and %q", p.owner("two"), p.owner("hook"))
+	}
+	// Revision 6 of clm is not that of Helm.
 	p.must("apply", "web", p.file("app.yaml", manifestOf("one", "two", "three")))
 	p.must("adopt", "web", "--from-helm")
-	p.recordHelm("web", helmRevision{3, "deployed", manifestOf("one"), nil})
-	if got := p.clm("adopt", "web", "--from-helm", "--delete-helm-record"); got.code != exitRefused || !strings.Contains(got.stderr, "was not made from the Helm release: revision 3 of Helm") {
+	p.recordHelm("web", helmRevision{6, "deployed", manifestOf("one"), hook})
+	if got := p.clm("adopt", "web", "--from-helm", "--delete-helm-record"); got.code != exitRefused || !strings.Contains(got.stderr, "was not made from the Helm release: revision 6 of Helm") {
 		t.Errorf("want a refusal, got exit code %d: %s", got.code, got.stderr)
 	}
-	if got := p.helmRecords("web"); len(got) != 3 {
+	if got := p.helmRecords("web"); len(got) != 4 {
 		t.Errorf("Helm's record was deleted: %v", got)
 	}
+}
+
+// TestDeleteAfterAnInterruptedAdoption deletes a release whose adoption was interrupted before it had adopted anything: the objects still belong to Helm.
+func TestDeleteAfterAnInterruptedAdoption(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.ofHelm("web", "one", "two")
+	p.recordHelm("web", helmRevision{1, "superseded", manifestOf("one"), nil}, helmRevision{2, "deployed", manifestOf("one", "two"), nil})
+	before := p.version("one") + p.version("two")
+	x := newProxy(t, func(x *proxy) {
+		x.before = func(request testenv.Request) bool {
+			return request.Resource != "configmaps" || !request.IsWrite() || request.Query.Get("dryRun") != ""
+		}
+	})
+	if got := p.through(x).clm("adopt", "web", "--from-helm", "--delete-helm-record", "--timeout", "2s"); got.code == 0 {
+		t.Fatalf("want the adoption to fail: %s", got.stderr)
+	}
+	p.expectHistory("Superseded", "Failed")
+	p.must("delete", "web")
+	if after := p.version("one") + p.version("two"); after != before || len(p.helmRecords("web")) != 2 {
+		t.Errorf("objects or records of Helm were changed: %s has become %s, and the records are %v", before, after, p.helmRecords("web"))
+	}
+	p.must("adopt", "web", "--from-helm", "--delete-helm-record")
+	p.expectHistory("Superseded", "Ready")
 }
 
 // TestAdoptFromHelmKeepsChangedRecords has Helm upgrade the release while it is adopted: then its record is not deleted.

@@ -98,20 +98,23 @@ func describePast(plan *Plan, history []Past, scheme *runtime.Scheme) ([]Past, e
 	return history, nil
 }
 
-// noteDone adds objects to the inventory of a release as completed, unless they are there.
+// noteDone notes in the inventory of a release that objects have completed, whatever their present manifests are: the other tool has run them with these.
 func (p *Plan) noteDone(objects []types.ObjectKey) {
-	known := map[dependents.Key]bool{}
+	known := map[dependents.Key]*reconciler.InventoryItem{}
 	for _, item := range p.Release.Inventory {
-		known[dependents.KeyOf(item)] = true
+		known[dependents.KeyOf(item)] = item
 	}
 	for _, object := range objects {
-		if known[dependents.KeyOf(object)] {
-			continue
+		item := known[dependents.KeyOf(object)]
+		if item == nil {
+			item = &reconciler.InventoryItem{Phase: reconciler.PhaseCompleted}
+			item.SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
+			item.Namespace, item.Name = object.GetNamespace(), object.GetName()
+			p.Release.Inventory = append(p.Release.Inventory, item)
 		}
-		item := &reconciler.InventoryItem{Digest: digestDone, Phase: reconciler.PhaseCompleted}
-		item.SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
-		item.Namespace, item.Name = object.GetNamespace(), object.GetName()
-		p.Release.Inventory = append(p.Release.Inventory, item)
+		if item.Phase == reconciler.PhaseCompleted {
+			item.Digest = digestDone
+		}
 	}
 }
 

@@ -117,17 +117,18 @@ func list(ctx context.Context, clnt client.Reader, namespace, name string) ([]st
 	return found, nil
 }
 
-// Names returns the namespaces and names of all releases in a namespace of which Helm has records in Secrets, without reading these; all namespaces if it is
-// empty.
+// Names returns the namespaces and names of all releases in a namespace of which Helm has records, without reading these; all namespaces if it is empty.
 func Names(ctx context.Context, clnt client.Reader, namespace string) (map[apitypes.NamespacedName]bool, error) {
-	secrets := &metav1.PartialObjectMetadataList{}
-	secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
-	if err := clnt.List(ctx, secrets, client.InNamespace(namespace), client.MatchingLabels{ownerKey: ownerHelm}, client.HasLabels{nameKey}); err != nil {
-		return nil, fmt.Errorf("looking for Helm's records: %w", err)
-	}
 	names := map[apitypes.NamespacedName]bool{}
-	for _, secret := range secrets.Items {
-		names[apitypes.NamespacedName{Namespace: secret.Namespace, Name: secret.Labels[nameKey]}] = true
+	for _, kind := range []string{kindSecret, kindConfigMap} {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind + "List"))
+		if err := clnt.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{ownerKey: ownerHelm}, client.HasLabels{nameKey}); err != nil {
+			return nil, fmt.Errorf("looking for Helm's records: %w", err)
+		}
+		for _, object := range list.Items {
+			names[apitypes.NamespacedName{Namespace: object.Namespace, Name: object.Labels[nameKey]}] = true
+		}
 	}
 	return names, nil
 }
