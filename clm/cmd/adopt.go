@@ -17,26 +17,39 @@ const objectsHelp = `OBJECT is KIND[.GROUP]/[NAMESPACE/]NAME, for example deploy
 objects have that name.`
 
 func newAdoptCommand(e *environment) *cobra.Command {
-	o := changeOptions{undeclared: true}
+	o := adoptOptions{changeOptions: changeOptions{undeclared: true}}
 	command := &cobra.Command{
-		Use:   "adopt NAME OBJECT...",
-		Short: "Adopt existing objects",
+		Use:   "adopt NAME [OBJECT...]",
+		Short: "Adopt existing objects, or a release of Helm",
 		Long: `Adopt objects that the current revision of release NAME renders and that exist already, even if they have another owner or their adoption
 policies forbid it. Then continue to apply the revision. Objects that the revision does not render are refused.
 
 If an object belongs to another release, that release is not changed. To move an object from one release to another, use clm move.
 
+With --from-helm, adopt the Helm release NAME instead, as a release with the same name: its revisions with their numbers, values and objects become revisions of
+clm, and its objects get the marks of clm instead of those of Helm. Hooks do not run. Objects that do not have the marks of the Helm release, and have another
+owner, are refused. If clm is interrupted, run the same command again to continue.
+
+Helm knows the release until its record is deleted: until then, helm upgrade changes the objects, and helm uninstall may delete them. With --delete-helm-record,
+clm deletes the record when everything is ready.
+
 clm shows what will change, and asks for confirmation. ` + askingHelp + `
 
 ` + objectsHelp,
 		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
-		Example:     "  clm adopt web deployment/web service/web",
-		Args:        cobra.MinimumNArgs(2),
+		Example: `  clm adopt web deployment/web service/web
+  clm adopt web --from-helm --delete-helm-record`,
+		Args: func(_ *cobra.Command, args []string) error { return o.checkArguments(args) },
 		RunE: func(command *cobra.Command, args []string) error {
-			return runAdopt(command.Context(), e, o, args[0], args[1:])
+			if o.fromHelm {
+				return runAdoptFromHelm(command.Context(), e, o, args[0])
+			}
+			return runAdopt(command.Context(), e, o.changeOptions, args[0], args[1:])
 		},
 	}
-	addChangeFlags(command.Flags(), &o)
+	addChangeFlags(command.Flags(), &o.changeOptions)
+	command.Flags().BoolVar(&o.fromHelm, "from-helm", false, "adopt the release of Helm with this name")
+	command.Flags().BoolVar(&o.deleteRecord, "delete-helm-record", false, "with --from-helm, delete Helm's record of the release in the end, so that Helm does not know it any more")
 	return command
 }
 

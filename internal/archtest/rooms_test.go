@@ -188,6 +188,7 @@ var rooms = []room{
 	{path: "clm/internal/dependents", layer: displayModel},
 	{path: "clm/internal/live", layer: clmBlocks},
 	{path: "clm/internal/progress", layer: clmBlocks},
+	{path: "clm/internal/helmreleases", layer: clmBlocks},
 	{path: "clm/internal/releases", layer: clmBlocks},
 	{path: "clm/internal/sources", layer: clmBlocks},
 	{path: "clm/internal/failures", layer: releaseRules},

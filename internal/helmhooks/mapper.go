@@ -37,6 +37,9 @@ func HasAnnotations(annotations map[string]string) bool {
 	return hook || policy
 }
 
+// IsHook reports whether Helm takes an object for a hook.
+func IsHook(annotations map[string]string) bool { return annotations[hookAnnotation] != "" }
+
 // IsKept reports whether Helm would leave an object behind.
 func IsKept(annotations map[string]string) bool {
 	return strings.ToLower(strings.TrimSpace(annotations[resourcePolicyAnnotation])) == resourcePolicyKeep

@@ -78,6 +78,9 @@ func (a *application) enter(ctx context.Context) error {
 	if inventory := a.plan.exact.Inventory; inventory != nil {
 		a.plan.Release.Inventory = inventory
 	}
+	if err := a.plan.recordPast(ctx); err != nil {
+		return err
+	}
 	switch {
 	case !a.plan.Release.Recorded():
 		a.plan.Release.Revisions = append(a.plan.Release.Revisions, a.plan.Revision)

@@ -86,6 +86,9 @@ type Plan struct {
 	homeless bool
 	// spared names the redundant objects that stay because they were adopted.
 	spared []string
+	// succeeds means that the release was installed by another tool; past are revisions of that tool that are recorded before that of the plan.
+	succeeds bool
+	past     []Past
 }
 
 // Close stops watching the dependents. It may be called more than once.
@@ -265,8 +268,9 @@ func (p *Plan) request(save reconciler.Store) reconciler.ApplyRequest {
 		Policies: p.policies(),
 		TakeOver: p.takeOver,
 
-		Deletions:       reconciler.Deletions{Approved: p.approved},
-		RecordAdoptions: true,
+		Deletions: reconciler.Deletions{Approved: p.approved},
+		// What another tool has installed as this release has not existed before it.
+		RecordAdoptions: !p.succeeds,
 		RerunFailed:     p.again,
 	}
 }

@@ -44,6 +44,8 @@ const (
 	FindingChunks FindingKind = "UnusedChunks"
 	// FindingAncestor is the record of an earlier clm that is left beside the present one.
 	FindingAncestor FindingKind = "AncestorRecord"
+	// FindingHelm is a record of Helm of a release with the same name and namespace.
+	FindingHelm FindingKind = "HelmRecord"
 )
 
 // Finding is one problem of a release.
@@ -91,7 +93,7 @@ func Examine(ctx context.Context, c *connection.Connection, request Request) (*D
 		connection: c, namespace: namespace, name: name, trusted: request.Trusted, diagnosis: &Diagnosis{},
 		recorded: map[string]*releases.Release{}, unread: map[string]bool{}, lettingGo: map[string]*lettingGo{},
 	}
-	for _, step := range []func(context.Context) error{e.readRecords, e.sweepCluster, e.examineLost, e.examineLocks} {
+	for _, step := range []func(context.Context) error{e.readRecords, e.sweepCluster, e.examineLost, e.examineLocks, e.examineHelm} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}

@@ -93,7 +93,7 @@ func (s *survey) dependent(t *target) *dependents.Node {
 	live := s.objects[t.key]
 	switch {
 	case item.Phase == reconciler.PhaseCompleted:
-		node.Status, node.Message = dependents.StatusCompleted, "has served its purpose and was removed"
+		node.Status, node.Message = dependents.StatusCompleted, completedMessage(item)
 	case live != nil:
 		s.judge(node, live)
 		if item.Phase == reconciler.PhaseKept {
@@ -105,6 +105,15 @@ func (s *survey) dependent(t *target) *dependents.Node {
 		node.Status, node.Message, node.Missing = status.NotFoundStatus, missingMessage(t), true
 	}
 	return node
+}
+
+// completedMessage says why a dependent is not expected to exist.
+func completedMessage(item *reconciler.InventoryItem) string {
+	if item.LastAppliedAt == nil {
+		// Nobody knows whether it exists, and it does not matter.
+		return "another tool has applied it before the release was adopted"
+	}
+	return "has served its purpose and was removed"
 }
 
 func missingMessage(t *target) string {

@@ -30,12 +30,16 @@ type Target struct {
 // watchDelay is shorter than the time that a person takes to answer a question.
 const watchDelay = time.Second
 
+// reclaimed are the field managers whose additions the update policy ssa-override removes: kubectl, and Helm, which calls itself helm, helm-controller in
+// Flux, and terraform-provider-helm in Terraform. What Helm has set in an object of a release, it had set before the release adopted the object.
+var reclaimed = []string{"kubectl", "helm", "terraform-provider-helm"}
+
 // NewTarget returns an engine for an owner, and starts to watch the recorded dependents. The caller closes it.
 func NewTarget(c *connection.Connection, owner string, recorded []*reconciler.InventoryItem) (*Target, error) {
 	t := &Target{owner: owner, inspection: Inspection(c, owner, nil)}
 	var err error
 	t.engine, err = reconciler.New(releases.ReconcilerName, c.Client(), reconciler.Options{
-		Owner: owner, WatchDelay: watchDelay, Clock: c.Clock(), AwaitReports: true, MaxConcurrency: c.MaxConcurrency(),
+		Owner: owner, WatchDelay: watchDelay, Clock: c.Clock(), AwaitReports: true, MaxConcurrency: c.MaxConcurrency(), ReclaimedFieldManagers: reclaimed,
 		OnStatus: func(object types.ObjectKey, found status.Status, message string) {
 			if t.board != nil {
 				t.board.seen(object, found, message)

@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"github.com/component-operator/runtime/clm/internal/apply"
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/helmreleases"
+	"github.com/component-operator/runtime/clm/internal/transfer"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// adoptOptions are the options of clm adopt.
+type adoptOptions struct {
+	changeOptions
+
+	// fromHelm adopts a release of Helm; deleteRecord also deletes Helm's record of it.
+	fromHelm, deleteRecord bool
+}
+
+// checkArguments checks the number of arguments, which depends on the flags.
+func (o *adoptOptions) checkArguments(args []string) error {
+	switch {
+	case o.deleteRecord && !o.fromHelm:
+		return errors.New("flag --delete-helm-record needs --from-helm")
+	case o.deleteRecord && o.Wait != apply.WaitReady:
+		return errors.New("flags --delete-helm-record and --no-wait exclude each other: the record is deleted when everything is ready")
+	case len(args) == 0:
+		return errors.New("NAME is missing")
+	case o.fromHelm && len(args) > 1:
+		return errors.New("flag --from-helm adopts all objects of the Helm release NAME; OBJECT is not allowed")
+	case !o.fromHelm && len(args) == 1:
+		return errors.New("OBJECT... is missing; --from-helm adopts a release of Helm")
+	default:
+		return nil
+	}
+}
+
+// runAdoptFromHelm makes a release of Helm one of clm.
+func runAdoptFromHelm(ctx context.Context, e *environment, o adoptOptions, name string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	namespace, err := e.kube.namespace()
+	if err != nil {
+		return err
+	}
+	s, err := e.open(ctx, o.events())
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	request := transfer.HelmRequest{Namespace: namespace, Name: name, Policies: defaultPolicies()}
+	return e.again(s, attempts, func() error { return o.adopt(ctx, e, s, request) })
+}
+
+// defaultPolicies are the policies of clm apply without flags, so that applying the same chart afterwards makes no revision that differs only by them.
+func defaultPolicies() reconciler.Policies {
+	var flags policyFlags
+	addPolicyFlags(pflag.NewFlagSet("", pflag.ContinueOnError), &flags)
+	return apply.Lasting(flags.policies())
+}
+
+func (o *adoptOptions) adopt(ctx context.Context, e *environment, s *connection.Connection, request transfer.HelmRequest) error {
+	a, err := transfer.PlanHelmAdoption(ctx, s, request)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	if a.Plan == nil {
+		fmt.Fprintf(e.err, "Helm release %s has become a release of clm already.\n", a.Helm)
+		return o.retireAlone(ctx, e, s, a.Helm)
+	}
+	fmt.Fprintf(e.err, "Helm release %s has %s; deployed is revision %d, from %s-%s.\n",
+		a.Helm, dependents.Count(len(a.Helm.Revisions), "revision"), a.Deployed.Number, a.Deployed.Chart.Name, a.Deployed.Chart.Version)
+	if o.deleteRecord {
+		fmt.Fprintln(e.err, recordText(a.Helm)+" is deleted in the end.")
+	}
+	err = o.attempt(ctx, e, s, func(*connection.Connection, bool) (*apply.Plan, error) { return a.Plan, nil })
+	if err != nil || o.dryRun.value != "" {
+		return err
+	}
+	return o.retire(ctx, e, s, a.Helm)
+}
+
+// recordText names Helm's record of a release.
+func recordText(release *helmreleases.Release) string {
+	return fmt.Sprintf("Helm's record of release %s (%s to %s)", release, release.Revisions[0].Record(), release.Last().Record())
+}
+
+// retireAlone deletes Helm's record of a release that was adopted before, if that is wanted.
+func (o *adoptOptions) retireAlone(ctx context.Context, e *environment, s *connection.Connection, release *helmreleases.Release) error {
+	if o.dryRun.value != "" {
+		return nil
+	}
+	if o.deleteRecord {
+		c := e.consent(o.yes, false)
+		defer c.Close()
+		if err := c.get(ctx, fmt.Sprintf("Delete %s?", recordText(release))); err != nil {
+			return err
+		}
+	}
+	return o.retire(ctx, e, s, release)
+}
+
+// retire deletes Helm's record of an adopted release, or says what may happen while it is there.
+func (o *adoptOptions) retire(ctx context.Context, e *environment, s *connection.Connection, release *helmreleases.Release) error {
+	if !o.deleteRecord {
+		fmt.Fprintf(e.err, "Warning: Helm still has a record of the release: %s To delete the record: %s\n", helmreleases.Danger, release.RetireCommand())
+		return nil
+	}
+	err := release.Retire(ctx, s.Client())
+	if errors.Is(err, helmreleases.ErrChanged) {
+		return failures.Refused("%s; its record was not deleted. To adopt what Helm has installed since, run the same command again", err)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(e.err, "%s was deleted.\n", recordText(release))
+	return nil
+}

@@ -1,0 +1,343 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/testenv"
+)
+
+// TestAdoptFromHelmRefuses has releases of Helm that cannot be adopted. Nothing is changed or recorded then.
+func TestAdoptFromHelmRefuses(t *testing.T) {
+	t.Parallel()
+	manifest := manifestOf("one")
+	for name, tc := range map[string]struct {
+		revisions []helmRevision
+		want      string
+	}{
+		"Installing":   {[]helmRevision{{1, "pending-install", manifest, nil}}, "helm uninstall web -n PLACE"},
+		"Upgrading":    {[]helmRevision{{1, "deployed", manifest, nil}, {2, "pending-upgrade", manifest, nil}}, "sh.helm.release.v1.web.v2 is pending-upgrade"},
+		"RollingBack":  {[]helmRevision{{1, "deployed", manifest, nil}, {2, "pending-rollback", manifest, nil}}, "helm rollback web -n PLACE"},
+		"Uninstalling": {[]helmRevision{{1, "uninstalling", manifest, nil}}, "is being uninstalled"},
+		"Uninstalled":  {[]helmRevision{{1, "uninstalled", manifest, nil}}, "only its history is left"},
+		"NeverThere":   {[]helmRevision{{1, "failed", manifest, nil}}, "no revision with status deployed"},
+		"None":         {nil, "release PLACE/web of Helm: not found; Helm's Secrets and ConfigMaps were looked for in namespace PLACE"},
+		"NoYAML":       {[]helmRevision{{1, "deployed", "# Source: shop/templates/a.yaml\n{kind: [}", nil}}, "Secret PLACE/sh.helm.release.v1.web.v1: revision 1: parsing shopDIR/a.yaml"},
+		"UnknownHook": {
+			[]helmRevision{{3, "deployed", manifest, map[string]string{"shop/templates/b.yaml": `{apiVersion: v1, kind: ConfigMap, metadata: {name: b, annotations: {helm.sh/hook: never}}}`}}},
+			`revision 3 of Helm release PLACE/web, in Secret sh.helm.release.v1.web.v3: ConfigMap b (shopDIR/b.yaml, document 1): annotation helm.sh/hook has value "never"`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			p.ofHelm("web", "one")
+			p.recordHelm("web", tc.revisions...)
+			before := p.version("one")
+			got := p.clm("adopt", "web", "--from-helm", "--delete-helm-record")
+			if got.code == 0 || !strings.Contains(p.stable(got.stderr), tc.want) {
+				t.Errorf("want an error with %q, got exit code %d: %s", tc.want, got.code, p.stable(got.stderr))
+			}
+			if p.version("one") != before || len(p.helmRecords("web")) != len(tc.revisions) || len(p.records()) != len(tc.revisions) {
+				t.Errorf("something was changed; the records are %v and %v", p.helmRecords("web"), p.records())
+			}
+		})
+	}
+}
+
+// version returns the resource version of a ConfigMap.
+func (p *place) version(name string) string {
+	p.Helper()
+	object := &corev1.ConfigMap{}
+	if err := p.client.Get(p.Context(), client.ObjectKey{Namespace: p.namespace, Name: name}, object); err != nil {
+		p.Fatal(err)
+	}
+	return object.ResourceVersion
+}
+
+func TestAdoptFromHelmFlags(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	for want, args := range map[string][]string{
+		"flag --delete-helm-record needs --from-helm": {"adopt", "web", "cm/one", "--delete-helm-record"},
+		"--delete-helm-record and --no-wait exclude":  {"adopt", "web", "--from-helm", "--delete-helm-record", "--no-wait"},
+		"OBJECT is not allowed":                       {"adopt", "web", "cm/one", "--from-helm"},
+		"OBJECT... is missing":                        {"adopt", "web"},
+		"NAME is missing":                             {"adopt", "--from-helm"},
+	} {
+		if got := p.clm(args...); got.code != 1 || !strings.Contains(got.stderr, want) {
+			t.Errorf("%v: want %q, got exit code %d: %s", args, want, got.code, got.stderr)
+		}
+	}
+}
+
+// TestAdoptFromHelmLeavesOthersAlone has objects of the manifest that belong to others: to another release of clm or of Helm, or to a controller. They are named, and
+// nothing is adopted.
+func TestAdoptFromHelmLeavesOthersAlone(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		prepare func(p *place)
+		want    string
+	}{
+		"Release": {
+			func(p *place) {
+				p.must("apply", "other", p.file("other.yaml", manifestOf("taken")))
+				p.as("helm", configMapKind, "taken", fmt.Sprintf(`{"metadata":{"annotations":{"meta.helm.sh/release-name":"web","meta.helm.sh/release-namespace":%q}}}`, p.namespace))
+			},
+			"has another owner, clm.cs.sap.com/PLACE/other",
+		},
+		"HelmRelease": {func(p *place) { p.ofHelm("other", "taken") }, "belongs to Helm release PLACE/other"},
+		"Controller": {
+			func(p *place) {
+				p.ofHelm("web", "taken")
+				p.as("helm", configMapKind, "taken", fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"one","uid":%q,"controller":true}]}}`, p.uids("one")["one"]))
+			},
+			"is controlled by ConfigMap one",
+		},
+		"Operator": {
+			func(p *place) {
+				p.ofHelm("web", "taken")
+				p.as("helm", configMapKind, "taken", `{"metadata":{"labels":{"other.example.com/owner-id":"abc"}}}`)
+			},
+			"belongs to operator other.example.com",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			p.ofHelm("web", "one")
+			p.recordHelm("web", helmRevision{1, "deployed", manifestOf("one", "taken"), nil})
+			tc.prepare(p)
+			before := p.version("one") + p.version("taken")
+			got := p.clm("adopt", "web", "--from-helm")
+			if got.code != exitRefused || !strings.Contains(p.stable(got.stderr), "ConfigMap PLACE/taken: exists already and "+tc.want) {
+				t.Errorf("want %q, got exit code %d: %s", tc.want, got.code, p.stable(got.stderr))
+			}
+			if after := p.version("one") + p.version("taken"); after != before {
+				t.Error("an object was changed")
+			}
+		})
+	}
+}
+
+// TestHelmObjectsAreOwned has an object of a Helm release where clm would adopt one without an owner: everywhere, it is named and left alone.
+func TestHelmObjectsAreOwned(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.ofHelm("shop", "theirs")
+	p.must("apply", "old", p.file("old.yaml", manifestOf("mine")))
+	before := p.version("theirs")
+	source := p.file("app.yaml", manifestOf("theirs"))
+	for name, args := range map[string][]string{
+		"new release":      {"apply", "web", source},
+		"plan":             {"plan", "web", source},
+		"dry run":          {"apply", "web", source, "--dry-run", "server"},
+		"existing release": {"apply", "old", p.file("more.yaml", manifestOf("mine", "theirs"))},
+		"never":            {"apply", "web", source, "--adopt", "never"},
+	} {
+		got := p.clm(args...)
+		if got.code == 0 || !strings.Contains(p.stable(got.stdout+got.stderr), "exists already and belongs to Helm release PLACE/shop") {
+			t.Errorf("%s: want the object to be refused, got exit code %d: %s%s", name, got.code, got.stdout, got.stderr)
+		}
+	}
+	if got := p.clm("move", "cm/theirs", "--from", "old", "--to", "web"); got.code == 0 {
+		t.Errorf("an object of Helm was moved: %s", got.stderr)
+	}
+	if p.version("theirs") != before {
+		t.Error("the object was changed")
+	}
+	got := p.must("plan", "web", source, "--adopt", "always")
+	if !strings.Contains(p.stable(got.stdout), "(adopt: exists already and belongs to Helm release PLACE/shop)") {
+		t.Errorf("the owner is not named: %s", got.stdout)
+	}
+	p.must("apply", "web", source, "--adopt", "always")
+	if marks := p.helmMarks("theirs"); marks != "" {
+		t.Errorf("the object still has the marks of Helm: %s", marks)
+	}
+}
+
+// hook is an upgrade hook that has succeeded and was removed.
+var hook = map[string]string{"shop/templates/hook.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: hook, annotations: {helm.sh/hook: pre-upgrade}}}"}
+
+// TestAdoptFromHelmTwice repeats the command after Helm and clm have gone on.
+func TestAdoptFromHelmTwice(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.ofHelm("web", "one")
+	p.recordHelm("web", helmRevision{3, "superseded", manifestOf("one"), hook}, helmRevision{4, "deployed", manifestOf("one"), hook})
+	p.must("adopt", "web", "--from-helm")
+	for _, args := range [][]string{{"adopt", "web", "--from-helm"}, {"adopt", "web", "--from-helm", "--dry-run", "client", "--delete-helm-record"}} {
+		if got := p.must(args...); !strings.Contains(got.stderr, "has become a release of clm already") {
+			t.Errorf("%v: %s", args, got.stderr)
+		}
+	}
+	if got := p.helmRecords("web"); len(got) != 2 {
+		t.Errorf("Helm's record was not to be deleted: %v", got)
+	}
+	// A revision that Helm has made since is adopted, too.
+	p.recordHelm("web", helmRevision{5, "deployed", manifestOf("one", "two"), hook})
+	p.ofHelm("web", "two")
+	p.must("adopt", "web", "--from-helm")
+	if diff := cmp.Diff([]string{"Superseded: Helm: done", "Superseded: Helm: done", "Ready: Helm: done"}, p.descriptions("web")); diff != "" {
+		t.Errorf("unexpected history:\n%s", diff)
+	}
+	if p.owner("two") != "web" || p.owner("hook") != "none" {
+		t.Errorf("want the object of the new revision to be adopted, and no hook to run; the owners are %q and %q", p.owner("two"), p.owner("hook"))
+	}
+	// Revision 6 of clm is not that of Helm.
+	p.must("apply", "web", p.file("app.yaml", manifestOf("one", "two", "three")))
+	p.must("adopt", "web", "--from-helm")
+	p.recordHelm("web", helmRevision{6, "deployed", manifestOf("one"), hook})
+	if got := p.clm("adopt", "web", "--from-helm", "--delete-helm-record"); got.code != exitRefused || !strings.Contains(got.stderr, "was not made from the Helm release: revision 6 of Helm") {
+		t.Errorf("want a refusal, got exit code %d: %s", got.code, got.stderr)
+	}
+	if got := p.helmRecords("web"); len(got) != 4 {
+		t.Errorf("Helm's record was deleted: %v", got)
+	}
+}
+
+// TestDeleteAfterAnInterruptedAdoption deletes a release whose adoption was interrupted before it had adopted anything: the objects still belong to Helm.
+func TestDeleteAfterAnInterruptedAdoption(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.ofHelm("web", "one", "two")
+	p.recordHelm("web", helmRevision{1, "superseded", manifestOf("one"), nil}, helmRevision{2, "deployed", manifestOf("one", "two"), nil})
+	before := p.version("one") + p.version("two")
+	x := newProxy(t, func(x *proxy) {
+		x.before = func(request testenv.Request) bool {
+			return request.Resource != "configmaps" || !request.IsWrite() || request.Query.Get("dryRun") != ""
+		}
+	})
+	if got := p.through(x).clm("adopt", "web", "--from-helm", "--delete-helm-record", "--timeout", "2s"); got.code == 0 {
+		t.Fatalf("want the adoption to fail: %s", got.stderr)
+	}
+	p.expectHistory("Superseded", "Failed")
+	p.must("delete", "web")
+	if after := p.version("one") + p.version("two"); after != before || len(p.helmRecords("web")) != 2 {
+		t.Errorf("objects or records of Helm were changed: %s has become %s, and the records are %v", before, after, p.helmRecords("web"))
+	}
+	p.must("adopt", "web", "--from-helm", "--delete-helm-record")
+	p.expectHistory("Superseded", "Ready")
+}
+
+// TestAdoptFromHelmKeepsChangedRecords has Helm upgrade the release while it is adopted: then its record is not deleted.
+func TestAdoptFromHelmKeepsChangedRecords(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.ofHelm("web", "one")
+	p.recordHelm("web", helmRevision{1, "deployed", manifestOf("one"), nil})
+	var once sync.Once
+	x := newProxy(t, func(x *proxy) {
+		x.before = func(request testenv.Request) bool {
+			if request.Resource == "configmaps" && request.IsWrite() && request.Query.Get("dryRun") == "" {
+				once.Do(func() { p.recordHelm("web", helmRevision{2, "deployed", manifestOf("one"), nil}) })
+			}
+			return true
+		}
+	})
+	got := p.through(x).clm("adopt", "web", "--from-helm", "--delete-helm-record")
+	if got.code != exitRefused || !strings.Contains(p.stable(got.stderr), "was changed with Helm meanwhile: Secret sh.helm.release.v1.web.v2; its record was not deleted") {
+		t.Errorf("want a refusal, got exit code %d: %s", got.code, got.stderr)
+	}
+	if records := p.helmRecords("web"); len(records) != 2 {
+		t.Errorf("Helm's record was deleted: %v", records)
+	}
+	p.must("adopt", "web", "--from-helm", "--delete-helm-record")
+	p.expectHistory("Superseded", "Ready")
+}
+
+// helmAdopter adopts Helm releases with a process that is killed.
+type helmAdopter struct {
+	*place
+
+	mortal *mortal
+}
+
+// round reports whether the adoption was killed at its k-th request. The next one has to finish.
+func (w *helmAdopter) round(k int) bool {
+	w.Helper()
+	release := fmt.Sprintf("n%d", k)
+	one, two, hook := release+"-one", release+"-two", release+"-hook"
+	w.ofHelm(release, one, two)
+	hooks := map[string]string{"shop/templates/hook.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: " + hook + ", annotations: {helm.sh/hook: pre-install}}}"}
+	w.recordHelm(release, helmRevision{4, "superseded", manifestOf(one), hooks}, helmRevision{5, "failed", manifestOf(one), hooks}, helmRevision{6, "deployed", manifestOf(one, two), hooks})
+	killed := w.mortal.run(w.place, k, "adopt", release, "--from-helm", "--delete-helm-record")
+	if got := w.clm("adopt", release, "--from-helm", "--delete-helm-record"); got.code != 0 && (got.code != exitRefused || len(w.helmRecords(release)) > 0) {
+		w.Errorf("the adoption after one that was killed: exit code %d\n%s", got.code, got.stderr)
+	}
+	want := []string{"Superseded: Helm: done", "Failed: Helm: done", "Ready: Helm: done"}
+	if diff := cmp.Diff(want, w.descriptions(release)); diff != "" {
+		w.Errorf("unexpected history:\n%s", diff)
+	}
+	for _, number := range []string{"4", "5", "6"} {
+		if got := w.must("get", "values", release, "--revision", number); strings.TrimSpace(got.stdout) != "number: "+number {
+			w.Errorf("unexpected values of revision %s: %s", number, got.stdout)
+		}
+	}
+	for _, name := range []string{one, two} {
+		if w.owner(name) != release || w.helmMarks(name) != "" {
+			w.Errorf("%s belongs to %q, and has marks %q of Helm", name, w.owner(name), w.helmMarks(name))
+		}
+	}
+	if w.owner(hook) != "none" || len(w.helmRecords(release)) > 0 {
+		w.Errorf("the owner of the hook is %q, and Helm's records are %v", w.owner(hook), w.helmRecords(release))
+	}
+	if w.Failed() {
+		w.Logf("killed at request %d", k)
+	}
+	return killed
+}
+
+// TestDeathInAnAdoptionFromHelm kills clm at each request of an adoption, before or after it gets the answer.
+func TestDeathInAnAdoptionFromHelm(t *testing.T) {
+	t.Parallel()
+	for name, untold := range map[string]bool{"Told": false, "Untold": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var next, deaths atomic.Int64
+			var group sync.WaitGroup
+			for range 2 {
+				w := &helmAdopter{place: newPlace(t), mortal: newMortal(t, untold)}
+				group.Go(func() {
+					for killed := true; killed && !t.Failed(); {
+						killed = w.round(int(next.Add(1)))
+						count(&deaths, killed)
+					}
+				})
+			}
+			group.Wait()
+			t.Logf("killed at %d requests", deaths.Load())
+			// Three revisions, two objects in two writes each, and three records of Helm, at least.
+			if deaths.Load() < 10 {
+				t.Errorf("killed at %d requests only", deaths.Load())
+			}
+		})
+	}
+}
+
+// TestRollbackToARevisionOfHelm deletes, as Helm does, what a later revision of Helm has brought.
+func TestRollbackToARevisionOfHelm(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.ofHelm("web", "one", "two")
+	p.recordHelm("web", helmRevision{1, "superseded", manifestOf("one"), nil}, helmRevision{2, "deployed", manifestOf("one", "two"), nil})
+	p.must("adopt", "web", "--from-helm", "--delete-helm-record")
+	p.must("rollback", "web", "1")
+	if p.owner("one") != "web" || p.owner("two") != "none" {
+		t.Errorf("want one to stay, and two to be deleted; their owners are %q and %q", p.owner("one"), p.owner("two"))
+	}
+	p.must("delete", "web")
+	if p.owner("one") != "none" {
+		t.Error("the deletion of the release has left an object")
+	}
+}

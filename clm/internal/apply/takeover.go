@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Past is a revision that another tool has brought about.
+type Past struct {
+	// Revision with its number and time, and the state in which it is recorded unless it is the current one.
+	Revision releases.Revision
+	// Content of the revision.
+	Content releases.Content
+}
+
+// Takeover is a release that another tool has installed, and that becomes a release of clm.
+type Takeover struct {
+	// Release as it is recorded, perhaps by a takeover that was interrupted; or one without revisions.
+	Release *releases.Release
+	// History has the revisions, oldest first. The last one is the one that is installed. Revisions up to the current one of the release are recorded already.
+	History []Past
+	// Objects are adopted although they have the marks of the other tool.
+	Objects []types.ObjectKey
+	// Done are objects of the last revision, such as hooks, that have served their purpose: they are neither applied nor adopted, whether they exist or not.
+	Done []types.ObjectKey
+}
+
+// digestDone is the digest of items that the engine has not made. It takes completed ones as completed, whatever their manifests are.
+const digestDone = "taken-over"
+
+// PlanTakeover plans to record the history of a release of another tool, to adopt its objects, and to apply its last revision. The caller closes the plan.
+func PlanTakeover(ctx context.Context, c *connection.Connection, t Takeover) (*Plan, error) {
+	if err := c.Ready(ctx); err != nil {
+		return nil, err
+	}
+	plan := &Plan{connection: c, Release: t.Release, Operation: Adopt, takeOver: t.Objects, succeeds: true}
+	history, err := describePast(plan, t.History, c.Client().Scheme())
+	if err != nil {
+		return nil, err
+	}
+	last := history[len(history)-1]
+	plan.Revision, plan.Content = last.Revision, last.Content
+	if current := t.Release.Current(); current == nil || current.Number < last.Revision.Number {
+		plan.New = true
+		plan.past = slices.DeleteFunc(history[:len(history)-1], func(past Past) bool { return current != nil && past.Revision.Number <= current.Number })
+	} else {
+		plan.Revision = *current
+	}
+	plan.noteDone(t.Done)
+	if err := plan.Compare(ctx, true); err != nil {
+		return nil, err
+	}
+	if err := confirmNew(ctx, c.Records(), plan); err != nil {
+		plan.Close()
+		return nil, err
+	}
+	return plan, nil
+}
+
+// describePast completes the revisions of a history, and sets the states of those that are recorded: the process that has recorded the last one of them
+// may have died before it could do so. It returns a copy of the history.
+func describePast(plan *Plan, history []Past, scheme *runtime.Scheme) ([]Past, error) {
+	history = slices.Clone(history)
+	for i := range history {
+		past := &history[i]
+		err := checkReserved(plan.Release, past.Content.Manifest)
+		if err == nil {
+			err = checkHooks(past.Content.Manifest, scheme)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("revision %d: %w", past.Revision.Number, err)
+		}
+		past.Revision.Objects = len(past.Content.Manifest)
+		if past.Revision.Inputs, err = inputs(past.Content, past.Revision); err != nil {
+			return nil, err
+		}
+		if i == len(history)-1 {
+			continue
+		}
+		for j := range plan.Release.Revisions {
+			if recorded := &plan.Release.Revisions[j]; recorded.Number == past.Revision.Number {
+				recorded.State = past.Revision.State
+			}
+		}
+	}
+	return history, nil
+}
+
+// noteDone notes in the inventory of a release that objects have completed, whatever their present manifests are: the other tool has run them with these.
+func (p *Plan) noteDone(objects []types.ObjectKey) {
+	known := map[dependents.Key]*reconciler.InventoryItem{}
+	for _, item := range p.Release.Inventory {
+		known[dependents.KeyOf(item)] = item
+	}
+	for _, object := range objects {
+		item := known[dependents.KeyOf(object)]
+		if item == nil {
+			item = &reconciler.InventoryItem{Phase: reconciler.PhaseCompleted}
+			item.SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
+			item.Namespace, item.Name = object.GetNamespace(), object.GetName()
+			p.Release.Inventory = append(p.Release.Inventory, item)
+		}
+		if item.Phase == reconciler.PhaseCompleted {
+			item.Digest = digestDone
+		}
+	}
+}
+
+// recordPast records the revisions before that of the plan which are not recorded yet, in their order. If that is interrupted, another takeover continues.
+func (p *Plan) recordPast(ctx context.Context) error {
+	for len(p.past) > 0 {
+		past := p.past[0]
+		var err error
+		if p.Release.Recorded() {
+			err = p.connection.Records().AddRevision(ctx, p.Release, past.Revision, past.Content)
+		} else {
+			p.Release.Revisions = append(p.Release.Revisions, past.Revision)
+			err = p.connection.Records().Create(ctx, p.Release, past.Content)
+		}
+		if err != nil {
+			return fmt.Errorf("recording revision %d: %w", past.Revision.Number, err)
+		}
+		// The next write records it.
+		p.Release.Current().State = past.Revision.State
+		p.past = p.past[1:]
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helmreleases
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	ownerKey, ownerHelm = "owner", "helm"
+	nameKey             = "name"
+	// recordKey is the key of the data of a Secret or ConfigMap that has the record.
+	recordKey = "release"
+	// recordType is the type of Secrets with records.
+	recordType corev1.SecretType = "helm.sh/release.v1"
+
+	kindSecret, kindConfigMap = "Secret", "ConfigMap"
+)
+
+// ErrNotFound is the error if Helm has no record of a release. The error that is returned says where was looked.
+var ErrNotFound = errors.New("not found")
+
+// Read reads a release. The error is ErrNotFound if there is no record of it. If a record cannot be read, the error names its object.
+func Read(ctx context.Context, clnt client.Reader, namespace, name string) (*Release, error) {
+	found, err := list(ctx, clnt, namespace, name)
+	if err != nil {
+		return nil, fmt.Errorf("reading Helm's records of release %s/%s: %w", namespace, name, err)
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("release %s/%s of Helm: %w; Helm's Secrets and ConfigMaps were looked for in namespace %s, and its SQL driver is not supported",
+			namespace, name, ErrNotFound, namespace)
+	}
+	release := &Release{Namespace: namespace, Name: name}
+	for _, each := range found {
+		revision, err := each.decode(name)
+		if err != nil {
+			return nil, fmt.Errorf("reading Helm's record in %s %s/%s: %w", each.kind, namespace, each.name, err)
+		}
+		release.Revisions = append(release.Revisions, revision)
+	}
+	slices.SortStableFunc(release.Revisions, func(a, b Revision) int { return cmp.Compare(a.Number, b.Number) })
+	for i, revision := range release.Revisions[1:] {
+		if before := release.Revisions[i]; before.Number == revision.Number {
+			return nil, fmt.Errorf("reading Helm's records of release %s: both %s and %s have revision %d", release, before.Record(), revision.Record(), revision.Number)
+		}
+	}
+	return release, nil
+}
+
+// stored is an object that has the record of a revision.
+type stored struct {
+	kind, name      string
+	uid             apitypes.UID
+	resourceVersion string
+	secretType      corev1.SecretType
+	data            []byte
+}
+
+func (s stored) decode(name string) (Revision, error) {
+	if s.kind == kindSecret && s.secretType != recordType {
+		return Revision{}, fmt.Errorf("its type is %q; supported is %q, the type of Helm 3 and 4", s.secretType, recordType)
+	}
+	if len(s.data) == 0 {
+		return Revision{}, fmt.Errorf("it has no data with key %q", recordKey)
+	}
+	decoded, err := decode(s.data)
+	if err != nil {
+		return Revision{}, err
+	}
+	if decoded.Name != name {
+		return Revision{}, fmt.Errorf("it is labelled as a record of release %q, and has one of release %q", name, decoded.Name)
+	}
+	revision, err := decoded.revision()
+	if err != nil {
+		return Revision{}, fmt.Errorf("revision %d: %w", decoded.Version, err)
+	}
+	revision.kind, revision.name, revision.uid, revision.version = s.kind, s.name, s.uid, s.resourceVersion
+	return revision, nil
+}
+
+// list returns the objects that have the records of a release: Secrets or, if there are none, ConfigMaps. Their order is not specified.
+func list(ctx context.Context, clnt client.Reader, namespace, name string) ([]stored, error) {
+	where := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{ownerKey: ownerHelm, nameKey: name}}
+	var found []stored
+	add := func(kind string, object metav1.Object, secretType corev1.SecretType, data []byte) {
+		found = append(found, stored{
+			kind: kind, name: object.GetName(), uid: object.GetUID(), resourceVersion: object.GetResourceVersion(), secretType: secretType, data: data,
+		})
+	}
+	secrets := &corev1.SecretList{}
+	if err := clnt.List(ctx, secrets, where...); err != nil {
+		return nil, err
+	}
+	for _, secret := range secrets.Items {
+		add(kindSecret, &secret, secret.Type, secret.Data[recordKey])
+	}
+	if len(found) > 0 {
+		return found, nil
+	}
+	configMaps := &corev1.ConfigMapList{}
+	if err := clnt.List(ctx, configMaps, where...); err != nil {
+		return nil, err
+	}
+	for _, configMap := range configMaps.Items {
+		add(kindConfigMap, &configMap, "", []byte(configMap.Data[recordKey]))
+	}
+	return found, nil
+}
+
+// Names returns the namespaces and names of all releases in a namespace of which Helm has records, without reading these; all namespaces if it is empty.
+func Names(ctx context.Context, clnt client.Reader, namespace string) (map[apitypes.NamespacedName]bool, error) {
+	names := map[apitypes.NamespacedName]bool{}
+	for _, kind := range []string{kindSecret, kindConfigMap} {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind + "List"))
+		if err := clnt.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{ownerKey: ownerHelm}, client.HasLabels{nameKey}); err != nil {
+			return nil, fmt.Errorf("looking for Helm's records: %w", err)
+		}
+		for _, object := range list.Items {
+			names[apitypes.NamespacedName{Namespace: object.Namespace, Name: object.Labels[nameKey]}] = true
+		}
+	}
+	return names, nil
+}

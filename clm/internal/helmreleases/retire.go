@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helmreleases
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// ErrChanged is the error if Helm has changed a release since it was read.
+var ErrChanged = errors.New("was changed with Helm")
+
+// Confirm returns ErrChanged if Helm has changed the release since it was read. Records that were deleted since do not count.
+func (r *Release) Confirm(ctx context.Context, clnt client.Reader) error {
+	found, err := list(ctx, clnt, r.Namespace, r.Name)
+	if err != nil {
+		return fmt.Errorf("reading Helm's records of release %s: %w", r, err)
+	}
+	versions := map[string]string{}
+	for _, revision := range r.Revisions {
+		versions[string(revision.uid)] = revision.version
+	}
+	for _, each := range found {
+		if versions[string(each.uid)] != each.resourceVersion {
+			return fmt.Errorf("release %s %w meanwhile: %s %s", r, ErrChanged, each.kind, each.name)
+		}
+	}
+	return nil
+}
+
+// Retire deletes the records that were read, oldest first, so that Helm does not know the release any more. It deletes nothing if Helm has changed
+// the release since. If it fails, some may be left; then the release can be read and retired again.
+func (r *Release) Retire(ctx context.Context, clnt client.Client) error {
+	if err := r.Confirm(ctx, clnt); err != nil {
+		return err
+	}
+	for _, revision := range r.Revisions {
+		object := &metav1.PartialObjectMetadata{}
+		object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(revision.kind))
+		object.SetNamespace(r.Namespace)
+		object.SetName(revision.name)
+		err := clnt.Delete(ctx, object, client.Preconditions{UID: &revision.uid, ResourceVersion: &revision.version})
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("deleting Helm's record in %s %s/%s: %w", revision.kind, r.Namespace, revision.name, err)
+		}
+	}
+	return nil
+}
+
+// Danger says what may happen to the objects of a release that was adopted, and of which Helm still has a record.
+const Danger = "helm upgrade changes the objects, and helm uninstall before Helm 4.3 deletes them, whoever owns them."
+
+// RetireCommand is the command that deletes the record of an adopted release.
+func (r *Release) RetireCommand() string {
+	return fmt.Sprintf("clm adopt %s --from-helm --delete-helm-record -n %s", r.Name, r.Namespace)
+}
