@@ -67,7 +67,8 @@ clm lint ends with exit code 1 if there are errors, or, with --strict, warnings.
 	addSourceFlags(flags, &o.sources)
 	addOfflineFlags(flags, &o.kubeVersion, &o.apiVersions)
 	flags.StringVar(&o.name, "name", lintName, "`name` of the release that is rendered; objects of a release with this name are compared with its sources")
-	flags.VarPF(&o.dryRun, dryRunFlag, "", "ask the API server about each object, and fail if none is reachable; --dry-run=client does not ask (default if a cluster is reachable)").NoOptDefVal = dryRunServer
+	flags.VarPF(&o.dryRun, dryRunFlag, "",
+		"ask the API server about each object, and fail if none is reachable; --dry-run=client does not ask (default if a cluster is reachable)").NoOptDefVal = dryRunServer
 	flags.BoolVar(&o.strict, "strict", false, "fail if there are warnings")
 	// The flags of other commands for output would include --template.
 	flags.VarP(&o.output, "output", "o", "write the findings for programs")

@@ -124,7 +124,7 @@ func TestNothingIsWrittenWithoutConfirmation(t *testing.T) {
 	w.expectInventory("ConfigMap c0 Ready Current", "ConfigMap c1 Ready Current", "ConfigMap c2 Ready Current", "ConfigMap c3 Ready Current")
 
 	owner.answer = nil
-	w.expectActions(w.mustApply(manifests), "Restored ConfigMap c0", "Restored ConfigMap c1", "Restored ConfigMap c3")
+	w.expectActions(w.mustApply(manifests), "Restored ConfigMap c0", "Restored ConfigMap c1", "Corrected ConfigMap c3")
 }
 
 // TestAnAnswerDoesNotCountForWhatVanishesLater deletes an object after the owner was asked about another one.
