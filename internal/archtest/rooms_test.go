@@ -67,6 +67,7 @@ var rooms = []room{
 	{path: "internal/parallel", layer: vocabulary},
 	{path: "internal/relay", layer: primitives},
 	{path: "internal/spelling", layer: primitives},
+	{path: "clm/internal/deltas", layer: primitives},
 
 	{path: "pkg/types", layer: vocabulary},
 	{path: "internal/catalog", layer: vocabulary},
