@@ -153,6 +153,7 @@ var rooms = []room{
 	{path: "pkg/sync/internal/tasks", layer: buildingBlocks},
 	{path: "internal/deletionhooks", layer: buildingBlocks},
 	{path: "internal/inventories", layer: buildingBlocks},
+	{path: "clm/internal/packs", layer: buildingBlocks},
 
 	{path: "pkg/component/internal/panics", layer: buildingBlocks},
 	{path: "pkg/component/internal/queue", layer: buildingBlocks},
