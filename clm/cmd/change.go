@@ -61,11 +61,18 @@ func addCourseFlags(flags *pflag.FlagSet, o *changeOptions) {
 	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
 	o.HistoryMax = defaultHistory
 	flags.Var(number[int]{value: &o.HistoryMax}, "history-max", "number of revisions to keep; 0 keeps all")
+	o.HistoryMaxBytes = defaultHistoryBytes
+	flags.Var(byteCount{value: &o.HistoryMaxBytes}, "history-max-bytes",
+		"number of bytes that values and manifests of all kept revisions may take in the cluster, compressed; the oldest revisions go first; 0 sets no limit")
 	flags.VarP(&o.output, "output", "o", "write events to standard output while the operation runs, one per line")
 }
 
-// defaultHistory is the number of revisions to keep.
-const defaultHistory = 10
+const (
+	// defaultHistory is the number of revisions to keep.
+	defaultHistory = 10
+	// defaultHistoryBytes is how many bytes they may take.
+	defaultHistoryBytes = 10 << 20
+)
 
 // planner makes a plan. If compare is set, it sends a dry run of each object to the server.
 type planner func(s *connection.Connection, compare bool) (*apply.Plan, error)

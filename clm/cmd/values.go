@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	quantities "k8s.io/apimachinery/pkg/api/resource"
 )
 
 // period is the value of a flag for a length of time.
@@ -55,6 +56,28 @@ func (n number[T]) Set(text string) error {
 		return fmt.Errorf("%q is not a whole number of at least %d", text, n.minimum)
 	}
 	*n.value = T(parsed)
+	return nil
+}
+
+// byteCount is the value of a flag for a number of bytes, with or without a unit.
+type byteCount struct{ value *int64 }
+
+func (b byteCount) String() string {
+	if b.value == nil {
+		return ""
+	}
+	return quantities.NewQuantity(*b.value, quantities.BinarySI).String()
+}
+
+func (b byteCount) Type() string { return "quantity" }
+
+func (b byteCount) Set(text string) error {
+	parsed, err := quantities.ParseQuantity(text)
+	count, whole := parsed.AsInt64()
+	if err != nil || !whole || count < 0 {
+		return fmt.Errorf("%q is not a number of bytes; allowed are, for example, 500Ki, 10Mi, 10M and 0", text)
+	}
+	*b.value = count
 	return nil
 }
 

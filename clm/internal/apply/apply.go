@@ -24,6 +24,9 @@ type Options struct {
 	Wait Wait
 	// HistoryMax is the number of revisions to keep; the current one and the last one that was ready are kept in any case. Defaults to all.
 	HistoryMax int
+	// HistoryMaxBytes is how many bytes the contents of the kept revisions may take, as they are stored. The oldest revisions go first; the current one and the last one
+	// that was ready are kept in any case. Defaults to no limit.
+	HistoryMaxBytes int64
 	// Exact refuses to do anything but what the plan says.
 	Exact bool
 	// Enough ends the operation before all objects are ready, as soon as it returns true for a result of the engine. It overrides Wait. Defaults to none.
