@@ -21,7 +21,7 @@ func newAdoptCommand(e *environment) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "adopt NAME [OBJECT...]",
 		Short: "Adopt existing objects, or a release of Helm",
-		Long: `Adopt objects that the current revision of release NAME renders and that exist already, even if they have another owner or their adoption
+		Long: `Adopt objects that the current revision of release NAME renders and that already exist, even if they have another owner or their adoption
 policies forbid it. Then continue to apply the revision. Objects that the revision does not render are refused.
 
 If an object belongs to another release, that release is not changed. To move an object from one release to another, use clm move.

@@ -36,12 +36,12 @@ func newApplyCommand(e *environment) *cobra.Command {
 		Aliases: []string{"install", "upgrade"},
 		Short:   "Create or change a release",
 		Long: `Create or change the release NAME so that it consists of the objects that the sources render. Missing objects are created, existing ones are
-updated, and those that no source renders any more are deleted. This happens wave by wave, as annotations say. Then wait until all objects are ready.
+updated, and those that are no longer in the manifests are deleted. This happens wave by wave, in the order that annotations define. Then wait until all objects are ready.
 
 ` + sourcesHelp + `
 
 If there is a terminal, clm shows the changes and asks for confirmation, even if standard input or output is redirected. If nothing has changed, nothing is
-written. If clm is interrupted or killed, run the same command again to continue.
+applied. If clm is interrupted or killed, run the same command again to continue.
 
 At the end, the notes of charts (NOTES.txt) are written to standard output.`,
 		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
@@ -65,9 +65,9 @@ At the end, the notes of charts (NOTES.txt) are written to standard output.`,
 	addChangeFlags(flags, &o.changeOptions)
 	addNamespaceFlag(flags, &o.createNamespace)
 	flags.BoolVar(&o.revertOnFailure, "revert-on-failure", false,
-		"if it fails, return to the last revision that was ready, or delete the release if this is its first one; objects that it has adopted stay")
+		"if it fails, return to the last revision that was ready, or delete the release if this is its first one; adopted objects are kept")
 	flags.BoolVar(&o.hideNotes, "hide-notes", false, "do not show the notes of charts; clm get notes shows them later")
-	flags.Var(filePath{&o.plan}, "plan", "carry out exactly the plan that clm plan has saved in this `file`, or refuse it as stale")
+	flags.Var(filePath{&o.plan}, "plan", "apply exactly the plan that clm plan saved in this `file`, or refuse it if it is stale")
 	for _, name := range planned {
 		// What these say is a part of the plan.
 		command.MarkFlagsMutuallyExclusive("plan", name)
@@ -78,7 +78,7 @@ At the end, the notes of charts (NOTES.txt) are written to standard output.`,
 func (o *applyOptions) checkArgs(_ *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
-		return errors.New("the name of the release is missing: clm apply NAME SOURCE")
+		return errors.New("the release name is missing: clm apply NAME SOURCE")
 	case o.plan == "" && len(args) < 2:
 		return errors.New("a source is missing: clm apply NAME SOURCE; or give a saved plan: clm apply NAME --plan FILE")
 	case o.plan != "" && len(args) > 1:

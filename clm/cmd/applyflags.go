@@ -22,8 +22,8 @@ const defaultTimeout = 5 * time.Minute
 
 func addLimitFlags(flags *pflag.FlagSet, limits *runner.Limits) {
 	limits.Timeout = defaultTimeout
-	flags.Var(period{&limits.Timeout}, "timeout", "how long to wait until all objects are ready, or gone; 0 means no limit")
-	flags.Var(period{&limits.LockTimeout}, "lock-timeout", "how long to wait while another process changes the release; 0 means no limit")
+	flags.Var(period{&limits.Timeout}, "timeout", "how long to wait for objects to become ready or to be deleted; 0 means no limit")
+	flags.Var(period{&limits.LockTimeout}, "lock-timeout", "how long to wait for the lock of the release while another process holds it; 0 means no limit")
 }
 
 func addNamespaceFlag(flags *pflag.FlagSet, create *bool) {
@@ -45,13 +45,13 @@ func addPolicyFlags(flags *pflag.FlagSet, p *policyFlags) {
 	p.update = choice{value: types.UpdatePolicySsaOverride, allowed: []string{
 		types.UpdatePolicySsaOverride, types.UpdatePolicySsaMerge, types.UpdatePolicyReplace, types.UpdatePolicyRecreate,
 	}}
-	flags.Var(&p.adopt, "adopt", "whether to adopt objects that exist already")
+	flags.Var(&p.adopt, "adopt", "when to adopt existing objects")
 	flags.Var(&p.update, "update-policy", "how to update objects")
 }
 
 func addPruneFlag(flags *pflag.FlagSet, p *policyFlags) {
 	p.prune = choice{value: types.PrunePolicyDelete, allowed: []string{types.PrunePolicyDelete, types.PrunePolicyConfirm, pruneReport}}
-	flags.Var(&p.prune, "prune", "what happens to objects that are not declared any more: delete them, delete them after --approve-deletions, or keep and report them")
+	flags.Var(&p.prune, "prune", "what to do with objects that are no longer in the manifests: delete them, delete them after --approve-deletions, or keep and report them")
 }
 
 func (p policyFlags) policies() reconciler.Policies {
@@ -155,6 +155,6 @@ func (m *maxDeletions) check(p *apply.Plan) error {
 			"all dependents of release %s (%d) would be deleted; if that is what you want: --max-deletions 100%%", p.Release, dependents)}
 	default:
 		return &failures.RefusedError{Reason: fmt.Sprintf(
-			"%d of %d dependents of release %s would be deleted; allowed by --max-deletions %s: %d", deletions, dependents, p.Release, m, allowed)}
+			"%d of %d dependents of release %s would be deleted, but --max-deletions %s allows only %d", deletions, dependents, p.Release, m, allowed)}
 	}
 }

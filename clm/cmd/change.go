@@ -38,8 +38,8 @@ type changeOptions struct {
 
 func addChangeFlags(flags *pflag.FlagSet, o *changeOptions) {
 	addCourseFlags(flags, o)
-	flags.VarPF(&noWait{options: &o.Options}, "no-wait", "", "do not wait until the last wave is ready (clm wait can do that later); with --no-wait=wave, "+
-		"end at the first wave that is not ready, and with --no-wait=all, write all waves at once; redundant objects then stay until the next apply").NoOptDefVal = "true"
+	flags.VarPF(&noWait{options: &o.Options}, "no-wait", "", "do not wait until the last wave is ready (clm wait can do that later); --no-wait=wave stops "+
+		"at the first wave that is not ready, --no-wait=all applies all waves at once; redundant objects are kept until the next apply if not all others are ready").NoOptDefVal = "true"
 	addConflictsFlag(flags, &o.conflicts)
 	addDeletionFlags(flags, &o.maxDeletions, &o.approved)
 }
@@ -57,7 +57,7 @@ func addConflictsFlag(flags *pflag.FlagSet, conflicts *choice) {
 
 func addDeletionFlags(flags *pflag.FlagSet, limit *maxDeletions, approved *string) {
 	flags.Var(limit, "max-deletions", "refuse to delete more objects than this: a number, or a percentage of the dependents (default all but one)")
-	flags.StringVar(approved, "approve-deletions", "", "delete exactly the redundant objects with prune policy confirm that a refused plan has named, with this `DIGEST`")
+	flags.StringVar(approved, "approve-deletions", "", "approve the deletion of the redundant objects with prune policy confirm that a refused plan listed; `DIGEST` is the one it printed")
 }
 
 // addCourseFlags adds the flags of changes that delete nothing and that clm waits for.
@@ -70,11 +70,18 @@ func addCourseFlags(flags *pflag.FlagSet, o *changeOptions) {
 	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
 	o.HistoryMax = defaultHistory
 	flags.Var(number[int]{value: &o.HistoryMax}, "history-max", "number of revisions to keep; 0 keeps all")
+	o.HistoryMaxBytes = defaultHistoryBytes
+	flags.Var(byteCount{value: &o.HistoryMaxBytes}, "history-max-bytes",
+		"number of bytes that values and manifests of all kept revisions may take in the cluster, compressed; the oldest revisions go first; 0 sets no limit")
 	flags.VarP(&o.output, "output", "o", "write events to standard output while the operation runs, one per line")
 }
 
-// defaultHistory is the number of revisions to keep.
-const defaultHistory = 10
+const (
+	// defaultHistory is the number of revisions to keep.
+	defaultHistory = 10
+	// defaultHistoryBytes is how many bytes they may take.
+	defaultHistoryBytes = 10 << 20
+)
 
 // planner makes a plan. If compare is set, it sends a dry run of each object to the server.
 type planner func(s *connection.Connection, compare bool) (*apply.Plan, error)
@@ -105,7 +112,7 @@ func (o *changeOptions) compares() bool {
 }
 
 // errDryRunEvents prevents programs from parsing output for people.
-var errDryRunEvents = errors.New("flags --output and --dry-run exclude each other: a dry run does nothing that events could report")
+var errDryRunEvents = errors.New("flags --output and --dry-run are mutually exclusive: a dry run does nothing that events could report")
 
 func (o *changeOptions) check() error {
 	if o.dryRun.isSet() && o.events() {
@@ -137,10 +144,15 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connecti
 	if err := o.settle(ctx, e, p, c); err != nil {
 		return err
 	}
+	return o.carryOut(ctx, e, s, p, c)
+}
+
+// carryOut carries out a plan to which the user has agreed.
+func (o *changeOptions) carryOut(ctx context.Context, e *environment, s *connection.Connection, p *apply.Plan, c consent) error {
 	options := o.Options
 	// Only the confirmed plan is carried out, even if the cluster has changed since it was shown.
 	options.Exact = options.Exact || c.needed() || o.conflicts.value == conflictsRefuse
-	err = p.Apply(ctx, options)
+	err := p.Apply(ctx, options)
 	if !o.events() {
 		e.explain(ctx, s, p.Release, err)
 	}
@@ -188,7 +200,7 @@ func (o *changeOptions) settle(ctx context.Context, e *environment, p *apply.Pla
 	}
 	text := fmt.Sprintf("%s release %s", question(p), p.Release)
 	if count := p.Rejected(); count > 0 {
-		text += fmt.Sprintf(", although the API server refuses %d of its objects", count)
+		text += fmt.Sprintf(", although the API server rejects %d of its objects", count)
 	}
 	return c.get(ctx, text+"?")
 }
@@ -204,7 +216,7 @@ func conflicting(p *apply.Plan, conflicts choice) error {
 // refusedByServer returns a RefusedError if the API server would refuse objects of the plan.
 func refusedByServer(p *apply.Plan) error {
 	if count := p.Rejected(); count > 0 {
-		return failures.Refused("the API server refuses %d of the objects, as shown above", count)
+		return failures.Refused("the API server rejects %d of the objects, as shown above", count)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 
 // askingHelp explains the confirmation; it ends a paragraph of a help text.
 const askingHelp = `clm asks on the terminal, even if standard
-input or output is redirected. Without a terminal, or if the environment variable CI is set, clm refuses to go on unless --yes is given.`
+input or output is redirected. Without a terminal, or if the environment variable CI is set, clm refuses to continue unless --yes is given.`
 
 // consent asks the user to confirm what a command is about to do. The zero value needs no confirmation.
 type consent struct {
@@ -68,7 +68,7 @@ func (c consent) shown(out io.Writer, form output) bool {
 // get asks for confirmation. The error is a RefusedError unless the user agrees, or has by --yes.
 func (c consent) get(ctx context.Context, question string) error {
 	if c.silence != nil {
-		return &failures.RefusedError{Reason: "not confirmed: " + c.silence.Error() + "; nothing was done; to continue without confirmation: --yes"}
+		return &failures.RefusedError{Reason: "not confirmed: " + c.silence.Error() + "; nothing was changed; to continue without confirmation: --yes"}
 	}
 	if c.dialog == nil {
 		return nil
@@ -81,7 +81,7 @@ func (c consent) get(ctx context.Context, question string) error {
 	case "y", "yes":
 		return nil
 	default:
-		return &failures.RefusedError{Reason: "not confirmed; nothing was done"}
+		return &failures.RefusedError{Reason: "not confirmed; nothing was changed"}
 	}
 }
 

@@ -16,7 +16,7 @@ func TestDeletionThatHasToBeApproved(t *testing.T) {
 	data := strings.Replace(configMap("data", "1"), "metadata: {", "metadata: {annotations: {clm.cs.sap.com/delete-policy: confirm-on-delete}, ", 1)
 	p.must("apply", "web", p.file("app.yaml", data+configMap("other", "1")+job("bye", "deletion-hook", "pre-delete")))
 	names := p.jobsThatAppear()
-	const want = "release PLACE/web is not deleted: 1 of 2 dependents must not be deleted without approval: ConfigMap PLACE/data; " +
+	const want = "release PLACE/web was not deleted: 1 of 2 dependents must not be deleted without approval: ConfigMap PLACE/data; " +
 		"to delete the release with them: clm delete web -n PLACE --approve-deletions "
 	var digest string
 	for _, args := range [][]string{
@@ -28,7 +28,7 @@ func TestDeletionThatHasToBeApproved(t *testing.T) {
 		got := p.clm(args...)
 		p.expect(got, exitRefused, want)
 		digest = regexp.MustCompile(`--approve-deletions ([0-9a-f]+)`).FindStringSubmatch(got.stderr)[1]
-		if args[len(args)-1] == "--dry-run" && !strings.Contains(got.stdout, "Of these, the deletion of these objects has to be approved:\n  ConfigMap ") {
+		if args[len(args)-1] == "--dry-run" && !strings.Contains(got.stdout, "Of these, the following may be deleted only with approval (--approve-deletions):\n  ConfigMap ") {
 			t.Errorf("want it to be shown what has to be approved, got %s", got.stdout)
 		}
 	}
@@ -48,7 +48,7 @@ func TestRevertAwaitsApproval(t *testing.T) {
 	p := newPlace(t)
 	data := strings.Replace(configMap("data", "1"), "metadata: {", "metadata: {annotations: {clm.cs.sap.com/delete-policy: confirm-on-delete}, ", 1)
 	got := p.clm("apply", "web", p.file("app.yaml", data+"---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: NOT_A_NAME}}\n"), "--revert-on-failure")
-	p.expect(got, 1, "✗ release PLACE/web is not deleted: 1 of 2 dependents must not be deleted without approval: ConfigMap PLACE/data; "+
+	p.expect(got, 1, "✗ release PLACE/web was not deleted: 1 of 2 dependents must not be deleted without approval: ConfigMap PLACE/data; "+
 		"apply sources that work, or delete the release: clm delete web -n PLACE")
 	if p.configMap("data") == nil {
 		t.Error("it was deleted without approval")

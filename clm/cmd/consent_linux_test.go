@@ -43,18 +43,18 @@ func (p *place) script(t *testing.T, text string, environment ...string) (*exec.
 func TestQuestionsReachTheTerminal(t *testing.T) {
 	t.Parallel()
 	for script, shown := range map[string]string{
-		"echo y | clm delete web":                        "  ConfigMap a",
-		"clm delete web </dev/null":                      "  ConfigMap a",
-		"clm delete web 2>messages":                      "  ConfigMap a",
-		"clm delete web </dev/null >output 2>&1":         "  ConfigMap a",
-		"while read r; do clm delete $r; done <release":  "  ConfigMap a",
-		"echo y | clm orphan web cm/a >output 2>&1":      "release PLACE/web, new revision 2",
-		"echo y | clm drift web --heal >output 2>&1":     "changed by somebody",
-		"echo y | clm drift web --heal -o json >output":  "changed by somebody",
-		"echo y | clm doctor web --fix >output 2>&1":     "ConfigMap PLACE/marked",
-		"echo y | clm doctor web --fix -o name >output":  "ConfigMap PLACE/marked",
-		"echo '" + oneObject + "' | clm apply web -":     "release PLACE/web, new revision 2",
-		"echo '" + oneObject + "' | clm apply web - 2>m": "release PLACE/web, new revision 2",
+		"echo y | clm delete web":                          "  ConfigMap a",
+		"clm delete web </dev/null":                        "  ConfigMap a",
+		"clm delete web 2>messages":                        "  ConfigMap a",
+		"clm delete web </dev/null >output 2>&1":           "  ConfigMap a",
+		"while read r; do clm delete $r; done <release":    "  ConfigMap a",
+		"echo y | clm orphan web cm/a >output 2>&1":        "release PLACE/web, new revision 2",
+		"echo y | clm drift web --correct >output 2>&1":    "changed by somebody",
+		"echo y | clm drift web --correct -o json >output": "changed by somebody",
+		"echo y | clm doctor web --fix >output 2>&1":       "ConfigMap PLACE/marked",
+		"echo y | clm doctor web --fix -o name >output":    "ConfigMap PLACE/marked",
+		"echo '" + oneObject + "' | clm apply web -":       "release PLACE/web, new revision 2",
+		"echo '" + oneObject + "' | clm apply web - 2>m":   "release PLACE/web, new revision 2",
 	} {
 		t.Run(script, func(t *testing.T) {
 			t.Parallel()
@@ -95,7 +95,7 @@ func TestQuestionsReachTheTerminal(t *testing.T) {
 // TestAnswersBeforeTheQuestion types what would be consent before the question is asked, as after a pasted block of commands.
 func TestAnswersBeforeTheQuestion(t *testing.T) {
 	t.Parallel()
-	for _, script := range []string{"read line; clm delete web", "read line; clm delete web </dev/null", "read line; clm drift web --heal"} {
+	for _, script := range []string{"read line; clm delete web", "read line; clm delete web </dev/null", "read line; clm drift web --correct"} {
 		p := newPlace(t)
 		p.must("apply", "web", p.file("app.yaml", configMap("a", "1")))
 		p.change("a", "2")

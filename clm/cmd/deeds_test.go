@@ -83,7 +83,7 @@ func allDeeds() map[string]deed {
 			prepare: func(p *place) []string {
 				p.must("apply", "web", p.file("app.yaml", configMap("a", "1")))
 				p.change("a", "2")
-				return []string{"drift", "web", "--heal"}
+				return []string{"drift", "web", "--correct"}
 			},
 			asked: "Correct the drift of release PLACE/web?", state: valuesOf("a"), want: "a=1",
 		},

@@ -43,15 +43,15 @@ func newDeleteCommand(e *environment) *cobra.Command {
 		Long: `Delete the release NAME and its dependents, wave by wave, and wait until they are gone. Dependents whose delete policy says so are orphaned:
 they stay in the cluster without an owner.
 
-Nothing is deleted while there are instances, not made by the release, of types that the release has defined: they would be deleted with their type.
-Nothing is deleted either as long as there are dependents with the delete policy confirm-on-delete: the refusal names them, and --approve-deletions allows it.
+Nothing is deleted while there are foreign instances of types that the release defines (instances that it did not create): they would be deleted with their type.
+Nor is anything deleted while there are dependents with the delete policy confirm-on-delete: clm lists them and refuses, until --approve-deletions is given.
 If clm is interrupted, run the same command again to continue.
 
-clm shows what is deleted and what stays, and asks for confirmation. ` + askingHelp + `
+clm shows what will be deleted and what will be kept, and asks for confirmation. ` + askingHelp + `
 
-Objects of the current revision with the annotation clm.cs.sap.com/deletion-hook are applied, awaited and removed again: those with pre-delete
-before the first dependent goes, those with post-delete after the last one is gone. The hooks of Helm with these names are such objects. As long as
-a hook fails, the release stays. A hook that has failed runs again after it was deleted; --skip-hooks goes on without hooks.`,
+Objects of the current revision with the annotation clm.cs.sap.com/deletion-hook are applied, awaited and deleted: those with pre-delete
+before the first dependent is deleted, those with post-delete after the last one is gone. Helm's pre-delete and post-delete hooks are such objects. The
+release is not deleted until its hooks have succeeded. To rerun a failed hook, delete it and run the command again; --skip-hooks continues without hooks.`,
 		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
 		Example:     "  clm delete web\n  clm delete web --skip-hooks",
 		Args:        cobra.ExactArgs(1),
@@ -64,10 +64,10 @@ a hook fails, the release stays. A hook that has failed runs again after it was 
 	addLimitFlags(flags, &o.Limits)
 	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
 	addDryRunFlag(flags, &o.dryRun)
-	flags.BoolVar(&o.SkipHooks, "skip-hooks", false, "skip the deletion hooks that are not complete; those that were applied are removed")
+	flags.BoolVar(&o.SkipHooks, "skip-hooks", false, "skip the deletion hooks that are not complete; those that were applied are deleted")
 	flags.BoolVar(&o.SkipHooks, "no-hooks", false, "the same as --skip-hooks")
 	flags.BoolVar(&o.ignoreMissing, "ignore-not-found", false, "do nothing, and end with exit code 0, if the release does not exist")
-	flags.StringVar(&o.Approved, "approve-deletions", "", "delete the objects with delete policy confirm-on-delete, too: exactly those that a refusal has named, with this `DIGEST`")
+	flags.StringVar(&o.Approved, "approve-deletions", "", "approve the deletion of the objects with delete policy confirm-on-delete that a refused deletion listed; `DIGEST` is the one it printed")
 	flags.VarP(&o.output, "output", "o", "write events to standard output while the operation runs, one per line")
 	return command
 }
@@ -146,19 +146,19 @@ func showDeletion(out io.Writer, d *deletion.Deletion) {
 			writeObjects(out, objects)
 		}
 	}
-	show("These hooks run before, and are removed again:", textsOf(names, before))
-	show("These objects are deleted:", textsOf(names, d.Goes))
+	show("These hooks will run first, and be deleted afterwards:", textsOf(names, before))
+	show("These objects will be deleted:", textsOf(names, d.Goes))
 	if d.Held != nil {
-		show("Of these, the deletion of these objects has to be approved:", textsOf(names, d.Held.Objects))
+		show("Of these, the following may be deleted only with approval (--approve-deletions):", textsOf(names, d.Held.Objects))
 	}
 	if len(d.Kept) > 0 {
-		fmt.Fprintln(out, "Of these, these namespaces stay until nothing else is in them:")
+		fmt.Fprintln(out, "Of these, the following namespaces will be kept until nothing else is left in them:")
 	}
 	for _, notice := range d.Kept {
 		writeWrapped(out, "  ", names.Of(notice.Object)+": "+terminal.Clean(notice.Message))
 	}
-	show("These objects stay, without an owner:", textsOf(names, d.Stays))
-	show("These hooks run afterwards, and are removed again:", textsOf(names, afterwards))
+	show("These objects will be orphaned (kept in the cluster without an owner):", textsOf(names, d.Stays))
+	show("These hooks will run last, and be deleted afterwards:", textsOf(names, afterwards))
 }
 
 // textsOf names objects.

@@ -135,8 +135,8 @@ func TestDeletionHooks(t *testing.T) {
 	if diff := cmp.Diff([]string{"both"}, p.names("batch/v1", "Job")); diff != "" {
 		t.Errorf("hooks are not applied with the release: %s", diff)
 	}
-	want := "These hooks run before, and are removed again:\n  Job both\n  Job before\nThese objects are deleted:\n  ConfigMap PLACE/a\n  Job PLACE/both\n" +
-		"These hooks run afterwards, and are removed again:\n  Job after\n"
+	want := "These hooks will run first, and be deleted afterwards:\n  Job both\n  Job before\nThese objects will be deleted:\n  ConfigMap PLACE/a\n  Job PLACE/both\n" +
+		"These hooks will run last, and be deleted afterwards:\n  Job after\n"
 	if diff := cmp.Diff(strings.ReplaceAll(want, "PLACE", p.namespace), p.must("delete", "web", "--dry-run").stdout); diff != "" {
 		t.Error(diff)
 	}
@@ -155,7 +155,7 @@ func TestADeletionHookThatFails(t *testing.T) {
 	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+job("before", "deletion-hook", "pre-delete", sandbox.AnnotationFail, "true")), "--no-wait")
 	for range 2 {
 		got := p.clm("delete", "web")
-		p.expect(got, exitNotReady, "release PLACE/web is not deleted: pre-delete hooks: failed", "Job PLACE/before: failed", "clm delete web -n PLACE --skip-hooks")
+		p.expect(got, exitNotReady, "release PLACE/web was not deleted: pre-delete hooks: failed", "Job PLACE/before: failed", "clm delete web -n PLACE --skip-hooks")
 		if p.configMap("a") == nil {
 			t.Fatal("want the dependents to stay")
 		}
@@ -186,9 +186,9 @@ func TestDeletionHooksThatAreRefused(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	for _, test := range []struct{ reason, objects, want string }{
-		{"no such time", job("j", "deletion-hook", "later"), `Job j: annotation clm.cs.sap.com/deletion-hook: invalid value "later"; allowed are: pre-delete, post-delete`},
-		{"another annotation is bad", job("j", "deletion-hook", "pre-delete", "apply-order", "x"), `annotation clm.cs.sap.com/apply-order: invalid value "x"; allowed are: integers`},
-		{"nothing of that kind is done with a release", job("j", "release-hook", "pre-upgrade"), `Job j: annotation clm.cs.sap.com/release-hook: invalid value "pre-upgrade"; allowed are: test, pre-rollback, post-rollback`},
+		{"no such time", job("j", "deletion-hook", "later"), `Job j: annotation clm.cs.sap.com/deletion-hook: invalid value "later"; its containers are: pre-delete, post-delete`},
+		{"another annotation is bad", job("j", "deletion-hook", "pre-delete", "apply-order", "x"), `annotation clm.cs.sap.com/apply-order: invalid value "x"; its containers are: integers`},
+		{"nothing of that kind is done with a release", job("j", "release-hook", "pre-upgrade"), `Job j: annotation clm.cs.sap.com/release-hook: invalid value "pre-upgrade"; its containers are: test, pre-rollback, post-rollback`},
 	} {
 		if got := p.clm("apply", "web", p.file("app.yaml", configMap("a", "1")+test.objects)); got.code == 0 || !strings.Contains(got.stderr, test.want) {
 			t.Errorf("%s: want %q, got exit code %d and %s", test.reason, test.want, got.code, got.stderr)

@@ -36,17 +36,17 @@ func newDoctorCommand(e *environment) *cobra.Command {
 		Use:   "doctor [NAME]",
 		Short: "Compare the records of releases with the cluster",
 		Long: `Compare the record of release NAME, or of all releases in the namespace, with the cluster, and show what is wrong: recorded objects that are gone or
-belong to another owner, objects with the mark of a release that has not recorded them, damaged or lost records, deletions that do not finish, and
+belong to another owner, objects with the owner label of a release that are not in its record, damaged or lost records, deletions that do not finish, and
 what interrupted processes have left behind.
 
-Any user can put the mark of a release on an object. Marks count in the namespace of the release, in the namespaces of the objects that it has
-recorded or renders, and on cluster-scoped objects; elsewhere only with --trust-namespace.
+Any user can set the owner label of a release on an object. clm trusts this label in the namespace of the release, in the namespaces of the objects in its
+record or manifests, and on cluster-scoped objects; in other namespaces only with --trust-namespace.
 
-With --fix, clm repairs what can be repaired by changing records and locks only, after confirmation. It creates, changes or deletes no applied object.
-Whatever else a release needs is done by clm apply or clm drift --heal, which show it first.
+With --fix, clm repairs what can be repaired by changing only records and locks, after confirmation. It does not create, change or delete any applied object.
+Whatever else a release needs is done by clm apply or clm drift --correct, which show it first.
 ` + askingHelp + `
 
-The exit code is 0 if nothing is wrong (any more), 2 if something is wrong, and 1 after an error.`,
+The exit code is 0 if there are no findings (left), 2 if there are, and 1 after an error.`,
 		Annotations: exits(exitChanges, exitRefused),
 		Example: `  clm doctor
   clm doctor web --fix
@@ -63,14 +63,14 @@ The exit code is 0 if nothing is wrong (any more), 2 if something is wrong, and 
 	flags := command.Flags()
 	flags.BoolVarP(&o.all, "all-namespaces", "A", false, "examine the releases in all namespaces")
 	flags.BoolVar(&o.fix, "fix", false, "repair what can be repaired without changing dependents")
-	flags.StringSliceVar(&o.trusted, "trust-namespace", nil, "also count marks on objects in this namespace, in which the release has no other objects")
+	flags.StringSliceVar(&o.trusted, "trust-namespace", nil, "also trust owner labels of objects in this namespace, although the release has no other objects there")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "with --fix, do not ask for confirmation")
 	return command
 }
 
 func runDoctor(ctx context.Context, e *environment, o doctorOptions) error {
 	if o.all && o.name != "" {
-		return fmt.Errorf("flag --all-namespaces and the name of a release (%s) exclude each other", o.name)
+		return fmt.Errorf("flag --all-namespaces and a release name (%s) are mutually exclusive", o.name)
 	}
 	s, namespace, err := e.connectTo(ctx, o.all)
 	if err != nil {

@@ -152,12 +152,12 @@ func TestDoctorFindsLeftovers(t *testing.T) {
 	extra.ObjectMeta = metav1.ObjectMeta{Name: extra.Name + "x", Labels: extra.Labels, Annotations: extra.Annotations, Finalizers: extra.Finalizers}
 	p.create(extra)
 	p.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "com.sap.cs.clm.release.web", Labels: map[string]string{"release.clm.cs.sap.com": "web"}}})
-	p.expectFindings([]string{"AncestorRecord", "UnusedChunks"}, "web")
+	p.expectFindings([]string{"LegacyRecord", "UnusedChunks"}, "web")
 	got := p.clm("doctor", "web", "--fix", "-y")
 	if got.code != 1 || !strings.Contains(got.stderr, "make sure that the earlier clm is no longer used") {
 		t.Errorf("a record that somebody else may use must stay, got exit code %d: %s", got.code, got.stderr)
 	}
-	p.expectFindings([]string{"AncestorRecord"}, "web")
+	p.expectFindings([]string{"LegacyRecord"}, "web")
 	p.remove(configMapKind, "com.sap.cs.clm.release.web")
 	p.expectFindings(nil, "web")
 	p.must("delete", "web")
@@ -182,7 +182,7 @@ func TestDoctorOfALimitedUser(t *testing.T) {
 	})
 	got := p.must("doctor", "web", "--as", user)
 	for _, want := range []string{
-		"note: you may not list these types: ", ", deployments.apps, ", "note: you may not list these types in other namespaces than PLACE: configmaps, secrets\n",
+		"note: you are not allowed to list these types: ", ", deployments.apps, ", "note: you are not allowed to list these types in namespaces other than PLACE: configmaps, secrets\n",
 		`cannot list resource "leases"`,
 		"1 release examined, 0 findings",
 	} {
@@ -207,7 +207,7 @@ func TestDoctorFindsChangedLabels(t *testing.T) {
 	p.must("apply", "web", p.file("app.yaml", manifestOf("one")))
 	p.as("somebody", configMapKind, "one", `{"metadata":{"labels":{"clm.cs.sap.com/owner-id":"x"}}}`)
 	p.expectFindings([]string{"Stolen one"})
-	if got := p.clm("doctor", "--fix", "-y"); got.code != exitChanges || !strings.Contains(got.stdout+got.stderr, "to take it back: clm adopt web OBJECT") {
+	if got := p.clm("doctor", "--fix", "-y"); got.code != exitChanges || !strings.Contains(got.stdout+got.stderr, "to adopt it again: clm adopt web OBJECT") {
 		t.Errorf("expected advice and nothing else, got exit code %d: %s%s", got.code, got.stdout, got.stderr)
 	}
 	p.expectFindings([]string{"Stolen one"})

@@ -48,7 +48,7 @@ func TestDoctorFixWritesRecordsOnly(t *testing.T) {
 	p.must("drift", "a", "--exit-code")
 
 	// What release b had left to do is done, and shown, by the next apply.
-	p.expect(p.clm("drift", "b", "--heal", "-y"), 0, "ConfigMap PLACE/gone: corrected", "ConfigMap PLACE/precious: deleted")
+	p.expect(p.clm("drift", "b", "--correct", "-y"), 0, "ConfigMap PLACE/gone: corrected", "ConfigMap PLACE/precious: deleted")
 	p.must("delete", "a")
 	if owners := p.owner("shared") + p.owner("own"); owners != "bnone" {
 		t.Errorf("unexpected owners: %s", owners)

@@ -42,10 +42,10 @@ func newDriftCommand(e *environment) *cobra.Command {
 is when the manager last wrote the object; who removed a field is not known.
 
 In the differences, lines with - are from the revision, and lines with + are from the cluster. Objects whose drift policy says to leave them alone are
-shown as well. With --heal, clm corrects the drift of all others, after confirmation. ` + askingHelp,
+shown as well. With --correct, clm corrects the drift of all others, after confirmation. ` + askingHelp,
 		Annotations: exits(exitChanges, exitNotReady, exitRefused, exitInterrupted),
 		Example: `  clm drift web
-  clm drift web --heal
+  clm drift web --correct
   clm drift web -o json --exit-code`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -57,9 +57,9 @@ shown as well. With --heal, clm corrects the drift of all others, after confirma
 	flags := command.Flags()
 	addLimitFlags(flags, &o.Limits)
 	addDiffFlags(flags, &o.diff)
-	flags.BoolVar(&o.heal, "heal", false, "correct the drift")
-	flags.BoolVarP(&o.yes, "yes", "y", false, "with --heal, do not ask for confirmation")
-	flags.BoolVar(&o.exitCode, "exit-code", false, "end with exit code 2 if an object has drifted and was not corrected")
+	flags.BoolVar(&o.heal, "correct", false, "correct the drift")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "with --correct, do not ask for confirmation")
+	flags.BoolVar(&o.exitCode, "exit-code", false, "exit with code 2 if an object has drifted and was not corrected")
 	return command
 }
 

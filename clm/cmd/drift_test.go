@@ -127,7 +127,7 @@ func TestDrift(t *testing.T) {
 	}
 	expectGolden(t, "drift.json", p.stable(p.must("drift", "web", "-o", "json").stdout))
 
-	p.must("drift", "web", "--heal", "--yes")
+	p.must("drift", "web", "--correct", "--yes")
 	if diff := cmp.Diff(map[string]string{"value": "1", "other": "1"}, p.configMap("edited")); diff != "" {
 		t.Error(diff)
 	}
@@ -164,7 +164,7 @@ func TestDriftAfterRollback(t *testing.T) {
 	p.must("rollback", "web")
 	p.must("drift", "web", "--exit-code")
 	p.as("kubectl-edit", configMapKind, "one", `{"data":{"value":"9"}}`)
-	p.must("drift", "web", "--heal", "-y")
+	p.must("drift", "web", "--correct", "-y")
 	if diff := cmp.Diff(map[string]string{"value": "1"}, p.configMap("one")); diff != "" {
 		t.Error(diff)
 	}

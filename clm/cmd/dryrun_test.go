@@ -60,7 +60,7 @@ func TestDryRunKeepsLimits(t *testing.T) {
 	p := newPlace(t)
 	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+configMap("b", "1")))
 	got := p.clm("apply", "web", p.file("app.yaml", configMap("a", "1")), "--dry-run=client", "--max-deletions", "0")
-	p.expect(got, exitRefused, "1 of 2 dependents of release PLACE/web would be deleted; allowed by --max-deletions 0: 0")
+	p.expect(got, exitRefused, "1 of 2 dependents of release PLACE/web would be deleted, but --max-deletions 0: 0")
 	if !strings.Contains(got.stdout, "1 to delete") {
 		t.Errorf("want the plan to be shown nevertheless, got %s", got.stdout)
 	}

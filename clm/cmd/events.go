@@ -57,8 +57,8 @@ cluster keeps events for a limited time, usually an hour.`,
 
 func (o *eventOptions) addFlags(command *cobra.Command) {
 	o.output = newOutput(command)
-	command.Flags().BoolVarP(&o.watch, "watch", "w", false, "continue with new events until interrupted")
-	command.Flags().StringSliceVar(&o.types, "types", nil, "list only events of this type: "+strings.Join(eventTypes, ", ")+" (repeatable)")
+	command.Flags().BoolVarP(&o.watch, "watch", "w", false, "watch for new events until interrupted")
+	command.Flags().StringSliceVar(&o.types, "types", nil, "list only events of this type: "+strings.Join(eventTypes, ", ")+" (may be repeated)")
 }
 
 // check refuses unknown types.

@@ -29,11 +29,11 @@ type ExitCode struct {
 // AllExitCodes are those by which commands of clm end.
 func AllExitCodes() []ExitCode {
 	return []ExitCode{
-		{0, "done"},
+		{0, "success"},
 		{1, "an error"},
-		{exitChanges, "there are changes (with --exit-code), or clm doctor has found something wrong"},
-		{exitNotReady, "not all objects are ready, or gone: some have failed, or the timeout was reached"},
-		{exitRefused, "refused, because a user has to decide: not confirmed, blocked, stale, locked, too many deletions, or objects belong to another owner"},
+		{exitChanges, "there are changes (with --exit-code), or clm doctor found a problem"},
+		{exitNotReady, "not all objects became ready (or, in a deletion, were deleted): some have failed, or the timeout was reached"},
+		{exitRefused, "refused, because a user has to decide: not confirmed, blocked, stale plan, locked, too many deletions, or objects of another owner"},
 		{exitInterrupted, "interrupted"},
 	}
 }

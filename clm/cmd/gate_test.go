@@ -133,7 +133,7 @@ func (t *text) String() string {
 
 // consenting adds --yes to a command that changes something.
 func consenting(args []string) []string {
-	changes := slices.Contains([]string{"delete", "adopt", "orphan", "move"}, args[0]) || slices.Contains(args, "--fix") || slices.Contains(args, "--heal")
+	changes := slices.Contains([]string{"delete", "adopt", "orphan", "move"}, args[0]) || slices.Contains(args, "--fix") || slices.Contains(args, "--correct")
 	if !changes || slices.Contains(args, "-y") || slices.Contains(args, "--yes") {
 		return args
 	}

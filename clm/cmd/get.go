@@ -26,7 +26,7 @@ type getOptions struct {
 func newGetCommand(e *environment) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "get",
-		Short: "Show what a revision of a release was made of",
+		Short: "Print the manifest or the values of a revision",
 		Args:  cobra.NoArgs,
 	}
 	command.AddCommand(
@@ -53,7 +53,7 @@ func newGetPartCommand(e *environment, part, short string, of func(releases.Cont
 	command := &cobra.Command{
 		Use:     part + " NAME",
 		Short:   short,
-		Long:    short + ". Secrets are printed in plain.",
+		Long:    short + ". Secrets are printed in plain text.",
 		Example: "  clm get " + part + " web --revision 3",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -62,7 +62,7 @@ func newGetPartCommand(e *environment, part, short string, of func(releases.Cont
 		},
 	}
 	addRevisionFlag(command, &o)
-	command.Flags().VarP(&o.output, "output", "o", "format")
+	command.Flags().VarP(&o.output, "output", "o", "output format")
 	return command
 }
 

@@ -59,7 +59,7 @@ func TestAdopt(t *testing.T) {
 		t.Fatalf("expected that theirs is refused, got exit code %d: %s", got.code, got.stderr)
 	}
 	for _, test := range []struct{ reason, object, message string }{
-		{"what is not rendered must not be taken over", "configmap/kube-root-ca.crt", "there is no object configmap/kube-root-ca.crt"},
+		{"what is not rendered must not be taken over", "configmap/kube-root-ca.crt", "object configmap/kube-root-ca.crt"},
 		{"a name alone could be anything", "theirs", "invalid object"},
 	} {
 		got := p.clm("adopt", "web", test.object)
@@ -180,7 +180,7 @@ func TestMove(t *testing.T) {
 	p.must("drift", "a", "--exit-code")
 	p.must("drift", "b", "--exit-code")
 	// What was done already is done again without harm.
-	p.expect(p.clm("move", "cm/one", "--from", "a", "--to", "b"), 0, "nothing was left to be moved from release PLACE/a to release PLACE/b")
+	p.expect(p.clm("move", "cm/one", "--from", "a", "--to", "b"), 0, "nothing left to move from release PLACE/a to release PLACE/b")
 	p.must("delete", "a")
 	if owners := p.owner("one") + p.owner("two"); owners != "bnone" {
 		t.Errorf("unexpected owners: %s", owners)
@@ -200,7 +200,7 @@ func TestMoveBesideTrouble(t *testing.T) {
 		p.expect(p.clm("apply", release, source, "--timeout", "1s"), exitNotReady)
 	}
 	p.expect(p.clm("move", "cm/one", "--from", "a", "--to", "b", "--timeout", "5m"), 0,
-		"moved 1 object from release PLACE/a to release PLACE/b", "Other objects are not ready, see: clm status a -n PLACE; clm status b -n PLACE")
+		"moved 1 object from release PLACE/a to release PLACE/b", "Other objects are not ready; to see why: clm status a -n PLACE; clm status b -n PLACE")
 	if owners := p.owner("one") + p.owner("two"); owners != "bb" {
 		t.Errorf("unexpected owners: %s", owners)
 	}

@@ -36,7 +36,7 @@ func TestReadyReleaseFails(t *testing.T) {
 	p.must("apply", "web", source)
 	p.steal("one")
 
-	got := p.clm("drift", "web", "--heal", "-y")
+	got := p.clm("drift", "web", "--correct", "-y")
 	if got.code != exitRefused || !strings.Contains(got.stderr, "cannot be corrected") {
 		t.Errorf("nothing can be healed, got %+v", got)
 	}
@@ -44,7 +44,7 @@ func TestReadyReleaseFails(t *testing.T) {
 		t.Errorf("nothing was tried, got state %s", state)
 	}
 	p.change("two", "2")
-	for _, args := range [][]string{{"drift", "web", "--heal", "-y"}, {"apply", "web", source}} {
+	for _, args := range [][]string{{"drift", "web", "--correct", "-y"}, {"apply", "web", source}} {
 		got := p.clm(args...)
 		if got.code != exitRefused || !strings.Contains(got.stderr, "has another owner") || strings.Contains(got.stderr, "recording") {
 			t.Errorf("%s: want the refusal and nothing else, got %+v", args[0], got)
@@ -71,7 +71,7 @@ func TestHealTellsOfTheRest(t *testing.T) {
 		if reason != "one object is not healed" {
 			p.change("one", "2")
 		}
-		if got := p.clm("drift", "web", "--heal", "-y", "--exit-code"); got.code != exitChanges {
+		if got := p.clm("drift", "web", "--correct", "-y", "--exit-code"); got.code != exitChanges {
 			t.Errorf("%s: want exit code %d, got %+v", reason, exitChanges, got)
 		}
 	}

@@ -24,18 +24,18 @@ var foreignFlags = map[string]string{
 	"atomic":              "clm apply has --revert-on-failure",
 	"rollback-on-failure": "clm apply has --revert-on-failure",
 	"cleanup-on-fail":     "clm apply has --revert-on-failure",
-	"reuse-values":        "values are not taken over from the last revision; to give them again: clm get values NAME > FILE, and -f FILE",
-	"reset-values":        "values are never taken over from the last revision",
+	"reuse-values":        "values are not reused from the last revision; to reuse them: clm get values NAME > FILE, then -f FILE",
+	"reset-values":        "values are never reused from the last revision",
 	"repo":                "a chart in a repository is the source https://HOST/PATH#CHART, or REPO/CHART after helm repo add",
 	"devel":               "--version '>0.0.0-0' includes development versions",
 	"force":               "clm apply has --update-policy recreate, and --adopt always for objects of other owners",
 	"force-replace":       "clm apply has --update-policy recreate",
 	"take-ownership":      "clm apply has --adopt always",
 	"force-conflicts":     "clm apply --conflicts=force is the default: it overwrites declared fields that others have changed",
-	"server-side":         "clm always applies on the side of the server",
-	"diff-changes":        "clm apply has --diff, and clm plan shows the changes only",
-	"diff-run":            "clm plan shows the changes only",
-	"wait-timeout":        "the flag is --timeout",
+	"server-side":         "clm always uses server-side apply",
+	"diff-changes":        "clm apply has --diff, and clm plan only shows the changes",
+	"diff-run":            "clm plan only shows the changes",
+	"wait-timeout":        "use --timeout",
 	"debug":               "-v 6 logs the requests to the API server",
 	"qps":                 "--max-concurrency limits the concurrent requests",
 	"kube-api-qps":        "--max-concurrency limits the concurrent requests",
@@ -51,8 +51,8 @@ var foreignFlags = map[string]string{
 var foreignSourceFlags = map[string]string{
 	"filename":  "manifests are sources: clm apply NAME FILE",
 	"file":      "manifests are sources: clm apply NAME FILE",
-	"recursive": "folders below a folder are sources of their own",
-	"app":       "the name of the release is an argument: clm apply NAME SOURCE",
+	"recursive": "subdirectories are not read; give each of them as a source",
+	"app":       "the release name is an argument: clm apply NAME SOURCE",
 }
 
 // foreignCommands are commands that similar tools have, and what there is here instead.
@@ -67,7 +67,7 @@ var foreignCommands = map[string]string{
 	"describe": "did you mean clm status?",
 	"show":     "did you mean clm get, or clm template?",
 	"rollout":  "did you mean clm wait, clm history, or clm rollback?",
-	"registry": "clm uses what helm registry login has stored",
+	"registry": "clm uses the credentials that helm registry login stored",
 	"repo":     "clm uses what helm repo add has stored; a chart in a repository is the source REPO/CHART, or https://HOST/PATH#CHART",
 	"pull":     "a chart in a registry is a source: clm apply NAME oci://HOST/PATH",
 	"import":   "did you mean clm adopt?",
@@ -162,7 +162,7 @@ func checked(check cobra.PositionalArgs) cobra.PositionalArgs {
 		case atMost >= 0 && len(args) > atMost:
 			err = fmt.Errorf("unexpected argument %q", args[atMost])
 		}
-		return fmt.Errorf("%w; expected is: %s", err, command.UseLine())
+		return fmt.Errorf("%w; usage: %s", err, command.UseLine())
 	}
 }
 

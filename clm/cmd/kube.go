@@ -46,7 +46,7 @@ func (k *kube) namespace() (string, error) {
 		return "", fmt.Errorf("reading the kubeconfig: %w", err)
 	}
 	if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
-		return "", fmt.Errorf("flag --namespace: %q is not a valid name of a namespace: %s", namespace, strings.Join(problems, ", "))
+		return "", fmt.Errorf("flag --namespace: %q is not a valid namespace name: %s", namespace, strings.Join(problems, ", "))
 	}
 	return namespace, nil
 }

@@ -45,19 +45,19 @@ its group (deployment.apps/web). With --follow, clm continues until interrupted,
 		},
 	}
 	flags := command.Flags()
-	flags.BoolVarP(&o.Follow, "follow", "f", false, "continue with new lines until interrupted")
+	flags.BoolVarP(&o.Follow, "follow", "f", false, "stream new lines until interrupted")
 	o.tail = allLines
-	flags.Var(period{&o.Since}, "since", "leave out older lines; 0 means no limit")
-	flags.Var(number[int64]{&o.tail, allLines}, "tail", "number of lines of each container to start with; -1 means all")
+	flags.Var(period{&o.Since}, "since", "show only lines newer than this; 0 shows all")
+	flags.Var(number[int64]{&o.tail, allLines}, "tail", "number of recent lines to show of each container; -1 shows all")
 	flags.StringVarP(&o.Container, "container", "c", "", "`name` of the containers to read (default all)")
-	flags.BoolVarP(&o.Previous, "previous", "p", false, "print the logs of the containers before they were restarted")
+	flags.BoolVarP(&o.Previous, "previous", "p", false, "print the logs of the previous instances of the containers")
 	return command
 }
 
 func runLogs(ctx context.Context, e *environment, o logOptions) error {
 	switch {
 	case o.Follow && o.Previous:
-		return errors.New("flags --follow and --previous exclude each other: the log of a container that has ended cannot be followed")
+		return errors.New("flags --follow and --previous are mutually exclusive: the log of a container that has exited cannot be followed")
 	case o.tail >= 0:
 		o.Tail = &o.tail
 	}

@@ -86,23 +86,23 @@ func TestLogs(t *testing.T) {
 			0,
 			"back/main: container main, tail \"5\", since true, previous \"\"\n", "",
 		},
-		{"nothing has crashed", []string{"--previous"}, 0, "", "no selected container was started more than once\n"},
-		{"a container that does not exist", []string{"-c", "other"}, 1, "", "Error: no selected pod has a container \"other\"; allowed are: main\n"},
+		{"nothing has crashed", []string{"--previous"}, 0, "", "no selected container has been restarted, so there are no previous logs\n"},
+		{"a container that does not exist", []string{"-c", "other"}, 1, "", "Error: no selected pod has a container \"other\"; its containers are: main\n"},
 		{"no pod that could have one", []string{"configmap/a", "-c", "other"}, 0, "", "no selected container has started yet\n"},
 		{
 			"a pod that does not exist",
 			[]string{"deployment/back", "pod/none"},
 			4, "back/main: " + all,
-			"Error: release PLACE/web has no pod/none; all that it has: clm tree web -n PLACE\n",
+			"Error: release PLACE/web has no pod/none; to list its objects: clm tree web -n PLACE\n",
 		},
 		{
 			"a dependent that does not exist",
 			[]string{"deployment/other"},
 			4, "",
-			"Error: release PLACE/web has no object deployment/other among its dependents; all of them: clm tree web -n PLACE\n",
+			"Error: release PLACE/web has no dependent deployment/other among its dependents; to list its objects: clm tree web -n PLACE\n",
 		},
-		{"this denotes nothing", []string{"back"}, 1, "", "Error: invalid object \"back\"; allowed is KIND[.GROUP]/[NAMESPACE/]NAME, for example deployment/web\n"},
-		{"what is over cannot be followed", []string{"-f", "-p"}, 1, "", "Error: flags --follow and --previous exclude each other: the log of a container that has ended cannot be followed\n"},
+		{"this denotes nothing", []string{"back"}, 1, "", "Error: invalid object \"back\"; must be KIND[.GROUP]/[NAMESPACE/]NAME, for example deployment/web\n"},
+		{"what is over cannot be followed", []string{"-f", "-p"}, 1, "", "Error: flags --follow and --previous are mutually exclusive: the log of a container that has exited cannot be followed\n"},
 	} {
 		args := []string{"logs", "web"}
 		for _, arg := range test.args {
@@ -131,11 +131,11 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 - {apiGroups: ["", apps], resources: [deployments, replicasets, pods, persistentvolumeclaims], verbs: [get, list]}
 `)
 	got = p.clm("logs", "web", "--as", user)
-	if got.code != 1 || !strings.Contains(got.stderr, "not shown: you may not get pods/log in namespace "+p.namespace) {
+	if got.code != 1 || !strings.Contains(got.stderr, "not shown: you are not allowed to get pods/log in namespace "+p.namespace) {
 		t.Errorf("got exit code %d, %s%s", got.code, got.stdout, got.stderr)
 	}
 	got = p.clm("events", "web", "--as", user)
-	if got.code != 0 || !strings.Contains(got.stderr, "not shown: you may not list events in namespace "+p.namespace) {
+	if got.code != 0 || !strings.Contains(got.stderr, "not shown: you are not allowed to list events in namespace "+p.namespace) {
 		t.Errorf("got exit code %d, %s%s", got.code, got.stdout, got.stderr)
 	}
 }

@@ -38,7 +38,7 @@ func newLsCommand(e *environment) *cobra.Command {
 	}
 	o.output = newOutput(command)
 	command.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "list the releases in all namespaces")
-	command.Flags().StringSliceVar(&o.states, "state", nil, "list only releases in this state: "+strings.Join(stateNames(), ", ")+" (repeatable)")
+	command.Flags().StringSliceVar(&o.states, "state", nil, "list only releases in this state: "+strings.Join(stateNames(), ", ")+" (may be repeated)")
 	return command
 }
 
@@ -136,7 +136,7 @@ func printReleases(e *environment, found []*releases.Release, namespaces bool) e
 
 // awaitedText says what to do about a record that holds its namespace.
 func awaitedText(release *releases.Release) string {
-	return fmt.Sprintf("its namespace is being deleted, and waits for: clm delete %s -n %s", release.Name, release.Namespace)
+	return fmt.Sprintf("its namespace is being deleted; to let it go: clm delete %s -n %s", release.Name, release.Namespace)
 }
 
 // sourceTexts names the sources of a revision: charts by name and version, others by where they were found.

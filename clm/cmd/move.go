@@ -117,7 +117,7 @@ func (o *moveOptions) attempt(ctx context.Context, e *environment, s *connection
 
 // show lists the objects that are handed over, and what happens in both releases.
 func (o *moveOptions) show(e *environment, out io.Writer, t *transfer.Transfer) error {
-	writeWrapped(out, "", fmt.Sprintf("These objects move from release %s to release %s:", t.From.Release, t.To.Release))
+	writeWrapped(out, "", fmt.Sprintf("These objects will be moved from release %s to release %s:", t.From.Release, t.To.Release))
 	writeObjects(out, textsOf(namesFor(out, t.To.Release.Namespace, t.Objects), t.Objects))
 	for _, p := range []*apply.Plan{t.To, t.From} {
 		if err := showPlan(e, out, p, o.diff); err != nil {

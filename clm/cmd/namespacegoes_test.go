@@ -59,8 +59,8 @@ func TestNamespaceWaitsForWhatIsOutside(t *testing.T) {
 		err := p.client.Get(t.Context(), client.ObjectKey{Namespace: p.namespace, Name: "a"}, &corev1.ConfigMap{})
 		return apierrors.IsNotFound(err), "the namespace still has its ConfigMap"
 	})
-	p.expect(p.clm("ls"), 0, "its namespace is being deleted, and waits for: clm delete web -n ")
-	p.expect(p.clm("status", "web"), exitNotReady, "its namespace is being deleted, and waits for: clm delete web -n PLACE")
+	p.expect(p.clm("ls"), 0, "its namespace is being deleted; to let it go: clm delete web -n ")
+	p.expect(p.clm("status", "web"), exitNotReady, "its namespace is being deleted; to let it go: clm delete web -n PLACE")
 	p.expect(p.clm("doctor"), exitChanges, "its namespace is being deleted, and waits for the record of the release", "would be left behind: ClusterRole PLACE-role",
 		"clm delete web -n PLACE")
 	if got := p.clm("ls", "-o", "json"); !strings.Contains(got.stdout, `"awaited": true`) {

@@ -23,8 +23,8 @@ import (
 func newObjectsCommand(e *environment) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "objects",
-		Short: "Look at ObjectSets and ObjectDeployments, and roll back deployments",
-		Long: `Look at ObjectSets and ObjectDeployments, and at ClusterObjectSets and ClusterObjectDeployments, which an operator in the cluster reconciles.
+		Short: "Inspect ObjectSets and ObjectDeployments, and roll back ObjectDeployments",
+		Long: `Inspect ObjectSets, ObjectDeployments, ClusterObjectSets and ClusterObjectDeployments, which an operator in the cluster reconciles.
 
 They are named as TYPE/NAME, for example objectdeployment/web or, in short, odeploy/web.`,
 		Args: cobra.NoArgs,
@@ -110,8 +110,8 @@ func newObjectsTreeCommand(e *environment) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "tree TARGET",
 		Short: "Show the objects of a set or a deployment and the objects that they own, down to the pods",
-		Long: `Show the objects of TARGET, which is TYPE/NAME, in the order of the phases, and the objects that they own, down to the pods, each with its status. Probes decide about the
-objects of the set. Of a deployment, the sets are shown that are not archived.`,
+		Long: `Show the objects of TARGET, which is TYPE/NAME, in the order of the phases, and the objects that they own, down to the pods, each with its status. The status of the
+objects of a set is determined by its probes. For a deployment, all sets that are not archived are shown.`,
 		Example: "  clm objects tree odeploy/web",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -157,7 +157,7 @@ func newObjectsEventsCommand(e *environment) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "events TARGET",
 		Short: "List the events about the objects of a set or a deployment",
-		Long: `List the events about the objects of TARGET, which is TYPE/NAME, and about the objects that they own, down to the pods; the latest comes last. Of a
+		Long: `List the events about the objects of TARGET, which is TYPE/NAME, and about the objects that they own, down to the pods; the latest comes last. For a
 deployment, these are the objects of the current set.`,
 		Annotations: exits(exitInterrupted),
 		Example:     "  clm objects events odeploy/web --types Warning",
@@ -193,10 +193,10 @@ func newObjectsRollbackCommand(e *environment) *cobra.Command {
 		Use:   "rollback TARGET [REVISION]",
 		Short: "Return to an earlier revision of a deployment",
 		Long: `Have the operator return the deployment TARGET, which is TYPE/NAME, to an earlier revision, and wait until that is complete. REVISION defaults to the latest one
-before the current one that has succeeded; clm objects history lists them. The operator copies the spec of that set to the template of the deployment, which makes another set.
-If the template is that of the set already, the command only waits.
+before the current one that has succeeded; clm objects history lists them. The operator copies the spec of that set to the template of the deployment, which creates a new set.
+If the template is already that of the set, the command only waits.
 
-If a tool such as Argo CD or Flux applies the deployment, it undoes that: change the template at its source instead.`,
+If a tool such as Argo CD or Flux applies the deployment, it will undo the rollback: change the template in its source instead.`,
 		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
 		Example:     "  clm objects rollback odeploy/web\n  clm objects rollback odeploy/web 3",
 		Args:        cobra.RangeArgs(1, 2),
@@ -229,7 +229,7 @@ func runObjectsRollback(ctx context.Context, e *environment, text string, revisi
 	if asked {
 		fmt.Fprintf(e.out, "%s: rolling back to set %s\n", found.Target, name)
 	} else {
-		fmt.Fprintf(e.out, "%s: nothing to roll back: the template is that of set %s already\n", found.Target, name)
+		fmt.Fprintf(e.out, "%s: nothing to roll back: the template is already that of set %s\n", found.Target, name)
 	}
 	if noWait {
 		return nil
@@ -247,7 +247,7 @@ func runObjectsRollback(ctx context.Context, e *environment, text string, revisi
 	})
 	switch {
 	case errors.Is(err, errTimeout):
-		fmt.Fprintf(e.err, "not complete within %s; last seen: %s\n", timeout, terminal.Clean(last))
+		fmt.Fprintf(e.err, "timed out after %s; last status: %s\n", timeout, terminal.Clean(last))
 		return &exitError{code: exitNotReady}
 	case err != nil && ctx.Err() != nil:
 		return &exitError{code: exitInterrupted}

@@ -188,13 +188,13 @@ spec:
 	p.objects([]string{"objects", "tree", "objectsets/web-2", "-o", "yaml"}, 0, "kind: ObjectSetStatus", "name: web-2", "kind: ReplicaSet")
 
 	// What cannot be done is said before anything is written.
-	p.objects([]string{"objects", "rollback", "odeploy/web", "7"}, 1, "ObjectDeployment PLACE/web: spec.rollbackTo.revision: invalid value 7; allowed are: 2, 1")
+	p.objects([]string{"objects", "rollback", "odeploy/web", "7"}, 1, "ObjectDeployment PLACE/web: spec.rollbackTo.revision: invalid value 7; its containers are: 2, 1")
 	p.objects([]string{"objects", "rollback", "oset/web-1"}, 1, "ObjectSet PLACE/web-1 is a set; only deployments can be rolled back")
 	p.objects([]string{"objects", "history", "oset/web-1"}, 1, "only deployments have a history")
 	p.objects([]string{"objects", "status", "web"}, 1, `"web" is not TYPE/NAME; types are: objectdeployment (odeploy), objectset (oset)`)
 	p.objects([]string{"objects", "status", "oset/none"}, 1, "ObjectSet PLACE/none does not exist")
-	p.objects([]string{"objects", "rollback", "odeploy/web", "2", "--no-wait"}, 0, "ObjectDeployment PLACE/web: nothing to roll back: the template is that of set web-2 already\n")
-	p.objects([]string{"objects", "rollback", "odeploy/web", "--timeout", "1ms"}, exitNotReady, "not complete within 1ms; last seen:")
+	p.objects([]string{"objects", "rollback", "odeploy/web", "2", "--no-wait"}, 0, "ObjectDeployment PLACE/web: nothing to roll back: the template is already that of set web-2 already\n")
+	p.objects([]string{"objects", "rollback", "odeploy/web", "--timeout", "1ms"}, exitNotReady, "timed out after 1ms; last seen:")
 
 	p.objects([]string{"objects", "rollback", "odeploy/web", "1"}, 0, "ObjectDeployment PLACE/web: ", "set web-1", "Idle: Set web-", "2 of 2 objects in 2 phases are available\n")
 	p.objects([]string{"objects", "status", "odeploy/web"}, 0, "Available:    True, Available\n", "to one\n")
@@ -262,7 +262,7 @@ func TestOddObjects(t *testing.T) {
 	p.objects([]string{"objects", "status", "oset/probes"}, exitNotReady, "Available:    False, PreflightError\n", "Cannot judge dependents: spec.availabilityProbes[0].probes[0].cel.rule", "ConfigMap PLACE/one  NotFound")
 	// An object that exists already.
 	create("collision", `{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: theirs}}}]}]}`)
-	p.objects([]string{"objects", "tree", "oset/collision"}, 0, "ConfigMap PLACE/theirs  Stolen", "belongs to nobody, and was not adopted")
+	p.objects([]string{"objects", "tree", "oset/collision"}, 0, "ConfigMap PLACE/theirs  Stolen", "has no owner, and was not adopted")
 	p.objects([]string{"objects", "drift", "oset/collision"}, 0, "has not drifted")
 	// A Secret with text, a misspelt field, and an object that another set has.
 	create("good", `{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: Secret, metadata: {name: text}, stringData: {password: secret}}},

@@ -30,8 +30,8 @@ func newObjectsDriftCommand(e *environment) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "drift TARGET",
 		Short: "Show how the objects of a set or a deployment have drifted",
-		Long: `Show how the objects of TARGET, which is TYPE/NAME, differ from what the set declares, and which field manager changed which fields, and when. Of a deployment,
-these are the objects of the sets that are not archived. The operator corrects drift at once, unless the set is paused.
+		Long: `Show how the objects of TARGET, which is TYPE/NAME, differ from what the set declares, and which field manager changed which fields, and when. For a deployment,
+these are the objects of all sets that are not archived. The operator corrects drift at once, unless the set is paused.
 
 In the differences, lines with - are from the set, and lines with + are from the cluster.`,
 		Annotations: exits(exitChanges),
@@ -43,7 +43,7 @@ In the differences, lines with - are from the set, and lines with + are from the
 	}
 	o.output = newOutput(command)
 	addDiffFlags(command.Flags(), &o.diff)
-	command.Flags().BoolVar(&o.exitCode, "exit-code", false, "end with exit code 2 if an object has drifted")
+	command.Flags().BoolVar(&o.exitCode, "exit-code", false, "exit with code 2 if an object has drifted")
 	return command
 }
 

@@ -88,7 +88,7 @@ func (v objectsView) write(out io.Writer, style terminal.Style, width int) error
 			}
 		}
 		if archived := len(v.Sets) - len(sets); archived > 0 {
-			fmt.Fprintf(out, "and %d archived: clm objects history\n", archived)
+			fmt.Fprintf(out, "and %d archived; to list them: clm objects history TARGET\n", archived)
 		}
 	}
 	for _, tree := range v.trees {
@@ -133,7 +133,7 @@ func (v objectsView) head(style terminal.Style) [][2]string {
 		said = condition.Message
 	}
 	if len(rows) == 0 {
-		rows = append(rows, [2]string{"", style.Yellow("the operator has not looked at it yet")})
+		rows = append(rows, [2]string{"", style.Yellow("the operator has not reconciled it yet")})
 	}
 	return rows
 }

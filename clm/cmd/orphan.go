@@ -46,7 +46,7 @@ func runOrphan(ctx context.Context, e *environment, o changeOptions, name string
 	return o.run(ctx, e, func(s *connection.Connection, compare bool) (*apply.Plan, error) {
 		p, err := transfer.PlanOrphaning(ctx, s, transfer.Request{Namespace: namespace, Name: name, Objects: objects}, compare)
 		if err == nil {
-			fmt.Fprintf(e.err, "Applying release %s from sources that still render these objects adopts them again.\n", p.Release)
+			fmt.Fprintf(e.err, "Note: if release %s is applied again from sources that still render these objects, it adopts them again.\n", p.Release)
 		}
 		return p, err
 	})

@@ -40,7 +40,7 @@ func newPlanCommand(e *environment) *cobra.Command {
 the server what would happen to each object, so that the plan includes defaults and the effects of webhooks. If the type or the namespace of an object is part of
 the same release, the server cannot tell yet: clm then computes the change from the definition of the type, and marks it as local.
 
-If clm apply would be refused, clm plan says why, and ends with exit code 4.
+If clm apply would be refused, clm plan says why, and exits with code 4.
 
 A plan that is saved with --out can be applied with clm apply --plan: clm then does exactly what the plan says, or nothing if an object has changed since.
 `,
@@ -57,7 +57,7 @@ A plan that is saved with --out can be applied with clm apply --plan: clm then d
 	addPlanFlags(command, &o)
 	command.Flags().BoolVar(&o.diff.show, "diff", false, "show the changes as a diff")
 	o.output = choice{allowed: []string{outputJSON, outputYAML, outputMarkdown}}
-	command.Flags().VarP(&o.output, "output", "o", "write the plan for programs, or in Markdown for the comment of a pull request")
+	command.Flags().VarP(&o.output, "output", "o", "output format: json or yaml for scripts, markdown for a pull request comment")
 	command.Flags().Var(filePath{&o.out}, "out", "save the plan in this `file`; it contains the objects and values of the release, including secrets")
 	addDescriptionFlag(command.Flags(), &o.description)
 	return command
@@ -69,7 +69,7 @@ func newDiffCommand(e *environment) *cobra.Command {
 		Use:   "diff NAME SOURCE...",
 		Short: "Show how the objects of a release would change",
 		Long: `Show how the objects of a release would be changed by clm apply with the same arguments, as a diff of what is stored in the cluster. Values of
-Secrets are not shown, only which of them are equal.`,
+Secrets are masked: only their sizes, and which of them are equal, are shown.`,
 		Annotations: exits(exitChanges, exitRefused),
 		Example:     "  clm diff web ./chart -f values.yaml --unified 10",
 		Args:        cobra.MinimumNArgs(2),
@@ -93,7 +93,7 @@ func addPlanFlags(command *cobra.Command, o *planOptions) {
 	addNamespaceFlag(flags, &o.createNamespace)
 	addConflictsFlag(flags, &o.conflicts)
 	addDeletionFlags(flags, &o.maxDeletions, &o.approved)
-	flags.BoolVar(&o.exitCode, "exit-code", false, "end with exit code 2 if there are changes")
+	flags.BoolVar(&o.exitCode, "exit-code", false, "exit with code 2 if there are changes")
 }
 
 func runPlan(ctx context.Context, e *environment, o planOptions) error {
@@ -131,7 +131,7 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 		if err := p.Save(ctx, o.out); err != nil {
 			return fmt.Errorf("saving the plan: %w", err)
 		}
-		fmt.Fprintf(e.err, "the plan is saved; to carry it out: clm apply %s --plan %s\n", o.name, o.out)
+		fmt.Fprintf(e.err, "The plan is saved. To apply it: clm apply %s --plan %s\n", o.name, o.out)
 	}
 	if o.exitCode && (p.New || len(p.Pending()) > 0) {
 		return &exitError{code: exitChanges}

@@ -37,7 +37,7 @@ func TestMissingNamespaceOfTheRelease(t *testing.T) {
 	refusal := "Error: namespace " + p.namespace + " does not exist; to create it: --create-namespace\n"
 	for _, args := range [][]string{{"plan", "web", source}, {"apply", "web", source, "--dry-run=server"}} {
 		got := p.expect(p.clm(args...), exitRefused)
-		if got.stderr != refusal || !strings.Contains(got.stdout, "! Namespace "+p.namespace+"  (create)\n  refused: it does not exist; to create it: --create-namespace\n") {
+		if got.stderr != refusal || !strings.Contains(got.stdout, "! Namespace "+p.namespace+"  (create)\n  refused: does not exist; to create it: --create-namespace\n") {
 			t.Errorf("clm %s: got %s%s", args[0], got.stdout, got.stderr)
 		}
 	}
@@ -66,13 +66,13 @@ func TestRefusalsOfTheServer(t *testing.T) {
 	source := p.file("app.yaml", configMap("good", "1")+"\n---\n{apiVersion: v1, kind: Service, metadata: {name: bad}, spec: {ports: [{port: 99999}]}}\n")
 	for _, args := range [][]string{{"plan", "web", source}, {"apply", "web", source, "--dry-run=server"}} {
 		got := p.expect(p.clm(args...), exitRefused)
-		if got.stderr != "Error: the API server refuses 1 of the objects, as shown above\n" || !strings.Contains(got.stdout, "! Service "+p.namespace+"/bad") {
+		if got.stderr != "Error: the API server rejects 1 of the objects, as shown above\n" || !strings.Contains(got.stdout, "! Service "+p.namespace+"/bad") {
 			t.Errorf("clm %s: got %s%s", args[0], got.stdout, got.stderr)
 		}
 	}
 	command, screen := p.startOnTerminal(t, nil, "apply", "web", source)
 	screen.resize(t, 250, 40)
-	screen.expect(t, "Create release "+p.namespace+"/web, although the API server refuses 1 of its objects? [y/N] ")
+	screen.expect(t, "Create release "+p.namespace+"/web, although the API server rejects 1 of its objects? [y/N] ")
 	screen.enter(t, "n\n")
 	expectExit(t, command, screen, exitRefused)
 }
@@ -104,7 +104,7 @@ func TestDeletionWarnsOfNamespaces(t *testing.T) {
 	if err := p.client.Create(t.Context(), theirs); err != nil {
 		t.Fatal(err)
 	}
-	warning := "Of these, these namespaces stay until nothing else is in them:\n  Namespace " + inner + ": "
+	warning := "Of these, the following namespaces will be kept until nothing else is left in them:\n  Namespace " + inner + ": "
 	got := p.must("delete", "web", "--dry-run").stdout
 	if !strings.Contains(got, warning) || !strings.Contains(got, "ConfigMap "+inner+"/theirs") {
 		t.Errorf("want a warning, got %s", got)

@@ -47,7 +47,7 @@ func TestHealWithHeldDeletions(t *testing.T) {
 	p := newPlace(t)
 	p.pendingApproved()
 	p.change("c", "2")
-	got := p.clm("drift", "web", "--heal", "-y", "--timeout", "4s")
+	got := p.clm("drift", "web", "--correct", "-y", "--timeout", "4s")
 	if !strings.Contains(got.stderr, "approve") {
 		t.Error("clm waits for an approval, and does not say so")
 	}

@@ -43,8 +43,8 @@ func newRbacCommand(e *environment) *cobra.Command {
 	o := rbacOptions{output: choice{value: "yaml", allowed: []string{"yaml", outputJSON}}}
 	command := &cobra.Command{
 		Use:   "rbac NAME SOURCE...",
-		Short: "Show the permissions that are needed to work on a release",
-		Long: `Show Roles, and a ClusterRole if one is needed, with the least permissions that are needed to apply the sources as release NAME, to roll it back
+		Short: "Show the permissions that are needed to manage a release",
+		Long: `Show Roles, and a ClusterRole if one is needed, with the minimum permissions that are needed to apply the sources as release NAME, to roll it back
 and to delete it. They cover the kinds of its objects, and the record and the lock of the release; not the pods, ReplicaSets and events that explain why an
 object is not ready.
 
@@ -69,7 +69,7 @@ clm asks the cluster only about types that neither Kubernetes nor the release de
 	flags.BoolVar(&o.createNamespace, "create-namespace", false, "include the permission to create the namespace of the release if it does not exist")
 	flags.StringVar(&o.roleName, "role-name", "", "`name` of the roles and bindings (default clm.NAMESPACE.NAME)")
 	flags.StringVar(&o.serviceAccount, "service-account", "", "also show bindings for this service account: `[namespace:]name` (default namespace that of the release)")
-	flags.VarP(&o.output, "output", "o", "format")
+	flags.VarP(&o.output, "output", "o", "output format")
 	return command
 }
 
@@ -83,7 +83,7 @@ func runRbac(ctx context.Context, e *environment, o rbacOptions) error {
 	}
 	name := cmp.Or(o.roleName, strings.Join([]string{"clm", namespace, o.name}, "."))
 	if problems := validname.IsPathSegmentName(name); len(problems) > 0 {
-		return fmt.Errorf("flag --role-name: %q is no name of a role: it %s", name, strings.Join(problems, ", and "))
+		return fmt.Errorf("flag --role-name: %q is not a valid role name: it %s", name, strings.Join(problems, ", and "))
 	}
 	account, err := parseServiceAccount(o.serviceAccount, namespace)
 	if err != nil {
@@ -160,7 +160,7 @@ func resolve(ctx context.Context, e *environment, kind schema.GroupKind) (rights
 		return rights.Resource{}, fmt.Errorf("type %s is not known: neither Kubernetes nor the release defines it, nor does the cluster", kind)
 	}
 	if err != nil {
-		return rights.Resource{}, fmt.Errorf("type %s is none of Kubernetes, and the release does not define it; asking the cluster for it: %w", kind, err)
+		return rights.Resource{}, fmt.Errorf("type %s is not built into Kubernetes, and the release does not define it; looking it up in the cluster: %w", kind, err)
 	}
 	return rights.ResourceOf(mapping), nil
 }

@@ -54,7 +54,7 @@ func TestRecordsAreNoDependents(t *testing.T) {
 		{"a lock", "other", "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: clm.shop}\n", `Leases whose names begin with "clm." are locks of releases`},
 		{
 			"a record of an earlier clm", "other", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: com.sap.cs.clm.release.web}\n",
-			"are records of releases of an earlier clm",
+			"are records of releases of an earlier version of clm",
 		},
 		{
 			"as a test", "other", "apiVersion: v1\nkind: Secret\nmetadata: {name: clm.other, annotations: {clm.cs.sap.com/release-hook: test}}\n",
@@ -92,7 +92,7 @@ func TestAdoptedRecordsStay(t *testing.T) {
 	for _, name := range []string{"taken", "dropped"} {
 		p.as("somebody", configMapKind, name, `{"metadata":{"labels":{"clm.cs.sap.com/inventory-owner-id":"abc"}}}`)
 	}
-	p.expect(p.clm("drift", "secrets", "--heal"), exitRefused, "is part of a record of dependents")
+	p.expect(p.clm("drift", "secrets", "--correct"), exitRefused, "is part of a record of dependents")
 	p.must("apply", "secrets", p.file("secrets.yaml", manifestOf("two")))
 	p.must("delete", "secrets")
 	p.must("delete", "more")

@@ -72,12 +72,12 @@ spec:
 			failed := p.end("migrate", "", corev1.PodFailed)
 			got := <-first.ended
 			if policy != "" {
-				p.expect(got, exitNotReady, "To run Job PLACE/migrate again, delete what has failed, and run the same command again: kubectl delete job migrate -n PLACE")
+				p.expect(got, exitNotReady, "To run Job PLACE/migrate, delete the failed objects, then run the same command again: kubectl delete job migrate -n PLACE")
 				p.expect(p.clm("apply", "web", chart), exitNotReady, "kubectl delete job migrate")
 				p.must("delete", "web")
 				return
 			}
-			p.expect(got, exitNotReady, "To run Job PLACE/migrate again, run the same command again.")
+			p.expect(got, exitNotReady, "To run Job PLACE/migrate, run the same command again.")
 			p.expect(p.clm("plan", "web", chart), 0, "migrate", "has failed, and runs again")
 
 			second := p.begin("apply", "web", chart)

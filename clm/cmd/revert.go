@@ -24,12 +24,12 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *apply.Plan
 	}
 	if ready == nil && p.Revision.Installed {
 		return errors.Join(failure, fmt.Errorf(
-			"release %s is not deleted: it was installed by an earlier revision, which is no longer recorded; apply sources that work, or: clm delete %s -n %s",
+			"release %s was not deleted: it was first applied by an earlier revision, which is no longer recorded; fix the sources and apply them again, or: clm delete %s -n %s",
 			p.Release, p.Release.Name, p.Release.Namespace))
 	}
 	if ready == nil && p.Revision.Number > 1 {
 		return errors.Join(failure, fmt.Errorf(
-			"release %s is not deleted: it has earlier revisions, whose objects may be in use; apply sources that work, or: clm delete %s -n %s",
+			"release %s was not deleted: it has earlier revisions, whose objects may be in use; fix the sources and apply them again, or: clm delete %s -n %s",
 			p.Release, p.Release.Name, p.Release.Namespace))
 	}
 	s, err := e.open(ctx, o.events())

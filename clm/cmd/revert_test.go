@@ -34,7 +34,7 @@ func TestRevertOfTheFirstRevision(t *testing.T) {
 	}
 	p.must("doctor", "web", "--fix")
 	for range 2 {
-		p.expect(p.clm("apply", "web", bad, "--revert-on-failure"), 1, "release PLACE/web is not deleted: it was installed by an earlier revision")
+		p.expect(p.clm("apply", "web", bad, "--revert-on-failure"), 1, "release PLACE/web was not deleted: it was installed by an earlier revision")
 		if value := p.configMap("a")["value"]; value != "1" {
 			t.Errorf("want what was installed before to stay, got %q", value)
 		}

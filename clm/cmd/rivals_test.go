@@ -48,7 +48,7 @@ func TestTheSecondApplyWaits(t *testing.T) {
 		if end := map[string]string{"first": "revision 1, is ready", "second": "revision 2, is ready"}[name]; !strings.Contains(got.stderr, end) {
 			t.Errorf("the %s apply does not say how it has ended:\n%s", name, got.stderr)
 		}
-		if waited := strings.Contains(got.stderr, "waiting for the lock, which "); waited != (name == "second") {
+		if waited := strings.Contains(got.stderr, "waiting for the lock, held by "); waited != (name == "second") {
 			t.Errorf("what the %s apply says of waiting for the lock is wrong:\n%s", name, got.stderr)
 		}
 	}

@@ -22,12 +22,12 @@ func newRollbackCommand(e *environment) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "rollback NAME [REVISION]",
 		Short: "Return to an earlier revision of a release",
-		Long: `Return release NAME to an earlier revision. REVISION defaults to the newest revision before the current one that was ready, whether or not
-clm waited for that. The recorded objects of that revision are applied again, as a new revision; sources and values are not needed.
+		Long: `Return release NAME to an earlier revision. REVISION defaults to the latest earlier revision that became ready, whether or not
+clm waited for it. The recorded objects of that revision are applied again, as a new revision; sources and values are not needed.
 
-Objects that are not in that revision are deleted, unless the release has adopted them: objects that existed before the release stay, without an owner.
+Objects that are not in that revision are deleted, unless the release has adopted them: adopted objects, which existed before the release, are orphaned instead.
 
-To continue a rollback that has not become ready, run the same command again; that makes no further revision.`,
+To continue a rollback that has not become ready, run the same command again; that creates no further revision.`,
 		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
 		Example:     "  clm rollback web\n  clm rollback web 3",
 		Args:        cobra.RangeArgs(1, 2),
@@ -46,7 +46,7 @@ To continue a rollback that has not become ready, run the same command again; th
 	}
 	addChangeFlags(command.Flags(), &o)
 	addDescriptionFlag(command.Flags(), &description)
-	command.Flags().Var(&adopt, "adopt", "whether to adopt objects that exist already (default as in that revision, but not from other owners)")
+	command.Flags().Var(&adopt, "adopt", "when to adopt existing objects (default as in that revision, but not from other owners)")
 	return command
 }
 

@@ -118,8 +118,8 @@ installed in the cluster.`,
 	command.Version = buildInfo().String()
 	command.SetVersionTemplate("{{.Version}}")
 	e.kube = newKube(command.PersistentFlags(), e.err)
-	command.PersistentFlags().Var(&e.color, "color", "when to colour output: auto, always or never")
-	command.AddGroup(&cobra.Group{ID: groupChange, Title: "Change releases:"}, &cobra.Group{ID: groupLook, Title: "Look at releases:"})
+	command.PersistentFlags().Var(&e.color, "color", "when to color output: auto, always or never")
+	command.AddGroup(&cobra.Group{ID: groupChange, Title: "Change releases:"}, &cobra.Group{ID: groupLook, Title: "Inspect releases:"})
 	add := func(group string, commands ...*cobra.Command) {
 		for _, added := range commands {
 			added.GroupID = group
@@ -161,8 +161,8 @@ Examples:
 Flags:
 {{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}
 
-Flags for the connection to the cluster, which all commands have: "{{.Root.DisplayName}} options".{{if .HasAvailableSubCommands}}
-More about a command: "{{.CommandPath}} [command] --help".{{end}}
+Use "{{.Root.DisplayName}} options" for a list of global flags (apply to all commands).{{if .HasAvailableSubCommands}}
+Use "{{.CommandPath}} [command] --help" for more information about a command.{{end}}
 `
 
 // newOptionsCommand lists the flags that the help of other commands omits.

@@ -13,11 +13,11 @@ import (
 func newSandboxCommand(s streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "sandbox",
-		Short: "Run a real Kubernetes on this machine",
-		Long: `Run a real Kubernetes on this machine, for tests and experiments.
+		Short: "Run a real Kubernetes control plane on this machine",
+		Long: `Run a real Kubernetes control plane on this machine, for tests and experiments.
 
 It consists of etcd, the API server, the controllers and the scheduler of Kubernetes ` + sandbox.Version + `, built from source the
-first time they are needed. That takes some minutes and needs Go; no containers, no downloads of programs, no cluster.
+first time they are needed. That takes a few minutes and needs Go, but no containers, no downloaded binaries and no cluster.
 
 Nodes are simulated: no image is pulled and no container runs. Pods become ready at once, the pods of Jobs succeed.
 Annotations change that, on pods, on pod templates, and (the first one) on Jobs:
@@ -41,6 +41,6 @@ Everything listens on 127.0.0.1 only. Any number of sandboxes can run at the sam
 // addStartFlags declares the flags of all commands that start a sandbox.
 func addStartFlags(flags *pflag.FlagSet, options *sandbox.Options) {
 	flags.IntVar(&options.Nodes, "nodes", 1, "number of simulated nodes; negative for none")
-	flags.StringVar(&options.DataDir, "data-dir", "", "folder that keeps the cluster's data and logs (default a temporary one that is deleted at the end)")
+	flags.StringVar(&options.DataDir, "data-dir", "", "directory for the data and logs of the cluster (default a temporary one that is deleted at the end)")
 	flags.StringVar(&options.AuditLog, "audit-log", "", "file to which the API server writes one line of JSON per request (default none)")
 }

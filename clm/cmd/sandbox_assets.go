@@ -15,14 +15,14 @@ import (
 func newSandboxAssetsCommand(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "assets",
-		Short: "Print the folder with the programs of Kubernetes",
-		Long: `Print the folder with the programs of Kubernetes, and build them first if necessary.
+		Short: "Print the path of the Kubernetes binaries",
+		Long: `Print the path of the directory with the Kubernetes binaries, and build them first if necessary.
 
 Tools that look for etcd and kube-apiserver in KUBEBUILDER_ASSETS, such as envtest, find them there:
 
   KUBEBUILDER_ASSETS=$(clm sandbox assets) go test ./...
 
-If KUBEBUILDER_ASSETS is set and names a folder with all programs, that one is printed.`,
+If KUBEBUILDER_ASSETS is set and names a directory with all binaries, that path is printed.`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return runSandboxAssets(command.Context(), s)

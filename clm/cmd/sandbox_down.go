@@ -23,16 +23,16 @@ func newSandboxDownCommand(s streams) *cobra.Command {
 	var options downOptions
 	command := &cobra.Command{
 		Use:   "down",
-		Short: "End a sandbox that was started in the background",
-		Long: `End the sandbox that "clm sandbox up" has started with the same --kubeconfig, or all of them, and return when it is gone.
-The path of the kubeconfig of each one that was ended is printed. If there is none, that is no error.`,
+		Short: "Stop a sandbox that was started in the background",
+		Long: `Stop the sandbox that "clm sandbox up" started with the same --kubeconfig, or all sandboxes, and return when they have stopped.
+Prints the path of the kubeconfig of each sandbox that was stopped. It is not an error if there is none.`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return runSandboxDown(command.Context(), s, options)
 		},
 	}
 	addKubeconfigFlag(command, &options.kubeconfig)
-	command.Flags().BoolVar(&options.all, "all", false, "end all sandboxes that run in the background")
+	command.Flags().BoolVar(&options.all, "all", false, "stop all sandboxes that run in the background")
 	command.MarkFlagsMutuallyExclusive("kubeconfig", "all")
 	return command
 }

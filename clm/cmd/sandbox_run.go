@@ -17,11 +17,11 @@ func newSandboxRunCommand(s streams) *cobra.Command {
 	options := sandbox.Options{Log: s.err}
 	command := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARG...]",
-		Short: "Run a command with a sandbox of its own",
-		Long: `Start a sandbox, run the command with KUBECONFIG set to it, stop the sandbox, and end with the command's exit code
-(128 plus the number of the signal if a signal ended it).
+		Short: "Run a command with a temporary sandbox",
+		Long: `Start a sandbox, run the command with KUBECONFIG set to it, stop the sandbox, and exit with the command's exit code
+(128 plus the signal number if a signal killed it).
 
-When clm ends, whatever the reason, the sandbox and the command end too, together with everything in the command's process group.`,
+When clm exits, for whatever reason, the sandbox and the command are stopped, too, together with everything in the command's process group.`,
 		Example: "  clm sandbox run -- kubectl get nodes",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {

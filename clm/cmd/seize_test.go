@@ -32,7 +32,7 @@ func TestAdoptionIsNotRepeated(t *testing.T) {
 
 	// Nor does a repair.
 	p.must("adopt", "web", "cm/shared")
-	p.expect(p.clm("drift", "shop", "--heal"), exitRefused, "all corrections are refused")
+	p.expect(p.clm("drift", "shop", "--correct"), exitRefused, "all corrections are refused")
 	if owner := p.owner("shared"); owner != "web" {
 		t.Fatalf("want release web to keep what it has, got owner %q", owner)
 	}

@@ -78,7 +78,7 @@ func shownChange(change reconciler.Change, whole bool, names dependents.Names) d
 func noteUnverified(p *apply.Plan) {
 	for i := range p.Changes {
 		if change := &p.Changes[i]; change.Verb == reconciler.VerbCreated {
-			change.Reason = "unless it exists already"
+			change.Reason = "unless it already exists"
 		}
 	}
 }

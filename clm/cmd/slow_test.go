@@ -98,7 +98,7 @@ func TestRevertDeletesItsOwnOnly(t *testing.T) {
 	p := newPlace(t)
 	p.expect(p.clm("apply", "web", p.file("first.yaml", configMap("a", "1")+slowPod("slow")), "--timeout", "1s"), exitNotReady)
 	got := p.clm("apply", "web", p.file("second.yaml", configMap("a", "2")+slowPod("slow")+rejected), "--revert-on-failure")
-	p.expect(got, 1, "release PLACE/web is not deleted: it has earlier revisions, whose objects may be in use")
+	p.expect(got, 1, "release PLACE/web was not deleted: it has earlier revisions, whose objects may be in use")
 	if p.configMap("a") == nil || len(p.names("v1", "Pod")) != 1 {
 		t.Error("what an earlier revision has applied must stay")
 	}

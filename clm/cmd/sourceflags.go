@@ -19,10 +19,10 @@ import (
 // sourcesHelp explains the arguments SOURCE of all commands that have them.
 const sourcesHelp = `A SOURCE is
 
-  a folder with Chart.yaml, or a packaged chart     a Helm chart
-  a folder with a kustomization file                a kustomization, whose files are templates only if --template is given or
+  a directory with Chart.yaml, or a packaged chart  a Helm chart
+  a directory with a kustomization file             a kustomization, whose files are templates only if --template is given or
                                                     its file .component-config.yaml asks for it
-  any other folder                                  the manifests in its .yaml, .yml and .json files, but not those in folders below
+  any other directory                               the manifests in its .yaml, .yml and .json files, but not in subdirectories
   any other file                                    manifests, used as they are
   -                                                 manifests from standard input
   oci://HOST/PATH                                   a chart in a registry; may be followed by :TAG or @DIGEST
@@ -59,16 +59,16 @@ func addSourceFlags(flags *pflag.FlagSet, f *sourceFlags) {
 	flags.StringArrayVar(&f.options.Set, "set", nil, "`values` that override those of files, such as a.b=1,c[0]=x (may be repeated)")
 	flags.StringArrayVar(&f.options.SetString, "set-string", nil, "`values` that are always strings (may be repeated)")
 	flags.StringArrayVar(&f.options.SetFile, "set-file", nil, "`values` to be read from files, such as a.b=path (may be repeated)")
-	flags.BoolVar(&f.options.Template, "template", false, "treat the files of all folders other than charts as templates")
+	flags.BoolVar(&f.options.Template, "template", false, "treat the files of all directories other than charts as templates")
 	f.restrictor = choice{value: restrictToRoots, allowed: []string{restrictToRoots, restrictNothing}}
 	flags.Var(&f.restrictor, "load-restrictor",
-		"whether kustomizations may read files outside of their folders, and whether charts and kustomizations may follow symbolic links out of theirs")
+		"whether kustomizations may read files outside their directories, and whether charts and kustomizations may follow symbolic links that lead out of them")
 	flags.StringVar(&f.options.Remote.Version, "version", "",
-		"`version` of the charts whose references have none, or a range such as ^1.2 (default: the newest stable version)")
-	flags.StringVar(&f.options.Remote.Username, "username", "", "`name` of the user who fetches charts")
-	flags.StringVar(&f.options.Remote.Password, "password", "", "`password` of the user who fetches charts")
-	flags.Var(filePath{&f.options.Remote.CAFile}, "ca-file", "`file` with certificates of authorities to trust when fetching charts, in addition to those of the system")
-	flags.BoolVar(&f.options.Remote.PlainHTTP, "plain-http", false, "fetch charts by HTTP, without encryption")
+		"`version` of charts whose references have none, or a range such as ^1.2 (default the latest stable version)")
+	flags.StringVar(&f.options.Remote.Username, "username", "", "`name` of the user for the registry or repository of charts")
+	flags.StringVar(&f.options.Remote.Password, "password", "", "`password` for the registry or repository of charts")
+	flags.Var(filePath{&f.options.Remote.CAFile}, "ca-file", "`file` with CA certificates to trust when fetching charts, in addition to those of the system")
+	flags.BoolVar(&f.options.Remote.PlainHTTP, "plain-http", false, "fetch charts over HTTP, without encryption")
 	flags.StringSliceVar(&f.hooks, "hooks", nil, hooksUsage)
 	flags.Var(filePath{&f.postRenderer}, "post-renderer",
 		"`command` that changes the rendered objects of a chart: it gets them as YAML on standard input, and writes those to use to standard output")
@@ -79,12 +79,12 @@ func addSourceFlags(flags *pflag.FlagSet, f *sourceFlags) {
 const (
 	// noHooks is the value of --hooks for a release whose hooks are not to be read any more.
 	noHooks    = "none"
-	hooksUsage = "`tools` whose hooks and waves are read in the annotations of objects: argocd, helm (charts have Helm's hooks anyway)"
+	hooksUsage = "`tools` whose annotations for hooks and waves are honored: argocd, helm (Helm's are always honored in charts)"
 )
 
 // rememberHooks completes the usage of --hooks for commands that apply sources to a release.
 func rememberHooks(flags *pflag.FlagSet) {
-	flags.Lookup("hooks").Usage = hooksUsage + "; defaults to those of the last apply, and none turns it off"
+	flags.Lookup("hooks").Usage = hooksUsage + "; 'none' turns this off (default as in the last apply)"
 }
 
 // load reads the sources and all that belongs to them.

@@ -40,7 +40,7 @@ With --watch, clm shows the status again whenever something changes, until the r
 		},
 	}
 	o.output = newOutput(command)
-	command.Flags().BoolVarP(&o.watch, "watch", "w", false, "continue until the release is ready or has failed")
+	command.Flags().BoolVarP(&o.watch, "watch", "w", false, "watch until the release is ready or has failed")
 	return command
 }
 

@@ -158,7 +158,7 @@ func TestStatusOfALimitedUser(t *testing.T) {
 - {apiGroups: [apps], resources: [deployments], verbs: [get]}
 `)
 	got := p.clm("status", "web", "--as", user)
-	if got.code != 0 || !strings.Contains(got.stdout, "1 ready") || !strings.Contains(got.stderr, "not shown: you may not list pods in namespace "+p.namespace) {
+	if got.code != 0 || !strings.Contains(got.stdout, "1 ready") || !strings.Contains(got.stderr, "not shown: you are not allowed to list pods in namespace "+p.namespace) {
 		t.Errorf("got exit code %d\n%s%s", got.code, got.stdout, got.stderr)
 	}
 	for _, args := range [][]string{{"status", "web", "--watch"}, {"wait", "web"}, {"tree", "web", "--watch"}} {

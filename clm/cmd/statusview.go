@@ -16,6 +16,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/clm/internal/views"
@@ -159,21 +160,21 @@ func (v statusView) sinceText(now time.Time) string {
 	if v.State() == views.StateDegraded {
 		return ", although the release became ready " + since + " ago"
 	}
-	return ", for " + since
+	return " (for " + since + ")"
 }
 
 // work says which process works on the release, or what to do if none does; empty if there is no work.
 func (v statusView) work(now time.Time) string {
-	verb, isUnfinished := map[releases.State]string{releases.StateApplying: "apply", releases.StateDeleting: "delete"}[v.Release.State]
+	command := failures.Continuation(v.Release)
 	switch {
-	case !isUnfinished, v.Ready():
+	case command == "", v.Ready():
 		return ""
 	case v.Complete():
-		return "no process is working on it, and all objects are applied; to wait until they are ready: clm wait"
+		return fmt.Sprintf("no process is working on it, and all objects are applied; to wait until they are ready: clm wait %s -n %s", v.Release.Name, v.Release.Namespace)
 	case v.Holder == nil:
-		return "no process is working on it; to continue: clm " + verb
+		return "no process is working on it; to continue: " + command
 	case v.Silent:
-		return fmt.Sprintf("%s was working on it, and last renewed its lock %s ago; to continue: clm %s", terminal.Clean(v.Holder.Name), age(v.Holder.Renewed, now), verb)
+		return fmt.Sprintf("%s was working on it, and last renewed its lock %s ago; to continue: %s", terminal.Clean(v.Holder.Name), age(v.Holder.Renewed, now), command)
 	default:
 		return fmt.Sprintf("%s has been working on it for %s", terminal.Clean(v.Holder.Name), age(v.Holder.Since, now))
 	}

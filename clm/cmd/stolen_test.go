@@ -42,7 +42,7 @@ func TestStolenDependents(t *testing.T) {
 	want := []string{
 		"marked Stolen: another client has changed its label, so it does not belong to the release",
 		"taken Stolen: belongs to release PLACE/b",
-		"unmarked Stolen: another client has removed its label; it is still a dependent, and is deleted when the release no longer renders it",
+		"unmarked Stolen: another client has removed its label; it is still a dependent, and will be deleted when the release no longer renders it",
 	}
 	if diff := cmp.Diff(want, problems); diff != "" {
 		t.Errorf("each object must be told (-want +got):\n%s", diff)

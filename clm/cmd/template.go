@@ -117,7 +117,7 @@ func (o templateOptions) request() (sources.Request, error) {
 	case o.revision == 0:
 		o.revision = first
 	case o.revision < first:
-		return sources.Request{}, fmt.Errorf("--revision: invalid value %d; allowed are: numbers from 1, with --is-upgrade from 2", o.revision)
+		return sources.Request{}, fmt.Errorf("flag --revision: invalid value %d; must be at least 1, or at least 2 with --is-upgrade", o.revision)
 	}
 	discovery, err := sources.Offline(o.kubeVersion, o.apiVersions)
 	return sources.Request{

@@ -90,9 +90,9 @@ func TestTemplateErrors(t *testing.T) {
 		want   string
 	}{
 		{"a release without sources is none", []string{"shop"}, "SOURCE is missing"},
-		{"there is no revision 0", []string{"shop", web, "--revision", "-1"}, "--revision: invalid value -1; allowed are: numbers from 1"},
+		{"there is no revision 0", []string{"shop", web, "--revision", "-1"}, "flag --revision: invalid value -1; its containers are: numbers from 1"},
 		{"the first revision cannot be an upgrade", []string{"shop", web, "--is-upgrade", "--revision", "1"}, "with --is-upgrade from 2"},
-		{"a version is made of numbers", []string{"shop", web, "--kube-version", "latest"}, `invalid version of Kubernetes "latest"`},
+		{"a version is made of numbers", []string{"shop", web, "--kube-version", "latest"}, `invalid Kubernetes version "latest"`},
 		{"types have a group and a version", []string{"shop", web, "--api-versions", "Monitor"}, `invalid API version "Monitor"`},
 		{"the source is named", []string{"shop", "testdata/template/none"}, "loading testdata/template/none: "},
 		{"the file with rules is named", []string{"shop", web, "--policy-rules", "testdata/template/none"}, "reading policy rules: open testdata/template/none: "},

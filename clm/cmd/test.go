@@ -37,7 +37,7 @@ The objects of a run are removed at the beginning of the next run, and with the 
 run: those that passed with hook-succeeded, those that failed with hook-failed. For tests without Helm, the annotations purge-order (any number) and
 purge-on-failure do the same.
 
-For tests that have not passed, clm shows the last lines of their logs. The release is locked meanwhile. The exit code is 3 unless all tests have
+For tests that have not passed, clm shows the last lines of their logs. The release is locked during the run. The exit code is 3 unless all tests have
 passed.`,
 		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
 		Example:     "  clm test web\n  clm test web --filter name=connection --logs",
@@ -54,7 +54,7 @@ passed.`,
 	}
 	flags := command.Flags()
 	addLimitFlags(flags, &o.Limits)
-	flags.StringSliceVar(&o.filters, "filter", nil, "run only the test with this name, `name=NAME`, or skip it, !name=NAME; separate several with commas")
+	flags.StringSliceVar(&o.filters, "filter", nil, "run only the test with this name, `name=NAME`, or skip it, !name=NAME; may be repeated")
 	flags.BoolVar(&o.AllLogs, "logs", false, "show the complete logs of all tests")
 	o.printed = newOutput(command)
 	return command

@@ -123,7 +123,7 @@ func TestATestDoesNotTakeWhatIsThere(t *testing.T) {
 		"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: ours, annotations: {clm.cs.sap.com/release-hook: test}}\n"+
 		"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, annotations: {clm.cs.sap.com/release-hook: test}}\n"), "--adopt", "always")
 	for range 2 {
-		p.expect(p.clm("test", "web"), exitRefused, "release PLACE/web is not tested: ", "ConfigMap PLACE/ours: ", "ConfigMap PLACE/theirs: ")
+		p.expect(p.clm("test", "web"), exitRefused, "release PLACE/web was not tested: ", "ConfigMap PLACE/ours: ", "ConfigMap PLACE/theirs: ")
 	}
 	p.must("delete", "web")
 	if p.configMap("theirs") == nil {

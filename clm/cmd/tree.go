@@ -28,7 +28,7 @@ func newTreeCommand(e *environment) *cobra.Command {
 		Short: "Show the dependents of a release and the objects that they own, down to the pods",
 		Long: `Show the dependents of the release NAME in the order of their waves, and the objects that they own, down to the pods, each with its status.
 
-With --watch, clm shows the tree again whenever something changes, until interrupted. The exit code is 3 if the release is deleted meanwhile.`,
+With --watch, clm shows the tree again whenever something changes, until interrupted. The exit code is 3 if the release is deleted while clm is watching.`,
 		Annotations: exits(exitNotReady, exitInterrupted),
 		Example:     "  clm tree web --why",
 		Args:        cobra.ExactArgs(1),
@@ -38,8 +38,8 @@ With --watch, clm shows the tree again whenever something changes, until interru
 		},
 	}
 	o.output = newOutput(command)
-	command.Flags().BoolVarP(&o.watch, "watch", "w", false, "continue until interrupted")
-	command.Flags().BoolVar(&o.why, "why", false, "add the reasons why objects are not ready")
+	command.Flags().BoolVarP(&o.watch, "watch", "w", false, "watch until interrupted")
+	command.Flags().BoolVar(&o.why, "why", false, "also show why objects are not ready")
 	return command
 }
 

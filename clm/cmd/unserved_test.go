@@ -40,7 +40,7 @@ func TestVersionThatIsNotServedAnyMore(t *testing.T) {
 	message := "Thing." + group + " t: apiVersion " + group + "/v1alpha1 of kind Thing is not served by the cluster; it serves " + group + "/v1"
 	p.expect(p.clm("apply", "web", source("v1alpha1")), 1, message)
 	for _, args := range [][]string{
-		{"drift", "web"}, {"drift", "web", "--heal"}, {"orphan", "web", "cm/one"}, {"adopt", "web", "cm/one"}, {"rollback", "web", "1"}, {"move", "cm/one", "--from", "web", "--to", "other"},
+		{"drift", "web"}, {"drift", "web", "--correct"}, {"orphan", "web", "cm/one"}, {"adopt", "web", "cm/one"}, {"rollback", "web", "1"}, {"move", "cm/one", "--from", "web", "--to", "other"},
 	} {
 		got := p.clm(args...)
 		p.expect(got, 1, message, "a recorded revision of release PLACE/web is no longer accepted", "clm apply web SOURCE... -n PLACE")

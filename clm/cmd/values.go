@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	quantities "k8s.io/apimachinery/pkg/api/resource"
 )
 
 // period is the value of a flag for a length of time.
@@ -29,7 +30,7 @@ func (p period) Type() string { return "duration" }
 func (p period) Set(text string) error {
 	parsed, err := time.ParseDuration(text)
 	if err != nil || parsed < 0 {
-		return fmt.Errorf("%q is not a duration; allowed are, for example, 90s, 5m, 1h30m and 0", text)
+		return fmt.Errorf("%q is not a valid duration, such as 90s, 5m, 1h30m or 0", text)
 	}
 	*p.value = parsed
 	return nil
@@ -86,9 +87,31 @@ func (n number[T]) Type() string { return "number" }
 func (n number[T]) Set(text string) error {
 	parsed, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || parsed < int64(n.minimum) {
-		return fmt.Errorf("%q is not a whole number of at least %d", text, n.minimum)
+		return fmt.Errorf("%q is not a whole number greater than or equal to %d", text, n.minimum)
 	}
 	*n.value = T(parsed)
+	return nil
+}
+
+// byteCount is the value of a flag for a number of bytes, with or without a unit.
+type byteCount struct{ value *int64 }
+
+func (b byteCount) String() string {
+	if b.value == nil {
+		return ""
+	}
+	return quantities.NewQuantity(*b.value, quantities.BinarySI).String()
+}
+
+func (b byteCount) Type() string { return "quantity" }
+
+func (b byteCount) Set(text string) error {
+	parsed, err := quantities.ParseQuantity(text)
+	count, whole := parsed.AsInt64()
+	if err != nil || !whole || count < 0 {
+		return fmt.Errorf("%q is not a number of bytes; allowed are, for example, 500Ki, 10Mi, 10M and 0", text)
+	}
+	*b.value = count
 	return nil
 }
 
@@ -106,7 +129,7 @@ func (f filePath) Type() string { return "file" }
 
 func (f filePath) Set(text string) error {
 	if text == "" {
-		return errors.New("the name of a file is missing")
+		return errors.New("a file name is missing")
 	}
 	*f.value = text
 	return nil

@@ -27,8 +27,8 @@ func newWaitCommand(e *environment) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "wait NAME",
 		Short: "Wait until a release is ready, or deleted",
-		Long: `Wait until the release NAME exists, was applied successfully (perhaps with --no-wait), and all its dependents are ready; or until it does not exist
-(any more). clm wait changes nothing: it waits for what other processes do. If objects are still to be applied or deleted and no process works on the release,
+		Long: `Wait until the release NAME exists, was applied successfully (perhaps with --no-wait), and all its dependents are ready; or, with --for=deleted, until it no longer
+exists. clm wait changes nothing: it waits for what other processes do. If objects remain to be applied or deleted and no process is working on the release,
 clm says so, and keeps waiting in case one starts. The exit code is 3 if the timeout is reached first.`,
 		Annotations: exits(exitNotReady, exitInterrupted),
 		Example:     "  clm wait web --timeout 10m\n  clm wait web --for=deleted",

@@ -67,6 +67,7 @@ var rooms = []room{
 	{path: "internal/parallel", layer: vocabulary},
 	{path: "internal/relay", layer: primitives},
 	{path: "internal/spelling", layer: primitives},
+	{path: "clm/internal/deltas", layer: primitives},
 
 	{path: "pkg/types", layer: vocabulary},
 	{path: "internal/catalog", layer: vocabulary},
@@ -154,6 +155,7 @@ var rooms = []room{
 	{path: "pkg/sync/internal/tasks", layer: buildingBlocks},
 	{path: "internal/deletionhooks", layer: buildingBlocks},
 	{path: "internal/inventories", layer: buildingBlocks},
+	{path: "clm/internal/packs", layer: buildingBlocks},
 
 	{path: "pkg/component/internal/panics", layer: buildingBlocks},
 	{path: "pkg/component/internal/queue", layer: buildingBlocks},

@@ -33,6 +33,8 @@ type Options struct {
 	Prefix string
 	// Labels of the objects; they select exactly the chunks of this list. Required.
 	Labels map[string]string
+	// Marks are further labels of new objects, which select nothing. Defaults to none.
+	Marks map[string]string
 	// Annotations of the objects. Defaults to none.
 	Annotations map[string]string
 	// ClaimKey is the key of an annotation that changes whenever a reference begins to name an existing chunk. Required.
@@ -185,7 +187,7 @@ func (s *Store) ensure(ctx context.Context, name string, packed []byte) (handle 
 		object := s.options.Kind.newObject(packed)
 		object.SetNamespace(s.options.Namespace)
 		object.SetName(name)
-		object.SetLabels(s.options.Labels)
+		object.SetLabels(s.labels())
 		object.SetAnnotations(s.options.Annotations)
 		if s.options.Held(name) {
 			object.SetFinalizers([]string{s.options.Finalizer})
@@ -207,6 +209,14 @@ func (s *Store) ensure(ctx context.Context, name string, packed []byte) (handle 
 		last = err
 	}
 	return Handle{}, false, fmt.Errorf("creating %s: other clients modified it on every attempt: %s", s.text(name), conflicts.Reason(last))
+}
+
+// labels returns those of new objects.
+func (s *Store) labels() map[string]string {
+	labels := map[string]string{}
+	maps.Copy(labels, s.options.Marks)
+	maps.Copy(labels, s.options.Labels)
+	return labels
 }
 
 // text names a chunk in messages.

@@ -40,14 +40,14 @@ func (p *Plan) next(err error) string {
 	const shown = 3
 	var texts []string
 	if len(again) > 0 {
-		texts = append(texts, fmt.Sprintf("To run %s again, run the same command again.", dependents.Enumerate(again, shown)))
+		texts = append(texts, fmt.Sprintf("To rerun %s, run the same command again.", dependents.Enumerate(again, shown)))
 	}
 	if len(stuck) > 0 {
-		texts = append(texts, fmt.Sprintf("To run %s again, delete what has failed, and run the same command again: %s",
+		texts = append(texts, fmt.Sprintf("To rerun %s, delete the failed objects, then run the same command again: %s",
 			dependents.Enumerate(stuck, shown), strings.Join(commands[:min(len(commands), shown)], "; ")))
 	}
 	if len(texts) == 0 {
 		return failures.Next(err)
 	}
-	return strings.Join(append(texts, "clm status shows why."), "\n")
+	return strings.Join(append(texts, fmt.Sprintf("To see why: clm status %s -n %s", p.Release.Name, p.Release.Namespace)), "\n")
 }

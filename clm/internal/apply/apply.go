@@ -22,6 +22,9 @@ type Options struct {
 	Wait Wait
 	// HistoryMax is the number of revisions to keep; the current one and the last one that was ready are kept in any case. Defaults to all.
 	HistoryMax int
+	// HistoryMaxBytes is how many bytes the contents of the kept revisions may take, as they are stored. The oldest revisions go first; the current one and the last one
+	// that was ready are kept in any case. Defaults to no limit.
+	HistoryMaxBytes int64
 	// Exact refuses to do anything but what the plan says.
 	Exact bool
 	// Enough ends the operation before all objects are ready, as soon as it returns true for a result of the engine. It overrides Wait. Defaults to none.
@@ -97,16 +100,16 @@ func applied(plan *Plan, options Options, err error) progress.Outcome {
 		return progress.Outcome{Summary: release + ": " + failures.Summary(err), Next: plan.next(err)}
 	case options.Wait != WaitReady && !written(plan.Release.Inventory, options.Wait.last()):
 		return progress.Outcome{
-			Done: true, Summary: release + ", is written up to a wave that is not ready",
-			Next: fmt.Sprintf("to write the next waves when it is: clm apply %s SOURCE... -n %s", plan.Release.Name, plan.Release.Namespace),
+			Done: true, Summary: release + ", is applied up to the first wave that is not ready",
+			Next: fmt.Sprintf("To apply the remaining waves when it is ready: clm apply %s SOURCE... -n %s", plan.Release.Name, plan.Release.Namespace),
 		}
 	case options.Wait != WaitReady && !written(plan.Release.Inventory, WaitWritten.last()):
 		return progress.Outcome{
-			Done: true, Summary: release + ", is written",
-			Next: fmt.Sprintf("to run the post-apply hooks when it is ready: clm apply %s SOURCE... -n %s", plan.Release.Name, plan.Release.Namespace),
+			Done: true, Summary: release + ", is applied",
+			Next: fmt.Sprintf("To run the post-apply hooks when it is ready: clm apply %s SOURCE... -n %s", plan.Release.Name, plan.Release.Namespace),
 		}
 	case options.Wait != WaitReady:
-		return progress.Outcome{Done: true, Summary: release + ", is written"}
+		return progress.Outcome{Done: true, Summary: release + ", is applied"}
 	default:
 		return progress.Outcome{Done: true, Summary: release + ", is ready", Next: SparedText(plan.spared)}
 	}

@@ -177,9 +177,19 @@ func (a *application) leave(ctx context.Context, result reconciler.Result, failu
 		default:
 			release.State, release.Message, current.State = releases.StateFailed, failure.Error(), releases.RevisionFailed
 		}
-		if unready := current.State != releases.RevisionReady; a.options.HistoryMax > 0 && !(unready && current.Rollback) {
+		if unready := current.State != releases.RevisionReady; !(unready && current.Rollback) {
 			// A rollback may be continued by the number of the revision to which it returns.
-			release.Prune(a.options.HistoryMax)
+			a.options.prune(release)
 		}
 	})
+}
+
+// prune forgets the revisions that are not to be kept.
+func (o Options) prune(release *releases.Release) {
+	if o.HistoryMax > 0 {
+		release.Prune(o.HistoryMax)
+	}
+	if o.HistoryMaxBytes > 0 {
+		release.PruneBytes(o.HistoryMaxBytes)
+	}
 }

@@ -35,9 +35,9 @@ func Current(ctx context.Context, c *connection.Connection, namespace, name stri
 	case release.State == releases.StateDeleting:
 		return nil, failures.BeingDeleted(release)
 	case release.Ancestor:
-		return nil, failures.Refused("release %s was made by an earlier clm, which did not record what it applied; first: clm apply %s SOURCE... -n %s", release, name, namespace)
+		return nil, failures.Refused("release %s was created by an earlier version of clm, which did not record what it applied; to record it: clm apply %s SOURCE... -n %s", release, name, namespace)
 	case current == nil:
-		return nil, failures.Refused("release %s has no revisions; to make one: clm apply %s SOURCE... -n %s", release, name, namespace)
+		return nil, failures.Refused("release %s has no revisions; to create one: clm apply %s SOURCE... -n %s", release, name, namespace)
 	}
 	content, err := c.Records().Content(ctx, release, current.Number)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 type DriftState string
 
 const (
-	// DriftHealable means that the object was changed or deleted, and that healing corrects it.
-	DriftHealable DriftState = "Healable"
+	// DriftHealable means that the object was changed or deleted, and that it can be corrected or restored.
+	DriftHealable DriftState = "Correctable"
 	// DriftLeftAlone means that the object was changed or deleted, and that its drift policy says to leave it alone.
 	DriftLeftAlone DriftState = "LeftAlone"
 	// DriftRefused means that the object cannot be corrected, because it has another owner, or the server would reject it.

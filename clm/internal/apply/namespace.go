@@ -81,12 +81,12 @@ func (p *Plan) Shown() []reconciler.Change {
 
 // creation is the change of a missing namespace.
 func (p *Plan) creation(name string) reconciler.Change {
-	change := reconciler.Change{Verb: reconciler.VerbCreated, Reason: "objects need it; it stays when the release is deleted"}
+	change := reconciler.Change{Verb: reconciler.VerbCreated, Reason: "is needed by objects; will not be deleted with the release"}
 	change.Object.Version, change.Object.Kind, change.Object.Name = "v1", "Namespace", name
 	if p.homeless && name == p.Release.Namespace {
-		change.Reason = "the release needs it; it stays when the release is deleted"
+		change.Reason = "is needed by the release; will not be deleted with it"
 		if !p.CreateNamespace {
-			change.Reason, change.Refusal = "", "it does not exist; to create it: --create-namespace"
+			change.Reason, change.Refusal = "", "does not exist; to create it: --create-namespace"
 		}
 	}
 	return change

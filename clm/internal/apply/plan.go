@@ -45,7 +45,7 @@ const (
 	// Rollback returns to an earlier revision.
 	Rollback Operation = "rollback"
 	// Heal applies the current revision again.
-	Heal Operation = "heal"
+	Heal Operation = "drift"
 	// Adopt is Heal that also adopts objects of other owners.
 	Adopt Operation = "adopt"
 	// Orphan ends the ownership of objects.
@@ -248,7 +248,7 @@ func (p *Plan) ofRecord(err error) error {
 		return err
 	}
 	name, namespace := p.Release.Name, p.Release.Namespace
-	return fmt.Errorf("a recorded revision of release %s is no longer accepted: %w; nothing was changed. To make a new revision: clm apply %s SOURCE... -n %s",
+	return fmt.Errorf("a recorded revision of release %s is no longer accepted: %w; nothing was changed. To create a new revision: clm apply %s SOURCE... -n %s",
 		p.Release, err, name, namespace)
 }
 

@@ -106,7 +106,7 @@ func readPlan(path string) (savedPlan, error) {
 		return saved, fmt.Errorf("reading the plan: %s is not a saved plan", path)
 	}
 	if saved.Version != savedVersion {
-		return saved, fmt.Errorf("reading the plan: %s has version %d; allowed is: %d", path, saved.Version, savedVersion)
+		return saved, fmt.Errorf("reading the plan: %s has version %d; must be %d", path, saved.Version, savedVersion)
 	}
 	return saved, nil
 }
@@ -119,14 +119,14 @@ func Load(ctx context.Context, c *connection.Connection, path, namespace, name s
 		return nil, err
 	}
 	if saved.Namespace != namespace || saved.Name != name {
-		return nil, failures.Refused("the plan in %s was made for release %s/%s, not for %s/%s", path, saved.Namespace, saved.Name, namespace, name)
+		return nil, failures.Refused("the plan in %s was created for release %s/%s, not for %s/%s", path, saved.Namespace, saved.Name, namespace, name)
 	}
 	uid, err := cluster.UIDOf(ctx, c.Client())
 	if err != nil {
 		return nil, err
 	}
 	if saved.Cluster != "" && uid != "" && saved.Cluster != uid {
-		return nil, failures.Refused("the plan in %s was made for another cluster; make a new one", path)
+		return nil, failures.Refused("the plan in %s was created for another cluster; create a new plan with clm plan", path)
 	}
 	release, err := find(ctx, c, namespace, name)
 	if err != nil {
@@ -137,10 +137,10 @@ func Load(ctx context.Context, c *connection.Connection, path, namespace, name s
 		base = current.Number
 	}
 	if base != saved.Base {
-		return nil, failures.Refused("the plan in %s is stale: it was made when release %s had revision %d, and now it has %d; make a new one", path, release, saved.Base, base)
+		return nil, failures.Refused("the plan in %s is stale: it was created for revision %d of release %s, which is now at revision %d; create a new plan with clm plan", path, saved.Base, release, base)
 	}
 	if release.UID() != saved.Record {
-		return nil, failures.Refused("the plan in %s is stale: it was made for another release named %s; make a new one", path, release)
+		return nil, failures.Refused("the plan in %s is stale: it was created for another release named %s; create a new plan with clm plan", path, release)
 	}
 	p := &Plan{
 		connection: c, Release: release, Operation: saved.Operation, New: saved.New, Revision: saved.Revision,

@@ -37,7 +37,7 @@ func (p *Plan) ConfirmLast(release *releases.Release) error {
 	if p == nil || p.Release.SameRecord(release) {
 		return nil
 	}
-	return failures.Refused("another client has changed release %s since revision %d failed; nothing is reverted", release, p.Revision.Number)
+	return failures.Refused("another client has changed release %s since revision %d failed; nothing was reverted", release, p.Revision.Number)
 }
 
 // SparedText names the objects that stay; empty if there are none.
@@ -45,5 +45,5 @@ func SparedText(spared []string) string {
 	if len(spared) == 0 {
 		return ""
 	}
-	return "These objects existed before the release, and stay with its changes: " + strings.Join(spared, ", ")
+	return "These objects existed before the release, and were kept, with its changes: " + strings.Join(spared, ", ")
 }

@@ -139,7 +139,7 @@ func (c *Connection) suggest(ctx context.Context, namespace, name string, err er
 	case len(nearby) == 0:
 		return fmt.Errorf("%w; there are no releases in namespace %s", err, namespace)
 	default:
-		return fmt.Errorf("%w; there are: %s", err, strings.Join(nearby, ", "))
+		return fmt.Errorf("%w; existing releases: %s", err, strings.Join(nearby, ", "))
 	}
 }
 

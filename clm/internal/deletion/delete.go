@@ -25,12 +25,12 @@ import (
 func (d *Deletion) Delete(ctx context.Context, limits runner.Limits) error {
 	b := runner.NewBoard(d.connection, "delete", d.Release.String(), 0)
 	err := d.delete(ctx, limits, b)
-	outcome := progress.Outcome{Done: err == nil, Summary: fmt.Sprintf("release %s is deleted", d.Release), Next: apply.SparedText(d.spared)}
+	outcome := progress.Outcome{Done: err == nil, Summary: fmt.Sprintf("release %s was deleted", d.Release), Next: apply.SparedText(d.spared)}
 	if len(d.leftOut) > 0 {
 		outcome.Next = "These hooks could not be applied, because their namespaces are being deleted: " + strings.Join(d.leftOut, ", ")
 	}
 	if err != nil {
-		outcome.Summary, outcome.Next = fmt.Sprintf("release %s is not deleted: %s", d.Release, failures.Summary(err)), failures.Next(err)
+		outcome.Summary, outcome.Next = fmt.Sprintf("release %s was not deleted: %s", d.Release, failures.Summary(err)), failures.Next(err)
 	}
 	b.Finish(outcome, err)
 	return err

@@ -160,7 +160,7 @@ func (d *Deletion) request() reconciler.DeleteRequest {
 // Blocked returns an error if the deletion is forbidden, or has to be approved.
 func (d *Deletion) Blocked() error {
 	if obstacle := d.obstacle(); obstacle != "" {
-		return failures.Refused("release %s is not deleted: %s", d.Release, obstacle)
+		return failures.Refused("release %s cannot be deleted: %s", d.Release, obstacle)
 	}
 	return nil
 }
@@ -169,7 +169,7 @@ func (d *Deletion) Blocked() error {
 func (d *Deletion) obstacle() string {
 	switch {
 	case d.Held != nil && d.reverts:
-		return fmt.Sprintf("%s: %s; apply sources that work, or delete the release: clm delete %s -n %s",
+		return fmt.Sprintf("%s: %s; fix the sources and apply them again, or delete the release: clm delete %s -n %s",
 			d.Held, strings.Join(runner.Names(d.Held), ", "), d.Release.Name, d.Release.Namespace)
 	case d.Held != nil:
 		return fmt.Sprintf("%s: %s; to delete the release with them: clm delete %s -n %s --approve-deletions %s",
@@ -179,7 +179,7 @@ func (d *Deletion) obstacle() string {
 		for i, blocker := range d.Blockers {
 			texts[i] = blocker.String()
 		}
-		return fmt.Sprintf("there are instances of types that it defines, which would be deleted with their types: %s; delete them first", strings.Join(texts, ", "))
+		return fmt.Sprintf("there are instances of types that it defines, which would be deleted with these types: %s; delete them first", strings.Join(texts, ", "))
 	default:
 		return ""
 	}

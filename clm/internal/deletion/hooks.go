@@ -81,8 +81,8 @@ func (r *removal) runHooks(ctx context.Context, at deletionhooks.Time) error {
 // hooksError says that the deletion did not get past its hooks, and how to go on.
 func (r *removal) hooksError(at deletionhooks.Time, cause error) error {
 	return &failures.StageError{Stage: at.String() + " hooks", Cause: cause, Advice: fmt.Sprintf(
-		"The release stays as it is until its hooks have completed. To run failed hooks again, run the same command again. "+
-			"Delete the object first unless its hook-delete-policy is before-hook-creation, or its update-policy recreate. "+
+		"The release is not deleted until its hooks have completed. To rerun failed hooks, run the same command again. "+
+			"Delete a failed hook first, unless its hook-delete-policy is before-hook-creation or its update-policy is recreate. "+
 			"To continue without hooks: clm delete %s -n %s --skip-hooks", r.Release.Name, r.Release.Namespace)}
 }
 
@@ -125,9 +125,9 @@ func (r *removal) takeHooks(state deletionhooks.State) {
 func hookPhase(at deletionhooks.Time, doing deletionhooks.Doing) string {
 	switch doing {
 	case deletionhooks.Clearing:
-		return fmt.Sprintf("removing dependents that are %s hooks", at)
+		return fmt.Sprintf("deleting dependents that are %s hooks", at)
 	case deletionhooks.Removing:
-		return fmt.Sprintf("removing %s hooks", at)
+		return fmt.Sprintf("deleting %s hooks", at)
 	case deletionhooks.Applying:
 	}
 	return fmt.Sprintf("running %s hooks", at)

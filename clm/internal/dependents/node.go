@@ -17,7 +17,7 @@ import (
 const StatusCompleted = status.Status("Completed")
 
 // StatusStolen is the status of a dependent that belongs to another owner, or to none.
-const StatusStolen = status.Status("Stolen")
+const StatusStolen = status.Status("NotOwned")
 
 // Node is an object in the cluster and what it owns: a dependent, or something below one, of which Wave, Phase, Verb, State and Since are empty.
 type Node struct {
@@ -111,7 +111,7 @@ func (n Note) String() string {
 		resource += "." + n.Group
 	}
 	if n.Namespace == "" {
-		return fmt.Sprintf("not shown: you may not %s %s", n.Verb, resource)
+		return fmt.Sprintf("not shown: you are not allowed to %s %s", n.Verb, resource)
 	}
-	return fmt.Sprintf("not shown: you may not %s %s in namespace %s", n.Verb, resource, n.Namespace)
+	return fmt.Sprintf("not shown: you are not allowed to %s %s in namespace %s", n.Verb, resource, n.Namespace)
 }

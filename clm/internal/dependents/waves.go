@@ -108,10 +108,10 @@ func (w *Wave) Describe(style terminal.Style) string {
 		part{"✓ %d ready", style.Green, []State{StateReady}},
 		part{"✓ %d completed", style.Green, []State{StateCompleted}},
 		part{"✓ %d gone", style.Green, []State{StateGone}},
-		part{"= %d to stay", style.Green, []State{StateStays}},
+		part{"= %d kept", style.Green, []State{StateStays}},
 		part{"▸ %d not ready", style.Yellow, []State{StateUnready}},
 		part{"✗ %d failed", style.Red, []State{StateFailed}},
-		part{"· %d to come", style.Faint, []State{StatePending}},
+		part{"· %d pending", style.Faint, []State{StatePending}},
 	)
 }
 
@@ -119,9 +119,9 @@ func (w *Wave) Describe(style terminal.Style) string {
 func (w *Wave) Summarize(style terminal.Style) string {
 	return w.describe(
 		part{"✓ %d done", style.Green, []State{StateReady, StateCompleted, StateGone, StateStays}},
-		part{"▸ %d in motion", style.Yellow, []State{StateUnready}},
+		part{"▸ %d in progress", style.Yellow, []State{StateUnready}},
 		part{"✗ %d failed", style.Red, []State{StateFailed}},
-		part{"· %d to come", style.Faint, []State{StatePending}},
+		part{"· %d pending", style.Faint, []State{StatePending}},
 	)
 }
 

@@ -48,14 +48,14 @@ func (e *examination) examineLost(ctx context.Context) error {
 		namespace, name, _ := strings.Cut(release, "/")
 		finding := Finding{
 			Kind: FindingLost, Release: release, Message: fmt.Sprintf("there is no record of the release, but its mark is on %s", dependents.Count(left.marked, "object")),
-			Repair: "a record is written that has these objects, and no revisions",
+			Repair: "a record with these objects, but without revisions, will be created",
 			Advice: fmt.Sprintf("then: clm apply %s SOURCE... -n %s, or clm delete %s -n %s", name, namespace, name, namespace),
 			repair: e.repairs().restoring(apitypes.NamespacedName{Namespace: namespace, Name: name}),
 		}
 		switch {
 		case left.marked == 0 && left.parts:
 			finding.Message = "there is no record of the release and no object with its mark, but there are parts of a record"
-			finding.Repair, finding.Advice = "these parts are removed", ""
+			finding.Repair, finding.Advice = "these parts will be removed", ""
 		case left.marked == 0:
 			finding.Message = fmt.Sprintf(
 				"there is no record of the release, but its mark is on %s in other namespaces; that proves nothing, because any user with write access there can set it",
@@ -148,7 +148,7 @@ func (e *examination) examineLocks(ctx context.Context) error {
 			e.add(Finding{
 				Kind: FindingLock, Release: lock.Release.String(),
 				Message: fmt.Sprintf("%s has left a lock, which was last renewed %s ago", lock.Holder, e.ago(lock.Renewed)),
-				Repair:  "the lock is removed", Advice: "it does not prevent work on the release",
+				Repair:  "the lock will be removed", Advice: "it does not block other processes",
 				repair: func(ctx context.Context) error { return e.connection.Records().RemoveLock(ctx, lock) },
 			})
 		default:
@@ -196,8 +196,8 @@ func (e *examination) examineRelease(ctx context.Context, release *releases.Rele
 func (e *examination) examineUnrecorded(ctx context.Context, release *releases.Release, found markedObject) error {
 	finding := Finding{
 		Kind: FindingUnrecorded, Release: release.String(), Object: &found.Object,
-		Message: "it has the mark of the release, which has not recorded it",
-		Repair:  "it is recorded; if the release does not render it, the next clm apply plans its deletion",
+		Message: "it has the owner label of the release, but is not in its record",
+		Repair:  "it will be added to the record; the next clm apply will delete it if the release does not render it",
 		Advice:  "to keep it: remove its label " + releases.ReconcilerName + "/owner-id",
 		repair:  e.repairs().recording(apitypes.NamespacedName{Namespace: release.Namespace, Name: release.Name}),
 	}
@@ -235,15 +235,15 @@ func (e *examination) examineItem(ctx context.Context, release *releases.Release
 		// What is not wanted any more, and not there any more, is forgotten by the next operation.
 		return nil
 	case !exists:
-		finding.Kind, finding.Message = FindingGone, "it is recorded, and does not exist"
-		finding.Advice = fmt.Sprintf("to create it again: clm drift %s --heal -n %s", release.Name, release.Namespace)
+		finding.Kind, finding.Message = FindingGone, "it is in the record, but does not exist"
+		finding.Advice = fmt.Sprintf("to restore it: clm drift %s --correct -n %s", release.Name, release.Namespace)
 	case owner.IsMissing():
-		finding.Kind, finding.Message = FindingStolen, "it is recorded, and "+owner.Loss(id, item)
-		finding.Advice = fmt.Sprintf("to mark it again: clm drift %[1]s --heal -n %[2]s; to keep it even if the release is deleted: clm orphan %[1]s OBJECT -n %[2]s",
+		finding.Kind, finding.Message = FindingStolen, "it is in the record, but "+owner.Loss(id, item)
+		finding.Advice = fmt.Sprintf("to restore the label: clm drift %[1]s --correct -n %[2]s; to keep it even if the release is deleted: clm orphan %[1]s OBJECT -n %[2]s",
 			release.Name, release.Namespace)
 	case owner.OwnerID() == id:
-		finding.Kind, finding.Message = FindingStolen, "it is recorded, and "+owner.Loss(id, item)
-		finding.Advice = fmt.Sprintf("to take it back: clm adopt %s OBJECT -n %s", release.Name, release.Namespace)
+		finding.Kind, finding.Message = FindingStolen, "it is in the record, but "+owner.Loss(id, item)
+		finding.Advice = fmt.Sprintf("to adopt it again: clm adopt %s OBJECT -n %s", release.Name, release.Namespace)
 	default:
 		if err := e.stolen(ctx, &finding, release, item, owner); err != nil {
 			return err
@@ -268,8 +268,8 @@ func isExpected(item *reconciler.InventoryItem) bool {
 
 // stolen completes the finding of an object that has another owner.
 func (e *examination) stolen(ctx context.Context, finding *Finding, release *releases.Release, item *reconciler.InventoryItem, owner ownership.Mark) error {
-	finding.Kind, finding.Message = FindingStolen, "it is recorded, and "+owner.Loss(releases.OwnerID(release.Namespace, release.Name), item)
-	finding.Advice = fmt.Sprintf("to take it back: clm adopt %s OBJECT -n %s", release.Name, release.Namespace)
+	finding.Kind, finding.Message = FindingStolen, "it is in the record, but "+owner.Loss(releases.OwnerID(release.Namespace, release.Name), item)
+	finding.Advice = fmt.Sprintf("to adopt it again: clm adopt %s OBJECT -n %s", release.Name, release.Namespace)
 	namespace, name, isRelease := strings.Cut(owner.Release(), "/")
 	if !isRelease || release.State == releases.StateDeleting {
 		return nil
@@ -281,7 +281,7 @@ func (e *examination) stolen(ctx context.Context, finding *Finding, release *rel
 	}
 	// As after a move that was interrupted.
 	finding.Message += ", which renders it"
-	finding.Repair = fmt.Sprintf("it is taken out of the record of release %s; the object stays as it is", release)
+	finding.Repair = fmt.Sprintf("it will be removed from the record of release %s; the object itself is not changed", release)
 	l := e.lettingGo[release.String()]
 	if l == nil {
 		l = &lettingGo{release: apitypes.NamespacedName{Namespace: release.Namespace, Name: release.Name}}

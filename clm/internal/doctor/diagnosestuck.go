@@ -28,15 +28,15 @@ func (e *examination) examineDeletion(release *releases.Release, found markedObj
 	}
 	finding := Finding{
 		Kind: FindingStuck, Release: release.String(), Object: &found.Object,
-		Message: fmt.Sprintf("it has been terminating for %s, and has no finalizers; it waits for the end of its grace period", e.ago(found.deleting.Time)),
+		Message: fmt.Sprintf("it has been terminating for %s, and has no finalizers; it is waiting for its grace period to end", e.ago(found.deleting.Time)),
 	}
 	if len(found.finalizers) > 0 {
-		finding.Message = fmt.Sprintf("it has been terminating for %s, and waits for the removal of its finalizers: %s",
+		finding.Message = fmt.Sprintf("it has been terminating for %s, and is waiting for finalizers: %s",
 			e.ago(found.deleting.Time), strings.Join(found.finalizers, ", "))
-		finding.Advice = "if no controller removes them any more, remove them by hand, which skips the cleanup that they stand for"
+		finding.Advice = "if no controller is left that would remove them, remove them by hand; this skips the cleanup that they protect"
 	}
 	if slices.Contains(found.finalizers, releases.ReconcilerName) {
-		finding.Advice = fmt.Sprintf("to remove the finalizer of clm: clm drift %s --heal -n %s, or clm delete %s -n %s",
+		finding.Advice = fmt.Sprintf("to remove the finalizer of clm: clm drift %s --correct -n %s, or clm delete %s -n %s",
 			release.Name, release.Namespace, release.Name, release.Namespace)
 	}
 	e.add(finding)
@@ -47,7 +47,7 @@ func (e *examination) examineNamespaces(ctx context.Context, release *releases.R
 	if release.Awaited() {
 		e.add(Finding{
 			Kind: FindingStuck, Release: release.String(),
-			Message: "its namespace is being deleted, and waits for the record of the release: " + awaitedFor(release),
+			Message: "its namespace is being deleted, and is waiting for the record of the release to be deleted: " + awaitedFor(release),
 			Advice:  fmt.Sprintf("to delete these, and then the namespace: clm delete %s -n %s", release.Name, release.Namespace),
 		})
 	}
@@ -106,7 +106,7 @@ func (e *examination) examineRecord(ctx context.Context, release *releases.Relea
 	if len(left) > 0 {
 		e.add(Finding{
 			Kind: FindingChunks, Release: release.String(), Message: "the record no longer needs these Secrets: " + strings.Join(left, ", "),
-			Repair: "they are removed", repair: e.repairs().tidying(name),
+			Repair: "they will be removed", repair: e.repairs().tidying(name),
 		})
 	}
 	ancestor, err := e.connection.Records().AncestorLeft(ctx, release)
@@ -115,8 +115,8 @@ func (e *examination) examineRecord(ctx context.Context, release *releases.Relea
 	}
 	if ancestor {
 		e.add(Finding{
-			Kind: FindingAncestor, Release: release.String(), Message: "the record of an earlier clm still exists, although this clm has replaced it",
-			Repair: "it is removed unless it was changed since", repair: e.repairs().takingOver(name),
+			Kind: FindingAncestor, Release: release.String(), Message: "the record of an earlier version of clm still exists, although it has been replaced",
+			Repair: "it will be removed, unless it has changed since", repair: e.repairs().takingOver(name),
 		})
 	}
 	return nil

@@ -31,9 +31,9 @@ const (
 	// FindingLost is a release without a record, of which there are objects, or parts of a record.
 	FindingLost FindingKind = "LostRecord"
 	// FindingGone is a recorded object that does not exist.
-	FindingGone FindingKind = "Gone"
+	FindingGone FindingKind = "Missing"
 	// FindingStolen is a recorded object that has another owner, or none.
-	FindingStolen FindingKind = "Stolen"
+	FindingStolen FindingKind = "NotOwned"
 	// FindingUnrecorded is an object that has the mark of a release which has not recorded it.
 	FindingUnrecorded FindingKind = "Unrecorded"
 	// FindingStuck is an object, or a namespace, whose deletion does not finish.
@@ -43,7 +43,7 @@ const (
 	// FindingChunks are parts of records that are not needed.
 	FindingChunks FindingKind = "UnusedChunks"
 	// FindingAncestor is the record of an earlier clm that is left beside the present one.
-	FindingAncestor FindingKind = "AncestorRecord"
+	FindingAncestor FindingKind = "LegacyRecord"
 	// FindingHelm is a record of Helm of a release with the same name and namespace.
 	FindingHelm FindingKind = "HelmRecord"
 )
@@ -174,7 +174,7 @@ func (e *examination) readRecords(ctx context.Context) error {
 			e.recorded[name.String()] = release
 			e.add(Finding{
 				Kind: FindingDamaged, Release: name.String(), Message: fmt.Sprintf("%s is damaged: %s", damaged.Part, damaged.Damage),
-				Repair: "the record is rebuilt from the dependents that are found by their labels, and the revisions that are left",
+				Repair: "the record will be rebuilt from the dependents that are found by their labels, and from the revisions that are left",
 				repair: e.repairs().rebuilding(name),
 			})
 		case err != nil && e.name != "":

@@ -84,7 +84,7 @@ func (s *sweep) run(ctx context.Context) error {
 	}
 	for where, names := range s.denied {
 		slices.Sort(names)
-		s.unlisted = append(s.unlisted, fmt.Sprintf("you may not list these types%s: %s", where, strings.Join(names, ", ")))
+		s.unlisted = append(s.unlisted, fmt.Sprintf("you are not allowed to list these types%s: %s", where, strings.Join(names, ", ")))
 	}
 	slices.SortFunc(s.found, func(a, b markedObject) int {
 		return cmp.Or(cmp.Compare(a.Object.String(), b.Object.String()), cmp.Compare(a.Key().Group, b.Key().Group))
@@ -127,7 +127,7 @@ func (s *sweep) resource(ctx context.Context, gv schema.GroupVersion, resource m
 	}
 	where := ""
 	if len(looked) > 0 {
-		where = " in other namespaces than " + strings.Join(looked, ", ")
+		where = " in namespaces other than " + strings.Join(looked, ", ")
 	}
 	s.deny(where, name)
 	return nil

@@ -94,7 +94,7 @@ type ChangedError struct {
 
 // Error names the release.
 func (e *ChangedError) Error() string {
-	return fmt.Sprintf("release %s was changed by another client after the plan was made", e.Release)
+	return fmt.Sprintf("release %s was changed by another client after the plan was created", e.Release)
 }
 
 // Is reports whether the target is that of IsChanged.
@@ -174,7 +174,7 @@ func Summary(err error) string {
 }
 
 // AdviceForeign says what to do about objects of other owners.
-const AdviceForeign = "--adopt always adopts an object even if it has another owner; clm move moves an object from one release to another"
+const AdviceForeign = "'--adopt always' adopts an object even if it has another owner; clm move moves an object from one release to another"
 
 // Next says what to do after an operation that has ended with an error; may be empty.
 func Next(err error) string {
@@ -186,21 +186,21 @@ func Next(err error) string {
 	var lost *releases.LostLockError
 	switch {
 	case errors.As(err, &lost):
-		return "Another process has the lock now, and changes the release. When it has finished, run the same command again."
+		return "Another process now holds the lock and is changing the release. When it has finished, run the same command again."
 	case errors.As(err, &staged) && !errors.As(err, &interrupted):
 		return staged.Advice
 	case errors.As(err, &notReady) && notReady.Cause != nil:
-		return "When that is repaired, run the same command again."
+		return "When the problem is fixed, run the same command again."
 	case errors.As(err, &notReady) && notReady.Timeout > 0:
 		return "To keep waiting, run the same command again with a longer --timeout."
 	case errors.As(err, &notReady):
-		return "Objects that have failed do not become ready by themselves; clm status shows why."
+		return "Failed objects will not become ready on their own. To see why they failed: clm status NAME -n NAMESPACE"
 	case errors.As(err, &interrupted):
 		return "Nothing is lost: to continue, run the same command again."
 	case errors.As(err, &rejected) && rejected.Foreign:
 		return "To adopt objects of other owners: " + AdviceForeign + "."
 	case errors.As(err, &stale):
-		return "To see what would be done now, make a new plan with clm plan."
+		return "To see what would be done now, create a new plan with clm plan."
 	default:
 		return ""
 	}
@@ -231,4 +231,16 @@ func Unready(err error) []reconciler.Notice {
 		return nil
 	}
 	return notReady.Waits
+}
+
+// Continuation returns the command that continues an operation on a release which no process completes; empty if the release needs none.
+func Continuation(release *releases.Release) string {
+	switch release.State {
+	case releases.StateApplying:
+		return fmt.Sprintf("clm apply %s SOURCE... -n %s", release.Name, release.Namespace)
+	case releases.StateDeleting:
+		return fmt.Sprintf("clm delete %s -n %s", release.Name, release.Namespace)
+	default:
+		return ""
+	}
 }

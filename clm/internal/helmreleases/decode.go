@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -32,6 +33,7 @@ type record struct {
 		LastDeployed  string `json:"last_deployed"`
 		Description   string `json:"description"`
 		Status        Status `json:"status"`
+		Notes         string `json:"notes"`
 	} `json:"info"`
 	Chart struct {
 		Metadata struct {
@@ -108,6 +110,7 @@ func (r *record) revision() (Revision, error) {
 	return Revision{
 		Number: r.Version, Status: r.Info.Status, Created: created, Description: r.Info.Description,
 		Chart: Chart{Name: metadata.Name, Version: metadata.Version, AppVersion: metadata.AppVersion}, Values: values, Objects: objects,
+		Notes: strings.TrimSpace(r.Info.Notes),
 	}, nil
 }
 

@@ -33,6 +33,8 @@ type Revision struct {
 	Chart Chart
 	// Values that the user has given; never nil.
 	Values map[string]any
+	// Notes of the chart; empty if it has none.
+	Notes string
 	// Objects are those of the manifest and the hooks, sorted by the files of the chart.
 	Objects []helm.Object
 

@@ -64,19 +64,19 @@ func TestLimitedUserSeesTheRest(t *testing.T) {
 			rules: `[{apiGroups: [apps], resources: [deployments], verbs: [get]}]`,
 			until: "0/1 replicas available\n",
 			notes: []string{
-				"not shown: you may not get configmaps in namespace demo",
-				"not shown: you may not list events in namespace demo",
-				"not shown: you may not list persistentvolumeclaims in namespace demo",
-				"not shown: you may not list pods in namespace demo",
-				"not shown: you may not list replicasets.apps in namespace demo",
+				"not shown: you are not allowed to get configmaps in namespace demo",
+				"not shown: you are not allowed to list events in namespace demo",
+				"not shown: you are not allowed to list persistentvolumeclaims in namespace demo",
+				"not shown: you are not allowed to list pods in namespace demo",
+				"not shown: you are not allowed to list replicasets.apps in namespace demo",
 			},
 		}, {
 			reason: "what the pods say themselves is shown without events and logs", file: "denied-logs.txt",
 			rules: `[{apiGroups: ["", apps], resources: [deployments, replicasets, pods, persistentvolumeclaims, configmaps], verbs: [get, list]}]`,
 			until: "CrashLoopBackOff",
 			notes: []string{
-				"not shown: you may not get pods/log in namespace demo",
-				"not shown: you may not list events in namespace demo",
+				"not shown: you are not allowed to get pods/log in namespace demo",
+				"not shown: you are not allowed to list events in namespace demo",
 			},
 		},
 	} {
@@ -106,7 +106,7 @@ func TestLimitedUserIsToldWhatIsMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff("not shown: you may not list events in namespace "+w.namespace, notes(report.Notes)); diff != "" {
+	if diff := cmp.Diff("not shown: you are not allowed to list events in namespace "+w.namespace, notes(report.Notes)); diff != "" {
 		t.Errorf("notes about events (-want +got):\n%s", diff)
 	}
 
@@ -115,7 +115,7 @@ func TestLimitedUserIsToldWhatIsMissing(t *testing.T) {
 	if !apierrors.IsForbidden(err) {
 		t.Errorf("expected it to be an error that nothing can be watched, got %v", err)
 	}
-	if diff := cmp.Diff([]string{"not shown: you may not list and watch events in namespace " + w.namespace}, told); diff != "" {
+	if diff := cmp.Diff([]string{"not shown: you are not allowed to list and watch events in namespace " + w.namespace}, told); diff != "" {
 		t.Errorf("notes about the watch of events (-want +got):\n%s", diff)
 	}
 
@@ -126,7 +126,7 @@ func TestLimitedUserIsToldWhatIsMissing(t *testing.T) {
 		err = live.Logs(t.Context(), live.LogOptions{Options: w.options, Problem: func(text string) { problems = append(problems, text) }}, &out)
 		return err != nil, "no container yet"
 	})
-	if diff := cmp.Diff([]string{"not shown: you may not get pods/log in namespace " + w.namespace}, problems); diff != "" {
+	if diff := cmp.Diff([]string{"not shown: you are not allowed to get pods/log in namespace " + w.namespace}, problems); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 	problems = nil
@@ -134,7 +134,7 @@ func TestLimitedUserIsToldWhatIsMissing(t *testing.T) {
 	if err := live.Logs(t.Context(), follow, &out); !apierrors.IsForbidden(err) {
 		t.Errorf("expected it to be an error that no pods can be watched, got %v", err)
 	}
-	if want := "not shown: you may not list and watch pods in namespace " + w.namespace; !slices.Contains(problems, want) {
+	if want := "not shown: you are not allowed to list and watch pods in namespace " + w.namespace; !slices.Contains(problems, want) {
 		t.Errorf("problems: got %q, want %q among them", problems, want)
 	}
 	if !strings.Contains(err.Error(), "1 of 1 containers") || out.Len() > 0 {
@@ -211,7 +211,7 @@ func TestOwnersThatMayNotBeRead(t *testing.T) {
 	}
 	select {
 	case got := <-told:
-		if want := "not shown: you may not get pods in namespace " + w.namespace; got != want {
+		if want := "not shown: you are not allowed to get pods in namespace " + w.namespace; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	case <-ctx.Done():

@@ -102,9 +102,9 @@ func (r *logReader) readAll(ctx context.Context) error {
 	case failed > 0:
 		return fmt.Errorf("reading logs: %d of %d containers could not be read", failed, len(runs))
 	case r.Container != "" && len(names) > 0 && !names[r.Container]:
-		return fmt.Errorf("no selected pod has a container %q; allowed are: %s", r.Container, strings.Join(slices.Sorted(maps.Keys(names)), ", "))
+		return fmt.Errorf("no selected pod has a container %q; its containers are: %s", r.Container, strings.Join(slices.Sorted(maps.Keys(names)), ", "))
 	case len(runs) == 0 && r.Previous:
-		r.problem("no selected container was started more than once")
+		r.problem("no selected container has been restarted, so there are no previous logs")
 	case len(runs) == 0:
 		r.problem("no selected container has started yet")
 	}

@@ -97,10 +97,10 @@ func (s *survey) dependent(t *target) *dependents.Node {
 	case live != nil:
 		s.judge(node, live)
 		if item.Phase == reconciler.PhaseKept {
-			node.Message = "kept, although it is not declared any more"
+			node.Message = "kept, although it is no longer in the manifests"
 		}
 	case t.denied != nil:
-		node.Status, node.Message = status.UnknownStatus, fmt.Sprintf("you may not %s %s", t.denied.Verb, t.denied.Resource)
+		node.Status, node.Message = status.UnknownStatus, fmt.Sprintf("you are not allowed to %s %s", t.denied.Verb, t.denied.Resource)
 	default:
 		node.Status, node.Message, node.Missing = status.NotFoundStatus, missingMessage(t), true
 	}
@@ -113,7 +113,7 @@ func completedMessage(item *reconciler.InventoryItem) string {
 		// Nobody knows whether it exists, and it does not matter.
 		return "another tool has applied it before the release was adopted"
 	}
-	return "has served its purpose and was removed"
+	return "has served its purpose and was deleted"
 }
 
 func missingMessage(t *target) string {
@@ -123,7 +123,7 @@ func missingMessage(t *target) string {
 	case t.item.Phase == reconciler.PhaseScheduledForApplication:
 		return "not created yet"
 	case t.item.Phase == reconciler.PhaseFailed:
-		return "has failed and was deleted"
+		return "has failed, and was deleted"
 	default:
 		return "does not exist"
 	}

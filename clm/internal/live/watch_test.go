@@ -125,7 +125,7 @@ func TestWatchOfALimitedUser(t *testing.T) {
 		texts[i] = note.String()
 	}
 	slices.Sort(texts)
-	want := fmt.Sprintf("not shown: you may not list and watch events in namespace %[1]s\nnot shown: you may not list and watch pods in namespace %[1]s", w.namespace)
+	want := fmt.Sprintf("not shown: you are not allowed to list and watch events in namespace %[1]s\nnot shown: you are not allowed to list and watch pods in namespace %[1]s", w.namespace)
 	if got := strings.Join(texts, "\n"); got != want {
 		t.Errorf("got notes\n%s\nwanted\n%s", got, want)
 	}

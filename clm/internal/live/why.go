@@ -106,7 +106,7 @@ func deletionReason(live *unstructured.Unstructured) (dependents.Reason, bool) {
 	}
 	reason := dependents.Reason{Source: dependents.SourceStatus, Text: isBeingDeleted, Since: deleted.Time}
 	if finalizers := slices.Sorted(slices.Values(live.GetFinalizers())); len(finalizers) > 0 {
-		reason.Text += ", held by the finalizers " + strings.Join(finalizers, ", ")
+		reason.Text += ", blocked by finalizers: " + strings.Join(finalizers, ", ")
 	}
 	return reason, true
 }

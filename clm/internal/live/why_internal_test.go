@@ -60,7 +60,7 @@ func TestPodFindings(t *testing.T) {
 		{
 			reason: "between two crashes a container runs",
 			status: main(corev1.ContainerStatus{RestartCount: 3, State: running, LastTerminationState: terminated(0, 9, "OOMKilled")}),
-			want:   []string{"container main: running, but not ready; restarted 3 times, before that it was ended by signal 9 (OOMKilled) [main, previous]"},
+			want:   []string{"container main: running, but not ready; restarted 3 times; before the last restart it was killed by signal 9 (OOMKilled) [main, previous]"},
 		},
 		{
 			reason: "a container that is not started again has its log in its present run",

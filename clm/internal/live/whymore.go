@@ -93,7 +93,7 @@ func (s *survey) lastLine(ctx context.Context, pod *corev1.Pod, f finding) []dep
 	case text == "":
 		return nil
 	}
-	return []dependents.Reason{{Source: dependents.SourceLog, Text: fmt.Sprintf("container %s wrote last: %s", f.crashed, text), Since: f.Since}}
+	return []dependents.Reason{{Source: dependents.SourceLog, Text: fmt.Sprintf("last log line of container %s: %s", f.crashed, text), Since: f.Since}}
 }
 
 const (

@@ -57,7 +57,7 @@ func containerFindings(pod *corev1.Pod, title string, c corev1.ContainerStatus) 
 	case c.State.Terminated != nil:
 		return nil
 	case last != nil:
-		f.Text = fmt.Sprintf("running, but not ready; restarted %s, before that it %s", times(int64(c.RestartCount)), exitText(last))
+		f.Text = fmt.Sprintf("running, but not ready; restarted %s; before the last restart it %s", times(int64(c.RestartCount)), exitText(last))
 		f.Since, f.crashed, f.previous = last.FinishedAt.Time, c.Name, true
 	case c.State.Running != nil:
 		f.Text, f.Since, f.Vague = "running, but not ready", c.State.Running.StartedAt.Time, true
@@ -96,7 +96,7 @@ func waitingFinding(pod *corev1.Pod, c corev1.ContainerStatus) finding {
 func exitText(t *corev1.ContainerStateTerminated) string {
 	text := fmt.Sprintf("exited with code %d", t.ExitCode)
 	if t.Signal != 0 {
-		text = fmt.Sprintf("was ended by signal %d", t.Signal)
+		text = fmt.Sprintf("was killed by signal %d", t.Signal)
 	}
 	switch t.Reason {
 	case "", "Error", "Completed":

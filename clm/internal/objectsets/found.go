@@ -70,7 +70,7 @@ func explain(err error, target Target) error {
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("%s does not exist", target)
 	case cluster.IsNoMatch(err):
-		return fmt.Errorf("the cluster does not know the kind %s: its definition is not installed", target.kind.name)
+		return fmt.Errorf("the cluster does not have the kind %s: its CustomResourceDefinition is not installed", target.kind.name)
 	default:
 		return fmt.Errorf("reading %s: %w", target, err)
 	}

@@ -35,7 +35,7 @@ func (f *Found) Tree(ctx context.Context, c cluster.Client, set v1alpha1.Set) (*
 		if node.Live == nil || f.owns(set, node.Live) {
 			continue
 		}
-		node.Status, node.Message, node.Children, node.Why = dependents.StatusStolen, "belongs to nobody, and was not adopted", nil, nil
+		node.Status, node.Message, node.Children, node.Why = dependents.StatusStolen, "has no owner, and was not adopted", nil, nil
 		if owner := f.ownerOf(node.Live); owner != "" {
 			node.Message = "belongs to " + owner
 		}

@@ -69,7 +69,7 @@ func (m Mark) LostLabel(item *reconciler.InventoryItem) bool {
 func (m Mark) Loss(ownerID string, item *reconciler.InventoryItem) string {
 	switch {
 	case m.LostLabel(item):
-		return "another client has removed its label; it is still a dependent, and is deleted when the release no longer renders it"
+		return "another client has removed its label; it is still a dependent, and will be deleted when the release no longer renders it"
 	case m.label == "":
 		return "another client has removed its label, so it has no owner"
 	case m.id == ownerID:

@@ -50,7 +50,7 @@ func namesIn(state State, limit int) dependents.Names {
 func word(state dependents.State) string {
 	switch {
 	case state == dependents.StateUnready:
-		return "moving"
+		return "unready"
 	case state.IsDone():
 		return "done"
 	default:

@@ -102,7 +102,7 @@ func (s summary) details() string {
 		details = append(details, fmt.Sprintf("%d unchanged", unchanged))
 	}
 	if untouched > 0 {
-		details = append(details, fmt.Sprintf("%d not begun", untouched))
+		details = append(details, fmt.Sprintf("%d pending", untouched))
 	}
 	if !s.started.IsZero() {
 		details = append(details, duration.HumanDuration(s.now.Sub(s.started)))

@@ -73,5 +73,5 @@ func flags(set *pflag.FlagSet) string {
 	if b.Len() == 0 {
 		return ""
 	}
-	return "| Flag | Means |\n|---|---|\n" + b.String()
+	return "| Flag | Description |\n|---|---|\n" + b.String()
 }

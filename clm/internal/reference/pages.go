@@ -76,7 +76,7 @@ func overview(root *cobra.Command, commands []*cobra.Command) string {
 	b.WriteString(head("Commands of clm"))
 	b.WriteString(prose(root.Long))
 	for _, group := range groupsOf(root) {
-		fmt.Fprintf(&b, "\n## %s\n\n| Command | Does |\n|---|---|\n", strings.TrimSuffix(group.Title, ":"))
+		fmt.Fprintf(&b, "\n## %s\n\n| Command | Description |\n|---|---|\n", strings.TrimSuffix(group.Title, ":"))
 		for _, command := range commands {
 			if command.GroupID == group.ID && command.Parent() == root {
 				fmt.Fprintf(&b, "| %s | %s |\n", linkTo(command), cell(command.Short))
@@ -102,7 +102,7 @@ func page(command *cobra.Command, commands []*cobra.Command) string {
 		fmt.Fprintf(&b, "\n```\n%s\n```\n", command.UseLine())
 	}
 	if len(command.Aliases) > 0 {
-		fmt.Fprintf(&b, "\nAlso called `%s`.\n", strings.Join(command.Aliases, "`, `"))
+		fmt.Fprintf(&b, "\nAliases: `%s`\n", strings.Join(command.Aliases, "`, `"))
 	}
 	if command.Example != "" {
 		fmt.Fprintf(&b, "\n## Examples\n\n```sh\n%s\n```\n", dedent(command.Example))

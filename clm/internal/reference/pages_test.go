@@ -45,7 +45,7 @@ kitchen cook soup
 
 ## Flags
 
-| Flag | Means |
+| Flag | Description |
 |---|---|
 | ` + "`--salt`" + ` | add salt |
 | ` + "`-t`, `--time minutes`" + ` | minutes on the stove (default ` + "`10`" + `) |

@@ -95,16 +95,16 @@ var ancestorStates = map[string]struct {
 // decodeAncestor returns what the ancestor has recorded, as far as it can be taken over.
 func decodeAncestor(configMap *corev1.ConfigMap) (*Release, error) {
 	refuse := func(what, help string) (*Release, error) {
-		return nil, fmt.Errorf("the release in ConfigMap %s/%s was made by an earlier clm, and cannot be taken over: %s; %s",
+		return nil, fmt.Errorf("the release in ConfigMap %s/%s was created by an earlier version of clm, and cannot be migrated: %s; %s",
 			configMap.Namespace, configMap.Name, what, help)
 	}
-	const repair = "please repair it with the clm that has written it"
+	const repair = "repair it with the version of clm that created it"
 	state, known := ancestorStates[configMap.Data["state"]]
 	switch {
 	case configMap.Data["version"] != ancestorVersion:
-		return refuse(fmt.Sprintf("version is %q; allowed is %q", configMap.Data["version"], ancestorVersion), repair)
+		return refuse(fmt.Sprintf("version is %q; must be %q", configMap.Data["version"], ancestorVersion), repair)
 	case configMap.DeletionTimestamp != nil || strings.HasPrefix(configMap.Data["state"], "Delet"):
-		return refuse("it is being deleted", "please finish that with the clm that has begun it (clm delete), and try again")
+		return refuse("it is being deleted", "finish the deletion with the version of clm that started it (clm delete), and try again")
 	case !known:
 		return refuse(fmt.Sprintf("state is %q", configMap.Data["state"]), repair)
 	}
@@ -129,7 +129,7 @@ func decodeAncestor(configMap *corev1.ConfigMap) (*Release, error) {
 		return refuse("decoding revision: "+err.Error(), repair)
 	} else if number > 0 {
 		release.Revisions = []Revision{{
-			Number: number, State: state.revision, Created: release.Updated, Description: "applied by an earlier clm", Objects: len(inventory), Installed: number > 1,
+			Number: number, State: state.revision, Created: release.Updated, Description: "applied by an earlier version of clm", Objects: len(inventory), Installed: number > 1,
 		}}
 	}
 	return release, nil
@@ -155,7 +155,7 @@ func (a ancestry) remove(ctx context.Context, namespace, name string, seen *take
 		err = a.removeUnchanged(ctx, configMap, seen)
 	}
 	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("removing ConfigMap %s/%s, the record of an earlier clm: %w", namespace, ancestorPrefix+name, err)
+		return fmt.Errorf("removing ConfigMap %s/%s, the record of an earlier version of clm: %w", namespace, ancestorPrefix+name, err)
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ func (a ancestry) removeUnchanged(ctx context.Context, configMap *corev1.ConfigM
 		return err
 	}
 	if string(configMap.UID) != seen.UID || checksum != seen.Checksum {
-		return errors.New("it has changed since the release was taken over; please make sure that the earlier clm is no longer used for this release, " +
+		return errors.New("it has changed since the release was migrated; make sure that the earlier version of clm is no longer used for this release, " +
 			"delete the ConfigMap, with its finalizer " + ancestorFinalizer + ", and try again")
 	}
 	finalizers := slices.DeleteFunc(slices.Clone(configMap.Finalizers), func(name string) bool { return name == ancestorFinalizer })

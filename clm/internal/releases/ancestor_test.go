@@ -201,9 +201,9 @@ func TestWhatCannotBeTakenOver(t *testing.T) {
 		data   map[string]string
 		want   string
 	}{
-		{"it is being deleted", map[string]string{"state": "Deleting"}, "it is being deleted; please finish that with the clm that has begun it (clm delete), and try again"},
+		{"it is being deleted", map[string]string{"state": "Deleting"}, "it is being deleted; finish the deletion with the version of clm that started it (clm delete), and try again"},
 		{"its deletion is blocked", map[string]string{"state": "DeletionPending"}, "it is being deleted"},
-		{"another format", map[string]string{"version": "2"}, `version is "2"; allowed is "1"; please repair it with the clm that has written it`},
+		{"another format", map[string]string{"version": "2"}, `version is "2"; allowed is "1"; repair it with the version of clm that created it`},
 		{"an unknown state", map[string]string{"state": "Odd"}, `state is "Odd"`},
 		{"a damaged inventory", map[string]string{"inventory": "- kind: ["}, "decoding inventory: "},
 		{"an item without a name", map[string]string{"inventory": "- kind: ConfigMap"}, "inventory has an item without kind or name"},

@@ -6,13 +6,14 @@ package releases
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // ErrNotFound says that there is no release of that name. The error that wraps it names the release.
-var ErrNotFound = errors.New("there is no such release")
+var ErrNotFound = errors.New("not found")
 
 // ErrOutdated says that the record is not any more the one that was read, because another process has written it.
-var ErrOutdated = errors.New("another process has changed its record meanwhile")
+var ErrOutdated = errors.New("another process has changed its record in the meantime")
 
 // DamagedError says that a record cannot be read completely, because others have changed or removed a part of it.
 type DamagedError struct {
@@ -28,7 +29,8 @@ type DamagedError struct {
 
 // Error names the release, what is wrong, and what helps.
 func (e *DamagedError) Error() string {
-	help := "try: clm doctor"
+	namespace, name, _ := strings.Cut(e.Release, "/")
+	help := fmt.Sprintf("to examine it: clm doctor %s -n %s", name, namespace)
 	if e.Revision != 0 {
 		help = "it can be neither shown nor applied again; the rest of the release is not affected"
 	}

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/component-operator/runtime/clm/internal/packs"
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/pkg/inventory"
@@ -22,16 +23,20 @@ import (
 const (
 	// SecretType is the type of the Secret that is the index of a release.
 	SecretType corev1.SecretType = ReconcilerName + "/release"
-	// recordLabel is the label by which all indexes are found.
+	// recordLabel is the label of all Secrets of records, by which users can leave them out.
 	recordLabel = ReconcilerName + "/record"
-	// recordRelease is the value of that label.
+	// recordRelease is the value of that label by which indexes are found.
 	recordRelease = "release"
+	// recordChunk is the value of that label at chunks.
+	recordChunk = "chunk"
 	// finalizer of indexes and chunks.
 	finalizer = ReconcilerName + "/record"
 	// dataKey is the key under which the Secret has the index, as JSON.
 	dataKey = "release"
-	// formatVersion is the version of what is written. An older clm must not write what it does not understand.
-	formatVersion = 1
+	// formatVersion is the newest version of what is written. An older clm must not write what it does not understand.
+	formatVersion = 2
+	// unpackedVersion is the version of an index without packs.
+	unpackedVersion = 1
 	// maxIndex is how large an index may be, in bytes: the server allows 1 MiB of data in a Secret.
 	maxIndex = 1 << 20
 	// maxMessage is how much of a message is kept, in bytes.
@@ -47,6 +52,7 @@ type index struct {
 	Updated       time.Time               `json:"updated"`
 	Since         time.Time               `json:"since,omitzero"`
 	Revisions     []indexRevision         `json:"revisions,omitempty"`
+	Packs         []packs.Pack            `json:"packs,omitempty"`
 	Inventory     *chunks.List            `json:"inventory,omitempty"`
 	HookInventory *chunks.List            `json:"hookInventory,omitempty"`
 	TestInventory *chunks.List            `json:"testInventory,omitempty"`
@@ -54,7 +60,7 @@ type index struct {
 	TakenOver     *takenOver              `json:"takenOver,omitempty"`
 }
 
-// indexRevision is a revision with the names of the chunks that have its content.
+// indexRevision is a revision with the names of the chunks that have its content, if an earlier version of clm has stored it and it was not packed since.
 type indexRevision struct {
 	Revision
 	Chunks []string `json:"chunks,omitempty"`
@@ -108,12 +114,21 @@ func (s *stored) took(object metav1.Object) {
 // names are the chunks that the index refers to.
 func (i *index) names() map[string]bool {
 	names := map[string]bool{}
-	lists := [][]string{chunkNames(i.Inventory), chunkNames(i.HookInventory), chunkNames(i.TestInventory)}
-	for _, revision := range i.Revisions {
-		lists = append(lists, revision.Chunks)
-	}
+	lists := [][]string{chunkNames(i.Inventory), chunkNames(i.HookInventory), chunkNames(i.TestInventory), i.contentNames()}
 	for _, name := range slices.Concat(lists...) {
 		names[name] = true
+	}
+	return names
+}
+
+// contentNames are the chunks that have contents of revisions.
+func (i *index) contentNames() []string {
+	var names []string
+	for _, revision := range i.Revisions {
+		names = append(names, revision.Chunks...)
+	}
+	for _, pack := range i.Packs {
+		names = append(names, pack.Chunks...)
 	}
 	return names
 }
@@ -124,16 +139,6 @@ func chunkNames(list *chunks.List) []string {
 		return nil
 	}
 	return list.Chunks
-}
-
-// chunksOf returns the names of the chunks that have the content of a revision.
-func (i *index) chunksOf(number int64) []string {
-	for _, revision := range i.Revisions {
-		if revision.Number == number {
-			return revision.Chunks
-		}
-	}
-	return nil
 }
 
 // decodeIndex returns what is stored in an index. An error means that it is damaged, unless it is a newerError.
@@ -147,6 +152,11 @@ func decodeIndex(raw []byte) (index, error) {
 	}
 	if decoded.Version > formatVersion {
 		return index{}, &newerError{version: decoded.Version}
+	}
+	for i, pack := range decoded.Packs {
+		if err := pack.Check(); err != nil {
+			return index{}, fmt.Errorf("decoding its data: packs[%d]%w", i, err)
+		}
 	}
 	return decoded, nil
 }
@@ -176,7 +186,7 @@ func (i *index) encode() ([]byte, error) {
 		return nil, fmt.Errorf("encoding the record: %w", err)
 	}
 	if len(raw) > maxIndex {
-		return nil, fmt.Errorf("encoding the record: it takes %d bytes, including %d revisions; allowed are at most %d: keep fewer revisions",
+		return nil, fmt.Errorf("encoding the record: it takes %d bytes, including %d revisions; must be at most %d; to keep fewer revisions: --history-max",
 			len(raw), len(i.Revisions), maxIndex)
 	}
 	return raw, nil
@@ -193,14 +203,46 @@ func (i *index) release(namespace, name string) *Release {
 	return release
 }
 
-// indexOf returns the index for a release, without inventories and references of the ancestor. Revisions keep their chunks.
+// indexOf returns the index for a release, without inventories and references of the ancestor. Revisions keep their contents.
 func indexOf(release *Release) index {
 	next := index{
-		Version: formatVersion, State: release.State, Message: ellipsis.Truncate(release.Message, maxMessage), DeletionStage: release.DeletionStage,
+		State: release.State, Message: ellipsis.Truncate(release.Message, maxMessage), DeletionStage: release.DeletionStage,
 		Created: release.Created, Updated: release.stored.index.Updated, Since: release.stored.index.Since,
 	}
 	for _, revision := range release.Revisions {
-		next.Revisions = append(next.Revisions, indexRevision{Revision: revision, Chunks: release.stored.index.chunksOf(revision.Number)})
+		next.Revisions = append(next.Revisions, indexRevision{Revision: revision, Chunks: release.stored.index.unpackedChunks(revision.Number)})
 	}
+	next.use(release.stored.index.Packs)
 	return next
+}
+
+// catalog says where the contents of the revisions are.
+func (i *index) catalog() packs.Catalog {
+	catalog := packs.Catalog{Packs: i.Packs, Revisions: make([]packs.Revision, len(i.Revisions))}
+	for n, revision := range i.Revisions {
+		catalog.Revisions[n] = packs.Revision{Number: revision.Number, Chunks: revision.Chunks}
+	}
+	return catalog
+}
+
+// use makes the index refer to those packs that its revisions need.
+func (i *index) use(available []packs.Pack) {
+	catalog := i.catalog().Using(available)
+	i.Packs, i.Version = catalog.Packs, unpackedVersion
+	if len(i.Packs) > 0 {
+		i.Version = formatVersion
+	}
+	for n, revision := range catalog.Revisions {
+		i.Revisions[n].Chunks = revision.Chunks
+	}
+}
+
+// unpackedChunks returns the names of the chunks that have the content of a revision which is not in a pack.
+func (i *index) unpackedChunks(number int64) []string {
+	for _, revision := range i.Revisions {
+		if revision.Number == number {
+			return revision.Chunks
+		}
+	}
+	return nil
 }

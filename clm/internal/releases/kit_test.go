@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/clm/internal/packs"
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -72,9 +73,12 @@ func newClient(t *testing.T, config *rest.Config) cluster.Client {
 	return factory.Local()
 }
 
-// smallStore returns a store that has chunks from about 20 items or 10 objects on.
+// smallLayout puts what content makes of 10 objects or more into packs of their own, which have several chunks.
+var smallLayout = packs.Layout{Whole: 100, Small: 200, SmallPacks: 2, Chunk: 150}
+
+// smallStore returns a store that has chunks from about 20 items on.
 func smallStore(clnt cluster.Client) *Store {
-	return NewStore(Options{Client: clnt, packedLimit: 700, chunkSize: 4000})
+	return NewStore(Options{Client: clnt, packedLimit: 700, chunkSize: 4000, layout: smallLayout})
 }
 
 // items makes an inventory whose digests are of a given state.
@@ -93,7 +97,7 @@ func items(count int, state string) []*reconciler.InventoryItem {
 
 // content makes a content of as many objects.
 func content(count int, state string) Content {
-	result := Content{Values: map[string]any{"state": state, "count": int64(count), "ratio": 0.5, "list": []any{"a", nil}}}
+	result := Content{Values: map[string]any{"state": state, "count": int64(count), "ratio": 0.5, "noise": noise(300), "list": []any{"a", nil}}}
 	for i := range count {
 		object := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": fmt.Sprintf("web-%d", count-i)},
@@ -102,6 +106,15 @@ func content(count int, state string) Content {
 		result.Manifest = append(result.Manifest, object)
 	}
 	return result
+}
+
+// noise has that many characters, which can hardly be compressed.
+func noise(length int) string {
+	text := strings.Builder{}
+	for i := uint64(1); text.Len() < length; i++ {
+		_, _ = fmt.Fprintf(&text, "%016x", i*0x9e3779b97f4a7c15^i<<40)
+	}
+	return text.String()[:length]
 }
 
 func (w *world) newRelease(name string) *Release {

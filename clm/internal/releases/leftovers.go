@@ -122,7 +122,7 @@ func (s *Store) AncestorLeft(ctx context.Context, release *Release) (bool, error
 func (s *Store) FinishTakeOver(ctx context.Context, release *Release) error {
 	seen := release.stored.index.TakenOver
 	if seen == nil {
-		return fmt.Errorf("ConfigMap %s/%s was written after release %s was taken over; please make sure that the earlier clm is no longer used for it, "+
+		return fmt.Errorf("ConfigMap %s/%s was written after release %s was migrated; make sure that the earlier version of clm is no longer used for it, "+
 			"and delete the ConfigMap, with its finalizer %s", release.Namespace, ancestorPrefix+release.Name, release, ancestorFinalizer)
 	}
 	return s.ancestry.remove(ctx, release.Namespace, release.Name, seen)

@@ -54,7 +54,7 @@ type LockedError struct {
 
 // Error names the holder, and says how long it has had the lock, and when the lock of a dead process expires.
 func (e *LockedError) Error() string {
-	return fmt.Sprintf("release %s is locked by %s, for %s; the lock of a process that has died expires after %s",
+	return fmt.Sprintf("release %s has been locked by %s for %s; if that process has died, the lock expires %s after it was last renewed",
 		e.Release, e.Holder, duration.HumanDuration(e.Age), e.validity)
 }
 
@@ -166,7 +166,7 @@ func (l *Lock) Release(ctx context.Context) error {
 	lease, over := l.lease, l.over
 	l.lease = nil
 	if l.over == nil {
-		l.over = fmt.Errorf("the lock of release %s was given back", l.release)
+		l.over = fmt.Errorf("the lock of release %s was released", l.release)
 		l.settle()
 	}
 	l.mu.Unlock()
@@ -182,7 +182,7 @@ func (l *Lock) Release(ctx context.Context) error {
 		}
 	}
 	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("giving back the lock of release %s: deleting Lease %s/%s: %w", l.release, l.options.Namespace, prefix+l.options.Name, err)
+		return fmt.Errorf("releasing the lock of release %s: deleting Lease %s/%s: %w", l.release, l.options.Namespace, prefix+l.options.Name, err)
 	}
 	return nil
 }
@@ -248,7 +248,7 @@ func (l *Lock) renew(ctx context.Context) error {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.lease = found
-		return errors.New("it has changed meanwhile")
+		return errors.New("it has changed in the meantime")
 	case err != nil:
 		return err
 	}

@@ -69,7 +69,7 @@ func TestLockExcludes(t *testing.T) {
 	if !errors.As(err, &locked) || locked.Holder != "first@host/1" || locked.Age < 0 || locked.Age > time.Minute {
 		t.Fatalf("want to be told who has the lock, got %v", err)
 	}
-	if want := "release " + w.namespace + "/demo is locked by first@host/1, for "; !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), "expires after 15s") {
+	if want := "release " + w.namespace + "/demo has been locked by first@host/1, for "; !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), "expires after 15s") {
 		t.Errorf("want %q, got %q", want, err)
 	}
 	options.Timeout, options.Wait = time.Millisecond, nil

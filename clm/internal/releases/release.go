@@ -188,6 +188,24 @@ func (r *Release) Prune(limit int) {
 	r.Revisions = append(kept, r.Revisions[surplus:]...)
 }
 
+// PruneBytes forgets the oldest revisions until what is stored of the contents of the others has no more than that many bytes. The current revision, and the newest one
+// that is or was ready, are kept in any case, however large they are. What was kept of the others goes when the release is saved, or with one of the next
+// revisions if it is stored together with what is needed.
+func (r *Release) PruneBytes(limit int64) {
+	for {
+		next := indexOf(r)
+		if next.catalog().Bytes() <= limit {
+			return
+		}
+		ready := r.LastReady()
+		oldest := slices.IndexFunc(r.Revisions[:max(len(r.Revisions)-1, 0)], func(revision Revision) bool { return ready == nil || revision.Number != ready.Number })
+		if oldest < 0 {
+			return
+		}
+		r.Revisions = slices.Concat(r.Revisions[:oldest], r.Revisions[oldest+1:])
+	}
+}
+
 const (
 	// prefix of the names of the index and the Lease of a release.
 	prefix = "clm."
@@ -199,10 +217,10 @@ const (
 func ValidateName(name string) error {
 	problems := validation.IsDNS1123Subdomain(name)
 	if len(name) > maxName {
-		problems = []string{fmt.Sprintf("allowed are at most %d characters, it has %d", maxName, len(name))}
+		problems = []string{fmt.Sprintf("must be no more than %d characters, but has %d", maxName, len(name))}
 	}
 	if len(problems) > 0 {
-		return fmt.Errorf("invalid name of a release %q: %s", name, strings.Join(problems, "; "))
+		return fmt.Errorf("invalid release name %q: %s", name, strings.Join(problems, "; "))
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func Reserved(namespace, name string, object *unstructured.Unstructured) string 
 		}
 	case schema.GroupKind{Kind: "ConfigMap"}:
 		if strings.HasPrefix(object.GetName(), ancestorPrefix) {
-			return fmt.Sprintf("metadata.name: ConfigMaps whose names begin with %q are records of releases of an earlier clm", ancestorPrefix)
+			return fmt.Sprintf("metadata.name: ConfigMaps whose names begin with %q are records of releases of an earlier version of clm", ancestorPrefix)
 		}
 	}
 	if key := observe.RecordLabel(object.GetLabels()); key != "" {

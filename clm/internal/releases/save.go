@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/component-operator/runtime/clm/internal/packs"
 	"github.com/component-operator/runtime/internal/chunks"
 )
 
@@ -65,7 +66,7 @@ func (s *Store) Amend(ctx context.Context, release *Release, revision Revision, 
 
 // addRevision records a further revision. The release may be changed also if there is an error.
 func (s *Store) addRevision(ctx context.Context, changed *Release, revision Revision, content Content) error {
-	encode := sync.OnceValues(func() ([]chunks.Item, error) { return encodeContent(content, s.options.chunkSize/2) })
+	encode := sync.OnceValues(func() (packs.Encoded, error) { return encode(content) })
 	if changed.stored.uid == "" {
 		inventory, outside := changed.Inventory, changed.Outside()
 		// The index is written before the first chunk, so that the release can be found even if the process dies then. It
@@ -95,23 +96,18 @@ func (s *Store) addRevision(ctx context.Context, changed *Release, revision Revi
 	if revision.Created.IsZero() {
 		revision.Created = s.now()
 	}
-	before := len(changed.lastChunks())
 	changed.Revisions = append(changed.Revisions, revision)
-	items, err := encode()
+	encoded, err := encode()
 	if err != nil {
 		return fmt.Errorf("recording revision %d of release %s: %w", revision.Number, changed, err)
 	}
-	return s.commit(ctx, changed, chunks.Spread(items, before, s.options.chunkSize))
-}
-
-// lastChunks are those of the newest revision that has any.
-func (r *Release) lastChunks() []string {
-	for _, revision := range slices.Backward(r.stored.index.Revisions) {
-		if len(revision.Chunks) > 0 {
-			return revision.Chunks
-		}
+	next := indexOf(changed)
+	archive := packs.NewArchive(s.chunks(changed.Namespace, changed.Name), changed.stored.index.catalog())
+	added, err := archive.Add(ctx, s.options.layout, next.catalog(), encoded)
+	if err != nil {
+		return fmt.Errorf("recording revision %d of release %s: %w", revision.Number, changed, err)
 	}
-	return nil
+	return s.commit(ctx, changed, &added)
 }
 
 // Save records the release as it is; nothing is written if it is recorded so already. Contents of revisions that it does not have any
@@ -130,14 +126,14 @@ func (s *Store) now() time.Time {
 	return s.options.Clock.Now().UTC().Truncate(time.Microsecond)
 }
 
-// commit brings the record to what the release says. The contents are those of the last revision if that one is new.
-func (s *Store) commit(ctx context.Context, release *Release, contents [][]byte) error {
+// commit brings the record to what the release says. If there is a new revision, its content is among what is added.
+func (s *Store) commit(ctx context.Context, release *Release, added *packs.Addition) error {
 	if err := release.checkRecordable(); err != nil {
 		return err
 	}
 	known := &release.stored
 	store := s.chunks(release.Namespace, release.Name)
-	next, contents, err := s.options.draft(store, release, contents)
+	next, contents, err := s.options.draft(store, release, added)
 	if err != nil {
 		return fmt.Errorf("recording release %s: %w", release, err)
 	}
@@ -169,12 +165,13 @@ func (r *Release) checkRecordable() error {
 }
 
 // draft returns the next index, with the time of the present one, and the contents of all chunks that it may need.
-func (o *Options) draft(store *chunks.Store, release *Release, contents [][]byte) (index, [][]byte, error) {
+func (o *Options) draft(store *chunks.Store, release *Release, added *packs.Addition) (index, [][]byte, error) {
 	next, known := indexOf(release), &release.stored
 	next.TakenOver = known.ancestor
-	for _, content := range contents {
-		last := &next.Revisions[len(next.Revisions)-1]
-		last.Chunks = append(last.Chunks, store.Name(content))
+	var contents [][]byte
+	if added != nil {
+		next.use(added.Packs)
+		contents = added.Contents
 	}
 	inventory, more, err := o.encodeInventory(store, release.Inventory, known.index.Inventory, known.chunks)
 	if err != nil {

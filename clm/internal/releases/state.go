@@ -43,7 +43,7 @@ func checkState(before, next State) error {
 	for i, state := range allowed {
 		texts[i] = string(state)
 	}
-	return fmt.Errorf("state %q cannot follow %q; allowed are: %s", next, before, strings.Join(texts, ", "))
+	return fmt.Errorf("state %q cannot follow %q; must be one of: %s", next, before, strings.Join(texts, ", "))
 }
 
 // RevisionState is where a revision stands.

@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/clm/internal/packs"
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -35,8 +36,10 @@ type Options struct {
 
 	// packedLimit is how large a compressed inventory in the index may be, in bytes. Tests need a small one. Defaults to 256 KiB.
 	packedLimit int
-	// chunkSize is how many bytes of JSON a chunk holds on average. Tests need a small one. Defaults to 256 KiB.
+	// chunkSize is how many bytes of JSON a chunk of an inventory holds on average. Tests need a small one. Defaults to 256 KiB.
 	chunkSize int
+	// layout says how contents are stored. Tests need small packs. Defaults to packs.Standard.
+	layout packs.Layout
 }
 
 // Store keeps the records of releases. It has no state, and is safe for concurrent use.
@@ -53,6 +56,7 @@ func NewStore(options Options) *Store {
 	options.FieldOwner = cmp.Or(options.FieldOwner, ReconcilerName)
 	options.packedLimit = cmp.Or(options.packedLimit, 256<<10)
 	options.chunkSize = cmp.Or(options.chunkSize, 256<<10)
+	options.layout = cmp.Or(options.layout, packs.Standard)
 	return &Store{options: options, ancestry: ancestry{client: options.Client, fieldOwner: options.FieldOwner}}
 }
 
@@ -67,6 +71,7 @@ func (s *Store) chunks(namespace, name string) *chunks.Store {
 		Namespace:   namespace,
 		Prefix:      "clm-" + label[:20],
 		Labels:      map[string]string{ReconcilerName + "/" + types.LabelKeySuffixInventoryOwnerId: label},
+		Marks:       map[string]string{recordLabel: recordChunk},
 		Annotations: map[string]string{ReconcilerName + "/" + types.AnnotationKeySuffixOwnerId: owner},
 		ClaimKey:    ReconcilerName + "/" + types.AnnotationKeySuffixClaimedAt,
 		Finalizer:   finalizer,
@@ -132,7 +137,7 @@ func (s *Store) get(ctx context.Context, namespace, name string) (*Release, erro
 func decodeSecret(secret *corev1.Secret) (*Release, error) {
 	name, named := strings.CutPrefix(secret.Name, prefix)
 	if secret.Type != SecretType || !named {
-		return nil, fmt.Errorf("reading the release %s/%s: Secret %s is not the record of a release: its type is %q; allowed is %q",
+		return nil, fmt.Errorf("reading the release %s/%s: Secret %s is not the record of a release: its type is %q; must be %q",
 			secret.Namespace, name, secret.Name, secret.Type, SecretType)
 	}
 	decoded, err := decodeIndex(secret.Data[dataKey])
@@ -186,35 +191,4 @@ func readInventories(ctx context.Context, store *chunks.Store, release *Release)
 		return damaged
 	}
 	return nil
-}
-
-// Content reads the stored content of a revision.
-func (s *Store) Content(ctx context.Context, release *Release, number int64) (Content, error) {
-	names := release.stored.index.chunksOf(number)
-	if len(names) == 0 {
-		return Content{}, fmt.Errorf("revision %d of release %s: its content is not kept; kept are: %s", number, release, release.keptNumbers())
-	}
-	found, err := s.chunks(release.Namespace, release.Name).Read(ctx, names)
-	if err != nil {
-		return Content{}, fmt.Errorf("reading revision %d of release %s: %w", number, release, err)
-	}
-	part := fmt.Sprintf("revision %d", number)
-	if len(found.Damage) > 0 {
-		return Content{}, &DamagedError{Release: release.String(), Part: part, Damage: strings.Join(found.Damage, "; "), Revision: number}
-	}
-	content, err := decodeContent(found.Contents)
-	if err != nil {
-		return Content{}, &DamagedError{Release: release.String(), Part: part, Damage: err.Error(), Revision: number}
-	}
-	return content, nil
-}
-
-func (r *Release) keptNumbers() string {
-	var texts []string
-	for _, revision := range r.stored.index.Revisions {
-		if len(revision.Chunks) > 0 {
-			texts = append(texts, fmt.Sprint(revision.Number))
-		}
-	}
-	return cmp.Or(strings.Join(texts, ", "), "none")
 }

@@ -65,7 +65,7 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	for reason, test := range map[string]struct{ name, want string }{
 		"as long as possible":   {strings.Repeat("a", 249), ""},
-		"too long":              {strings.Repeat("a", 250), "allowed are at most 249 characters, it has 250"},
+		"too long":              {strings.Repeat("a", 250), "must be no more than 249 characters, but has 250"},
 		"upper case":            {"Demo", "lowercase"},
 		"no name":               {"", "lowercase"},
 		"leads somewhere else":  {"../demo", "lowercase"},
@@ -103,19 +103,19 @@ func TestNothingIsWrittenForNothing(t *testing.T) {
 	}
 }
 
-// TestRevisionsShareWhatIsTheSame counts chunks.
+// TestRevisionsShareWhatIsTheSame counts chunks, and bytes.
 func TestRevisionsShareWhatIsTheSame(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	release := w.newRelease("demo")
 	w.must(w.store.Create(t.Context(), release, content(100, "a")))
-	before := len(w.secrets())
+	before, bytes := w.stored()
 	changed := content(100, "a")
 	changed.Manifest[50].Object["data"] = map[string]any{"changed": "yes"}
 	w.requests.Reset()
 	w.must(w.store.AddRevision(t.Context(), release, Revision{}, changed))
-	if after := len(w.secrets()); before < 5 || after != before+1 {
-		t.Errorf("want one further chunk for one changed object, got %d instead of %d Secrets", after, before)
+	if after, more := w.stored(); before < 5 || after != before+1 || more-bytes > bytes/4 {
+		t.Errorf("want one further small chunk for one changed object, got %d instead of %d Secrets, and %d instead of %d bytes", after, before, more, bytes)
 	}
 	if writes := w.writes(); writes != 2 {
 		t.Errorf("want one chunk and the index to be written, got:\n%s", w.requests)
@@ -162,12 +162,12 @@ func TestStatesFollowTheTable(t *testing.T) {
 	}{
 		{StateReady, ""},
 		{StateFailed, ""},
-		{StateReady, `state "Ready" cannot follow "Failed"; allowed are: Failed, Applying, Deleting`},
+		{StateReady, `state "Ready" cannot follow "Failed"; its containers are: Failed, Applying, Deleting`},
 		{StateApplying, ""},
 		{StateFailed, ""},
 		{"Nonsense", "cannot follow"},
 		{StateDeleting, ""},
-		{StateApplying, `cannot follow "Deleting"; allowed are: Deleting`},
+		{StateApplying, `cannot follow "Deleting"; its containers are: Deleting`},
 	} {
 		release.State = step.next
 		err := w.store.Save(t.Context(), release)

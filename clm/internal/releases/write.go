@@ -133,11 +133,9 @@ func (w *writing) look(ctx context.Context) (seen, error) {
 	if have.trusted == nil {
 		have.trusted = chunks.Handles{}
 	}
-	for _, revision := range w.known.index.Revisions {
-		for _, name := range revision.Chunks {
-			if handle, exists := listed[name]; exists {
-				have.trusted[name] = handle
-			}
+	for _, name := range w.known.index.contentNames() {
+		if handle, exists := listed[name]; exists {
+			have.trusted[name] = handle
 		}
 	}
 	return have, nil

@@ -45,7 +45,7 @@ func Begin(ctx context.Context, c *connection.Connection, release *releases.Rele
 		Holder:    c.Holder(),
 		Timeout:   limits.LockTimeout,
 		Wait: func(holder string, since time.Time) {
-			b.Say(fmt.Sprintf("waiting for the lock, which %s holds since %s", holder, since.Local().Format(time.TimeOnly)))
+			b.Say(fmt.Sprintf("waiting for the lock, held by %s since %s", holder, since.Local().Format(time.TimeOnly)))
 		},
 		Doubt: b.trouble,
 	})

@@ -39,7 +39,7 @@ func Choose(clnt cluster.Client, release *releases.Release, texts []string) (*Ch
 			return c.denotes(item.GroupVersionKind().GroupKind(), item.Namespace, item.Name)
 		})
 		if !isDependent && !c.kinds[schema.GroupKind{Kind: "Pod"}] {
-			return nil, failures.Refused("release %s has no object %s among its dependents; all of them: clm tree %s -n %s", release, text, release.Name, release.Namespace)
+			return nil, failures.Refused("release %s has no dependent %s; to list them: clm tree %s -n %s", release, text, release.Name, release.Namespace)
 		}
 		// A dependent is there, whether it has pods or not.
 		c.found.Store(isDependent)
@@ -66,7 +66,7 @@ func (c *Choice) Has(dependent, pod dependents.Object) bool {
 func (c *Choice) ConfirmFound() error {
 	for _, choice := range c.choices {
 		if !choice.found.Load() {
-			return failures.Refused("release %s has no %s; all that it has: clm tree %s -n %s", c.release, choice.text, c.release.Name, c.release.Namespace)
+			return failures.Refused("release %s has no pod %s; to list its objects: clm tree %s -n %s", c.release, choice.text, c.release.Name, c.release.Namespace)
 		}
 	}
 	return nil

@@ -32,7 +32,7 @@ type reference struct {
 func parseReference(text string) (reference, error) {
 	parts := strings.Split(text, "/")
 	if len(parts) < 2 || len(parts) > 3 || slices.Contains(parts, "") {
-		return reference{}, fmt.Errorf("invalid object %q; allowed is KIND[.GROUP]/[NAMESPACE/]NAME, for example deployment/web", text)
+		return reference{}, fmt.Errorf("invalid object %q; must be KIND[.GROUP]/[NAMESPACE/]NAME, for example deployment/web", text)
 	}
 	r := reference{text: text, kind: parts[0], name: parts[len(parts)-1]}
 	if len(parts) == 3 {
@@ -98,13 +98,13 @@ func match[O Object](clnt cluster.Client, r reference, among []O, in Scope) (O, 
 	case 1:
 		return matches[0], nil
 	case 0:
-		return none, failures.Refused("there is no object %s in %s; all of them: %s", r.text, in.Name, in.Show)
+		return none, failures.Refused("object %s not found in %s; to list its objects: %s", r.text, in.Name, in.Show)
 	default:
 		texts := make([]string, len(matches))
 		for i, match := range matches {
 			texts[i] = match.String()
 		}
-		return none, failures.Refused("there are several objects %s in %s: %s; please give the group or the namespace as well", r.text, in.Name, strings.Join(texts, ", "))
+		return none, failures.Refused("%s matches several objects in %s: %s; specify the group or the namespace", r.text, in.Name, strings.Join(texts, ", "))
 	}
 }
 

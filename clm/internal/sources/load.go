@@ -102,7 +102,7 @@ func loadFolder(ctx context.Context, folder string, input *input, options Option
 		}
 	}
 	if len(files) == 0 {
-		return member{}, fmt.Errorf("the folder has neither %s nor a kustomization file nor files that end with %s",
+		return member{}, fmt.Errorf("the directory has neither %s nor a kustomization file nor files that end with %s",
 			chartFile, strings.Join(manifestExtensions, ", "))
 	}
 	return loadManifests(ctx, folder, files, input)
@@ -183,7 +183,7 @@ func ifRestricted(err error) error {
 	case err == nil:
 		return nil
 	case strings.Contains(err.Error(), escapes):
-		return fmt.Errorf("%w: it is a symbolic link that leads out of the folder of the chart; to allow that: --load-restrictor LoadRestrictionsNone", err)
+		return fmt.Errorf("%w: it is a symbolic link that leads out of the directory of the chart; to allow that: --load-restrictor LoadRestrictionsNone", err)
 	case errors.Is(err, internalkustomize.ErrOutside):
 		return fmt.Errorf("%w; to allow that: --load-restrictor LoadRestrictionsNone", err)
 	default:

@@ -134,7 +134,7 @@ func TestLoadErrors(t *testing.T) {
 		references []string
 		want       []string
 	}{
-		"Nothing": {reason: "an empty release is a mistake", want: []string{"no source is given"}},
+		"Nothing": {reason: "an empty release is a mistake", want: []string{"no source was given"}},
 		"Missing": {reason: "a path has to exist", references: []string{"c"}, want: []string{"loading ROOT/c: ", "no such file or directory"}},
 		"Dependencies": {
 			reason: "nothing is fetched for a chart, so the user is told how to", references: []string{"c"},
@@ -161,12 +161,12 @@ func TestLoadErrors(t *testing.T) {
 		"NoSeparator": {
 			reason: "of keys that are there twice the last one counts, so that the first object would be lost", references: []string{"m.yaml"},
 			files: files{"m.yaml": configMap("a", "p: q") + "---\n" + configMap("b", "p: q") + configMap("c", "p: |\n    kind: text")},
-			want:  []string{"loading ROOT/m.yaml: parsing ROOT/m.yaml: line ", "apiVersion was given already in line ", "separated by lines with ---"},
+			want:  []string{"loading ROOT/m.yaml: parsing ROOT/m.yaml: line ", "apiVersion is already set on line ", "separated by lines with ---"},
 		},
 		"KeyOccursTwice": {
 			reason: "of keys that are there twice the last one counts, so that what the first one has would be deleted", references: []string{"m.yaml"},
 			files: files{"m.yaml": configMap("a", "p: q") + "---\n" + configMap("b", "p: q") + "data: {r: s}\n"},
-			want:  []string{"parsing ROOT/m.yaml: document 2: line ", `key "data" was given already in line `},
+			want:  []string{"parsing ROOT/m.yaml: document 2: line ", `key "data" is already set on line `},
 		},
 		"FieldOccursTwice": {
 			reason: "so it is in JSON", references: []string{"m.json"},
@@ -186,7 +186,7 @@ func TestLoadErrors(t *testing.T) {
 		"NoSeparatorAfterAByteOrderMark": {
 			reason: "the first line is one like the others", references: []string{"m.yaml"},
 			files: files{"m.yaml": "\ufeff" + configMap("a", "p: q") + configMap("b", "p: q")},
-			want:  []string{"apiVersion was given already in line 1;"},
+			want:  []string{"apiVersion is already set on line 1;"},
 		},
 		"NoKind": {
 			reason: "what a document says may be confidential", files: files{"m.yaml": "password: secret\n"}, references: []string{"m.yaml"},

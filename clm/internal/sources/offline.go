@@ -29,7 +29,7 @@ func Offline(kubernetesVersion string, apiVersions []string) (*cluster.Discovery
 	}
 	parsed, err := utilversion.ParseGeneric(kubernetesVersion)
 	if err != nil {
-		return nil, fmt.Errorf("invalid version of Kubernetes %q; allowed are versions such as 1.36 and v1.36.3", kubernetesVersion)
+		return nil, fmt.Errorf("invalid Kubernetes version %q; must be a version such as 1.36 or v1.36.3", kubernetesVersion)
 	}
 	result := &cluster.Discovery{}
 	if result.Version, err = catalog.Version(fmt.Sprintf("v%d.%d.%d", parsed.Major(), parsed.Minor(), parsed.Patch())); err != nil {

@@ -56,7 +56,7 @@ func splitManifests(content []byte) ([]part, error) {
 		number++
 		if rest, ok := bytes.CutPrefix(line, []byte("---")); ok {
 			if rest = bytes.TrimSpace(rest); len(rest) > 0 && rest[0] != '#' {
-				return nil, fmt.Errorf("line %d: --- separates objects; nothing may follow it in its line but a comment", number)
+				return nil, fmt.Errorf("line %d: --- separates objects; only a comment may follow it on the same line", number)
 			}
 			if begin < offset {
 				split = append(split, part{content: content[begin:offset], line: first})
@@ -69,7 +69,7 @@ func splitManifests(content []byte) ([]part, error) {
 				continue
 			}
 			if seen[field] > 0 {
-				return nil, fmt.Errorf("line %d: %s was given already in line %d; objects must be separated by lines with ---", number, field, seen[field])
+				return nil, fmt.Errorf("line %d: %s is already set on line %d; objects must be separated by a line with ---", number, field, seen[field])
 			}
 			seen[field] = number
 		}

@@ -85,7 +85,7 @@ type Set struct {
 // Load loads the sources of the references, and the values. It fails if there are values, but no source that takes any.
 func Load(ctx context.Context, references []string, options Options) (*Set, error) {
 	if len(references) == 0 {
-		return nil, errors.New("no source is given")
+		return nil, errors.New("no source was given")
 	}
 	input := &input{stdin: options.Stdin}
 	set := &Set{}
@@ -100,7 +100,7 @@ func Load(ctx context.Context, references []string, options Options) (*Set, erro
 	}
 	for _, reference := range references {
 		if reference == "" {
-			return nil, errors.New("a source is empty; allowed are files, folders, references to charts, and - for standard input")
+			return nil, errors.New("a source is empty; must be a file, a directory, a chart reference, or - for standard input")
 		}
 		loaded, err := load(ctx, reference, input, options)
 		if err != nil {
@@ -121,7 +121,7 @@ func Load(ctx context.Context, references []string, options Options) (*Set, erro
 func (s *Set) checkUse(options Options) error {
 	if len(s.values) > 0 && !slices.ContainsFunc(s.members, func(m member) bool { return m.takesValues }) {
 		return errors.New("values are given, but no source takes any: " +
-			"charts do, and kustomizations with templates, but manifests are taken as they are")
+			"only charts and kustomizations with --template take values")
 	}
 	if options.Remote.Version != "" && !slices.ContainsFunc(s.members, func(m member) bool { return m.takesVersion }) {
 		return fmt.Errorf("version %s is given, but each source has a version or takes none", options.Remote.Version)

@@ -49,7 +49,7 @@ func (r *removal) run(ctx context.Context) error {
 	}
 	r.target.ShowOn(board)
 	board.Expect(gone)
-	board.Say("removing tests")
+	board.Say("deleting test objects")
 	c := &runner.Convergence{
 		Target:  r.target,
 		Timeout: r.timeout,
@@ -61,7 +61,7 @@ func (r *removal) run(ctx context.Context) error {
 			release.TestInventory = slices.Concat(r.store.kept, gone)
 			return result, err
 		},
-		Took: func(result reconciler.Result, err error) { board.Took(result, err, "removing tests") },
+		Took: func(result reconciler.Result, err error) { board.Took(result, err, "deleting test objects") },
 	}
 	result, err := c.Run(ctx)
 	board.Took(result, nil, "")

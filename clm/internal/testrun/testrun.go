@@ -120,7 +120,7 @@ func tested(release *releases.Release, results []Result, err error) progress.Out
 	case err == nil:
 		return progress.Outcome{Done: true, Summary: counts}
 	case len(results) == 0 || !errors.As(err, &notReady):
-		return progress.Outcome{Summary: fmt.Sprintf("release %s is not tested: %s", release, failures.Summary(err))}
+		return progress.Outcome{Summary: fmt.Sprintf("release %s was not tested: %s", release, failures.Summary(err))}
 	case notReady.Timeout > 0:
 		return progress.Outcome{Summary: counts + "; " + failures.Summary(err)}
 	default:
@@ -181,7 +181,7 @@ func (r *Run) run(ctx context.Context) ([]Result, error) {
 	limited, stop := runner.Limited(ctx, r.request.Timeout)
 	defer stop()
 	if err := r.remove(limited, nil); err != nil {
-		return nil, fmt.Errorf("removing the objects of the last run: %w", err)
+		return nil, fmt.Errorf("deleting the objects of the last run: %w", err)
 	}
 	result, failure := r.apply(limited)
 	results := r.judge(result)

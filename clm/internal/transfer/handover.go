@@ -65,7 +65,7 @@ func confirmAdoptable(plan *apply.Plan, wanted []dependent) error {
 		case change.Refusal != "":
 			return fmt.Errorf("adopting %s: %s", change.Object, change.Refusal)
 		default:
-			return failures.Refused("%s does not exist, so there is nothing to adopt; clm apply, or clm drift --heal, creates it", change.Object)
+			return failures.Refused("%s does not exist, so there is nothing to adopt; clm apply, or clm drift --correct, creates it", change.Object)
 		}
 	}
 	return nil

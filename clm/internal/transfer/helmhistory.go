@@ -74,7 +74,7 @@ func historyOf(found *helmreleases.Release, deployed helmreleases.Revision, poli
 // contentOf returns what a revision of Helm consists of, with the annotations that Helm's ones become.
 func contentOf(revision helmreleases.Revision, past releases.Revision) (releases.Content, error) {
 	mapper := helmhooks.Mapper{Prefix: releases.ReconcilerName + "/", Revision: past.Number, Installed: past.Installed && past.Number > 1, ReleaseHooks: true}
-	content := releases.Content{Values: revision.Values}
+	content := releases.Content{Values: revision.Values, Notes: revision.Notes}
 	for _, object := range revision.Objects {
 		variants, err := mapper.Map(object, object.GroupVersionKind().GroupKind(), object.Definition)
 		if err != nil {

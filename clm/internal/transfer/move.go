@@ -38,7 +38,7 @@ func (t *Transfer) outcome(err error) progress.Outcome {
 	case err != nil:
 		return progress.Outcome{Summary: fmt.Sprintf("moving %s %s: %s", dependents.Count(len(t.Objects), "object"), between, failures.Summary(err)), Next: failures.Next(err)}
 	case t.left == 0:
-		return progress.Outcome{Done: true, Summary: fmt.Sprintf("nothing was left to be moved %s", between)}
+		return progress.Outcome{Done: true, Summary: fmt.Sprintf("nothing left to move %s", between)}
 	default:
 		return progress.Outcome{Done: true, Summary: fmt.Sprintf("moved %s %s", dependents.Count(t.left, "object"), between), Next: t.unready()}
 	}
@@ -127,7 +127,7 @@ func (t *Transfer) unready() string {
 	if len(commands) == 0 {
 		return ""
 	}
-	return "Other objects are not ready, see: " + strings.Join(commands, "; ")
+	return "Other objects are not ready; to see why: " + strings.Join(commands, "; ")
 }
 
 // beginBoth acquires the locks of both releases, always in the same order. The function that it returns releases them.
@@ -165,7 +165,7 @@ func (t *Transfer) confirmOwner(ctx context.Context) error {
 		}
 	}
 	if len(left) > 0 {
-		return failures.Refused("release %s has not adopted %v, because it is not ready up to their waves; they stay with release %s until the same command succeeds",
+		return failures.Refused("release %s has not adopted %v yet, because earlier waves are not ready; they still belong to release %s. To continue, run the same command again",
 			t.To.Release, left, t.From.Release)
 	}
 	return nil

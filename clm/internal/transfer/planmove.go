@@ -54,7 +54,7 @@ type MoveRequest struct {
 // PlanMove plans to move objects. If some were moved already, perhaps incompletely, it plans what is left to be done. The caller closes the plan.
 func PlanMove(ctx context.Context, c *connection.Connection, request MoveRequest, compare bool) (*Transfer, error) {
 	if request.From == request.To {
-		return nil, failures.Refused("release %s cannot move objects to itself", request.From)
+		return nil, failures.Refused("--from and --to name the same release, %s", request.From)
 	}
 	t := &Transfer{connection: c}
 	var err error
@@ -200,5 +200,5 @@ func (t *Transfer) confirmMovable(ctx context.Context, object dependent) (owners
 			return owner, nil
 		}
 	}
-	return owner, failures.Refused("%s belongs to %s, and neither to release %s nor to release %s", object, owner, t.From.Release, t.To.Release)
+	return owner, failures.Refused("%s belongs to %s, not to release %s or release %s", object, owner, t.From.Release, t.To.Release)
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
@@ -182,7 +183,7 @@ func (w *waiting) situation(snapshot *Snapshot) string {
 	text := fmt.Sprintf("waiting until the release is %s; it is %s", w.goal, release.State)
 	switch {
 	case w.abandoned:
-		text += ", and no process is working on it; to continue: clm " + map[releases.State]string{releases.StateApplying: "apply", releases.StateDeleting: "delete"}[release.State]
+		text += ", and no process is working on it; to continue: " + failures.Continuation(release)
 	case snapshot.Holder != nil:
 		text += ", and " + snapshot.Holder.Name + " is working on it"
 	}
@@ -199,9 +200,10 @@ func (w *waiting) finish(err error) {
 		outcome.Summary = fmt.Sprintf("release %s is not %s: %s", w.name, w.goal, failures.Summary(err))
 		switch {
 		case w.abandoned:
-			outcome.Next = "No process is working on the release: waiting alone does not help."
+			outcome.Next = "No process is working on the release, so waiting longer will not help."
 		case len(w.waits) > 0 && w.goal == GoalReady:
-			outcome.Next = "clm status shows more."
+			namespace, name, _ := strings.Cut(w.name, "/")
+			outcome.Next = fmt.Sprintf("To see why: clm status %s -n %s", name, namespace)
 		}
 	}
 	w.printer.Finish(outcome)

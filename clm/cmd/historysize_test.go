@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// TestHistoryHasALimitOfBytes has revisions of which each takes more than 40 kB in the cluster, because they have nothing in common.
+func TestHistoryHasALimitOfBytes(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	apply := func(revision uint64, args ...string) {
+		t.Helper()
+		random := rand.New(rand.NewPCG(revision, 0))
+		text := strings.Builder{}
+		for text.Len() < 90_000 {
+			_, _ = fmt.Fprintf(&text, "%016x", random.Uint64())
+		}
+		p.must(append([]string{"apply", "web", p.file("app.yaml", configMap("a", text.String()))}, args...)...)
+	}
+	revisions := func() string {
+		return p.must("history", "web", "-o", "jsonpath={.items[*].status.number}").stdout
+	}
+	for revision := range uint64(4) {
+		apply(revision + 1)
+	}
+	for i, step := range []struct{ reason, flags, want string }{
+		{"no limit", "--history-max-bytes=0", "1 2 3 4 5"},
+		{"the oldest go first", "--history-max-bytes=150Ki", "4 5 6"},
+		{"the number of revisions is limited as well", "--history-max-bytes=10Mi --history-max=2", "6 7"},
+		{"the current one stays, however large it is", "--history-max-bytes=1", "8"},
+		{"a unit of another kind", "--history-max-bytes=0.2M", "8 9"},
+	} {
+		if apply(uint64(i+5), strings.Fields(step.flags)...); revisions() != step.want { //nolint:gosec // it is an index
+			t.Errorf("%s: want revisions %s, got %s", step.reason, step.want, revisions())
+		}
+	}
+	p.must("rollback", "web", "8")
+	p.expect(p.clm("rollback", "web", "1"), exitRefused, "has no revision 1; to list its revisions: clm history web")
+}
+
+// TestSecretsOfRecordsCanBeLeftOut lists what is left without the Secrets of records, as kubectl get secrets -l '!clm.cs.sap.com/record' does.
+func TestSecretsOfRecordsCanBeLeftOut(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	secret := "apiVersion: v1\nkind: Secret\nmetadata: {name: own}\nstringData: {revision: %q}\n"
+	for revision := range 3 {
+		p.must("apply", "web", p.file("app.yaml", fmt.Sprintf(secret, fmt.Sprint(revision))))
+	}
+	selector, err := labels.Parse("!clm.cs.sap.com/record")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := &corev1.SecretList{}
+	if err := p.client.List(t.Context(), list, client.InNamespace(p.namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, secret := range list.Items {
+		names = append(names, secret.Name)
+	}
+	slices.Sort(names)
+	if diff := cmp.Diff([]string{"own"}, names); diff != "" || len(p.secrets()) < 3 {
+		t.Errorf("want no Secret of the record, of which there are %d (-want +got):\n%s", len(p.secrets())-1, diff)
+	}
+}

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deltas
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	// MaxSize is how large a content may be, together with its base, in bytes.
+	MaxSize = zstd.MaxWindowSize
+	// baseID identifies the base as a dictionary within one frame.
+	baseID = 1
+)
+
+// ErrTooLarge says that a content is larger than MaxSize.
+var ErrTooLarge = errors.New("the content is too large to be compressed")
+
+// Encode compresses a content as its difference from a base. Without a base, it compresses the content by itself. The error is ErrTooLarge if they have more than
+// MaxSize bytes.
+func Encode(content, base []byte) ([]byte, error) {
+	size := len(content) + len(base)
+	if size > MaxSize {
+		return nil, fmt.Errorf("%w: it has %d bytes, including its base; allowed are at most %d", ErrTooLarge, size, MaxSize)
+	}
+	options := []zstd.EOption{
+		zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithEncoderCRC(true), zstd.WithWindowSize(window(size)),
+	}
+	if len(base) > 0 {
+		options = append(options, zstd.WithEncoderDictRaw(baseID, base))
+	}
+	encoder, err := zstd.NewWriter(nil, options...)
+	if err != nil {
+		return nil, fmt.Errorf("compressing a content: %w", err)
+	}
+	return encoder.EncodeAll(content, nil), nil
+}
+
+// Decode returns the content that was encoded with that base. The error means that the frame is damaged, or that the base is another one.
+func Decode(frame, base []byte) ([]byte, error) {
+	options := []zstd.DOption{zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(MaxSize), zstd.WithDecoderMaxMemory(MaxSize)}
+	if len(base) > 0 {
+		options = append(options, zstd.WithDecoderDictRaw(baseID, base))
+	}
+	decoder, err := zstd.NewReader(nil, options...)
+	if err != nil {
+		return nil, fmt.Errorf("decompressing a content: %w", err)
+	}
+	defer decoder.Close()
+	content, err := decoder.DecodeAll(frame, nil)
+	if err != nil {
+		return nil, fmt.Errorf("decompressing a content: %w", err)
+	}
+	return content, nil
+}
+
+// window returns the size of a window from whose end its beginning can be seen: a power of two.
+func window(size int) int {
+	return max(zstd.MinWindowSize, min(1<<bits.Len(uint(size)), MaxSize)) //nolint:gosec // sizes are positive
+}

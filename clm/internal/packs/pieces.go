@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package packs
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Document is the content of a revision. Its JSON form is what is stored.
+type Document struct {
+	// Values of the revision.
+	Values json.RawMessage `json:"values"`
+	// Manifest has the objects of the revision.
+	Manifest []json.RawMessage `json:"manifest"`
+	// Notes of the charts; empty if there are none.
+	Notes string `json:"notes,omitempty"`
+}
+
+// Earlier versions of clm stored a content as documents: one for the values, one for each object, and one that has the order of the objects. Each chunk has a
+// list of pieces.
+const (
+	valuesKey = "values"
+	orderKey  = "order"
+)
+
+// piece is a document, or a part of one that was too large to be in one chunk with others.
+type piece struct {
+	// Key of the document.
+	Key string `json:"key"`
+	// Value is the document; empty if it is in parts.
+	Value json.RawMessage `json:"value,omitempty"`
+	// Parts is the number of parts, Part the number of this one, which begins at 0.
+	Parts int `json:"parts,omitempty"`
+	Part  int `json:"part,omitempty"`
+	// Bytes are those of the part.
+	Bytes []byte `json:"bytes,omitempty"`
+}
+
+// joinDocument returns the document of which the chunks have the pieces, in any order.
+func joinDocument(contents [][]byte) ([]byte, error) {
+	documents, err := joinPieces(contents)
+	if err != nil {
+		return nil, err
+	}
+	if documents[valuesKey] == nil || documents[orderKey] == nil {
+		return nil, errors.New("the values or the order of the objects are missing")
+	}
+	var order []string
+	if err := json.Unmarshal(documents[orderKey], &order); err != nil {
+		return nil, fmt.Errorf("decoding the order of the objects: %w", err)
+	}
+	joined := Document{Values: documents[valuesKey], Manifest: []json.RawMessage{}}
+	for _, key := range order {
+		if documents[key] == nil {
+			return nil, fmt.Errorf("%s is missing", key)
+		}
+		joined.Manifest = append(joined.Manifest, documents[key])
+	}
+	raw, err := json.Marshal(joined)
+	if err != nil {
+		return nil, fmt.Errorf("decoding a revision: %w", err)
+	}
+	return raw, nil
+}
+
+// joinPieces returns all documents.
+func joinPieces(contents [][]byte) (map[string][]byte, error) {
+	documents := map[string][]byte{}
+	parts := map[string][]piece{}
+	for _, content := range contents {
+		var pieces []piece
+		if err := json.Unmarshal(content, &pieces); err != nil {
+			return nil, fmt.Errorf("decoding a chunk: %w", err)
+		}
+		for _, piece := range pieces {
+			if piece.Parts == 0 {
+				documents[piece.Key] = piece.Value
+				continue
+			}
+			parts[piece.Key] = append(parts[piece.Key], piece)
+		}
+	}
+	for key, found := range parts {
+		slices.SortFunc(found, func(a, b piece) int { return cmp.Compare(a.Part, b.Part) })
+		var whole []byte
+		for i, part := range found {
+			if part.Part != i || part.Parts != len(found) {
+				return nil, errors.New("the parts of " + key + " do not belong together")
+			}
+			whole = append(whole, part.Bytes...)
+		}
+		documents[key] = whole
+	}
+	return documents, nil
+}
