@@ -57,7 +57,8 @@ func addConflictsFlag(flags *pflag.FlagSet, conflicts *choice) {
 
 func addDeletionFlags(flags *pflag.FlagSet, limit *maxDeletions, approved *string) {
 	flags.Var(limit, "max-deletions", "refuse to delete more objects than this: a number, or a percentage of the dependents (default all but one)")
-	flags.StringVar(approved, "approve-deletions", "", "approve the deletion of the redundant objects with prune policy confirm that a refused plan listed; `DIGEST` is the one it printed")
+	flags.StringVar(approved, "approve-deletions", "",
+		"approve the deletion of the redundant objects with prune policy confirm that a refused plan listed; `DIGEST` is the one it printed")
 }
 
 // addCourseFlags adds the flags of changes that delete nothing and that clm waits for.

@@ -205,7 +205,7 @@ func TestDependencyErrors(t *testing.T) {
 	h.declare(chart, "^1", "@shops")
 	h.expectError("an unknown name", update, "dependency db: there is no repository shops; Helm knows the repositories away, shop; to add it: helm repo add shops URL")
 	h.declare(chart, "^1", "shop")
-	h.expectError("a name that lacks its mark", update, `dependency db: repository "shop" is not valid; its containers are: https://HOST/PATH`)
+	h.expectError("a name that lacks its mark", update, `dependency db: repository "shop" is not valid; allowed are: https://HOST/PATH`)
 	h.declare(chart, "^3", h.url)
 	h.expectError("no version is in the range", update, `"^3"`)
 	h.declare(chart, "^1", h.url+"/")

@@ -188,7 +188,7 @@ spec:
 	p.objects([]string{"objects", "tree", "objectsets/web-2", "-o", "yaml"}, 0, "kind: ObjectSetStatus", "name: web-2", "kind: ReplicaSet")
 
 	// What cannot be done is said before anything is written.
-	p.objects([]string{"objects", "rollback", "odeploy/web", "7"}, 1, "ObjectDeployment PLACE/web: spec.rollbackTo.revision: invalid value 7; its containers are: 2, 1")
+	p.objects([]string{"objects", "rollback", "odeploy/web", "7"}, 1, "ObjectDeployment PLACE/web: spec.rollbackTo.revision: invalid value 7; allowed are: 2, 1")
 	p.objects([]string{"objects", "rollback", "oset/web-1"}, 1, "ObjectSet PLACE/web-1 is a set; only deployments can be rolled back")
 	p.objects([]string{"objects", "history", "oset/web-1"}, 1, "only deployments have a history")
 	p.objects([]string{"objects", "status", "web"}, 1, `"web" is not TYPE/NAME; types are: objectdeployment (odeploy), objectset (oset)`)

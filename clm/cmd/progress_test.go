@@ -49,7 +49,7 @@ func TestWhatMovesIsNamed(t *testing.T) {
 	if want := []string{"applying", "waiting until wave 0 is ready"}; !slices.Equal(operation, want) {
 		t.Errorf("want the phases %q, got %q", want, operation)
 	}
-	if last := states[len(states)-1]; !strings.HasPrefix(last, "moving Creating") || slices.ContainsFunc(states, func(s string) bool { return strings.Contains(s, "Updating") }) {
+	if last := states[len(states)-1]; !strings.HasPrefix(last, "unready Creating") || slices.ContainsFunc(states, func(s string) bool { return strings.Contains(s, "Updating") }) {
 		t.Errorf("a new object is created, not updated, got %q", states)
 	}
 	got = p.expect(p.clm("apply", "web", p.file("second.yaml", configMap("first", "1")), "--timeout", "2s", "-o", "json"), exitNotReady)
@@ -68,7 +68,7 @@ func TestDeletionOfWhatWasNotBegun(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	got := p.expect(p.clm("apply", "web", p.gated("1"), "--timeout", "1s"), exitNotReady)
-	if !strings.Contains(got.stderr, "1 not begun") {
+	if !strings.Contains(got.stderr, "1 pending") {
 		t.Errorf("want the object of the last wave to be counted, got %s", got.stderr)
 	}
 	if got := p.must("delete", "web").stderr; strings.Contains(got, "not begun") || !strings.Contains(got, "(2 deleted, ") {

@@ -106,9 +106,9 @@ func TestFramesOfARollback(t *testing.T) {
 y
 rollback PLACE/web revision 3: waiting until wave 0 is ready  AGE
   wave -1  ✓ 1 done
-  wave 0   ▸ 1 in motion
+  wave 0   ▸ 1 in progress
     ▸ Service gate  waiting  AGE  Open is False (Opened)
-  wave 1   · 1 to come
+  wave 1   · 1 pending
 `)
 	p.openGate()
 	expectExit(t, command, screen, 0)
@@ -129,9 +129,9 @@ func TestFramesOfADeletion(t *testing.T) {
 	const held = `
 y
 delete PLACE/web: waiting until wave 0 is gone  AGE
-  wave 0  ✓ 1 done  ▸ 1 in motion
+  wave 0  ✓ 1 done  ▸ 1 in progress
     ▸ ConfigMap held  deleting  AGE  being deleted: waiting for finalizers: example.com/hold
-  wave 1  · 1 to come
+  wave 1  · 1 pending
 `
 	command, screen := p.startOnTerminal(t, nil, "delete", "web")
 	screen.resize(t, 150, 40)

@@ -90,7 +90,7 @@ func TestTemplateErrors(t *testing.T) {
 		want   string
 	}{
 		{"a release without sources is none", []string{"shop"}, "SOURCE is missing"},
-		{"there is no revision 0", []string{"shop", web, "--revision", "-1"}, "flag --revision: invalid value -1; its containers are: numbers from 1"},
+		{"there is no revision 0", []string{"shop", web, "--revision", "-1"}, "flag --revision: invalid value -1; must be at least 1"},
 		{"the first revision cannot be an upgrade", []string{"shop", web, "--is-upgrade", "--revision", "1"}, "with --is-upgrade from 2"},
 		{"a version is made of numbers", []string{"shop", web, "--kube-version", "latest"}, `invalid Kubernetes version "latest"`},
 		{"types have a group and a version", []string{"shop", web, "--api-versions", "Monitor"}, `invalid API version "Monitor"`},

@@ -87,9 +87,9 @@ func TestApplyOnATerminal(t *testing.T) {
 y
 apply PLACE/web revision 1: waiting until wave 0 is ready  AGE
   wave -1  ✓ 1 done
-  wave 0   ▸ 1 in motion
+  wave 0   ▸ 1 in progress
     ▸ Service gate  creating  AGE  condition Open is missing
-  wave 1   · 1 to come
+  wave 1   · 1 pending
 `)
 	screen.resize(t, 40, 40)
 	testenv.Eventually(t, func() (bool, string) {

@@ -171,7 +171,7 @@ func (unsaved) Save(context.Context, []*reconciler.InventoryItem) error { return
 func (p *Plan) apply(ctx context.Context, options Options, b *runner.Board) error {
 	o, done, err := runner.Begin(ctx, p.connection, p.Release, b, options.Limits)
 	if lacksNamespace(err) {
-		if err := p.createNamespace(ctx); err != nil {
+		if err := createNamespace(ctx, p); err != nil {
 			return err
 		}
 		o, done, err = runner.Begin(ctx, p.connection, p.Release, b, options.Limits)

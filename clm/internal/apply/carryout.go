@@ -78,7 +78,7 @@ func (a *application) enter(ctx context.Context) error {
 	if inventory := a.plan.exact.Inventory; inventory != nil {
 		a.plan.Release.Inventory = inventory
 	}
-	if err := a.plan.recordPast(ctx); err != nil {
+	if err := recordPast(ctx, a.plan); err != nil {
 		return err
 	}
 	switch {

@@ -35,7 +35,8 @@ func Current(ctx context.Context, c *connection.Connection, namespace, name stri
 	case release.State == releases.StateDeleting:
 		return nil, failures.BeingDeleted(release)
 	case release.Ancestor:
-		return nil, failures.Refused("release %s was created by an earlier version of clm, which did not record what it applied; to record it: clm apply %s SOURCE... -n %s", release, name, namespace)
+		return nil, failures.Refused("release %s was created by an earlier version of clm, which did not record what it applied; to record it: clm apply %s SOURCE... -n %s",
+			release, name, namespace)
 	case current == nil:
 		return nil, failures.Refused("release %s has no revisions; to create one: clm apply %s SOURCE... -n %s", release, name, namespace)
 	}

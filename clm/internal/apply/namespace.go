@@ -51,7 +51,7 @@ func errMissing(namespace string) error {
 }
 
 // createNamespace creates the namespace of the release if that is wanted. Otherwise it returns a RefusedError.
-func (p *Plan) createNamespace(ctx context.Context) error {
+func createNamespace(ctx context.Context, p *Plan) error {
 	name := p.Release.Namespace
 	if !p.CreateNamespace {
 		return errMissing(name)
@@ -72,15 +72,15 @@ func (p *Plan) Shown() []reconciler.Change {
 	}
 	var changes []reconciler.Change
 	for _, name := range missing {
-		if change := p.creation(name); !p.declares(change.Object) {
+		if change := creationOf(p, name); !declares(p.Changes, change.Object) {
 			changes = append(changes, change)
 		}
 	}
 	return append(changes, p.Changes...)
 }
 
-// creation is the change of a missing namespace.
-func (p *Plan) creation(name string) reconciler.Change {
+// creationOf returns the change of a missing namespace.
+func creationOf(p *Plan, name string) reconciler.Change {
 	change := reconciler.Change{Verb: reconciler.VerbCreated, Reason: "is needed by objects; will not be deleted with the release"}
 	change.Object.Version, change.Object.Kind, change.Object.Name = "v1", "Namespace", name
 	if p.homeless && name == p.Release.Namespace {
@@ -92,7 +92,7 @@ func (p *Plan) creation(name string) reconciler.Change {
 	return change
 }
 
-// declares reports whether an object has a change in the plan already.
-func (p *Plan) declares(object types.ObjectKey) bool {
-	return slices.ContainsFunc(p.Changes, func(change reconciler.Change) bool { return types.IDOf(change.Object) == types.IDOf(object) })
+// declares reports whether an object is among changes.
+func declares(changes []reconciler.Change, object types.ObjectKey) bool {
+	return slices.ContainsFunc(changes, func(change reconciler.Change) bool { return types.IDOf(change.Object) == types.IDOf(object) })
 }

@@ -121,13 +121,13 @@ func (p *Plan) Refused() error {
 	if p.homeless && !p.CreateNamespace {
 		missing = errMissing(p.Release.Namespace)
 	}
-	return errors.Join(missing, p.protected(), p.Unapproved())
+	return errors.Join(missing, protected(p.Changes), p.Unapproved())
 }
 
 // protected returns a RefusedError that names the objects of other owners that keep the plan from being carried out; nil if there are none.
-func (p *Plan) protected() error {
+func protected(changes []reconciler.Change) error {
 	var problems []string
-	for _, change := range p.Changes {
+	for _, change := range changes {
 		if change.Foreign {
 			problems = append(problems, fmt.Sprintf("%s: %s", change.Object, change.Refusal))
 		}

@@ -109,7 +109,8 @@ func rollbackTarget(release *releases.Release, number int64) (releases.Revision,
 		}
 	}
 	if number == 0 {
-		return releases.Revision{}, failures.Refused("release %s has no earlier revision that was ready; to list its revisions: clm history %s -n %s", release, release.Name, release.Namespace)
+		return releases.Revision{}, failures.Refused("release %s has no earlier revision that was ready; to list its revisions: clm history %s -n %s",
+			release, release.Name, release.Namespace)
 	}
 	return releases.Revision{}, failures.Refused("release %s has no revision %d; to list its revisions: clm history %s -n %s", release, number, release.Name, release.Namespace)
 }

@@ -137,7 +137,8 @@ func Load(ctx context.Context, c *connection.Connection, path, namespace, name s
 		base = current.Number
 	}
 	if base != saved.Base {
-		return nil, failures.Refused("the plan in %s is stale: it was created for revision %d of release %s, which is now at revision %d; create a new plan with clm plan", path, saved.Base, release, base)
+		return nil, failures.Refused("the plan in %s is stale: it was created for revision %d of release %s, which is now at revision %d; create a new plan with clm plan",
+			path, saved.Base, release, base)
 	}
 	if release.UID() != saved.Record {
 		return nil, failures.Refused("the plan in %s is stale: it was created for another release named %s; create a new plan with clm plan", path, release)

@@ -37,9 +37,6 @@ type Takeover struct {
 	Done []types.ObjectKey
 }
 
-// digestDone is the digest of items that the engine has not made. It takes completed ones as completed, whatever their manifests are.
-const digestDone = "taken-over"
-
 // PlanTakeover plans to record the history of a release of another tool, to adopt its objects, and to apply its last revision. The caller closes the plan.
 func PlanTakeover(ctx context.Context, c *connection.Connection, t Takeover) (*Plan, error) {
 	if err := c.Ready(ctx); err != nil {
@@ -58,7 +55,7 @@ func PlanTakeover(ctx context.Context, c *connection.Connection, t Takeover) (*P
 	} else {
 		plan.Revision = *current
 	}
-	plan.noteDone(t.Done)
+	noteDone(t.Release, t.Done)
 	if err := plan.Compare(ctx, true); err != nil {
 		return nil, err
 	}
@@ -99,9 +96,9 @@ func describePast(plan *Plan, history []Past, scheme *runtime.Scheme) ([]Past, e
 }
 
 // noteDone notes in the inventory of a release that objects have completed, whatever their present manifests are: the other tool has run them with these.
-func (p *Plan) noteDone(objects []types.ObjectKey) {
+func noteDone(release *releases.Release, objects []types.ObjectKey) {
 	known := map[dependents.Key]*reconciler.InventoryItem{}
-	for _, item := range p.Release.Inventory {
+	for _, item := range release.Inventory {
 		known[dependents.KeyOf(item)] = item
 	}
 	for _, object := range objects {
@@ -110,16 +107,16 @@ func (p *Plan) noteDone(objects []types.ObjectKey) {
 			item = &reconciler.InventoryItem{Phase: reconciler.PhaseCompleted}
 			item.SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
 			item.Namespace, item.Name = object.GetNamespace(), object.GetName()
-			p.Release.Inventory = append(p.Release.Inventory, item)
+			release.Inventory = append(release.Inventory, item)
 		}
 		if item.Phase == reconciler.PhaseCompleted {
-			item.Digest = digestDone
+			item.Digest = dependents.DigestTakenOver
 		}
 	}
 }
 
 // recordPast records the revisions before that of the plan which are not recorded yet, in their order. If that is interrupted, another takeover continues.
-func (p *Plan) recordPast(ctx context.Context) error {
+func recordPast(ctx context.Context, p *Plan) error {
 	for len(p.past) > 0 {
 		past := p.past[0]
 		var err error

@@ -26,7 +26,7 @@ var ErrTooLarge = errors.New("the content is too large to be compressed")
 func Encode(content, base []byte) ([]byte, error) {
 	size := len(content) + len(base)
 	if size > MaxSize {
-		return nil, fmt.Errorf("%w: it has %d bytes, including its base; allowed are at most %d", ErrTooLarge, size, MaxSize)
+		return nil, fmt.Errorf("%w: it has %d bytes, including its base; must be no more than %d", ErrTooLarge, size, MaxSize)
 	}
 	options := []zstd.EOption{
 		zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithEncoderCRC(true), zstd.WithWindowSize(window(size)),

@@ -41,7 +41,7 @@ func picture() ([]*dependents.Node, time.Time) {
 		return node
 	}
 	crash := dependents.Reason{Source: dependents.SourceContainer, Text: "container main: CrashLoopBackOff, restarted 41 times; exited with code 1", Since: ago(95 * time.Second)}
-	log := dependents.Reason{Source: dependents.SourceLog, Text: "container main wrote last: cannot connect to the database at db.demo.svc:5432: connection refused"}
+	log := dependents.Reason{Source: dependents.SourceLog, Text: "last log line of container main: cannot connect to the database at db.demo.svc:5432: connection refused"}
 	probe := dependents.Reason{Source: dependents.SourceEvent, Text: "Unhealthy: Readiness probe failed", Since: ago(26 * time.Hour), Count: 123}
 	later := crash
 	later.Since = ago(5 * time.Second)

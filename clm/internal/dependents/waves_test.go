@@ -41,14 +41,14 @@ func TestWaves(t *testing.T) {
 		merged = append(merged, wave.Label()+": "+wave.Summarize(terminal.Style(false)))
 	}
 	if diff := cmp.Diff([]string{
-		"wave 0: ✓ 1 ready  ✓ 1 completed", "wave 1: ✓ 1 gone  = 1 to stay", "wave 2: ✓ 1 ready  ▸ 1 not ready  ✗ 1 failed",
-		"wave 3: · 1 to come", "wave 4: · 1 to come", "post-apply wave 0: · 1 to come", "post-apply wave 1: · 1 to come", "on-failure wave 0: · 1 to come",
+		"wave 0: ✓ 1 ready  ✓ 1 completed", "wave 1: ✓ 1 gone  = 1 kept", "wave 2: ✓ 1 ready  ▸ 1 not ready  ✗ 1 failed",
+		"wave 3: · 1 pending", "wave 4: · 1 pending", "post-apply wave 0: · 1 pending", "post-apply wave 1: · 1 pending", "on-failure wave 0: · 1 pending",
 	}, detailed); diff != "" {
 		t.Errorf("status tells all states and waves apart (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{
-		"waves 0 to 1: ✓ 4 done", "wave 2: ✓ 1 done  ▸ 1 in motion  ✗ 1 failed", "waves 3 to 4: · 2 to come",
-		"post-apply waves 0 to 1: · 2 to come", "on-failure wave 0: · 1 to come",
+		"waves 0 to 1: ✓ 4 done", "wave 2: ✓ 1 done  ▸ 1 in progress  ✗ 1 failed", "waves 3 to 4: · 2 pending",
+		"post-apply waves 0 to 1: · 2 pending", "on-failure wave 0: · 1 pending",
 	}, merged); diff != "" {
 		t.Errorf("an operation shows the waves in motion (-want +got):\n%s", diff)
 	}

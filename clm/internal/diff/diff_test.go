@@ -327,7 +327,7 @@ func TestErrors(t *testing.T) {
 			"an unknown action",
 			diff.Change{Object: "Pod a/b", Action: "burn"},
 			diff.Options{},
-			`comparing Pod a/b: action "burn" is not one of create, adopt, update, recreate, correct, delete, complete, orphan, keep, run again`,
+			`comparing Pod a/b: action "burn" is not one of create, adopt, update, recreate, correct, restore, delete, complete, orphan, keep, run again`,
 		},
 		{"too little context", create, diff.Options{Context: new(-2)}, "context -2 is neither a number of lines nor -1 (the whole object)"},
 	}

@@ -273,7 +273,7 @@ func TestDoctorKnowsTheTime(t *testing.T) {
 		}
 	}
 	all := strings.Join(texts, "\n")
-	if len(texts) != 2 || !strings.Contains(all, "StaleLock: somebody@somewhere/1 has left a lock") || !strings.Contains(all, "waits for the removal of its finalizers: example.com/hold") {
+	if len(texts) != 2 || !strings.Contains(all, "StaleLock: somebody@somewhere/1 has left a lock") || !strings.Contains(all, "is waiting for finalizers: example.com/hold") {
 		t.Errorf("unexpected findings: %s", all)
 	}
 	if err := p.client.Get(t.Context(), client.ObjectKeyFromObject(lease), lease); client.IgnoreNotFound(err) != nil || err == nil {

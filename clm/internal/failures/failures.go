@@ -240,7 +240,7 @@ func Continuation(release *releases.Release) string {
 		return fmt.Sprintf("clm apply %s SOURCE... -n %s", release.Name, release.Namespace)
 	case releases.StateDeleting:
 		return fmt.Sprintf("clm delete %s -n %s", release.Name, release.Namespace)
-	default:
-		return ""
+	case releases.StateReady, releases.StateFailed:
 	}
+	return ""
 }

@@ -109,7 +109,7 @@ func (s *survey) dependent(t *target) *dependents.Node {
 
 // completedMessage says why a dependent is not expected to exist.
 func completedMessage(item *reconciler.InventoryItem) string {
-	if item.LastAppliedAt == nil {
+	if item.Digest == dependents.DigestTakenOver {
 		// Nobody knows whether it exists, and it does not matter.
 		return "another tool has applied it before the release was adopted"
 	}

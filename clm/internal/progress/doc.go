@@ -17,7 +17,7 @@
 //   - done, failed: the operation has ended; nothing follows. Fields operation, release, revision, message, summary, next, notes.
 //
 // The field object has the fields apiVersion, kind, namespace and name. The state of a dependent is one of pending (its
-// turn has not come), moving, done and failed; phase and status are those of the inventory; verb is what was done to it,
+// turn has not come), unready, done and failed; phase and status are those of the inventory; verb is what was done to it,
 // in the words of the engine (Created, Adopted, ...). Fields without a value are left out, except wave and revision.
 // Types of events, and fields, may be added, and readers ignore those that they do not know; none is removed or gets
 // another meaning.

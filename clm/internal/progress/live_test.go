@@ -40,10 +40,10 @@ func TestLive(t *testing.T) {
 $ clm apply shop
 apply default/shop revision 3: applying wave 2 of 4  0s
   waves -1 to 0  ✓ 3 done
-  wave 1         ✓ 1 done  ▸ 1 in motion  ✗ 1 failed
+  wave 1         ✓ 1 done  ▸ 1 in progress  ✗ 1 failed
     ▸ Deployment web  creating  12s  1/3 replicas available
     ✗ Job migrate     failed    26h  job has reached its backoff limit
-  waves 2 to 3   · 2 to come
+  waves 2 to 3   · 2 pending
 `)
 
 		time.Sleep(2 * time.Second)
@@ -52,10 +52,10 @@ apply default/shop revision 3: applying wave 2 of 4  0s
 $ clm apply shop
 apply default/shop revision 3: applying wave 2 of 4  2s
   waves -1 to 0  ✓ 3 done
-  wave 1         ✓ 1 done  ▸ 1 in motion  ✗ 1 failed
+  wave 1         ✓ 1 done  ▸ 1 in progress  ✗ 1 failed
     ▸ Deployment web  creating  14s  1/3 replicas available
     ✗ Job migrate     failed    26h  job has reached its backoff limit
-  waves 2 to 3   · 2 to come
+  waves 2 to 3   · 2 pending
 `)
 
 		state.Phase, state.Message = "applying wave 3 of 4", "retrying: connection refused"
@@ -74,9 +74,9 @@ $ clm apply shop
 apply default/shop revision 3: applying wave 3 of 4  3s
   retrying: connection refused
   waves -1 to 1  ✓ 6 done
-  wave 2         ▸ 1 in motion
+  wave 2         ▸ 1 in progress
     ▸ Widget front  creating
-  wave 3         · 1 to come
+  wave 3         · 1 pending
 `)
 
 		_, _ = s.Write([]byte("^C"))
@@ -87,8 +87,8 @@ apply default/shop revision 3: applying wave 3 of 4  3s
 		synctest.Wait()
 		s.expect(t, "the view gives way to the summary, also where the terminal itself has written, and does not come back", `
 $ clm apply shop
-✓ release default/shop is ready (4 created, 2 updated, 1 unchanged, 1 not
-  begun, 3s)
+✓ release default/shop is ready (4 created, 2 updated, 1 unchanged, 1 pending,
+  3s)
 See it with: clm status shop
 `)
 	})
@@ -106,8 +106,8 @@ func TestLiveFailure(t *testing.T) {
 $ clm apply shop
   ✗ Job migrate: failed for 26h: job has reached its backoff limit
   ▸ Deployment web: creating for 102s: 1/3 replicas available
-✗ release default/shop is not ready (3 created, 2 updated, 1 unchanged, 2 not
-  begun, 90s)
+✗ release default/shop is not ready (3 created, 2 updated, 1 unchanged, 2
+  pending, 90s)
 Apply again to continue.
 `)
 	})
@@ -145,10 +145,10 @@ apply default/shop…
 $ clm apply shop
 apply default/shop revision 3: applying wave 2 of 4  0s
   waves -1 to 0  ✓ 3 done
-  wave 1         ✓ 1 done  ▸ 1 in motion  ✗ 1 failed
+  wave 1         ✓ 1 done  ▸ 1 in progress  ✗ 1 failed
     ▸ Deployment web  creating  12s  1/3 replicas available
     ✗ Job migrate     failed    26h  job has reached its backoff limit
-  waves 2 to 3   · 2 to come
+  waves 2 to 3   · 2 pending
 `,
 		},
 		"Low": {
@@ -156,10 +156,10 @@ apply default/shop revision 3: applying wave 2 of 4  0s
 			want: `
 apply default/shop revision 3: applying wave 2 of 4  0s
   waves -1 to 0  ✓ 3 done
-  wave 1         ✓ 1 done  ▸ 4 in motion  ✗ 1 failed
+  wave 1         ✓ 1 done  ▸ 4 in progress  ✗ 1 failed
     ▸ Pod p2       creating
     ✗ Job migrate  failed    26h  job has reached its backoff limit
-  waves 2 to 3   · 2 to come
+  waves 2 to 3   · 2 pending
     … and 3 more
 `,
 		},
@@ -315,7 +315,7 @@ func TestWidths(t *testing.T) {
 func TestFrames(t *testing.T) {
 	t.Parallel()
 	crash := "0/3 replicas available; Pod monitoring-kube-prometheus-stack-operator-859fddb4f6-6n9pm: container kube-prometheus-stack: CrashLoopBackOff, restarted 3 times; " +
-		"exited with code 1; container kube-prometheus-stack wrote last: level=error msg=\"cannot read /etc/config/prometheus.yaml: permission denied\""
+		"exited with code 1; last log line of container kube-prometheus-stack: level=error msg=\"cannot read /etc/config/prometheus.yaml: permission denied\""
 	unbound := "not bound yet (phase Pending); ProvisioningFailed: storageclass.storage.k8s.io \"premium-rwo-retained\" not found"
 	state := progress.State{
 		Operation: "apply", Release: "monitoring/kube-prometheus-stack", Revision: 12, Phase: "waiting until wave 1 is ready",

@@ -80,7 +80,7 @@ apply default/shop revision 3: applying wave 3 of 4
 Job default/migrate: completed
 Widget.example.com default/front: created
   ▸ Widget.example.com default/front: creating for 0s: no condition yet
-✗ timed out after 5m (4 created, 2 updated, 1 unchanged, 1 not begun, 0s)
+✗ timed out after 5m (4 created, 2 updated, 1 unchanged, 1 pending, 0s)
 Look closer with: clm status shop
 `)
 }
@@ -179,7 +179,7 @@ func TestQuiet(t *testing.T) {
 	t.Parallel()
 	got := play(progress.ModeQuiet, terminal.ColorAuto, progress.Outcome{Done: true, Summary: "release default/shop is ready"}, course()...)
 	expect(t, "the outcome only", got, `
-✓ release default/shop is ready (4 created, 2 updated, 1 unchanged, 1 not begun, 0s)
+✓ release default/shop is ready (4 created, 2 updated, 1 unchanged, 1 pending, 0s)
 `)
 }
 
@@ -196,13 +196,13 @@ func TestEvents(t *testing.T) {
 {"type":"object","object":{"apiVersion":"v1","kind":"Namespace","name":"shop"},"wave":-1,"state":"done","phase":"Ready"}
 {"type":"object","object":{"apiVersion":"v1","kind":"ConfigMap","namespace":"default","name":"settings"},"wave":0,"state":"done","phase":"Ready","verb":"Updated"}
 {"type":"object","object":{"apiVersion":"v1","kind":"Secret","namespace":"default","name":"keys"},"wave":0,"state":"done","phase":"Ready","verb":"Created"}
-{"type":"object","object":{"apiVersion":"apps/v1","kind":"Deployment","namespace":"default","name":"web"},"wave":1,"state":"moving","phase":"Creating","verb":"Created","reason":"1/3 replicas available"}
-{"type":"object","object":{"apiVersion":"batch/v1","kind":"Job","namespace":"default","name":"migrate"},"wave":1,"state":"moving","phase":"Updating","verb":"Updated"}
+{"type":"object","object":{"apiVersion":"apps/v1","kind":"Deployment","namespace":"default","name":"web"},"wave":1,"state":"unready","phase":"Creating","verb":"Created","reason":"1/3 replicas available"}
+{"type":"object","object":{"apiVersion":"batch/v1","kind":"Job","namespace":"default","name":"migrate"},"wave":1,"state":"unready","phase":"Updating","verb":"Updated"}
 {"type":"object","object":{"apiVersion":"v1","kind":"Service","namespace":"default","name":"web"},"wave":1,"state":"done","phase":"Ready","verb":"Created"}
 {"type":"object","object":{"apiVersion":"example.com/v1","kind":"Widget","namespace":"default","name":"front"},"wave":2,"state":"pending","phase":"ScheduledForApplication"}
 {"type":"object","object":{"apiVersion":"example.com/v1","kind":"Widget","namespace":"default","name":"back"},"wave":3,"state":"pending","phase":"ScheduledForApplication"}
 {"type":"phase","operation":"apply","release":"default/shop","revision":3,"phase":"applying wave 2 of 4","message":"retrying: connection\nrefused"}
-{"type":"wait","object":{"apiVersion":"apps/v1","kind":"Deployment","namespace":"default","name":"web"},"wave":1,"state":"moving","phase":"Creating","verb":"Created","reason":"2/3 replicas available"}
+{"type":"wait","object":{"apiVersion":"apps/v1","kind":"Deployment","namespace":"default","name":"web"},"wave":1,"state":"unready","phase":"Creating","verb":"Created","reason":"2/3 replicas available"}
 {"type":"object","object":{"apiVersion":"batch/v1","kind":"Job","namespace":"default","name":"migrate"},"wave":1,"state":"failed","phase":"Updating","verb":"Updated","reason":"job has reached its\nbackoff limit"}
 {"type":"phase","operation":"apply","release":"default/shop","revision":3,"phase":"applying wave 2 of 4"}
 {"type":"object","object":{"apiVersion":"apps/v1","kind":"Deployment","namespace":"default","name":"web"},"wave":1,"state":"done","phase":"Ready","status":"Current","verb":"Created"}

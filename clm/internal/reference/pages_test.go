@@ -35,7 +35,7 @@ Taste it, \*always\*.
 kitchen cook DISH [flags]
 ` + "```" + `
 
-Also called ` + "`fry`, `boil`" + `.
+Aliases: ` + "`fry`, `boil`" + `
 
 ## Examples
 
@@ -56,7 +56,7 @@ Flags that all commands have: [clm options](options.md).
 
 | Code | Means |
 |---|---|
-| 0 | done |
+| 0 | success |
 | 1 | an error |
 
 ## See also

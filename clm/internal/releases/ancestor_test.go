@@ -86,7 +86,7 @@ metadata: {name: web, namespace: %s, labels: {clm.cs.sap.com/owner-id: %s}, anno
 		t.Errorf("want the release to be listed, got %v, %v", list, names)
 	}
 	release := w.get("demo")
-	want := Revision{Number: 3, State: RevisionReady, Created: time.Date(2025, 1, 1, 23, 0, 0, 0, time.UTC), Description: "applied by an earlier clm", Objects: 1, Installed: true}
+	want := Revision{Number: 3, State: RevisionReady, Created: time.Date(2025, 1, 1, 23, 0, 0, 0, time.UTC), Description: "applied by an earlier version of clm", Objects: 1, Installed: true}
 	if !release.Ancestor || release.State != StateReady || fmt.Sprint(*release.Current()) != fmt.Sprint(want) {
 		t.Errorf("got %+v", release)
 	}
@@ -99,7 +99,7 @@ metadata: {name: web, namespace: %s, labels: {clm.cs.sap.com/owner-id: %s}, anno
 	if list, err = w.store.List(t.Context(), w.namespace); err != nil || len(list) != 1 || list[0].Ancestor {
 		t.Errorf("want it to be listed once, got %v, %v", list, err)
 	}
-	if _, err := w.store.Content(t.Context(), release, 3); err == nil || !strings.Contains(err.Error(), "its content is not kept; kept are: 4") {
+	if _, err := w.store.Content(t.Context(), release, 3); err == nil || !strings.Contains(err.Error(), "its content is no longer available; available revisions: 4") {
 		t.Errorf("got %v", err)
 	}
 
@@ -189,7 +189,7 @@ func TestAncestorThatGoesOnWorking(t *testing.T) {
 	w.must(w.client.Update(t.Context(), configMap))
 	release.Revisions = append(release.Revisions, Revision{})
 	err := w.store.Create(t.Context(), release, content(1, "a"))
-	if err == nil || !strings.Contains(err.Error(), "it has changed since the release was taken over; please make sure") || w.ancestorIsGone() {
+	if err == nil || !strings.Contains(err.Error(), "it has changed since the release was migrated; make sure") || w.ancestorIsGone() {
 		t.Errorf("want the takeover to be held up, got %v", err)
 	}
 }
@@ -203,7 +203,7 @@ func TestWhatCannotBeTakenOver(t *testing.T) {
 	}{
 		{"it is being deleted", map[string]string{"state": "Deleting"}, "it is being deleted; finish the deletion with the version of clm that started it (clm delete), and try again"},
 		{"its deletion is blocked", map[string]string{"state": "DeletionPending"}, "it is being deleted"},
-		{"another format", map[string]string{"version": "2"}, `version is "2"; allowed is "1"; repair it with the version of clm that created it`},
+		{"another format", map[string]string{"version": "2"}, `version is "2"; must be "1"; repair it with the version of clm that created it`},
 		{"an unknown state", map[string]string{"state": "Odd"}, `state is "Odd"`},
 		{"a damaged inventory", map[string]string{"inventory": "- kind: ["}, "decoding inventory: "},
 		{"an item without a name", map[string]string{"inventory": "- kind: ConfigMap"}, "inventory has an item without kind or name"},

@@ -70,7 +70,7 @@ func TestLostChunkOfARevision(t *testing.T) {
 	}
 	w.expectContent(release, 5, content(10, "e"))
 	w.expectContent(release, 3, content(10, "c"))
-	if _, err := w.store.Content(t.Context(), release, 7); err == nil || !strings.HasSuffix(err.Error(), "its content is not kept; kept are: 1, 2, 3, 4, 5") {
+	if _, err := w.store.Content(t.Context(), release, 7); err == nil || !strings.HasSuffix(err.Error(), "its content is no longer available; available revisions: 1, 2, 3, 4, 5") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -158,7 +158,7 @@ func TestForeignSecretOfThatName(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.must(w.client.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "clm.demo"}}))
-	if _, err := w.store.Get(t.Context(), w.namespace, "demo"); err == nil || !strings.HasSuffix(err.Error(), `its type is "Opaque"; allowed is "clm.cs.sap.com/release"`) {
+	if _, err := w.store.Get(t.Context(), w.namespace, "demo"); err == nil || !strings.HasSuffix(err.Error(), `its type is "Opaque"; must be "clm.cs.sap.com/release"`) {
 		t.Errorf("got %v", err)
 	}
 	if err := w.store.Create(t.Context(), w.newRelease("demo"), content(1, "a")); !errors.Is(err, ErrOutdated) {

@@ -162,12 +162,12 @@ func TestStatesFollowTheTable(t *testing.T) {
 	}{
 		{StateReady, ""},
 		{StateFailed, ""},
-		{StateReady, `state "Ready" cannot follow "Failed"; its containers are: Failed, Applying, Deleting`},
+		{StateReady, `state "Ready" cannot follow "Failed"; must be one of: Failed, Applying, Deleting`},
 		{StateApplying, ""},
 		{StateFailed, ""},
 		{"Nonsense", "cannot follow"},
 		{StateDeleting, ""},
-		{StateApplying, `cannot follow "Deleting"; its containers are: Deleting`},
+		{StateApplying, `cannot follow "Deleting"; must be one of: Deleting`},
 	} {
 		release.State = step.next
 		err := w.store.Save(t.Context(), release)

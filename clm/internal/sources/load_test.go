@@ -156,17 +156,17 @@ func TestLoadErrors(t *testing.T) {
 		"NotOnlyASeparator": {
 			reason: "what stands behind a separator would be lost", references: []string{"m.yaml"},
 			files: files{"m.yaml": configMap("a", "p: q") + "--- # the other one\n" + configMap("b", "p: q") + "--- kind: text\n"},
-			want:  []string{"parsing ROOT/m.yaml: line ", "--- separates objects; nothing may follow it in its line but a comment"},
+			want:  []string{"parsing ROOT/m.yaml: line ", "--- separates objects; only a comment may follow it on the same line"},
 		},
 		"NoSeparator": {
 			reason: "of keys that are there twice the last one counts, so that the first object would be lost", references: []string{"m.yaml"},
 			files: files{"m.yaml": configMap("a", "p: q") + "---\n" + configMap("b", "p: q") + configMap("c", "p: |\n    kind: text")},
-			want:  []string{"loading ROOT/m.yaml: parsing ROOT/m.yaml: line ", "apiVersion is already set on line ", "separated by lines with ---"},
+			want:  []string{"loading ROOT/m.yaml: parsing ROOT/m.yaml: line ", "apiVersion is already set on line ", "separated by a line with ---"},
 		},
 		"KeyOccursTwice": {
 			reason: "of keys that are there twice the last one counts, so that what the first one has would be deleted", references: []string{"m.yaml"},
 			files: files{"m.yaml": configMap("a", "p: q") + "---\n" + configMap("b", "p: q") + "data: {r: s}\n"},
-			want:  []string{"parsing ROOT/m.yaml: document 2: line ", `key "data" is already set on line `},
+			want:  []string{"parsing ROOT/m.yaml: document 2: line ", `key "data" was given already in line `},
 		},
 		"FieldOccursTwice": {
 			reason: "so it is in JSON", references: []string{"m.json"},
