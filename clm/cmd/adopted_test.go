@@ -47,7 +47,7 @@ func TestRollbackKeepsWhatWasAdopted(t *testing.T) {
 	bad := p.file("bad.yaml", unready+configMap("failed", "2"))
 	p.expect(p.clm("apply", "web", bad, "--timeout", "1s"), exitNotReady)
 	got := p.clm("apply", "web", bad, "--timeout", "1s", "--revert-on-failure")
-	p.expect(got, exitNotReady, "release PLACE/web, revision 3, is ready", kept+", and stay with its changes: ConfigMap PLACE/failed")
+	p.expect(got, exitNotReady, "release PLACE/web, revision 3, is ready", kept+", and were kept, with its changes: ConfigMap PLACE/failed")
 	p.expectNobodys("an attempt before the one that failed finally has adopted it", "failed")
 
 	p.theirs("later")

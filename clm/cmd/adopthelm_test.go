@@ -141,7 +141,7 @@ func TestHelmObjectsAreOwned(t *testing.T) {
 	for name, args := range map[string][]string{
 		"new release":      {"apply", "web", source},
 		"plan":             {"plan", "web", source},
-		"dry run":          {"apply", "web", source, "--dry-run", "server"},
+		"dry run":          {"apply", "web", source, "--dry-run=server"},
 		"existing release": {"apply", "old", p.file("more.yaml", manifestOf("mine", "theirs"))},
 		"never":            {"apply", "web", source, "--adopt", "never"},
 	} {
@@ -176,7 +176,7 @@ func TestAdoptFromHelmTwice(t *testing.T) {
 	p.ofHelm("web", "one")
 	p.recordHelm("web", helmRevision{3, "superseded", manifestOf("one"), hook}, helmRevision{4, "deployed", manifestOf("one"), hook})
 	p.must("adopt", "web", "--from-helm")
-	for _, args := range [][]string{{"adopt", "web", "--from-helm"}, {"adopt", "web", "--from-helm", "--dry-run", "client", "--delete-helm-record"}} {
+	for _, args := range [][]string{{"adopt", "web", "--from-helm"}, {"adopt", "web", "--from-helm", "--dry-run=client", "--delete-helm-record"}} {
 		if got := p.must(args...); !strings.Contains(got.stderr, "has become a release of clm already") {
 			t.Errorf("%v: %s", args, got.stderr)
 		}

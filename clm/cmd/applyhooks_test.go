@@ -54,7 +54,7 @@ func TestApplyHooks(t *testing.T) {
 		t.Errorf("want the tools to be remembered, got %q", revisions)
 	}
 	slow := main + deployment("slow", "", neverScheduled)
-	p.expect(apply(slow, "--no-wait=all"), 0, "release PLACE/web, revision 4, is written", "To run the post-apply hooks when it is ready: clm apply web SOURCE...")
+	p.expect(apply(slow, "--no-wait=all"), 0, "release PLACE/web, revision 4, is applied", "To run the post-apply hooks when it is ready: clm apply web SOURCE...")
 	expectJobs("it is not ready", "main", "smoke", "main", "smoke-syncfail", "alert", "main", "main", "smoke")
 	p.expect(p.clm("plan", "web", source(main), "--hooks", "none"), 0, "Job PLACE/alert  (update", "Job PLACE/smoke  (create")
 	p.must("delete", "web")

@@ -140,7 +140,7 @@ func TestDeletionHooks(t *testing.T) {
 	if diff := cmp.Diff(strings.ReplaceAll(want, "PLACE", p.namespace), p.must("delete", "web", "--dry-run").stdout); diff != "" {
 		t.Error(diff)
 	}
-	p.expect(p.must("delete", "web"), 0, "running pre-delete hooks", "Job PLACE/before: created", "Job PLACE/before: deleted", "running post-delete hooks", "release PLACE/web is deleted")
+	p.expect(p.must("delete", "web"), 0, "running pre-delete hooks", "Job PLACE/before: created", "Job PLACE/before: deleted", "running post-delete hooks", "release PLACE/web was deleted")
 	testenv.Eventually(t, func() (bool, string) {
 		diff := cmp.Diff([]string{"both", "before", "both", "after"}, jobs(""))
 		return diff == "", diff

@@ -80,12 +80,12 @@ func TestDoctorFindsObjects(t *testing.T) {
 	}
 	expectGolden(t, "doctor.txt", p.stable(got.stdout))
 	expectGolden(t, "doctor.json", p.stable(p.clm("doctor", "-o", "json").stdout))
-	p.expectFindings([]string{"Gone gone", "Stolen stolen", "Stolen unmarked", "Unrecorded extra"}, "web")
+	p.expectFindings([]string{"Missing gone", "NotOwned stolen", "NotOwned unmarked", "Unrecorded extra"}, "web")
 
 	if got := p.clm("doctor", "--fix", "-y"); got.code != exitChanges || !strings.Contains(got.stderr, "repaired: release "+p.namespace+"/web, Unrecorded") {
 		t.Errorf("expected that only a part can be repaired, got exit code %d: %s", got.code, got.stderr)
 	}
-	p.expectFindings([]string{"Gone gone", "Stolen stolen", "Stolen unmarked"}, "web")
+	p.expectFindings([]string{"Missing gone", "NotOwned stolen", "NotOwned unmarked"}, "web")
 	if p.configMap("extra") != nil {
 		t.Error("expected extra to be there, without data")
 	}
@@ -94,7 +94,7 @@ func TestDoctorFindsObjects(t *testing.T) {
 	}
 	p.must("adopt", "web", "cm/stolen")
 	// The other release has recorded meanwhile what is not his any more.
-	p.expectFindings([]string{"Stolen stolen"})
+	p.expectFindings([]string{"NotOwned stolen"})
 	p.must("doctor", "other", "--fix", "-y")
 	p.expectFindings(nil)
 	if owners := p.owner("gone") + p.owner("stolen") + p.owner("unmarked"); owners != "webwebweb" {
@@ -154,7 +154,7 @@ func TestDoctorFindsLeftovers(t *testing.T) {
 	p.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "com.sap.cs.clm.release.web", Labels: map[string]string{"release.clm.cs.sap.com": "web"}}})
 	p.expectFindings([]string{"LegacyRecord", "UnusedChunks"}, "web")
 	got := p.clm("doctor", "web", "--fix", "-y")
-	if got.code != 1 || !strings.Contains(got.stderr, "make sure that the earlier clm is no longer used") {
+	if got.code != 1 || !strings.Contains(got.stderr, "make sure that the earlier version of clm is no longer used") {
 		t.Errorf("a record that somebody else may use must stay, got exit code %d: %s", got.code, got.stderr)
 	}
 	p.expectFindings([]string{"LegacyRecord"}, "web")
@@ -190,7 +190,7 @@ func TestDoctorOfALimitedUser(t *testing.T) {
 			t.Errorf("expected %q in %s", want, p.stable(got.stdout))
 		}
 	}
-	if got := p.clm("doctor", "none"); got.code != 1 || !strings.Contains(got.stderr, "no such release") {
+	if got := p.clm("doctor", "none"); got.code != 1 || !strings.Contains(got.stderr, ": not found; existing releases: ") {
 		t.Errorf("expected that there is no such release, got exit code %d: %s", got.code, got.stderr)
 	}
 	var list map[string]any
@@ -206,11 +206,11 @@ func TestDoctorFindsChangedLabels(t *testing.T) {
 	p := newPlace(t)
 	p.must("apply", "web", p.file("app.yaml", manifestOf("one")))
 	p.as("somebody", configMapKind, "one", `{"metadata":{"labels":{"clm.cs.sap.com/owner-id":"x"}}}`)
-	p.expectFindings([]string{"Stolen one"})
+	p.expectFindings([]string{"NotOwned one"})
 	if got := p.clm("doctor", "--fix", "-y"); got.code != exitChanges || !strings.Contains(got.stdout+got.stderr, "to adopt it again: clm adopt web OBJECT") {
 		t.Errorf("expected advice and nothing else, got exit code %d: %s%s", got.code, got.stdout, got.stderr)
 	}
-	p.expectFindings([]string{"Stolen one"})
+	p.expectFindings([]string{"NotOwned one"})
 	p.must("adopt", "web", "cm/one")
 	p.expectFindings(nil)
 	p.must("delete", "web")
@@ -223,7 +223,7 @@ func TestDoctorFinishesHandovers(t *testing.T) {
 	source := p.file("app.yaml", manifestOf("one", "two"))
 	p.must("apply", "a", source)
 	p.must("apply", "b", source, "--adopt", "always")
-	p.expectFindings([]string{"Stolen one", "Stolen two"})
+	p.expectFindings([]string{"NotOwned one", "NotOwned two"})
 	if got := p.must("doctor", "--fix", "-y"); strings.Count(got.stderr, "repaired: ") != 2 {
 		t.Errorf("expected that both are told, got %s", got.stderr)
 	}

@@ -22,11 +22,11 @@ func TestDoctorFixWritesRecordsOnly(t *testing.T) {
 	p.must("apply", "b", p.file("b.yaml", manifestOf("shared", "gone", "changed")+pod), "--adopt", "always", "--no-wait")
 	p.remove(configMapKind, "gone")
 	p.change("changed", "by others")
-	p.expectFindings([]string{"Stolen shared", "Gone gone"})
+	p.expectFindings([]string{"NotOwned shared", "Missing gone"})
 
 	x := newProxy(t, nil)
 	got := p.through(x).clm("doctor", "--fix", "-y")
-	p.expect(got, exitChanges, "repaired: release PLACE/a, Stolen: ConfigMap PLACE/shared")
+	p.expect(got, exitChanges, "repaired: release PLACE/a, NotOwned: ConfigMap PLACE/shared")
 	for _, request := range x.requests.All() {
 		record := (request.Resource == "secrets" || request.Resource == "leases") && (request.Name == "" || strings.HasPrefix(request.Name, "clm"))
 		if request.IsWrite() && !record {
@@ -39,7 +39,7 @@ func TestDoctorFixWritesRecordsOnly(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"value": "by others"}, p.configMap("changed")); diff != "" {
 		t.Error(diff)
 	}
-	p.expectFindings([]string{"Gone gone"})
+	p.expectFindings([]string{"Missing gone"})
 	want := []string{"Superseded: applied", "Ready: moved to release PLACE/b: ConfigMap PLACE/shared"}
 	if diff := cmp.Diff(want, p.descriptions("a")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -48,7 +48,7 @@ func TestDoctorFixWritesRecordsOnly(t *testing.T) {
 	p.must("drift", "a", "--exit-code")
 
 	// What release b had left to do is done, and shown, by the next apply.
-	p.expect(p.clm("drift", "b", "--correct", "-y"), 0, "ConfigMap PLACE/gone: corrected", "ConfigMap PLACE/precious: deleted")
+	p.expect(p.clm("drift", "b", "--correct", "-y"), 0, "ConfigMap PLACE/gone: restored", "ConfigMap PLACE/precious: deleted")
 	p.must("delete", "a")
 	if owners := p.owner("shared") + p.owner("own"); owners != "bnone" {
 		t.Errorf("unexpected owners: %s", owners)

@@ -23,7 +23,7 @@ func TestDryRunWithoutTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	source := p.file("app.yaml", configMap("a", "1"))
-	for mode, want := range map[string]string{"client": "(create: unless it exists already)", "server": "(adopt: exists already and has no owner)"} {
+	for mode, want := range map[string]string{"client": "(create: unless it already exists)", "server": "(adopt: exists already and has no owner)"} {
 		if got := p.must("apply", "web", source, "--dry-run="+mode).stdout; !strings.Contains(got, want) {
 			t.Errorf("%s: want %s, got %s", mode, want, got)
 		}
@@ -60,7 +60,7 @@ func TestDryRunKeepsLimits(t *testing.T) {
 	p := newPlace(t)
 	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+configMap("b", "1")))
 	got := p.clm("apply", "web", p.file("app.yaml", configMap("a", "1")), "--dry-run=client", "--max-deletions", "0")
-	p.expect(got, exitRefused, "1 of 2 dependents of release PLACE/web would be deleted, but --max-deletions 0: 0")
+	p.expect(got, exitRefused, "1 of 2 dependents of release PLACE/web would be deleted, but --max-deletions 0 allows only 0")
 	if !strings.Contains(got.stdout, "1 to delete") {
 		t.Errorf("want the plan to be shown nevertheless, got %s", got.stdout)
 	}
@@ -73,7 +73,7 @@ func TestPlanOfWhatOthersHave(t *testing.T) {
 	p.must("apply", "other", p.file("other.yaml", configMap("a", "1")))
 	source := p.file("app.yaml", configMap("a", "1")+configMap("b", "1"))
 	saved := filepath.Join(t.TempDir(), "web.plan")
-	const want = "ConfigMap PLACE/a: exists already and has another owner, clm.cs.sap.com/PLACE/other, and its adoption policy is if-unowned; --adopt always adopts"
+	const want = "ConfigMap PLACE/a: exists already and has another owner, clm.cs.sap.com/PLACE/other, and its adoption policy is if-unowned; '--adopt always' adopts"
 	for _, args := range [][]string{
 		{"plan", "web", source, "--out", saved},
 		{"diff", "web", source},

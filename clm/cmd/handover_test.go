@@ -150,7 +150,7 @@ func TestMove(t *testing.T) {
 	p.must("apply", "a", p.file("a.yaml", manifestOf("one", "two")+"\n---\n"+once), "--update-policy", "replace")
 	p.must("apply", "b", p.file("b.yaml", manifestOf("three")))
 	p.as("somebody", configMapKind, "once", `{"data":{"value":"changed"}}`)
-	if got := p.clm("move", "cm/three", "--from", "a", "--to", "c"); got.code != 1 || !strings.Contains(got.stderr, "no such release") {
+	if got := p.clm("move", "cm/three", "--from", "a", "--to", "c"); got.code != 1 || !strings.Contains(got.stderr, ": not found; existing releases: ") {
 		t.Errorf("expected that there is no such release, got exit code %d: %s", got.code, got.stderr)
 	}
 	if got := p.clm("move", "cm/four", "--from", "a", "--to", "b"); got.code != exitRefused {

@@ -84,7 +84,7 @@ func TestDescription(t *testing.T) {
 	}
 	p.expect(p.clm("apply", "web", source("4"), "--description", ""), 1, "--description", "it is empty")
 	p.expect(p.clm("apply", "web", source("4"), "--description", "a\nb"), 1, "allowed is one line")
-	p.expect(p.clm("apply", "web", source("4"), "--description", strings.Repeat("x", 257)), 1, "it has 257 bytes; must be no more than 256")
+	p.expect(p.clm("apply", "web", source("4"), "--description", strings.Repeat("x", 257)), 1, "it has 257 bytes; allowed are at most 256")
 	p.expect(p.clm("apply", "web", "--plan", plan, "--description", "x"), 1, "[description plan] were all set")
 	p.must("delete", "web")
 }
@@ -93,7 +93,7 @@ func TestDescription(t *testing.T) {
 func TestDeleteWhatDoesNotExist(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.expect(p.clm("delete", "web"), 1, "there is no such release")
+	p.expect(p.clm("delete", "web"), 1, "not found")
 	p.expect(p.clm("delete", "web", "--ignore-not-found"), 0, "release PLACE/web does not exist; nothing was deleted\n")
 	p.must("apply", "web", p.file("a.yaml", configMap("a", "1")))
 	p.must("delete", "web", "--ignore-not-found")

@@ -34,7 +34,7 @@ func TestDeathDuringDeletionHooks(t *testing.T) {
 					job(name+"-both", "deletion-hook", "pre-delete")+job(name+"-z", "deletion-hook", "post-delete")))
 				killed = m.run(p, k, "delete", name)
 				count(&deaths, killed)
-				if got := p.clm("delete", name); got.code != 0 && !strings.Contains(got.stderr, "there is no such release") {
+				if got := p.clm("delete", name); got.code != 0 && !strings.Contains(got.stderr, "not found") {
 					p.Errorf("killed at request %d: exit code %d\n%s", k, got.code, got.stderr)
 				}
 				testenv.Eventually(p, func() (bool, string) {

@@ -100,8 +100,8 @@ func TestASavedPlan(t *testing.T) {
 		t.Errorf("expected that the plan is not carried out again, got exit code %d and %s", got.code, got.stderr)
 	}
 	p.must("plan", "web", p.file("app.yaml", configMap("a", "3")+configMap("b", "3")), "--out", plan)
-	p.expectPlanOfAnother(plan, "cluster", "was made for another cluster")
-	p.expectPlanOfAnother(plan, "record", "was made for another release named "+p.namespace+"/web")
+	p.expectPlanOfAnother(plan, "cluster", "was created for another cluster")
+	p.expectPlanOfAnother(plan, "record", "was created for another release named "+p.namespace+"/web")
 	p.change("b", "by others")
 	got := p.clm("apply", "web", "--plan", plan)
 	if got.code != exitRefused || !strings.Contains(got.stderr, "ConfigMap "+p.namespace+"/b") {

@@ -99,7 +99,7 @@ func TestLogs(t *testing.T) {
 			"a dependent that does not exist",
 			[]string{"deployment/other"},
 			4, "",
-			"Error: release PLACE/web has no dependent deployment/other among its dependents; to list its objects: clm tree web -n PLACE\n",
+			"Error: release PLACE/web has no dependent deployment/other; to list them: clm tree web -n PLACE\n",
 		},
 		{"this denotes nothing", []string{"back"}, 1, "", "Error: invalid object \"back\"; must be KIND[.GROUP]/[NAMESPACE/]NAME, for example deployment/web\n"},
 		{"what is over cannot be followed", []string{"-f", "-p"}, 1, "", "Error: flags --follow and --previous are mutually exclusive: the log of a container that has exited cannot be followed\n"},

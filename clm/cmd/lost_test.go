@@ -70,7 +70,7 @@ func TestLostRecordIsNoAbsentRelease(t *testing.T) {
 	p.loseIndex("web")
 	for _, args := range [][]string{{"delete"}, {"rollback"}, {"status"}, {"history"}} {
 		got := p.clm(args[0], "web")
-		if text := p.stable(got.stderr); got.code == 0 || !strings.Contains(text, "there is no such release; but there are parts of its record, which was lost") || !strings.Contains(text, "clm doctor web -n PLACE --fix") {
+		if text := p.stable(got.stderr); got.code == 0 || !strings.Contains(text, "not found; but there are parts of its record, which was lost") || !strings.Contains(text, "clm doctor web -n PLACE --fix") {
 			t.Errorf("%s: want to be told of the lost record, got exit code %d: %s", args, got.code, text)
 		}
 	}

@@ -61,7 +61,7 @@ func TestNamespaceWaitsForWhatIsOutside(t *testing.T) {
 	})
 	p.expect(p.clm("ls"), 0, "its namespace is being deleted; to let it go: clm delete web -n ")
 	p.expect(p.clm("status", "web"), exitNotReady, "its namespace is being deleted; to let it go: clm delete web -n PLACE")
-	p.expect(p.clm("doctor"), exitChanges, "its namespace is being deleted, and waits for the record of the release", "would be left behind: ClusterRole PLACE-role",
+	p.expect(p.clm("doctor"), exitChanges, "its namespace is being deleted, and is waiting for the record of the release", "would be left behind: ClusterRole PLACE-role",
 		"clm delete web -n PLACE")
 	if got := p.clm("ls", "-o", "json"); !strings.Contains(got.stdout, `"awaited": true`) {
 		t.Errorf("want programs to be told, got %s", got.stdout)

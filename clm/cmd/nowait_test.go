@@ -29,7 +29,7 @@ func TestWaitAfterNoWait(t *testing.T) {
 	p.must("apply", "web", p.file("app.yaml", deployment("web", "", "")+deployment("slow", "", neverScheduled)), "--no-wait")
 	p.expect(p.clm("status", "web"), exitNotReady, "no process is working on it; to continue: clm apply")
 	p.expect(p.clm("wait", "web", "--timeout", "1s"), exitNotReady,
-		"it is Applying, and no process is working on it; to continue: clm apply", "ConfigMap PLACE/a: ", "it is still to be deleted", "waiting alone does not help")
+		"it is Applying, and no process is working on it; to continue: clm apply", "ConfigMap PLACE/a: ", "it is still to be deleted", "waiting longer will not help")
 	p.must("apply", "web", p.file("app.yaml", deployment("web", "", "")))
 	p.must("wait", "web", "--timeout", "1m")
 	p.must("delete", "web")
@@ -63,14 +63,14 @@ func TestNoWaitEndsAtAWave(t *testing.T) {
 	second := strings.Replace(configMap("second", "1"), "name: second", `name: second, annotations: {clm.cs.sap.com/apply-order: "1"}`, 1)
 	source := p.file("app.yaml", slow+second)
 	for range 2 {
-		p.expect(p.must("apply", "web", source, "--no-wait=wave"), 0, "release PLACE/web, revision 1, is written up to a wave that is not ready", "clm apply web SOURCE...")
+		p.expect(p.must("apply", "web", source, "--no-wait=wave"), 0, "release PLACE/web, revision 1, is applied up to the first wave that is not ready", "clm apply web SOURCE...")
 		if p.configMap("slow") == nil || p.configMap("second") != nil {
 			t.Error("want the first wave to be written, and not the second one")
 		}
 	}
 	p.expect(p.clm("status", "web"), exitNotReady, "no process is working on it; to continue: clm apply")
 	p.label("slow", "go")
-	p.expect(p.must("apply", "web", source, "--no-wait=wave"), 0, "release PLACE/web, revision 1, is written")
+	p.expect(p.must("apply", "web", source, "--no-wait=wave"), 0, "release PLACE/web, revision 1, is applied")
 	if p.configMap("second") == nil {
 		t.Error("want the second wave to be written")
 	}
@@ -88,7 +88,7 @@ func TestNoWaitForWaves(t *testing.T) {
 	if names := p.names("v1", "ConfigMap"); len(names) > 0 {
 		t.Errorf("the second wave did not wait: %v", names)
 	}
-	p.expect(p.must("apply", "web", source, "--no-wait=all"), 0, "release PLACE/web, revision 1, is written")
+	p.expect(p.must("apply", "web", source, "--no-wait=all"), 0, "release PLACE/web, revision 1, is applied")
 	if names := p.names("v1", "ConfigMap"); len(names) != 1 {
 		t.Errorf("the second wave was not written: %v", names)
 	}

@@ -193,8 +193,8 @@ spec:
 	p.objects([]string{"objects", "history", "oset/web-1"}, 1, "only deployments have a history")
 	p.objects([]string{"objects", "status", "web"}, 1, `"web" is not TYPE/NAME; types are: objectdeployment (odeploy), objectset (oset)`)
 	p.objects([]string{"objects", "status", "oset/none"}, 1, "ObjectSet PLACE/none does not exist")
-	p.objects([]string{"objects", "rollback", "odeploy/web", "2", "--no-wait"}, 0, "ObjectDeployment PLACE/web: nothing to roll back: the template is already that of set web-2 already\n")
-	p.objects([]string{"objects", "rollback", "odeploy/web", "--timeout", "1ms"}, exitNotReady, "timed out after 1ms; last seen:")
+	p.objects([]string{"objects", "rollback", "odeploy/web", "2", "--no-wait"}, 0, "ObjectDeployment PLACE/web: nothing to roll back: the template is already that of set web-2\n")
+	p.objects([]string{"objects", "rollback", "odeploy/web", "--timeout", "1ms"}, exitNotReady, "timed out after 1ms; last status:")
 
 	p.objects([]string{"objects", "rollback", "odeploy/web", "1"}, 0, "ObjectDeployment PLACE/web: ", "set web-1", "Idle: Set web-", "2 of 2 objects in 2 phases are available\n")
 	p.objects([]string{"objects", "status", "odeploy/web"}, 0, "Available:    True, Available\n", "to one\n")
@@ -262,7 +262,7 @@ func TestOddObjects(t *testing.T) {
 	p.objects([]string{"objects", "status", "oset/probes"}, exitNotReady, "Available:    False, PreflightError\n", "Cannot judge dependents: spec.availabilityProbes[0].probes[0].cel.rule", "ConfigMap PLACE/one  NotFound")
 	// An object that exists already.
 	create("collision", `{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: theirs}}}]}]}`)
-	p.objects([]string{"objects", "tree", "oset/collision"}, 0, "ConfigMap PLACE/theirs  Stolen", "has no owner, and was not adopted")
+	p.objects([]string{"objects", "tree", "oset/collision"}, 0, "ConfigMap PLACE/theirs  NotOwned", "has no owner, and was not adopted")
 	p.objects([]string{"objects", "drift", "oset/collision"}, 0, "has not drifted")
 	// A Secret with text, a misspelt field, and an object that another set has.
 	create("good", `{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: Secret, metadata: {name: text}, stringData: {password: secret}}},
@@ -272,7 +272,7 @@ func TestOddObjects(t *testing.T) {
 		t.Errorf("a Secret seems to have drifted: %s", got.stdout)
 	}
 	create("late", `{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: Secret, metadata: {name: text}}}]}]}`)
-	p.objects([]string{"objects", "tree", "oset/late"}, 0, "Secret PLACE/text  Stolen", "belongs to PLACE/good")
+	p.objects([]string{"objects", "tree", "oset/late"}, 0, "Secret PLACE/text  NotOwned", "belongs to PLACE/good")
 	sets := &v1alpha1.ObjectSetList{}
 	if err := clnt.List(t.Context(), sets, client.InNamespace(p.namespace)); err != nil {
 		t.Fatal(err)

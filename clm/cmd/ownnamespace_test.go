@@ -22,7 +22,7 @@ func TestDeleteWithItsNamespace(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.must("apply", "web", p.file("app.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: PLACE}\n"+configMap("a", "1")))
-	p.expect(p.clm("delete", "web", "--timeout", "20s"), 0, "release PLACE/web is deleted")
+	p.expect(p.clm("delete", "web", "--timeout", "20s"), 0, "release PLACE/web was deleted")
 	p.expectOwnNamespace()
 	if p.configMap("a") != nil {
 		t.Error("a dependent is left behind")
@@ -73,7 +73,7 @@ func TestDeleteAfterItsNamespace(t *testing.T) {
 			return true
 		}
 	})
-	p.expect(p.through(x).clm("delete", "web", "--timeout", "20s"), 0, "release PLACE/web is deleted")
+	p.expect(p.through(x).clm("delete", "web", "--timeout", "20s"), 0, "release PLACE/web was deleted")
 	testenv.Eventually(t, func() (bool, string) {
 		namespace := &corev1.Namespace{}
 		err := p.client.Get(context.WithoutCancel(t.Context()), client.ObjectKey{Name: p.namespace}, namespace)

@@ -47,8 +47,8 @@ func TestMissingNamespaceOfTheRelease(t *testing.T) {
 		t.Errorf("want no question, got %s", screen.frame())
 	}
 	planned := p.must("plan", "web", source, "--create-namespace").stdout
-	want := "+ Namespace " + p.namespace + "  (create: the release needs it; it stays when the release is deleted)\n" +
-		"+ Namespace " + home + "-other  (create: objects need it; it stays when the release is deleted)\n"
+	want := "+ Namespace " + p.namespace + "  (create: is needed by the release; will not be deleted with it)\n" +
+		"+ Namespace " + home + "-other  (create: is needed by objects; will not be deleted with the release)\n"
 	if !strings.Contains(planned, want) || !strings.Contains(planned, "\n4 to create\n") {
 		t.Errorf("want both namespaces, got %s", planned)
 	}

@@ -71,7 +71,7 @@ func TestDeletionOfWhatWasNotBegun(t *testing.T) {
 	if !strings.Contains(got.stderr, "1 pending") {
 		t.Errorf("want the object of the last wave to be counted, got %s", got.stderr)
 	}
-	if got := p.must("delete", "web").stderr; strings.Contains(got, "not begun") || !strings.Contains(got, "(2 deleted, ") {
+	if got := p.must("delete", "web").stderr; strings.Contains(got, "pending") || !strings.Contains(got, "(2 deleted, ") {
 		t.Errorf("want nothing but what was deleted, got %s", got)
 	}
 }

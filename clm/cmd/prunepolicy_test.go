@@ -49,7 +49,7 @@ func TestApprovedDeletions(t *testing.T) {
 	if p.configMap("a") != nil || p.configMap("b") == nil {
 		t.Error("want a to be deleted, and b to be kept")
 	}
-	if got := p.must("status", "web").stdout; !strings.Contains(got, "1 to stay") {
+	if got := p.must("status", "web").stdout; !strings.Contains(got, "1 kept") {
 		t.Errorf("want b to be counted, got %s", got)
 	}
 	p.must("delete", "web", "-y")
@@ -71,7 +71,7 @@ func TestPrune(t *testing.T) {
 	if p.configMap("b") == nil || p.configMap("c") != nil {
 		t.Error("want b to stay, and c to go")
 	}
-	p.expect(p.must("status", "web"), 0, "1 to stay")
+	p.expect(p.must("status", "web"), 0, "1 kept")
 	p.expect(p.clm("apply", "web", source, "--prune", "confirm"), exitRefused, "ConfigMap PLACE/b; to delete them, apply the sources again with --approve-deletions")
 	p.must("apply", "web", source, "-y")
 	if p.configMap("b") != nil {

@@ -54,7 +54,7 @@ func (p *place) refuse(t *testing.T, name, question string, args []string) {
 		screen.expect(t, strings.ReplaceAll(question, "PLACE", p.namespace)+" [y/N] ")
 		screen.enter(t, answer)
 		expectExit(t, command, screen, exitRefused)
-		screen.expect(t, "not confirmed; nothing was done")
+		screen.expect(t, "not confirmed; nothing was changed")
 		if diff := cmp.Diff(before, p.versions()); diff != "" {
 			t.Errorf("something was done (-before +after):\n%s", diff)
 		}
@@ -153,7 +153,7 @@ delete PLACE/web: waiting until wave 0 is gone  AGE
 	expectExit(t, command, screen, 0)
 	p.expectFrame(t, screen, "the view gives way to the summary", `
 y
-✓ release PLACE/web is deleted (2 deleted, AGE)
+✓ release PLACE/web was deleted (2 deleted, AGE)
 `)
 	p.expectNothing()
 }

@@ -212,7 +212,7 @@ func TestEachRightIsNeeded(t *testing.T) {
 		{release: simple, resource: "secrets", verbs: []string{"get", "list", "create", "patch", "delete"}},
 		{release: simple, resource: "leases", verbs: []string{"create"}},
 		{release: abandoned, resource: "leases", verbs: []string{"get", "update"}},
-		{release: simple, resource: "leases", verbs: []string{"delete"}, want: "is locked by"},
+		{release: simple, resource: "leases", verbs: []string{"delete"}, want: "has been locked by"},
 		{release: wide, resource: "roles", verbs: []string{"escalate"}, want: escalation},
 		{release: wide, resource: "clusterroles", verbs: []string{"bind"}, want: escalation},
 		{release: wide, resource: "storageclasses", verbs: []string{"get"}},

@@ -72,12 +72,12 @@ spec:
 			failed := p.end("migrate", "", corev1.PodFailed)
 			got := <-first.ended
 			if policy != "" {
-				p.expect(got, exitNotReady, "To run Job PLACE/migrate, delete the failed objects, then run the same command again: kubectl delete job migrate -n PLACE")
+				p.expect(got, exitNotReady, "To rerun Job PLACE/migrate, delete the failed objects, then run the same command again: kubectl delete job migrate -n PLACE")
 				p.expect(p.clm("apply", "web", chart), exitNotReady, "kubectl delete job migrate")
 				p.must("delete", "web")
 				return
 			}
-			p.expect(got, exitNotReady, "To run Job PLACE/migrate, run the same command again.")
+			p.expect(got, exitNotReady, "To rerun Job PLACE/migrate, run the same command again.")
 			p.expect(p.clm("plan", "web", chart), 0, "migrate", "has failed, and runs again")
 
 			second := p.begin("apply", "web", chart)
@@ -111,11 +111,11 @@ spec:
 	p.must("apply", "web", p.file("app.yaml", configMap("settings", "1")+hook))
 	first := p.begin("delete", "web", "--yes")
 	failed := p.end("drain", "", corev1.PodFailed)
-	p.expect(<-first.ended, exitNotReady, "To run failed hooks again, run the same command again")
+	p.expect(<-first.ended, exitNotReady, "To rerun failed hooks, run the same command again")
 	if p.configMap("settings") == nil {
 		t.Error("want the dependents to stay")
 	}
 	second := p.begin("delete", "web", "--yes")
 	p.end("drain", failed, corev1.PodSucceeded)
-	p.expect(<-second.ended, 0, "release PLACE/web is deleted")
+	p.expect(<-second.ended, 0, "release PLACE/web was deleted")
 }

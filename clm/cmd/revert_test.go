@@ -21,7 +21,7 @@ func TestRevertOfTheFirstRevision(t *testing.T) {
 	p := newPlace(t)
 	good := configMap("a", "1")
 	bad := p.file("bad.yaml", good+"---"+strings.Replace(twoWaves, "matchLabels: {app: web}", "matchLabels: {app: other}", 1))
-	p.expect(p.clm("apply", "web", bad, "--revert-on-failure"), 1, "release PLACE/web is deleted")
+	p.expect(p.clm("apply", "web", bad, "--revert-on-failure"), 1, "release PLACE/web was deleted")
 	if got := p.names("v1", "ConfigMap"); len(got) > 0 {
 		t.Errorf("left behind: %v", got)
 	}
@@ -34,7 +34,7 @@ func TestRevertOfTheFirstRevision(t *testing.T) {
 	}
 	p.must("doctor", "web", "--fix")
 	for range 2 {
-		p.expect(p.clm("apply", "web", bad, "--revert-on-failure"), 1, "release PLACE/web was not deleted: it was installed by an earlier revision")
+		p.expect(p.clm("apply", "web", bad, "--revert-on-failure"), 1, "release PLACE/web was not deleted: it was first applied by an earlier revision")
 		if value := p.configMap("a")["value"]; value != "1" {
 			t.Errorf("want what was installed before to stay, got %q", value)
 		}
@@ -68,7 +68,7 @@ func TestRevertKeepsWhatWasAdopted(t *testing.T) {
 
 	theirs("theirs")
 	source := p.file("first.yaml", configMap("theirs", "1")+configMap("ours", "1")+bad)
-	p.expect(p.clm("apply", "web", source, "--revert-on-failure"), 1, "release PLACE/web is deleted", "These objects existed before the release")
+	p.expect(p.clm("apply", "web", source, "--revert-on-failure"), 1, "release PLACE/web was deleted", "These objects existed before the release")
 	expectKept("theirs")
 	err := p.client.Get(t.Context(), client.ObjectKey{Namespace: p.namespace, Name: "ours"}, &corev1.ConfigMap{})
 	if !apierrors.IsNotFound(err) {
@@ -79,7 +79,7 @@ func TestRevertKeepsWhatWasAdopted(t *testing.T) {
 	p.awaitSecondAfter(theirs("older").CreationTimestamp)
 	source = p.file("second.yaml", configMap("older", "1")+configMap("ours", "1")+bad)
 	p.expect(p.clm("apply", "web", source), 1)
-	p.expect(p.clm("apply", "web", source, "--revert-on-failure"), 1, "release PLACE/web is deleted")
+	p.expect(p.clm("apply", "web", source, "--revert-on-failure"), 1, "release PLACE/web was deleted")
 	expectKept("older")
 
 	p.must("apply", "web", p.file("good.yaml", configMap("ours", "1")))

@@ -127,7 +127,7 @@ func TestRevertSparesWhatOthersHaveDone(t *testing.T) {
 				}
 			})
 			got := p.through(x).clm("apply", "web", p.file("bad.yaml", configMap("a", "1")+rejected), "--revert-on-failure")
-			p.expect(got, 1, "another client has changed release PLACE/web since revision", "nothing is reverted")
+			p.expect(got, 1, "another client has changed release PLACE/web since revision", "nothing was reverted")
 			p.expectValues(map[string]string{"a": "others", "b": "others"})
 			if state := p.state("web"); state != "Ready" {
 				t.Errorf("want what the other one has done to stay, got state %s", state)

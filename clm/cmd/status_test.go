@@ -236,7 +236,7 @@ func TestLookAtAReleaseThatAppears(t *testing.T) {
 					args = append(args, "--watch")
 				}
 				got := p.through(x).clm(args...)
-				p.expect(got, 1, "Error: release PLACE/web: there is no such release; there are")
+				p.expect(got, 1, "Error: release PLACE/web: not found; existing releases")
 				if strings.Count(got.stderr, p.namespace+"/web") != 1 {
 					t.Errorf("want other releases to be named, got %s", got.stderr)
 				}

@@ -76,7 +76,7 @@ func TestStatusOnATerminal(t *testing.T) {
 	screen, command := p.onATerminal("status", "web", "--watch")
 	p.shows(screen, `
 Release:  PLACE/web
-State:  Applying, for AGE
+State:  Applying (for AGE)
             SOMEBODY has been working on it for AGE
 Revision:  1, applied AGE ago
 Sources:  manifests app.yaml
@@ -88,7 +88,7 @@ Deployment web  InProgress  AGE  0/1 replicas available
 	p.cannotPull("web")
 	p.shows(screen, `
 Release:  PLACE/web
-State:  Applying, for AGE
+State:  Applying (for AGE)
             SOMEBODY has been working on it for AGE
 Revision:  1, applied AGE ago
 Sources:  manifests app.yaml
@@ -105,7 +105,7 @@ Deployment web  InProgress  AGE  0/1 replicas available
 	}
 	p.shows(screen, `
 Release:  PLACE/web
-State:  Ready, for AGE
+State:  Ready (for AGE)
 Revision:  2, applied AGE ago
 Sources:  manifests app.yaml
 Waves:  0  ✓ 2 ready`)

@@ -40,15 +40,15 @@ func TestStolenDependents(t *testing.T) {
 	}
 	slices.Sort(problems)
 	want := []string{
-		"marked Stolen: another client has changed its label, so it does not belong to the release",
-		"taken Stolen: belongs to release PLACE/b",
-		"unmarked Stolen: another client has removed its label; it is still a dependent, and will be deleted when the release no longer renders it",
+		"marked NotOwned: another client has changed its label, so it does not belong to the release",
+		"taken NotOwned: belongs to release PLACE/b",
+		"unmarked NotOwned: another client has removed its label; it is still a dependent, and will be deleted when the release no longer renders it",
 	}
 	if diff := cmp.Diff(want, problems); diff != "" {
 		t.Errorf("each object must be told (-want +got):\n%s", diff)
 	}
 	p.expect(p.clm("wait", "a", "--timeout", "1s"), exitNotReady, "▸ ConfigMap PLACE/taken: waiting for ", ": belongs to release PLACE/b\n")
-	if tree := p.must("tree", "a").stdout; strings.Count(tree, "Stolen") != 3 {
+	if tree := p.must("tree", "a").stdout; strings.Count(tree, "NotOwned") != 3 {
 		t.Errorf("expected that three were stolen, got %s", tree)
 	}
 	p.must("status", "b")

@@ -91,7 +91,7 @@ func TestTemplateErrors(t *testing.T) {
 	}{
 		{"a release without sources is none", []string{"shop"}, "SOURCE is missing"},
 		{"there is no revision 0", []string{"shop", web, "--revision", "-1"}, "flag --revision: invalid value -1; must be at least 1"},
-		{"the first revision cannot be an upgrade", []string{"shop", web, "--is-upgrade", "--revision", "1"}, "with --is-upgrade from 2"},
+		{"the first revision cannot be an upgrade", []string{"shop", web, "--is-upgrade", "--revision", "1"}, "or at least 2 with --is-upgrade"},
 		{"a version is made of numbers", []string{"shop", web, "--kube-version", "latest"}, `invalid Kubernetes version "latest"`},
 		{"types have a group and a version", []string{"shop", web, "--api-versions", "Monitor"}, `invalid API version "Monitor"`},
 		{"the source is named", []string{"shop", "testdata/template/none"}, "loading testdata/template/none: "},
@@ -127,6 +127,6 @@ data: {value: {{ dig "metadata" "name" "nothing" (lookup "v1" "Namespace" "" .Re
 		t.Errorf("expected that nothing is found, got %s", got)
 	}
 	if got := p.clm("template", "web", dir, "--server", "--kube-version", "1.30"); got.code != 1 || !strings.Contains(got.stderr, "kube-version") {
-		t.Errorf("expected that the flags exclude each other, got %s", got.stderr)
+		t.Errorf("expected that the flags are mutually exclusive, got %s", got.stderr)
 	}
 }

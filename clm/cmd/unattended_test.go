@@ -32,7 +32,7 @@ func TestLookWhileAnOperationEnds(t *testing.T) {
 	}))
 	got := late.clm("status", "web")
 	p.expect(got, 0)
-	if !strings.Contains(got.stdout, "State:      Ready, for ") || strings.Contains(got.stdout, "no process is working on it") {
+	if !strings.Contains(got.stdout, "State:      Ready (for ") || strings.Contains(got.stdout, "no process is working on it") {
 		t.Errorf("got\n%s", got.stdout)
 	}
 	p.must("delete", "web")

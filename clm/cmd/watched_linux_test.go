@@ -75,7 +75,7 @@ func TestApplyOnATerminal(t *testing.T) {
 	screen.expect(t, "3 to create")
 	screen.enter(t, "n\n")
 	expectExit(t, command, screen, exitRefused)
-	screen.expect(t, "not confirmed; nothing was done")
+	screen.expect(t, "not confirmed; nothing was changed")
 	if got := p.must("ls"); got.stdout != "" || p.locked("web") {
 		t.Errorf("something was done: %s", got.stdout)
 	}
@@ -94,18 +94,18 @@ apply PLACE/web revision 1: waiting until wave 0 is ready  AGE
 	screen.resize(t, 40, 40)
 	testenv.Eventually(t, func() (bool, string) {
 		frame := screen.frame()
-		return strings.Count(frame, "in motion") == 1 && strings.Contains(frame, "…\n"), "want the lines to be cut:\n" + frame
+		return strings.Count(frame, "in progress") == 1 && strings.Contains(frame, "…\n"), "want the lines to be cut:\n" + frame
 	})
 	screen.resize(t, 120, 40)
 	testenv.Eventually(t, func() (bool, string) {
 		frame := screen.frame()
-		return strings.Count(frame, "in motion") == 1 && strings.Contains(frame, "condition Open is missing"), "want the lines not to be cut:\n" + frame
+		return strings.Count(frame, "in progress") == 1 && strings.Contains(frame, "condition Open is missing"), "want the lines not to be cut:\n" + frame
 	})
 	p.openGate()
 	expectExit(t, command, screen, 0)
 	screen.expect(t, "revision 1, is ready")
 	screen.expect(t, "(3 created, ")
-	if frame := screen.frame(); strings.Contains(frame, "in motion") || strings.Contains(frame, "applying") {
+	if frame := screen.frame(); strings.Contains(frame, "in progress") || strings.Contains(frame, "applying") {
 		t.Errorf("want the view to give way to the summary:\n%s", frame)
 	}
 	if !strings.Contains(screen.sent(), "\x1b[32m") {

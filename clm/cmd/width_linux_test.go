@@ -35,7 +35,7 @@ func (p *place) narrow(t *testing.T, args ...string) string {
 	})
 	if strings.Contains(screen.sent(), "[y/N] ") {
 		screen.enter(t, "n\n")
-		screen.expect(t, "nothing was done")
+		screen.expect(t, "nothing was changed")
 	}
 	_ = command.Wait()
 	<-screen.closed

@@ -66,7 +66,7 @@ func (c *Choice) Has(dependent, pod dependents.Object) bool {
 func (c *Choice) ConfirmFound() error {
 	for _, choice := range c.choices {
 		if !choice.found.Load() {
-			return failures.Refused("release %s has no pod %s; to list its objects: clm tree %s -n %s", c.release, choice.text, c.release.Name, c.release.Namespace)
+			return failures.Refused("release %s has no %s; to list its objects: clm tree %s -n %s", c.release, choice.text, c.release.Name, c.release.Namespace)
 		}
 	}
 	return nil
