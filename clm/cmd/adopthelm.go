@@ -15,6 +15,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/helmreleases"
+	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/transfer"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -86,8 +87,12 @@ func (o *adoptOptions) adopt(ctx context.Context, e *environment, s *connection.
 		fmt.Fprintln(e.err, recordText(a.Helm)+" is deleted in the end.")
 	}
 	err = o.attempt(ctx, e, s, func(*connection.Connection, bool) (*apply.Plan, error) { return a.Plan, nil })
-	if err != nil || o.dryRun.value != "" {
+	if err != nil || o.dryRun.isSet() {
 		return err
+	}
+	if len(a.Plan.Pending()) == 0 {
+		// There was no question.
+		return o.retireAlone(ctx, e, s, a.Helm)
 	}
 	return o.retire(ctx, e, s, a.Helm)
 }
@@ -99,10 +104,18 @@ func recordText(release *helmreleases.Release) string {
 
 // retireAlone deletes Helm's record of a release that was adopted before, if that is wanted.
 func (o *adoptOptions) retireAlone(ctx context.Context, e *environment, s *connection.Connection, release *helmreleases.Release) error {
-	if o.dryRun.value != "" {
+	if o.dryRun.isSet() {
 		return nil
 	}
 	if o.deleteRecord {
+		adopted, err := s.Records().Get(ctx, release.Namespace, release.Name)
+		if err != nil {
+			return err
+		}
+		if adopted.State != releases.StateReady {
+			return failures.Refused("Helm's record is not deleted as long as release %s is not ready (it is %s); to see why: clm status %s -n %s",
+				adopted, adopted.State, adopted.Name, adopted.Namespace)
+		}
 		c := e.consent(o.yes, false)
 		defer c.Close()
 		if err := c.get(ctx, fmt.Sprintf("Delete %s?", recordText(release))); err != nil {

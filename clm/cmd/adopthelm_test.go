@@ -246,7 +246,7 @@ func TestAdoptFromHelmKeepsChangedRecords(t *testing.T) {
 		}
 	})
 	got := p.through(x).clm("adopt", "web", "--from-helm", "--delete-helm-record")
-	if got.code != exitRefused || !strings.Contains(p.stable(got.stderr), "was changed with Helm meanwhile: Secret sh.helm.release.v1.web.v2; its record was not deleted") {
+	if got.code != exitRefused || !strings.Contains(p.stable(got.stderr), "was changed with Helm in the meantime: Secret sh.helm.release.v1.web.v2; its record was not deleted") {
 		t.Errorf("want a refusal, got exit code %d: %s", got.code, got.stderr)
 	}
 	if records := p.helmRecords("web"); len(records) != 2 {

@@ -68,6 +68,8 @@ At the end, the notes of charts (NOTES.txt) are written to standard output.`,
 		"if it fails, return to the last revision that was ready, or delete the release if this is its first one; adopted objects are kept")
 	flags.BoolVar(&o.hideNotes, "hide-notes", false, "do not show the notes of charts; clm get notes shows them later")
 	flags.Var(filePath{&o.plan}, "plan", "apply exactly the plan that clm plan saved in this `file`, or refuse it if it is stale")
+	// A saved plan does not say whose fields it takes.
+	command.MarkFlagsMutuallyExclusive("plan", "conflicts")
 	for _, name := range planned {
 		// What these say is a part of the plan.
 		command.MarkFlagsMutuallyExclusive("plan", name)
@@ -103,7 +105,7 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 		return o.run(ctx, e, func(s *connection.Connection, _ bool) (*apply.Plan, error) {
 			p, err := apply.Load(ctx, s, o.plan, namespace, o.name)
 			if err == nil {
-				p.CreateNamespace = o.createNamespace
+				p.CreateNamespace = p.CreateNamespace || o.createNamespace
 			}
 			return p, err
 		})

@@ -111,8 +111,10 @@ func (o *deleteOptions) attempt(ctx context.Context, e *environment, s *connecti
 	defer c.Close()
 	if o.dryRun.isSet() || c.needed() {
 		if c.needed() || o.dryRun.asksServer() {
-			if err := d.FindKept(ctx); err != nil {
-				return err
+			if err := d.FindKept(ctx); ctx.Err() != nil {
+				return ctx.Err()
+			} else if err != nil {
+				fmt.Fprintf(e.err, "note: it is not known which namespaces will be kept: %s\n", terminal.Clean(err.Error()))
 			}
 		}
 		out := e.out

@@ -43,8 +43,9 @@ func checkDryRun(command *cobra.Command, args []string) error {
 	if flag == nil || !flag.Changed {
 		return nil
 	}
-	for _, arg := range args {
-		if _, err := os.Stat(arg); err != nil && slices.Contains([]string{dryRunNone, dryRunClient, dryRunServer}, arg) {
+	for i, arg := range args {
+		// The first one may be the name of a release.
+		if _, err := os.Stat(arg); err != nil && i > 0 && slices.Contains([]string{dryRunClient, dryRunServer}, arg) {
 			return errors.New("the value of --dry-run needs an equals sign: --dry-run=" + arg)
 		}
 	}

@@ -52,6 +52,8 @@ func TestDryRuns(t *testing.T) {
 			p.must("apply", "web", p.file("app.yaml", configMap("a", "2")))
 		}
 	}
+	// That is the name of the release.
+	p.must("apply", "server", p.file("other.yaml", configMap("other", "1")), "--dry-run")
 	p.must("delete", "web", "--dry-run=none")
 }
 

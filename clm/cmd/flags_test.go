@@ -84,6 +84,7 @@ func TestBadInput(t *testing.T) {
 		{"more than all cannot be deleted", []string{"apply", "web", source, "--max-deletions", "101%"}, "a percentage from 0% to 100%"},
 		{"a form that a command does not have", []string{"apply", "web", source, "-o", "yaml"}, `"yaml" is not one of json`},
 		{"a plan has no form for programs", []string{"apply", "web", source, "--dry-run=server", "-o", "json"}, "flags --output and --dry-run are mutually exclusive"},
+		{"a saved plan does not say whose fields it takes", []string{"apply", "web", "--plan", source, "--conflicts=refuse"}, "[conflicts plan]"},
 		{"nor has that of a deletion", []string{"delete", "web", "--dry-run", "-o", "json"}, "flags --output and --dry-run are mutually exclusive"},
 		{"nor that of a move", []string{"move", "cm/a", "--from", "web", "--to", "b", "--dry-run=client", "-o", "json"}, "flags --output and --dry-run are mutually exclusive"},
 		{"a plan has its values in it", []string{"apply", "web", "--plan", "web.plan", "--set", "a=b"}, "[plan set] were all set"},

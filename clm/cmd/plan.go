@@ -124,7 +124,7 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 	if err := o.show(e, p); err != nil {
 		return err
 	}
-	if err := errors.Join(o.maxDeletions.check(p), p.Refused(), conflicting(p, o.conflicts), refusedByServer(p)); err != nil {
+	if err := errors.Join(o.maxDeletions.check(p), p.Refused(), conflicting(p, o.conflicts)); err != nil {
 		return err
 	}
 	if o.out != "" {
@@ -132,6 +132,9 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 			return fmt.Errorf("saving the plan: %w", err)
 		}
 		fmt.Fprintf(e.err, "The plan is saved. To apply it: clm apply %s --plan %s\n", o.name, o.out)
+	}
+	if err := refusedByServer(p); err != nil {
+		return err
 	}
 	if o.exitCode && (p.New || len(p.Pending()) > 0) {
 		return &exitError{code: exitChanges}

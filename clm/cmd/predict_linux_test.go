@@ -5,6 +5,7 @@ package cmd
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -52,7 +53,9 @@ func TestMissingNamespaceOfTheRelease(t *testing.T) {
 	if !strings.Contains(planned, want) || !strings.Contains(planned, "\n4 to create\n") {
 		t.Errorf("want both namespaces, got %s", planned)
 	}
-	p.must("apply", "web", source, "--create-namespace")
+	saved := filepath.Join(t.TempDir(), "web.plan")
+	p.must("plan", "web", source, "--create-namespace", "--out", saved)
+	p.must("apply", "web", "--plan", saved)
 	if got := p.must("plan", "web", source).stdout; !strings.Contains(got, "nothing to do, 2 unchanged") {
 		t.Errorf("want nothing to do, got %s", got)
 	}
@@ -70,6 +73,11 @@ func TestRefusalsOfTheServer(t *testing.T) {
 			t.Errorf("clm %s: got %s%s", args[0], got.stdout, got.stderr)
 		}
 	}
+	// It is saved nevertheless: the server may accept the object later.
+	saved := filepath.Join(t.TempDir(), "web.plan")
+	p.expect(p.clm("plan", "web", source, "--out", saved), exitRefused, "The plan is saved.")
+	p.expect(p.clm("apply", "web", "--plan", saved), 1, "rejected by the API server")
+	p.must("delete", "web")
 	command, screen := p.startOnTerminal(t, nil, "apply", "web", source)
 	screen.resize(t, 250, 40)
 	screen.expect(t, "Create release "+p.namespace+"/web, although the API server rejects 1 of its objects? [y/N] ")
@@ -97,7 +105,7 @@ func TestDeletionWarnsOfNamespaces(t *testing.T) {
 	p := newPlace(t)
 	inner := p.namespace + "-inner"
 	p.must("apply", "web", p.file("app.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: PLACE-inner}}\n"))
-	if got := p.must("delete", "web", "--dry-run").stdout; strings.Contains(got, "stay") {
+	if got := p.must("delete", "web", "--dry-run").stdout; strings.Contains(got, "will be kept") {
 		t.Errorf("want no warning, got %s", got)
 	}
 	theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: inner, Name: "theirs"}}

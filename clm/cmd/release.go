@@ -61,6 +61,9 @@ func (e environment) printer(events bool) progress.Printer {
 	options := progress.Options{Out: e.err, Color: e.color}
 	if events {
 		options.Out, options.Mode = e.out, progress.ModeJSON
+	} else if e.kube.verbosity > 0 {
+		// Logged requests would disturb a view that is redrawn.
+		options.Mode = progress.ModePlain
 	}
 	return &unattended{Printer: progress.New(options), useOneProcessor: e.useOneProcessor}
 }

@@ -38,6 +38,11 @@ func (a *application) run(ctx context.Context) error {
 			return err
 		}
 	}
+	if a.plan.confirm != nil {
+		if err := a.plan.confirm(ctx); err != nil {
+			return err
+		}
+	}
 	if a.options.Exact {
 		if err := a.checkExact(ctx); err != nil {
 			return err

@@ -89,6 +89,8 @@ type Plan struct {
 	// succeeds means that the release was installed by another tool; past are revisions of that tool that are recorded before that of the plan.
 	succeeds bool
 	past     []Past
+	// confirm reports whether the other tool has changed the release since; nil if there is none.
+	confirm func(ctx context.Context) error
 }
 
 // Close stops watching the dependents. It may be called more than once.

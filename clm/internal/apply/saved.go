@@ -41,7 +41,10 @@ type savedPlan struct {
 
 	Adoption reconciler.AdoptionPolicy `json:"adoption,omitempty"` // that was given for this operation
 	Approved string                    `json:"approved,omitempty"` // identifies deletions that were approved
-	Again    bool                      `json:"again,omitempty"`    // what has failed runs again
+	// CreateNamespace creates the namespace of a new release.
+	CreateNamespace bool `json:"createNamespace,omitempty"`
+
+	Again bool `json:"again,omitempty"` // what has failed runs again
 }
 
 // savedVersion is the version of the file format.
@@ -56,7 +59,7 @@ func (p *Plan) Save(ctx context.Context, path string) error {
 	saved := savedPlan{
 		Version: savedVersion, Cluster: uid, Record: p.Release.UID(), Namespace: p.Release.Namespace, Name: p.Release.Name, Operation: p.Operation,
 		New: p.New, Revision: p.Revision, Values: p.Content.Values, Notes: p.Content.Notes, Plan: p.exact, Adoption: p.adoption,
-		Approved: p.approved, Again: p.again,
+		Approved: p.approved, Again: p.again, CreateNamespace: p.CreateNamespace,
 	}
 	if current := p.Release.Current(); current != nil {
 		saved.Base = current.Number
@@ -147,6 +150,12 @@ func Load(ctx context.Context, c *connection.Connection, path, namespace, name s
 		connection: c, Release: release, Operation: saved.Operation, New: saved.New, Revision: saved.Revision,
 		Content: releases.Content{Values: saved.Values, Notes: saved.Notes},
 		Changes: saved.Plan.Changes, exact: saved.Plan, adoption: saved.Adoption, approved: saved.Approved, again: saved.Again,
+		CreateNamespace: saved.CreateNamespace,
+	}
+	if !release.Recorded() {
+		if p.homeless, err = isMissing(ctx, c.Client(), namespace); err != nil {
+			return nil, err
+		}
 	}
 	for _, object := range saved.Manifest {
 		p.Content.Manifest = append(p.Content.Manifest, &unstructured.Unstructured{Object: object})

@@ -33,6 +33,8 @@ type Takeover struct {
 	History []Past
 	// Objects are adopted although they have the marks of the other tool.
 	Objects []types.ObjectKey
+	// Confirm returns an error of which failures.IsChanged is true if the other tool has changed the release since. It is called with the lock, before anything is recorded.
+	Confirm func(ctx context.Context) error
 	// Done are objects of the last revision, such as hooks, that have served their purpose: they are neither applied nor adopted, whether they exist or not.
 	Done []types.ObjectKey
 }
@@ -42,7 +44,7 @@ func PlanTakeover(ctx context.Context, c *connection.Connection, t Takeover) (*P
 	if err := c.Ready(ctx); err != nil {
 		return nil, err
 	}
-	plan := &Plan{connection: c, Release: t.Release, Operation: Adopt, takeOver: t.Objects, succeeds: true}
+	plan := &Plan{connection: c, Release: t.Release, Operation: Adopt, takeOver: t.Objects, succeeds: true, confirm: t.Confirm}
 	history, err := describePast(plan, t.History, c.Client().Scheme())
 	if err != nil {
 		return nil, err

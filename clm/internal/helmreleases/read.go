@@ -42,7 +42,7 @@ func Read(ctx context.Context, clnt client.Reader, namespace, name string) (*Rel
 	}
 	release := &Release{Namespace: namespace, Name: name}
 	for _, each := range found {
-		revision, err := each.decode(name)
+		revision, err := each.decode(namespace, name)
 		if err != nil {
 			return nil, fmt.Errorf("reading Helm's record in %s %s/%s: %w", each.kind, namespace, each.name, err)
 		}
@@ -66,7 +66,7 @@ type stored struct {
 	data            []byte
 }
 
-func (s stored) decode(name string) (Revision, error) {
+func (s stored) decode(namespace, name string) (Revision, error) {
 	if s.kind == kindSecret && s.secretType != recordType {
 		return Revision{}, fmt.Errorf("its type is %q; supported is %q, the type of Helm 3 and 4", s.secretType, recordType)
 	}
@@ -79,6 +79,10 @@ func (s stored) decode(name string) (Revision, error) {
 	}
 	if decoded.Name != name {
 		return Revision{}, fmt.Errorf("it is labelled as a record of release %q, and has one of release %q", name, decoded.Name)
+	}
+	if decoded.Namespace != "" && decoded.Namespace != namespace {
+		// Flux can record a release in another namespace than that of its objects; and backups may have been restored elsewhere.
+		return Revision{}, fmt.Errorf("it records a release in namespace %s, not in %s", decoded.Namespace, namespace)
 	}
 	revision, err := decoded.revision()
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
-const good = `{"name":"web","namespace":"shop","version":7,"info":{"first_deployed":"2024-01-01T00:00:00Z","last_deployed":"2024-01-02T03:04:05.6+01:00","deleted":"",` +
+const good = `{"name":"web","version":7,"info":{"first_deployed":"2024-01-01T00:00:00Z","last_deployed":"2024-01-02T03:04:05.6+01:00","deleted":"",` +
 	`"status":"deployed","description":"Upgrade complete"},"chart":{"metadata":{"name":"shop","version":"1.2.3","appVersion":"9"},"files":[{"name":"x","data":"eA=="}]},` +
 	`"config":{"replicas":9007199254740993},"manifest":"---\n# Source: shop/templates/a.yaml\n{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n",` +
 	`"hooks":[{"path":"shop/templates/b.yaml","manifest":"{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}"}]}`
@@ -102,6 +102,7 @@ func TestReadNamesWhatItCannotRead(t *testing.T) {
 		"json: decoding JSON":                                   secret("json", encoded([]byte("{"))),
 		"empty: it lacks the name":                              secret("empty", encoded([]byte("{}"))),
 		`theirs: it is labelled as a record of release "web"`:   secret("theirs", encoded([]byte(strings.Replace(good, `"web"`, `"other"`, 1)))),
+		"elsewhere: it records a release in namespace else":     secret("elsewhere", encoded([]byte(strings.Replace(good, `"name":"web",`, `"name":"web","namespace":"else",`, 1)))),
 		"time: revision 7: decoding a time":                     secret("time", encoded([]byte(strings.Replace(good, "2024-01-02T", "yesterday", 1)))),
 		`other: its type is "helm.sh/release.v2"; supported is`: otherType,
 		"both Secret again and Secret good have revision 7":     secret("again", encoded([]byte(good))),

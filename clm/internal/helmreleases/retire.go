@@ -7,8 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -28,24 +30,28 @@ func (r *Release) Confirm(ctx context.Context, clnt client.Reader) error {
 	}
 	for _, each := range found {
 		if versions[string(each.uid)] != each.resourceVersion {
-			return fmt.Errorf("release %s %w meanwhile: %s %s", r, ErrChanged, each.kind, each.name)
+			return fmt.Errorf("release %s %w in the meantime: %s %s", r, ErrChanged, each.kind, each.name)
 		}
 	}
 	return nil
 }
 
-// Retire deletes the records that were read, oldest first, so that Helm does not know the release any more. It deletes nothing if Helm has changed
-// the release since. If it fails, some may be left; then the release can be read and retired again.
+// Retire deletes the records that were read, newest first, so that Helm does not know the release any more. It deletes nothing if Helm has changed
+// the release before; if Helm changes it at the same time, it may have deleted some, and the error is ErrChanged. If it fails, some may be left; then the release can be
+// read and retired again.
 func (r *Release) Retire(ctx context.Context, clnt client.Client) error {
 	if err := r.Confirm(ctx, clnt); err != nil {
 		return err
 	}
-	for _, revision := range r.Revisions {
+	for _, revision := range slices.Backward(r.Revisions) {
 		object := &metav1.PartialObjectMetadata{}
 		object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(revision.kind))
 		object.SetNamespace(r.Namespace)
 		object.SetName(revision.name)
 		err := clnt.Delete(ctx, object, client.Preconditions{UID: &revision.uid, ResourceVersion: &revision.version})
+		if apierrors.IsConflict(err) {
+			return fmt.Errorf("release %s %w in the meantime: %s", r, ErrChanged, revision.Record())
+		}
 		if client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("deleting Helm's record in %s %s/%s: %w", revision.kind, r.Namespace, revision.name, err)
 		}

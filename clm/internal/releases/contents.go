@@ -41,7 +41,8 @@ func (s *Store) Content(ctx context.Context, release *Release, number int64) (Co
 		again, err := indexAgain(ctx, s.options.Client, release)
 		switch {
 		case err != nil:
-			return Content{}, errors.Join(failure, err)
+			// It is not known whether the record is damaged.
+			return Content{}, fmt.Errorf("reading revision %d of release %s again, because %s: %w", number, release, damaged.Damage, err)
 		case again == nil || again.SameRecord(seen) || attempt == maxReads:
 			return Content{}, failure
 		}

@@ -264,7 +264,11 @@ func (b *Board) Took(result reconciler.Result, err error, phase string) {
 	}
 	for _, action := range result.Actions {
 		for _, object := range action.Objects {
-			b.change(dependents.KeyOf(object), func(d *dependents.Dependent) { d.Verb = action.Verb })
+			b.change(dependents.KeyOf(object), func(d *dependents.Dependent) {
+				if isNew := d.Verb == reconciler.VerbCreated || d.Verb == reconciler.VerbAdopted; !isNew || action.Verb != reconciler.VerbUpdated {
+					d.Verb = action.Verb
+				}
+			})
 		}
 	}
 	b.show()

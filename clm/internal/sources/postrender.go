@@ -44,11 +44,21 @@ func newPostRenderer(ctx context.Context, command []string) (postRenderer, error
 			return nil, fmt.Errorf("running %s: %w: %s", path, err, said)
 		case err != nil:
 			return nil, fmt.Errorf("running %s: %w", path, err)
-		case !isEmpty && strings.TrimSpace(stdout.String()) == "":
+		case !isEmpty && !hasContent(stdout.String()):
 			// A command that has lost its input would otherwise delete the whole release.
 			return nil, errors.New(strings.TrimSuffix(fmt.Sprintf("%s has written nothing to standard output, where it has to write all objects: %s", path, said), ": "))
 		default:
 			return &stdout, nil
 		}
 	}, nil
+}
+
+// hasContent reports whether a stream of YAML documents has more than separators and comments.
+func hasContent(text string) bool {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") && line != "---" {
+			return true
+		}
+	}
+	return false
 }

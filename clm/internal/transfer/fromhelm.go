@@ -76,7 +76,13 @@ func PlanHelmAdoption(ctx context.Context, c *connection.Connection, request Hel
 	if adoption.Deployed, err = deployed(found); err != nil {
 		return nil, err
 	}
-	takeover := apply.Takeover{Release: release}
+	takeover := apply.Takeover{Release: release, Confirm: func(ctx context.Context) error {
+		err := found.Confirm(ctx, c.Client())
+		if errors.Is(err, helmreleases.ErrChanged) {
+			return &failures.ChangedError{Release: release.String()}
+		}
+		return err
+	}}
 	if takeover.History, err = historyOf(found, adoption.Deployed, request.Policies); err != nil {
 		return nil, err
 	}
@@ -103,7 +109,9 @@ func confirmOrigin(release *releases.Release, found *helmreleases.Release) error
 		for _, revision := range found.Revisions {
 			switch {
 			case recorded.Number != revision.Number:
-			case revision.Created.IsZero() || revision.Created.Equal(recorded.Created):
+			case revision.Created.IsZero():
+				// It proves nothing.
+			case revision.Created.Equal(recorded.Created):
 				same++
 			default:
 				different = fmt.Sprintf("revision %d of Helm was made at %s, that of clm at %s", revision.Number, text(revision.Created), text(recorded.Created))
@@ -116,7 +124,11 @@ func confirmOrigin(release *releases.Release, found *helmreleases.Release) error
 	if different != "" {
 		different = ": " + different
 	}
-	return failures.Refused("there is a release %s of clm already, and it was not made from the Helm release%s; nothing was done", release, different)
+	if different == "" {
+		return failures.Refused("there is a release %s of clm already, which has no revision in common with the Helm release; if the release was adopted from it, delete Helm's record: "+
+			"kubectl delete secrets,configmaps -l owner=helm,name=%s -n %s", release, found.Name, found.Namespace)
+	}
+	return failures.Refused("there is a release %s of clm already, and it was not made from the Helm release%s; nothing was changed", release, different)
 }
 
 // isAdopted reports whether a release of clm has all revisions of the Helm release from which it was made, and has been ready with the last one of these, or has

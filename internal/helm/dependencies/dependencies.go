@@ -13,9 +13,11 @@ import (
 	"path/filepath"
 	"strings"
 
+	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/cli"
 	"helm.sh/helm/v3/pkg/downloader"
+	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/internal/helm/remote"
@@ -52,6 +54,9 @@ func run(ctx context.Context, folder string, options Options, do func(*downloade
 	}
 	_, declared, err := helm.Dependencies(nil, folder)
 	if err != nil {
+		return nil, err
+	}
+	if err := confirmUndeclared(folder, declared); err != nil {
 		return nil, err
 	}
 	settings := cli.New()
@@ -107,12 +112,17 @@ func check(folder string) error {
 	if err != nil {
 		return err
 	}
+	// A chart may be declared several times, with other versions and aliases.
+	declarations := map[string]int{}
+	for _, dependency := range found {
+		declarations[dependency.Name]++
+	}
 	var problems []string
 	for _, dependency := range found {
 		switch {
 		case dependency.Problem != "":
 			problems = append(problems, fmt.Sprintf("%s %s: %s", dependency.Name, dependency.Version, dependency.Problem))
-		case len(dependency.Found) > 1:
+		case len(dependency.Found) > declarations[dependency.Name]:
 			problems = append(problems, fmt.Sprintf("%s: there are versions %s in folder charts; remove all but one", dependency.Name, dependency.Versions()))
 		}
 	}
@@ -148,4 +158,50 @@ func asErrors(texts []string) []error {
 		all = append(all, errors.New(text))
 	}
 	return all
+}
+
+// confirmUndeclared refuses a folder with packaged charts that neither Chart.yaml nor Chart.lock declares: Helm's library would delete them without a word.
+func confirmUndeclared(folder string, declared []helm.Dependency) error {
+	packages, err := filepath.Glob(filepath.Join(folder, "charts", "*.tgz"))
+	if err != nil || len(packages) == 0 {
+		return err
+	}
+	known := map[string]bool{}
+	for _, dependency := range declared {
+		if dependency.Version != "" || dependency.Repository != "" {
+			known[dependency.Name] = true
+		}
+	}
+	if err := addLocked(folder, known); err != nil {
+		return err
+	}
+	for _, path := range packages {
+		name, _, err := helm.Dependencies(os.DirFS(filepath.Dir(path)), filepath.Base(path))
+		if err != nil {
+			return err
+		}
+		if !known[name] {
+			return fmt.Errorf("%s is not a dependency in Chart.yaml, and would be deleted; declare %s without a repository, unpack it, or delete it", path, name)
+		}
+	}
+	return nil
+}
+
+// addLocked adds the names in Chart.lock, if there is one: a dependency that is no longer declared may go.
+func addLocked(folder string, known map[string]bool) error {
+	raw, err := os.ReadFile(filepath.Join(folder, "Chart.lock"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	lock := chart.Lock{}
+	if err == nil {
+		err = yaml.Unmarshal(raw, &lock)
+	}
+	if err != nil {
+		return fmt.Errorf("reading Chart.lock: %w", err)
+	}
+	for _, dependency := range lock.Dependencies {
+		known[dependency.Name] = true
+	}
+	return nil
 }

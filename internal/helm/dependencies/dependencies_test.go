@@ -162,3 +162,42 @@ func TestEnd(t *testing.T) {
 		t.Errorf("want nothing but Chart.yaml, got %v, %v", entries, err)
 	}
 }
+
+// TestPackagedChartsOfOthers has a packaged chart in folder charts that is not declared. It must not be deleted.
+func TestPackagedChartsOfOthers(t *testing.T) {
+	home(t)
+	folder, extra, db := t.TempDir(), t.TempDir(), t.TempDir()
+	write(t, extra, "extra", "1.0.0")
+	write(t, db, "db", "1.0.0")
+	write(t, folder, "shop", "1.0.0", "dependencies:", "- {name: db, version: 1.0.0, repository: \"file://"+db+"\"}")
+	loaded, err := loader.LoadDir(extra)
+	if err != nil {
+		t.Fatal(err)
+	}
+	charts := filepath.Join(folder, "charts")
+	if err := os.MkdirAll(charts, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	archive, err := chartutil.Save(loaded, charts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = dependencies.Update(t.Context(), folder, dependencies.Options{})
+	if err == nil || !strings.Contains(err.Error(), "extra-1.0.0.tgz is not a dependency in Chart.yaml, and would be deleted") {
+		t.Errorf("want the chart to be spared, got %v", err)
+	}
+	if _, err := os.Stat(archive); err != nil {
+		t.Error(err)
+	}
+	// A dependency that is no longer declared goes.
+	if err := os.Remove(archive); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dependencies.Update(t.Context(), folder, dependencies.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	write(t, folder, "shop", "1.0.0")
+	if _, err := dependencies.Update(t.Context(), folder, dependencies.Options{}); err != nil {
+		t.Errorf("want the former dependency to go, got %v", err)
+	}
+}

@@ -71,11 +71,14 @@ func entryFor(dependency helm.Dependency, known []*repo.Entry) (*repo.Entry, err
 	}
 	for _, entry := range known {
 		if isName && entry.Name == name || !isName && equalURLs(entry.URL, where) {
-			return entry, nil
+			return entry, confirmNoPassword(dependency, entry.URL)
 		}
 	}
 	if isName {
 		return nil, fmt.Errorf("dependency %s: %w", dependency.Name, &remote.UnknownRepositoryError{Name: name, Known: remote.Names(known)})
+	}
+	if err := confirmNoPassword(dependency, where); err != nil {
+		return nil, err
 	}
 	if parsed, err := url.Parse(where); err != nil || parsed.Host == "" {
 		return nil, fmt.Errorf("dependency %s: repository %q is not valid; allowed are: https://HOST/PATH, oci://HOST/PATH, file://PATH, and @NAME for a repository of Helm",
@@ -83,6 +86,15 @@ func entryFor(dependency helm.Dependency, known []*repo.Entry) (*repo.Entry, err
 	}
 	hash := sha256.Sum256([]byte(where))
 	return &repo.Entry{Name: "clm-" + hex.EncodeToString(hash[:]), URL: where}, nil
+}
+
+// confirmNoPassword refuses a URL with a user name: messages of Helm's library would show the password.
+func confirmNoPassword(dependency helm.Dependency, where string) error {
+	parsed, err := url.Parse(where)
+	if err == nil && parsed.User == nil || err != nil && !strings.Contains(where, "@") {
+		return nil
+	}
+	return fmt.Errorf("dependency %s: the URL of its repository contains a user name; user name and password have options of their own: helm repo add --username --password", dependency.Name)
 }
 
 // equalURLs compares as Helm does when it looks for the name of a repository.

@@ -75,11 +75,15 @@ func ParseNamed(text string) (Reference, error) {
 		return Reference{}, &UnknownRepositoryError{Name: parts[1], Known: Names(known)}
 	}
 	parsed, err := url.Parse(known[i].URL)
-	if err != nil || parsed.Host == "" || parsed.Scheme != schemeHTTP && parsed.Scheme != schemeHTTPS {
-		return Reference{}, fmt.Errorf("repository %s has the URL %q; allowed are: https://HOST/PATH", parts[1], known[i].URL)
+	if err != nil {
+		// The URL may contain a password.
+		return Reference{}, fmt.Errorf("repository %s has an invalid URL; allowed are: https://HOST/PATH", parts[1])
 	}
 	if parsed.User != nil {
 		return Reference{}, fmt.Errorf("the URL of repository %s contains a user name; user name and password have options of their own: helm repo add --username --password", parts[1])
+	}
+	if parsed.Host == "" || parsed.Scheme != schemeHTTP && parsed.Scheme != schemeHTTPS {
+		return Reference{}, fmt.Errorf("repository %s has the URL %q; allowed are: https://HOST/PATH", parts[1], known[i].URL)
 	}
 	return Reference{url: parsed, chart: parts[2], version: parts[3], repository: known[i]}, nil
 }
@@ -91,11 +95,12 @@ func (o Options) withRepository(entry *repo.Entry) Options {
 	}
 	if o.Username == "" && o.Password == "" {
 		o.Username, o.Password = entry.Username, entry.Password
+		o.passCredentials = entry.PassCredentialsAll
 	}
 	if o.CAFile == "" {
 		o.CAFile = entry.CAFile
 	}
 	o.certFile, o.keyFile = entry.CertFile, entry.KeyFile
-	o.insecure, o.passCredentials = entry.InsecureSkipTLSverify, entry.PassCredentialsAll
+	o.insecure = entry.InsecureSkipTLSverify
 	return o
 }

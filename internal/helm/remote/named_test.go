@@ -35,7 +35,7 @@ func TestNamedRepositories(t *testing.T) {
 		{"its authority is", "username: me, password: secret, caFile: REPOSITORY, pass_credentials_all: true", Options{}, ""},
 		{"the password is for the repository", "username: me, password: secret, insecure_skip_tls_verify: true", Options{}, charts.host + " answers 401"},
 		{"without a password", "insecure_skip_tls_verify: true", Options{}, repository.host + " answers 401"},
-		{"with one of the command line", "insecure_skip_tls_verify: true, pass_credentials_all: true", Options{Username: "me", Password: "secret"}, ""},
+		{"those of the command line are for the repository only", "insecure_skip_tls_verify: true, pass_credentials_all: true", Options{Username: "me", Password: "secret"}, charts.host + " answers 401"},
 		{"a client certificate that is none", "certFile: none.pem, keyFile: none.key", Options{}, "reading the client certificate of the repository: "},
 	} {
 		content := fmt.Sprintf("repositories: [{name: shop, url: 'https://%s', %s}]", repository.host, strings.ReplaceAll(test.entry, "REPOSITORY", repository.caFile))

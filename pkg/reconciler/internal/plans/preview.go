@@ -13,6 +13,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/contents"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 )
 
 // preview shows what a decision would make of an object: by dry runs or, where they are not possible, from the manifest and the
@@ -40,7 +41,12 @@ func (p *preview) lacks(namespace string) {
 }
 
 // missingNamespaces returns the namespaces that Apply would create although no object declares them; sorted.
-func (p *preview) missingNamespaces() []string { return slices.Sorted(maps.Keys(p.missing)) }
+func (p *preview) missingNamespaces() []string {
+	missing := slices.Sorted(maps.Keys(p.missing))
+	return slices.DeleteFunc(missing, func(name string) bool {
+		return slices.ContainsFunc(p.objects, func(t *desired.Object) bool { return kinds.IsNamespace(t.Key.GroupKind) && t.Key.Name == name })
+	})
+}
 
 // definitions are the schemas of types, by version.
 type definitions map[schema.GroupKind]map[string]contents.OpenSchema

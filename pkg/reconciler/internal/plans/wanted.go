@@ -61,7 +61,7 @@ func newPlanner(c *calls.Call, wanted []*desired.Object, recorded []*inventory.I
 
 // notePrerequisite notes the namespace or type that Apply would create or change, for the plans of objects that need it.
 func (p *planner) notePrerequisite(t *desired.Object, change inventory.Change) error {
-	created := change.Verb == inventory.VerbCreated
+	created := change.Verb == inventory.VerbCreated || change.Verb == inventory.VerbRestored
 	if kinds.IsNamespace(t.Key.GroupKind) {
 		p.preview.namespaces[t.Key.Name] = created
 		return nil
