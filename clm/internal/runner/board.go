@@ -264,14 +264,18 @@ func (b *Board) Took(result reconciler.Result, err error, phase string) {
 	}
 	for _, action := range result.Actions {
 		for _, object := range action.Objects {
-			b.change(dependents.KeyOf(object), func(d *dependents.Dependent) {
-				if isNew := d.Verb == reconciler.VerbCreated || d.Verb == reconciler.VerbAdopted; !isNew || action.Verb != reconciler.VerbUpdated {
-					d.Verb = action.Verb
-				}
-			})
+			b.change(dependents.KeyOf(object), func(d *dependents.Dependent) { d.Verb = toldVerb(d.Verb, action.Verb) })
 		}
 	}
 	b.show()
+}
+
+// toldVerb returns what is told of an object to which the operation has done two things: that it was updated after it was created or adopted is not worth telling.
+func toldVerb(before, now reconciler.Verb) reconciler.Verb {
+	if now == reconciler.VerbUpdated && (before == reconciler.VerbCreated || before == reconciler.VerbAdopted) {
+		return before
+	}
+	return now
 }
 
 // Finish shows how the operation ended. The board shows nothing afterwards. If the operation ended because another plan is needed, Finish shows nothing:

@@ -94,7 +94,8 @@ func confirmNoPassword(dependency helm.Dependency, where string) error {
 	if err == nil && parsed.User == nil || err != nil && !strings.Contains(where, "@") {
 		return nil
 	}
-	return fmt.Errorf("dependency %s: the URL of its repository contains a user name; user name and password have options of their own: helm repo add --username --password", dependency.Name)
+	return fmt.Errorf("dependency %s: the URL of its repository contains a user name; user name and password have options of their own: helm repo add --username --password",
+		dependency.Name)
 }
 
 // equalURLs compares as Helm does when it looks for the name of a repository.
