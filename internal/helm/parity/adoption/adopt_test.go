@@ -5,6 +5,7 @@ package adoption
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -47,7 +48,12 @@ func (p *place) adopt() {
 	if diff := cmp.Diff(before, p.states()); diff != "" {
 		p.Errorf("the plan has changed the objects:\n%s", diff)
 	}
-	p.expect(p.clm(0, "adopt", "--from-helm", "web", "-y"), "is ready (4 adopted, 3 unchanged", "Warning: Helm still has a record")
+	adopted := p.clm(0, "adopt", "--from-helm", "web", "-y")
+	p.expect(adopted, "Warning: Helm still has a record")
+	// If its controller writes the Deployment between the two requests of its adoption, the second one is repeated, and that is told as an update.
+	if ready := regexp.MustCompile(`is ready \((4 adopted|3 adopted, 1 updated), 3 unchanged`); !ready.MatchString(adopted) {
+		p.Errorf("want %s in %s", ready, adopted)
+	}
 	after := p.states()
 	for _, hook := range []string{"Secret password", "Job upgrade", "Job setup"} {
 		if before[hook] != after[hook] {
