@@ -45,7 +45,7 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
-	for _, want := range []string{"release default/sample, revision 1, is ready", "release default/sample is deleted", "is up to date"} {
+	for _, want := range []string{"release default/sample, revision 1, is ready", "release default/sample was deleted", "is up to date"} {
 		if !strings.Contains(string(output), want) {
 			t.Errorf("want %q in the output, got:\n%s", want, output)
 		}
