@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 )
@@ -89,12 +88,7 @@ func addRevisionFlag(command *cobra.Command, o *getOptions) {
 }
 
 func runGetNotes(ctx context.Context, e *environment, o getOptions) error {
-	s, namespace, err := e.connect(ctx, false)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	content, err := contentOf(ctx, s, namespace, o)
+	content, err := contentOf(ctx, e, o)
 	if err != nil {
 		return err
 	}
@@ -112,19 +106,20 @@ func printNotes(out io.Writer, notes string) error {
 }
 
 func runGet(ctx context.Context, e *environment, o getOptions, of func(releases.Content) any) error {
-	s, namespace, err := e.connect(ctx, false)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	content, err := contentOf(ctx, s, namespace, o)
+	content, err := contentOf(ctx, e, o)
 	if err != nil {
 		return err
 	}
 	return printDocuments(e, of(content), o.output.value)
 }
 
-func contentOf(ctx context.Context, s *connection.Connection, namespace string, o getOptions) (releases.Content, error) {
+// contentOf reads the content of a revision.
+func contentOf(ctx context.Context, e *environment, o getOptions) (releases.Content, error) {
+	s, namespace, err := e.connect(ctx, false)
+	if err != nil {
+		return releases.Content{}, err
+	}
+	defer s.Close()
 	release, err := s.Release(ctx, namespace, o.name)
 	if err != nil {
 		return releases.Content{}, err

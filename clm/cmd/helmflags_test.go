@@ -47,7 +47,7 @@ func TestPostRenderer(t *testing.T) {
 	}{
 		{"a failure", with("cat > /dev/null; echo no license >&2; exit 7"), []string{"post-rendering: running ", "sh: exit status 7: no license"}},
 		{"no output", with("cat > /dev/null"), []string{"has written nothing to standard output, where it has to write all objects"}},
-		{"output that is no YAML", with("cat > /dev/null; echo '{'"), []string{"output of the post-renderer"}},
+		{"output that is not valid YAML", with("cat > /dev/null; echo '{'"), []string{"output of the post-renderer"}},
 		{"it does not exist", []string{"--post-renderer", filepath.Join(t.TempDir(), "none")}, []string{"post-renderer: ", "no such file or directory"}},
 	} {
 		t.Log(test.reason)

@@ -187,7 +187,7 @@ func confirmUndeclared(folder string, declared []helm.Dependency) error {
 	return nil
 }
 
-// addLocked adds the names in Chart.lock, if there is one: a dependency that is no longer declared may go.
+// addLocked adds the names in Chart.lock, if there is one: a former dependency may be deleted.
 func addLocked(folder string, known map[string]bool) error {
 	raw, err := os.ReadFile(filepath.Join(folder, "Chart.lock"))
 	if errors.Is(err, fs.ErrNotExist) {

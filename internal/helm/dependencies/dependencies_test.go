@@ -189,7 +189,7 @@ func TestPackagedChartsOfOthers(t *testing.T) {
 	if _, err := os.Stat(archive); err != nil {
 		t.Error(err)
 	}
-	// A dependency that is no longer declared goes.
+	// The package of a former dependency is deleted.
 	if err := os.Remove(archive); err != nil {
 		t.Fatal(err)
 	}
