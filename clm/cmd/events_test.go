@@ -4,12 +4,10 @@
 package cmd
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -54,24 +52,6 @@ func TestEvents(t *testing.T) {
 	s.expect("transcripts/events.txt")
 }
 
-// shared is an output that a test reads while clm writes it.
-type shared struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *shared) Write(text []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(text)
-}
-
-func (s *shared) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
-
 // follow runs clm beside the test, which looks at what it prints. The functions that it returns give the exit code: the
 // first interrupts clm, the second waits until clm has ended by itself.
 func (p *place) follow(out io.Writer, args ...string) (interrupt, end func() int) {
@@ -86,10 +66,11 @@ func (p *place) follow(out io.Writer, args ...string) (interrupt, end func() int
 	return func() int { cancel(); return end() }, end
 }
 
-func (s *shared) expect(t *testing.T, text string) {
+// expectIn waits until the output contains the text.
+func expectIn(t *testing.T, output *testenv.Output, text string) {
 	t.Helper()
 	testenv.Eventually(t, func() (bool, string) {
-		got := s.String()
+		got := output.String()
 		return strings.Contains(got, text), fmt.Sprintf("%q is missing in:\n%s", text, got)
 	})
 }
@@ -99,12 +80,12 @@ func TestEventsAsTheyCome(t *testing.T) {
 	p := newPlace(t)
 	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+configMap("b", "1")))
 	p.report("a", corev1.EventTypeWarning, "Before")
-	out := &shared{}
+	out := &testenv.Output{}
 	interrupt, _ := p.follow(out, "events", "web", "--watch", "--types", "Warning")
-	out.expect(t, "Warning  ConfigMap "+p.namespace+"/a: Before: is what happened (3 times)\n")
+	expectIn(t, out, "Warning  ConfigMap "+p.namespace+"/a: Before: is what happened (3 times)\n")
 	p.report("a", corev1.EventTypeNormal, "Unwanted")
 	p.report("b", corev1.EventTypeWarning, "After")
-	out.expect(t, "Warning  ConfigMap "+p.namespace+"/b: After: is what happened (3 times)\n")
+	expectIn(t, out, "Warning  ConfigMap "+p.namespace+"/b: After: is what happened (3 times)\n")
 	if code := interrupt(); code != exitInterrupted {
 		t.Errorf("got exit code %d", code)
 	}
@@ -123,25 +104,25 @@ func TestChangesAsTheyCome(t *testing.T) {
 	never, ready := p.file("app.yaml", deployment("web", neverReady, "")), p.file("app.yaml", deployment("web", "", ""))
 	applied := p.begin("apply", "web", never)
 	p.eventuallyShows([]string{"status", "web"}, "1 not ready", "running, but not ready")
-	status, tree := &shared{}, &shared{}
+	status, tree := &testenv.Output{}, &testenv.Output{}
 	_, endOfStatus := p.follow(status, "status", "web", "--watch")
 	_, endOfTree := p.follow(tree, "tree", "web", "--watch", "--why")
-	status.expect(t, "running, but not ready")
-	tree.expect(t, "running, but not ready")
+	expectIn(t, status, "running, but not ready")
+	expectIn(t, tree, "running, but not ready")
 	p.cannotPull("web")
-	status.expect(t, "Deployment "+p.namespace+"/web: InProgress: 0/1 replicas available; Pod web-")
-	status.expect(t, ": container main: ImagePullBackOff of example.com/web:1: Back-off pulling image: not found\n")
-	tree.expect(t, "; container main: ImagePullBackOff of example.com/web:1: Back-off pulling image: not found\n")
+	expectIn(t, status, "Deployment "+p.namespace+"/web: InProgress: 0/1 replicas available; Pod web-")
+	expectIn(t, status, ": container main: ImagePullBackOff of example.com/web:1: Back-off pulling image: not found\n")
+	expectIn(t, tree, "; container main: ImagePullBackOff of example.com/web:1: Back-off pulling image: not found\n")
 	applied.interrupt()
 	<-applied.ended
 	p.must("apply", "web", ready)
-	status.expect(t, "release "+p.namespace+"/web: Ready\n")
-	status.expect(t, "Deployment "+p.namespace+"/web: ready\n")
+	expectIn(t, status, "release "+p.namespace+"/web: Ready\n")
+	expectIn(t, status, "Deployment "+p.namespace+"/web: ready\n")
 	if code := endOfStatus(); code != 0 {
 		t.Errorf("status should have ended by itself with exit code 0, got %d: %s", code, status)
 	}
 	p.must("delete", "web")
-	tree.expect(t, "release "+p.namespace+"/web no longer exists\n")
+	expectIn(t, tree, "release "+p.namespace+"/web no longer exists\n")
 	if code := endOfTree(); code != exitNotReady {
 		t.Errorf("got exit code %d", code)
 	}

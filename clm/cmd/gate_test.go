@@ -4,13 +4,11 @@
 package cmd
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 
 	"github.com/google/go-cmp/cmp"
@@ -113,24 +111,6 @@ func (p *place) locked(name string) bool {
 	return err == nil
 }
 
-// text that one goroutine writes while another one reads it.
-type text struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (t *text) Write(more []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.buffer.Write(more)
-}
-
-func (t *text) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.buffer.String()
-}
-
 // consenting adds --yes to a command that changes something.
 func consenting(args []string) []string {
 	changes := slices.Contains([]string{"delete", "adopt", "orphan", "move"}, args[0]) || slices.Contains(args, "--fix") || slices.Contains(args, "--correct")
@@ -153,9 +133,9 @@ func (p *place) process(args ...string) *exec.Cmd {
 }
 
 // start starts clm as a process, and returns what it writes to standard error.
-func (p *place) start(args ...string) (*exec.Cmd, *text) {
+func (p *place) start(args ...string) (*exec.Cmd, *testenv.Output) {
 	p.Helper()
-	command, output := p.command(args...), &text{}
+	command, output := p.command(args...), &testenv.Output{}
 	command.Stderr = output
 	if err := command.Start(); err != nil {
 		p.Fatal(err)

@@ -104,7 +104,7 @@ func TestHangUp(t *testing.T) {
 		{"it is not", `exec "$0" "$@"`, exitInterrupted},
 	} {
 		clm := p.command("wait", "web", "--for=ready")
-		output := &text{}
+		output := &testenv.Output{}
 		command := exec.Command("sh", append([]string{"-c", test.setting}, clm.Args...)...)
 		command.Env, command.Stderr = clm.Env, output
 		if err := command.Start(); err != nil {

@@ -4,7 +4,6 @@
 package cmd
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -64,7 +63,7 @@ func (p *place) clm(args ...string) result {
 
 func (p *place) clmContext(ctx context.Context, args ...string) result {
 	p.Helper()
-	var stdout, stderr bytes.Buffer
+	var stdout, stderr testenv.Output
 	s := streams{in: strings.NewReader(p.stdin), out: &stdout, err: &stderr}
 	code := run(ctx, s, append(consenting(args), "--kubeconfig", p.kubeconfig, "--namespace", p.namespace))
 	return result{code: code, stdout: stdout.String(), stderr: stderr.String()}

@@ -25,7 +25,7 @@ func TestDocumentsOfAStream(t *testing.T) {
 	p.report("a", corev1.EventTypeNormal, "Second")
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	out, ended := &shared{}, make(chan int)
+	out, ended := &testenv.Output{}, make(chan int)
 	go func() {
 		s := streams{in: strings.NewReader(""), out: out, err: &bytes.Buffer{}}
 		ended <- run(ctx, s, []string{"events", "web", "--watch", "-o", "yaml", "--kubeconfig", p.kubeconfig, "--namespace", p.namespace})

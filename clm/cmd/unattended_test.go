@@ -46,11 +46,11 @@ func TestChangesAfterAnInterrupt(t *testing.T) {
 	p.reachGate()
 	applied.interrupt()
 	<-applied.ended
-	status := &shared{}
+	status := &testenv.Output{}
 	_, end := p.follow(status, "status", "web", "--watch")
-	status.expect(t, "to wait until they are ready: clm wait")
+	expectIn(t, status, "to wait until they are ready: clm wait")
 	p.openGate()
-	status.expect(t, "release "+p.namespace+"/web: Applying, and all dependents are ready\n")
+	expectIn(t, status, "release "+p.namespace+"/web: Applying, and all dependents are ready\n")
 	if code := end(); code != 0 {
 		t.Errorf("got exit code %d: %s", code, status)
 	}

@@ -33,7 +33,7 @@ type Options struct {
 	Clock clock.WithTicker
 	// MaxConcurrency is the maximum number of concurrent requests about dependents. Defaults to that of the engine.
 	MaxConcurrency int
-	// Log gets the requests that the verbosity, which is that of kubectl, says. Defaults to none.
+	// Log gets the requests that the verbosity, which is that of kubectl, says. It must be safe for concurrent use. Defaults to none.
 	Log       io.Writer
 	Verbosity int
 }

@@ -4,14 +4,12 @@
 package live_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,24 +19,6 @@ import (
 	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/internal/testenv"
 )
-
-// buffer may be read while it is written.
-type buffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *buffer) Write(text []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(text)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
 
 // running waits until the pods are running.
 func (w *world) running(prefix string, wanted int) []corev1.Pod {
@@ -89,7 +69,7 @@ func TestLogs(t *testing.T) {
 		w.logs.asked = nil
 		options := test.options
 		options.Options = w.options
-		var out buffer
+		var out testenv.Output
 		if err := live.Logs(t.Context(), options, &out); err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +90,7 @@ func TestLogs(t *testing.T) {
 	// The simulated node cannot be reached, as it happens with real ones.
 	w.logs.broken = "proxy"
 	var problems []string
-	var out buffer
+	var out testenv.Output
 	err := live.Logs(t.Context(), live.LogOptions{Options: w.options, Problem: func(text string) { problems = append(problems, text) }}, &out)
 	if err == nil || !strings.Contains(err.Error(), "1 of 3 containers") || len(problems) != 1 || !strings.HasPrefix(problems[0], web+"/proxy cannot be read: ") {
 		t.Errorf("expected the one container to be named whose log cannot be read, got error %v and %q", err, problems)
@@ -129,7 +109,7 @@ func TestLogsFollow(t *testing.T) {
 	w.logs.streams = map[string]io.ReadCloser{first: reader}
 	w.logs.texts = map[string]string{"main": "2026-01-01T00:00:00.1Z one\n2026-01-01T00:00:00.2Z two\n2026-01-01T00:00:00.2Z two again\n"}
 
-	var out buffer
+	var out testenv.Output
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	done := make(chan error)
