@@ -120,6 +120,7 @@ var rooms = []room{
 	{path: "internal/reports", layer: services},
 	{path: "internal/rights", layer: services},
 	{path: "internal/shards", layer: services},
+	{path: "internal/stackchart", layer: services},
 	{path: "internal/templating", layer: services},
 
 	{path: "internal/renames", layer: contracts},
