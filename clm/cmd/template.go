@@ -5,17 +5,20 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/sources"
+	"github.com/component-operator/runtime/internal/documents"
+	"github.com/component-operator/runtime/internal/parallel"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -93,16 +96,16 @@ func runTemplate(ctx context.Context, e *environment, o templateOptions) error {
 	if err != nil {
 		return err
 	}
-	var output bytes.Buffer
-	for i, object := range objects {
-		if isHook(object) && !o.includeHooks {
-			continue
+	printed, failures := make([][]byte, len(objects)), make([]error, len(objects))
+	parallel.Do(len(objects), func(i int) {
+		if !isHook(objects[i]) || o.includeHooks {
+			printed[i], failures[i] = encode(objects[i], origins[i])
 		}
-		if err := printDocument(&output, object, origins[i]); err != nil {
-			return err
-		}
+	})
+	if err := cmp.Or(failures...); err != nil {
+		return err
 	}
-	_, err = output.WriteTo(e.out)
+	_, err = e.out.Write(bytes.Join(printed, nil))
 	return err
 }
 
@@ -140,11 +143,15 @@ func isHook(object client.Object) bool {
 	return false
 }
 
-func printDocument(out io.Writer, object client.Object, origin string) error {
-	content, err := yaml.Marshal(object)
-	if err != nil {
-		return fmt.Errorf("encoding %s: %w", types.ObjectKeyToString(object), err)
+func encode(object client.Object, origin string) (document []byte, err error) {
+	var content []byte
+	if rendered, ok := object.(*unstructured.Unstructured); ok {
+		content, err = documents.Encode(rendered.Object)
+	} else {
+		content, err = yaml.Marshal(object)
 	}
-	_, err = fmt.Fprintf(out, "---\n# Source: %s\n%s", origin, content)
-	return err
+	if err != nil {
+		return nil, fmt.Errorf("encoding %s: %w", types.ObjectKeyToString(object), err)
+	}
+	return fmt.Appendf(nil, "---\n# Source: %s\n%s", origin, content), nil
 }

@@ -5,6 +5,7 @@ package digest_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -63,6 +64,31 @@ func TestOfFails(t *testing.T) {
 	for _, value := range []any{math.NaN(), func() {}, map[string]any{"c": make(chan int)}} {
 		if got, err := digest.Of(value); err == nil {
 			t.Errorf("%T: got %s, want an error", value, got)
+		}
+	}
+}
+
+// TestOfMap is Of.
+func TestOfMap(t *testing.T) {
+	t.Parallel()
+	for _, content := range []map[string]any{
+		{},
+		{"b": 1, "a": "<text>", "c": nil, `quo"te`: []string{"x"}},
+		{"list": []map[string]any{}},
+		{"list": []map[string]any(nil)},
+		{"values": map[string]any{"z": 1.5}, "list": []map[string]any{{"b": 1, "a": 2}, nil, {}}, "last": true},
+	} {
+		want, err := digest.Of(content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := digest.OfMap(content); err != nil || got != want {
+			t.Errorf("%v: want %s, got %s, error %v", content, want, got, err)
+		}
+	}
+	for _, content := range []map[string]any{{"a": func() {}}, {"a": []map[string]any{{"b": func() {}}}}} {
+		if got, err := digest.OfMap(content); err == nil || !strings.Contains(err.Error(), `"a"`) {
+			t.Errorf("want an error that names the field, got %s, error %v", got, err)
 		}
 	}
 }

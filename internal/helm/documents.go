@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/internal/documents"
+	"github.com/component-operator/runtime/internal/parallel"
 )
 
 // helmAnnotationPrefix is the prefix of all of Helm's annotations.
@@ -21,17 +22,33 @@ const helmAnnotationPrefix = "helm.sh/"
 // documentInSource separates the name of a file from the number of the document in it.
 const documentInSource = ", document "
 
-// parseDocuments returns the objects of a rendered file, in their order.
-func parseDocuments(name string, content string) ([]Object, error) {
+// document is one document of a rendered file.
+type document struct {
+	source  string // names it
+	content string
+}
+
+// documentsOf returns the documents of a rendered file, in their order.
+func documentsOf(name string, content string) []document {
+	var all []document
+	for i, text := range splitDocuments(content) {
+		all = append(all, document{source: name + documentInSource + strconv.Itoa(i+1), content: text})
+	}
+	return all
+}
+
+// parseDocuments returns the objects of documents, in their order. The error is that of the first document that has one.
+func parseDocuments(all []document) ([]Object, error) {
+	parsed := make([][]*unstructured.Unstructured, len(all))
+	failures := make([]error, len(all))
+	parallel.Do(len(all), func(i int) { parsed[i], failures[i] = parseDocument(all[i].content) })
 	var objects []Object
-	for i, document := range splitDocuments(content) {
-		source := name + documentInSource + strconv.Itoa(i+1)
-		found, err := parseDocument(document)
-		if err != nil {
-			return nil, fmt.Errorf("parsing %s: %w", source, err)
+	for i, found := range parsed {
+		if failures[i] != nil {
+			return nil, fmt.Errorf("parsing %s: %w", all[i].source, failures[i])
 		}
 		for _, object := range found {
-			objects = append(objects, Object{Unstructured: object, Source: source})
+			objects = append(objects, Object{Unstructured: object, Source: all[i].source})
 		}
 	}
 	return objects, nil

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 
-	"sigs.k8s.io/yaml"
+	"github.com/component-operator/runtime/internal/documents"
 )
 
 // postRendererName is the source of objects that a post-renderer returned.
@@ -18,7 +18,7 @@ const postRendererName = "output of the post-renderer"
 func postRender(objects []Object, run func(*bytes.Buffer) (*bytes.Buffer, error)) ([]Object, error) {
 	var rendered bytes.Buffer
 	for _, object := range objects {
-		content, err := yaml.Marshal(object.Object)
+		content, err := documents.Encode(object.Object)
 		if err != nil {
 			return nil, fmt.Errorf("writing %s: %w", object.Source, err)
 		}
@@ -34,7 +34,7 @@ func postRender(objects []Object, run func(*bytes.Buffer) (*bytes.Buffer, error)
 	if err := checkOutput(map[string]string{postRendererName: changed.String()}); err != nil {
 		return nil, fmt.Errorf("post-rendering: %w", err)
 	}
-	result, err := parseDocuments(postRendererName, changed.String())
+	result, err := parseDocuments(documentsOf(postRendererName, changed.String()))
 	if err != nil {
 		return nil, err
 	}

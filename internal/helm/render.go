@@ -133,16 +133,17 @@ func (c *Chart) render(ctx context.Context, release Release) ([]Object, error) {
 	if err != nil {
 		return nil, err
 	}
+	var rendered []document
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if strings.HasSuffix(name, notesSuffix) {
-			continue
+		if !strings.HasSuffix(name, notesSuffix) {
+			rendered = append(rendered, documentsOf(name, files[name])...)
 		}
-		found, err := parseDocuments(name, files[name])
-		if err != nil {
-			return nil, err
-		}
-		objects = append(objects, found...)
 	}
+	found, err := parseDocuments(rendered)
+	if err != nil {
+		return nil, err
+	}
+	objects = append(objects, found...)
 	if release.PostRender == nil {
 		return objects, nil
 	}
@@ -195,17 +196,18 @@ func identityOf(object Object) identity {
 // definitions returns the objects of the crds folders of the chart and its remaining dependencies. The same
 // definition is found several times if a dependency is used under several names.
 func definitions(parsed *chart.Chart) ([]Object, error) {
+	var all []document
+	for _, file := range parsed.CRDObjects() {
+		all = append(all, documentsOf(file.Filename, string(file.File.Data))...)
+	}
+	found, err := parseDocuments(all)
+	if err != nil {
+		return nil, err
+	}
 	seen := map[identity]bool{}
 	var objects []Object
-	for _, file := range parsed.CRDObjects() {
-		found, err := parseDocuments(file.Filename, string(file.File.Data))
-		if err != nil {
-			return nil, err
-		}
-		for _, object := range found {
-			if seen[identityOf(object)] {
-				continue
-			}
+	for _, object := range found {
+		if !seen[identityOf(object)] {
 			seen[identityOf(object)] = true
 			object.Definition = true
 			objects = append(objects, object)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -78,6 +79,7 @@ func writeDefinition(folder string, index int, options Options) error {
 		kind = fmt.Sprintf("Kind%02d", index)
 	}
 	plural := strings.ToLower(kind) + "s"
+	random := rand.New(rand.NewPCG(0, uint64(index))) //nolint:gosec // it must always be the same
 	definition := &apiextensionsv1.CustomResourceDefinition{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"},
 		ObjectMeta: metav1.ObjectMeta{Name: plural + "." + options.Group},
@@ -86,7 +88,7 @@ func writeDefinition(folder string, index int, options Options) error {
 			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: plural, Singular: strings.ToLower(kind), Kind: kind, ListKind: kind + "List"},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
 				Name: "v1", Served: true, Storage: true,
-				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: schemaOf(options.DefinitionBytes)},
+				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: schemaOf(options.DefinitionBytes, random)},
 			}},
 		},
 	}
@@ -97,14 +99,14 @@ func writeDefinition(folder string, index int, options Options) error {
 	return write(filepath.Join(folder, "charts", "definitions", "crds", plural+".yaml"), content)
 }
 
-// schemaOf returns a schema of about that many bytes, which describes fields as those of a pod template are described.
-func schemaOf(bytes int) *apiextensionsv1.JSONSchemaProps {
-	const bytesOfField, fieldsOfGroup = 600, 10
+// schemaOf returns a schema of about that many bytes.
+func schemaOf(bytes int, random *rand.Rand) *apiextensionsv1.JSONSchemaProps {
+	const bytesOfField, fieldsOfGroup = 730, 10
 	groups := map[string]apiextensionsv1.JSONSchemaProps{}
 	for i := range max(1, bytes/bytesOfField/fieldsOfGroup) {
 		fields := map[string]apiextensionsv1.JSONSchemaProps{}
 		for j := range fieldsOfGroup {
-			fields[fmt.Sprintf("field%d", j)] = fieldOf(j)
+			fields[fmt.Sprintf("field%d", j)] = fieldOf(j, random)
 		}
 		groups[fmt.Sprintf("group%d", i)] = apiextensionsv1.JSONSchemaProps{
 			Type: "array", Description: "Settings of one part, which are applied in their order.",
@@ -117,12 +119,18 @@ func schemaOf(bytes int) *apiextensionsv1.JSONSchemaProps {
 	}}
 }
 
-func fieldOf(index int) apiextensionsv1.JSONSchemaProps {
-	field := apiextensionsv1.JSONSchemaProps{
-		Type: "string",
-		Description: strings.Repeat("The value is passed on to the containers of the pods, and takes effect when they are started again. ", 4) +
-			fmt.Sprintf("This is field %d.", index),
+// words are what descriptions consist of. These do not compress better than those of real definitions.
+var words = strings.Fields(`the a of to in that is for and this be by with if are not or an it as which when must can will on set only name list value
+	field object default pod container volume label selector namespace resource request limit secret service port path template rule key version type
+	reference condition status policy number seconds node time version authority endpoint certificate protocol address image command argument config
+	claim storage class group role user account token header method target interval timeout retry queue shard replica update strategy annotation`)
+
+func fieldOf(index int, random *rand.Rand) apiextensionsv1.JSONSchemaProps {
+	description := make([]string, 70)
+	for i := range description {
+		description[i] = words[random.IntN(len(words))]
 	}
+	field := apiextensionsv1.JSONSchemaProps{Type: "string", Description: strings.Join(description, " ")}
 	if index%3 == 0 {
 		field.Type, field.Format = "integer", "int32"
 	}

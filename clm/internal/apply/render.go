@@ -45,6 +45,7 @@ func (p *Plan) render(ctx context.Context, request Request) error {
 		if err := acknowledge(ctx, p.connection, p.Release); err != nil {
 			return err
 		}
+		p.Content = releases.Content{} // rendering may need the memory
 	}
 	// A record that was lost and restored has dependents and no revisions.
 	next := releases.Revision{Number: 1, Description: cmp.Or(request.Description, "applied"), Installed: len(p.Release.Inventory) > 0}
@@ -174,7 +175,7 @@ func inputs(content releases.Content, revision releases.Revision) (string, error
 	if len(revision.Hooks) > 0 {
 		all["hooks"] = revision.Hooks
 	}
-	result, err := digest.Of(all)
+	result, err := digest.OfMap(all)
 	if err != nil {
 		return "", fmt.Errorf("computing the digest of what is applied: %w", err)
 	}

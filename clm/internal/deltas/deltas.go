@@ -30,6 +30,7 @@ func Encode(content, base []byte) ([]byte, error) {
 	}
 	options := []zstd.EOption{
 		zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithEncoderCRC(true), zstd.WithWindowSize(window(size)),
+		zstd.WithLowerEncoderMem(true),
 	}
 	if len(base) > 0 {
 		options = append(options, zstd.WithEncoderDictRaw(baseID, base))

@@ -21,6 +21,32 @@ type Document struct {
 	Notes string `json:"notes,omitempty"`
 }
 
+// Encode returns the JSON form. The values and the objects must be valid JSON, which json.Marshal would check, and take several times the memory of the result for it.
+func (d Document) Encode() ([]byte, error) {
+	notes, err := json.Marshal(d.Notes)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the notes: %w", err)
+	}
+	size := len(d.Values) + len(notes) + len(d.Manifest) + 100
+	for _, object := range d.Manifest {
+		size += len(object)
+	}
+	document := append(make([]byte, 0, size), `{"values":`...)
+	document = append(document, d.Values...)
+	document = append(document, `,"manifest":[`...)
+	for i, object := range d.Manifest {
+		if i > 0 {
+			document = append(document, ',')
+		}
+		document = append(document, object...)
+	}
+	document = append(document, ']')
+	if d.Notes != "" {
+		document = append(append(document, `,"notes":`...), notes...)
+	}
+	return append(document, '}'), nil
+}
+
 // Earlier versions of clm stored a content as documents: one for the values, one for each object, and one that has the order of the objects. Each chunk has a
 // list of pieces.
 const (

@@ -4,6 +4,7 @@
 package packs
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 )
@@ -52,6 +53,24 @@ func TestForgedPieces(t *testing.T) {
 	} {
 		if got, err := joinDocument([][]byte{[]byte(content)}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: want %q, got %s, error %v", content, want, got, err)
+		}
+	}
+}
+
+// TestDocument encodes as json.Marshal does.
+func TestDocument(t *testing.T) {
+	t.Parallel()
+	for _, document := range []Document{
+		{Values: []byte("null"), Manifest: []json.RawMessage{}},
+		{Values: []byte(`{"a":1}`), Manifest: []json.RawMessage{[]byte(`{"kind":"A"}`)}, Notes: "Read <this>."},
+		{Values: []byte(`{}`), Manifest: []json.RawMessage{[]byte(`{"kind":"A"}`), []byte(`{"kind":"B"}`)}},
+	} {
+		want, err := json.Marshal(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := document.Encode(); err != nil || string(got) != string(want) {
+			t.Errorf("want %s, got %s, error %v", want, got, err)
 		}
 	}
 }

@@ -25,11 +25,7 @@ func encodeContent(content Content) ([]byte, error) {
 			return nil, fmt.Errorf("encoding %s %s: %w", object.GetKind(), object.GetName(), err)
 		}
 	}
-	raw, err := json.Marshal(stored)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the manifest: %w", err)
-	}
-	return raw, nil
+	return stored.Encode()
 }
 
 // decodeContent returns the content of a document. The error is an UnreadableError.

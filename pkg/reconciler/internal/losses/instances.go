@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/fieldset"
+	"github.com/component-operator/runtime/internal/parallel"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
@@ -30,31 +32,38 @@ type inquiry struct {
 	losses  *Losses
 	demands []Demand
 	except  string // value of the owner label; its objects and the owner itself do not count; if empty, all objects count
-	// recorded are the items of the owner by object; built when first needed.
-	recorded map[types.ObjectID]*inventory.Item
+	// recorded returns the items of the owner by object.
+	recorded func() map[types.ObjectID]*inventory.Item
 }
 
 // Instances returns one instance for each demanded type that has instances without the given owner label (if the label is empty:
-// any instances), and the resources of these types; at most maxBlockers types.
+// any instances), and the resources of these types; at most maxBlockers types. It asks about as many types in parallel as the API server serves well.
 func (l *Losses) Instances(ctx context.Context, demands []Demand, except string) ([]inventory.Blocker, []schema.GroupVersionResource, error) {
 	mappings, err := l.resolve(ctx, demands)
 	if err != nil {
 		return nil, nil, err
 	}
-	q := inquiry{losses: l, demands: demands, except: except}
+	q := inquiry{losses: l, demands: demands, except: except, recorded: sync.OnceValue(func() map[types.ObjectID]*inventory.Item { return bookkeeping.Index(l.Items) })}
 	var blockers []inventory.Blocker
 	var resources []schema.GroupVersionResource
-	for _, mapping := range mappings {
-		if len(blockers) == maxBlockers {
-			break
-		}
-		found, err := q.anInstance(ctx, mapping)
+	// The limiter cannot admit the requests: the caller may be one of its tasks.
+	level := l.Server.Flow.Level()
+	for some := range slices.Chunk(mappings, level) {
+		found := make([]*inventory.Blocker, len(some))
+		err := parallel.Each(level, some, func(i int, mapping *meta.RESTMapping) (err error) {
+			found[i], err = q.anInstance(ctx, mapping)
+			return err
+		})
 		if err != nil {
 			return nil, nil, err
 		}
-		if found != nil {
-			blockers = append(blockers, *found)
-			resources = append(resources, mapping.Resource)
+		for i, blocker := range found {
+			if blocker != nil && len(blockers) < maxBlockers {
+				blockers, resources = append(blockers, *blocker), append(resources, some[i].Resource)
+			}
+		}
+		if len(blockers) == maxBlockers {
+			break
 		}
 	}
 	slices.SortFunc(blockers, func(a, b inventory.Blocker) int { return cmp.Compare(a.String(), b.String()) })
@@ -113,47 +122,59 @@ func (q *inquiry) search(ctx context.Context, mapping *meta.RESTMapping) (*inven
 }
 
 // list returns one instance of a type that counts; nil if there is none.
+//
+// The first page has no label selector, and a limit: the API server reads such a list from etcd while its cache of the type is empty. With a selector it would
+// answer 429 (Too Many Requests), and ask to come again after a second, for each type that nobody has listed before.
 func (q *inquiry) list(ctx context.Context, clnt cluster.Client, mapping *meta.RESTMapping) (*inventory.Blocker, error) {
-	var options []client.ListOption
+	page := []client.ListOption{client.Limit(2)} // two, because one may be the owner itself
+	found, next, err := q.listPage(ctx, clnt, mapping, page)
+	if found != nil || err != nil || next == "" {
+		return found, err
+	}
+	page = []client.ListOption{client.Limit(ListPage)}
 	if q.except != "" {
-		selector, err := foreignSelector(q.losses.Server.Keys.OwnerLabel, q.except)
+		foreign, err := foreignSelector(q.losses.Server.Keys.OwnerLabel, q.except)
 		if err != nil {
 			return nil, err
 		}
-		options = append(options, client.MatchingLabelsSelector{Selector: selector})
+		page = append(page, client.MatchingLabelsSelector{Selector: foreign})
 	}
-	limit, next := client.Limit(2), "" // two, because one may be the owner itself
-	for {
-		list := &metav1.PartialObjectMetadataList{}
-		list.SetGroupVersionKind(mapping.GroupVersionKind)
-		page := append(slices.Clone(options), limit, client.Continue(next))
-		if err := q.losses.Server.Read(func() error { return clnt.List(ctx, list, page...) }); err != nil {
-			return nil, fmt.Errorf("listing instances of %s: %w", mapping.GroupVersionKind.GroupKind(), err)
-		}
-		for i := range list.Items {
-			list.Items[i].SetGroupVersionKind(mapping.GroupVersionKind)
-			if q.except == "" || !q.isOwn(&list.Items[i]) {
-				return &inventory.Blocker{Type: mapping.GroupVersionKind, Namespace: list.Items[i].Namespace, Name: list.Items[i].Name}, nil
-			}
-		}
-		if limit, next = ListPage, list.Continue; next == "" {
-			return nil, nil
+	for next = ""; ; {
+		if found, next, err = q.listPage(ctx, clnt, mapping, append(slices.Clone(page), client.Continue(next))); found != nil || err != nil || next == "" {
+			return found, err
 		}
 	}
 }
 
-// isOwn reports whether an instance without our label still belongs to the owner: it is the owner itself, or a dependent whose
-// label others have removed. The record alone does not prove that; we must have written the instance.
+// listPage returns one instance on a page that counts, or nil if there is none, and where the next page continues; empty if there is none.
+func (q *inquiry) listPage(ctx context.Context, clnt cluster.Client, mapping *meta.RESTMapping, page []client.ListOption) (found *inventory.Blocker, next string, err error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(mapping.GroupVersionKind)
+	if err := q.losses.Server.Read(func() error { return clnt.List(ctx, list, page...) }); err != nil {
+		return nil, "", fmt.Errorf("listing instances of %s: %w", mapping.GroupVersionKind.GroupKind(), err)
+	}
+	for i := range list.Items {
+		list.Items[i].SetGroupVersionKind(mapping.GroupVersionKind)
+		if q.except == "" || !q.isOwn(&list.Items[i]) {
+			return &inventory.Blocker{Type: mapping.GroupVersionKind, Namespace: list.Items[i].Namespace, Name: list.Items[i].Name}, "", nil
+		}
+	}
+	return nil, list.Continue, nil
+}
+
+// isOwn reports whether an instance belongs to the owner: it has our label, it is the owner itself, or it is a dependent whose label others have removed. The
+// record alone does not prove that; we must have written the instance.
 func (q *inquiry) isOwn(instance *metav1.PartialObjectMetadata) bool {
+	label := instance.Labels[q.losses.Server.Keys.OwnerLabel]
+	if label == q.except {
+		return true
+	}
 	if q.losses.Owner.Self != nil && types.IDOf(instance) == types.IDOf(q.losses.Owner.Self) {
 		return true
 	}
-	if q.recorded == nil {
-		q.recorded = bookkeeping.Index(q.losses.Items)
-	}
-	item := q.recorded[types.IDOf(instance)]
+	item := q.recorded()[types.IDOf(instance)]
 	return item != nil && item.UID != "" && item.UID == instance.UID &&
-		instance.Labels[q.losses.Server.Keys.OwnerLabel] == "" && !fieldset.IsCopy(instance, q.losses.Server.FieldOwner)
+		label == "" && !fieldset.IsCopy(instance, q.losses.Server.FieldOwner)
 }
 
 func foreignSelector(key, value string) (labels.Selector, error) {
