@@ -121,6 +121,7 @@ BENCHFLAGS ?=
 .PHONY: bench
 bench: clm ## Measure in a sandbox and print a table (SHORT=1: within three minutes).
 	go build -o bin/bench ./bench
+	cd internal/helm/parity && go build -o ../../../bin/helm3 helm.sh/helm/v3/cmd/helm && go build -o ../../../bin/helm4 helm.sh/helm/v4/cmd/helm
 	bin/bench $(if $(SHORT),-short) $(BENCHFLAGS)
 
 .PHONY: sandbox

@@ -19,6 +19,7 @@ func benchmarks() []benchmark {
 		{"rest", atRest},
 		{"delete", deleteComponent},
 		{"clm", commandLine},
+		{"charts", charts},
 		{"noop", noop},
 		{"resources", typedResources},
 		{"render", render},

@@ -49,9 +49,14 @@ type bar struct {
 
 // Speed is a time in relation to that of a bare client.
 func Speed(what string, times, limits []time.Duration) Figure {
-	value, limit := Median(Milliseconds(times)), Median(Milliseconds(limits))
+	return Comparison(what, "ms", Milliseconds(times), Milliseconds(limits))
+}
+
+// Comparison is an amount in relation to a limit.
+func Comparison(what, unit string, values, limits []float64) Figure {
+	value, limit := Median(values), Median(limits)
 	ratio := value / limit
-	return Figure{What: what, Unit: "ms", Value: value, Samples: len(times), Limit: &limit, Ratio: &ratio}
+	return Figure{What: what, Unit: unit, Value: value, Samples: len(values), Limit: &limit, Ratio: &ratio}
 }
 
 // Latency is a time that counts by its rare worst cases.
