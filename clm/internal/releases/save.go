@@ -41,7 +41,7 @@ func (s *Store) Create(ctx context.Context, release *Release, content Content) e
 // release is as before.
 func (s *Store) AddRevision(ctx context.Context, release *Release, revision Revision, content Content) error {
 	changed := release.Clone()
-	changed.State, revision.State = StateApplying, RevisionApplying
+	changed.State, revision.State, revision.CanceledBy = StateApplying, RevisionApplying, ""
 	if err := s.addRevision(ctx, changed, revision, content); err != nil {
 		return err
 	}
