@@ -97,7 +97,9 @@ func (a *application) enter(ctx context.Context) error {
 		a.plan.Release.Revisions = append(a.plan.Release.Revisions, a.plan.Revision)
 		return a.plan.connection.Records().Create(ctx, a.plan.Release, a.plan.Content)
 	case a.plan.New:
-		return a.plan.connection.Records().AddRevision(ctx, a.plan.Release, a.plan.Revision, a.plan.Content)
+		return a.options.makeRoom(a.plan.Release, func(release *releases.Release) error {
+			return a.plan.connection.Records().AddRevision(ctx, release, a.plan.Revision, a.plan.Content)
+		})
 	default:
 		a.plan.Release.State, a.plan.Release.Message = releases.StateApplying, ""
 		if current := a.plan.Release.Current(); current.State != releases.RevisionReady {
@@ -199,14 +201,4 @@ func (a *application) leave(ctx context.Context, result reconciler.Result, failu
 			a.options.prune(release)
 		}
 	})
-}
-
-// prune forgets the revisions that are not to be kept.
-func (o Options) prune(release *releases.Release) {
-	if o.HistoryMax > 0 {
-		release.Prune(o.HistoryMax)
-	}
-	if o.HistoryMaxBytes > 0 {
-		release.PruneBytes(o.HistoryMaxBytes)
-	}
 }
