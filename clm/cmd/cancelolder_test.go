@@ -161,3 +161,23 @@ func TestCancelOlderCancelsNothingInVain(t *testing.T) {
 	p.ended(older, said, 0, "revision 1, is ready")
 	p.expectHistory("Ready")
 }
+
+// TestCancelOlderIsNotTakenBack has a newer process that gives up after it has asked. What is left says what has happened, and can be continued.
+func TestCancelOlderIsNotTakenBack(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	older, said := p.start("apply", "web", p.gated("1"))
+	p.reachGate()
+	p.says(said, "gate: waiting")
+	newer := p.newerGated("2")
+	p.expect(p.clm("apply", "web", newer, "--cancel-older", "--lock-timeout", "100ms"), exitRefused, "has been locked by ", processID(older)+" for ")
+	p.ended(older, said, exitInterrupted, "revision 1: canceled by a newer apply of ")
+	if p.locked("web") {
+		t.Error("the lock was not given back")
+	}
+	p.expectHistory("Applying")
+	p.expect(p.clm("status", "web"), exitNotReady, "no process is working on it; to continue: clm apply web", "canceled by a newer apply of ")
+	p.openGate()
+	p.must("apply", "web", newer)
+	p.expectEnds(nil, value("2"))
+}
