@@ -16,6 +16,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/helmreleases"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/clm/internal/transfer"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -83,6 +84,7 @@ func (o *adoptOptions) adopt(ctx context.Context, e *environment, s *connection.
 	}
 	fmt.Fprintf(e.err, "Helm release %s has %s; deployed is revision %d, from %s-%s.\n",
 		a.Helm, dependents.Count(len(a.Helm.Revisions), "revision"), a.Deployed.Number, a.Deployed.Chart.Name, a.Deployed.Chart.Version)
+	e.warnOfHelm(a)
 	if o.deleteRecord {
 		fmt.Fprintln(e.err, recordText(a.Helm)+" is deleted in the end.")
 	}
@@ -97,9 +99,20 @@ func (o *adoptOptions) adopt(ctx context.Context, e *environment, s *connection.
 	return o.retire(ctx, e, s, a.Helm)
 }
 
+// warnOfHelm says what does not become a part of the release of clm.
+func (e *environment) warnOfHelm(a *transfer.HelmAdoption) {
+	for _, text := range a.Skipped {
+		fmt.Fprintf(e.err, "Warning: %s\n", terminal.CleanLines(text))
+	}
+	for _, program := range a.Programs {
+		fmt.Fprintf(e.err, "Warning: objects of the release were installed by %s, a program with Helm's packages. If it is a controller, stop it from managing the release first. "+
+			"clm does not remove the fields that it has set and the chart no longer has; to remove them: clm apply with --update-policy replace\n", terminal.Clean(program))
+	}
+}
+
 // recordText names Helm's record of a release.
 func recordText(release *helmreleases.Release) string {
-	return fmt.Sprintf("Helm's record of release %s (%s to %s)", release, release.Revisions[0].Record(), release.Last().Record())
+	return fmt.Sprintf("Helm's record of release %s (%s to %s)", release, release.FirstRecord(), release.Last().Record())
 }
 
 // retireAlone deletes Helm's record of a release that was adopted before, if that is wanted.

@@ -63,6 +63,7 @@ At the end, the notes of charts (NOTES.txt) are written to standard output.`,
 	var planned []string
 	flags.VisitAll(func(flag *pflag.Flag) { planned = append(planned, flag.Name) })
 	addChangeFlags(flags, &o.changeOptions)
+	addCancelFlag(flags, &o.Limits)
 	addNamespaceFlag(flags, &o.createNamespace)
 	flags.BoolVar(&o.revertOnFailure, "revert-on-failure", false,
 		"if it fails, return to the last revision that was ready, or delete the release if this is its first one; adopted objects are kept")
@@ -70,6 +71,8 @@ At the end, the notes of charts (NOTES.txt) are written to standard output.`,
 	flags.Var(filePath{&o.plan}, "plan", "apply exactly the plan that clm plan saved in this `file`, or refuse it if it is stale")
 	// A saved plan does not say whose fields it takes.
 	command.MarkFlagsMutuallyExclusive("plan", "conflicts")
+	// The other process has changed the release since the plan was saved, and would be ended in vain.
+	command.MarkFlagsMutuallyExclusive("plan", "cancel-older")
 	for _, name := range planned {
 		// What these say is a part of the plan.
 		command.MarkFlagsMutuallyExclusive("plan", name)

@@ -26,6 +26,11 @@ func addLimitFlags(flags *pflag.FlagSet, limits *runner.Limits) {
 	flags.Var(period{&limits.LockTimeout}, "lock-timeout", "how long to wait for the lock of the release while another process holds it; 0 means no limit")
 }
 
+func addCancelFlag(flags *pflag.FlagSet, limits *runner.Limits) {
+	flags.BoolVar(&limits.CancelOlder, "cancel-older", false,
+		"cancel an apply or rollback of the release that an earlier process has in progress, instead of waiting until it ends; wait for other operations")
+}
+
 func addNamespaceFlag(flags *pflag.FlagSet, create *bool) {
 	flags.BoolVar(create, "create-namespace", false, "create the namespace of the release if it does not exist")
 }

@@ -34,7 +34,7 @@ func AllExitCodes() []ExitCode {
 		{exitChanges, "there are changes (with --exit-code), or clm doctor found a problem"},
 		{exitNotReady, "not all objects became ready (or, in a deletion, were deleted): some have failed, or the timeout was reached"},
 		{exitRefused, "refused, because a user has to decide: not confirmed, blocked, stale plan, locked, too many deletions, or objects of another owner"},
-		{exitInterrupted, "interrupted"},
+		{exitInterrupted, "interrupted, or (an apply or a rollback) canceled by a newer one with --cancel-older"},
 	}
 }
 

@@ -6,6 +6,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -47,9 +48,17 @@ func runHistory(ctx context.Context, e *environment, name string, printed output
 		terminal.Column{Header: "SOURCE", Fit: terminal.Middle}, terminal.Column{Header: "DESCRIPTION", Fit: terminal.End})
 	for _, revision := range release.Revisions {
 		table.AddTexts(fmt.Sprint(revision.Number), string(revision.State), fmt.Sprint(revision.Objects), age(revision.Created, time.Now()),
-			terminal.Clean(sourceTexts(revision.Sources)), terminal.Clean(revision.Description))
+			terminal.Clean(sourceTexts(revision.Sources)), terminal.Clean(descriptionText(revision)))
 	}
 	return table.Write(e.out)
+}
+
+// descriptionText says what has brought a revision about, and what has ended it before it was ready.
+func descriptionText(revision releases.Revision) string {
+	if revision.CanceledBy == "" {
+		return revision.Description
+	}
+	return strings.TrimPrefix(revision.Description+"; canceled by a newer "+revision.CanceledBy, "; ")
 }
 
 // release reads the record of a release in the namespace of the command line.

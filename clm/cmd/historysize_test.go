@@ -6,6 +6,7 @@ package cmd
 import (
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -73,5 +74,46 @@ func TestSecretsOfRecordsCanBeLeftOut(t *testing.T) {
 	slices.Sort(names)
 	if diff := cmp.Diff([]string{"own"}, names); diff != "" || len(p.secrets()) < 3 {
 		t.Errorf("want no Secret of the record, of which there are %d (-want +got):\n%s", len(p.secrets())-1, diff)
+	}
+}
+
+// TestFullIndexIsPrunedInTime has references of sources that are so long that few revisions fit into the index of a release.
+func TestFullIndexIsPrunedInTime(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	directory := p.TempDir()
+	var sources []string
+	for i := range 75 {
+		name := fmt.Sprintf("%d.yaml", i)
+		p.write(filepath.Join(directory, name), configMap(fmt.Sprintf("c%d", i), "1"))
+		sources = append(sources, directory+strings.Repeat("/.", 1950)+"/"+name)
+	}
+	apply := func(revision int, args ...string) result {
+		t.Helper()
+		p.write(filepath.Join(directory, "0.yaml"), configMap("a", fmt.Sprint(revision)))
+		return p.clm(slices.Concat([]string{"apply", "web"}, sources, args)...)
+	}
+	for revision := range 3 {
+		p.expect(apply(revision+1), 0)
+	}
+	full := "it is full: it takes 1"
+	p.expect(apply(4, "--history-max", "0"), 1, full, "including 4 revisions; must be at most 1048576; to keep fewer revisions: --history-max")
+	p.expect(apply(4, "--history-max", "3"), 0)
+	// There is room for the new one, and for no more.
+	p.expectHistoryNumbers("2 3 4")
+	p.expect(apply(5, "--history-max", "0"), 1, full)
+	// Bytes of contents help as well, since the revisions that go are those with these contents.
+	p.expect(apply(5, "--history-max", "0", "--history-max-bytes", "1"), 0)
+	p.expectHistoryNumbers("5")
+	if got := p.configMap("a"); got["value"] != "5" {
+		t.Errorf("got %v", got)
+	}
+}
+
+// expectHistoryNumbers compares the numbers of all revisions, oldest first.
+func (p *place) expectHistoryNumbers(want string) {
+	p.Helper()
+	if got := p.must("history", "web", "-o", "jsonpath={.items[*].status.number}").stdout; got != want {
+		p.Errorf("want revisions %s, got %s", want, got)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/user"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -26,10 +27,12 @@ type kube struct {
 	// verbosity is that of kubectl; errOut gets what it asks for.
 	verbosity int
 	errOut    io.Writer
+	// started is when the command began.
+	started time.Time
 }
 
 func newKube(flags *pflag.FlagSet, errOut io.Writer) *kube {
-	k := &kube{flags: genericclioptions.NewConfigFlags(true).WithDiscoveryQPS(-1), errOut: errOut}
+	k := &kube{flags: genericclioptions.NewConfigFlags(true).WithDiscoveryQPS(-1), errOut: errOut, started: time.Now()}
 	// Types are discovered as they are needed; nothing is kept in files.
 	k.flags.CacheDir = nil
 	k.flags.AddFlags(flags)
@@ -61,7 +64,7 @@ func (k *kube) connection(printer progress.Printer) (*connection.Connection, err
 	config.QPS = -1
 	config.UserAgent = "clm"
 	return connection.Open(connection.Options{
-		Config: config, Holder: holder(), Printer: printer, MaxConcurrency: k.maxConcurrency, Log: k.errOut, Verbosity: k.verbosity,
+		Config: config, Holder: holder(), Started: k.started, Printer: printer, MaxConcurrency: k.maxConcurrency, Log: k.errOut, Verbosity: k.verbosity,
 	})
 }
 

@@ -181,6 +181,9 @@ func revisionContent(revision releases.Revision) map[string]any {
 		"number": revision.Number, "state": string(revision.State), "created": timestamp(revision.Created),
 		"description": revision.Description, "objects": int64(revision.Objects),
 	}
+	if revision.CanceledBy != "" {
+		content["canceledBy"] = revision.CanceledBy
+	}
 	if len(revision.Hooks) > 0 {
 		content["hooks"] = strings.Join(revision.Hooks, ",")
 	}

@@ -17,6 +17,8 @@ import (
 // has failed in any case.
 func (o *applyOptions) revert(ctx context.Context, e *environment, p *apply.Plan, failure error) error {
 	p.Close()
+	// Whoever has changed the release since then has seen the failure.
+	o.CancelOlder = false
 	ready := p.Release.LastReady()
 	if ctx.Err() != nil || !p.NeverReady() {
 		// The revision had been ready; another one would not be what is wanted.

@@ -45,6 +45,7 @@ To continue a rollback that has not become ready, run the same command again; th
 		},
 	}
 	addChangeFlags(command.Flags(), &o)
+	addCancelFlag(command.Flags(), &o.Limits)
 	addDescriptionFlag(command.Flags(), &description)
 	command.Flags().Var(&adopt, "adopt", "when to adopt existing objects (default as in that revision, but not from other owners)")
 	return command

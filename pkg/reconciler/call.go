@@ -31,6 +31,7 @@ func (r *Reconciler) callWith(owner Owner, items []*InventoryItem, config server
 	c.Pacing = &calls.Pacing{Memory: c.Memory, Clock: r.options.Clock}
 	c.Executor = &executor.Executor{
 		Server: c.Server, Owner: known, Report: c.Report, Finalizers: r.finalizers(), Retains: r.options.RetainOutcomes, Reclaimed: r.options.ReclaimedFieldManagers,
+		ReclaimedNames: r.options.ReclaimedFieldManagerNames,
 	}
 	c.Losses = &losses.Losses{
 		Server: c.Server, Owner: known, Configured: r.options.AdditionalManagedTypes, Memory: c.Memory, Items: items, Remaining: c.Ledger.Remaining,

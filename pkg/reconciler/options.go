@@ -58,6 +58,8 @@ type Options struct {
 	// ReclaimedFieldManagers are prefixes of names of field managers whose additions UpdatePolicySsaOverride
 	// removes. Defaults to "kubectl".
 	ReclaimedFieldManagers []string
+	// ReclaimedFieldManagerNames are names of further such field managers, in full: another one whose name begins with one of them is not meant. Defaults to none.
+	ReclaimedFieldManagerNames []string
 	// Owner, an owner's ID, restricts watches to the dependents of this owner. The reconciler must not be used for other owners then.
 	// Defaults to all owners.
 	Owner string

@@ -50,10 +50,16 @@ func (a *application) run(ctx context.Context) error {
 	}
 	ctx, stop := a.operation.WatchLock(ctx)
 	defer stop()
+	if err := a.operation.CheckCanceled(); err != nil {
+		return err
+	}
 	a.former, a.formerMessage = a.plan.Release.State, a.plan.Release.Message
 	if err := a.enter(ctx); err != nil {
 		return a.operation.UnlessChanged(err)
 	}
+	// What enter records has been recorded completely before the operation can be canceled.
+	ctx, stopListening := a.operation.UntilCanceled(ctx)
+	defer stopListening()
 	ctx, stopTimer := runner.Limited(ctx, a.options.Timeout)
 	defer stopTimer()
 	result, err := a.converge(ctx)
@@ -91,11 +97,13 @@ func (a *application) enter(ctx context.Context) error {
 		a.plan.Release.Revisions = append(a.plan.Release.Revisions, a.plan.Revision)
 		return a.plan.connection.Records().Create(ctx, a.plan.Release, a.plan.Content)
 	case a.plan.New:
-		return a.plan.connection.Records().AddRevision(ctx, a.plan.Release, a.plan.Revision, a.plan.Content)
+		return a.options.makeRoom(a.plan.Release, func(release *releases.Release) error {
+			return a.plan.connection.Records().AddRevision(ctx, release, a.plan.Revision, a.plan.Content)
+		})
 	default:
 		a.plan.Release.State, a.plan.Release.Message = releases.StateApplying, ""
 		if current := a.plan.Release.Current(); current.State != releases.RevisionReady {
-			current.State = releases.RevisionApplying
+			current.State, current.CanceledBy = releases.RevisionApplying, ""
 		}
 		return a.plan.connection.Records().Save(ctx, a.plan.Release)
 	}
@@ -176,6 +184,12 @@ func (a *application) leave(ctx context.Context, result reconciler.Result, failu
 			// The next operation continues with it.
 			release.State = releases.StateApplying
 			release.Message = "not everything was ready when the last operation ended"
+			if interrupted != nil && interrupted.CanceledBy != "" {
+				release.Message = failures.Summary(interrupted)
+				if current.State != releases.RevisionReady {
+					current.CanceledBy = interrupted.CanceledBy
+				}
+			}
 		case current.State == releases.RevisionReady:
 			// The revision had been ready before; this operation has failed to correct drift.
 			release.State, release.Message = releases.StateFailed, failure.Error()
@@ -187,14 +201,4 @@ func (a *application) leave(ctx context.Context, result reconciler.Result, failu
 			a.options.prune(release)
 		}
 	})
-}
-
-// prune forgets the revisions that are not to be kept.
-func (o Options) prune(release *releases.Release) {
-	if o.HistoryMax > 0 {
-		release.Prune(o.HistoryMax)
-	}
-	if o.HistoryMaxBytes > 0 {
-		release.PruneBytes(o.HistoryMaxBytes)
-	}
 }

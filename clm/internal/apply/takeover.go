@@ -21,8 +21,8 @@ import (
 type Past struct {
 	// Revision with its number and time, and the state in which it is recorded unless it is the current one.
 	Revision releases.Revision
-	// Content of the revision.
-	Content releases.Content
+	// Content reads the content of the revision, each time it is called: the contents of all revisions together may need much memory.
+	Content func() (releases.Content, error)
 }
 
 // Takeover is a release that another tool has installed, and that becomes a release of clm.
@@ -31,6 +31,8 @@ type Takeover struct {
 	Release *releases.Release
 	// History has the revisions, oldest first. The last one is the one that is installed. Revisions up to the current one of the release are recorded already.
 	History []Past
+	// Skip is called for a revision of the history, other than the last one, that is left out because its content cannot be read, or could not be applied. Defaults to nothing.
+	Skip func(past Past, reason error)
 	// Objects are adopted although they have the marks of the other tool.
 	Objects []types.ObjectKey
 	// Confirm returns an error of which failures.IsChanged is true if the other tool has changed the release since. It is called with the lock, before anything is recorded.
@@ -45,12 +47,15 @@ func PlanTakeover(ctx context.Context, c *connection.Connection, t Takeover) (*P
 		return nil, err
 	}
 	plan := &Plan{connection: c, Release: t.Release, Operation: Adopt, takeOver: t.Objects, succeeds: true, confirm: t.Confirm}
-	history, err := describePast(plan, t.History, c.Client().Scheme())
+	history, err := describePast(plan, t, c.Client().Scheme())
 	if err != nil {
 		return nil, err
 	}
 	last := history[len(history)-1]
-	plan.Revision, plan.Content = last.Revision, last.Content
+	plan.Revision = last.Revision
+	if plan.Content, err = last.Content(); err != nil {
+		return nil, err
+	}
 	if current := t.Release.Current(); current == nil || current.Number < last.Revision.Number {
 		plan.New = true
 		plan.past = slices.DeleteFunc(history[:len(history)-1], func(past Past) bool { return current != nil && past.Revision.Number <= current.Number })
@@ -69,23 +74,23 @@ func PlanTakeover(ctx context.Context, c *connection.Connection, t Takeover) (*P
 }
 
 // describePast completes the revisions of a history, and sets the states of those that are recorded: the process that has recorded the last one of them
-// may have died before it could do so. It returns a copy of the history.
-func describePast(plan *Plan, history []Past, scheme *runtime.Scheme) ([]Past, error) {
-	history = slices.Clone(history)
-	for i := range history {
-		past := &history[i]
-		err := checkReserved(plan.Release, past.Content.Manifest)
-		if err == nil {
-			err = checkHooks(past.Content.Manifest, scheme)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("revision %d: %w", past.Revision.Number, err)
-		}
-		past.Revision.Objects = len(past.Content.Manifest)
-		if past.Revision.Inputs, err = inputs(past.Content, past.Revision); err != nil {
+// may have died before it could do so. It returns a copy of the history, without the revisions that are left out.
+func describePast(plan *Plan, t Takeover, scheme *runtime.Scheme) ([]Past, error) {
+	var history []Past
+	for i, past := range t.History {
+		isLast := i == len(t.History)-1
+		err := complete(plan, &past, scheme)
+		switch {
+		case err != nil && isLast:
 			return nil, err
+		case err != nil:
+			if t.Skip != nil {
+				t.Skip(past, err)
+			}
+			continue
 		}
-		if i == len(history)-1 {
+		history = append(history, past)
+		if isLast {
 			continue
 		}
 		for j := range plan.Release.Revisions {
@@ -95,6 +100,23 @@ func describePast(plan *Plan, history []Past, scheme *runtime.Scheme) ([]Past, e
 		}
 	}
 	return history, nil
+}
+
+// complete fills in what the content of a revision says. It does not keep the content.
+func complete(plan *Plan, past *Past, scheme *runtime.Scheme) error {
+	content, err := past.Content()
+	if err != nil {
+		return err
+	}
+	if err = checkReserved(plan.Release, content.Manifest); err == nil {
+		err = checkHooks(content.Manifest, scheme)
+	}
+	if err != nil {
+		return fmt.Errorf("revision %d: %w", past.Revision.Number, err)
+	}
+	past.Revision.Objects = len(content.Manifest)
+	past.Revision.Inputs, err = inputs(content, past.Revision)
+	return err
 }
 
 // noteDone notes in the inventory of a release that objects have completed, whatever their present manifests are: the other tool has run them with these.
@@ -121,12 +143,14 @@ func noteDone(release *releases.Release, objects []types.ObjectKey) {
 func recordPast(ctx context.Context, p *Plan) error {
 	for len(p.past) > 0 {
 		past := p.past[0]
-		var err error
-		if p.Release.Recorded() {
-			err = p.connection.Records().AddRevision(ctx, p.Release, past.Revision, past.Content)
-		} else {
+		content, err := past.Content()
+		switch {
+		case err != nil:
+		case p.Release.Recorded():
+			err = p.connection.Records().AddRevision(ctx, p.Release, past.Revision, content)
+		default:
 			p.Release.Revisions = append(p.Release.Revisions, past.Revision)
-			err = p.connection.Records().Create(ctx, p.Release, past.Content)
+			err = p.connection.Records().Create(ctx, p.Release, content)
 		}
 		if err != nil {
 			return fmt.Errorf("recording revision %d: %w", past.Revision.Number, err)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
@@ -27,6 +28,8 @@ type Options struct {
 	Config *rest.Config
 	// Holder names this process to others that wait for its locks, such as "alice@laptop/4711". Required.
 	Holder string
+	// Started is when this process was started, by which others tell whether it is newer than they are. Defaults to when the connection is opened.
+	Started time.Time
 	// Printer shows operations. Defaults to none.
 	Printer progress.Printer
 	// Clock defaults to the real time.
@@ -54,6 +57,9 @@ type Connection struct {
 func Open(options Options) (*Connection, error) {
 	if options.Clock == nil {
 		options.Clock = clock.RealClock{}
+	}
+	if options.Started.IsZero() {
+		options.Started = options.Clock.Now()
 	}
 	if options.Printer == nil {
 		options.Printer = progress.Silent{}
@@ -151,6 +157,9 @@ func (c *Connection) Clock() clock.WithTicker { return c.options.Clock }
 
 // Holder returns the name of this process for locks.
 func (c *Connection) Holder() string { return c.options.Holder }
+
+// Started returns when this process was started.
+func (c *Connection) Started() time.Time { return c.options.Started }
 
 // Client returns the client of the cluster.
 func (c *Connection) Client() cluster.Client { return c.client }

@@ -12,8 +12,10 @@ import (
 )
 
 const (
-	// MaxSize is how large a content may be, together with its base, in bytes.
-	MaxSize = zstd.MaxWindowSize
+	// MaxSize is how large a content may be, together with its base, in bytes: a power of two. It bounds the memory that a frame takes which was made to do
+	// harm: decompressed, and decoded as JSON, it needs about ten times as much. Ten thousand objects of 5 KiB are smaller, and so is all that one release of
+	// Helm can hold.
+	MaxSize = 64 << 20
 	// baseID identifies the base as a dictionary within one frame.
 	baseID = 1
 )

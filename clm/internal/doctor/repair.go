@@ -42,7 +42,7 @@ type lettingGo struct {
 // underLock does the work while it holds the lock of a release, which need not exist. It does not wait for others.
 func (r *repairs) underLock(ctx context.Context, name apitypes.NamespacedName, work func(ctx context.Context, o *runner.Operation) error) error {
 	release := &releases.Release{Namespace: name.Namespace, Name: name.Name}
-	o, done, err := runner.Begin(ctx, r.connection, release, runner.NewQuietBoard(r.connection), runner.Limits{LockTimeout: -1})
+	o, done, err := runner.Begin(ctx, r.connection, release, runner.NewQuietBoard(r.connection, "doctor"), runner.Limits{LockTimeout: -1})
 	if err != nil {
 		return err
 	}

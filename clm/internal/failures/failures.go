@@ -119,18 +119,35 @@ func (e *StageError) Error() string { return e.Stage + ": " + e.Cause.Error() }
 // Unwrap returns the cause.
 func (e *StageError) Unwrap() error { return e.Cause }
 
-// InterruptedError says that an operation was ended by its caller.
+// InterruptedError says that an operation was ended by its caller, or canceled by a newer operation on the release.
 type InterruptedError struct {
+	// CanceledBy is the newer operation and its process, such as "apply of jane@laptop/4711"; empty if the caller has ended the operation.
+	CanceledBy string
 	// Waits are the objects that are not ready.
 	Waits []reconciler.Notice
 }
 
-// Error names the objects that are not ready.
+// Error names the newer operation, if there is one, and the objects that are not ready.
 func (e *InterruptedError) Error() string {
 	if len(e.Waits) == 0 {
+		return e.reason()
+	}
+	return e.reason() + "; not ready: " + noticeTexts(e.Waits)
+}
+
+func (e *InterruptedError) reason() string {
+	if e.CanceledBy == "" {
 		return "interrupted"
 	}
-	return "interrupted; not ready: " + noticeTexts(e.Waits)
+	return "canceled by a newer " + e.CanceledBy
+}
+
+// next says what to do after the operation.
+func (e *InterruptedError) next() string {
+	if e.CanceledBy == "" {
+		return "Nothing is lost: to continue, run the same command again."
+	}
+	return "What was done so far is recorded, and the newer operation continues from there. Running the same command again would undo what that does."
 }
 
 // shownNotices bounds how many objects an error names.
@@ -166,7 +183,7 @@ func Summary(err error) string {
 	case errors.As(err, &notReady):
 		return notReady.reason()
 	case errors.As(err, &interrupted):
-		return "interrupted"
+		return interrupted.reason()
 	default:
 		// Errors about several objects are joined by line breaks.
 		return strings.ReplaceAll(err.Error(), "\n", "; ")
@@ -196,7 +213,7 @@ func Next(err error) string {
 	case errors.As(err, &notReady):
 		return "Failed objects will not become ready on their own. To see why they failed: clm status NAME -n NAMESPACE"
 	case errors.As(err, &interrupted):
-		return "Nothing is lost: to continue, run the same command again."
+		return interrupted.next()
 	case errors.As(err, &rejected) && rejected.Foreign:
 		return "To adopt objects of other owners: " + AdviceForeign + "."
 	case errors.As(err, &stale):

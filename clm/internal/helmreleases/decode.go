@@ -18,12 +18,13 @@ import (
 	"github.com/component-operator/runtime/internal/helm"
 )
 
-// maxRecord bounds the size of a record after decompression, in bytes. Since a compressed one has at most 1 MiB, only one that is made to do harm has more.
-const maxRecord = 256 << 20
+// maxRecord bounds the size of a record after decompression, in bytes. Since a compressed one has at most 1 MiB, only one that is made to do harm has more. clm could not
+// record a larger one either; see deltas.MaxSize.
+const maxRecord = 64 << 20
 
-// record has what is needed of a revision as Helm records it: JSON, compressed by gzip, and encoded by base64. Helm 3 and 4 use the same names. What
+// header has what tells revisions apart, as Helm records it: JSON, compressed by gzip, and encoded by base64. Helm 3 and 4 use the same names. What
 // Helm's packages offer to decode it leaves out revisions that cannot be decoded, and links the drivers of SQL databases.
-type record struct {
+type header struct {
 	Name      string `json:"name"`
 	Namespace string `json:"namespace"`
 	Version   int64  `json:"version"`
@@ -33,7 +34,6 @@ type record struct {
 		LastDeployed  string `json:"last_deployed"`
 		Description   string `json:"description"`
 		Status        Status `json:"status"`
-		Notes         string `json:"notes"`
 	} `json:"info"`
 	Chart struct {
 		Metadata struct {
@@ -42,6 +42,13 @@ type record struct {
 			AppVersion string `json:"appVersion"`
 		} `json:"metadata"`
 	} `json:"chart"`
+}
+
+// body has the rest of what is needed, which may be large.
+type body struct {
+	Info struct {
+		Notes string `json:"notes"`
+	} `json:"info"`
 	Config   map[string]any `json:"config"`
 	Manifest string         `json:"manifest"`
 	Hooks    []struct {
@@ -50,22 +57,30 @@ type record struct {
 	} `json:"hooks"`
 }
 
-// decode returns the revision that the data of a record have.
-func decode(data []byte) (*record, error) {
+// decode decodes the data of a record into a header or a body.
+func decode(data []byte, into any) error {
 	raw := make([]byte, base64.StdEncoding.DecodedLen(len(data)))
 	n, err := base64.StdEncoding.Decode(raw, data)
 	if err != nil {
-		return nil, fmt.Errorf("decoding base64: %w", err)
+		return fmt.Errorf("decoding base64: %w", err)
 	}
 	// Early versions of Helm have not compressed it.
 	if raw = raw[:n]; bytes.HasPrefix(raw, []byte{0x1f, 0x8b, 0x08}) {
 		if raw, err = decompress(raw); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	decoded := &record{}
-	if err := utiljson.Unmarshal(raw, decoded); err != nil {
-		return nil, fmt.Errorf("decoding JSON: %w", err)
+	if err := utiljson.Unmarshal(raw, into); err != nil {
+		return fmt.Errorf("decoding JSON: %w", err)
+	}
+	return nil
+}
+
+// decodeHeader returns the header of a record.
+func decodeHeader(data []byte) (*header, error) {
+	decoded := &header{}
+	if err := decode(data, decoded); err != nil {
+		return nil, err
 	}
 	if decoded.Name == "" || decoded.Version < 1 || decoded.Info.Status == "" {
 		return nil, errors.New("it lacks the name of the release, the number of the revision or its status")
@@ -89,10 +104,32 @@ func decompress(raw []byte) ([]byte, error) {
 }
 
 // revision returns the revision of a record, without the object that has it.
-func (r *record) revision() (Revision, error) {
+func (r *header) revision() (Revision, error) {
 	created, err := timeOf(r.Info.LastDeployed, r.Info.FirstDeployed)
 	if err != nil {
-		return Revision{}, err
+		return Revision{}, fmt.Errorf("revision %d: %w", r.Version, err)
+	}
+	metadata := r.Chart.Metadata
+	return Revision{
+		Number: r.Version, Status: r.Info.Status, Created: created, Description: r.Info.Description,
+		Chart: Chart{Name: metadata.Name, Version: metadata.Version, AppVersion: metadata.AppVersion},
+	}, nil
+}
+
+// Content decodes what the revision consists of, each time it is called: all revisions of a release together may need much memory. If that fails, the error names the object that
+// has the record.
+func (r Revision) Content() (Content, error) {
+	content, err := decodeContent(r.data)
+	if err != nil {
+		return Content{}, fmt.Errorf("reading Helm's record in %s %s/%s: revision %d: %w", r.kind, r.namespace, r.name, r.Number, err)
+	}
+	return content, nil
+}
+
+func decodeContent(data []byte) (Content, error) {
+	r := &body{}
+	if err := decode(data, r); err != nil {
+		return Content{}, err
 	}
 	hooks := make([]helm.RecordedHook, len(r.Hooks))
 	for i, hook := range r.Hooks {
@@ -100,18 +137,13 @@ func (r *record) revision() (Revision, error) {
 	}
 	objects, err := helm.ParseRecorded(r.Manifest, hooks)
 	if err != nil {
-		return Revision{}, err
+		return Content{}, err
 	}
 	values := r.Config
 	if values == nil {
 		values = map[string]any{}
 	}
-	metadata := r.Chart.Metadata
-	return Revision{
-		Number: r.Version, Status: r.Info.Status, Created: created, Description: r.Info.Description,
-		Chart: Chart{Name: metadata.Name, Version: metadata.Version, AppVersion: metadata.AppVersion}, Values: values, Objects: objects,
-		Notes: strings.TrimSpace(r.Info.Notes),
-	}, nil
+	return Content{Values: values, Objects: objects, Notes: strings.TrimSpace(r.Info.Notes)}, nil
 }
 
 // timeOf returns the first of the times that is known; the zero time if none is.

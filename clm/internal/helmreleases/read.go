@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,8 @@ import (
 const (
 	ownerKey, ownerHelm = "owner", "helm"
 	nameKey             = "name"
+	// versionKey and statusKey are the keys of the labels with the number and the status of the revision.
+	versionKey, statusKey = "version", "status"
 	// recordKey is the key of the data of a Secret or ConfigMap that has the record.
 	recordKey = "release"
 	// recordType is the type of Secrets with records.
@@ -30,7 +33,8 @@ const (
 // ErrNotFound is the error if Helm has no record of a release. The error that is returned says where was looked.
 var ErrNotFound = errors.New("not found")
 
-// Read reads a release. The error is ErrNotFound if there is no record of it. If a record cannot be read, the error names its object.
+// Read reads a release, except for the contents of its revisions. The error is ErrNotFound if there is no record of it. If a record cannot be read, the error
+// names its object, unless the record is damaged and its labels say that it is older than the revision that is installed.
 func Read(ctx context.Context, clnt client.Reader, namespace, name string) (*Release, error) {
 	found, err := list(ctx, clnt, namespace, name)
 	if err != nil {
@@ -43,39 +47,70 @@ func Read(ctx context.Context, clnt client.Reader, namespace, name string) (*Rel
 	release := &Release{Namespace: namespace, Name: name}
 	for _, each := range found {
 		revision, err := each.decode(namespace, name)
-		if err != nil {
-			return nil, fmt.Errorf("reading Helm's record in %s %s/%s: %w", each.kind, namespace, each.name, err)
+		if err == nil {
+			release.Revisions = append(release.Revisions, revision)
+			continue
 		}
-		release.Revisions = append(release.Revisions, revision)
+		err = fmt.Errorf("reading Helm's record in %s %s/%s: %w", each.kind, namespace, each.name, err)
+		var damaged *damagedError
+		number, _ := strconv.ParseInt(each.labels[versionKey], 10, 64)
+		if !errors.As(err, &damaged) || number < 1 {
+			return nil, err
+		}
+		release.Unreadable = append(release.Unreadable, Unreadable{Number: number, Status: Status(each.labels[statusKey]), Reason: err, object: each.object})
 	}
 	slices.SortStableFunc(release.Revisions, func(a, b Revision) int { return cmp.Compare(a.Number, b.Number) })
-	for i, revision := range release.Revisions[1:] {
-		if before := release.Revisions[i]; before.Number == revision.Number {
-			return nil, fmt.Errorf("reading Helm's records of release %s: both %s and %s have revision %d", release, before.Record(), revision.Record(), revision.Number)
-		}
+	slices.SortStableFunc(release.Unreadable, func(a, b Unreadable) int { return cmp.Compare(a.Number, b.Number) })
+	if err := release.check(); err != nil {
+		return nil, err
 	}
 	return release, nil
 }
 
-// stored is an object that has the record of a revision.
-type stored struct {
-	kind, name      string
-	uid             apitypes.UID
-	resourceVersion string
-	secretType      corev1.SecretType
-	data            []byte
+// check returns an error if two records have the same revision, or if one cannot be read that may be needed.
+func (r *Release) check() error {
+	installed := int64(0)
+	for i, revision := range r.Revisions {
+		if i > 0 && r.Revisions[i-1].Number == revision.Number {
+			return fmt.Errorf("reading Helm's records of release %s: both %s and %s have revision %d", r, r.Revisions[i-1].Record(), revision.Record(), revision.Number)
+		}
+		if revision.Status == StatusDeployed {
+			installed = revision.Number
+		}
+	}
+	if count := len(r.Unreadable); count > 0 && r.Unreadable[count-1].Number >= installed {
+		return r.Unreadable[count-1].Reason
+	}
+	return nil
 }
 
+// damagedError says what is wrong with a record that nobody can read.
+type damagedError struct{ reason error }
+
+func (e *damagedError) Error() string { return e.reason.Error() }
+
+func (e *damagedError) Unwrap() error { return e.reason }
+
+// stored is an object that has the record of a revision.
+type stored struct {
+	object
+
+	labels     map[string]string
+	secretType corev1.SecretType
+	data       []byte
+}
+
+// decode returns the revision without its content. The error is a damagedError if nobody could read the record.
 func (s stored) decode(namespace, name string) (Revision, error) {
 	if s.kind == kindSecret && s.secretType != recordType {
 		return Revision{}, fmt.Errorf("its type is %q; supported is %q, the type of Helm 3 and 4", s.secretType, recordType)
 	}
 	if len(s.data) == 0 {
-		return Revision{}, fmt.Errorf("it has no data with key %q", recordKey)
+		return Revision{}, &damagedError{fmt.Errorf("it has no data with key %q", recordKey)}
 	}
-	decoded, err := decode(s.data)
+	decoded, err := decodeHeader(s.data)
 	if err != nil {
-		return Revision{}, err
+		return Revision{}, &damagedError{err}
 	}
 	if decoded.Name != name {
 		return Revision{}, fmt.Errorf("it is labelled as a record of release %q, and has one of release %q", name, decoded.Name)
@@ -86,10 +121,14 @@ func (s stored) decode(namespace, name string) (Revision, error) {
 	}
 	revision, err := decoded.revision()
 	if err != nil {
-		return Revision{}, fmt.Errorf("revision %d: %w", decoded.Version, err)
+		return Revision{}, &damagedError{err}
 	}
-	revision.kind, revision.name, revision.uid, revision.version = s.kind, s.name, s.uid, s.resourceVersion
+	revision.object, revision.data = s.object, s.data
 	return revision, nil
+}
+
+func objectOf(kind string, found metav1.Object) object {
+	return object{kind: kind, namespace: found.GetNamespace(), name: found.GetName(), uid: found.GetUID(), version: found.GetResourceVersion()}
 }
 
 // list returns the objects that have the records of a release: Secrets or, if there are none, ConfigMaps. Their order is not specified.
@@ -97,9 +136,7 @@ func list(ctx context.Context, clnt client.Reader, namespace, name string) ([]st
 	where := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{ownerKey: ownerHelm, nameKey: name}}
 	var found []stored
 	add := func(kind string, object metav1.Object, secretType corev1.SecretType, data []byte) {
-		found = append(found, stored{
-			kind: kind, name: object.GetName(), uid: object.GetUID(), resourceVersion: object.GetResourceVersion(), secretType: secretType, data: data,
-		})
+		found = append(found, stored{object: objectOf(kind, object), labels: object.GetLabels(), secretType: secretType, data: data})
 	}
 	secrets := &corev1.SecretList{}
 	if err := clnt.List(ctx, secrets, where...); err != nil {

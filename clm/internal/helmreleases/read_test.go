@@ -8,6 +8,7 @@ import (
 	"compress/gzip"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -71,13 +72,17 @@ func TestRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := release.Last()
+			content, err := got.Content()
+			if err != nil {
+				t.Fatal(err)
+			}
 			want := []any{
 				int64(7), helmreleases.StatusDeployed, time.Date(2024, 1, 2, 2, 4, 5, 0, time.UTC), "Upgrade complete",
 				helmreleases.Chart{Name: "shop", Version: "1.2.3", AppVersion: "9"},
 				map[string]any{"replicas": int64(9007199254740993)},
 				2,
 			}
-			if diff := cmp.Diff(want, []any{got.Number, got.Status, got.Created, got.Description, got.Chart, got.Values, len(got.Objects)}); diff != "" {
+			if diff := cmp.Diff(want, []any{got.Number, got.Status, got.Created, got.Description, got.Chart, content.Values, len(content.Objects)}); diff != "" {
 				t.Error(diff)
 			}
 			if err := release.Retire(t.Context(), clnt); err != nil {
@@ -154,5 +159,100 @@ func TestRetireOnlyWhatWasRead(t *testing.T) {
 	}
 	if release, err := helmreleases.Read(t.Context(), clnt, namespace, "web"); err != nil || len(release.Revisions) != 2 {
 		t.Errorf("want both revisions to be there, got %v, %v", release, err)
+	}
+}
+
+// revisionOf returns a record with the labels that Helm sets.
+func revisionOf(number, status, data string) *corev1.Secret {
+	object := secret("v"+number, data)
+	object.Labels["version"], object.Labels["status"] = number, status
+	return object
+}
+
+// numbered returns a record that can be read.
+func numbered(number, status string) *corev1.Secret {
+	record := strings.Replace(strings.Replace(good, `"version":7`, `"version":`+number, 1), `"status":"deployed"`, `"status":"`+status+`"`, 1)
+	return revisionOf(number, status, encoded([]byte(record)))
+}
+
+// TestReadLeavesOutWhatIsOldAndDamaged has damaged records beside those that can be read.
+func TestReadLeavesOutWhatIsOldAndDamaged(t *testing.T) {
+	t.Parallel()
+	unlabelled := revisionOf("1", "superseded", "!")
+	delete(unlabelled.Labels, "version")
+	for _, test := range []struct {
+		reason  string
+		records []*corev1.Secret
+		// want is the error, or else the numbers of the revisions that can be read, and of the others.
+		want string
+	}{
+		{
+			"older than what is installed",
+			[]*corev1.Secret{revisionOf("2", "superseded", "!"), numbered("3", "superseded"), revisionOf("4", "failed", ""), numbered("5", "deployed"), numbered("6", "failed")},
+			"[3 5 6] [2 superseded 4 failed]",
+		},
+		{"the newest one, which may be installed", []*corev1.Secret{numbered("5", "deployed"), revisionOf("6", "deployed", "!")}, "/v6: decoding base64"},
+		{"between the installed one and the newest one", []*corev1.Secret{numbered("5", "deployed"), revisionOf("6", "failed", "!"), numbered("7", "failed")}, "/v6: decoding base64"},
+		{"it is not known which one is installed", []*corev1.Secret{revisionOf("1", "deployed", "!"), numbered("2", "failed")}, "/v1: decoding base64"},
+		{"it is not known how old it is", []*corev1.Secret{unlabelled, numbered("2", "deployed")}, "/v1: decoding base64"},
+		{"the only one", []*corev1.Secret{revisionOf("1", "deployed", "!")}, "/v1: decoding base64"},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			t.Parallel()
+			clnt, namespace := testenv.Client(t), testenv.Namespace(t)
+			for _, record := range test.records {
+				record.Namespace = namespace
+				if err := clnt.Create(t.Context(), record); err != nil {
+					t.Fatal(err)
+				}
+			}
+			release, err := helmreleases.Read(t.Context(), clnt, namespace, "web")
+			if err != nil {
+				if !strings.Contains(err.Error(), test.want) {
+					t.Errorf("want %q, got %v", test.want, err)
+				}
+				return
+			}
+			var readable []int64
+			var others []any
+			for _, revision := range release.Revisions {
+				readable = append(readable, revision.Number)
+			}
+			for _, revision := range release.Unreadable {
+				others = append(others, revision.Number, revision.Status)
+				if !strings.Contains(revision.Reason.Error(), "Secret "+namespace+"/v") {
+					t.Errorf("the object is not named: %v", revision.Reason)
+				}
+			}
+			if got := fmt.Sprint(readable, others); got != test.want || release.FirstRecord() != "Secret v2" {
+				t.Errorf("want %s, got %s; the first record is %s", test.want, got, release.FirstRecord())
+			}
+			// What cannot be read is a record as well, which Helm would find.
+			if err := release.Retire(t.Context(), clnt); err != nil {
+				t.Error(err)
+			}
+			if names, err := helmreleases.Names(t.Context(), clnt, namespace); len(names) > 0 || err != nil {
+				t.Errorf("want no records to be left, got %v, %v", names, err)
+			}
+		})
+	}
+}
+
+// TestContentIsDecodedOnDemand has a manifest that cannot be parsed.
+func TestContentIsDecodedOnDemand(t *testing.T) {
+	t.Parallel()
+	clnt, namespace := testenv.Client(t), testenv.Namespace(t)
+	object := secret("a", encoded([]byte(strings.Replace(good, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}", "{kind: [}", 1))))
+	object.Namespace = namespace
+	if err := clnt.Create(t.Context(), object); err != nil {
+		t.Fatal(err)
+	}
+	release, err := helmreleases.Read(t.Context(), clnt, namespace, "web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "reading Helm's record in Secret " + namespace + "/a: revision 7: parsing shop/templates/a.yaml"
+	if _, err := release.Last().Content(); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("want %q, got %v", want, err)
 	}
 }

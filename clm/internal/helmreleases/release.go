@@ -15,8 +15,10 @@ import (
 type Release struct {
 	// Namespace and Name of the release.
 	Namespace, Name string
-	// Revisions, oldest first. There is at least one.
+	// Revisions whose records can be read, oldest first. There is at least one.
 	Revisions []Revision
+	// Unreadable are the others, oldest first. All of them are older than the revision that is installed.
+	Unreadable []Unreadable
 }
 
 // Revision is one revision of a release.
@@ -31,17 +33,38 @@ type Revision struct {
 	Description string
 	// Chart from which the revision was rendered.
 	Chart Chart
+
+	object
+	// data is the record, compressed.
+	data []byte
+}
+
+// Content is what a revision consists of.
+type Content struct {
 	// Values that the user has given; never nil.
 	Values map[string]any
 	// Notes of the chart; empty if it has none.
 	Notes string
 	// Objects are those of the manifest and the hooks, sorted by the files of the chart.
 	Objects []helm.Object
+}
 
-	// kind, name, uid and version are those of the object that has the record.
-	kind, name string
-	uid        apitypes.UID
-	version    string
+// Unreadable is a revision whose record is damaged.
+type Unreadable struct {
+	// Number and Status of the revision, as the labels of the record say.
+	Number int64
+	Status Status
+	// Reason names the object that has the record, and says what is wrong with it.
+	Reason error
+
+	object
+}
+
+// object has the record of a revision.
+type object struct {
+	kind, namespace, name string
+	uid                   apitypes.UID
+	version               string
 }
 
 // Chart names a chart.
@@ -49,11 +72,30 @@ type Chart struct {
 	Name, Version, AppVersion string
 }
 
-// Record names the object that has the record of the revision, for example "Secret sh.helm.release.v1.web.v1".
-func (r Revision) Record() string { return r.kind + " " + r.name }
+// Record names the object, for example "Secret sh.helm.release.v1.web.v1".
+func (o object) Record() string { return o.kind + " " + o.name }
 
 // Last returns the newest revision.
 func (r *Release) Last() Revision { return r.Revisions[len(r.Revisions)-1] }
+
+// FirstRecord names the object that has the record of the oldest revision, whether that can be read or not.
+func (r *Release) FirstRecord() string { return r.records()[0].Record() }
+
+// records are the objects that have the records of all revisions, oldest first.
+func (r *Release) records() []object {
+	var list []object
+	unreadable := r.Unreadable
+	for _, revision := range r.Revisions {
+		for len(unreadable) > 0 && unreadable[0].Number < revision.Number {
+			list, unreadable = append(list, unreadable[0].object), unreadable[1:]
+		}
+		list = append(list, revision.object)
+	}
+	for _, revision := range unreadable {
+		list = append(list, revision.object)
+	}
+	return list
+}
 
 // String returns namespace and name.
 func (r *Release) String() string { return r.Namespace + "/" + r.Name }

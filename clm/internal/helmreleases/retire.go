@@ -25,35 +25,35 @@ func (r *Release) Confirm(ctx context.Context, clnt client.Reader) error {
 		return fmt.Errorf("reading Helm's records of release %s: %w", r, err)
 	}
 	versions := map[string]string{}
-	for _, revision := range r.Revisions {
-		versions[string(revision.uid)] = revision.version
+	for _, record := range r.records() {
+		versions[string(record.uid)] = record.version
 	}
 	for _, each := range found {
-		if versions[string(each.uid)] != each.resourceVersion {
+		if versions[string(each.uid)] != each.version {
 			return fmt.Errorf("release %s %w in the meantime: %s %s", r, ErrChanged, each.kind, each.name)
 		}
 	}
 	return nil
 }
 
-// Retire deletes the records that were read, newest first, so that Helm does not know the release any more. It deletes nothing if Helm has changed
+// Retire deletes the records that were found, also those that cannot be read, newest first, so that Helm does not know the release any more. It deletes nothing if Helm has changed
 // the release before; if Helm changes it at the same time, it may have deleted some, and the error is ErrChanged. If it fails, some may be left; then the release can be
 // read and retired again.
 func (r *Release) Retire(ctx context.Context, clnt client.Client) error {
 	if err := r.Confirm(ctx, clnt); err != nil {
 		return err
 	}
-	for _, revision := range slices.Backward(r.Revisions) {
+	for _, record := range slices.Backward(r.records()) {
 		object := &metav1.PartialObjectMetadata{}
-		object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(revision.kind))
+		object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(record.kind))
 		object.SetNamespace(r.Namespace)
-		object.SetName(revision.name)
-		err := clnt.Delete(ctx, object, client.Preconditions{UID: &revision.uid, ResourceVersion: &revision.version})
+		object.SetName(record.name)
+		err := clnt.Delete(ctx, object, client.Preconditions{UID: &record.uid, ResourceVersion: &record.version})
 		if apierrors.IsConflict(err) {
-			return fmt.Errorf("release %s %w in the meantime: %s", r, ErrChanged, revision.Record())
+			return fmt.Errorf("release %s %w in the meantime: %s", r, ErrChanged, record.Record())
 		}
 		if client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("deleting Helm's record in %s %s/%s: %w", revision.kind, r.Namespace, revision.name, err)
+			return fmt.Errorf("deleting Helm's record in %s %s/%s: %w", record.kind, r.Namespace, record.name, err)
 		}
 	}
 	return nil

@@ -101,6 +101,21 @@ func (c Catalog) find(number int64) *place {
 	return nil
 }
 
+// places returns the frames with the contents of all revisions, by number, as find does.
+func (c Catalog) places() map[int64]*place {
+	places := map[int64]*place{}
+	for _, pack := range c.Packs {
+		offset := 0
+		for _, frame := range pack.Frames {
+			if places[frame.Revision] == nil {
+				places[frame.Revision] = &place{Frame: frame, pack: pack, offset: offset}
+			}
+			offset += frame.Bytes
+		}
+	}
+	return places
+}
+
 // Keeps reports whether the content of a revision is stored.
 func (c Catalog) Keeps(number int64) bool { return len(c.ChunksOf(number)) > 0 }
 
@@ -120,9 +135,9 @@ func (c Catalog) ChunksOf(number int64) []string {
 
 // needed returns the numbers of the revisions whose frames the revisions of the catalog need.
 func (c Catalog) needed() map[int64]bool {
-	needed := map[int64]bool{}
+	needed, places := map[int64]bool{}, c.places()
 	for _, revision := range c.Revisions {
-		if found := c.find(revision.Number); found != nil {
+		if found := places[revision.Number]; found != nil {
 			needed[found.Revision] = true
 			if found.Base != 0 {
 				needed[found.Base] = true
@@ -173,23 +188,15 @@ func (c Catalog) Using(packs []Pack) Catalog {
 // bases returns the numbers of the revisions from which others may differ, the one that was used last first.
 func (c Catalog) bases(minimum int) []int64 {
 	var numbers []int64
+	places, listed := c.places(), map[int64]bool{}
 	for _, revision := range slices.Backward(c.Revisions) {
-		found := c.find(revision.Number)
+		found := places[revision.Number]
 		if found != nil && found.Base != 0 {
-			found = c.find(found.Base)
+			found = places[found.Base]
 		}
-		if found != nil && found.Base == 0 && found.Bytes > minimum && !slices.Contains(numbers, found.Revision) {
-			numbers = append(numbers, found.Revision)
+		if found != nil && found.Base == 0 && found.Bytes > minimum && !listed[found.Revision] {
+			numbers, listed[found.Revision] = append(numbers, found.Revision), true
 		}
 	}
 	return numbers
-}
-
-// Bytes is how many bytes the contents of the revisions take. Contents that are not in packs do not count.
-func (c Catalog) Bytes() int64 {
-	needed, bytes := c.needed(), int64(0)
-	for _, pack := range c.Packs {
-		bytes += int64(pack.live(needed))
-	}
-	return bytes
 }

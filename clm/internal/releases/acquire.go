@@ -37,21 +37,25 @@ func (s *Store) Lock(ctx context.Context, options LockOptions) (*Lock, error) {
 		return nil, fmt.Errorf("locking release %s/%s: namespace and holder are required", options.Namespace, options.Name)
 	}
 	options.validity = cmp.Or(options.validity, defaultValidity)
+	if options.Started.IsZero() {
+		options.Started = s.options.Clock.Now()
+	}
 	leases, err := coordinationclient.NewForConfigAndClient(s.options.Client.Config(), s.options.Client.HttpClient())
 	if err != nil {
 		return nil, fmt.Errorf("locking release %s/%s: %w", options.Namespace, options.Name, err)
 	}
 	l := &Lock{
-		release:  options.Namespace + "/" + options.Name,
-		options:  options,
-		leases:   leases.Leases(options.Namespace),
-		manager:  s.options.FieldOwner,
-		now:      s.options.Clock.Now,
-		identity: string(uuid.NewUUID()),
-		lost:     make(chan struct{}),
-		hurry:    make(chan struct{}, 1),
-		settled:  make(chan struct{}),
-		stopped:  make(chan struct{}),
+		release:      options.Namespace + "/" + options.Name,
+		options:      options,
+		leases:       leases.Leases(options.Namespace),
+		manager:      s.options.FieldOwner,
+		now:          s.options.Clock.Now,
+		identity:     string(uuid.NewUUID()),
+		lost:         make(chan struct{}),
+		cancellation: &Cancellation{heeded: options.Cancelable, requested: make(chan struct{})},
+		hurry:        make(chan struct{}, 1),
+		settled:      make(chan struct{}),
+		stopped:      make(chan struct{}),
 	}
 	if err := l.acquire(ctx); err != nil {
 		return nil, err
@@ -70,7 +74,7 @@ func (s *Store) Lock(ctx context.Context, options LockOptions) (*Lock, error) {
 // rival is a lease that another process has.
 type rival struct {
 	lease *coordinationv1.Lease
-	// seen is when the lease was seen first in its present state.
+	// seen is when the lease was seen first as it was renewed last.
 	seen time.Time
 }
 
@@ -95,6 +99,11 @@ func (l *Lock) acquire(ctx context.Context) error {
 			continue
 		case l.options.Timeout < 0:
 			return l.lockedBy(other.lease)
+		}
+		if settled, err := l.ask(ctx, other); err != nil {
+			return fmt.Errorf("locking release %s: %w", l.release, err)
+		} else if !settled {
+			continue
 		}
 		if err := l.await(waiting, other); err != nil && ctx.Err() == nil {
 			return l.lockedBy(other.lease)
@@ -136,17 +145,18 @@ func (l *Lock) try(ctx context.Context, other *rival) (held bool, err error) {
 	return held, err
 }
 
-// note records the lease as it was read.
-func (l *Lock) note(other *rival, lease *coordinationv1.Lease) {
+// note records the lease as it was read. It reports whether the lease is in the hands of another process than before.
+func (l *Lock) note(other *rival, lease *coordinationv1.Lease) (changedHands bool) {
 	before := other.lease
-	if before != nil && before.UID == lease.UID && before.ResourceVersion == lease.ResourceVersion {
-		return
+	changedHands = before == nil || before.UID != lease.UID || before.Annotations[lockAnnotation] != lease.Annotations[lockAnnotation]
+	if changedHands || !before.Spec.RenewTime.Equal(lease.Spec.RenewTime) {
+		other.seen = l.now()
 	}
-	*other = rival{lease: lease, seen: l.now()}
-	changedHands := before == nil || before.UID != lease.UID || before.Annotations[lockAnnotation] != lease.Annotations[lockAnnotation]
+	other.lease = lease
 	if changedHands && holderOf(lease) != "" && l.options.Wait != nil && l.options.Timeout >= 0 {
-		l.options.Wait(holderOf(lease), acquiredAt(lease))
+		l.options.Wait(l.waiting(lease))
 	}
+	return changedHands
 }
 
 func (l *Lock) create(ctx context.Context) (held bool, err error) {
@@ -180,7 +190,7 @@ func (l *Lock) take(ctx context.Context, lease *coordinationv1.Lease) (held bool
 	return true, nil
 }
 
-// await returns when it is worth another try: the lease was given back, has changed hands, or has expired; or nothing can be learnt
+// await returns when it is worth another try: the lease was given back, has expired, or the next holder is to be asked to end; or nothing can be learnt
 // by watching it. Its only error is that of the context.
 func (l *Lock) await(ctx context.Context, other *rival) error {
 	watcher, err := l.leases.Watch(ctx, metav1.ListOptions{
@@ -209,7 +219,8 @@ func (l *Lock) await(ctx context.Context, other *rival) error {
 			case event.Type == watch.Deleted:
 				return nil
 			case isLease && event.Type != watch.Bookmark:
-				if l.note(other, lease); holderOf(lease) == "" {
+				changedHands := l.note(other, lease)
+				if holderOf(lease) == "" || changedHands && l.options.CancelOlder {
 					return nil
 				}
 			}

@@ -90,8 +90,10 @@ type stored struct {
 	anchored bool
 	// deleting means that the deletion of the Secret was requested.
 	deleting bool
-	// chunks are known to exist and to be intact.
+	// chunks exist. They are intact, apart from those that are unread.
 	chunks chunks.Handles
+	// unread are those of the chunks that were only listed, neither read nor written by this process.
+	unread map[string]bool
 	// swept means that there are no other chunks than these, or that they are left to the next operation.
 	swept bool
 	// incomplete means that the inventory was not read.
@@ -186,8 +188,8 @@ func (i *index) encode() ([]byte, error) {
 		return nil, fmt.Errorf("encoding the record: %w", err)
 	}
 	if len(raw) > maxIndex {
-		return nil, fmt.Errorf("encoding the record: it takes %d bytes, including %d revisions; must be at most %d; to keep fewer revisions: --history-max",
-			len(raw), len(i.Revisions), maxIndex)
+		return nil, fmt.Errorf("encoding the record: %w: it takes %d bytes, including %d revisions; must be at most %d; to keep fewer revisions: --history-max",
+			ErrFull, len(raw), len(i.Revisions), maxIndex)
 	}
 	return raw, nil
 }
@@ -209,8 +211,9 @@ func indexOf(release *Release) index {
 		State: release.State, Message: ellipsis.Truncate(release.Message, maxMessage), DeletionStage: release.DeletionStage,
 		Created: release.Created, Updated: release.stored.index.Updated, Since: release.stored.index.Since,
 	}
+	unpacked := release.stored.index.unpackedChunks()
 	for _, revision := range release.Revisions {
-		next.Revisions = append(next.Revisions, indexRevision{Revision: revision, Chunks: release.stored.index.unpackedChunks(revision.Number)})
+		next.Revisions = append(next.Revisions, indexRevision{Revision: revision, Chunks: unpacked[revision.Number]})
 	}
 	next.use(release.stored.index.Packs)
 	return next
@@ -237,12 +240,13 @@ func (i *index) use(available []packs.Pack) {
 	}
 }
 
-// unpackedChunks returns the names of the chunks that have the content of a revision which is not in a pack.
-func (i *index) unpackedChunks(number int64) []string {
+// unpackedChunks returns the names of the chunks that have the contents of revisions which are not in a pack, by number.
+func (i *index) unpackedChunks() map[int64][]string {
+	names := map[int64][]string{}
 	for _, revision := range i.Revisions {
-		if revision.Number == number {
-			return revision.Chunks
+		if len(revision.Chunks) > 0 && names[revision.Number] == nil {
+			names[revision.Number] = revision.Chunks
 		}
 	}
-	return nil
+	return names
 }

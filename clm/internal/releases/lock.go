@@ -29,12 +29,24 @@ type LockOptions struct {
 	Holder string
 	// Timeout is how long to wait for other processes. If it is negative, Lock does not wait. Defaults to no limit.
 	Timeout time.Duration
-	// Wait is called with the holder of the lock and the time since it has it if Lock must wait, and again when the holder changes.
-	// Defaults to nothing.
-	Wait func(holder string, since time.Time)
+	// Wait is called if Lock must wait, and again when the holder changes. Defaults to nothing.
+	Wait func(waiting Waiting)
 	// Doubt is called when Fence has to wait because the lease could not be renewed in time, with the reason. It may be called from several
 	// goroutines. Defaults to nothing.
 	Doubt func(reason error)
+
+	// Operation is what the lock is for, in one word, such as "apply". Others are told it. Defaults to nothing, as with earlier versions of clm.
+	Operation string
+	// Started is when the process was started. It decides which of two processes is the newer one. Defaults to now.
+	Started time.Time
+	// Cancelable means that the process ends its operation when the Cancellation of the lock is requested.
+	Cancelable bool
+	// CancelOlder asks whoever has the lock to end its operation, if that is cancelable and its process was started earlier, by the clocks of the two
+	// machines. Lock then waits until the lock is given back. If there are several newer processes, whichever gets the lock is asked in turn by those that were
+	// started later than it, so that the last one remains; two processes never ask each other. A process that waits for the lock itself is not asked
+	// before it has the lock. If the holder cannot be asked, Lock waits as without this option. A request cannot be taken back, even if Lock fails afterwards, for
+	// example because of the timeout. Ignored if Lock does not wait.
+	CancelOlder bool
 
 	// validity is how long a lease lasts that is not renewed, in whole seconds. Tests need a short one. Defaults to 15 seconds.
 	validity time.Duration
@@ -75,6 +87,8 @@ type Lock struct {
 	now      func() time.Time
 	identity string
 	lost     chan struct{}
+	// cancellation is the request of a newer process to end.
+	cancellation *Cancellation
 	// hurry triggers a renewal at once.
 	hurry chan struct{}
 	// stop ends the renewals, stopped is closed when they have ended.
@@ -153,6 +167,9 @@ func (l *Lock) settle() {
 	close(l.settled)
 	l.settled = make(chan struct{})
 }
+
+// Cancellation returns the request of a newer process to end the operation.
+func (l *Lock) Cancellation() *Cancellation { return l.cancellation }
 
 // Lost returns a channel that is closed when the lock is lost, because another process has taken or removed the lease. Fence returns the reason.
 func (l *Lock) Lost() <-chan struct{} { return l.lost }
@@ -237,7 +254,7 @@ func (l *Lock) renew(ctx context.Context) error {
 	case apierrors.IsNotFound(err):
 		return errTaken
 	case conflicts.IsOutdated(err):
-		// The content may be ours: then the attempt before has succeeded although it seemed to have failed.
+		// The content may be ours: then the attempt before has succeeded although it seemed to have failed, or another process has asked us to end.
 		found, err := l.leases.Get(ctx, next.Name, metav1.GetOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return err
@@ -248,6 +265,7 @@ func (l *Lock) renew(ctx context.Context) error {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.lease = found
+		l.cancellation.hear(found)
 		return errors.New("it has changed in the meantime")
 	case err != nil:
 		return err
@@ -255,6 +273,7 @@ func (l *Lock) renew(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lease, l.renewed = written, sent
+	l.cancellation.hear(written)
 	l.settle()
 	return nil
 }

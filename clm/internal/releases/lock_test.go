@@ -63,7 +63,7 @@ func TestLockExcludes(t *testing.T) {
 
 	options := w.lockOptions("second@host/2")
 	options.Timeout = -1
-	options.Wait = func(string, time.Time) { t.Error("it was said that there is no waiting") }
+	options.Wait = func(Waiting) { t.Error("it was said that there is no waiting") }
 	_, err := w.store.Lock(t.Context(), options)
 	var locked *LockedError
 	if !errors.As(err, &locked) || locked.Holder != "first@host/1" || locked.Age < 0 || locked.Age > time.Minute {
@@ -97,11 +97,11 @@ func TestWaitingIsNoPolling(t *testing.T) {
 	first := holder.lock(holder.store, options)
 	told := make(chan string, 10)
 	options = w.lockOptions("second@host/2")
-	options.Wait = func(holder string, since time.Time) {
-		if age := time.Since(since); age < 0 || age > time.Minute {
+	options.Wait = func(waiting Waiting) {
+		if age := time.Since(waiting.Since); age < 0 || age > time.Minute {
 			t.Errorf("got %s", age)
 		}
-		told <- holder
+		told <- waiting.Holder
 	}
 	acquired := make(chan *Lock)
 	go func() {

@@ -87,6 +87,9 @@ type Revision struct {
 	Rollback bool `json:"rollback,omitempty"`
 	// Basis is the number of the revision from which this one was made by handing over objects, and by nothing else; 0 if it was not.
 	Basis int64 `json:"basis,omitempty"`
+	// CanceledBy is the newer operation, such as "apply of jane@laptop/4711", that has ended the last one on this revision before it was ready; empty if
+	// there is none.
+	CanceledBy string `json:"canceledBy,omitempty"`
 	// Policies with which the revision is applied.
 	Policies reconciler.Policies `json:"policies,omitzero"`
 	// Objects is the number of objects in the manifest.
@@ -192,18 +195,21 @@ func (r *Release) Prune(limit int) {
 // that is or was ready, are kept in any case, however large they are. What was kept of the others goes when the release is saved, or with one of the next
 // revisions if it is stored together with what is needed.
 func (r *Release) PruneBytes(limit int64) {
-	for {
-		next := indexOf(r)
-		if next.catalog().Bytes() <= limit {
-			return
-		}
-		ready := r.LastReady()
-		oldest := slices.IndexFunc(r.Revisions[:max(len(r.Revisions)-1, 0)], func(revision Revision) bool { return ready == nil || revision.Number != ready.Number })
-		if oldest < 0 {
-			return
-		}
-		r.Revisions = slices.Concat(r.Revisions[:oldest], r.Revisions[oldest+1:])
+	next := indexOf(r)
+	usage := next.catalog().Usage()
+	if usage.Bytes() <= limit {
+		return
 	}
+	ready := r.LastReady()
+	var kept []Revision
+	for i, revision := range r.Revisions {
+		if usage.Bytes() <= limit || i == len(r.Revisions)-1 || ready != nil && revision.Number == ready.Number {
+			kept = append(kept, revision)
+			continue
+		}
+		usage.Forget(revision.Number)
+	}
+	r.Revisions = kept
 }
 
 const (

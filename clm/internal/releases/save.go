@@ -38,10 +38,10 @@ func (s *Store) Create(ctx context.Context, release *Release, content Content) e
 
 // AddRevision records a further revision, which becomes the current one, and sets the state of the release to StateApplying. What is
 // left empty in the revision is filled in: number, time; its state and numbers of objects always are. If there is an error, the
-// release is as before.
+// release is as before. The error is ErrFull if the index has no room for the revision.
 func (s *Store) AddRevision(ctx context.Context, release *Release, revision Revision, content Content) error {
 	changed := release.Clone()
-	changed.State, revision.State = StateApplying, RevisionApplying
+	changed.State, revision.State, revision.CanceledBy = StateApplying, RevisionApplying, ""
 	if err := s.addRevision(ctx, changed, revision, content); err != nil {
 		return err
 	}

@@ -109,7 +109,7 @@ func TestDamagedRecordOfAnEarlierVersion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	release := w.createUnpacked(4000, content(100, "a"), content(100, "b"))
-	lost := release.stored.index.unpackedChunks(1)[0]
+	lost := release.stored.index.unpackedChunks()[1][0]
 	w.lose(lost)
 	w.must(w.store.AddRevision(t.Context(), release, Revision{}, content(100, "c")))
 	release = w.get("demo")

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -58,6 +59,9 @@ func (w *writing) run(ctx context.Context) error {
 		if err := w.ancestry.remove(ctx, w.namespace, w.name, ancestor); err != nil {
 			return err
 		}
+	}
+	if err := w.examine(ctx, &have); err != nil {
+		return err
 	}
 	if err := w.holdAll(ctx, &have); err != nil {
 		return err
@@ -116,7 +120,7 @@ func (w *writing) refusal(err error) error {
 type seen struct {
 	// all there are, as far as that is known.
 	all chunks.Handles
-	// trusted are those that need not be looked at to be relied upon: the index that guards the write refers to them.
+	// trusted are those whose existence can be relied upon: the index that guards the write refers to them.
 	trusted chunks.Handles
 }
 
@@ -133,12 +137,38 @@ func (w *writing) look(ctx context.Context) (seen, error) {
 	if have.trusted == nil {
 		have.trusted = chunks.Handles{}
 	}
+	unread := map[string]bool{}
 	for _, name := range w.known.index.contentNames() {
 		if handle, exists := listed[name]; exists {
+			unread[name] = w.known.unread[name] || w.known.chunks[name].UID != handle.UID
 			have.trusted[name] = handle
 		}
 	}
+	w.known.unread = unread
 	return have, nil
+}
+
+// examine reads those chunks that the next index needs for new contents, and that were only listed so far. A damaged one is not trusted any more, so that it is written again.
+func (w *writing) examine(ctx context.Context, have *seen) error {
+	var names []string
+	for _, content := range w.contents {
+		if name := w.chunks.Name(content); w.known.unread[name] && have.trusted[name].UID != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	found, err := w.chunks.Read(ctx, names)
+	if err != nil {
+		return err
+	}
+	have.trusted = maps.Clone(have.trusted)
+	for _, name := range names {
+		delete(have.trusted, name)
+	}
+	maps.Copy(have.trusted, found.Intact)
+	return nil
 }
 
 // sweep removes the chunks to which the index does not refer any more. What cannot be removed now is left to a later write.
@@ -149,6 +179,9 @@ func (w *writing) sweep(ctx context.Context, have seen, written chunks.Written) 
 	maps.DeleteFunc(stale, func(name string, _ chunks.Handle) bool { return names[name] })
 	needed := maps.Clone(have.trusted)
 	maps.Copy(needed, written.All)
+	unread := maps.Clone(w.known.unread)
+	maps.DeleteFunc(unread, func(name string, _ bool) bool { return written.All[name].UID != "" })
+	w.known.unread = unread
 	maps.DeleteFunc(needed, unneeded)
 	w.known.chunks = needed
 	complete, err := w.chunks.Remove(ctx, stale)

@@ -49,9 +49,9 @@ func NewBoard(c *connection.Connection, operation, release string, revision int6
 	return newBoard(c.Printer(), c.Clock(), progress.State{Operation: operation, Release: release, Revision: revision})
 }
 
-// NewQuietBoard returns a board that shows nothing.
-func NewQuietBoard(c *connection.Connection) *Board {
-	return newBoard(progress.Silent{}, c.Clock(), progress.State{})
+// NewQuietBoard returns a board that shows nothing. Those who wait for the lock of the operation are told its name.
+func NewQuietBoard(c *connection.Connection, operation string) *Board {
+	return newBoard(progress.Silent{}, c.Clock(), progress.State{Operation: operation})
 }
 
 func newBoard(printer progress.Printer, clock clock.PassiveClock, state progress.State) *Board {

@@ -107,8 +107,13 @@ func (c *Convergence) ended(cause error, result reconciler.Result, failure error
 	late := &failures.NotReadyError{
 		Failed: slices.Concat(result.Failures, result.Aftermath.Failures), Waits: slices.Concat(result.Waits, result.Aftermath.Waits), Cause: failure,
 	}
+	var interrupted *failures.InterruptedError
+	if errors.Is(cause, context.Canceled) {
+		interrupted = &failures.InterruptedError{}
+	}
+	isInterrupted := interrupted != nil || errors.As(cause, &interrupted)
 	switch {
-	case failure == nil && result.Done && (errors.Is(cause, ErrTimeout) || errors.Is(cause, context.Canceled)):
+	case failure == nil && result.Done && (errors.Is(cause, ErrTimeout) || isInterrupted):
 		// Only hooks of an earlier failure are still under way, which nothing waits for.
 		return nil
 	case errors.Is(cause, ErrTimeout) && failure == nil && sync.HasFailed(result):
@@ -116,8 +121,8 @@ func (c *Convergence) ended(cause error, result reconciler.Result, failure error
 	case errors.Is(cause, ErrTimeout):
 		late.Timeout = c.Timeout
 		return late
-	case errors.Is(cause, context.Canceled):
-		return &failures.InterruptedError{Waits: result.Waits}
+	case isInterrupted:
+		return &failures.InterruptedError{CanceledBy: interrupted.CanceledBy, Waits: result.Waits}
 	default:
 		return cause
 	}

@@ -24,6 +24,8 @@ type Limits struct {
 	Timeout time.Duration
 	// LockTimeout is how long to wait for the lock; zero means no limit.
 	LockTimeout time.Duration
+	// CancelOlder ends an apply or a rollback of an older process that has the lock, instead of waiting for it; see [releases.LockOptions].
+	CancelOlder bool
 }
 
 // saveTimeout bounds how long an operation may take to record its progress after its context has ended.
@@ -44,10 +46,13 @@ func Begin(ctx context.Context, c *connection.Connection, release *releases.Rele
 		Name:      release.Name,
 		Holder:    c.Holder(),
 		Timeout:   limits.LockTimeout,
-		Wait: func(holder string, since time.Time) {
-			b.Say(fmt.Sprintf("waiting for the lock, held by %s since %s", holder, since.Local().Format(time.TimeOnly)))
-		},
-		Doubt: b.trouble,
+		Wait:      func(waiting releases.Waiting) { b.Say(waitingText(waiting)) },
+		Doubt:     b.trouble,
+
+		Operation:   b.state.Operation,
+		Started:     c.Started(),
+		Cancelable:  isCancelable(b.state.Operation),
+		CancelOlder: limits.CancelOlder,
 	})
 	if err != nil && errors.Is(context.Cause(ctx), context.Canceled) {
 		return nil, nil, &failures.InterruptedError{}
@@ -64,6 +69,23 @@ func Begin(ctx context.Context, c *connection.Connection, release *releases.Rele
 	}, nil
 }
 
+// isCancelable reports whether a newer process may end an operation. What follows an apply or a rollback says what the release is to be, and begins with what
+// those have recorded. Other operations do what no later one would do for them.
+func isCancelable(operation string) bool { return operation == "apply" || operation == "rollback" }
+
+// waitingText says what an operation waits for that needs the lock.
+func waitingText(waiting releases.Waiting) string {
+	text := fmt.Sprintf("waiting for the lock, held by %s since %s", waiting.Holder, waiting.Since.Local().Format(time.TimeOnly))
+	switch {
+	case waiting.Asked != "":
+		return text + "; its " + waiting.Asked + " is asked to end"
+	case waiting.Obstacle != "":
+		return text + "; " + waiting.Obstacle
+	default:
+		return text
+	}
+}
+
 // GiveUp shows the error of an operation that would need another plan, and is not tried again.
 func GiveUp(c *connection.Connection, err error) {
 	c.Printer().Finish(progress.Outcome{Summary: err.Error()})
@@ -76,7 +98,7 @@ func (o *Operation) Release() *releases.Release { return o.release }
 func (o *Operation) Board() *Board { return o.board }
 
 // Mute stops showing the operation.
-func (o *Operation) Mute() { o.board = NewQuietBoard(o.connection) }
+func (o *Operation) Mute() { o.board = NewQuietBoard(o.connection, o.board.state.Operation) }
 
 // CheckLock returns an error if the lock is lost. It must be called before each write.
 func (o *Operation) CheckLock(ctx context.Context) error { return o.lock.Fence(ctx) }
@@ -156,6 +178,27 @@ func (o *Operation) Record(ctx context.Context, change func(release *releases.Re
 		return fmt.Errorf("recording the progress: the record could not be written within %s", saveTimeout)
 	}
 	return err
+}
+
+// CheckCanceled returns an InterruptedError if a newer operation has asked this one to end.
+func (o *Operation) CheckCanceled() error {
+	if by := o.lock.Cancellation().By(); by != "" {
+		return &failures.InterruptedError{CanceledBy: by}
+	}
+	return nil
+}
+
+// UntilCanceled returns a context that ends when a newer operation asks this one to end. Its cause is an InterruptedError then.
+func (o *Operation) UntilCanceled(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-o.lock.Cancellation().Requested():
+			cancel(&failures.InterruptedError{CanceledBy: o.lock.Cancellation().By()})
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
 }
 
 // WatchLock returns a context that ends when the lock is lost.

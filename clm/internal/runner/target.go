@@ -4,6 +4,8 @@
 package runner
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
@@ -30,9 +32,19 @@ type Target struct {
 // watchDelay is shorter than the time that a person takes to answer a question.
 const watchDelay = time.Second
 
-// reclaimed are the field managers whose additions the update policy ssa-override removes: kubectl, and Helm, which calls itself helm, helm-controller in
-// Flux, and terraform-provider-helm in Terraform. What Helm has set in an object of a release, it had set before the release adopted the object.
-var reclaimed = []string{"kubectl", "helm", "terraform-provider-helm"}
+// reclaimed and reclaimedNames are the field managers whose additions the update policy ssa-override removes: kubectl, Helm, which calls itself helm whatever the name of its
+// program is, and the provider of Terraform, whose name has its version at the end. What these have set in an object of a release, they had set before the
+// release adopted the object. Other programs with Helm's packages, such as helm-controller of Flux, may be at work on the object.
+var (
+	reclaimed      = []string{"kubectl", "terraform-provider-helm"}
+	reclaimedNames = []string{"helm"}
+)
+
+// Reclaims reports whether the update policy ssa-override removes additions of a field manager.
+func Reclaims(manager string) bool {
+	isPrefix := func(prefix string) bool { return strings.HasPrefix(manager, prefix) }
+	return slices.ContainsFunc(reclaimed, isPrefix) || slices.Contains(reclaimedNames, manager)
+}
 
 // NewTarget returns an engine for an owner, and starts to watch the recorded dependents. The caller closes it.
 func NewTarget(c *connection.Connection, owner string, recorded []*reconciler.InventoryItem) (*Target, error) {
@@ -40,6 +52,7 @@ func NewTarget(c *connection.Connection, owner string, recorded []*reconciler.In
 	var err error
 	t.engine, err = reconciler.New(releases.ReconcilerName, c.Client(), reconciler.Options{
 		Owner: owner, WatchDelay: watchDelay, Clock: c.Clock(), AwaitReports: true, MaxConcurrency: c.MaxConcurrency(), ReclaimedFieldManagers: reclaimed,
+		ReclaimedFieldManagerNames: reclaimedNames,
 		OnStatus: func(object types.ObjectKey, found status.Status, message string) {
 			if t.board != nil {
 				t.board.seen(object, found, message)

@@ -7,12 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/component-operator/runtime/clm/internal/apply"
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/helmreleases"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -30,6 +32,11 @@ type HelmAdoption struct {
 	Helm *helmreleases.Release
 	// Deployed is the revision that is installed; zero if the plan is nil.
 	Deployed helmreleases.Revision
+	// Skipped says which older revisions are left out, and why: they cannot be read, or clm could not apply them.
+	Skipped []string
+	// Programs are the field managers other than Helm's that have installed objects of the release with Helm's packages, such as controllers. Fields that these have set, and that
+	// are not declared, stay.
+	Programs []string
 	// Plan records the revisions, and applies the one that is installed. It is nil if that was done before.
 	Plan *apply.Plan
 }
@@ -46,7 +53,7 @@ func (a *HelmAdoption) Close() {
 // Helm release are adopted; those of other owners are refused.
 //
 // If such an adoption was interrupted, it is continued. The error is a RefusedError if there is another release of clm with the name, if an operation of
-// Helm has not ended, or if no revision is installed. The caller closes the result.
+// Helm has not ended, or if no revision is installed. An older revision that cannot be read is left out, and named. The caller closes the result.
 func PlanHelmAdoption(ctx context.Context, c *connection.Connection, request HelmRequest) (*HelmAdoption, error) {
 	if err := c.Ready(ctx); err != nil {
 		return nil, err
@@ -83,13 +90,23 @@ func PlanHelmAdoption(ctx context.Context, c *connection.Connection, request Hel
 		}
 		return err
 	}}
-	if takeover.History, err = historyOf(found, adoption.Deployed, request.Policies); err != nil {
+	for _, revision := range found.Unreadable {
+		adoption.Skipped = append(adoption.Skipped, fmt.Sprintf("revision %d is left out: %s", revision.Number, revision.Reason))
+	}
+	takeover.Skip = func(past apply.Past, reason error) {
+		adoption.Skipped = append(adoption.Skipped, fmt.Sprintf("revision %d is left out: %s", past.Revision.Number, reason))
+	}
+	takeover.History = historyOf(found, adoption.Deployed, request.Policies)
+	current, err := takeover.History[len(takeover.History)-1].Content()
+	if err != nil {
 		return nil, err
 	}
-	current := takeover.History[len(takeover.History)-1].Content.Manifest
-	if takeover.Objects, takeover.Done, err = divide(ctx, c.Client(), found, current); err != nil {
+	objects, err := divide(ctx, c.Client(), found, current.Manifest)
+	if err != nil {
 		return nil, err
 	}
+	takeover.Objects, takeover.Done = objects.marked, objects.hooks
+	adoption.Programs = slices.DeleteFunc(objects.programs, runner.Reclaims)
 	adoption.Plan, err = apply.PlanTakeover(ctx, c, takeover)
 	return adoption, err
 }

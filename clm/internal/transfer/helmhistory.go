@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,47 +36,54 @@ func again(found *helmreleases.Release) string {
 	return fmt.Sprintf("adopted from Helm, whose revision %d had not succeeded", found.Last().Number)
 }
 
-// historyOf returns the revisions of a Helm release as those of clm. The last one is the one that is installed.
-func historyOf(found *helmreleases.Release, deployed helmreleases.Revision, policies reconciler.Policies) ([]apply.Past, error) {
+// historyOf returns the revisions of a Helm release that can be read as those of clm. The last one is the one that is installed.
+func historyOf(found *helmreleases.Release, deployed helmreleases.Revision, policies reconciler.Policies) []apply.Past {
+	unreadable := found.Unreadable
 	// Helm has forgotten earlier revisions, of which one was installed, or the one that it keeps would not have a number above 1.
-	installed := found.Revisions[0].Number > 1
+	installed := found.Revisions[0].Number > 1 && (len(unreadable) == 0 || unreadable[0].Number > 1)
 	var history []apply.Past
-	add := func(revision helmreleases.Revision, past releases.Revision) error {
+	add := func(revision helmreleases.Revision, past releases.Revision) {
 		past.Installed, past.Policies = installed, policies
 		past.Sources = []releases.Source{{
 			Reference: revision.Chart.Name, Kind: string(sources.Chart),
 			Name: revision.Chart.Name, Version: revision.Chart.Version, AppVersion: revision.Chart.AppVersion,
 		}}
-		content, err := contentOf(revision, past)
-		if err != nil {
-			return fmt.Errorf("revision %d of Helm release %s, in %s: %w", revision.Number, found, revision.Record(), err)
-		}
-		history = append(history, apply.Past{Revision: past, Content: content})
-		return nil
+		history = append(history, apply.Past{Revision: past, Content: func() (releases.Content, error) {
+			content, err := revision.Content()
+			if err != nil {
+				return releases.Content{}, err
+			}
+			mapped, err := contentOf(content, past)
+			if err != nil {
+				return releases.Content{}, fmt.Errorf("revision %d of Helm release %s, in %s: %w", revision.Number, found, revision.Record(), err)
+			}
+			return mapped, nil
+		}})
 	}
 	for _, revision := range found.Revisions {
+		for len(unreadable) > 0 && unreadable[0].Number < revision.Number {
+			installed, unreadable = installed || unreadable[0].Status.Installed(), unreadable[1:]
+		}
 		past := releases.Revision{
 			Number: revision.Number, Created: revision.Created, Description: "Helm: " + revision.Description, State: releases.RevisionFailed,
 		}
 		if revision.Status.Installed() {
 			past.State = releases.RevisionSuperseded
 		}
-		if err := add(revision, past); err != nil {
-			return nil, err
-		}
+		add(revision, past)
 		installed = installed || revision.Status.Installed()
 	}
 	if last := found.Last(); last.Number != deployed.Number {
-		return history, add(deployed, releases.Revision{Number: last.Number + 1, Description: again(found)})
+		add(deployed, releases.Revision{Number: last.Number + 1, Description: again(found)})
 	}
-	return history, nil
+	return history
 }
 
 // contentOf returns what a revision of Helm consists of, with the annotations that Helm's ones become.
-func contentOf(revision helmreleases.Revision, past releases.Revision) (releases.Content, error) {
+func contentOf(recorded helmreleases.Content, past releases.Revision) (releases.Content, error) {
 	mapper := helmhooks.Mapper{Prefix: releases.ReconcilerName + "/", Revision: past.Number, Installed: past.Installed && past.Number > 1, ReleaseHooks: true}
-	content := releases.Content{Values: revision.Values, Notes: revision.Notes}
-	for _, object := range revision.Objects {
+	content := releases.Content{Values: recorded.Values, Notes: recorded.Notes}
+	for _, object := range recorded.Objects {
 		variants, err := mapper.Map(object, object.GroupVersionKind().GroupKind(), object.Definition)
 		if err != nil {
 			return content, fmt.Errorf("%s (%s): %w", dependents.Text(object), object.Source, err)
@@ -99,9 +107,19 @@ func contentOf(revision helmreleases.Revision, past releases.Revision) (releases
 // readsAtOnce limits how many objects are read at the same time.
 const readsAtOnce = 8
 
-// divide returns the objects of a revision that have the marks of the Helm release and of no other owner, and those that are hooks, which Helm has run. All
-// others are applied as always.
-func divide(ctx context.Context, clnt cluster.Client, found *helmreleases.Release, objects []*unstructured.Unstructured) (marked, hooks []types.ObjectKey, err error) {
+// divided are the objects of a revision of Helm. All others are applied as always.
+type divided struct {
+	// marked have the marks of the Helm release and of no other owner.
+	marked []types.ObjectKey
+	// hooks were run by Helm.
+	hooks []types.ObjectKey
+	// programs are the field managers that have set Helm's marks of the marked objects; sorted.
+	programs []string
+}
+
+// divide reads the objects of a revision.
+func divide(ctx context.Context, clnt cluster.Client, found *helmreleases.Release, objects []*unstructured.Unstructured) (divided, error) {
+	result := divided{}
 	var placed []dependents.Object
 	for _, object := range objects {
 		if !manifest.IsRegular(object) {
@@ -109,49 +127,52 @@ func divide(ctx context.Context, clnt cluster.Client, found *helmreleases.Releas
 		}
 		namespace, err := dependents.Namespace(clnt.RESTMapper(), object, found.Namespace)
 		if err != nil {
-			return nil, nil, err
+			return divided{}, err
 		}
 		each := dependents.ObjectOf(object)
 		each.Namespace = namespace
 		if helmhooks.IsHook(object.GetAnnotations()) {
-			hooks = append(hooks, each)
+			result.hooks = append(result.hooks, each)
 			continue
 		}
 		placed = append(placed, each)
 	}
-	adoptable := make([]bool, len(placed))
-	err = parallel.Each(readsAtOnce, placed, func(i int, object dependents.Object) (err error) {
-		adoptable[i], err = isMarked(ctx, clnt, found, object)
+	adoptable := make([]*metav1.PartialObjectMetadata, len(placed))
+	err := parallel.Each(readsAtOnce, placed, func(i int, object dependents.Object) (err error) {
+		adoptable[i], err = ifMarked(ctx, clnt, found, object)
 		return err
 	})
 	for i, object := range placed {
-		if adoptable[i] {
-			marked = append(marked, object)
+		if adoptable[i] != nil {
+			result.marked = append(result.marked, object)
+			result.programs = append(result.programs, helmreleases.Programs(adoptable[i])...)
 		}
 	}
-	return marked, hooks, err
+	slices.Sort(result.programs)
+	result.programs = slices.Compact(result.programs)
+	return result, err
 }
 
-// isMarked reports whether an object exists with the marks of a Helm release and with those of no other owner.
-func isMarked(ctx context.Context, clnt cluster.Client, found *helmreleases.Release, object dependents.Object) (bool, error) {
+// ifMarked returns the metadata of an object if it exists with the marks of a Helm release and with those of no other owner; otherwise nil.
+func ifMarked(ctx context.Context, clnt cluster.Client, found *helmreleases.Release, object dependents.Object) (*metav1.PartialObjectMetadata, error) {
 	metadata := &metav1.PartialObjectMetadata{}
 	metadata.SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
 	err := clnt.Get(ctx, client.ObjectKey{Namespace: object.Namespace, Name: object.Name}, metadata)
 	switch {
 	case apierrors.IsNotFound(err), cluster.IsNoMatch(err):
-		return false, nil
+		return nil, nil //nolint:nilnil // no such object is no error
 	case err != nil:
-		return false, fmt.Errorf("reading %s: %w", object, err)
+		return nil, fmt.Errorf("reading %s: %w", object, err)
 	}
 	if !found.Owns(metadata) || metav1.GetControllerOfNoCopy(metadata) != nil {
-		return false, nil
+		return nil, nil //nolint:nilnil // no such object is no error
 	}
 	for _, marks := range []map[string]string{metadata.Labels, metadata.Annotations} {
 		for key := range marks {
 			if strings.HasSuffix(key, "/"+types.LabelKeySuffixOwnerId) || strings.HasSuffix(key, "/"+types.AnnotationKeySuffixOwnerId) {
-				return false, nil
+				return nil, nil //nolint:nilnil // no such object is no error
 			}
 		}
 	}
-	return true, nil
+	return metadata, nil
 }

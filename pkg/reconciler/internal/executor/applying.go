@@ -285,12 +285,8 @@ func (x *Executor) Reclaims(policy inventory.UpdatePolicy, manager string) bool 
 	case inventory.UpdatePolicyReplace:
 		return true
 	case inventory.UpdatePolicySsaOverride:
-		for _, prefix := range x.Reclaimed {
-			if strings.HasPrefix(manager, prefix) {
-				return true
-			}
-		}
-		return false
+		isPrefix := func(prefix string) bool { return strings.HasPrefix(manager, prefix) }
+		return slices.ContainsFunc(x.Reclaimed, isPrefix) || slices.Contains(x.ReclaimedNames, manager)
 	case inventory.UpdatePolicySsaMerge, inventory.UpdatePolicyRecreate:
 		return false
 	default:

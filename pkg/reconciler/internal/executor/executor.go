@@ -25,6 +25,8 @@ type Executor struct {
 	Retains bool
 	// Reclaimed are prefixes of the names of field managers whose additions UpdatePolicySsaOverride removes.
 	Reclaimed []string
+	// ReclaimedNames are names of further such field managers.
+	ReclaimedNames []string
 	// CreateNamespaces creates missing namespaces.
 	CreateNamespaces bool
 

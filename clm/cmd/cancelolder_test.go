@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/component-operator/runtime/internal/testenv"
+)
+
+// newerGated is gated without its first wave, which is to be deleted.
+func (p *place) newerGated(value string) string {
+	p.Helper()
+	_, rest, _ := strings.Cut(gated, "---")
+	return p.file("newer.yaml", strings.ReplaceAll(rest, "VALUE", value))
+}
+
+// says waits until a process has said something.
+func (p *place) says(output *testenv.Output, want string) {
+	p.Helper()
+	testenv.Eventually(p, func() (bool, string) { return strings.Contains(output.String(), want), output.String() })
+}
+
+// ended waits for the end of a process, and compares how it ended.
+func (p *place) ended(command *exec.Cmd, output *testenv.Output, code int, wants ...string) {
+	p.Helper()
+	_ = command.Wait()
+	if got := command.ProcessState.ExitCode(); got != code {
+		p.Errorf("want exit code %d, got %s:\n%s", code, command.ProcessState, output)
+	}
+	for _, want := range wants {
+		if !strings.Contains(output.String(), want) {
+			p.Errorf("%q is missing in:\n%s", want, output)
+		}
+	}
+}
+
+// processID is how others are told of a process.
+func processID(command *exec.Cmd) string { return fmt.Sprintf("/%d", command.Process.Pid) }
+
+// TestCancelOlderApply has the newer apply delete what the older one has created: it is only known from the record.
+func TestCancelOlderApply(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	older, said := p.start("apply", "web", p.gated("1"))
+	p.reachGate()
+	p.says(said, "gate: waiting")
+
+	newer, newerSaid := p.start("apply", "web", p.newerGated("2"), "--cancel-older")
+	p.ended(older, said, exitInterrupted,
+		"release "+p.namespace+"/web, revision 1: canceled by a newer apply of ", processID(newer),
+		"What was done so far is recorded, and the newer operation continues from there. Running the same command again would undo what that does.")
+	p.says(newerSaid, "gate: waiting")
+	p.openGate()
+	p.ended(newer, newerSaid, 0, "waiting for the lock, held by ", processID(older)+" since ", "; its apply is asked to end", "revision 2, is ready")
+
+	p.expectEnds(nil, value("2"))
+	p.expectHistory("Failed", "Ready")
+	revisions := p.items(p.must("history", "web", "-o", "json").stdout)
+	if by := p.text(revisions[0], "status", "canceledBy"); !strings.HasPrefix(by, "apply of ") || !strings.HasSuffix(by, processID(newer)) {
+		t.Errorf("got %q", by)
+	}
+	if by := p.text(revisions[1], "status", "canceledBy"); by != "" {
+		t.Errorf("got %q", by)
+	}
+	if got := p.must("history", "web").stdout; !strings.Contains(got, "; canceled by a newer apply of ") {
+		t.Errorf("got\n%s", got)
+	}
+	if p.locked("web") {
+		t.Error("the lock was not given back")
+	}
+}
+
+// TestCancelOlderRollback has an older apply canceled by a rollback, and this by another apply.
+func TestCancelOlderRollback(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	first := p.background(t.Context(), "apply", "web", p.gated("1"))
+	p.reachGate()
+	p.openGate()
+	p.expect(<-first, 0)
+	p.setGate("False")
+
+	apply, applySaid := p.start("apply", "web", p.gated("2"))
+	p.says(applySaid, "gate: waiting")
+	rollback, rollbackSaid := p.start("rollback", "web", "--cancel-older")
+	p.ended(apply, applySaid, exitInterrupted, "revision 2: canceled by a newer rollback of ", processID(rollback))
+	p.says(rollbackSaid, "gate: waiting")
+	p.expectEnds(value("1"), value("1"))
+	last, lastSaid := p.start("apply", "web", p.gated("3"), "--cancel-older")
+	p.ended(rollback, rollbackSaid, exitInterrupted, "revision 3: canceled by a newer apply of ", processID(last))
+	p.says(lastSaid, "gate: waiting")
+	p.openGate()
+	p.ended(last, lastSaid, 0, "; its rollback is asked to end", "revision 4, is ready")
+	p.expectEnds(value("3"), value("3"))
+	p.expectHistory("Superseded", "Failed", "Failed", "Ready")
+}
+
+// TestCancelOlderOfTheSameRevision continues the revision, so that it is not recorded as canceled in the end.
+func TestCancelOlderOfTheSameRevision(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	source := p.gated("1")
+	older, said := p.start("apply", "web", source)
+	p.reachGate()
+	p.says(said, "gate: waiting")
+	newer, newerSaid := p.start("apply", "web", source, "--cancel-older", "--no-wait=wave")
+	p.ended(older, said, exitInterrupted, "canceled by a newer apply of ")
+	p.ended(newer, newerSaid, 0, "revision 1, is applied up to the first wave that is not ready")
+	revisions := p.items(p.must("history", "web", "-o", "json").stdout)
+	if by := p.text(revisions[0], "status", "canceledBy"); len(revisions) != 1 || by != "" {
+		t.Errorf("want one revision that nobody has canceled, got %d, canceled by %q", len(revisions), by)
+	}
+}
+
+// TestCancelOlderWaitsForOtherOperations begins to correct drift, which waits for the gate.
+func TestCancelOlderWaitsForOtherOperations(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	first := p.background(t.Context(), "apply", "web", p.gated("1"))
+	p.reachGate()
+	p.openGate()
+	p.expect(<-first, 0)
+	p.setGate("False")
+	p.change("first", "other")
+
+	older, said := p.start("drift", "web", "--correct")
+	p.says(said, "gate: waiting")
+	newer, newerSaid := p.start("apply", "web", p.gated("2"), "--cancel-older")
+	p.says(newerSaid, processID(older)+" since ")
+	p.says(newerSaid, "; its operation (drift) is not canceled")
+	p.openGate()
+	p.ended(older, said, 0)
+	p.ended(newer, newerSaid, 0, "revision 2, is ready")
+	p.expectEnds(value("2"), value("2"))
+}
+
+// TestCancelOlderCancelsNothingInVain refuses what is decided before it would ask anybody to end.
+func TestCancelOlderCancelsNothingInVain(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	older, said := p.start("apply", "web", p.gated("1"))
+	p.reachGate()
+	p.says(said, "gate: waiting")
+	for _, test := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"apply", "web", p.newerGated("2"), "--cancel-older", "--max-deletions", "0"}, exitRefused, "--max-deletions 0 allows only 0"},
+		{[]string{"apply", "web", p.newerGated("2"), "--cancel-older", "--dry-run"}, 0, ""},
+		{[]string{"apply", "web", "--cancel-older", "--plan", "web.plan"}, 1, "[cancel-older plan]"},
+	} {
+		p.expect(p.clm(test.args...), test.code, test.want)
+	}
+	p.openGate()
+	p.ended(older, said, 0, "revision 1, is ready")
+	p.expectHistory("Ready")
+}
+
+// TestCancelOlderIsNotTakenBack has a newer process that gives up after it has asked. What is left says what has happened, and can be continued.
+func TestCancelOlderIsNotTakenBack(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	older, said := p.start("apply", "web", p.gated("1"))
+	p.reachGate()
+	p.says(said, "gate: waiting")
+	newer := p.newerGated("2")
+	p.expect(p.clm("apply", "web", newer, "--cancel-older", "--lock-timeout", "100ms"), exitRefused, "has been locked by ", processID(older)+" for ")
+	p.ended(older, said, exitInterrupted, "revision 1: canceled by a newer apply of ")
+	if p.locked("web") {
+		t.Error("the lock was not given back")
+	}
+	p.expectHistory("Applying")
+	p.expect(p.clm("status", "web"), exitNotReady, "no process is working on it; to continue: clm apply web", "canceled by a newer apply of ")
+	p.openGate()
+	p.must("apply", "web", newer)
+	p.expectEnds(nil, value("2"))
+}

@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package releases
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/component-operator/runtime/internal/conflicts"
+	"github.com/component-operator/runtime/internal/ellipsis"
+)
+
+const (
+	// operationAnnotation says what the holder of a lock does, in one word.
+	operationAnnotation = ReconcilerName + "/operation"
+	// cancelableAnnotation says whether the holder ends its operation when another process asks for that: "true" or "false", a slash, and the identity of the
+	// lock, by which it is recognized whether an earlier version of clm has taken the lease over, which leaves annotations that it does not know.
+	cancelableAnnotation = ReconcilerName + "/cancelable"
+	// startedAnnotation is when the process of the holder was started, by its own clock.
+	startedAnnotation = ReconcilerName + "/started"
+	// cancelAnnotation has the operation and the holder of the process that has asked the holder of the lock to end its operation.
+	cancelAnnotation = ReconcilerName + "/cancel-requested-by"
+	// maxRequester is how much of that annotation is told, in bytes.
+	maxRequester = 300
+)
+
+// Waiting says what a process waits for that needs a lock.
+type Waiting struct {
+	// Holder of the lock.
+	Holder string
+	// Since is when the holder has acquired the lock, by its own clock.
+	Since time.Time
+	// Asked is the operation of the holder, such as "apply", that it is asked to end; empty if it is not asked.
+	Asked string
+	// Obstacle says why the holder is not asked although LockOptions.CancelOlder is set; empty if there is no reason.
+	Obstacle string
+}
+
+// waiting describes the wait for a lease that another process has.
+func (l *Lock) waiting(lease *coordinationv1.Lease) Waiting {
+	w := Waiting{Holder: holderOf(lease), Since: acquiredAt(lease)}
+	if !l.options.CancelOlder {
+		return w
+	}
+	if w.Obstacle = l.obstacle(lease); w.Obstacle == "" {
+		w.Asked = lease.Annotations[operationAnnotation]
+	}
+	return w
+}
+
+// cancelable returns the text of cancelableAnnotation for the lock of an identity.
+func cancelable(is bool, identity string) string { return strconv.FormatBool(is) + "/" + identity }
+
+// obstacle says why the holder of a lease is not asked to end its operation; empty if it is to be asked.
+func (l *Lock) obstacle(lease *coordinationv1.Lease) string {
+	operation := lease.Annotations[operationAnnotation]
+	switch lease.Annotations[cancelableAnnotation] {
+	case cancelable(true, lease.Annotations[lockAnnotation]):
+	case cancelable(false, lease.Annotations[lockAnnotation]):
+		return fmt.Sprintf("its operation (%s) is not canceled", operation)
+	default:
+		return "its operation is not canceled, because its version of clm does not support that"
+	}
+	started, err := time.Parse(time.RFC3339Nano, lease.Annotations[startedAnnotation])
+	if err != nil || !started.Before(l.options.Started) {
+		return fmt.Sprintf("its operation (%s) is not canceled, because it was started later than this one", operation)
+	}
+	return ""
+}
+
+// ask asks the holder of the lease to end its operation, unless it has been asked already, or there is an obstacle. It returns whether
+// nothing is left to be asked; otherwise the lease has changed, and is to be read again.
+//
+// The request does not count as a renewal: the lease expires when it would have without it.
+func (l *Lock) ask(ctx context.Context, other *rival) (settled bool, err error) {
+	if !l.options.CancelOlder || other.lease.Annotations[cancelAnnotation] != "" || l.obstacle(other.lease) != "" {
+		return true, nil
+	}
+	next := other.lease.DeepCopy()
+	metav1.SetMetaDataAnnotation(&next.ObjectMeta, cancelAnnotation, l.options.Operation+" of "+l.options.Holder)
+	written, err := l.leases.Update(ctx, next, metav1.UpdateOptions{FieldManager: l.manager})
+	switch {
+	case conflicts.IsOutdated(err), apierrors.IsNotFound(err):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("asking %s to end its operation: %w", holderOf(other.lease), err)
+	}
+	other.lease = written
+	return true, nil
+}
+
+// Cancellation is the request of a newer process to end the operation for which a lock is held. Its methods may be called from several goroutines.
+type Cancellation struct {
+	// heeded means that there may be such a request.
+	heeded    bool
+	requested chan struct{}
+
+	mu sync.Mutex
+	by string
+}
+
+// Requested returns a channel that is closed when a newer process asks this one to end its operation. The lock is still held then. It is never closed unless
+// LockOptions.Cancelable is set.
+func (c *Cancellation) Requested() <-chan struct{} { return c.requested }
+
+// By returns the operation and the holder of the newer process, such as "apply of jane@laptop/4711"; empty as long as none has asked.
+func (c *Cancellation) By() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.by
+}
+
+// hear takes note of the request if there is one in our lease.
+func (c *Cancellation) hear(lease *coordinationv1.Lease) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	by := lease.Annotations[cancelAnnotation]
+	if by == "" || !c.heeded || c.by != "" {
+		return
+	}
+	c.by = ellipsis.Truncate(by, maxRequester)
+	close(c.requested)
+}

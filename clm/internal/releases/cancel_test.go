@@ -1,0 +1,294 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package releases
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/component-operator/runtime/internal/testenv"
+)
+
+// began is when the processes of these tests were started, in seconds after the first one.
+func began(second int) time.Time {
+	return time.Date(2026, 1, 2, 3, 4, second, 500, time.UTC)
+}
+
+// applying are the options of a process that applies, and that may be canceled. It renews its lease every second.
+func (w *world) applying(holder string, second int) LockOptions {
+	options := w.lockOptions(holder)
+	options.Operation, options.Cancelable, options.Started = "apply", true, began(second)
+	options.validity = 3 * time.Second
+	return options
+}
+
+// waiter is a process that waits for the lock.
+type waiter struct {
+	told     chan Waiting
+	acquired chan *Lock
+}
+
+// wait starts to wait for the lock.
+func (w *world) wait(options LockOptions) waiter {
+	w.Helper()
+	result := waiter{told: make(chan Waiting, 10), acquired: make(chan *Lock, 1)}
+	options.Wait = func(waiting Waiting) { result.told <- waiting }
+	go func() {
+		lock, err := w.store.Lock(w.Context(), options)
+		if err != nil {
+			w.Error(err)
+			close(result.acquired)
+			return
+		}
+		w.Cleanup(func() { w.must(lock.Release(context.WithoutCancel(w.Context()))) })
+		result.acquired <- lock
+	}()
+	return result
+}
+
+func isCanceled(l *Lock) bool {
+	select {
+	case <-l.Cancellation().Requested():
+		return true
+	default:
+		return false
+	}
+}
+
+// TestCancelOlder has a newer process ask the holder of the lock to end.
+func TestCancelOlder(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	older := w.lock(w.store, w.applying("older@host/1", 1))
+	if isCanceled(older) || older.Cancellation().By() != "" {
+		t.Error("want nobody to have asked yet")
+	}
+	options := w.applying("newer@host/2", 2)
+	options.CancelOlder = true
+	newer := w.wait(options)
+	if got := testenv.Receive(t, newer.told, "the newer process waits"); got.Holder != "older@host/1" || got.Asked != "apply" || got.Obstacle != "" {
+		t.Errorf("got %+v", got)
+	}
+	testenv.Receive(t, older.Cancellation().Requested(), "the older process is asked to end")
+	if by := older.Cancellation().By(); by != "apply of newer@host/2" {
+		t.Errorf("got %q", by)
+	}
+	// The holder still has the lock, and renews it.
+	w.must(older.renew(t.Context()))
+	w.must(older.Fence(t.Context()))
+	select {
+	case <-older.Lost():
+		t.Error("want the lock to be held")
+	case <-newer.acquired:
+		t.Error("want the newer process to wait until the lock is given back")
+	default:
+	}
+	w.must(older.Release(t.Context()))
+	next := testenv.Receive(t, newer.acquired, "the newer process has the lock")
+	w.must(next.renew(t.Context()))
+	if isCanceled(next) {
+		t.Error("want the request to concern nobody but the older process")
+	}
+}
+
+// TestCancelOlderHasNoFurtherRequests counts what it takes to ask.
+func TestCancelOlderHasNoFurtherRequests(t *testing.T) {
+	t.Parallel()
+	w, holder := newWorld(t), newWorld(t)
+	holder.namespace = w.namespace
+	older := holder.lock(holder.store, holder.applying("older@host/1", 1))
+	options := w.applying("newer@host/2", 2)
+	options.CancelOlder = true
+	newer := w.wait(options)
+	testenv.Receive(t, older.Cancellation().Requested(), "the older process is asked to end")
+	testenv.Eventually(t, func() (bool, string) { return w.requests.Count(testenv.Request.IsWatch) == 1, w.requests.String() })
+	w.must(older.renew(t.Context()))
+	if count := w.requests.Count(isLease); count != 4 {
+		t.Errorf("want one attempt, one look, one request to end and one watch, got:\n%s", w.requests)
+	}
+	w.must(older.Release(t.Context()))
+	testenv.Receive(t, newer.acquired, "the newer process has the lock")
+}
+
+// TestThoseWhoAreNotCanceled have the lock while a newer process would like them to end.
+func TestThoseWhoAreNotCanceled(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		reason  string
+		holder  func(options *LockOptions)
+		happens func(lease *coordinationv1.Lease)
+		want    string
+	}{
+		{
+			reason: "it does what nobody would do instead",
+			holder: func(options *LockOptions) { options.Operation, options.Cancelable = "delete", false },
+			want:   "its operation (delete) is not canceled",
+		}, {
+			reason: "it was started later",
+			holder: func(options *LockOptions) { options.Started = began(5) },
+			want:   "its operation (apply) is not canceled, because it was started later than this one",
+		}, {
+			reason: "it was started at the same time, so that each would cancel the other one",
+			holder: func(options *LockOptions) { options.Started = began(2) },
+			want:   "its operation (apply) is not canceled, because it was started later than this one",
+		}, {
+			reason: "it is an earlier version, which writes no such annotations",
+			happens: func(lease *coordinationv1.Lease) {
+				for _, key := range []string{operationAnnotation, cancelableAnnotation, startedAnnotation} {
+					delete(lease.Annotations, key)
+				}
+			},
+			want: "its operation is not canceled, because its version of clm does not support that",
+		}, {
+			reason:  "an earlier version has taken over the lease of a later one, and left its annotations",
+			happens: func(lease *coordinationv1.Lease) { lease.Annotations[lockAnnotation] = "another one" },
+			want:    "its operation is not canceled, because its version of clm does not support that",
+		},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			options := w.applying("older@host/1", 1)
+			options.validity = time.Hour // so that no renewal comes in between
+			if test.holder != nil {
+				test.holder(&options)
+			}
+			lock, err := w.store.Lock(t.Context(), options)
+			w.must(err)
+			if test.happens != nil {
+				lease := w.lease()
+				test.happens(lease)
+				w.must(w.client.Update(t.Context(), lease))
+			}
+			version := w.leaseVersion()
+			var told []Waiting
+			newer := w.applying("newer@host/2", 2)
+			newer.CancelOlder, newer.Timeout = true, time.Second
+			newer.Wait = func(waiting Waiting) { told = append(told, waiting) }
+			var locked *LockedError
+			if _, err := w.store.Lock(t.Context(), newer); !errors.As(err, &locked) {
+				t.Errorf("want it to wait as long as without the option, got %v", err)
+			}
+			if len(told) != 1 || told[0].Obstacle != test.want || told[0].Asked != "" {
+				t.Errorf("want %q, got %+v", test.want, told)
+			}
+			if after := w.leaseVersion(); after != version {
+				t.Error("want the lease to stay as it is")
+			}
+			w.must(lock.Release(t.Context()))
+		})
+	}
+}
+
+// TestTheNewestRemains has two newer processes wait at the same time, in both orders.
+func TestTheNewestRemains(t *testing.T) {
+	t.Parallel()
+	for reason, order := range map[string][]int{"the newer one comes first": {3, 2}, "the newer one comes last": {2, 3}} {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			oldest := w.lock(w.store, w.applying("oldest@host/1", 1))
+			waiters := map[int]waiter{}
+			for _, second := range order {
+				options := w.applying(map[int]string{2: "newer@host/2", 3: "newest@host/3"}[second], second)
+				options.CancelOlder = true
+				waiters[second] = w.wait(options)
+				testenv.Receive(t, waiters[second].told, "it waits")
+			}
+			testenv.Receive(t, oldest.Cancellation().Requested(), "the oldest process is asked to end")
+			w.must(oldest.Release(t.Context()))
+			var newest *Lock
+			waits := false
+			select {
+			case newest = <-waiters[3].acquired:
+				waits = true
+			case newer := <-waiters[2].acquired:
+				// It begins, and makes way.
+				testenv.Receive(t, newer.Cancellation().Requested(), "it is asked to end by the newest one")
+				if by := newer.Cancellation().By(); by != "apply of newest@host/3" {
+					t.Errorf("got %q", by)
+				}
+				w.must(newer.Release(t.Context()))
+				newest = testenv.Receive(t, waiters[3].acquired, "the newest process has the lock")
+			}
+			w.must(newest.renew(t.Context()))
+			w.must(newest.renew(t.Context()))
+			if isCanceled(newest) {
+				t.Errorf("want nobody to cancel the newest process, got %q", newest.Cancellation().By())
+			}
+			w.must(newest.Release(t.Context()))
+			if waits {
+				testenv.Receive(t, waiters[2].acquired, "the process in between has the lock in the end")
+			}
+		})
+	}
+}
+
+// TestRequestToEndIsNoRenewal asks a process that has died, for which another one would wait longer otherwise.
+func TestRequestToEndIsNoRenewal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	l := w.lock(w.store, w.applying("older@host/1", 1))
+	// It renews no more.
+	l.stop()
+	<-l.stopped
+	clock := clocktesting.NewFakePassiveClock(time.Now())
+	waiting := &Lock{options: w.applying("newer@host/2", 2), leases: l.leases, now: clock.Now, identity: "second"}
+	waiting.options.CancelOlder = true
+	other := &rival{}
+	if held, err := waiting.try(t.Context(), other); held || err != nil {
+		t.Fatalf("want the lease to be respected, got %t, %v", held, err)
+	}
+	clock.SetTime(clock.Now().Add(2 * time.Second))
+	if settled, err := waiting.ask(t.Context(), other); !settled || err != nil {
+		t.Fatalf("want the holder to be asked, got %t, %v", settled, err)
+	}
+	if by := w.lease().Annotations[cancelAnnotation]; by != "apply of newer@host/2" {
+		t.Errorf("got %q", by)
+	}
+	// A third process writes, too, without renewing it.
+	lease := w.lease()
+	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, "example.com/note", "seen")
+	w.must(w.client.Update(t.Context(), lease))
+	if held, err := waiting.try(t.Context(), other); held || err != nil {
+		t.Fatalf("want the lease to be respected as long as it lasts, got %t, %v", held, err)
+	}
+	clock.SetTime(clock.Now().Add(time.Second))
+	if held, err := waiting.try(t.Context(), other); !held || err != nil {
+		t.Fatalf("want the lease to be taken, which was not renewed, got %t, %v", held, err)
+	}
+	if lease := w.lease(); lease.Annotations[cancelAnnotation] != "" || !strings.HasPrefix(lease.Annotations[startedAnnotation], "2026-01-02T03:04:02.0000005Z") {
+		t.Errorf("want the annotations to be those of the new holder, got %v", lease.Annotations)
+	}
+	if err := l.renew(t.Context()); !errors.Is(err, errTaken) || isCanceled(l) {
+		t.Errorf("want the old holder to learn that the lock is lost, and nothing else, got %v", err)
+	}
+}
+
+// TestRequestToEndOfAStaleLease loses the race with a renewal.
+func TestRequestToEndOfAStaleLease(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	options := w.applying("older@host/1", 1)
+	options.validity = time.Hour
+	l := w.lock(w.store, options)
+	waiting := &Lock{options: w.applying("newer@host/2", 2), leases: l.leases, now: time.Now, identity: "second"}
+	waiting.options.CancelOlder = true
+	other := &rival{lease: w.lease()}
+	w.must(l.renew(t.Context()))
+	if settled, err := waiting.ask(t.Context(), other); settled || err != nil {
+		t.Errorf("want the lease to be read again, got %t, %v", settled, err)
+	}
+	w.must(l.renew(t.Context()))
+	if isCanceled(l) {
+		t.Error("want nothing to be asked of a lease that has changed")
+	}
+}
