@@ -64,6 +64,8 @@ var others = map[string]func(string) error{
 	types.AnnotationKeySuffixDeletionHook:        errorOf(DeletionHook),
 	types.AnnotationKeySuffixReleaseHook:         errorOf(ReleaseHook),
 	types.AnnotationKeySuffixApplyHook:           errorOf(ApplyHook),
+	types.AnnotationKeySuffixVersioned:           errorOf(Flag),
+	types.AnnotationKeySuffixKeptVersions:        errorOf(KeptVersions),
 }
 
 func errorOf[T any](parse func(string) (T, error)) func(string) error {
@@ -165,6 +167,18 @@ func mayIgnore(path fieldpath.Path) bool {
 	default:
 		return true
 	}
+}
+
+// MaxKeptVersions is how many versions of an object may be kept.
+const MaxKeptVersions = 100
+
+// KeptVersions parses how many versions of an object are kept, with the present one.
+func KeptVersions(text string) (int, error) {
+	kept, err := strconv.Atoi(text)
+	if err != nil || kept < 1 || kept > MaxKeptVersions {
+		return 0, fmt.Errorf("invalid value %q; allowed are: integers from 1 to %d", text, MaxKeptVersions)
+	}
+	return kept, nil
 }
 
 // Order parses the number of a wave.

@@ -188,6 +188,7 @@ var rooms = []room{
 	{path: "pkg/sync", layer: readyMade},
 
 	{path: "clm/internal/dependents", layer: displayModel},
+	{path: "clm/internal/versions", layer: displayModel},
 	{path: "clm/internal/live", layer: clmBlocks},
 	{path: "clm/internal/progress", layer: clmBlocks},
 	{path: "clm/internal/helmreleases", layer: clmBlocks},

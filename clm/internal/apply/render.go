@@ -28,6 +28,7 @@ import (
 
 // render renders the current revision again and, if the result differs from the record, the next revision.
 func (p *Plan) render(ctx context.Context, request Request) error {
+	last := &lastManifest{records: p.connection.Records(), release: p.Release}
 	if current := p.Release.Current(); current != nil {
 		if request.KeepHooks && len(current.Hooks) > 0 {
 			var err error
@@ -36,7 +37,7 @@ func (p *Plan) render(ctx context.Context, request Request) error {
 			}
 		}
 		again := describe(request, *current)
-		if err := p.generate(ctx, request, &again); err != nil {
+		if err := p.generate(ctx, request, last, &again); err != nil {
 			return err
 		}
 		if again.Inputs == current.Inputs {
@@ -54,7 +55,7 @@ func (p *Plan) render(ctx context.Context, request Request) error {
 	}
 	next = describe(request, next)
 	p.New = true
-	return p.generate(ctx, request, &next)
+	return p.generate(ctx, request, last, &next)
 }
 
 // describe returns the revision with the policies and sources of the request.
@@ -68,8 +69,8 @@ func describe(request Request, revision releases.Revision) releases.Revision {
 	return revision
 }
 
-// generate renders a revision, and makes it the revision of the plan.
-func (p *Plan) generate(ctx context.Context, request Request, revision *releases.Revision) error {
+// generate renders a revision after the last one, and makes it the revision of the plan.
+func (p *Plan) generate(ctx context.Context, request Request, last *lastManifest, revision *releases.Revision) error {
 	objects, notes, err := request.Sources.GenerateWithNotes(ctx, sources.Request{
 		ReconcilerName: releases.ReconcilerName,
 		Namespace:      request.Namespace,
@@ -78,6 +79,7 @@ func (p *Plan) generate(ctx context.Context, request Request, revision *releases
 		Installed:      revision.Installed,
 		Digest:         digestOf(*revision),
 		Client:         p.connection.Client(),
+		Recorded:       last.read,
 		ReleaseHooks:   true,
 	})
 	if err != nil {
