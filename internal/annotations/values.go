@@ -148,6 +148,14 @@ func Fields(text string) ([]fieldpath.Path, error) {
 	return paths, nil
 }
 
+// FieldText returns the text by which Fields knows a field; empty if there is none.
+func FieldText(path fieldpath.Path) string {
+	if !mayIgnore(path) {
+		return ""
+	}
+	return fieldset.Notation(path)
+}
+
 // mayIgnore reports whether a field may belong to others: not what identifies an object, and no item of a list by its position, which Kubernetes does not track.
 func mayIgnore(path fieldpath.Path) bool {
 	if slices.ContainsFunc(path, func(element fieldpath.PathElement) bool { return element.Index != nil }) {

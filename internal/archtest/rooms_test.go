@@ -195,6 +195,7 @@ var rooms = []room{
 	{path: "clm/internal/releases", layer: clmBlocks},
 	{path: "clm/internal/sources", layer: clmBlocks},
 	{path: "clm/internal/failures", layer: releaseRules},
+	{path: "clm/internal/keptfields", layer: releaseRules},
 	{path: "clm/internal/manifest", layer: releaseRules},
 	{path: "clm/internal/ownership", layer: releaseRules},
 	{path: "clm/internal/connection", layer: clmAccess},

@@ -43,6 +43,8 @@ const (
 	// AnnotationKeySuffixIgnoreFields is a comma-separated list of fields that belong to whoever changes them after the object was created: their
 	// drift is not corrected, and an update does not reset them.
 	AnnotationKeySuffixIgnoreFields = "ignore-fields"
+	// AnnotationKeySuffixKeptFields lists those ignored fields of an object of a clm release that the manifest does not name: clm has left them to others because that was asked for.
+	AnnotationKeySuffixKeptFields = "kept-fields"
 	// AnnotationKeySuffixDeletePolicy says what happens to an object that is removed from the manifests, or whose owner is
 	// deleted.
 	AnnotationKeySuffixDeletePolicy = "delete-policy"

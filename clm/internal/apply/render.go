@@ -28,7 +28,6 @@ import (
 
 // render renders the current revision again and, if the result differs from the record, the next revision.
 func (p *Plan) render(ctx context.Context, request Request) error {
-	last := &lastManifest{records: p.connection.Records(), release: p.Release}
 	if current := p.Release.Current(); current != nil {
 		if request.KeepHooks && len(current.Hooks) > 0 {
 			var err error
@@ -37,7 +36,7 @@ func (p *Plan) render(ctx context.Context, request Request) error {
 			}
 		}
 		again := describe(request, *current)
-		if err := p.generate(ctx, request, last, &again); err != nil {
+		if err := p.generate(ctx, request, &again); err != nil {
 			return err
 		}
 		if again.Inputs == current.Inputs {
@@ -55,7 +54,7 @@ func (p *Plan) render(ctx context.Context, request Request) error {
 	}
 	next = describe(request, next)
 	p.New = true
-	return p.generate(ctx, request, last, &next)
+	return p.generate(ctx, request, &next)
 }
 
 // describe returns the revision with the policies and sources of the request.
@@ -69,8 +68,8 @@ func describe(request Request, revision releases.Revision) releases.Revision {
 	return revision
 }
 
-// generate renders a revision after the last one, and makes it the revision of the plan.
-func (p *Plan) generate(ctx context.Context, request Request, last *lastManifest, revision *releases.Revision) error {
+// generate renders a revision, and makes it the revision of the plan.
+func (p *Plan) generate(ctx context.Context, request Request, revision *releases.Revision) error {
 	objects, notes, err := request.Sources.GenerateWithNotes(ctx, sources.Request{
 		ReconcilerName: releases.ReconcilerName,
 		Namespace:      request.Namespace,
@@ -79,7 +78,7 @@ func (p *Plan) generate(ctx context.Context, request Request, last *lastManifest
 		Installed:      revision.Installed,
 		Digest:         digestOf(*revision),
 		Client:         p.connection.Client(),
-		Recorded:       last.read,
+		Recorded:       p.keeper.last.read,
 		ReleaseHooks:   true,
 	})
 	if err != nil {
@@ -87,6 +86,9 @@ func (p *Plan) generate(ctx context.Context, request Request, last *lastManifest
 	}
 	content := releases.Content{Values: request.Sources.Values(), Notes: notes}
 	if content.Manifest, err = toManifest(objects, p.connection.Client().Scheme()); err != nil {
+		return err
+	}
+	if content.Manifest, err = p.keeper.complete(ctx, content.Manifest); err != nil {
 		return err
 	}
 	if err = checkReserved(p.Release, content.Manifest); err != nil {

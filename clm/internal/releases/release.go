@@ -93,6 +93,8 @@ type Revision struct {
 	Objects int `json:"objects"`
 	// DeletionHooks is the number of objects in the manifest that are applied only when the release is deleted.
 	DeletionHooks int `json:"deletionHooks,omitempty"`
+	// KeepsFields means that objects in the manifest have fields that are left to other field managers although their manifests did not say so when they were rendered.
+	KeepsFields bool `json:"keepsFields,omitempty"`
 }
 
 // Source is one of the things that a revision was generated from.
@@ -128,6 +130,13 @@ func (c Content) deletionHooks() int {
 		}
 	}
 	return count
+}
+
+// keepsFields reports whether objects have the annotation kept-fields.
+func (c Content) keepsFields() bool {
+	return slices.ContainsFunc(c.Manifest, func(object *unstructured.Unstructured) bool {
+		return object.GetAnnotations()[ReconcilerName+"/"+types.AnnotationKeySuffixKeptFields] != ""
+	})
 }
 
 // Clone returns a copy that shares nothing with the release.
