@@ -59,6 +59,14 @@ func addConflictsFlag(flags *pflag.FlagSet, conflicts *choice) {
 	flags.Var(conflicts, "conflicts", conflictsUsage+"take the field, or refuse, before anything is applied")
 }
 
+// rollbackConflictsFlag changes the flag for rollbacks. Without it, fields that the current revision leaves to others are not taken.
+func rollbackConflictsFlag(flags *pflag.FlagSet, conflicts *choice) {
+	*conflicts = choice{allowed: []string{conflictsForce, conflictsRefuse}}
+	flags.Lookup("conflicts").Usage = conflictsUsage +
+		"take the field, or refuse, before anything is applied (default force, apart from fields that the current revision leaves alone)"
+	flags.Lookup("conflicts").DefValue = ""
+}
+
 // extendConflictsFlag extends the flag for commands that apply sources. Without the flag, fields that the current revision leaves to others are not taken.
 func extendConflictsFlag(flags *pflag.FlagSet, conflicts *choice) {
 	*conflicts = choice{allowed: []string{conflictsForce, conflictsKeep, conflictsRefuse}}

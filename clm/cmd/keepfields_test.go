@@ -122,6 +122,44 @@ func TestKeptFields(t *testing.T) {
 	p.must("delete", "web")
 }
 
+// TestKeptFieldsAtARollback: returning to a revision does not take what was left to others since.
+func TestKeptFieldsAtARollback(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	file := func(replicas int, image, more string) string {
+		return p.file("app.yaml", scaled(replicas, image)+more)
+	}
+	p.must("apply", "web", file(1, "a", ""))
+	p.scale(3)
+	failing := file(1, "b", "---"+gate)
+	p.expect(p.clm("apply", "web", failing, "--conflicts=keep", "--revert-on-failure", "--timeout", "1s"), exitNotReady)
+	p.expectScaled("reverted", "3 a info", "spec.replicas")
+	p.expectIdle("reverted", file(1, "a", ""))
+	p.must("apply", "web", file(1, "c", ""))
+	p.must("rollback", "web", "1")
+	p.expectScaled("rolled back", "3 a info", "spec.replicas")
+	p.must("rollback", "web", "1", "--conflicts=force")
+	p.expectScaled("rolled back by force", "1 a info", "")
+	p.must("delete", "web")
+}
+
+// TestARollbackThatKeepsFieldsGoesOn: repeating it must not create another revision.
+func TestARollbackThatKeepsFieldsGoesOn(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "web", p.file("app.yaml", scaled(1, "a")+"---"+gate), "--no-wait")
+	p.scale(3)
+	p.must("apply", "web", p.file("app.yaml", scaled(1, "b")), "--conflicts=keep")
+	for range 2 {
+		p.expect(p.clm("rollback", "web", "1", "--timeout", "1s"), exitNotReady)
+		p.expectScaled("rolled back", "3 a info", "spec.replicas")
+	}
+	if revisions := p.items(p.must("history", "web", "-o", "json").stdout); len(revisions) != 3 {
+		t.Errorf("want three revisions, got %v", revisions)
+	}
+	p.must("delete", "web")
+}
+
 // TestNothingIsKeptOfWhatIsNew: an object that the release adopts, or a field that its manifest did not have, is a change of the manifest.
 func TestNothingIsKeptOfWhatIsNew(t *testing.T) {
 	t.Parallel()

@@ -180,3 +180,35 @@ func TestRequestsForVersions(t *testing.T) {
 		t.Error("want one more request: ", fmt.Sprint(counts))
 	}
 }
+
+// TestDeathBetweenVersions kills clm at each request of an apply that makes a new version, and leaves replicas to an autoscaler: the next apply has the same result as one that
+// nobody has killed.
+func TestDeathBetweenVersions(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	file := func(k int) string {
+		manifests := strings.NewReplacer("'3'", "'2'", "replicas: 0", "replicas: 1", "{name: web}\nspec", "{name: web, annotations: {clm.cs.sap.com/await: never}}\nspec").Replace(versioned(fmt.Sprintf("%03d", k)))
+		return p.file("app.yaml", manifests)
+	}
+	p.must("apply", "web", file(0))
+	p.scale(3)
+	m, killed := newMortal(t, true), 0
+	for k := 1; !t.Failed(); k++ {
+		wasKilled := m.run(p, k, "apply", "web", file(k), "--conflicts=keep")
+		p.must("apply", "web", file(k), "--conflicts=keep")
+		p.expectVersions(fmt.Sprint("killed at request ", k), fmt.Sprintf("%03d", k), fmt.Sprintf("%03d", k-1), fmt.Sprintf("%03d", k))
+		object := &appsv1.Deployment{}
+		if err := p.client.Get(t.Context(), client.ObjectKey{Namespace: p.namespace, Name: "web"}, object); err != nil || *object.Spec.Replicas != 3 {
+			t.Errorf("killed at request %d: want the replicas of the autoscaler, got %d, %v", k, *object.Spec.Replicas, err)
+		}
+		if !wasKilled {
+			break
+		}
+		killed++
+	}
+	// The lock, the revision, the inventory, two objects, and the deletion of one.
+	if killed < 6 {
+		t.Errorf("killed at %d requests only", killed)
+	}
+	p.must("delete", "web")
+}

@@ -6,6 +6,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -45,6 +46,19 @@ func decide(ctx context.Context, p *Plan, request Request, compare bool) error {
 	}
 	p.keeper.note(p)
 	return nil
+}
+
+// keepAtRollback completes the manifest of a revision to which a plan returns by the fields that the current one leaves to others.
+func keepAtRollback(ctx context.Context, p *Plan, request RollbackRequest) error {
+	last := &lastManifest{records: p.connection.Records(), release: p.Release}
+	k := newKeeper(Request{Namespace: request.Namespace, Conflicts: request.Conflicts}, last)
+	manifest, err := k.complete(ctx, p.Content.Manifest)
+	if err != nil || slices.Equal(manifest, p.Content.Manifest) {
+		return err
+	}
+	p.Content.Manifest = manifest
+	p.Revision.Inputs, err = inputs(p.Content, p.Revision)
+	return err
 }
 
 // keeper decides which fields a plan leaves to others.

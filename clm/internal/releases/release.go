@@ -85,6 +85,8 @@ type Revision struct {
 	Installed bool `json:"installed,omitempty"`
 	// Rollback means that the revision was brought about by a rollback, so that hooks for rollbacks belong to it.
 	Rollback bool `json:"rollback,omitempty"`
+	// Target is the number of the revision to which a rollback has returned; 0 if it was none, or was recorded by an earlier version of clm.
+	Target int64 `json:"target,omitempty"`
 	// Basis is the number of the revision from which this one was made by handing over objects, and by nothing else; 0 if it was not.
 	Basis int64 `json:"basis,omitempty"`
 	// Policies with which the revision is applied.
