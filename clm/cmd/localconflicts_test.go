@@ -55,7 +55,7 @@ spec: {size: %d, color: red, shape: round}
 	for _, command := range []string{"plan", "apply"} {
 		got := p.expect(p.clm(command, "web", second, "--conflicts=refuse"), exitRefused)
 		want := fmt.Sprintf("Error: Thing.%[1]s.example.com %[1]s/one: .spec.color belongs to somebody\n"+
-			"fields with other values belong to other field managers; to take them over: --conflicts=force\n", p.namespace)
+			"fields with other values belong to other field managers; to take them over: --conflicts=force; to take over only those that the manifest changes: --conflicts=keep\n", p.namespace)
 		if diff := cmp.Diff(want, got.stderr); diff != "" {
 			t.Errorf("clm %s (-want +got):\n%s", command, diff)
 		}

@@ -51,7 +51,7 @@ func (r Rules) Carry(rendered, recorded []*unstructured.Unstructured, further Fi
 	for i, object := range rendered {
 		key := r.keyOf(object)
 		last := before[key]
-		if last == nil {
+		if last == nil || r.isHook(object) {
 			continue
 		}
 		kept := slices.Clone(further[key])
@@ -173,17 +173,21 @@ func (r Rules) withKept(object *unstructured.Unstructured, kept []string) *unstr
 	return object
 }
 
-// index returns the objects by what identifies them in the cluster; those of which there are several, such as a hook and an object with the same name, are left out.
+// index returns the objects by what identifies them in the cluster, without hooks that have a time of their own: one may have the name of a dependent.
 func (r Rules) index(objects []*unstructured.Unstructured) map[dependents.Key]*unstructured.Unstructured {
 	index := make(map[dependents.Key]*unstructured.Unstructured, len(objects))
 	for _, object := range objects {
-		key := r.keyOf(object)
-		if _, several := index[key]; several {
-			object = nil
+		if !r.isHook(object) {
+			index[r.keyOf(object)] = object
 		}
-		index[key] = object
 	}
 	return index
+}
+
+// isHook reports whether an object is applied only when the release is deleted, tested or rolled back.
+func (r Rules) isHook(object *unstructured.Unstructured) bool {
+	values := object.GetAnnotations()
+	return values[r.Prefix+types.AnnotationKeySuffixDeletionHook] != "" || values[r.Prefix+types.AnnotationKeySuffixReleaseHook] != ""
 }
 
 // keyOf returns the key of an object of the release. Cluster-scoped objects get a namespace, too, which does no harm.

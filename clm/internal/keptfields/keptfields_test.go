@@ -84,7 +84,11 @@ func TestOtherObjects(t *testing.T) {
 			t.Errorf("%s: got %v", reason, got)
 		}
 	}
+	hook := object(t, "x/deletion-hook: pre-delete", "a: 1")
 	recorded := object(t, "x/ignore-fields: data.a, x/kept-fields: data.a", "a: 1")
+	if got := rules.Carry(list(rendered, hook), list(hook, recorded), nil); got[0] == rendered || got[1] != hook {
+		t.Errorf("want the fields of the object that is no hook, got %v", got)
+	}
 	recorded.SetNamespace("home")
 	if got := rules.Carry(list(rendered), list(recorded), nil); got[0] == rendered {
 		t.Error("want the namespace of the release to be the same as none")
