@@ -181,6 +181,23 @@ func TestRequestsForVersions(t *testing.T) {
 	}
 }
 
+// TestVersionsOfAnAdoptedHelmRelease: Helm has applied the ConfigMap under the name of its manifest. It keeps that until sources are applied.
+func TestVersionsOfAnAdoptedHelmRelease(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.ofHelm("web", "settings")
+	manifest, _, _ := strings.Cut(versioned("settings"), "---\napiVersion: apps")
+	p.recordHelm("web", helmRevision{1, "deployed", "# Source: shop/templates/a.yaml\n" + strings.TrimPrefix(manifest, "---\n"), nil})
+	p.must("adopt", "web", "--from-helm")
+	p.expectValues(map[string]string{"settings": "settings"})
+	p.must("drift", "web", "--exit-code")
+	p.must("apply", "web", p.file("app.yaml", versioned("a")), "--max-deletions", "100%")
+	p.expectVersions("applied", "a", "a")
+	p.must("rollback", "web", "1", "--max-deletions", "100%")
+	p.expectValues(map[string]string{"settings": "settings"})
+	p.must("delete", "web")
+}
+
 // TestDeathBetweenVersions kills clm at each request of an apply that makes a new version, and leaves replicas to an autoscaler: the next apply has the same result as one that
 // nobody has killed.
 func TestDeathBetweenVersions(t *testing.T) {
