@@ -64,6 +64,7 @@ At the end, the notes of charts (NOTES.txt) are written to standard output.`,
 	flags.VisitAll(func(flag *pflag.Flag) { planned = append(planned, flag.Name) })
 	addChangeFlags(flags, &o.changeOptions)
 	addCancelFlag(flags, &o.Limits)
+	extendConflictsFlag(flags, &o.conflicts)
 	addNamespaceFlag(flags, &o.createNamespace)
 	flags.BoolVar(&o.revertOnFailure, "revert-on-failure", false,
 		"if it fails, return to the last revision that was ready, or delete the release if this is its first one; adopted objects are kept")
@@ -115,7 +116,7 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 	}
 	request := apply.Request{
 		Namespace: namespace, Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies(), CreateNamespace: o.createNamespace,
-		Description: o.description,
+		Description: o.description, Conflicts: conflictsOf(o.conflicts),
 	}
 	return o.run(ctx, e, func(s *connection.Connection, compare bool) (*apply.Plan, error) {
 		if request.Sources == nil {

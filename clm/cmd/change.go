@@ -46,13 +46,41 @@ func addChangeFlags(flags *pflag.FlagSet, o *changeOptions) {
 
 // Values of the flag --conflicts.
 const (
-	conflictsForce  = "force"
+	conflictsForce  = string(apply.ConflictsForce)
+	conflictsKeep   = string(apply.ConflictsKeep)
 	conflictsRefuse = "refuse"
 )
 
+// conflictsUsage says when the flag --conflicts matters.
+const conflictsUsage = "what to do if a declared field has another value and belongs to another field manager: "
+
 func addConflictsFlag(flags *pflag.FlagSet, conflicts *choice) {
 	*conflicts = choice{value: conflictsForce, allowed: []string{conflictsForce, conflictsRefuse}}
-	flags.Var(conflicts, "conflicts", "what to do if a declared field has another value and belongs to another field manager: take the field, or refuse, before anything is applied")
+	flags.Var(conflicts, "conflicts", conflictsUsage+"take the field, or refuse, before anything is applied")
+}
+
+// rollbackConflictsFlag changes the flag for rollbacks. Without it, fields that the current revision leaves to others are not taken.
+func rollbackConflictsFlag(flags *pflag.FlagSet, conflicts *choice) {
+	*conflicts = choice{allowed: []string{conflictsForce, conflictsRefuse}}
+	flags.Lookup("conflicts").Usage = conflictsUsage +
+		"take the field, or refuse, before anything is applied (default force, apart from fields that the current revision leaves alone)"
+	flags.Lookup("conflicts").DefValue = ""
+}
+
+// extendConflictsFlag extends the flag for commands that apply sources. Without the flag, fields that the current revision leaves to others are not taken.
+func extendConflictsFlag(flags *pflag.FlagSet, conflicts *choice) {
+	*conflicts = choice{allowed: []string{conflictsForce, conflictsKeep, conflictsRefuse}}
+	flags.Lookup("conflicts").Usage = conflictsUsage + "take the field; leave it alone, now and later, unless the manifest has changed it; or refuse, before anything is applied " +
+		"(default force, apart from fields that an earlier keep has left alone)"
+	flags.Lookup("conflicts").DefValue = ""
+}
+
+// conflictsOf returns what a plan for sources does about conflicts.
+func conflictsOf(conflicts choice) apply.Conflicts {
+	if conflicts.value == conflictsRefuse {
+		return apply.ConflictsDefault
+	}
+	return apply.Conflicts(conflicts.value)
 }
 
 func addDeletionFlags(flags *pflag.FlagSet, limit *maxDeletions, approved *string) {
@@ -109,7 +137,7 @@ func (o *changeOptions) events() bool { return o.output.value == outputJSON }
 
 // compares reports whether to send a dry run of each object to the server, even if no confirmation is needed.
 func (o *changeOptions) compares() bool {
-	return o.diff.show || o.dryRun.asksServer() || o.conflicts.value == conflictsRefuse
+	return o.diff.show || o.dryRun.asksServer() || o.conflicts.value == conflictsRefuse || o.conflicts.value == conflictsKeep
 }
 
 // errDryRunEvents prevents programs from parsing output for people.
@@ -152,7 +180,7 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connecti
 func (o *changeOptions) carryOut(ctx context.Context, e *environment, s *connection.Connection, p *apply.Plan, c consent) error {
 	options := o.Options
 	// Only the confirmed plan is carried out, even if the cluster has changed since it was shown.
-	options.Exact = options.Exact || c.needed() || o.conflicts.value == conflictsRefuse
+	options.Exact = options.Exact || c.needed() || o.conflicts.value == conflictsRefuse || o.conflicts.value == conflictsKeep
 	err := p.Apply(ctx, options)
 	if !o.events() {
 		e.explain(ctx, s, p.Release, err)

@@ -26,7 +26,8 @@ func TestFieldsOfOthers(t *testing.T) {
 	}
 	second := p.file("second.yaml", configMap("a", "2")+configMap("b", "2"))
 	before := p.versions()
-	want := "Error: ConfigMap PLACE/a: .data.value belongs to somebody\nfields with other values belong to other field managers; to take them over: --conflicts=force\n"
+	want := "Error: ConfigMap PLACE/a: .data.value belongs to somebody\n" +
+		"fields with other values belong to other field managers; to take them over: --conflicts=force; to take over only those that the manifest changes: --conflicts=keep\n"
 	for _, args := range [][]string{{"plan", "web", second}, {"apply", "web", second}, {"apply", "web", second, "--dry-run"}} {
 		got := p.expect(p.clm(append(args, "--conflicts=refuse")...), exitRefused)
 		if diff := cmp.Diff(strings.ReplaceAll(want, "PLACE", p.namespace), got.stderr); diff != "" {

@@ -92,6 +92,7 @@ func addPlanFlags(command *cobra.Command, o *planOptions) {
 	addDiffFlags(flags, &o.diff)
 	addNamespaceFlag(flags, &o.createNamespace)
 	addConflictsFlag(flags, &o.conflicts)
+	extendConflictsFlag(flags, &o.conflicts)
 	addDeletionFlags(flags, &o.maxDeletions, &o.approved)
 	flags.BoolVar(&o.exitCode, "exit-code", false, "exit with code 2 if there are changes")
 }
@@ -103,7 +104,7 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 	}
 	request := apply.Request{
 		Namespace: namespace, Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies(), CreateNamespace: o.createNamespace,
-		Description: o.description,
+		Description: o.description, Conflicts: conflictsOf(o.conflicts),
 	}
 	if request.Sources, err = o.sources.load(ctx, e.streams, o.references); err != nil {
 		return err

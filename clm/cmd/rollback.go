@@ -40,12 +40,13 @@ To continue a rollback that has not become ready, run the same command again; th
 				}
 			}
 			return runRollback(command.Context(), e, o, apply.RollbackRequest{
-				Name: args[0], Number: revision, Adoption: reconciler.AdoptionPolicy(adopt.value), Description: description,
+				Name: args[0], Number: revision, Adoption: reconciler.AdoptionPolicy(adopt.value), Description: description, Conflicts: conflictsOf(o.conflicts),
 			})
 		},
 	}
 	addChangeFlags(command.Flags(), &o)
 	addCancelFlag(command.Flags(), &o.Limits)
+	rollbackConflictsFlag(command.Flags(), &o.conflicts)
 	addDescriptionFlag(command.Flags(), &description)
 	command.Flags().Var(&adopt, "adopt", "when to adopt existing objects (default as in that revision, but not from other owners)")
 	return command

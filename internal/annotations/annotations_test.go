@@ -16,8 +16,8 @@ import (
 func TestSuffixes(t *testing.T) {
 	t.Parallel()
 	want := []string{
-		"adoption-policy", "apply-hook", "apply-order", "await", "delete-order", "delete-policy", "delete-propagation", "deletion-hook", "drift-policy", "fail-when", "ignore-fields", "missing-type-policy", "prune-policy",
-		"purge-on-failure", "purge-order", "ready-timeout", "ready-timeout-policy", "ready-when", "reapply-interval", "reconcile-policy", "recreate-if-immutable", "release-hook", "status-hint", "update-policy",
+		"adoption-policy", "apply-hook", "apply-order", "await", "delete-order", "delete-policy", "delete-propagation", "deletion-hook", "drift-policy", "fail-when", "ignore-fields", "kept-versions", "missing-type-policy", "prune-policy",
+		"purge-on-failure", "purge-order", "ready-timeout", "ready-timeout-policy", "ready-when", "reapply-interval", "reconcile-policy", "recreate-if-immutable", "release-hook", "status-hint", "update-policy", "versioned",
 	}
 	if diff := cmp.Diff(want, annotations.Suffixes()); diff != "" {
 		t.Errorf("what manifests may carry (-want +got):\n%s", diff)
@@ -47,6 +47,8 @@ func TestCheck(t *testing.T) {
 		{"no hint", types.AnnotationKeySuffixStatusHint, "x", `unknown status hint "x"; allowed are: has-observed-generation, has-ready-condition, run-to-completion, conditions=<condition>[;<condition>…]`},
 		{"a release hook", types.AnnotationKeySuffixReleaseHook, "PreRollback", ""},
 		{"no release hook", types.AnnotationKeySuffixReleaseHook, "pre-upgrade", `invalid value "pre-upgrade"; allowed are: test, pre-rollback, post-rollback`},
+		{"a number of versions", types.AnnotationKeySuffixKeptVersions, "100", ""},
+		{"no version", types.AnnotationKeySuffixKeptVersions, "0", `invalid value "0"; allowed are: integers from 1 to 100`},
 		{"written by the reconciler", types.AnnotationKeySuffixOwnerId, "x", `unknown annotation "owner-id"; allowed are: ` + strings.Join(annotations.Suffixes(), ", ")},
 	} {
 		got := ""

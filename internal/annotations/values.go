@@ -64,6 +64,8 @@ var others = map[string]func(string) error{
 	types.AnnotationKeySuffixDeletionHook:        errorOf(DeletionHook),
 	types.AnnotationKeySuffixReleaseHook:         errorOf(ReleaseHook),
 	types.AnnotationKeySuffixApplyHook:           errorOf(ApplyHook),
+	types.AnnotationKeySuffixVersioned:           errorOf(Flag),
+	types.AnnotationKeySuffixKeptVersions:        errorOf(KeptVersions),
 }
 
 func errorOf[T any](parse func(string) (T, error)) func(string) error {
@@ -146,6 +148,14 @@ func Fields(text string) ([]fieldpath.Path, error) {
 	return paths, nil
 }
 
+// FieldText returns the text by which Fields knows a field; empty if there is none.
+func FieldText(path fieldpath.Path) string {
+	if !mayIgnore(path) {
+		return ""
+	}
+	return fieldset.Notation(path)
+}
+
 // mayIgnore reports whether a field may belong to others: not what identifies an object, and no item of a list by its position, which Kubernetes does not track.
 func mayIgnore(path fieldpath.Path) bool {
 	if slices.ContainsFunc(path, func(element fieldpath.PathElement) bool { return element.Index != nil }) {
@@ -165,6 +175,18 @@ func mayIgnore(path fieldpath.Path) bool {
 	default:
 		return true
 	}
+}
+
+// MaxKeptVersions is how many versions of an object may be kept.
+const MaxKeptVersions = 100
+
+// KeptVersions parses how many versions of an object are kept, with the present one.
+func KeptVersions(text string) (int, error) {
+	kept, err := strconv.Atoi(text)
+	if err != nil || kept < 1 || kept > MaxKeptVersions {
+		return 0, fmt.Errorf("invalid value %q; allowed are: integers from 1 to %d", text, MaxKeptVersions)
+	}
+	return kept, nil
 }
 
 // Order parses the number of a wave.

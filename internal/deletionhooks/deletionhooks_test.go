@@ -63,6 +63,10 @@ func TestSplit(t *testing.T) {
 	if _, _, err = deletionhooks.Split([]client.Object{both}, name, clientgoscheme.Scheme); err == nil || !strings.Contains(err.Error(), "a deletion hook cannot be an apply hook, too") {
 		t.Errorf("got %v", err)
 	}
+	versioned := configMap("a", key, "pre-delete", name+"/versioned", "true")
+	if _, _, err = deletionhooks.Split([]client.Object{versioned}, name, clientgoscheme.Scheme); err == nil || !strings.Contains(err.Error(), "a deletion hook has no versions") {
+		t.Errorf("got %v", err)
+	}
 	behaving := behaviors.Attach(configMap("a", key, "pre-delete"), behaviors.AtStep(1))
 	if _, _, err = deletionhooks.Split([]client.Object{behaving}, name, clientgoscheme.Scheme); err == nil || !strings.Contains(err.Error(), "ConfigMap a: is a deletion hook, and cannot have behaviors (Stepped)") {
 		t.Errorf("a hook is stored, so that its behaviors would be lost, got %v", err)

@@ -105,6 +105,9 @@ func takeHook(object *unstructured.Unstructured, prefix string, problems []strin
 	if _, both := values[prefix+types.AnnotationKeySuffixApplyHook]; both {
 		problems = append(problems, fmt.Sprintf("%s: annotation %s: a deletion hook cannot be an apply hook, too", nameOf(object), prefix+types.AnnotationKeySuffixApplyHook))
 	}
+	if _, versioned := values[prefix+types.AnnotationKeySuffixVersioned]; versioned {
+		problems = append(problems, fmt.Sprintf("%s: annotation %s: a deletion hook has no versions", nameOf(object), prefix+types.AnnotationKeySuffixVersioned))
+	}
 	hook, _ = annotations.DeletionHook(values[prefix+types.AnnotationKeySuffixDeletionHook])
 	delete(values, prefix+types.AnnotationKeySuffixDeletionHook)
 	// A failed hook stays until a user deletes it, and then runs again.

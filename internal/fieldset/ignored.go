@@ -4,6 +4,7 @@
 package fieldset
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,6 +40,43 @@ func ParsePaths(text string) ([]fieldpath.Path, error) {
 		paths = append(paths, path)
 	}
 	return paths, nil
+}
+
+// Notation returns the text from which ParsePaths reads a path; empty if there is none, such as for an item of a list by its position.
+func Notation(path fieldpath.Path) string {
+	var text strings.Builder
+	for i, element := range path {
+		switch {
+		case element.FieldName != nil && isPlain(*element.FieldName):
+			if i > 0 {
+				text.WriteByte('.')
+			}
+			text.WriteString(*element.FieldName)
+		case element.FieldName != nil:
+			quoted, err := json.Marshal(*element.FieldName)
+			if err != nil {
+				return ""
+			}
+			fmt.Fprintf(&text, "[%s]", quoted)
+		case element.Key != nil:
+			var fields []string
+			for _, field := range *element.Key {
+				fields = append(fields, field.Name+"="+value.ToString(field.Value))
+			}
+			fmt.Fprintf(&text, "[%s]", strings.Join(fields, ","))
+		case element.Value != nil:
+			fmt.Fprintf(&text, "[=%s]", value.ToString(*element.Value))
+		}
+	}
+	if parsed, err := ParsePaths(text.String()); err != nil || len(parsed) != 1 || !parsed[0].Equals(path) {
+		return ""
+	}
+	return text.String()
+}
+
+// isPlain reports whether the name of a field needs no quotes.
+func isPlain(name string) bool {
+	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_/$") == ""
 }
 
 // Ceded returns the fields at or below the given paths that other managers own, except those that identify an item of a list.

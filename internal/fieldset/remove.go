@@ -25,28 +25,41 @@ func Remove(content map[string]any, paths []fieldpath.Path, keep *fieldpath.Set)
 
 // Exists reports whether content has a field at the path.
 func Exists(content any, path fieldpath.Path) bool {
+	_, ok := Lookup(content, path)
+	return ok
+}
+
+// Lookup returns the value of the field at the path, which the caller must not change; ok is false if there is none.
+func Lookup(content any, path fieldpath.Path) (found any, ok bool) {
 	for _, element := range path {
 		switch node := content.(type) {
 		case map[string]any:
 			if element.FieldName == nil {
-				return false
+				return nil, false
 			}
 			child, ok := node[*element.FieldName]
 			if !ok {
-				return false
+				return nil, false
 			}
 			content = child
 		case []any:
 			index := find(node, element)
 			if index < 0 {
-				return false
+				return nil, false
 			}
 			content = node[index]
 		default:
-			return false
+			return nil, false
 		}
 	}
-	return true
+	return content, true
+}
+
+// Same reports whether two objects have equal values at the path, or both have none.
+func Same(a, b any, path fieldpath.Path) bool {
+	one, hasOne := Lookup(a, path)
+	other, hasOther := Lookup(b, path)
+	return hasOne == hasOther && equal(value.NewValueInterface(one), other)
 }
 
 // remove removes the field at path from node, which is at path[:depth]. It returns the rest of node, and whether node is to be

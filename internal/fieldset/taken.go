@@ -36,17 +36,40 @@ func Taken(before, after []metav1.ManagedFieldsEntry, manager string) ([]Taking,
 			lost = set.Difference(remaining)
 		}
 		for path := range lost.Intersection(owned).Leaves().All() {
-			taking := Taking{Path: slices.Clone(path), Writer: Writer{Manager: entry.Manager}}
-			if entry.Time != nil {
-				taking.Time = entry.Time.Time
-			}
-			taken = append(taken, taking)
+			taken = append(taken, takingOf(path, entry))
 		}
 	})
+	sortTakings(taken)
+	return taken, err
+}
+
+// WouldTake returns what manager would take from others if it applied the declared fields to the live object by force, as far as that is known without the server: the declared
+// fields that others own, and that have other values now; sorted by path and manager.
+func WouldTake(live, declared map[string]any, entries []metav1.ManagedFieldsEntry, manager string) ([]Taking, error) {
+	var taken []Taking
+	err := eachOfOthers(entries, manager, func(entry metav1.ManagedFieldsEntry, set *fieldpath.Set) {
+		for path := range set.Leaves().All() {
+			if Exists(declared, path) && Exists(live, path) && !Same(declared, live, path) {
+				taken = append(taken, takingOf(path, entry))
+			}
+		}
+	})
+	sortTakings(taken)
+	return taken, err
+}
+
+func takingOf(path fieldpath.Path, entry metav1.ManagedFieldsEntry) Taking {
+	taking := Taking{Path: slices.Clone(path), Writer: Writer{Manager: entry.Manager}}
+	if entry.Time != nil {
+		taking.Time = entry.Time.Time
+	}
+	return taking
+}
+
+func sortTakings(taken []Taking) {
 	slices.SortFunc(taken, func(a, b Taking) int {
 		return cmp.Or(cmp.Compare(a.Path.String(), b.Path.String()), cmp.Compare(a.Manager, b.Manager), a.Time.Compare(b.Time))
 	})
-	return taken, err
 }
 
 // identity is what distinguishes the entries of an object.

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kustomize builds kustomizations with the Kustomize SDK.
+// Package kustomize builds kustomizations with the Kustomize SDK, and applies its rules for the names of ConfigMaps and Secrets.
 //
 // The result is that of "kustomize build --load-restrictor LoadRestrictionsNone" (with [BuildWithin], LoadRestrictionsRootOnly), with
 // these differences:

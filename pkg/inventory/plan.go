@@ -91,4 +91,6 @@ type FieldChange struct {
 	Manager string `json:"manager,omitempty"`
 	// Time of the last write of that manager to the object; nil if not recorded.
 	Time *metav1.Time `json:"time,omitempty"`
+	// Ignorable is the path as the annotation ignore-fields names it; empty if that cannot name the field. Only Change.Conflicts have it.
+	Ignorable string `json:"-"`
 }

@@ -109,6 +109,8 @@ var decidedBy = map[string]string{
 	types.AnnotationKeySuffixDeletionHook:   "a set has no hooks",
 	types.AnnotationKeySuffixReleaseHook:    "a set has no hooks",
 	types.AnnotationKeySuffixApplyHook:      "a set has no hooks",
+	types.AnnotationKeySuffixVersioned:      "a set has no versions",
+	types.AnnotationKeySuffixKeptVersions:   "a set has no versions",
 }
 
 // read reads one object. It notes a problem of the object, and returns an error if something else fails.

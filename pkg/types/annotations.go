@@ -43,6 +43,8 @@ const (
 	// AnnotationKeySuffixIgnoreFields is a comma-separated list of fields that belong to whoever changes them after the object was created: their
 	// drift is not corrected, and an update does not reset them.
 	AnnotationKeySuffixIgnoreFields = "ignore-fields"
+	// AnnotationKeySuffixKeptFields lists those ignored fields of an object of a clm release that the manifest does not name: clm has left them to others because that was asked for.
+	AnnotationKeySuffixKeptFields = "kept-fields"
 	// AnnotationKeySuffixDeletePolicy says what happens to an object that is removed from the manifests, or whose owner is
 	// deleted.
 	AnnotationKeySuffixDeletePolicy = "delete-policy"
@@ -89,6 +91,13 @@ const (
 	// AnnotationKeySuffixReleaseHook makes an object a release hook: it is not a dependent, but is applied when a release is
 	// tested or rolled back, as the value says. Components have no release hooks.
 	AnnotationKeySuffixReleaseHook = "release-hook"
+	// AnnotationKeySuffixVersioned, set to "true" on a ConfigMap or Secret of a clm release, gives each content a name of its own, and has the objects of the release refer to
+	// that. Components have no versioned objects.
+	AnnotationKeySuffixVersioned = "versioned"
+	// AnnotationKeySuffixKeptVersions is how many versions of a versioned object exist at most, with the present one.
+	AnnotationKeySuffixKeptVersions = "kept-versions"
+	// AnnotationKeySuffixVersionOf is on the versions of an object. It has the name without the suffix of the version.
+	AnnotationKeySuffixVersionOf = "version-of"
 	// AnnotationKeySuffixSkipDeletionHooks, set to "true" on a component that is being deleted, skips its deletion hooks that are
 	// not done yet.
 	AnnotationKeySuffixSkipDeletionHooks = "skip-deletion-hooks"

@@ -24,7 +24,11 @@ func (p *Plan) Conflicting() error {
 	if len(all) == 0 {
 		return nil
 	}
-	return errors.Join(append(all, failures.Refused("fields with other values belong to other field managers; to take them over: --conflicts=force"))...)
+	advice := "fields with other values belong to other field managers; to take them over: --conflicts=force"
+	if p.Operation == Apply {
+		advice += "; to take over only those that the manifest changes: --conflicts=keep"
+	}
+	return errors.Join(append(all, failures.Refused("%s", advice))...)
 }
 
 // shownFields bounds how many fields of an object an error names.

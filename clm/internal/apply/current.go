@@ -53,7 +53,7 @@ func (p *Plan) Derive(content releases.Content, description string) error {
 	p.New, p.Content = true, content
 	p.Revision.Number, p.Revision.Basis = current.Number+1, cmp.Or(current.Basis, current.Number)
 	p.Revision.Description, p.Revision.Objects = description, len(content.Manifest)
-	p.Revision.Created = time.Time{}
+	p.Revision.Created, p.Revision.Target = time.Time{}, 0
 	var err error
 	p.Revision.Inputs, err = inputs(content, p.Revision)
 	return err

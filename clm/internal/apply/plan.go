@@ -32,6 +32,8 @@ type Request struct {
 	Policies reconciler.Policies
 	// CreateNamespace creates the namespace of a new release if it does not exist.
 	CreateNamespace bool
+	// Conflicts say what happens to fields of other field managers. Defaults to ConflictsDefault.
+	Conflicts Conflicts
 	// Description says what brings a new revision about. Defaults to "applied".
 	Description string
 }
@@ -78,6 +80,8 @@ type Plan struct {
 	target     *runner.Target
 	// adoption is the policy that was given for this operation; empty if none was.
 	adoption reconciler.AdoptionPolicy
+	// keeper decides which fields are left to others; nil unless the plan is made from sources.
+	keeper *keeper
 	// approved identifies the held deletions that the user has approved.
 	approved string
 	// again means that the last operation has failed, so that who applies the sources again wants what has failed to run again. One that was interrupted goes on.
@@ -159,7 +163,15 @@ func (p *Plan) Approve(ctx context.Context, digest string, compare bool) error {
 		return nil
 	}
 	p.approved = digest
-	return p.Compare(ctx, compare)
+	if err := p.Compare(ctx, compare); err != nil || p.keeper == nil {
+		return err
+	}
+	if err := p.keeper.confirm(ctx, p); err != nil {
+		p.Close()
+		return err
+	}
+	p.keeper.note(p)
+	return nil
 }
 
 // Unapproved returns a RefusedError that names the objects whose deletion has to be approved; nil if there are none.
@@ -168,7 +180,8 @@ func (p *Plan) Unapproved() error {
 }
 
 // PlanSources plans to make the release what is requested. With compare, the server is asked what would happen to each object, which takes one or two
-// requests per object. If the release has no record, but objects or parts of a record exist, the error is a RefusedError. The caller closes the plan.
+// requests per object; ConflictsKeep does that in any case. If the release has no record, but objects or parts of a record exist, the error is a RefusedError. The
+// caller closes the plan.
 func PlanSources(ctx context.Context, c *connection.Connection, request Request, compare bool) (*Plan, error) {
 	release, err := find(ctx, c, request.Namespace, request.Name)
 	if err != nil {
@@ -183,11 +196,8 @@ func PlanSources(ctx context.Context, c *connection.Connection, request Request,
 	if err := plan.observe(); err != nil {
 		return nil, err
 	}
-	if err := plan.render(ctx, request); err != nil {
+	if err := decide(ctx, plan, request, compare); err != nil {
 		plan.Close()
-		return nil, err
-	}
-	if err := plan.Compare(ctx, compare); err != nil {
 		return nil, err
 	}
 	if err := confirmNew(ctx, c.Records(), plan); err != nil {

@@ -79,6 +79,7 @@ func (p *Plan) generate(ctx context.Context, request Request, revision *releases
 		Installed:      revision.Installed,
 		Digest:         digestOf(*revision),
 		Client:         p.connection.Client(),
+		Recorded:       p.keeper.last.read,
 		ReleaseHooks:   true,
 	})
 	if err != nil {
@@ -86,6 +87,9 @@ func (p *Plan) generate(ctx context.Context, request Request, revision *releases
 	}
 	content := releases.Content{Values: request.Sources.Values(), Notes: notes}
 	if content.Manifest, err = toManifest(objects, p.connection.Client().Scheme()); err != nil {
+		return err
+	}
+	if content.Manifest, err = p.keeper.complete(ctx, content.Manifest); err != nil {
 		return err
 	}
 	if err = checkReserved(p.Release, content.Manifest); err != nil {

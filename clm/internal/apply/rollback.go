@@ -30,6 +30,9 @@ type RollbackRequest struct {
 	Number int64
 	// Adoption is the policy of objects without an annotation. Defaults to that of the revision, but never to taking objects from other owners.
 	Adoption reconciler.AdoptionPolicy
+	// Conflicts say whether fields stay with other field managers that the current revision leaves to them: unless ConflictsForce is given, those do that the revision declares with
+	// the same values. Others are taken. ConflictsKeep is not possible.
+	Conflicts Conflicts
 	// Description says what brings the new revision about. Defaults to a text with the number of the earlier one.
 	Description string
 	// Failed is the plan, if any, that has failed and is reverted. If another process has changed the release since, that is refused.
@@ -68,7 +71,10 @@ func PlanRollback(ctx context.Context, c *connection.Connection, request Rollbac
 		plan.Revision.Created = time.Time{}
 		plan.Revision.Number = release.Current().Number + 1
 		plan.Revision.Description = cmp.Or(request.Description, fmt.Sprintf("rolled back to revision %d", to.Number))
-		plan.Revision.Installed, plan.Revision.Rollback, plan.Revision.Basis = true, true, 0
+		plan.Revision.Installed, plan.Revision.Rollback, plan.Revision.Basis, plan.Revision.Target = true, true, 0, to.Number
+		if err := keepAtRollback(ctx, plan, request); err != nil {
+			return nil, err
+		}
 	}
 	wanted, err := dependents.Keys(c.Client().RESTMapper(), objectsOf(plan), release.Namespace)
 	if err != nil {
@@ -86,7 +92,7 @@ func resumes(release *releases.Release, number int64) bool {
 		return false
 	}
 	return number == 0 || slices.ContainsFunc(release.Revisions, func(revision releases.Revision) bool {
-		return revision.Number == number && revision.Inputs == current.Inputs
+		return revision.Number == number && (revision.Inputs == current.Inputs || current.Target == number)
 	})
 }
 

@@ -85,6 +85,8 @@ type Revision struct {
 	Installed bool `json:"installed,omitempty"`
 	// Rollback means that the revision was brought about by a rollback, so that hooks for rollbacks belong to it.
 	Rollback bool `json:"rollback,omitempty"`
+	// Target is the number of the revision to which a rollback has returned; 0 if it was none, or was recorded by an earlier version of clm.
+	Target int64 `json:"target,omitempty"`
 	// Basis is the number of the revision from which this one was made by handing over objects, and by nothing else; 0 if it was not.
 	Basis int64 `json:"basis,omitempty"`
 	// CanceledBy is the newer operation, such as "apply of jane@laptop/4711", that has ended the last one on this revision before it was ready; empty if
@@ -96,6 +98,8 @@ type Revision struct {
 	Objects int `json:"objects"`
 	// DeletionHooks is the number of objects in the manifest that are applied only when the release is deleted.
 	DeletionHooks int `json:"deletionHooks,omitempty"`
+	// KeepsFields means that objects in the manifest have fields that are left to other field managers although their manifests did not say so when they were rendered.
+	KeepsFields bool `json:"keepsFields,omitempty"`
 }
 
 // Source is one of the things that a revision was generated from.
@@ -131,6 +135,13 @@ func (c Content) deletionHooks() int {
 		}
 	}
 	return count
+}
+
+// keepsFields reports whether objects have the annotation kept-fields.
+func (c Content) keepsFields() bool {
+	return slices.ContainsFunc(c.Manifest, func(object *unstructured.Unstructured) bool {
+		return object.GetAnnotations()[ReconcilerName+"/"+types.AnnotationKeySuffixKeptFields] != ""
+	})
 }
 
 // Clone returns a copy that shares nothing with the release.

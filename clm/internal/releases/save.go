@@ -92,7 +92,7 @@ func (s *Store) addRevision(ctx context.Context, changed *Release, revision Revi
 		revision.Number = max(revision.Number, current.Number+1)
 	}
 	revision.Number = max(revision.Number, 1)
-	revision.Objects, revision.DeletionHooks = len(content.Manifest), content.deletionHooks()
+	revision.Objects, revision.DeletionHooks, revision.KeepsFields = len(content.Manifest), content.deletionHooks(), content.keepsFields()
 	if revision.Created.IsZero() {
 		revision.Created = s.now()
 	}

@@ -9,8 +9,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/clm/internal/versions"
+	"github.com/component-operator/runtime/internal/clients"
 	internalhelm "github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/generator"
@@ -29,6 +32,9 @@ type Request struct {
 	Installed bool
 	// Digest identifies the input of the revision.
 	Digest string
+	// Recorded returns the objects of the last recorded revision of the release, whose versions of ConfigMaps and Secrets are carried over. It is called only if one of the
+	// objects is versioned. Defaults to none.
+	Recorded func(ctx context.Context) ([]*unstructured.Unstructured, error)
 	// ReleaseHooks includes the objects that are applied when the release is tested or rolled back. In any case, the caller must separate the objects
 	// with the annotation release-hook, since manifests may have it, too. Defaults to false.
 	ReleaseHooks bool
@@ -40,17 +46,50 @@ type Request struct {
 }
 
 // Generate returns the objects of all sources for a release, with the values as parameters. Templates see the release as a component of kind
-// Component that has the values as spec. It fails if the context ends or a source fails.
+// Component that has the values as spec. Versioned ConfigMaps and Secrets have the names of their versions; the objects of Request.Recorded that are
+// carried over come last. It fails if the context ends or a source fails. The error is a RefusedError if an object cannot be versioned.
 func (s *Set) Generate(ctx context.Context, request Request) ([]client.Object, error) {
-	ctx, err := s.contextFor(ctx, request)
+	generating, err := s.contextFor(ctx, request)
 	if err != nil {
 		return nil, err
 	}
-	return s.generator.Generate(ctx, request.Namespace, request.Name, types.UnstructurableMap(s.values))
+	objects, err := s.generator.Generate(generating, request.Namespace, request.Name, types.UnstructurableMap(s.values))
+	if err != nil {
+		return nil, err
+	}
+	return withVersions(ctx, request, objects)
+}
+
+// withVersions gives versioned objects the names of their versions, and adds the earlier ones.
+func withVersions(ctx context.Context, request Request, objects []client.Object) ([]client.Object, error) {
+	rules := versions.Rules{Prefix: request.ReconcilerName + "/", Namespace: request.Namespace}
+	if !rules.Any(objects) {
+		return objects, nil
+	}
+	var recorded []*unstructured.Unstructured
+	if request.Recorded != nil {
+		var err error
+		if recorded, err = request.Recorded(ctx); err != nil {
+			return nil, err
+		}
+	}
+	rendered := make([]*unstructured.Unstructured, len(objects))
+	for i, object := range objects {
+		var err error
+		if rendered[i], err = clients.ToUnstructured(object, clientgoscheme.Scheme); err != nil {
+			return nil, err
+		}
+	}
+	all, err := rules.Apply(rendered, recorded)
+	result := make([]client.Object, len(all))
+	for i, object := range all {
+		result[i] = object
+	}
+	return result, err
 }
 
 // GenerateWithOrigins is Generate, and also returns the origin of each object: the file of the chart, beginning with the name of the chart, or the
-// reference of the source.
+// reference of the source. Objects that are carried over have none.
 func (s *Set) GenerateWithOrigins(ctx context.Context, request Request) ([]client.Object, []string, error) {
 	var origins []string
 	objects, err := s.Generate(context.WithValue(ctx, originsKey{}, &origins), request)

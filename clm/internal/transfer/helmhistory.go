@@ -22,6 +22,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/manifest"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/sources"
+	"github.com/component-operator/runtime/clm/internal/versions"
 	"github.com/component-operator/runtime/internal/helmhooks"
 	"github.com/component-operator/runtime/internal/parallel"
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -101,6 +102,8 @@ func contentOf(recorded helmreleases.Content, past releases.Revision) (releases.
 			content.Manifest = append(content.Manifest, each)
 		}
 	}
+	// Helm has applied versioned objects with the names that they were rendered with.
+	content.Manifest = versions.Rules{Prefix: mapper.Prefix}.Without(content.Manifest)
 	return content, nil
 }
 

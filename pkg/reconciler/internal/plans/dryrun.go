@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/conflicts"
 	"github.com/component-operator/runtime/internal/fieldset"
@@ -147,9 +148,14 @@ func (p *preview) conflicts(c comparison) []inventory.FieldChange {
 	if err != nil {
 		return nil
 	}
+	return conflictsOf(taken)
+}
+
+func conflictsOf(taken []fieldset.Taking) []inventory.FieldChange {
 	changes := make([]inventory.FieldChange, len(taken))
 	for i, taking := range taken {
 		changes[i] = fieldChange(taking.Path, taking.Writer)
+		changes[i].Ignorable = annotations.FieldText(taking.Path)
 	}
 	return changes
 }

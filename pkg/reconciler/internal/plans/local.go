@@ -34,7 +34,7 @@ func (p *preview) computed(change *inventory.Change, t *desired.Object, d decisi
 		change.Verb, change.Reason = inventory.VerbCorrected, decisions.ChangedByOthers
 		return nil
 	}
-	change.Before, change.After, change.Local, change.Reason = nil, nil, false, ""
+	change.Before, change.After, change.Conflicts, change.Local, change.Reason = nil, nil, nil, false, ""
 	if !same {
 		change.Reason = decisions.ChangedByOthers
 	}
@@ -58,6 +58,9 @@ func (p *preview) compute(change *inventory.Change, t *desired.Object, v calls.V
 			return fmt.Errorf("reading the fields of %s: %w", t.Key, err)
 		}
 		after = &unstructured.Unstructured{Object: content}
+		if !change.Recreate {
+			change.Conflicts = p.localConflicts(v.Live, manifest)
+		}
 		if err := p.removeLocally(after, t, change.Recreate, manifest); err != nil {
 			return err
 		}
@@ -78,6 +81,15 @@ func (p *preview) compute(change *inventory.Change, t *desired.Object, v calls.V
 		p.forgetAllocated(t, change.After, v.Live.GetUID())
 	}
 	return nil
+}
+
+// localConflicts returns the fields that applying a manifest would take from others; none if field ownership cannot be read.
+func (p *preview) localConflicts(live, manifest *unstructured.Unstructured) []inventory.FieldChange {
+	taken, err := fieldset.WouldTake(live.Object, manifest.Object, live.GetManagedFields(), p.call.Server.FieldOwner)
+	if err != nil {
+		return nil
+	}
+	return conflictsOf(taken)
 }
 
 // removeLocally removes fields of others that the write would remove: all of them if the object is recreated, otherwise those

@@ -102,6 +102,11 @@ func Parse(prefix string, object *unstructured.Unstructured, policies inventory.
 	parseAnnotation(p, types.AnnotationKeySuffixReleaseHook, func(string) (string, error) {
 		return "", errors.New("release hooks must be taken out before dependents are applied; components have none")
 	})
+	for _, suffix := range []string{types.AnnotationKeySuffixVersioned, types.AnnotationKeySuffixKeptVersions} {
+		parseAnnotation(p, suffix, func(string) (string, error) {
+			return "", errors.New("only ConfigMaps and Secrets of releases of clm have versions; components have none")
+		})
+	}
 	return b, p.problems
 }
 

@@ -145,12 +145,14 @@ func TestParseRefusesBadValues(t *testing.T) {
 	}
 }
 
-// TestParseRefusesHooks: they would be applied at the wrong time.
+// TestParseRefusesHooks: they would be applied at the wrong time. Versions would not be made at all.
 func TestParseRefusesHooks(t *testing.T) {
 	t.Parallel()
 	for suffix, want := range map[string]string{
 		types.AnnotationKeySuffixDeletionHook: "deletion hooks must be taken out before dependents are applied",
 		types.AnnotationKeySuffixReleaseHook:  "release hooks must be taken out before dependents are applied",
+		types.AnnotationKeySuffixVersioned:    "only ConfigMaps and Secrets of releases of clm have versions",
+		types.AnnotationKeySuffixKeptVersions: "only ConfigMaps and Secrets of releases of clm have versions",
 	} {
 		_, problems := Parse(testPrefix, annotated(map[string]string{suffix: "test"}), otherPolicies())
 		if len(problems) != 1 || !strings.Contains(problems[0], want) {

@@ -1,0 +1,247 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// scaled is the manifest of a Deployment that others scale.
+func scaled(replicas int, image string) string {
+	return fmt.Sprintf(`---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, annotations: {clm.cs.sap.com/await: never}}
+spec:
+  replicas: %d
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: main, image: example.com/%s, env: [{name: LEVEL, value: info}]}]}
+`, replicas, image)
+}
+
+// scale changes the replicas of the Deployment as an autoscaler does.
+func (p *place) scale(replicas int32) {
+	p.Helper()
+	object := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "web"}}
+	scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
+	if err := p.client.SubResource("scale").Update(p.Context(), object, client.WithSubResourceBody(scale), client.FieldOwner("autoscaler")); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// force applies a manifest by force as another field manager, as kubectl apply --server-side --force-conflicts does.
+func (p *place) force(manager string, content map[string]any) {
+	p.Helper()
+	object := &unstructured.Unstructured{Object: content}
+	object.SetNamespace(p.namespace)
+	if err := p.client.Apply(p.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(manager), client.ForceOwnership); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// env applies the variable of the Deployment as kubectl.
+func (p *place) env(level string) {
+	p.Helper()
+	container := map[string]any{"name": "main", "env": []any{map[string]any{"name": "LEVEL", "value": level}}}
+	p.force("kubectl", map[string]any{
+		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "web"},
+		"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{container}}}},
+	})
+}
+
+// expectScaled compares replicas, image and the variable of the Deployment, and the fields that are left to others.
+func (p *place) expectScaled(reason, want, kept string) {
+	p.Helper()
+	object := &appsv1.Deployment{}
+	if err := p.client.Get(p.Context(), client.ObjectKey{Namespace: p.namespace, Name: "web"}, object); err != nil {
+		p.Fatal(err)
+	}
+	container := object.Spec.Template.Spec.Containers[0]
+	got := fmt.Sprint(*object.Spec.Replicas, " ", strings.TrimPrefix(container.Image, "example.com/"), " ", container.Env[0].Value)
+	if got != want || object.Annotations["clm.cs.sap.com/kept-fields"] != kept {
+		p.Errorf("%s: want %s and kept fields %q, got %s and %q", reason, want, kept, got, object.Annotations["clm.cs.sap.com/kept-fields"])
+	}
+}
+
+// TestKeptFields has an autoscaler and kubectl change fields that the manifest declares.
+func TestKeptFields(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	file := func(replicas int, image string) string {
+		return p.file(fmt.Sprint(image, replicas, ".yaml"), scaled(replicas, image)+configMap("other", image))
+	}
+	const keep = "--conflicts=keep"
+	p.must("apply", "web", file(1, "a"), keep)
+	p.scale(3)
+	p.env("debug")
+	p.expect(p.clm("plan", "web", file(1, "b"), "--conflicts=refuse"), exitRefused, ".spec.replicas belongs to autoscaler", "belongs to kubectl")
+	const kept = `spec.replicas,spec.template.spec.containers[name="main"].env[name="LEVEL"].value`
+	p.expect(p.clm("plan", "web", file(1, "b"), keep), 0, "fields that are left to other field managers from now on: "+strings.ReplaceAll(kept, ",", ", "))
+	p.must("apply", "web", file(1, "b"), keep)
+	p.expectScaled("what the manifest does not change", "3 b debug", kept)
+	p.expectIdle("kept", file(1, "b"))
+	p.must("plan", "web", file(1, "b"), keep, "--exit-code")
+	p.must("plan", "web", file(1, "b"), "--conflicts=refuse", "--exit-code")
+
+	p.scale(4)
+	p.must("plan", "web", file(1, "b"), "--exit-code")
+	p.must("drift", "web", "--exit-code")
+	p.must("apply", "web", file(1, "c"))
+	p.expectScaled("a later revision, without the flag", "4 c debug", kept)
+
+	p.must("apply", "web", file(2, "c"), keep)
+	p.expectScaled("the manifest changes a kept field", "2 c debug", `spec.template.spec.containers[name="main"].env[name="LEVEL"].value`)
+	p.scale(5)
+	p.expect(p.clm("drift", "web", "--exit-code"), exitChanges, ".spec.replicas")
+	p.must("apply", "web", file(2, "c"), keep)
+	p.expectScaled("nothing but drift", "5 c debug", kept)
+	p.expectIdle("nothing but drift", file(2, "c"))
+
+	saved := t.TempDir() + "/saved"
+	p.must("plan", "web", file(2, "d"), keep, "--out", saved)
+	p.must("apply", "web", "--plan", saved)
+	p.expectScaled("a saved plan", "5 d debug", kept)
+
+	p.must("apply", "web", file(2, "d"), "--conflicts=force")
+	p.expectScaled("taken by force", "2 d info", "")
+	p.expectIdle("taken by force", file(2, "d"))
+	p.must("delete", "web")
+}
+
+// TestKeptFieldsAtARollback: returning to a revision does not take what was left to others since.
+func TestKeptFieldsAtARollback(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	file := func(replicas int, image, more string) string {
+		return p.file("app.yaml", scaled(replicas, image)+more)
+	}
+	p.must("apply", "web", file(1, "a", ""))
+	p.scale(3)
+	failing := file(1, "b", "---"+gate)
+	p.expect(p.clm("apply", "web", failing, "--conflicts=keep", "--revert-on-failure", "--timeout", "1s"), exitNotReady)
+	p.expectScaled("reverted", "3 a info", "spec.replicas")
+	p.expectIdle("reverted", file(1, "a", ""))
+	p.must("apply", "web", file(1, "c", ""))
+	p.must("rollback", "web", "1")
+	p.expectScaled("rolled back", "3 a info", "spec.replicas")
+	p.must("rollback", "web", "1", "--conflicts=force")
+	p.expectScaled("rolled back by force", "1 a info", "")
+	p.must("delete", "web")
+}
+
+// TestARollbackThatKeepsFieldsGoesOn: repeating it must not create another revision.
+func TestARollbackThatKeepsFieldsGoesOn(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "web", p.file("app.yaml", scaled(1, "a")+"---"+gate), "--no-wait")
+	p.scale(3)
+	p.must("apply", "web", p.file("app.yaml", scaled(1, "b")), "--conflicts=keep")
+	for range 2 {
+		p.expect(p.clm("rollback", "web", "1", "--timeout", "1s"), exitNotReady)
+		p.expectScaled("rolled back", "3 a info", "spec.replicas")
+	}
+	if revisions := p.items(p.must("history", "web", "-o", "json").stdout); len(revisions) != 3 {
+		t.Errorf("want three revisions, got %v", revisions)
+	}
+	p.must("delete", "web")
+}
+
+// TestNothingIsKeptOfWhatIsNew: an object that the release adopts, or a field that its manifest did not have, is a change of the manifest.
+func TestNothingIsKeptOfWhatIsNew(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}, Data: map[string]string{"value": "theirs"}})
+	manifest := func(more string) string {
+		return p.file("app.yaml", strings.Replace(configMap("theirs", "ours"), "{value:", "{a.b: ours, "+more+"value:", 1))
+	}
+	p.must("apply", "web", manifest(""), "--conflicts=keep")
+	want := map[string]string{"value": "ours", "a.b": "ours"}
+	if diff := cmp.Diff(want, p.configMap("theirs")); diff != "" {
+		t.Errorf("adopted (-want +got):\n%s", diff)
+	}
+	p.force("somebody", map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "theirs"}, "data": map[string]any{"a.b": "theirs", "new": "theirs"},
+	})
+	p.must("apply", "web", manifest("new: ours, "), "--conflicts=keep")
+	want["a.b"], want["new"] = "theirs", "ours"
+	if diff := cmp.Diff(want, p.configMap("theirs")); diff != "" {
+		t.Errorf("a new field (-want +got):\n%s", diff)
+	}
+	p.must("delete", "web")
+}
+
+// TestFieldThatCannotBeKept: what the annotation ignore-fields cannot name is refused, and not taken silently.
+func TestFieldThatCannotBeKept(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner"}})
+	owner := &corev1.ConfigMap{}
+	if err := p.client.Get(t.Context(), client.ObjectKey{Namespace: p.namespace, Name: "owner"}, owner); err != nil {
+		t.Fatal(err)
+	}
+	reference := func(blocks bool) map[string]any {
+		return map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": string(owner.UID), "blockOwnerDeletion": blocks}
+	}
+	manifest := func(value string) string {
+		metadata := fmt.Sprintf("{name: a, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: owner, uid: %s, blockOwnerDeletion: false}]}", owner.UID)
+		return strings.Replace(configMap("a", value), "{name: a}", metadata, 1)
+	}
+	p.must("apply", "web", p.file("app.yaml", manifest("1")))
+	p.force("somebody", map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a", "ownerReferences": []any{reference(true)}},
+	})
+	before := p.versions()
+	got := p.clm("apply", "web", p.file("app.yaml", manifest("2")), "--conflicts=keep")
+	p.expect(got, 1, fmt.Sprintf(`ConfigMap PLACE/a: .metadata.ownerReferences[uid=%q] belongs to somebody and cannot be left alone, because clm.cs.sap.com/ignore-fields cannot name it; `+
+		"to take it over: --conflicts=force", owner.UID))
+	if diff := cmp.Diff(before, p.versions()); diff != "" {
+		t.Errorf("something was done (-before +after):\n%s", diff)
+	}
+	p.must("delete", "web")
+}
+
+// TestKeptFieldsOfADamagedRecord: fields must not be taken from others because nobody knows any more that they were left to them.
+func TestKeptFieldsOfADamagedRecord(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "web", p.file("app.yaml", scaled(1, "a")))
+	p.scale(3)
+	p.must("apply", "web", p.file("app.yaml", scaled(1, "b")), "--conflicts=keep")
+	p.loseChunks()
+	p.expect(p.clm("apply", "web", p.file("app.yaml", scaled(1, "c"))), exitRefused, "which fields release PLACE/web leaves to other field managers is not known", "--conflicts=force")
+	p.expectScaled("refused", "3 b info", "spec.replicas")
+	p.must("apply", "web", p.file("app.yaml", scaled(1, "c")), "--conflicts=force")
+	p.expectScaled("by force", "1 c info", "")
+	p.must("delete", "web")
+}
+
+// TestRequestsForKeptFields: a release that leaves no fields to others reads nothing more than before, and others read one Secret.
+func TestRequestsForKeptFields(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	file := p.file("app.yaml", scaled(1, "a"))
+	p.must("apply", "web", file)
+	readsSecret := regexp.MustCompile(`verb="GET" url="[^"]*/secrets/`)
+	reads := func() int { return len(readsSecret.FindAllString(p.must("apply", "web", file, "-v=6").stderr, -1)) }
+	before := reads()
+	p.scale(3)
+	p.must("apply", "web", file, "--conflicts=keep")
+	if after := reads(); before != 1 || after != 2 {
+		t.Errorf("want one Secret to be read, and two if fields are kept; got %d and %d", before, after)
+	}
+	p.must("delete", "web")
+}

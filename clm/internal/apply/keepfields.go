@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/keptfields"
+	"github.com/component-operator/runtime/clm/internal/releases"
+)
+
+// Conflicts say what happens to declared fields that belong to other field managers, and have other values.
+type Conflicts string
+
+const (
+	// ConflictsDefault takes the fields, apart from those that an earlier revision leaves to others.
+	ConflictsDefault Conflicts = ""
+	// ConflictsForce takes all of them.
+	ConflictsForce Conflicts = "force"
+	// ConflictsKeep takes only those that the manifest changes, and leaves all others to their managers, in this revision and in later ones.
+	ConflictsKeep Conflicts = "keep"
+)
+
+// decide renders and compares, again and again until all conflicts are decided: fields that are left to others change the manifest. Each time there is at least one more of them.
+func decide(ctx context.Context, p *Plan, request Request, compare bool) error {
+	p.keeper = newKeeper(request, &lastManifest{records: p.connection.Records(), release: p.Release})
+	for again := true; again; {
+		if err := p.render(ctx, request); err != nil {
+			return err
+		}
+		if err := p.Compare(ctx, compare || request.Conflicts == ConflictsKeep); err != nil {
+			return err
+		}
+		var err error
+		if again, err = p.keeper.choose(ctx, p); err != nil {
+			return err
+		}
+	}
+	p.keeper.note(p)
+	return nil
+}
+
+// keepAtRollback completes the manifest of a revision to which a plan returns by the fields that the current one leaves to others.
+func keepAtRollback(ctx context.Context, p *Plan, request RollbackRequest) error {
+	last := &lastManifest{records: p.connection.Records(), release: p.Release}
+	k := newKeeper(Request{Namespace: request.Namespace, Conflicts: request.Conflicts}, last)
+	manifest, err := k.complete(ctx, p.Content.Manifest)
+	if err != nil || slices.Equal(manifest, p.Content.Manifest) {
+		return err
+	}
+	p.Content.Manifest = manifest
+	p.Revision.Inputs, err = inputs(p.Content, p.Revision)
+	return err
+}
+
+// keeper decides which fields a plan leaves to others.
+type keeper struct {
+	rules     keptfields.Rules
+	conflicts Conflicts
+	last      *lastManifest
+	// chosen are fields of conflicts with the plan.
+	chosen keptfields.Fields
+}
+
+func newKeeper(request Request, last *lastManifest) *keeper {
+	return &keeper{
+		rules:     keptfields.Rules{Prefix: releases.ReconcilerName + "/", Namespace: request.Namespace},
+		conflicts: request.Conflicts, last: last, chosen: keptfields.Fields{},
+	}
+}
+
+// complete returns a rendered manifest that says which fields are left to others. The last revision is read only if there are such fields.
+func (k *keeper) complete(ctx context.Context, rendered []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+	current := k.last.release.Current()
+	if k.conflicts == ConflictsForce || current == nil || !current.KeepsFields && len(k.chosen) == 0 {
+		return rendered, nil
+	}
+	recorded, err := k.last.readForFields(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return k.rules.Carry(rendered, recorded, k.chosen), nil
+}
+
+// choose chooses those fields of conflicts that are to be left to others, and reports whether the plan has to be made again because of that. The error is a RefusedError if one of
+// them cannot be left to others.
+func (k *keeper) choose(ctx context.Context, p *Plan) (again bool, err error) {
+	if k.conflicts != ConflictsKeep || !hasConflicts(p) || k.last.release.Current() == nil {
+		return false, nil
+	}
+	recorded, err := k.last.readForFields(ctx)
+	if err != nil {
+		return false, err
+	}
+	chosen, err := k.rules.Choose(p.Content.Manifest, recorded, p.Changes)
+	return err == nil && k.chosen.Add(chosen), err
+}
+
+// confirm returns a RefusedError if there are conflicts about fields that were not chosen, since another client has changed them.
+func (k *keeper) confirm(ctx context.Context, p *Plan) error {
+	again, err := k.choose(ctx, p)
+	if again {
+		err = failures.Refused("other clients have changed fields since the plan of release %s was made; run the same command again", p.Release)
+	}
+	return err
+}
+
+// note says in the plan which fields it leaves to others from now on.
+func (k *keeper) note(p *Plan) {
+	for i := range p.Changes {
+		key := dependents.KeyOf(p.Changes[i].Object)
+		if key.Namespace == "" {
+			key.Namespace = p.Release.Namespace
+		}
+		if fields := k.chosen[key]; len(fields) > 0 {
+			p.Changes[i].Notes = append(p.Changes[i].Notes, fmt.Sprintf("fields that are left to other field managers from now on: %s", strings.Join(fields, ", ")))
+		}
+	}
+}
+
+func hasConflicts(p *Plan) bool {
+	for _, change := range p.Changes {
+		if len(change.Conflicts) > 0 {
+			return true
+		}
+	}
+	return false
+}

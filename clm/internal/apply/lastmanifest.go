@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"errors"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/releases"
+)
+
+// lastManifest is the manifest of the current revision of a release, which is read once, and only if somebody needs it. It is not safe for concurrent use.
+type lastManifest struct {
+	records *releases.Store
+	release *releases.Release
+
+	known   bool
+	objects []*unstructured.Unstructured
+	// damage says why there are no objects although there is a revision; nil if it can be read.
+	damage *releases.DamagedError
+}
+
+// read returns the objects; none if there is no such revision, or if the part of the record is lost that has them: nothing could bring that back, and it must not keep the
+// release from getting a new revision. The caller must not change them.
+func (m *lastManifest) read(ctx context.Context) ([]*unstructured.Unstructured, error) {
+	current := m.release.Current()
+	if current == nil || m.known {
+		return m.objects, nil
+	}
+	content, err := m.records.Content(ctx, m.release, current.Number)
+	if err != nil && !errors.As(err, &m.damage) {
+		return nil, err
+	}
+	m.known, m.objects = true, content.Manifest
+	return m.objects, nil
+}
+
+// readForFields is read for the fields that are left to others: without the objects, these would be taken from them. Then the error is a RefusedError.
+func (m *lastManifest) readForFields(ctx context.Context) ([]*unstructured.Unstructured, error) {
+	objects, err := m.read(ctx)
+	if err == nil && m.damage != nil {
+		err = failures.Refused("which fields release %s leaves to other field managers is not known: %v; to take all declared fields from them: --conflicts=force", m.release, m.damage)
+	}
+	return objects, err
+}

@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package keptfields
+
+import (
+	"cmp"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/internal/annotations"
+	"github.com/component-operator/runtime/internal/fieldset"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Rules say which annotations count, and where objects are.
+type Rules struct {
+	// Prefix of the annotations, with the slash.
+	Prefix string
+	// Namespace of objects without one.
+	Namespace string
+}
+
+// Fields are fields by object, in the notation of the annotation ignore-fields.
+type Fields map[dependents.Key][]string
+
+// Add adds the fields of another value, and reports whether there was one that was not there yet.
+func (f Fields) Add(other Fields) bool {
+	isNew := false
+	for key, fields := range other {
+		for _, field := range fields {
+			if !slices.Contains(f[key], field) {
+				f[key], isNew = append(f[key], field), true
+			}
+		}
+	}
+	return isNew
+}
+
+// Carry returns the rendered objects with the fields that the recorded ones keep, and with further ones. Objects that keep none are returned as they were given.
+func (r Rules) Carry(rendered, recorded []*unstructured.Unstructured, further Fields) []*unstructured.Unstructured {
+	before := r.index(recorded)
+	result := slices.Clone(rendered)
+	for i, object := range rendered {
+		key := r.keyOf(object)
+		last := before[key]
+		if last == nil || r.isHook(object) {
+			continue
+		}
+		kept := slices.Clone(further[key])
+		// What cannot be read was not written by us.
+		paths, _ := annotations.Fields(last.GetAnnotations()[r.kept()])
+		for _, path := range paths {
+			if r.isSame(object, last, path) {
+				kept = append(kept, annotations.FieldText(path))
+			}
+		}
+		if len(kept) > 0 {
+			result[i] = r.withKept(object, kept)
+		}
+	}
+	return result
+}
+
+// Choose returns which of the conflicts of a plan are about fields that are kept. The error is a RefusedError that names those that would have to be kept, but that the annotation
+// ignore-fields cannot name.
+func (r Rules) Choose(rendered, recorded []*unstructured.Unstructured, changes []reconciler.Change) (Fields, error) {
+	now, before := r.index(rendered), r.index(recorded)
+	chosen := Fields{}
+	var problems []string
+	for _, change := range changes {
+		key := r.keyOf(change.Object)
+		object, last := now[key], before[key]
+		if object == nil || last == nil {
+			continue
+		}
+		for _, conflict := range change.Conflicts {
+			text := cmp.Or(conflict.Ignorable, conflict.Path)
+			path, known := parse(conflict)
+			switch {
+			case known && (r.isOurs(path) || !r.isSame(object, last, path)):
+			case conflict.Ignorable == "":
+				problems = append(problems, fmt.Sprintf("%s: %s belongs to %s and cannot be left alone, because %s cannot name it; to take it over: --conflicts=force",
+					change.Object, text, conflict.Manager, r.ignored()))
+			case !slices.Contains(chosen[key], text):
+				chosen[key] = append(chosen[key], text)
+			}
+		}
+	}
+	if len(problems) > 0 {
+		slices.Sort(problems)
+		return nil, &reconciler.RefusedError{Problems: slices.Compact(problems)}
+	}
+	return chosen, nil
+}
+
+// parse returns the path of a conflict; known is false if its text does not tell it.
+func parse(conflict reconciler.FieldChange) (path fieldpath.Path, known bool) {
+	if conflict.Ignorable != "" {
+		paths, err := annotations.Fields(conflict.Ignorable)
+		return slices.Concat(paths...), err == nil && len(paths) == 1
+	}
+	path, err := fieldset.ParsePath(conflict.Path)
+	return path, err == nil
+}
+
+func (r Rules) kept() string    { return r.Prefix + types.AnnotationKeySuffixKeptFields }
+func (r Rules) ignored() string { return r.Prefix + types.AnnotationKeySuffixIgnoreFields }
+
+// isOurs reports whether a field is one of the reconciler's own labels or annotations, which are never left to others.
+func (r Rules) isOurs(path fieldpath.Path) bool {
+	last := path[len(path)-1].FieldName
+	return last != nil && strings.HasPrefix(*last, r.Prefix)
+}
+
+// isSame reports whether a field of a manifest has the value that it had in the last one.
+func (r Rules) isSame(object, last *unstructured.Unstructured, path fieldpath.Path) bool {
+	return fieldset.Same(stored(object), stored(last), path)
+}
+
+// stored returns the content of an object, that of a Secret as it is stored.
+func stored(object *unstructured.Unstructured) map[string]any {
+	texts, _, _ := unstructured.NestedStringMap(object.Object, "stringData")
+	if len(texts) == 0 || object.GroupVersionKind().GroupKind().String() != "Secret" {
+		return object.Object
+	}
+	content := object.DeepCopy().Object
+	data, _ := content["data"].(map[string]any)
+	if data == nil {
+		data = map[string]any{}
+	}
+	for key, text := range texts {
+		data[key] = base64.StdEncoding.EncodeToString([]byte(text))
+	}
+	content["data"] = data
+	return content
+}
+
+// withKept returns a copy of an object that keeps fields; the object itself if it names them already.
+func (r Rules) withKept(object *unstructured.Unstructured, kept []string) *unstructured.Unstructured {
+	values := object.GetAnnotations()
+	for _, key := range []string{r.ignored(), r.kept()} {
+		// What is wrong with them, the engine says.
+		paths, _ := annotations.Fields(values[key])
+		kept = slices.DeleteFunc(kept, func(field string) bool {
+			return slices.ContainsFunc(paths, func(path fieldpath.Path) bool { return annotations.FieldText(path) == field })
+		})
+	}
+	if len(kept) == 0 {
+		return object
+	}
+	slices.Sort(kept)
+	kept = slices.Compact(kept)
+	object = object.DeepCopy()
+	if values = object.GetAnnotations(); values == nil {
+		values = map[string]string{}
+	}
+	for _, key := range []string{r.ignored(), r.kept()} {
+		all := kept
+		if given := values[key]; given != "" {
+			all = append([]string{given}, kept...)
+		}
+		values[key] = strings.Join(all, ",")
+	}
+	object.SetAnnotations(values)
+	return object
+}
+
+// index returns the objects by what identifies them in the cluster, without hooks that have a time of their own: one may have the name of a dependent.
+func (r Rules) index(objects []*unstructured.Unstructured) map[dependents.Key]*unstructured.Unstructured {
+	index := make(map[dependents.Key]*unstructured.Unstructured, len(objects))
+	for _, object := range objects {
+		if !r.isHook(object) {
+			index[r.keyOf(object)] = object
+		}
+	}
+	return index
+}
+
+// isHook reports whether an object is applied only when the release is deleted, tested or rolled back.
+func (r Rules) isHook(object *unstructured.Unstructured) bool {
+	values := object.GetAnnotations()
+	return values[r.Prefix+types.AnnotationKeySuffixDeletionHook] != "" || values[r.Prefix+types.AnnotationKeySuffixReleaseHook] != ""
+}
+
+// keyOf returns the key of an object of the release. Cluster-scoped objects get a namespace, too, which does no harm.
+func (r Rules) keyOf(object types.ObjectKey) dependents.Key {
+	key := dependents.KeyOf(object)
+	key.Namespace = cmp.Or(key.Namespace, r.Namespace)
+	return key
+}
