@@ -99,7 +99,11 @@ func (o *adoptOptions) adopt(ctx context.Context, e *environment, s *connection.
 
 // recordText names Helm's record of a release.
 func recordText(release *helmreleases.Release) string {
-	return fmt.Sprintf("Helm's record of release %s (%s to %s)", release, release.Revisions[0].Record(), release.Last().Record())
+	parts := release.Revisions[0].Record()
+	if len(release.Revisions) > 1 {
+		parts += " to " + release.Last().Record()
+	}
+	return fmt.Sprintf("Helm's record of release %s (%s)", release, parts)
 }
 
 // retireAlone deletes Helm's record of a release that was adopted before, if that is wanted.
