@@ -33,12 +33,14 @@ type week struct {
 	// folder is the working folder, with charts and files of values.
 	folder string
 	text   strings.Builder
+	// orders has the objects of each release in the order of their waves, as they were last.
+	orders map[string][]string
 }
 
 // newWeek has a name for a namespace, which does not exist yet.
 func newWeek(t *testing.T) *week {
 	t.Helper()
-	w := &week{place: &place{T: t, namespace: testenv.UniqueName(t), release: "metrics", client: testenv.Client(t)}, folder: t.TempDir()}
+	w := &week{place: &place{T: t, namespace: testenv.UniqueName(t), release: "metrics", client: testenv.Client(t)}, folder: t.TempDir(), orders: map[string][]string{}}
 	t.Cleanup(w.clear)
 	for _, version := range []string{"1.0.0", "1.1.0"} {
 		w.must(stackchart.Write(filepath.Join(w.folder, "stack-"+version), stackchart.Options{Group: w.group(), Version: version, Definitions: 10}))
@@ -104,9 +106,11 @@ func (w *week) values(name, content string) {
 // enter runs clm, whatever comes of it. The first words are a command and the name of a release.
 func (w *week) enter(args ...string) {
 	w.Helper()
-	order := w.order(args)
 	output, code := w.run(w.folder, args...)
-	order = append(w.order(args), order...)
+	var order []string
+	if len(args) > 1 {
+		order = w.order(args[1], output)
+	}
 	fmt.Fprintf(&w.text, "$ clm %s\n%s", strings.ReplaceAll(strings.Join(args, " "), w.namespace, "PLACE"), stable(output, order))
 	if code != 0 {
 		fmt.Fprintf(&w.text, "exit code %d\n", code)
@@ -114,19 +118,22 @@ func (w *week) enter(args ...string) {
 	w.text.WriteString("\n")
 }
 
-// order returns the objects of a release in the order of their waves; none if there is no such release.
-func (w *week) order(args []string) []string {
+// order returns the objects of a release in the order of their waves, if there is progress in an output: as they are, or as they were before.
+func (w *week) order(release, output string) []string {
 	w.Helper()
-	if len(args) < 2 {
+	progress := slices.ContainsFunc(strings.Split(output, "\n"), progressPattern.MatchString)
+	if !progress {
 		return nil
 	}
 	var order []string
-	output, _ := w.run(w.folder, "tree", args[1])
-	for line := range strings.Lines(output) {
-		object, _, _ := strings.Cut(line, "  ")
-		order = append(order, object)
+	tree, code := w.run(w.folder, "tree", release)
+	for line := range strings.Lines(tree) {
+		if object, _, isRow := strings.Cut(line, "  "); isRow && code == 0 {
+			order = append(order, object)
+		}
 	}
-	return order
+	w.orders[release] = append(order, w.orders[release]...)
+	return w.orders[release]
 }
 
 // patch changes an object of the namespace as another client.
