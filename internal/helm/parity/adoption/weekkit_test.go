@@ -59,6 +59,13 @@ func (w *week) clear() {
 		if err := w.client.Delete(ctx, &object); client.IgnoreNotFound(err) != nil {
 			w.Error(err)
 		}
+		if len(object.Finalizers) > 0 {
+			// clm puts one on definitions.
+			patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+			if err := w.client.Patch(ctx, &object, patch); client.IgnoreNotFound(err) != nil {
+				w.Error(err)
+			}
+		}
 	}
 }
 
