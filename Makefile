@@ -97,7 +97,7 @@ unit: ## Run the tests that need no Kubernetes.
 # A module of its own, because of what Helm's own command depends on; it follows the requirements of the runtime.
 .PHONY: parity
 parity: ## Compare charts as they are rendered with what Helm's own command renders.
-	cd internal/helm/parity && go test -mod=mod -race -shuffle=on -p 2 $(TESTFLAGS) ./...
+	cd internal/helm/parity && go test -mod=mod -race -shuffle=on -p 2 -timeout 20m $(TESTFLAGS) ./...
 
 .PHONY: sops
 sops: ## Test the decryptor for files that are encrypted by SOPS.

@@ -112,7 +112,11 @@ func (e *environment) warnOfHelm(a *transfer.HelmAdoption) {
 
 // recordText names Helm's record of a release.
 func recordText(release *helmreleases.Release) string {
-	return fmt.Sprintf("Helm's record of release %s (%s to %s)", release, release.FirstRecord(), release.Last().Record())
+	parts := release.FirstRecord()
+	if last := release.Last().Record(); last != parts {
+		parts += " to " + last
+	}
+	return fmt.Sprintf("Helm's record of release %s (%s)", release, parts)
 }
 
 // retireAlone deletes Helm's record of a release that was adopted before, if that is wanted.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -140,6 +141,35 @@ func TestOrphan(t *testing.T) {
 	p.must("delete", "web")
 	if owners := p.owner("keep") + p.owner("gone"); owners != "" {
 		t.Errorf("expected both to stay, got %q", owners)
+	}
+}
+
+// TestOrphanAll lets go of everything, including a hook that is there and one that has completed. Nothing is deleted with the release.
+func TestOrphanAll(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	source := p.file("app.yaml", manifestOf("one", "two")+job("there")+job("completed", "purge-order", "1"))
+	p.must("apply", "web", source)
+	for want, args := range map[string][]string{
+		"NAME is missing": {"orphan", "--all"},
+		"OBJECT... is missing; --all orphans all objects of the release": {"orphan", "web"},
+		"--all orphans all objects of release NAME; OBJECT is not":       {"orphan", "web", "cm/one", "--all"},
+	} {
+		p.expect(p.clm(args...), 1, want)
+	}
+	p.expect(p.must("orphan", "web", "--all", "--dry-run"), 0, "= ConfigMap PLACE/one", "= ConfigMap PLACE/two", "= Job PLACE/there", "3 to orphan")
+	p.expect(p.must("orphan", "web", "--all"), 0, "(3 orphaned")
+	if diff := cmp.Diff([]string{"Superseded: applied", "Ready: orphaned all objects"}, p.descriptions("web")); diff != "" {
+		t.Error(diff)
+	}
+	p.expect(p.must("orphan", "web", "--all"), 0, "is up to date")
+	p.must("delete", "web")
+	left := &batchv1.JobList{}
+	if err := p.client.List(t.Context(), left, client.InNamespace(p.namespace)); err != nil {
+		t.Fatal(err)
+	}
+	if len(left.Items) != 1 || left.Items[0].Name != "there" || p.configMap("one") == nil || p.configMap("two") == nil || p.owner("one")+p.owner("two") != "" {
+		t.Errorf("want the ConfigMaps and Job there, without an owner; there are %v, %v and the Jobs %v", p.configMap("one"), p.configMap("two"), left.Items)
 	}
 }
 

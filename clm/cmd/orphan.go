@@ -5,6 +5,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -16,35 +17,54 @@ import (
 
 func newOrphanCommand(e *environment) *cobra.Command {
 	o := changeOptions{undeclared: true}
+	var all bool
 	command := &cobra.Command{
-		Use:   "orphan NAME OBJECT...",
+		Use:   "orphan NAME [OBJECT...]",
 		Short: "End the ownership of objects, and leave them in the cluster",
 		Long: `Orphan objects of release NAME: they stay in the cluster as they are, without an owner. The release gets a new revision without them. Their
 ownership ends when everything else is ready; if the release is deleted before that, they stay as well.
 
 If the release is applied again from sources that still render an object, the release adopts it again.
 
+With --all, orphan all objects of the release, for example to continue with another tool. The release stays without objects, until clm delete removes it.
+
 clm shows what will change, and asks for confirmation. ` + askingHelp + `
 
 ` + objectsHelp,
 		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
-		Example:     "  clm orphan web configmap/settings",
-		Args:        cobra.MinimumNArgs(2),
+		Example:     "  clm orphan web configmap/settings\n  clm orphan web --all",
+		Args:        func(_ *cobra.Command, args []string) error { return checkOrphanArguments(args, all) },
 		RunE: func(command *cobra.Command, args []string) error {
-			return runOrphan(command.Context(), e, o, args[0], args[1:])
+			return runOrphan(command.Context(), e, o, transfer.Request{Name: args[0], Objects: args[1:], All: all})
 		},
 	}
 	addChangeFlags(command.Flags(), &o)
+	command.Flags().BoolVar(&all, "all", false, "orphan all objects of the release")
 	return command
 }
 
-func runOrphan(ctx context.Context, e *environment, o changeOptions, name string, objects []string) error {
+// checkOrphanArguments checks the number of arguments, which depends on the flag --all.
+func checkOrphanArguments(args []string, all bool) error {
+	switch {
+	case len(args) == 0:
+		return errors.New("NAME is missing")
+	case all && len(args) > 1:
+		return errors.New("flag --all orphans all objects of release NAME; OBJECT is not allowed")
+	case !all && len(args) == 1:
+		return errors.New("OBJECT... is missing; --all orphans all objects of the release")
+	default:
+		return nil
+	}
+}
+
+func runOrphan(ctx context.Context, e *environment, o changeOptions, request transfer.Request) error {
 	namespace, err := e.kube.namespace()
 	if err != nil {
 		return err
 	}
+	request.Namespace = namespace
 	return o.run(ctx, e, func(s *connection.Connection, compare bool) (*apply.Plan, error) {
-		p, err := transfer.PlanOrphaning(ctx, s, transfer.Request{Namespace: namespace, Name: name, Objects: objects}, compare)
+		p, err := transfer.PlanOrphaning(ctx, s, request, compare)
 		if err == nil {
 			fmt.Fprintf(e.err, "Note: if release %s is applied again from sources that still render these objects, it adopts them again.\n", p.Release)
 		}

@@ -4,6 +4,7 @@
 package stackchart
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -18,8 +19,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// chart is all of the chart but its definitions. GROUP stands for the group of the custom resources, and N-COMPONENTS, N-DASHBOARDS and N-RULES for how
-// many there are.
+// chart is all of the chart but its definitions. GROUP stands for the group of the custom resources, VERSION for that of the chart, and N-COMPONENTS,
+// N-DASHBOARDS and N-RULES for how many there are.
 //
 //go:embed all:chart
 var chart embed.FS
@@ -28,6 +29,9 @@ var chart embed.FS
 type Options struct {
 	// Group is the API group of the custom resources. Required; it must be unique in the cluster.
 	Group string
+	// Version is the version of the chart and of its application. As in most charts, it is in the labels of all objects but the definitions, and in the
+	// image. Defaults to 1.0.0.
+	Version string
 	// Definitions is the number of CustomResourceDefinitions. Defaults to 60.
 	Definitions int
 	// DefinitionBytes is the approximate size of each definition as YAML. Defaults to 60 kB.
@@ -51,7 +55,8 @@ func Write(folder string, options Options) error {
 		}
 	}
 	constants := strings.NewReplacer(
-		"GROUP", options.Group, "N-COMPONENTS", fmt.Sprint(options.Components), "N-DASHBOARDS", fmt.Sprint(options.Dashboards), "N-RULES", fmt.Sprint(options.Rules),
+		"GROUP", options.Group, "VERSION", cmp.Or(options.Version, "1.0.0"),
+		"N-COMPONENTS", fmt.Sprint(options.Components), "N-DASHBOARDS", fmt.Sprint(options.Dashboards), "N-RULES", fmt.Sprint(options.Rules),
 	)
 	err := fs.WalkDir(chart, "chart", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

@@ -15,11 +15,20 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// next says what to do after an operation that has ended with an error, including how to run again what has failed; may be empty.
+// next says what to do after an operation that has ended with an error, including how to return to the last revision that was ready; may be empty.
 func (p *Plan) next(err error) string {
 	if p.Operation != Apply && p.Operation != Rollback {
 		return failures.Next(err)
 	}
+	texts := []string{toContinue(p, err)}
+	if ready := p.Release.LastReady(); p.Operation == Apply && ready != nil && failures.IsFailure(err) && p.NeverReady() {
+		texts = append(texts, fmt.Sprintf("To return to revision %d: clm rollback %s %d -n %s", ready.Number, p.Release.Name, ready.Number, p.Release.Namespace))
+	}
+	return strings.TrimPrefix(strings.Join(texts, "\n"), "\n")
+}
+
+// toContinue says what to do to continue, including how to run again what has failed; may be empty.
+func toContinue(p *Plan, err error) string {
 	var again, stuck, commands []string
 	for _, notice := range failures.Failed(err) {
 		for _, item := range p.Release.Inventory {

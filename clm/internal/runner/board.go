@@ -31,14 +31,15 @@ type Board struct {
 	state   progress.State
 	index   map[dependents.Key]int  // of the dependents
 	absent  map[dependents.Key]bool // did not exist when the operation began
+	adopted map[dependents.Key]bool // existed, and had another owner or none
 	failed  map[dependents.Key]bool // what the engine has said of them last
 	waits   map[dependents.Key]string
 	reasons map[dependents.Key]string // why they are not ready, as far as others say that
 	notes   map[string]bool
 	shown   time.Time
-	// deletes means that the dependents are deleted.
-	deletes bool
-	pending *time.Timer // that shows what was not shown yet; nil if there is nothing
+	// deletes means that the dependents are deleted, and done that nothing is left to be done.
+	deletes, done bool
+	pending       *time.Timer // that shows what was not shown yet; nil if there is nothing
 }
 
 // showInterval is the least time between two updates while objects change one after the other. The cost of an update grows with the number of all objects.
@@ -56,8 +57,8 @@ func NewQuietBoard(c *connection.Connection, operation string) *Board {
 
 func newBoard(printer progress.Printer, clock clock.PassiveClock, state progress.State) *Board {
 	return &Board{
-		printer: printer, clock: clock, state: state, index: map[dependents.Key]int{}, absent: map[dependents.Key]bool{}, notes: map[string]bool{},
-		waits: map[dependents.Key]string{},
+		printer: printer, clock: clock, state: state, index: map[dependents.Key]int{}, absent: map[dependents.Key]bool{}, adopted: map[dependents.Key]bool{},
+		notes: map[string]bool{}, waits: map[dependents.Key]string{},
 	}
 }
 
@@ -104,7 +105,9 @@ func (b *Board) ExpectChanges(changes []reconciler.Change) {
 	var list []dependents.Dependent
 	b.mu.Lock()
 	for _, change := range changes {
-		b.absent[dependents.KeyOf(change.Object)] = change.Verb == reconciler.VerbCreated || change.Verb == reconciler.VerbRestored
+		key := dependents.KeyOf(change.Object)
+		b.absent[key] = change.Verb == reconciler.VerbCreated || change.Verb == reconciler.VerbRestored
+		b.adopted[key] = change.Verb == reconciler.VerbAdopted
 	}
 	b.mu.Unlock()
 	for _, change := range changes {
@@ -148,8 +151,8 @@ func (b *Board) change(key dependents.Key, change func(d *dependents.Dependent))
 	before := *d
 	change(d)
 	d.State = dependents.StateInOperation(*d, b.failed[key])
-	if b.deletes && d.State == dependents.StatePending && d.Phase == "" {
-		// It did not exist.
+	if (b.deletes || b.done) && d.State == dependents.StatePending && d.Phase == "" {
+		// It did not exist, such as an object that only the last revision wanted, which had failed before.
 		d.State = dependents.StateGone
 	}
 	if d.Phase != before.Phase || d.Status != before.Status || d.Verb != before.Verb {
@@ -226,7 +229,7 @@ func (b *Board) message(key dependents.Key) string {
 func (b *Board) Took(result reconciler.Result, err error, phase string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.state.Message = ""
+	b.state.Message, b.done = "", result.Done
 	if phase != "" {
 		b.state.Phase = phase
 	}
@@ -264,18 +267,25 @@ func (b *Board) Took(result reconciler.Result, err error, phase string) {
 	}
 	for _, action := range result.Actions {
 		for _, object := range action.Objects {
-			b.change(dependents.KeyOf(object), func(d *dependents.Dependent) { d.Verb = toldVerb(d.Verb, action.Verb) })
+			b.change(dependents.KeyOf(object), func(d *dependents.Dependent) { d.Verb = b.told(*d, action.Verb) })
 		}
 	}
 	b.show()
 }
 
-// toldVerb returns what is told of an object to which the operation has done two things: that it was updated after it was created or adopted is not worth telling.
-func toldVerb(before, now reconciler.Verb) reconciler.Verb {
-	if now == reconciler.VerbUpdated && (before == reconciler.VerbCreated || before == reconciler.VerbAdopted) {
-		return before
+// told returns what is told of an object to which the operation does something. That it was updated after it was created or adopted is not worth telling. Nor is it if
+// another client has changed the object between the two requests of its adoption: then the engine says only that the object was updated.
+func (b *Board) told(d dependents.Dependent, now reconciler.Verb) reconciler.Verb {
+	switch {
+	case now != reconciler.VerbUpdated:
+		return now
+	case d.Verb == reconciler.VerbCreated || d.Verb == reconciler.VerbAdopted:
+		return d.Verb
+	case d.Verb == "" && b.adopted[d.Key()]:
+		return reconciler.VerbAdopted
+	default:
+		return now
 	}
-	return now
 }
 
 // Finish shows how the operation ended. The board shows nothing afterwards. If the operation ended because another plan is needed, Finish shows nothing:

@@ -21,6 +21,8 @@ type Request struct {
 	Namespace, Name string
 	// Objects as KIND[.GROUP]/[NAMESPACE/]NAME.
 	Objects []string
+	// All objects are meant instead of Objects. Only PlanOrphaning knows this.
+	All bool
 }
 
 // PlanAdoption plans to apply the current revision such that the release adopts the objects, which the revision must render, even if they have another owner. The caller
@@ -82,19 +84,23 @@ func PlanOrphaning(ctx context.Context, c *connection.Connection, request Reques
 	if err != nil {
 		return nil, err
 	}
-	found, err := selection.Resolve(c.Client(), request.Objects, owned, selection.Scope{
-		Name: "release " + plan.Release.String(), Show: fmt.Sprintf("clm tree %s -n %s", request.Name, request.Namespace),
-	})
-	if err != nil {
-		return nil, err
+	found, description := owned, "orphaned all objects"
+	if !request.All {
+		found, err = selection.Resolve(c.Client(), request.Objects, owned, selection.Scope{
+			Name: "release " + plan.Release.String(), Show: fmt.Sprintf("clm tree %s -n %s", request.Name, request.Namespace),
+		})
+		if err != nil {
+			return nil, err
+		}
+		description = "orphaned " + objectTexts(found)
 	}
 	for _, object := range found {
-		if object.item != nil {
+		if object.item != nil && object.item.Phase != reconciler.PhaseCompleted {
 			// This also applies if the release is deleted before the objects are orphaned.
 			object.item.DeletePolicy = reconciler.DeletePolicyOrphan
 		}
 	}
-	if err := leaveOut(plan, found, "orphaned "+objectTexts(found)); err != nil {
+	if err := leaveOut(plan, found, description); err != nil {
 		return nil, err
 	}
 	return plan, plan.Compare(ctx, compare)

@@ -34,7 +34,7 @@ func (h helm3) install(p *place, chart string, values map[string]any, takeOwners
 	loaded, err := loader.Load(chart)
 	p.must(err)
 	install := action.NewInstall(h.configuration(p))
-	install.ReleaseName, install.Namespace, install.Timeout, install.Wait, install.TakeOwnership = release, p.namespace, helmTimeout, true, takeOwnership
+	install.ReleaseName, install.Namespace, install.Timeout, install.Wait, install.TakeOwnership = p.release, p.namespace, helmTimeout, true, takeOwnership
 	_, err = install.RunWithContext(p.Context(), loaded, values)
 	return err
 }
@@ -45,7 +45,7 @@ func (h helm3) upgrade(p *place, chart string, values map[string]any) error {
 	p.must(err)
 	upgrade := action.NewUpgrade(h.configuration(p))
 	upgrade.Namespace, upgrade.Timeout, upgrade.Wait = p.namespace, helmTimeout, true
-	_, err = upgrade.RunWithContext(p.Context(), release, loaded, values)
+	_, err = upgrade.RunWithContext(p.Context(), p.release, loaded, values)
 	return err
 }
 
@@ -53,6 +53,6 @@ func (h helm3) uninstall(p *place) error {
 	p.Helper()
 	uninstall := action.NewUninstall(h.configuration(p))
 	uninstall.Timeout, uninstall.Wait = helmTimeout, true
-	_, err := uninstall.Run(release)
+	_, err := uninstall.Run(p.release)
 	return err
 }

@@ -24,7 +24,7 @@ func (h helm4) install(p *place, chart string, values map[string]any, takeOwners
 	loaded, err := loader.Load(chart)
 	p.must(err)
 	install := action.NewInstall(h.configuration(p))
-	install.ReleaseName, install.Namespace, install.Timeout, install.WaitStrategy = release, p.namespace, helmTimeout, kube.StatusWatcherStrategy
+	install.ReleaseName, install.Namespace, install.Timeout, install.WaitStrategy = p.release, p.namespace, helmTimeout, kube.StatusWatcherStrategy
 	install.TakeOwnership, install.ForceConflicts = takeOwnership, takeOwnership
 	_, err = install.RunWithContext(p.Context(), loaded, values)
 	return err
@@ -36,7 +36,7 @@ func (h helm4) upgrade(p *place, chart string, values map[string]any) error {
 	p.must(err)
 	upgrade := action.NewUpgrade(h.configuration(p))
 	upgrade.Namespace, upgrade.Timeout, upgrade.WaitStrategy, upgrade.ServerSideApply = p.namespace, helmTimeout, kube.StatusWatcherStrategy, "auto"
-	_, err = upgrade.RunWithContext(p.Context(), release, loaded, values)
+	_, err = upgrade.RunWithContext(p.Context(), p.release, loaded, values)
 	return err
 }
 
@@ -44,6 +44,6 @@ func (h helm4) uninstall(p *place) error {
 	p.Helper()
 	uninstall := action.NewUninstall(h.configuration(p))
 	uninstall.Timeout, uninstall.WaitStrategy = helmTimeout, kube.StatusWatcherStrategy
-	_, err := uninstall.Run(release)
+	_, err := uninstall.Run(p.release)
 	return err
 }

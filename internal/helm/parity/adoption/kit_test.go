@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/cmd"
@@ -42,19 +44,19 @@ type helm interface {
 	uninstall(p *place) error
 }
 
-// place is a namespace in which Helm and clm work on release web.
+// place is a namespace in which Helm and clm work.
 type place struct {
 	*testing.T
 
 	namespace string
-	client    client.Client
+	// release is the name of the release of Helm.
+	release string
+	client  client.Client
 }
-
-const release = "web"
 
 func newPlace(t *testing.T) *place {
 	t.Helper()
-	p := &place{T: t, namespace: testenv.Namespace(t), client: testenv.Client(t)}
+	p := &place{T: t, namespace: testenv.Namespace(t), release: "web", client: testenv.Client(t)}
 	t.Cleanup(p.forget)
 	return p
 }
@@ -72,26 +74,39 @@ func (p *place) forget() {
 	}
 }
 
-// getter connects Helm with the namespace.
+// getter connects Helm with the namespace. The client does not limit the rate of requests.
 func (p *place) getter() *genericclioptions.ConfigFlags {
 	flags := genericclioptions.NewConfigFlags(false)
 	kubeconfig := testenv.Kubeconfig(p)
 	flags.KubeConfig, flags.Namespace = &kubeconfig, &p.namespace
+	flags.WrapConfigFn = func(config *rest.Config) *rest.Config {
+		config.QPS = -1
+		return config
+	}
 	return flags
 }
 
 // clm runs clm, which has to end with the exit code, and returns what it has printed.
 func (p *place) clm(code int, args ...string) string {
 	p.Helper()
-	command := exec.CommandContext(p.Context(), os.Args[0], append(args, "--kubeconfig", testenv.Kubeconfig(p), "-n", p.namespace)...)
-	command.Env = append(os.Environ(), clmVariable+"=1", "CI=1")
+	output, got := p.run("", args...)
+	if got != code {
+		p.Fatalf("clm %s: want exit code %d, got %d\n%s", strings.Join(args, " "), code, got, output)
+	}
+	return output
+}
+
+// run runs clm in a working folder, and returns what it has printed, and its exit code.
+func (p *place) run(folder string, args ...string) (string, int) {
+	p.Helper()
+	command := exec.CommandContext(p.Context(), os.Args[0], append(slices.Clone(args), "--kubeconfig", testenv.Kubeconfig(p), "-n", p.namespace)...)
+	command.Dir, command.Env = folder, append(os.Environ(), clmVariable+"=1", "CI=1")
 	var output bytes.Buffer
 	command.Stdout, command.Stderr = &output, &output
-	err := command.Run()
-	if command.ProcessState == nil || command.ProcessState.ExitCode() != code {
-		p.Fatalf("clm %s: want exit code %d, got %v\n%s", strings.Join(args, " "), code, err, output.String())
+	if err := command.Run(); command.ProcessState == nil || !command.ProcessState.Exited() {
+		p.Fatalf("clm %s: %v\n%s", strings.Join(args, " "), err, output.String())
 	}
-	return strings.ReplaceAll(output.String(), p.namespace, "PLACE")
+	return strings.ReplaceAll(output.String(), p.namespace, "PLACE"), command.ProcessState.ExitCode()
 }
 
 // expect requires texts in an output.

@@ -278,6 +278,8 @@ func (p *planner) describe(change *inventory.Change, t *desired.Object, d decisi
 func (p *planner) because(t *desired.Object, d decisions.Decision) string {
 	recorded := p.recorded[t.Key]
 	switch {
+	case d.Verb == inventory.VerbCreated && recorded != nil && recorded.Phase == inventory.PhaseCompleted:
+		return "has completed, and runs again"
 	case d.Verb != inventory.VerbUpdated || recorded == nil || d.Message == decisions.RunsAgain || d.Message == decisions.Unrecorded:
 		return d.Message
 	case bookkeeping.HasOtherFormat(recorded):
