@@ -4,7 +4,7 @@
 package cmd
 
 import (
-	"bytes"
+	"bufio"
 	"cmp"
 	"context"
 	"fmt"
@@ -96,17 +96,23 @@ func runTemplate(ctx context.Context, e *environment, o templateOptions) error {
 	if err != nil {
 		return err
 	}
-	printed, failures := make([][]byte, len(objects)), make([]error, len(objects))
+	encoded, failures := make([][]byte, len(objects)), make([]error, len(objects))
 	parallel.Do(len(objects), func(i int) {
 		if !isHook(objects[i]) || o.includeHooks {
-			printed[i], failures[i] = encode(objects[i], origins[i])
+			encoded[i], failures[i] = encode(objects[i])
 		}
+		objects[i] = nil // its text takes less memory
 	})
 	if err := cmp.Or(failures...); err != nil {
 		return err
 	}
-	_, err = e.out.Write(bytes.Join(printed, nil))
-	return err
+	out := bufio.NewWriter(e.out)
+	for i, document := range encoded {
+		if document != nil {
+			fmt.Fprintf(out, "---\n# Source: %s\n%s", origins[i], document)
+		}
+	}
+	return out.Flush()
 }
 
 // request returns what has to be rendered for.
@@ -143,15 +149,14 @@ func isHook(object client.Object) bool {
 	return false
 }
 
-func encode(object client.Object, origin string) (document []byte, err error) {
-	var content []byte
+func encode(object client.Object) (document []byte, err error) {
 	if rendered, ok := object.(*unstructured.Unstructured); ok {
-		content, err = documents.Encode(rendered.Object)
+		document, err = documents.Encode(rendered.Object)
 	} else {
-		content, err = yaml.Marshal(object)
+		document, err = yaml.Marshal(object)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("encoding %s: %w", types.ObjectKeyToString(object), err)
 	}
-	return fmt.Appendf(nil, "---\n# Source: %s\n%s", origin, content), nil
+	return document, nil
 }

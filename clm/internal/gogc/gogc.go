@@ -12,10 +12,10 @@ import (
 var ballast []byte //nolint:unused // it only has to be there
 
 func init() {
-	if os.Getenv("GOGC") != "" {
+	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
-	const bytes, percent = 16 << 20, 50
+	const bytes, percent = 64 << 20, 12
 	ballast = make([]byte, bytes)
 	debug.SetGCPercent(percent)
 }
