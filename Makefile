@@ -119,9 +119,12 @@ demo: ## Play the demo: an operator around a Helm chart, from creation to deleti
 BENCHFLAGS ?=
 
 .PHONY: bench
-bench: clm ## Measure in a sandbox and print a table (SHORT=1: within three minutes).
+bench: ## Measure in a sandbox and print a table (SHORT=1: smaller cases).
 	go build -o bin/bench ./bench
-	cd internal/helm/parity && go build -o ../../../bin/helm3 helm.sh/helm/v3/cmd/helm && go build -o ../../../bin/helm4 helm.sh/helm/v4/cmd/helm
+	# Without cgo, as releases of Helm are built.
+	CGO_ENABLED=0 go build -o bin/clm ./clm
+	cd internal/helm/parity && CGO_ENABLED=0 go build -o ../../../bin/helm3 helm.sh/helm/v3/cmd/helm
+	cd internal/helm/parity && CGO_ENABLED=0 go build -o ../../../bin/helm4 helm.sh/helm/v4/cmd/helm
 	bin/bench $(if $(SHORT),-short) $(BENCHFLAGS)
 
 .PHONY: sandbox

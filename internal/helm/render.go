@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/parallel"
 	"github.com/component-operator/runtime/internal/values"
 )
 
@@ -94,7 +95,11 @@ func (c *Chart) Notes(ctx context.Context, release Release) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	parsed, files, err := c.execute(ctx, release)
+	parsed, values, err := c.prepare(release)
+	if err != nil {
+		return "", fmt.Errorf("rendering chart %s: %w", c.Name(), err)
+	}
+	files, err := execute(ctx, parsed, values, release)
 	if err != nil {
 		return "", fmt.Errorf("rendering chart %s: %w", c.Name(), err)
 	}
@@ -106,33 +111,41 @@ func notesOf(parsed *chart.Chart, files map[string]string) string {
 	return files[path.Join(parsed.Name(), "templates", notesSuffix)]
 }
 
-// execute returns the rendered chart, without disabled dependencies, and the output of its templates.
-func (c *Chart) execute(ctx context.Context, release Release) (*chart.Chart, map[string]string, error) {
+// prepare returns the chart without disabled dependencies, and the values that its templates see.
+func (c *Chart) prepare(release Release) (*chart.Chart, chartutil.Values, error) {
 	parsed := instance(c.parsed)
 	if required := parsed.Metadata.KubeVersion; required != "" && !chartutil.IsCompatibleRange(required, release.Capabilities.Version) {
 		return nil, nil, fmt.Errorf("it requires Kubernetes %s, which version %s does not satisfy", required, release.Capabilities.Version)
 	}
 	values, err := renderValues(parsed, release)
-	if err != nil {
-		return nil, nil, err
-	}
+	return parsed, values, err
+}
+
+// execute returns the output of the templates of a prepared chart.
+func execute(ctx context.Context, parsed *chart.Chart, values chartutil.Values, release Release) (map[string]string, error) {
 	files, err := engine.RenderWithClientProvider(parsed, values, newLookupProvider(ctx, release.Client))
 	if err != nil {
-		return nil, nil, located(err)
+		return nil, located(err)
 	}
-	return parsed, files, checkOutput(files)
+	return files, checkOutput(files)
 }
 
 func (c *Chart) render(ctx context.Context, release Release) ([]Object, error) {
-	parsed, files, err := c.execute(ctx, release)
+	parsed, values, err := c.prepare(release)
 	if err != nil {
+		return nil, err
+	}
+	// Templates do not see the definitions.
+	var files map[string]string
+	var objects []Object
+	work := []func() error{
+		func() (err error) { files, err = execute(ctx, parsed, values, release); return err },
+		func() (err error) { objects, err = definitions(parsed); return err },
+	}
+	if err := parallel.Each(len(work), work, func(_ int, do func() error) error { return do() }); err != nil {
 		return nil, err
 	}
 	reportNotes(ctx, notesOf(parsed, files))
-	objects, err := definitions(parsed)
-	if err != nil {
-		return nil, err
-	}
 	var rendered []document
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if !strings.HasSuffix(name, notesSuffix) {
