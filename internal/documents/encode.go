@@ -24,20 +24,24 @@ func Encode(content any) ([]byte, error) {
 		return nil, fmt.Errorf("encoding YAML: %w", err)
 	}
 	document := e.text.Bytes()
-	if e.used {
+	if e.written > 0 {
 		document = document[len("---\n"):] // which separates it from the one before; a blank instead of the line feed if the content has no lines
 	}
-	e.used = true
-	document = bytes.Clone(document)
-	encoders.Put(e)
+	if e.written += len(document); e.written < maxWritten {
+		document = bytes.Clone(document)
+		encoders.Put(e)
+	}
 	return document, nil
 }
 
-// encoder writes one document after the other. It has large buffers.
+// maxWritten is how many bytes an encoder writes. A new one takes 400 KB for its buffers; an old one does not give back some bytes for each value that it has written.
+const maxWritten = 64 << 10
+
+// encoder writes one document after the other.
 type encoder struct {
-	text bytes.Buffer
-	yaml *yaml.Encoder
-	used bool // it has written a document
+	text    bytes.Buffer
+	yaml    *yaml.Encoder
+	written int // bytes
 }
 
 var encoders sync.Pool // of *encoder

@@ -25,7 +25,7 @@ import (
 //go:embed all:chart
 var chart embed.FS
 
-// Options say what the chart contains.
+// Options say what the chart contains. A negative number of something means none.
 type Options struct {
 	// Group is the API group of the custom resources. Required; it must be unique in the cluster.
 	Group string
@@ -53,6 +53,7 @@ func Write(folder string, options Options) error {
 		if *number.of == 0 {
 			*number.of = number.instead
 		}
+		*number.of = max(0, *number.of)
 	}
 	constants := strings.NewReplacer(
 		"GROUP", options.Group, "VERSION", cmp.Or(options.Version, "1.0.0"),
