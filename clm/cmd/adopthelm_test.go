@@ -120,7 +120,7 @@ func TestAdoptFromHelmLeavesOthersAlone(t *testing.T) {
 			tc.prepare(p)
 			before := p.version("one") + p.version("taken")
 			got := p.clm("adopt", "web", "--from-helm")
-			if got.code != exitRefused || !strings.Contains(p.stable(got.stderr), "ConfigMap PLACE/taken: exists already and "+tc.want) {
+			if got.code != exitRefused || !strings.Contains(p.stable(got.stderr), "ConfigMap PLACE/taken: already exists and "+tc.want) {
 				t.Errorf("want %q, got exit code %d: %s", tc.want, got.code, p.stable(got.stderr))
 			}
 			if after := p.version("one") + p.version("taken"); after != before {
@@ -146,7 +146,7 @@ func TestHelmObjectsAreOwned(t *testing.T) {
 		"never":            {"apply", "web", source, "--adopt", "never"},
 	} {
 		got := p.clm(args...)
-		if got.code == 0 || !strings.Contains(p.stable(got.stdout+got.stderr), "exists already and belongs to Helm release PLACE/shop") {
+		if got.code == 0 || !strings.Contains(p.stable(got.stdout+got.stderr), "already exists and belongs to Helm release PLACE/shop") {
 			t.Errorf("%s: want the object to be refused, got exit code %d: %s%s", name, got.code, got.stdout, got.stderr)
 		}
 	}
@@ -157,7 +157,7 @@ func TestHelmObjectsAreOwned(t *testing.T) {
 		t.Error("the object was changed")
 	}
 	got := p.must("plan", "web", source, "--adopt", "always")
-	if !strings.Contains(p.stable(got.stdout), "(adopt: exists already and belongs to Helm release PLACE/shop)") {
+	if !strings.Contains(p.stable(got.stdout), "(adopt: already exists and belongs to Helm release PLACE/shop)") {
 		t.Errorf("the owner is not named: %s", got.stdout)
 	}
 	p.must("apply", "web", source, "--adopt", "always")

@@ -283,7 +283,7 @@ func TestDamage(t *testing.T) {
 				_ = writer.Close()
 				replace(t, c, chunk, map[string][]byte{"content": other.Bytes()})
 			},
-			want: "its content is not that after which it is named",
+			want: "its content does not match its name",
 		}, {
 			reason: "it has no content",
 			damage: func(t *testing.T, c client.Client, chunk *corev1.ConfigMap) { t.Helper(); replace(t, c, chunk, nil) },

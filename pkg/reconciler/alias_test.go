@@ -85,7 +85,7 @@ func TestMoveToAnotherGroupInAPlan(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(plan.Changes) != 2 || plan.Changes[1].Verb != "" || !strings.Contains(plan.Changes[1].Reason, "is the same object as Event "+w.namespace+"/a of group events.k8s.io, which stays") {
+		if len(plan.Changes) != 2 || plan.Changes[1].Verb != "" || !strings.Contains(plan.Changes[1].Reason, "is the same object as Event "+w.namespace+"/a of group events.k8s.io, which is kept") {
 			t.Errorf("expected that nothing is deleted, got %+v", plan.Changes)
 		}
 	}

@@ -42,7 +42,7 @@ func TestRefusalsLeaveEverythingAlone(t *testing.T) {
 		"NamespaceTooEarly": {"a namespace goes after its content", namespace(`PREFIX/delete-order: "-1"`), []string{"delete order 0 is not allowed; it must be at most that of Namespace NS-in (-1)"}},
 		"Foreign": {
 			"a stolen object is found before anything is written", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: foreign}\n",
-			[]string{"ConfigMap NS/foreign: exists already and has another owner, and its adoption policy is if-unowned"},
+			[]string{"ConfigMap NS/foreign: already exists and has another owner, but its adoption policy is if-unowned"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -100,8 +100,8 @@ func TestPatternsThatMatchNothing(t *testing.T) {
 		{Group: "*", Kind: "*"}, {Group: "*.example.io", Kind: "Thing"}, {Kind: "Pod"}, {Group: "a.*.b", Kind: "A"}, {Group: "example.io", Kind: "Foo*"}, {Group: "*example.io", Kind: ""},
 	}
 	want := []string{
-		`additionalManagedTypes[3].group: invalid value "a.*.b"; allowed are: the name of a group, empty for the core group, *, and *. with the end of a name, as in *.example.com`,
-		`additionalManagedTypes[4].kind: invalid value "Foo*"; allowed are: the name of a kind, and *`,
+		`additionalManagedTypes[3].group: invalid value "a.*.b"; must be the name of a group, empty for the core group, *, or *. followed by the end of a name, as in *.example.com`,
+		`additionalManagedTypes[4].kind: invalid value "Foo*"; must be the name of a kind, or *`,
 		`additionalManagedTypes[5].group: invalid value "*example.io"`, `additionalManagedTypes[5].kind: invalid value ""`,
 	}
 	_, err := w.apply(configMapsNamed("a"))

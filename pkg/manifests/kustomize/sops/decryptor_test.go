@@ -202,7 +202,7 @@ func TestChangedFiles(t *testing.T) {
 		"Moved":            {content: replace(`(?m)^password: (.*)\nuser: (.*)$`, "password: $2\nuser: $1"), err: "value password was changed after it was encrypted"},
 		"Renamed":          {content: replace(`(?m)^user:`, "group:"), err: "value group was changed after it was encrypted"},
 		"Type":             {content: replace(`(?m)^(password: .*),type:str`, "$1,type:int"), err: "value password was changed after it was encrypted"},
-		"TypeThatPanics":   {content: replace(`(?m)^(password: .*),type:str`, "$1,type:bytes"), err: "SOPS panics at it"},
+		"TypeThatPanics":   {content: replace(`(?m)^(password: .*),type:str`, "$1,type:bytes"), err: "SOPS panics on it"},
 		"NoMAC":            {content: replace(`(?m)^    mac: .*\n`, ""), err: "the checksum (mac) does not match"},
 		"OtherMAC":         {content: replace(`(?m)^    mac: .*\n`, "    mac: "+regexp.MustCompile(`ENC.*`).FindString(encrypted)+"\n"), err: "the checksum (mac) cannot be decrypted"},
 		"Time":             {content: replace(`2026-01-02`, "2026-01-03"), err: "the checksum (mac) cannot be decrypted"},
