@@ -35,7 +35,7 @@ func TestAdoptFromHelmRefuses(t *testing.T) {
 		"NoYAML":       {[]helmRevision{{1, "deployed", "# Source: shop/templates/a.yaml\n{kind: [}", nil}}, "Secret PLACE/sh.helm.release.v1.web.v1: revision 1: parsing shopDIR/a.yaml"},
 		"UnknownHook": {
 			[]helmRevision{{3, "deployed", manifest, map[string]string{"shop/templates/b.yaml": `{apiVersion: v1, kind: ConfigMap, metadata: {name: b, annotations: {helm.sh/hook: never}}}`}}},
-			`revision 3 of Helm release PLACE/web, in Secret sh.helm.release.v1.web.v3: ConfigMap b (shopDIR/b.yaml, document 1): annotation helm.sh/hook has value "never"`,
+			`revision 3 of Helm release PLACE/web, in Secret sh.helm.release.v1.web.v3: ConfigMap b (shopDIR/b.yaml, document 1): annotation helm.sh/hook: invalid value "never"`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestAdoptFromHelmFlags(t *testing.T) {
 	p := newPlace(t)
 	for want, args := range map[string][]string{
 		"flag --delete-helm-record needs --from-helm": {"adopt", "web", "cm/one", "--delete-helm-record"},
-		"--delete-helm-record and --no-wait exclude":  {"adopt", "web", "--from-helm", "--delete-helm-record", "--no-wait"},
+		"--delete-helm-record and --no-wait cannot be used together":  {"adopt", "web", "--from-helm", "--delete-helm-record", "--no-wait"},
 		"OBJECT is not allowed":                       {"adopt", "web", "cm/one", "--from-helm"},
 		"OBJECT... is missing":                        {"adopt", "web"},
 		"NAME is missing":                             {"adopt", "--from-helm"},

@@ -51,7 +51,7 @@ func TestDeletionAwaitsApproval(t *testing.T) {
 	r.requests.Reset()
 	r.delete(widget)
 	awaitState(r, widget, StateDeleting, ReadyConditionReasonDeletionBlocked)
-	if _, _, message := widget.Status.GetState(); !strings.HasPrefix(message, "Deletion blocked: 1 of 2 dependents must not") || !strings.HasSuffix(message, ": ConfigMap "+r.namespace+"/settings") {
+	if _, _, message := widget.Status.GetState(); !strings.HasPrefix(message, "Deletion blocked: 1 of 2 dependents may be deleted only with approval") || !strings.HasSuffix(message, ": ConfigMap "+r.namespace+"/settings") {
 		t.Errorf("unexpected message %q", message)
 	}
 	stop()

@@ -283,9 +283,9 @@ func TestBadHooks(t *testing.T) {
 	cases := map[string]struct{ annotations, want string }{
 		"phase":    {`hook: Before`, `annotation argocd.argoproj.io/hook: invalid value "Before": "Before" is not known; must be one of: PreSync, `},
 		"wave":     {`sync-wave: last`, `annotation argocd.argoproj.io/sync-wave: invalid value "last"; must be an integer from -9999 to 9999`},
-		"server":   {`sync-options: ServerSideApply=false`, `annotation argocd.argoproj.io/sync-options: ServerSideApply: value "false" is not possible`},
+		"server":   {`sync-options: ServerSideApply=false`, `annotation argocd.argoproj.io/sync-options: ServerSideApply: value "false" is not supported`},
 		"conflict": {`sync-wave: "2", shop.example.io/apply-order: "1"`, `annotation shop.example.io/apply-order has value "1", but Argo CD's annotations of the object demand "2"`},
-		"helm":     {`helm.sh/hook: before`, `annotation helm.sh/hook has value "before", and "before" is not known`},
+		"helm":     {`helm.sh/hook: before`, `annotation helm.sh/hook: invalid value "before": "before" is not known`},
 	}
 	var objects []client.Object
 	for name, tc := range cases {

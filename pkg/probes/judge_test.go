@@ -119,8 +119,8 @@ func TestInvalidProbes(t *testing.T) {
 		`[{probes: [{fieldsEqual: {fieldA: .a, fieldB: "."}}]}]`:                                                                                           `probes[0].probes[0].fieldsEqual.fieldB: invalid value "."; must be the JSON path`,
 		`[{probes: [{fieldValue: {field: ".a[", value: 1}}]}]`:                                                                                             `probes[0].probes[0].fieldValue.field: invalid value ".a["`,
 		`[{probes: [{cel: {rule: slef}}]}]`:                                                                                                                `probes[0].probes[0].cel.rule: invalid value "slef": line 1, column 1: undeclared reference to 'slef'`,
-		`[{probes: [{condition: {type: A}}]}, {probes: [{condition: {type: A, status: "False"}}]}]`:                                                        "probes[1].probes[0]: it demands that condition A is False, but probes[0].probes[0] demands True",
-		`[{selector: {kind: {group: "", kind: Pod}}, probes: [{fieldValue: {field: .a, value: 1}}]}, {probes: [{fieldValue: {field: "{.a}", value: 2}}]}]`: "probes[1].probes[0]: it demands that .a is 2, but probes[0].probes[0] demands 1",
+		`[{probes: [{condition: {type: A}}]}, {probes: [{condition: {type: A, status: "False"}}]}]`:                                                        "probes[1].probes[0]: it requires condition A to be False, but probes[0].probes[0] requires True",
+		`[{selector: {kind: {group: "", kind: Pod}}, probes: [{fieldValue: {field: .a, value: 1}}]}, {probes: [{fieldValue: {field: "{.a}", value: 2}}]}]`: "probes[1].probes[0]: it requires .a to be 2, but probes[0].probes[0] requires 1",
 	} {
 		if _, err := probes.New(declared(t, text), nil); err == nil || !strings.Contains(err.Error(), expected) {
 			t.Errorf("%s: expected an error with %q, got %v", text, expected, err)

@@ -97,7 +97,7 @@ func TestOneObjectUnderTwoGroupsIsRefused(t *testing.T) {
 	w := newWorld(t)
 	for range 3 {
 		_, err := w.apply(coreEvent + "---" + groupEvent)
-		w.expectRefusal(err, "is the same object as Event NS/a of ", ", which is declared as well")
+		w.expectRefusal(err, "is the same object as Event NS/a of ", ", which is also declared")
 	}
 	w.mustApply(groupEvent)
 	if w.get("v1", "Event", "a") == nil {

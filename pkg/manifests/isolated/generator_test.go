@@ -210,8 +210,8 @@ func TestInvalidGenerators(t *testing.T) {
 		err     string
 	}{
 		"Unknown":  {"shop", isolated.Options{}, `there is no generator "shop"; must be one of ["broken" "chart" `},
-		"Broken":   {"broken", isolated.Options{}, `making generator "broken": no chart`},
-		"NoNew":    {"nothing", isolated.Options{}, `making generator "nothing": its definition has no New`},
+		"Broken":   {"broken", isolated.Options{}, `creating generator "broken": no chart`},
+		"NoNew":    {"nothing", isolated.Options{}, `creating generator "nothing": its definition has no New`},
 		"NilType":  {"nil type", isolated.Options{}, `value 1 of its Types is nil`},
 		"Timeout":  {"own", isolated.Options{Timeout: -1}, "invalid Timeout -1ns"},
 		"Memory":   {"own", isolated.Options{Memory: -1}, "invalid Memory -1; it must be at least 67108864"},

@@ -134,8 +134,8 @@ func TestConfigMapDataEditorRefusesInvalidYAML(t *testing.T) {
 	}{
 		"the entry is invalid":          {"a: [", "a: 1", []string{`"x"`, "the entry is not"}},
 		"the patch is invalid":          {"a: 1", "a: [", []string{`"x"`, "the patch is not"}},
-		"an entry with two documents":   {"a: 1\n---\nb: 2", "a: 1", []string{`"x"`, "the entry is not one valid"}},
-		"a patch with two documents":    {"a: 1", "a: 1\n---\nb: 2", []string{`"x"`, "the patch is not one valid"}},
+		"an entry with two documents":   {"a: 1\n---\nb: 2", "a: 1", []string{`"x"`, "the entry is not a single valid"}},
+		"a patch with two documents":    {"a: 1", "a: 1\n---\nb: 2", []string{`"x"`, "the patch is not a single valid"}},
 		"a patch with a key twice":      {"a: 1", "b: 1\nb: 2", []string{`"x"`, "the patch is not"}},
 		"an invalid entry and no patch": {"a: [", "", []string{`"x"`, "the entry is not"}},
 		"an entry with a key twice":     {"on: 1\n'on': 2", "a: 1", []string{`"x"`, "the entry is not", `line 2: key "on" is already set on line 1`}},

@@ -83,15 +83,15 @@ func TestKeys(t *testing.T) {
 			reason:  "one part is not enough",
 			groups:  append(append(group(mine), group(ring)...), group(other)...),
 			options: sops.Options{AgeIdentities: mine.private},
-			err:     []string{"other keys than the given ones", "age " + mine.name, "pgp " + ring.name, "age " + other.name, "in 3 groups, of which 2 are needed"},
+			err:     []string{"keys other than the given ones", "age " + mine.name, "pgp " + ring.name, "age " + other.name, "in 3 groups, of which 2 are needed"},
 		},
 		"Others": {
 			reason: "who it is for is said", groups: group(other, ring), options: sops.Options{AgeIdentities: mine.private, PGPPrivateKeys: pgpKey(t).private},
-			err: []string{"other keys than the given ones, namely for pgp " + ring.name + ", age " + other.name},
+			err: []string{"keys other than the given ones: pgp " + ring.name + ", age " + other.name},
 		},
 		"None": {
 			reason: "without keys nothing can be decrypted", groups: group(third),
-			err: []string{"other keys than the given ones, namely for age " + third.name},
+			err: []string{"keys other than the given ones: age " + third.name},
 		},
 	}
 	for name, tc := range cases {

@@ -88,7 +88,7 @@ func TestNoOtherKeys(t *testing.T) {
 	}
 	for _, ask := range []bool{false, true} {
 		_, err := newDecryptor(t, sops.Options{AskCloudServices: ask}).Decrypt([]byte(encrypted), "a.yaml")
-		expectError(t, err, "other keys than the given ones")
+		expectError(t, err, "keys other than the given ones")
 	}
 	if _, err := os.Stat(trace); err == nil {
 		t.Error("a program was run")
@@ -124,7 +124,7 @@ func TestCloudServices(t *testing.T) {
 
 	requests.Store(0)
 	_, err := newDecryptor(t, sops.Options{AgeIdentities: ageKey(t).private}).Decrypt(encrypted, "a.yaml")
-	expectError(t, err, "other keys than the given ones", "hc_vault "+server.URL+"/v1/transit/keys/operator")
+	expectError(t, err, "keys other than the given ones", "hc_vault "+server.URL+"/v1/transit/keys/operator")
 	if requests.Load() != 0 {
 		t.Errorf("%d requests were made", requests.Load())
 	}

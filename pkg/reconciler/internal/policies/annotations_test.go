@@ -106,8 +106,8 @@ func TestParse(t *testing.T) {
 
 func TestParseRefusesBadValues(t *testing.T) {
 	t.Parallel()
-	const orders = "integers from -32768 to 32767"
-	const durations = "durations of at least 1s, such as 90s, 30m or 2h"
+	const orders = "integer from -32768 to 32767"
+	const durations = "duration of at least 1s, such as 90s, 30m or 2h"
 	for _, tc := range []struct {
 		suffix  string
 		values  []string
@@ -133,7 +133,7 @@ func TestParseRefusesBadValues(t *testing.T) {
 				continue
 			}
 			// The value of a hint is quoted in part only.
-			for _, want := range []string{"Deployment demo/web: ", "annotation " + testPrefix + tc.suffix, "must be one of: ", tc.allowed} {
+			for _, want := range []string{"Deployment demo/web: ", "annotation " + testPrefix + tc.suffix, "must be ", tc.allowed} {
 				if !strings.Contains(problems[0], want) {
 					t.Errorf("%s=%q: expected %q in %q", tc.suffix, value, want, problems[0])
 				}
