@@ -69,11 +69,11 @@ func TestAdoptFromHelmFlags(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	for want, args := range map[string][]string{
-		"flag --delete-helm-record needs --from-helm": {"adopt", "web", "cm/one", "--delete-helm-record"},
-		"--delete-helm-record and --no-wait cannot be used together":  {"adopt", "web", "--from-helm", "--delete-helm-record", "--no-wait"},
-		"OBJECT is not allowed":                       {"adopt", "web", "cm/one", "--from-helm"},
-		"OBJECT... is missing":                        {"adopt", "web"},
-		"NAME is missing":                             {"adopt", "--from-helm"},
+		"flag --delete-helm-record needs --from-helm":                {"adopt", "web", "cm/one", "--delete-helm-record"},
+		"--delete-helm-record and --no-wait cannot be used together": {"adopt", "web", "--from-helm", "--delete-helm-record", "--no-wait"},
+		"OBJECT is not allowed":                                      {"adopt", "web", "cm/one", "--from-helm"},
+		"OBJECT... is missing":                                       {"adopt", "web"},
+		"NAME is missing":                                            {"adopt", "--from-helm"},
 	} {
 		if got := p.clm(args...); got.code != 1 || !strings.Contains(got.stderr, want) {
 			t.Errorf("%v: want %q, got exit code %d: %s", args, want, got.code, got.stderr)

@@ -90,7 +90,7 @@ func TestRefusedReadyTimeouts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for annotations, text := range map[string]string{
-		"PREFIX/ready-timeout: soon":            `annotation PREFIX/ready-timeout: invalid value "soon"; must be one of: durations`,
+		"PREFIX/ready-timeout: soon":            `annotation PREFIX/ready-timeout: invalid value "soon"; must be a duration`,
 		"PREFIX/ready-timeout-policy: never":    `annotation PREFIX/ready-timeout-policy: invalid value "never"; must be one of: fail, continue`,
 		"PREFIX/ready-timeout-policy: continue": `annotation PREFIX/ready-timeout-policy: it has no effect without PREFIX/ready-timeout; set a duration such as 10m`,
 	} {

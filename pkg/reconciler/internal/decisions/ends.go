@@ -135,7 +135,8 @@ func markedByText(operator string, former bool) string {
 	if former {
 		return unrenamed(operator)
 	}
-	return ellipsis.Truncate(fmt.Sprintf("is recorded as a dependent, but has the owner label or annotation of operator %s; if this operator had that name before, configure it as a former name; "+
+	return ellipsis.Truncate(fmt.Sprintf("is recorded as a dependent, but has the owner label or annotation of operator %s; "+
+		"if that is a former name of this operator, add it to the option FormerNames; "+
 		"to keep the object, remove both its label and its annotation %s", operator, operator+"/"+types.AnnotationKeySuffixOwnerId), 2*maxRivalText)
 }
 
