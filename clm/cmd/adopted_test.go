@@ -58,7 +58,7 @@ func TestRollbackKeepsWhatWasAdopted(t *testing.T) {
 
 	p.theirs("ready")
 	p.must("apply", "web", p.file("good.yaml", configMap("ours", "3")+configMap("new", "3")+configMap("ready", "3")))
-	if plan := p.must("rollback", "web", "1", "--dry-run=client").stdout; !strings.Contains(p.stable(plan), "ConfigMap PLACE/ready  (orphan: is no longer wanted)") {
+	if plan := p.must("rollback", "web", "1", "--dry-run=client").stdout; !strings.Contains(p.stable(plan), "ConfigMap PLACE/ready  (orphan: is no longer in the manifests)") {
 		t.Errorf("want the plan to say that it stays, got %s", plan)
 	}
 	p.expect(p.clm("rollback", "web", "1", "-y"), 0, kept, "ConfigMap PLACE/ready")

@@ -35,7 +35,7 @@ func (o *adoptOptions) checkArguments(args []string) error {
 	case o.deleteRecord && !o.fromHelm:
 		return errors.New("flag --delete-helm-record needs --from-helm")
 	case o.deleteRecord && o.Wait != apply.WaitReady:
-		return errors.New("flags --delete-helm-record and --no-wait exclude each other: the record is deleted when everything is ready")
+		return errors.New("flags --delete-helm-record and --no-wait cannot be used together: the record is deleted when everything is ready")
 	case len(args) == 0:
 		return errors.New("NAME is missing")
 	case o.fromHelm && len(args) > 1:

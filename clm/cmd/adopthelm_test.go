@@ -35,7 +35,7 @@ func TestAdoptFromHelmRefuses(t *testing.T) {
 		"NoYAML":       {[]helmRevision{{1, "deployed", "# Source: shop/templates/a.yaml\n{kind: [}", nil}}, "Secret PLACE/sh.helm.release.v1.web.v1: revision 1: parsing shopDIR/a.yaml"},
 		"UnknownHook": {
 			[]helmRevision{{3, "deployed", manifest, map[string]string{"shop/templates/b.yaml": `{apiVersion: v1, kind: ConfigMap, metadata: {name: b, annotations: {helm.sh/hook: never}}}`}}},
-			`revision 3 of Helm release PLACE/web, in Secret sh.helm.release.v1.web.v3: ConfigMap b (shopDIR/b.yaml, document 1): annotation helm.sh/hook has value "never"`,
+			`revision 3 of Helm release PLACE/web, in Secret sh.helm.release.v1.web.v3: ConfigMap b (shopDIR/b.yaml, document 1): annotation helm.sh/hook: invalid value "never"`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,11 +69,11 @@ func TestAdoptFromHelmFlags(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	for want, args := range map[string][]string{
-		"flag --delete-helm-record needs --from-helm": {"adopt", "web", "cm/one", "--delete-helm-record"},
-		"--delete-helm-record and --no-wait exclude":  {"adopt", "web", "--from-helm", "--delete-helm-record", "--no-wait"},
-		"OBJECT is not allowed":                       {"adopt", "web", "cm/one", "--from-helm"},
-		"OBJECT... is missing":                        {"adopt", "web"},
-		"NAME is missing":                             {"adopt", "--from-helm"},
+		"flag --delete-helm-record needs --from-helm":                {"adopt", "web", "cm/one", "--delete-helm-record"},
+		"--delete-helm-record and --no-wait cannot be used together": {"adopt", "web", "--from-helm", "--delete-helm-record", "--no-wait"},
+		"OBJECT is not allowed":                                      {"adopt", "web", "cm/one", "--from-helm"},
+		"OBJECT... is missing":                                       {"adopt", "web"},
+		"NAME is missing":                                            {"adopt", "--from-helm"},
 	} {
 		if got := p.clm(args...); got.code != 1 || !strings.Contains(got.stderr, want) {
 			t.Errorf("%v: want %q, got exit code %d: %s", args, want, got.code, got.stderr)
@@ -120,7 +120,7 @@ func TestAdoptFromHelmLeavesOthersAlone(t *testing.T) {
 			tc.prepare(p)
 			before := p.version("one") + p.version("taken")
 			got := p.clm("adopt", "web", "--from-helm")
-			if got.code != exitRefused || !strings.Contains(p.stable(got.stderr), "ConfigMap PLACE/taken: exists already and "+tc.want) {
+			if got.code != exitRefused || !strings.Contains(p.stable(got.stderr), "ConfigMap PLACE/taken: already exists and "+tc.want) {
 				t.Errorf("want %q, got exit code %d: %s", tc.want, got.code, p.stable(got.stderr))
 			}
 			if after := p.version("one") + p.version("taken"); after != before {
@@ -146,7 +146,7 @@ func TestHelmObjectsAreOwned(t *testing.T) {
 		"never":            {"apply", "web", source, "--adopt", "never"},
 	} {
 		got := p.clm(args...)
-		if got.code == 0 || !strings.Contains(p.stable(got.stdout+got.stderr), "exists already and belongs to Helm release PLACE/shop") {
+		if got.code == 0 || !strings.Contains(p.stable(got.stdout+got.stderr), "already exists and belongs to Helm release PLACE/shop") {
 			t.Errorf("%s: want the object to be refused, got exit code %d: %s%s", name, got.code, got.stdout, got.stderr)
 		}
 	}
@@ -157,7 +157,7 @@ func TestHelmObjectsAreOwned(t *testing.T) {
 		t.Error("the object was changed")
 	}
 	got := p.must("plan", "web", source, "--adopt", "always")
-	if !strings.Contains(p.stable(got.stdout), "(adopt: exists already and belongs to Helm release PLACE/shop)") {
+	if !strings.Contains(p.stable(got.stdout), "(adopt: already exists and belongs to Helm release PLACE/shop)") {
 		t.Errorf("the owner is not named: %s", got.stdout)
 	}
 	p.must("apply", "web", source, "--adopt", "always")

@@ -16,7 +16,7 @@ func TestDeletionThatHasToBeApproved(t *testing.T) {
 	data := strings.Replace(configMap("data", "1"), "metadata: {", "metadata: {annotations: {clm.cs.sap.com/delete-policy: confirm-on-delete}, ", 1)
 	p.must("apply", "web", p.file("app.yaml", data+configMap("other", "1")+job("bye", "deletion-hook", "pre-delete")))
 	names := p.jobsThatAppear()
-	const want = "release PLACE/web cannot be deleted: 1 of 2 dependents must not be deleted without approval: ConfigMap PLACE/data; " +
+	const want = "release PLACE/web cannot be deleted: 1 of 2 dependents may be deleted only with approval: ConfigMap PLACE/data; " +
 		"to delete the release with them: clm delete web -n PLACE --approve-deletions "
 	var digest string
 	for _, args := range [][]string{
@@ -42,13 +42,13 @@ func TestDeletionThatHasToBeApproved(t *testing.T) {
 	}
 }
 
-// TestRevertAwaitsApproval: a first revision that fails is not deleted with what must not be deleted without approval.
+// TestRevertAwaitsApproval: a first revision that fails is not deleted with what may be deleted only with approval.
 func TestRevertAwaitsApproval(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	data := strings.Replace(configMap("data", "1"), "metadata: {", "metadata: {annotations: {clm.cs.sap.com/delete-policy: confirm-on-delete}, ", 1)
 	got := p.clm("apply", "web", p.file("app.yaml", data+"---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: NOT_A_NAME}}\n"), "--revert-on-failure")
-	p.expect(got, 1, "✗ release PLACE/web was not deleted: 1 of 2 dependents must not be deleted without approval: ConfigMap PLACE/data; "+
+	p.expect(got, 1, "✗ release PLACE/web was not deleted: 1 of 2 dependents may be deleted only with approval: ConfigMap PLACE/data; "+
 		"fix the sources and apply them again, or delete the release: clm delete web -n PLACE")
 	if p.configMap("data") == nil {
 		t.Error("it was deleted without approval")

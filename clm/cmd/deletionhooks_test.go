@@ -186,9 +186,9 @@ func TestDeletionHooksThatAreRefused(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	for _, test := range []struct{ reason, objects, want string }{
-		{"no such time", job("j", "deletion-hook", "later"), `Job j: annotation clm.cs.sap.com/deletion-hook: invalid value "later"; allowed are: pre-delete, post-delete`},
-		{"another annotation is bad", job("j", "deletion-hook", "pre-delete", "apply-order", "x"), `annotation clm.cs.sap.com/apply-order: invalid value "x"; allowed are: integers`},
-		{"nothing of that kind is done with a release", job("j", "release-hook", "pre-upgrade"), `Job j: annotation clm.cs.sap.com/release-hook: invalid value "pre-upgrade"; allowed are: test, pre-rollback, post-rollback`},
+		{"no such time", job("j", "deletion-hook", "later"), `Job j: annotation clm.cs.sap.com/deletion-hook: invalid value "later"; must be one of: pre-delete, post-delete`},
+		{"another annotation is bad", job("j", "deletion-hook", "pre-delete", "apply-order", "x"), `annotation clm.cs.sap.com/apply-order: invalid value "x"; must be an integer`},
+		{"nothing of that kind is done with a release", job("j", "release-hook", "pre-upgrade"), `Job j: annotation clm.cs.sap.com/release-hook: invalid value "pre-upgrade"; must be one of: test, pre-rollback, post-rollback`},
 	} {
 		if got := p.clm("apply", "web", p.file("app.yaml", configMap("a", "1")+test.objects)); got.code == 0 || !strings.Contains(got.stderr, test.want) {
 			t.Errorf("%s: want %q, got exit code %d and %s", test.reason, test.want, got.code, got.stderr)

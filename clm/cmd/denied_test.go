@@ -47,7 +47,7 @@ func (p *place) operationsOnConfigMaps(operation admissionv1.OperationType) (adm
 	}, &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": p.namespace}}
 }
 
-// TestDeniedPruneIsReportedAtOnce has admission deny that what is no longer wanted is deleted.
+// TestDeniedPruneIsReportedAtOnce has admission deny that what is no longer in the manifests is deleted.
 func TestDeniedPruneIsReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -186,7 +186,7 @@ func TestDependency(t *testing.T) {
 
 	h.declare(chart, "^2", "@shop")
 	h.expect("the list says that versions do not fit", list, "db ^2 1.2.0 1.2.0 @shop wrong version")
-	h.expectError("the lock is of another Chart.yaml", build, "the file Chart.lock was made for other dependencies than those in Chart.yaml; to make it again: clm dependency update "+chart+"\n")
+	h.expectError("the lock is of another Chart.yaml", build, "the file Chart.lock does not match the dependencies in Chart.yaml; to update it: clm dependency update "+chart+"\n")
 	if got := h.charts(chart); !slices.Equal(got, []string{"db-1.2.0.tgz"}) {
 		t.Errorf("want nothing to be changed, got %v", got)
 	}
@@ -203,9 +203,9 @@ func TestDependencyErrors(t *testing.T) {
 	chart := filepath.Join(t.TempDir(), "chart")
 	update := []string{"dependency", "update", chart, "--plain-http"}
 	h.declare(chart, "^1", "@shops")
-	h.expectError("an unknown name", update, "dependency db: there is no repository shops; Helm knows the repositories away, shop; to add it: helm repo add shops URL")
+	h.expectError("an unknown name", update, "dependency db: there is no repository shops; Helm has the repositories away, shop; to add it: helm repo add shops URL")
 	h.declare(chart, "^1", "shop")
-	h.expectError("a name that lacks its mark", update, `dependency db: repository "shop" is not valid; allowed are: https://HOST/PATH`)
+	h.expectError("a name that lacks its mark", update, `dependency db: repository "shop" is not valid; must be https://HOST/PATH`)
 	h.declare(chart, "^3", h.url)
 	h.expectError("no version is in the range", update, `"^3"`)
 	h.declare(chart, "^1", h.url+"/")
@@ -229,7 +229,7 @@ func TestNamedRepository(t *testing.T) {
 	h.expect("a range", template("shop/db", "--version", "^1.0"), "value: 1.1.0")
 	h.expect("a version of this source", template("shop/db:1.0.0"), "value: 1.0.0")
 	h.expectError("another repository", template("shops/db"), "loading shops/db: stat shops/db: no such file or directory",
-		"nor is it REPO/CHART: there is no repository shops; Helm knows the repositories away, shop; to add it: helm repo add shops URL")
+		"nor is it REPO/CHART: there is no repository shops; Helm has the repositories away, shop; to add it: helm repo add shops URL")
 	h.expectError("another chart", template("shop/dbs"), `there is no chart "dbs" in the index of the repository`)
 	h.expectError("a version for nothing", template("shop/db:1.0.0", "--version", "1"), "version 1 is given")
 	h.expectError("without encryption", []string{"template", "web", "shop/db"}, "is not encrypted; --plain-http allows that")

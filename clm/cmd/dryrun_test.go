@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestDryRunWithoutTheServer is about an object that exists already, which only the server knows.
+// TestDryRunWithoutTheServer is about an object that already exists, which only the server knows.
 func TestDryRunWithoutTheServer(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -23,7 +23,7 @@ func TestDryRunWithoutTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	source := p.file("app.yaml", configMap("a", "1"))
-	for mode, want := range map[string]string{"client": "(create: unless it already exists)", "server": "(adopt: exists already and has no owner)"} {
+	for mode, want := range map[string]string{"client": "(create: unless it already exists)", "server": "(adopt: already exists and has no owner)"} {
 		if got := p.must("apply", "web", source, "--dry-run="+mode).stdout; !strings.Contains(got, want) {
 			t.Errorf("%s: want %s, got %s", mode, want, got)
 		}
@@ -75,7 +75,7 @@ func TestPlanOfWhatOthersHave(t *testing.T) {
 	p.must("apply", "other", p.file("other.yaml", configMap("a", "1")))
 	source := p.file("app.yaml", configMap("a", "1")+configMap("b", "1"))
 	saved := filepath.Join(t.TempDir(), "web.plan")
-	const want = "ConfigMap PLACE/a: exists already and has another owner, clm.cs.sap.com/PLACE/other, and its adoption policy is if-unowned; '--adopt always' adopts"
+	const want = "ConfigMap PLACE/a: already exists and has another owner, clm.cs.sap.com/PLACE/other, but its adoption policy is if-unowned; '--adopt always' adopts"
 	for _, args := range [][]string{
 		{"plan", "web", source, "--out", saved},
 		{"diff", "web", source},

@@ -66,7 +66,7 @@ func TestBadInput(t *testing.T) {
 		{"a time may not be before now", []string{"apply", "web", source, "--timeout", "-5s"}, `"-5s" is not a valid duration, such as 90s`},
 		{"a time has a unit", []string{"apply", "web", source, "--lock-timeout", "5"}, `"--lock-timeout" flag: "5" is not a valid duration`},
 		{"less than nothing cannot be kept", []string{"apply", "web", source, "--history-max", "-1"}, `"-1" is not a whole number greater than or equal to 0`},
-		{"nor less than no bytes", []string{"apply", "web", source, "--history-max-bytes", "-1Mi"}, `"-1Mi" is not a number of bytes; allowed are, for example, 500Ki, 10Mi, 10M and 0`},
+		{"nor less than no bytes", []string{"apply", "web", source, "--history-max-bytes", "-1Mi"}, `"-1Mi" is not a number of bytes, such as 500Ki, 10Mi, 10M or 0`},
 		{"m stands for thousandths", []string{"apply", "web", source, "--history-max-bytes", "10m"}, `"10m" is not a number of bytes`},
 		{"a unit that there is not", []string{"rollback", "web", "--history-max-bytes", "10MB"}, `"10MB" is not a number of bytes`},
 		{"-1 stands for everything, and nothing is less", []string{"diff", "web", source, "--unified", "-2"}, `"-2" is not a whole number greater than or equal to -1`},

@@ -83,8 +83,8 @@ func TestDescription(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	p.expect(p.clm("apply", "web", source("4"), "--description", ""), 1, "--description", "it is empty")
-	p.expect(p.clm("apply", "web", source("4"), "--description", "a\nb"), 1, "allowed is one line")
-	p.expect(p.clm("apply", "web", source("4"), "--description", strings.Repeat("x", 257)), 1, "it has 257 bytes; allowed are at most 256")
+	p.expect(p.clm("apply", "web", source("4"), "--description", "a\nb"), 1, "must be one line")
+	p.expect(p.clm("apply", "web", source("4"), "--description", strings.Repeat("x", 257)), 1, "it has 257 bytes; must be at most 256")
 	p.expect(p.clm("apply", "web", "--plan", plan, "--description", "x"), 1, "[description plan] were all set")
 	p.must("delete", "web")
 }

@@ -188,7 +188,7 @@ spec:
 	p.objects([]string{"objects", "tree", "objectsets/web-2", "-o", "yaml"}, 0, "kind: ObjectSetStatus", "name: web-2", "kind: ReplicaSet")
 
 	// What cannot be done is said before anything is written.
-	p.objects([]string{"objects", "rollback", "odeploy/web", "7"}, 1, "ObjectDeployment PLACE/web: spec.rollbackTo.revision: invalid value 7; allowed are: 2, 1")
+	p.objects([]string{"objects", "rollback", "odeploy/web", "7"}, 1, "ObjectDeployment PLACE/web: spec.rollbackTo.revision: invalid value 7; must be one of: 2, 1")
 	p.objects([]string{"objects", "rollback", "oset/web-1"}, 1, "ObjectSet PLACE/web-1 is a set; only deployments can be rolled back")
 	p.objects([]string{"objects", "history", "oset/web-1"}, 1, "only deployments have a history")
 	p.objects([]string{"objects", "status", "web"}, 1, `"web" is not TYPE/NAME; types are: objectdeployment (odeploy), objectset (oset)`)
@@ -260,7 +260,7 @@ func TestOddObjects(t *testing.T) {
 	// Probes that do not compile.
 	create("probes", `{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: one}}}]}], availabilityProbes: [{probes: [{cel: {rule: "self."}}]}]}`)
 	p.objects([]string{"objects", "status", "oset/probes"}, exitNotReady, "Available:    False, PreflightError\n", "Cannot judge dependents: spec.availabilityProbes[0].probes[0].cel.rule", "ConfigMap PLACE/one  NotFound")
-	// An object that exists already.
+	// An object that already exists.
 	create("collision", `{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: theirs}}}]}]}`)
 	p.objects([]string{"objects", "tree", "oset/collision"}, 0, "ConfigMap PLACE/theirs  NotOwned", "has no owner, and was not adopted")
 	p.objects([]string{"objects", "drift", "oset/collision"}, 0, "has not drifted")

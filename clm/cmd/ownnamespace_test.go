@@ -35,7 +35,7 @@ func TestApplyWithoutItsNamespace(t *testing.T) {
 	p := newPlace(t)
 	p.must("apply", "web", p.file("app.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: PLACE}\n"+configMap("a", "1")))
 	without := p.file("less.yaml", configMap("a", "1"))
-	p.expect(p.clm("plan", "web", without), 0, "Namespace PLACE  (orphan: is no longer wanted; it is orphaned instead of deleted, because its owner needs its contents)")
+	p.expect(p.clm("plan", "web", without), 0, "Namespace PLACE  (orphan: is no longer in the manifests; it is orphaned instead of deleted, because its owner needs its contents)")
 	p.must("apply", "web", without)
 	p.expectOwnNamespace()
 	p.must("delete", "web")

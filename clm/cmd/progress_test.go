@@ -93,7 +93,7 @@ func TestWhatWasThereIsNotCreated(t *testing.T) {
 		t.Fatal(err)
 	}
 	planned := p.must("plan", "web", p.gated("1")).stdout
-	if !strings.Contains(planned, "~ ConfigMap "+p.namespace+"/last  (update: exists, and its creation was not recorded)") {
+	if !strings.Contains(planned, "~ ConfigMap "+p.namespace+"/last  (update: exists, but its creation was not recorded)") {
 		t.Errorf("want an update, got %s", planned)
 	}
 	p.openGate()

@@ -83,7 +83,7 @@ func TestKeptInARedundantNamespace(t *testing.T) {
 	p.must("delete", "web", "-y")
 }
 
-// TestKeptIsNoDrift: an object that stays because of its prune policy has not drifted.
+// TestKeptIsNoDrift: an object that is kept because of its prune policy has not drifted.
 func TestKeptIsNoDrift(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

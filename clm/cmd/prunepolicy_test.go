@@ -22,7 +22,7 @@ func TestApprovedDeletions(t *testing.T) {
 	p.must("apply", "web", p.file("app.yaml", withPrunePolicy("a", "confirm")+withPrunePolicy("b", "keep")+configMap("c", "1")))
 	less := p.file("less.yaml", configMap("c", "2"))
 	saved := filepath.Join(t.TempDir(), "web.plan")
-	const want = "1 of 2 dependents would be deleted, which has to be approved because of the prune policy: ConfigMap PLACE/a; to delete them, apply the sources again with --approve-deletions "
+	const want = "1 of 2 dependents would be deleted, which needs approval because of the prune policy: ConfigMap PLACE/a; to delete them, apply the sources again with --approve-deletions "
 	var digest string
 	for _, args := range [][]string{
 		{"plan", "web", less},

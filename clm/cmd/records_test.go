@@ -50,7 +50,7 @@ func TestRecordsAreNoDependents(t *testing.T) {
 		{"its own record among them", "shop", exported.String(), "metadata.labels: clm.cs.sap.com/inventory-owner-id marks parts of records of dependents; leave it out of the sources"},
 		{"by name, its own record", "shop", fmt.Sprintf(secret, "clm.shop"), "Secret clm.shop: metadata.name: clm.shop is that of the record of the release"},
 		{"by name, that of a new release", "new", fmt.Sprintf(secret, "clm.new"), "metadata.name: clm.new is that of the record of the release"},
-		{"by name, that of another release", "other", fmt.Sprintf(secret, "clm.shop"), "Secret PLACE/clm.shop: exists already, is part of a record of dependents (label clm.cs.sap.com/record)"},
+		{"by name, that of another release", "other", fmt.Sprintf(secret, "clm.shop"), "Secret PLACE/clm.shop: already exists, is part of a record of dependents (label clm.cs.sap.com/record)"},
 		{"a lock", "other", "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: clm.shop}\n", `Leases whose names begin with "clm." are locks of releases`},
 		{
 			"a record of an earlier clm", "other", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: com.sap.cs.clm.release.web}\n",

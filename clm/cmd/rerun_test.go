@@ -78,7 +78,7 @@ spec:
 				return
 			}
 			p.expect(got, exitNotReady, "To rerun Job PLACE/migrate, run the same command again.")
-			p.expect(p.clm("plan", "web", chart), 0, "migrate", "has failed, and runs again")
+			p.expect(p.clm("plan", "web", chart), 0, "migrate", "has failed, and will run again")
 
 			second := p.begin("apply", "web", chart)
 			p.end("migrate", failed, corev1.PodSucceeded)

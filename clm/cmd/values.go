@@ -60,9 +60,9 @@ func (d description) Set(text string) error {
 	case trimmed == "":
 		return errors.New("it is empty")
 	case len(trimmed) > maxDescription:
-		return fmt.Errorf("it has %d bytes; allowed are at most %d", len(trimmed), maxDescription)
+		return fmt.Errorf("it has %d bytes; must be at most %d", len(trimmed), maxDescription)
 	case strings.ContainsAny(trimmed, "\r\n\t"):
-		return errors.New("it has several lines, or tabs; allowed is one line")
+		return errors.New("it has several lines, or tabs; must be one line")
 	default:
 		*d.value = trimmed
 		return nil
@@ -109,7 +109,7 @@ func (b byteCount) Set(text string) error {
 	parsed, err := quantities.ParseQuantity(text)
 	count, whole := parsed.AsInt64()
 	if err != nil || !whole || count < 0 {
-		return fmt.Errorf("%q is not a number of bytes; allowed are, for example, 500Ki, 10Mi, 10M and 0", text)
+		return fmt.Errorf("%q is not a number of bytes, such as 500Ki, 10Mi, 10M or 0", text)
 	}
 	*b.value = count
 	return nil

@@ -118,7 +118,7 @@ func TestVersionsEnd(t *testing.T) {
 	p.must("apply", "web", p.file("app.yaml", versioned("b")))
 	before := p.versions()
 	p.expect(p.clm("apply", "web", p.file("bad.yaml", strings.Replace(versioned("c"), "'3'", "none", 1))), 1,
-		`ConfigMap settings: annotation clm.cs.sap.com/kept-versions: invalid value "none"; allowed are: integers from 1 to 100`)
+		`ConfigMap settings: annotation clm.cs.sap.com/kept-versions: invalid value "none"; must be an integer from 1 to 100`)
 	if diff := cmp.Diff(before, p.versions()); diff != "" {
 		t.Errorf("something was done (-before +after):\n%s", diff)
 	}

@@ -48,7 +48,7 @@ func TestNothingIsTakenOver(t *testing.T) {
 	thief := &Greeting{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}}
 	cluster.Apply(t, theirs, thief)
 	cluster.WaitFor(t, thief, "the greeting is refused", func(status *component.Status) bool {
-		return strings.Contains(fmt.Sprint(status.GetState()), "exists already and has no owner")
+		return strings.Contains(fmt.Sprint(status.GetState()), "already exists and has no owner")
 	})
 	cluster.Delete(t, thief)
 	cluster.WaitGone(t, thief)

@@ -30,26 +30,26 @@ func TestCheck(t *testing.T) {
 		{"kebab case", types.AnnotationKeySuffixAdoptionPolicy, "if-unowned", ""},
 		{"camel case", types.AnnotationKeySuffixUpdatePolicy, "SsaMerge", ""},
 		{"the deprecated value", types.AnnotationKeySuffixDeletePolicy, "default", ""},
-		{"not deprecated here", types.AnnotationKeySuffixDriftPolicy, "default", `invalid value "default"; allowed are: correct, report, ignore`},
-		{"a value of another policy", types.AnnotationKeySuffixReconcilePolicy, "never", `invalid value "never"; allowed are: on-object-change, on-object-or-component-change, once`},
+		{"not deprecated here", types.AnnotationKeySuffixDriftPolicy, "default", `invalid value "default"; must be one of: correct, report, ignore`},
+		{"a value of another policy", types.AnnotationKeySuffixReconcilePolicy, "never", `invalid value "never"; must be one of: on-object-change, on-object-or-component-change, once`},
 		{"an order", types.AnnotationKeySuffixApplyOrder, "-7", ""},
-		{"too great an order", types.AnnotationKeySuffixPurgeOrder, "32768", `invalid value "32768"; allowed are: integers from -32768 to 32767`},
+		{"too great an order", types.AnnotationKeySuffixPurgeOrder, "32768", `invalid value "32768"; must be an integer from -32768 to 32767`},
 		{"a duration", types.AnnotationKeySuffixReapplyInterval, "90s", ""},
 		{"a timeout", types.AnnotationKeySuffixReadyTimeout, "10m", ""},
-		{"a timeout that is no duration", types.AnnotationKeySuffixReadyTimeout, "-1s", `invalid value "-1s"; allowed are: durations of at least 1s, such as 90s, 30m or 2h`},
-		{"what a timeout does", types.AnnotationKeySuffixReadyTimeoutPolicy, "ignore", `invalid value "ignore"; allowed are: fail, continue`},
+		{"a timeout that is no duration", types.AnnotationKeySuffixReadyTimeout, "-1s", `invalid value "-1s"; must be a duration of at least 1s, such as 90s, 30m or 2h`},
+		{"what a timeout does", types.AnnotationKeySuffixReadyTimeoutPolicy, "ignore", `invalid value "ignore"; must be one of: fail, continue`},
 		{"a propagation policy in the spelling of Kubernetes", types.AnnotationKeySuffixDeletePropagation, "Foreground", ""},
-		{"no propagation policy", types.AnnotationKeySuffixDeletePropagation, "none", `invalid value "none"; allowed are: background, foreground, orphan`},
+		{"no propagation policy", types.AnnotationKeySuffixDeletePropagation, "none", `invalid value "none"; must be one of: background, foreground, orphan`},
 		{"not awaited", types.AnnotationKeySuffixAwait, "Never", ""},
-		{"no way of waiting", types.AnnotationKeySuffixAwait, "no", `invalid value "no"; allowed are: always, never`},
-		{"no unit", types.AnnotationKeySuffixReapplyInterval, "90", `invalid value "90"; allowed are: durations of at least 1s, such as 90s, 30m or 2h`},
+		{"no way of waiting", types.AnnotationKeySuffixAwait, "no", `invalid value "no"; must be one of: always, never`},
+		{"no unit", types.AnnotationKeySuffixReapplyInterval, "90", `invalid value "90"; must be a duration of at least 1s, such as 90s, 30m or 2h`},
 		{"a hint", types.AnnotationKeySuffixStatusHint, "conditions=A;B", ""},
-		{"no hint", types.AnnotationKeySuffixStatusHint, "x", `unknown status hint "x"; allowed are: has-observed-generation, has-ready-condition, run-to-completion, conditions=<condition>[;<condition>…]`},
+		{"no hint", types.AnnotationKeySuffixStatusHint, "x", `unknown status hint "x"; must be one of: has-observed-generation, has-ready-condition, run-to-completion, conditions=<condition>[;<condition>…]`},
 		{"a release hook", types.AnnotationKeySuffixReleaseHook, "PreRollback", ""},
-		{"no release hook", types.AnnotationKeySuffixReleaseHook, "pre-upgrade", `invalid value "pre-upgrade"; allowed are: test, pre-rollback, post-rollback`},
+		{"no release hook", types.AnnotationKeySuffixReleaseHook, "pre-upgrade", `invalid value "pre-upgrade"; must be one of: test, pre-rollback, post-rollback`},
 		{"a number of versions", types.AnnotationKeySuffixKeptVersions, "100", ""},
-		{"no version", types.AnnotationKeySuffixKeptVersions, "0", `invalid value "0"; allowed are: integers from 1 to 100`},
-		{"written by the reconciler", types.AnnotationKeySuffixOwnerId, "x", `unknown annotation "owner-id"; allowed are: ` + strings.Join(annotations.Suffixes(), ", ")},
+		{"no version", types.AnnotationKeySuffixKeptVersions, "0", `invalid value "0"; must be an integer from 1 to 100`},
+		{"written by the reconciler", types.AnnotationKeySuffixOwnerId, "x", `unknown annotation "owner-id"; must be one of: ` + strings.Join(annotations.Suffixes(), ", ")},
 	} {
 		got := ""
 		if err := annotations.Check(tc.suffix, tc.value); err != nil {
@@ -91,7 +91,7 @@ func FuzzCheck(f *testing.F) {
 		suffixes := annotations.Suffixes()
 		suffix := suffixes[index%uint(len(suffixes))]
 		err := annotations.Check(suffix, value)
-		if err != nil && !strings.Contains(err.Error(), "allowed are: ") {
+		if err != nil && !strings.Contains(err.Error(), "must be ") {
 			t.Errorf("%s=%q: unclear error %v", suffix, value, err)
 		}
 		if policy, parseErr := annotations.Policy(suffix, value); err == nil && parseErr == nil && policy != "" {

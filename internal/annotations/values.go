@@ -92,7 +92,7 @@ func Check(suffix string, value string) error {
 	if check, ok := others[suffix]; ok {
 		return check(value)
 	}
-	return fmt.Errorf("unknown annotation %q; allowed are: %s", suffix, strings.Join(Suffixes(), ", "))
+	return fmt.Errorf("unknown annotation %q; must be one of: %s", suffix, strings.Join(Suffixes(), ", "))
 }
 
 // Policy returns the value of a policy, given by the suffix of its annotation, in kebab-case. It is empty for the deprecated
@@ -109,7 +109,7 @@ func OneOf(text string, allowed ...string) (string, error) {
 	if value := Kebab(text); slices.Contains(allowed, value) {
 		return value, nil
 	}
-	return "", fmt.Errorf("invalid value %q; allowed are: %s", text, strings.Join(allowed, ", "))
+	return "", fmt.Errorf("invalid value %q; must be one of: %s", text, strings.Join(allowed, ", "))
 }
 
 // Flag parses "true" or "false".
@@ -141,7 +141,7 @@ func Fields(text string) ([]fieldpath.Path, error) {
 	}
 	for _, path := range paths {
 		if !mayIgnore(path) {
-			return nil, fmt.Errorf(`invalid value %q: %s is not possible; allowed are: paths of fields such as spec.replicas, spec.ports[port=80,protocol="TCP"].nodePort, `+
+			return nil, fmt.Errorf(`invalid value %q: %s is not possible; must be paths of fields, such as spec.replicas, spec.ports[port=80,protocol="TCP"].nodePort, `+
 				`metadata.labels.app and metadata.annotations["example.com/a"]`, text, path)
 		}
 	}
@@ -184,7 +184,7 @@ const MaxKeptVersions = 100
 func KeptVersions(text string) (int, error) {
 	kept, err := strconv.Atoi(text)
 	if err != nil || kept < 1 || kept > MaxKeptVersions {
-		return 0, fmt.Errorf("invalid value %q; allowed are: integers from 1 to %d", text, MaxKeptVersions)
+		return 0, fmt.Errorf("invalid value %q; must be an integer from 1 to %d", text, MaxKeptVersions)
 	}
 	return kept, nil
 }
@@ -193,7 +193,7 @@ func KeptVersions(text string) (int, error) {
 func Order(text string) (int, error) {
 	order, err := strconv.ParseInt(text, 10, 16)
 	if err != nil {
-		return 0, fmt.Errorf("invalid value %q; allowed are: integers from %d to %d", text, types.MinOrder, types.MaxOrder)
+		return 0, fmt.Errorf("invalid value %q; must be an integer from %d to %d", text, types.MinOrder, types.MaxOrder)
 	}
 	return int(order), nil
 }
@@ -219,5 +219,5 @@ func CheckInterval(interval time.Duration) error {
 }
 
 func badInterval(text string) error {
-	return fmt.Errorf("invalid value %q; allowed are: durations of at least %s, such as 90s, 30m or 2h", text, ShortestInterval)
+	return fmt.Errorf("invalid value %q; must be a duration of at least %s, such as 90s, 30m or 2h", text, ShortestInterval)
 }

@@ -83,7 +83,7 @@ func Kinds(apiVersions []string) ([]schema.GroupVersionKind, error) {
 	for _, text := range apiVersions {
 		parts := strings.Split(text, "/")
 		if len(parts) < 2 || len(parts) > 3 || slices.Contains(parts, "") {
-			return nil, fmt.Errorf("invalid API version %q; allowed are: group/version and group/version/Kind", text)
+			return nil, fmt.Errorf("invalid API version %q; must be group/version or group/version/Kind", text)
 		}
 		kind := schema.GroupVersionKind{Group: parts[0], Version: parts[1]}
 		if len(parts) == 3 {

@@ -283,7 +283,7 @@ func TestDamage(t *testing.T) {
 				_ = writer.Close()
 				replace(t, c, chunk, map[string][]byte{"content": other.Bytes()})
 			},
-			want: "its content is not that after which it is named",
+			want: "its content does not match its name",
 		}, {
 			reason: "it has no content",
 			damage: func(t *testing.T, c client.Client, chunk *corev1.ConfigMap) { t.Helper(); replace(t, c, chunk, nil) },
@@ -367,7 +367,7 @@ func TestForeignObjectsAreLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := store.Write(t.Context(), contents("[1]"), nil)
-	if err == nil || !strings.Contains(err.Error(), "exists and is not ours: label chunks.example.io/owner") {
+	if err == nil || !strings.Contains(err.Error(), "already exists, and belongs to something else: label chunks.example.io/owner") {
 		t.Errorf("want the write to be refused, got %v", err)
 	}
 	if listed, err := store.List(t.Context()); err != nil || len(listed) > 0 {

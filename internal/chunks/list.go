@@ -92,7 +92,7 @@ func Decode[T any](found *Found, list List) []T {
 		items = append(items, part...)
 	}
 	if len(found.Damage) == 0 && list.Items != len(items) {
-		found.Damage = append(found.Damage, fmt.Sprintf("there are %d items; the record says that there are %d", len(items), list.Items))
+		found.Damage = append(found.Damage, fmt.Sprintf("there are %d items; the record lists %d", len(items), list.Items))
 	}
 	return items
 }

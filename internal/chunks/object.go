@@ -77,7 +77,7 @@ func Pack(content []byte) ([]byte, error) {
 		return nil, fmt.Errorf("compressing a chunk: %w", err)
 	}
 	if size := base64.StdEncoding.EncodedLen(packed.Len()); size > maxStored {
-		return nil, fmt.Errorf("%w: it takes %d bytes; allowed are at most %d", ErrTooLarge, size, maxStored)
+		return nil, fmt.Errorf("%w: it takes %d bytes; must be at most %d", ErrTooLarge, size, maxStored)
 	}
 	return packed.Bytes(), nil
 }
@@ -102,7 +102,7 @@ func unpack(object client.Object, wanted string) ([]byte, error) {
 		return nil, err
 	}
 	if digest(content) != wanted {
-		return nil, errors.New("its content is not that after which it is named")
+		return nil, errors.New("its content does not match its name")
 	}
 	return content, nil
 }

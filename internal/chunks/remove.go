@@ -33,7 +33,7 @@ func (s *Store) claim(ctx context.Context, name string) (Handle, error) {
 	}
 	for key, value := range s.options.Labels {
 		if object.GetLabels()[key] != value {
-			return Handle{}, fmt.Errorf("it exists and is not ours: label %s is %q; allowed is: %q", key, object.GetLabels()[key], value)
+			return Handle{}, fmt.Errorf("it already exists, and belongs to something else: label %s is %q; must be %q", key, object.GetLabels()[key], value)
 		}
 	}
 	handle := s.handleOf(object)

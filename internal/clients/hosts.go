@@ -93,7 +93,7 @@ func (h Hosts) check(found *clientcmdapi.Cluster) error {
 		}
 		host, port := hostOf(target.value)
 		if !h.allows(host, port) {
-			return fmt.Errorf("invalid kubeconfig: %s: host %q is not allowed; allowed are: %s",
+			return fmt.Errorf("invalid kubeconfig: %s: host %q is not allowed; must match one of: %s",
 				target.field, net.JoinHostPort(host, port), strings.Join(slices.Sorted(slices.Values(h)), ", "))
 		}
 	}

@@ -48,7 +48,7 @@ func TestAllowedHosts(t *testing.T) {
 		if (err == nil) != test.allowed {
 			t.Errorf("%s: allowed: %t, got error %v", test.reason, test.allowed, err)
 		}
-		if err != nil && !strings.HasSuffix(err.Error(), "is not allowed; allowed are: "+strings.Join(test.patterns, ", ")) {
+		if err != nil && !strings.HasSuffix(err.Error(), "is not allowed; must match one of: "+strings.Join(test.patterns, ", ")) {
 			t.Errorf("%s: the error does not say what is allowed: %v", test.reason, err)
 		}
 		_, err = clients.ConnectOnce(clients.WithHosts(t.Context(), test.patterns), kubeConfig(strings.Replace(test.cluster, "https", "http", 1), "{}"))

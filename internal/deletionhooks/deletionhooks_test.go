@@ -60,7 +60,7 @@ func TestSplit(t *testing.T) {
 		t.Errorf("want all that is wrong to be named, got %v", err)
 	}
 	both := configMap("a", key, "pre-delete", name+"/apply-hook", "post-apply")
-	if _, _, err = deletionhooks.Split([]client.Object{both}, name, clientgoscheme.Scheme); err == nil || !strings.Contains(err.Error(), "a deletion hook cannot be an apply hook, too") {
+	if _, _, err = deletionhooks.Split([]client.Object{both}, name, clientgoscheme.Scheme); err == nil || !strings.Contains(err.Error(), "a deletion hook cannot also be an apply hook") {
 		t.Errorf("got %v", err)
 	}
 	versioned := configMap("a", key, "pre-delete", name+"/versioned", "true")

@@ -45,7 +45,7 @@ type Runner struct {
 	Save func(ctx context.Context, state State) error
 	// Took receives the result of each call of the engine. Defaults to none.
 	Took func(doing Doing, result reconciler.Result)
-	// LeftOut receives the hooks that cannot be applied any more, because their namespaces are being deleted. Defaults to none.
+	// LeftOut receives the hooks that can no longer be applied, because their namespaces are being deleted. Defaults to none.
 	LeftOut func(hooks []reconciler.Notice)
 }
 

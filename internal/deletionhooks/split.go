@@ -103,7 +103,7 @@ func takeHook(object *unstructured.Unstructured, prefix string, problems []strin
 		}
 	}
 	if _, both := values[prefix+types.AnnotationKeySuffixApplyHook]; both {
-		problems = append(problems, fmt.Sprintf("%s: annotation %s: a deletion hook cannot be an apply hook, too", nameOf(object), prefix+types.AnnotationKeySuffixApplyHook))
+		problems = append(problems, fmt.Sprintf("%s: annotation %s: a deletion hook cannot also be an apply hook", nameOf(object), prefix+types.AnnotationKeySuffixApplyHook))
 	}
 	if _, versioned := values[prefix+types.AnnotationKeySuffixVersioned]; versioned {
 		problems = append(problems, fmt.Sprintf("%s: annotation %s: a deletion hook has no versions", nameOf(object), prefix+types.AnnotationKeySuffixVersioned))

@@ -23,7 +23,7 @@ type SecondValueError struct {
 
 // Error names the line.
 func (e *SecondValueError) Error() string {
-	return fmt.Sprintf("line %d: another value begins here; there may be one in a document, and documents are separated by lines with ---", e.Line)
+	return fmt.Sprintf("line %d: another value begins here; a document may contain only one, and documents are separated by lines with ---", e.Line)
 }
 
 // CheckSingle returns a *SecondValueError if a text has more than one value, with or without separators. Documents without content do not count. It accepts

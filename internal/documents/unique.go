@@ -19,7 +19,7 @@ type EqualKeysError struct {
 
 // Error names the key and both lines.
 func (e *EqualKeysError) Error() string {
-	return fmt.Sprintf("line %d: key %q was given already in line %d; a key may occur once in a map", e.Line, e.Key, e.First)
+	return fmt.Sprintf("line %d: key %q is already set on line %d; a key may occur only once in a map", e.Line, e.Key, e.First)
 }
 
 // findEqualKeys returns an error about the first duplicate key of a document, if there is one.

@@ -72,7 +72,7 @@ func Compile(text string) (*Expression, error) {
 
 func compile(text string) (*Expression, error) {
 	if len(text) > MaxLength {
-		return nil, fmt.Errorf("invalid value of %d bytes; allowed are: at most %d bytes", len(text), MaxLength)
+		return nil, fmt.Errorf("invalid value of %d bytes; must be at most %d bytes", len(text), MaxLength)
 	}
 	if strings.TrimSpace(text) == "" {
 		return nil, invalid(text, "it is empty")
@@ -95,7 +95,7 @@ func compile(text string) (*Expression, error) {
 		return nil, fmt.Errorf("estimating the cost of the expression %q: %w", text, err)
 	}
 	if estimate.Max > maxEstimate {
-		return nil, fmt.Errorf("invalid value %q: with lists of %d entries it costs %d; allowed are: at most %d, which is enough for two nested loops",
+		return nil, fmt.Errorf("invalid value %q: with lists of %d entries, it costs %d; must be at most %d, which is enough for two nested loops",
 			text, assumedSize, estimate.Max, maxEstimate)
 	}
 	program, err := env.Program(ast, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(maxCost))
@@ -106,7 +106,7 @@ func compile(text string) (*Expression, error) {
 }
 
 func invalid(text string, reason string) error {
-	return fmt.Errorf("invalid value %q: %s; allowed are: CEL expressions over %s that are true or false", text, reason, Variable)
+	return fmt.Errorf("invalid value %q: %s; must be a CEL expression over %s that evaluates to true or false", text, reason, Variable)
 }
 
 // position returns the first of several errors, with its position. The others usually follow from it.

@@ -71,15 +71,15 @@ func TestHolds(t *testing.T) {
 func TestInvalidExpressions(t *testing.T) {
 	t.Parallel()
 	for text, expected := range map[string]string{
-		"":                             "it is empty; allowed are: CEL expressions over self that are true or false",
-		" ":                            "it is empty; allowed are: CEL expressions over self that are true or false",
+		"":                             "it is empty; must be a CEL expression over self that evaluates to true or false",
+		" ":                            "it is empty; must be a CEL expression over self that evaluates to true or false",
 		"self.status.phase = 1":        "line 1, column 19: Syntax error",
 		"self.status.x ==\n  slef.y":   "line 2, column 3: undeclared reference to 'slef'",
-		"self.status.phase":            "it is of type dyn; allowed are: CEL expressions",
-		"size(self.status.conditions)": "it is of type int; allowed are: CEL expressions",
-		`"true"`:                       "it is of type string; allowed are: CEL expressions",
-		`self.a.all(x, self.b.all(y, self.c.all(z, x == y && y == z)))`: "allowed are: at most 10000000",
-		strings.Repeat("true && ", 600) + "true":                        "allowed are: at most 4096 bytes",
+		"self.status.phase":            "it is of type dyn; must be a CEL expression",
+		"size(self.status.conditions)": "it is of type int; must be a CEL expression",
+		`"true"`:                       "it is of type string; must be a CEL expression",
+		`self.a.all(x, self.b.all(y, self.c.all(z, x == y && y == z)))`: "must be at most 10000000",
+		strings.Repeat("true && ", 600) + "true":                        "must be at most 4096 bytes",
 		`timestamp("x") < now()`:                                        "undeclared reference to 'now'",
 	} {
 		_, err := expressions.Compile(text)

@@ -56,7 +56,7 @@ func markDiscovery(ctx context.Context, digest string) {
 	for ; reads != nil; reads = reads.outer {
 		if before := reads.discovery.Swap(&digest); before != nil && *before != digest {
 			// The result is made of two pictures, and fits neither of them.
-			reads.record("the types of the cluster changed meanwhile")
+			reads.record("the types of the cluster have changed in the meantime")
 		}
 	}
 }

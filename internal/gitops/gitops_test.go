@@ -138,7 +138,7 @@ func TestOptions(t *testing.T) {
 		{"what is for whole applications", "FailOnSharedResource=true,CreateNamespace=true", Options{}, []string{
 			"CreateNamespace has no effect, because it is for whole applications", "FailOnSharedResource has no effect",
 		}},
-		{"what is not known", "Prune=false,Prun=false,Fast", Options{Prune: False}, []string{"Prun has no effect; known are: ApplyOutOfSyncOnly, ", "Fast has no effect"}},
+		{"what is not known", "Prune=false,Prun=false,Fast", Options{Prune: False}, []string{"Prun has no effect; known options are: ApplyOutOfSyncOnly, ", "Fast has no effect"}},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()
@@ -185,20 +185,20 @@ func TestOptionDefaults(t *testing.T) {
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ reason, key, value, want string }{
-		{"a misspelt phase", HookAnnotation, "Presync", `annotation argocd.argoproj.io/hook: invalid value "Presync": "Presync" is not known; allowed are: PreSync, Sync, `},
-		{"one of two", HookAnnotation, "PreSync,Garbage", `"Garbage" is not known; allowed are: PreSync, Sync, PostSync, SyncFail, PreDelete, PostDelete, Skip`},
-		{"an unknown hook of Helm", HelmHookAnnotation, "pre-instal", `annotation helm.sh/hook: invalid value "pre-instal": "pre-instal" is not known; allowed are: crd-install, `},
-		{"no number", SyncWaveAnnotation, "first", `annotation argocd.argoproj.io/sync-wave: invalid value "first"; allowed are: integers from -9999 to 9999`},
-		{"half a number", SyncWaveAnnotation, "1.5", "integers from -9999 to 9999"},
-		{"too late", SyncWaveAnnotation, "10000", "integers from -9999 to 9999"},
-		{"too early", SyncWaveAnnotation, "-10000", "integers from -9999 to 9999"},
-		{"no weight", HelmHookWeightAnnotation, "heavy", `annotation helm.sh/hook-weight: invalid value "heavy"; allowed are: integers from -9999 to 9999`},
-		{"an unknown policy", HookDeletePolicyAnnotation, "Never", `annotation argocd.argoproj.io/hook-delete-policy: invalid value "Never": "Never" is not known; allowed are: BeforeHookCreation, HookFailed, HookSucceeded`},
-		{"an unknown policy of Helm", HelmHookDeletePolicyAnnotation, "never", "allowed are: before-hook-creation, hook-failed, hook-succeeded"},
-		{"an option without a value", SyncOptionsAnnotation, "Prune", `annotation argocd.argoproj.io/sync-options: Prune: invalid value ""; allowed are: true, false, confirm`},
-		{"an option of another case", SyncOptionsAnnotation, "Replace=True", `Replace: invalid value "True"; allowed are: false, true`},
-		{"what is not possible", SyncOptionsAnnotation, "ServerSideApply=false", `ServerSideApply: value "false" is not possible, because objects are always applied by the server`},
-		{"nor is this", SyncOptionsAnnotation, "ServerSideApply=no", `ServerSideApply: invalid value "no"; allowed are: true`},
+		{"a misspelt phase", HookAnnotation, "Presync", `annotation argocd.argoproj.io/hook: invalid value "Presync": "Presync" is not known; must be one of: PreSync, Sync, `},
+		{"one of two", HookAnnotation, "PreSync,Garbage", `"Garbage" is not known; must be one of: PreSync, Sync, PostSync, SyncFail, PreDelete, PostDelete, Skip`},
+		{"an unknown hook of Helm", HelmHookAnnotation, "pre-instal", `annotation helm.sh/hook: invalid value "pre-instal": "pre-instal" is not known; must be one of: crd-install, `},
+		{"no number", SyncWaveAnnotation, "first", `annotation argocd.argoproj.io/sync-wave: invalid value "first"; must be an integer from -9999 to 9999`},
+		{"half a number", SyncWaveAnnotation, "1.5", "integer from -9999 to 9999"},
+		{"too late", SyncWaveAnnotation, "10000", "integer from -9999 to 9999"},
+		{"too early", SyncWaveAnnotation, "-10000", "integer from -9999 to 9999"},
+		{"no weight", HelmHookWeightAnnotation, "heavy", `annotation helm.sh/hook-weight: invalid value "heavy"; must be an integer from -9999 to 9999`},
+		{"an unknown policy", HookDeletePolicyAnnotation, "Never", `annotation argocd.argoproj.io/hook-delete-policy: invalid value "Never": "Never" is not known; must be one of: BeforeHookCreation, HookFailed, HookSucceeded`},
+		{"an unknown policy of Helm", HelmHookDeletePolicyAnnotation, "never", "must be one of: before-hook-creation, hook-failed, hook-succeeded"},
+		{"an option without a value", SyncOptionsAnnotation, "Prune", `annotation argocd.argoproj.io/sync-options: Prune: invalid value ""; must be one of: true, false, confirm`},
+		{"an option of another case", SyncOptionsAnnotation, "Replace=True", `Replace: invalid value "True"; must be one of: false, true`},
+		{"what is not possible", SyncOptionsAnnotation, "ServerSideApply=false", `ServerSideApply: value "false" is not supported, because objects are always applied by the server`},
+		{"nor is this", SyncOptionsAnnotation, "ServerSideApply=no", `ServerSideApply: invalid value "no"; must be true`},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()

@@ -194,7 +194,7 @@ func waveOf(annotations map[string]string) (int, error) {
 	}
 	wave, err := strconv.Atoi(value)
 	if err != nil || wave < -MaxWave || wave > MaxWave {
-		return 0, fmt.Errorf("annotation %s: invalid value %q; allowed are: integers from %d to %d", key, annotations[key], -MaxWave, MaxWave)
+		return 0, fmt.Errorf("annotation %s: invalid value %q; must be an integer from %d to %d", key, annotations[key], -MaxWave, MaxWave)
 	}
 	return wave, nil
 }
@@ -221,7 +221,7 @@ func deletePoliciesOf(annotations map[string]string) ([]DeletePolicy, error) {
 
 // invalid returns an error about one of several values of an annotation.
 func invalid(key, value, part, allowed string) error {
-	return fmt.Errorf("annotation %s: invalid value %q: %q is not known; allowed are: %s", key, value, part, allowed)
+	return fmt.Errorf("annotation %s: invalid value %q: %q is not known; must be one of: %s", key, value, part, allowed)
 }
 
 // split returns the parts of a value that are separated by commas, without blanks and empty ones.
@@ -231,6 +231,14 @@ func split(value string) []string {
 		parts[i] = strings.TrimSpace(part)
 	}
 	return slices.DeleteFunc(parts, func(part string) bool { return part == "" })
+}
+
+// oneOf completes "must be …" with the allowed values, of which there is at least one.
+func oneOf(values []string) string {
+	if len(values) == 1 {
+		return values[0]
+	}
+	return "one of: " + strings.Join(values, ", ")
 }
 
 // sorted returns the keys of a table as a text.

@@ -114,11 +114,11 @@ func ReadOptions(place, text string) (found Options, notes []string, err error) 
 		_, repeated := found[option]
 		switch {
 		case !known:
-			notes = append(notes, fmt.Sprintf("%s: %s has no effect; known are: %s", place, option, sorted(rules)))
+			notes = append(notes, fmt.Sprintf("%s: %s has no effect; known options are: %s", place, option, sorted(rules)))
 		case rule.refused[value] != "":
-			return nil, nil, fmt.Errorf("%s: %s: value %q is not possible, because %s", place, option, value, rule.refused[value])
+			return nil, nil, fmt.Errorf("%s: %s: value %q is not supported, because %s", place, option, value, rule.refused[value])
 		case !slices.Contains(rule.values, value):
-			return nil, nil, fmt.Errorf("%s: %s: invalid value %q; allowed are: %s", place, option, value, strings.Join(rule.values, ", "))
+			return nil, nil, fmt.Errorf("%s: %s: invalid value %q; must be %s", place, option, value, oneOf(rule.values))
 		case rule.note != "":
 			if !repeated {
 				found[option] = value

@@ -132,7 +132,7 @@ func (r *folderReader) readFile(name string, info fs.FileInfo) error {
 		return fmt.Errorf("%s is not a regular file", name)
 	}
 	if info.Size() > loader.MaxDecompressedFileSize {
-		return fmt.Errorf("%s has %d bytes, which is more than the allowed %d", name, info.Size(), loader.MaxDecompressedFileSize)
+		return fmt.Errorf("%s has %d bytes; must be at most %d", name, info.Size(), loader.MaxDecompressedFileSize)
 	}
 	data, err := fs.ReadFile(r.fsys, path.Join(r.root, name))
 	if err != nil {

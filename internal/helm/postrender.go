@@ -29,7 +29,7 @@ func postRender(objects []Object, run func(*bytes.Buffer) (*bytes.Buffer, error)
 		return nil, fmt.Errorf("post-rendering: %w", err)
 	}
 	if changed == nil {
-		return nil, errors.New("post-rendering: the post-renderer returned nil; if there are to be no objects, an empty buffer is needed")
+		return nil, errors.New("post-rendering: the post-renderer returned nil; to render no objects, return an empty buffer")
 	}
 	if err := checkOutput(map[string]string{postRendererName: changed.String()}); err != nil {
 		return nil, fmt.Errorf("post-rendering: %w", err)

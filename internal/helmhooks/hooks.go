@@ -101,11 +101,16 @@ func parseHookTypes(value string) ([]hookType, error) {
 		case hookPreInstall, hookPostInstall, hookPreUpgrade, hookPostUpgrade,
 			hookPreDelete, hookPostDelete, hookPreRollback, hookPostRollback, hookTest, hookTestSuccess, hookCRDInstall:
 		default:
-			return nil, fmt.Errorf("annotation %s has value %q, and %q is not known; allowed are %s", hookAnnotation, value, item, list(allowedHooks))
+			return nil, unknown(hookAnnotation, value, item, list(allowedHooks))
 		}
 		types = append(types, parsed)
 	}
 	return types, nil
+}
+
+// unknown returns an error about one of several values of an annotation.
+func unknown(annotation, value, item, allowed string) error {
+	return fmt.Errorf("annotation %s: invalid value %q: %q is not known; must be one of: %s", annotation, value, item, allowed)
 }
 
 func parseHookWeight(value string) (int, error) {
@@ -115,7 +120,7 @@ func parseHookWeight(value string) (int, error) {
 	}
 	weight, err := strconv.Atoi(value)
 	if err != nil || weight < minHookWeight || weight > maxHookWeight {
-		return 0, fmt.Errorf("annotation %s has value %q; allowed are integers from %d to %d", hookWeightAnnotation, value, minHookWeight, maxHookWeight)
+		return 0, fmt.Errorf("annotation %s: invalid value %q; must be an integer from %d to %d", hookWeightAnnotation, value, minHookWeight, maxHookWeight)
 	}
 	return weight, nil
 }
@@ -128,8 +133,7 @@ func parseHookDeletePolicies(value string) ([]hookDeletePolicy, error) {
 	for _, item := range split(value) {
 		parsed := hookDeletePolicy(item)
 		if !slices.Contains(allowedHookDeletePolicies, parsed) {
-			return nil, fmt.Errorf("annotation %s has value %q, and %q is not known; allowed are %s",
-				hookDeletePolicyAnnotation, value, item, list(allowedHookDeletePolicies))
+			return nil, unknown(hookDeletePolicyAnnotation, value, item, list(allowedHookDeletePolicies))
 		}
 		policies = append(policies, parsed)
 	}

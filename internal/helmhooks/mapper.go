@@ -55,7 +55,7 @@ func (m Mapper) Map(object client.Object, kind schema.GroupKind, definition bool
 	mapped := map[string]string{}
 	if value, ok := given[resourcePolicyAnnotation]; ok {
 		if strings.ToLower(strings.TrimSpace(value)) != resourcePolicyKeep {
-			return nil, fmt.Errorf("annotation %s has value %q; allowed is %q", resourcePolicyAnnotation, value, resourcePolicyKeep)
+			return nil, fmt.Errorf("annotation %s: invalid value %q; must be %q", resourcePolicyAnnotation, value, resourcePolicyKeep)
 		}
 		mapped[types.AnnotationKeySuffixDeletePolicy] = types.DeletePolicyOrphan
 	}

@@ -24,7 +24,7 @@ func Decode(found *chunks.Found, list chunks.List) []*inventory.Item {
 	decoded := chunks.Decode[*inventory.Item](found, list)
 	for i, item := range decoded {
 		if !identifiesObject(item) {
-			found.Damage = append(found.Damage, fmt.Sprintf("item %d names no object", i))
+			found.Damage = append(found.Damage, fmt.Sprintf("item %d does not name an object", i))
 		}
 	}
 	return Valid(decoded)

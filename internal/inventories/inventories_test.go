@@ -26,7 +26,7 @@ func TestItemsWithoutObject(t *testing.T) {
 	if diff := cmp.Diff([]*inventory.Item{named}, got); diff != "" {
 		t.Errorf("items (-want +got):\n%s", diff)
 	}
-	want := []string{"item 0 names no object", "item 1 names no object", "item 3 names no object"}
+	want := []string{"item 0 does not name an object", "item 1 does not name an object", "item 3 does not name an object"}
 	if diff := cmp.Diff(want, found.Damage); diff != "" {
 		t.Errorf("damage (-want +got):\n%s", diff)
 	}

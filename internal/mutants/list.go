@@ -74,7 +74,7 @@ func (m mutant) apply() ([]byte, error) {
 	}
 	content := string(raw)
 	if n := strings.Count(content, m.Old); n != 1 {
-		return nil, fmt.Errorf("%s contains the text %d times; needed is once", m.File, n)
+		return nil, fmt.Errorf("%s contains the text %d times; must contain it exactly once", m.File, n)
 	}
 	return []byte(strings.Replace(content, m.Old, m.New, 1)), nil
 }

@@ -72,7 +72,7 @@ func run(ctx context.Context, args []string, out io.Writer) (int, error) {
 		return 2, err
 	}
 	for _, m := range chosen {
-		r := result{mutant: m, verdict: failing, detail: "these tests fail without the change, too"}
+		r := result{mutant: m, verdict: failing, detail: "these tests also fail without the change"}
 		if !broken[m.target()] {
 			r = l.try(ctx, m)
 		}
@@ -95,7 +95,7 @@ func parse(args []string) (options, error) {
 	flags.BoolVar(&o.race, "race", false, "build with the race detector; slower, and no mutant needs it")
 	flags.BoolVar(&o.verbose, "v", false, "print the output of the tests")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long the tests of one mutant may take; more counts as noticed")
-	flags.Float64Var(&o.least, "least", 95, "how many percent are to be noticed")
+	flags.Float64Var(&o.least, "least", 95, "percentage of mutants that must be noticed")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}

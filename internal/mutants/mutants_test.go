@@ -96,10 +96,10 @@ func TestRun(t *testing.T) {
 		"noticed noticed small.go TestSmaller",
 		"SURVIVED survived small.go nobody cares",
 		"DOES NOT COMPILE uncompiled small.go small.go:12:28: undefined: x",
-		"TEXT NOT FOUND missing small.go small.go contains the text 0 times; needed is once",
-		"TEXT NOT FOUND ambiguous small.go small.go contains the text 4 times; needed is once",
+		"TEXT NOT FOUND missing small.go small.go contains the text 0 times; must contain it exactly once",
+		"TEXT NOT FOUND ambiguous small.go small.go contains the text 4 times; must contain it exactly once",
 		"NO SUCH TEST untested small.go",
-		"FAILS ANYWAY failing other/other.go these tests fail without the change, too",
+		"FAILS ANYWAY failing other/other.go these tests also fail without the change",
 	}
 	if diff := cmp.Diff(want, table); diff != "" {
 		t.Errorf("verdicts (-want +got):\n%s", diff)
@@ -123,7 +123,7 @@ func TestChoice(t *testing.T) {
 		{"all that is chosen is noticed", []string{"-run", "^noticed$"}, 0, []string{"noticed noticed small.go TestSmaller"}},
 		{"less is enough", []string{"-run", "survived", "-least", "0"}, 0, []string{"SURVIVED survived small.go nobody cares"}},
 		{"by file; nothing is run", []string{"-package", "other/", "-list"}, 0, []string{"fits failing other/other.go TestBroken"}},
-		{"a text that is not there", []string{"-run", "missing", "-list"}, 1, []string{"TEXT NOT FOUND missing small.go contains the text 0 times; needed is once"}},
+		{"a text that is not there", []string{"-run", "missing", "-list"}, 1, []string{"TEXT NOT FOUND missing small.go contains the text 0 times; must contain it exactly once"}},
 	} {
 		code, table, _ := invoke(t, test.args...)
 		if diff := cmp.Diff(test.want, table); diff != "" || code != test.code {

@@ -154,7 +154,7 @@ func (k *kind) settle(f *feed) {
 	switch {
 	case !news:
 	case mode == wholeCluster:
-		k.cache.options.Log.Info("dependents can be watched in the whole cluster now", "kind", k.gvk.Kind, "group", k.gvk.Group)
+		k.cache.options.Log.Info("dependents can now be watched in the whole cluster", "kind", k.gvk.Kind, "group", k.gvk.Group)
 	default:
 		k.cache.options.Log.Info("dependents cannot be watched in the whole cluster", "kind", k.gvk.Kind, "group", k.gvk.Group, "mode", mode)
 	}

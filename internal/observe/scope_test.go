@@ -135,7 +135,7 @@ func TestTheWholeClusterOnceItIsGranted(t *testing.T) {
 		// The rights may come to the namespace first.
 		logs := w.logged()
 		first, last := 0, len(logs)-1
-		return (last == 1 || last == 2) && strings.Contains(logs[first], "read one by one") && strings.Contains(logs[last], "can be watched in the whole cluster now"), strings.Join(logs, "\n")
+		return (last == 1 || last == 2) && strings.Contains(logs[first], "read one by one") && strings.Contains(logs[last], "can now be watched in the whole cluster"), strings.Join(logs, "\n")
 	})
 }
 

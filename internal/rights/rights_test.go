@@ -73,7 +73,7 @@ func TestOf(t *testing.T) {
 			want:    map[string][]string{"": {"/namespaces,services " + all, "*/* : list"}},
 		},
 		{
-			reason:  "a namespace is looked into before it is deleted, except the own one, which stays",
+			reason:  "a namespace is looked into before it is deleted, except the own one, which is kept",
 			objects: "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}",
 			want:    map[string][]string{"": {"/namespaces " + all}},
 		},

@@ -80,9 +80,9 @@ func TestFunctions(t *testing.T) {
 		{"no network", `{{ getHostByName "localhost" }}`, `error: a.yaml:1: function "getHostByName" not defined`},
 
 		{"repetition", `{{ repeat 3 "ab" }}{{ repeat 0 "x" }}`, "ababab"},
-		{"too much repetition", `{{ repeat 20000000 "x" }}`, "error: not more than 16777216 bytes"},
-		{"too much repetition of more", `{{ repeat .huge "xx" }}`, "error: not more than 16777216 bytes"},
-		{"negative repetition", `{{ repeat -1 "x" }}`, "error: not less than 0"},
+		{"too much repetition", `{{ repeat 20000000 "x" }}`, "error: the result must have from 0 to 16777216 bytes"},
+		{"too much repetition of more", `{{ repeat .huge "xx" }}`, "error: the result must have from 0 to 16777216 bytes"},
+		{"negative repetition", `{{ repeat -1 "x" }}`, "error: the result must have from 0"},
 		{"indentation", `{{ indent 2 .text }}|{{ nindent 1 .text }}`, "  a\n  b|\n a\n b"},
 		{"too much indentation", `{{ indent 10000000 .text }}`, "error: indenting 2 lines"},
 		{"too much indentation after a line end", `{{ nindent .huge .text }}`, "error: indenting 2 lines"},

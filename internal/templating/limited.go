@@ -19,7 +19,7 @@ func limitedFunctions(sprig map[string]any) map[string]any {
 	limited := map[string]any{
 		"repeat": func(count int, text string) (string, error) {
 			if count < 0 || (count > 0 && len(text) > MaxOutput/count) {
-				return "", fmt.Errorf("repeating %d bytes %d times: not less than 0 and not more than %d bytes are allowed", len(text), count, MaxOutput)
+				return "", fmt.Errorf("repeating %d bytes %d times: the result must have from 0 to %d bytes", len(text), count, MaxOutput)
 			}
 			return strings.Repeat(text, count), nil
 		},

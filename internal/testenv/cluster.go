@@ -44,7 +44,7 @@ func choose(getenv func(string) string, start func() (*cluster, error)) (*cluste
 	existing := getenv(existingVariable)
 	if path := getenv(sandboxVariable); path != "" {
 		if existing == "1" {
-			return nil, fmt.Errorf("%s and %s=1 exclude each other", sandboxVariable, existingVariable)
+			return nil, fmt.Errorf("%s and %s=1 cannot be used together", sandboxVariable, existingVariable)
 		}
 		return fromKubeconfig(path)
 	}
@@ -54,7 +54,7 @@ func choose(getenv func(string) string, start func() (*cluster, error)) (*cluste
 	case "1":
 		return fromUserConfig()
 	default:
-		return nil, fmt.Errorf("%s=%q: allowed are 0 and 1", existingVariable, existing)
+		return nil, fmt.Errorf("%s=%q: must be 0 or 1", existingVariable, existing)
 	}
 }
 

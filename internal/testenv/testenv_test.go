@@ -47,11 +47,11 @@ func TestChoose(t *testing.T) {
 		}, {
 			reason:      "a typo must not start a sandbox when an existing cluster was meant",
 			environment: map[string]string{existingVariable: "true"},
-			want:        `TEST_USE_EXISTING_CLUSTER="true": allowed are 0 and 1`,
+			want:        `TEST_USE_EXISTING_CLUSTER="true": must be 0 or 1`,
 		}, {
 			reason:      "two clusters are asked for",
 			environment: map[string]string{existingVariable: "1", sandboxVariable: missing},
-			want:        "exclude each other",
+			want:        "cannot be used together",
 		},
 	} {
 		t.Run(test.reason, func(t *testing.T) {

@@ -40,7 +40,7 @@ func Parse(text string) (*Document, error) {
 		switch content := node.Content[0]; {
 		case content.Kind == yaml.ScalarNode && content.ShortTag() == "!!null":
 		case !first:
-			return nil, fmt.Errorf("line %d: another document begins here; allowed is one", content.Line)
+			return nil, fmt.Errorf("line %d: another document begins here; must be a single document", content.Line)
 		default:
 			d.root, d.foot = content, node.FootComment
 		}
@@ -79,10 +79,10 @@ func checkKeys(node *yaml.Node) error {
 				child.Tag = "" // it would be written
 			}
 			if child.Kind != yaml.ScalarNode {
-				return fmt.Errorf("line %d: a key is a map, a list or an alias; allowed is text", child.Line)
+				return fmt.Errorf("line %d: a key is a map, a list or an alias; must be a string", child.Line)
 			}
 			if first, ok := lines[child.Value]; ok {
-				return fmt.Errorf("line %d: key %q was given already in line %d; a key may occur once in a map", child.Line, child.Value, first)
+				return fmt.Errorf("line %d: key %q is already set on line %d; a key may occur only once in a map", child.Line, child.Value, first)
 			}
 			lines[child.Value] = child.Line
 		}

@@ -42,7 +42,7 @@ func writeJSON(root *yaml.Node, like string) (string, error) {
 
 func (w *jsonWriter) write(node *yaml.Node) error {
 	if node.Style&yaml.TaggedStyle != 0 {
-		return fmt.Errorf("the entry is JSON, which has no form for the tag %s; allowed are values without tags", node.Tag)
+		return fmt.Errorf("the entry is JSON, which has no form for the tag %s; must be a value without a tag", node.Tag)
 	}
 	opening, closing := "[", "]"
 	if isMap(node) {
@@ -79,7 +79,7 @@ func (w *jsonWriter) writeScalar(scalar *yaml.Node) error {
 	case tag != "!!str" && json.Valid([]byte(scalar.Value)):
 		w.text.WriteString(scalar.Value)
 	default:
-		return fmt.Errorf("the entry is JSON, which has no form for %s; allowed are JSON values, such as true and %q", scalar.Value, scalar.Value)
+		return fmt.Errorf("the entry is JSON, which has no form for %s; must be a JSON value, such as true or %q", scalar.Value, scalar.Value)
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func (d *Document) CheckOverlay() error {
 
 func checkPlain(node *yaml.Node) error {
 	if node.Kind == yaml.AliasNode || node.Anchor != "" || isMergeKey(node) {
-		return fmt.Errorf("line %d: anchors (&), aliases (*) and merge keys (<<) are not allowed here; allowed is what they stand for", node.Line)
+		return fmt.Errorf("line %d: anchors (&), aliases (*) and merge keys (<<) are not allowed here; replace them with what they stand for", node.Line)
 	}
 	for _, child := range node.Content {
 		if err := checkPlain(child); err != nil {
@@ -74,7 +74,7 @@ func (d *Document) mergeMaps(over *Document) (string, error) {
 		return "", err
 	}
 	if text = d.header + text; !isTextOf(text, merged) {
-		return "", errors.New("the result cannot be written so that it has the same values; allowed are documents with a simpler notation")
+		return "", errors.New("the result cannot be written with the same values; use a simpler notation")
 	}
 	return text, nil
 }
@@ -104,7 +104,7 @@ func (m merger) findAliases(node *yaml.Node) {
 func (m merger) merge(under, over *yaml.Node) (*yaml.Node, error) {
 	switch {
 	case isMap(over) && under.Kind == yaml.AliasNode:
-		return nil, fmt.Errorf("line %d: a map cannot be merged into the alias *%s; allowed is a map in its place", under.Line, under.Value)
+		return nil, fmt.Errorf("line %d: a map cannot be merged into the alias *%s; replace it with a map", under.Line, under.Value)
 	case isMap(over) && isMap(under):
 		return m.mergeMaps(under, over)
 	case isSame(under, over):
@@ -131,7 +131,7 @@ func (m merger) mergeMaps(under, over *yaml.Node) (*yaml.Node, error) {
 		below := valueOf(under, key.Value)
 		if below == nil {
 			if hasMergeKey && isMap(above) {
-				return nil, fmt.Errorf("line %d: key %q may come from the merge key (<<) of this map, and a map cannot be merged into that; allowed is a map with this key",
+				return nil, fmt.Errorf("line %d: key %q may come from the merge key (<<) of this map, and a map cannot be merged into that; add the key to the map itself",
 					under.Line, key.Value)
 			}
 			if under.Style&yaml.FlowStyle != 0 {
@@ -180,7 +180,7 @@ func (m merger) checkUnused(node *yaml.Node) error {
 
 func (m merger) checkAnchor(node *yaml.Node) error {
 	if line := m.aliases[node.Anchor]; line > 0 && node.Anchor != "" {
-		return fmt.Errorf("line %d: the value with the anchor &%s cannot be changed, because line %d has an alias of it; allowed is a copy in place of the alias",
+		return fmt.Errorf("line %d: the value with the anchor &%s cannot be changed, because line %d has an alias of it; replace the alias with a copy",
 			node.Line, node.Anchor, line)
 	}
 	return nil

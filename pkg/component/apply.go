@@ -35,7 +35,7 @@ func (a application) checkPresence(context.Context) outcomes.Outcome {
 	case PresenceActive, PresenceSuspended, PresencePaused, PresenceArchived:
 		return outcomes.Proceed
 	default:
-		return outcomes.Of(inventory.NewRefusedError(fmt.Sprintf("spec.presence: invalid value %q; allowed are: %s, %s, %s, %s",
+		return outcomes.Of(inventory.NewRefusedError(fmt.Sprintf("spec.presence: invalid value %q; must be one of: %s, %s, %s, %s",
 			a.pass.settings.presence, PresenceActive, PresenceSuspended, PresencePaused, PresenceArchived)))
 	}
 }
@@ -50,7 +50,7 @@ func (a application) observe(ctx context.Context) outcomes.Outcome {
 	}
 	if r := renaming(a); a.mayHaveDependents() && r.isNeeded() {
 		// A plan under the present name would not find the dependents.
-		return outcomes.Outcome{Kind: outcomes.Paused, Message: "paused: held back: replacing the marks of former names of the operator: " + strings.Join(r.names().Former, ", ")}
+		return outcomes.Outcome{Kind: outcomes.Paused, Message: "paused: held back: replacing labels and annotations of former operator names: " + strings.Join(r.names().Former, ", ")}
 	}
 	judge, generated, err := a.want(ctx)
 	if o := wanted(err); o.Kind == outcomes.Progressing {
@@ -192,7 +192,7 @@ func (a application) suspend(ctx context.Context) outcomes.Outcome {
 	case !result.Done:
 		return outcomes.Outcome{Kind: outcomes.Progressing, Message: "suspending: " + a.pass.worker.waves(a.pass.component).Waits(result, "suspended"), Wake: result.RequeueAfter}
 	}
-	message := "all dependents that have a suspended form are in it"
+	message := "all dependents that have a suspended form are suspended"
 	if !slices.ContainsFunc(generated.Objects, isSuspending) {
 		message = "no dependent has a suspended form, so all are left alone"
 	}
@@ -320,7 +320,7 @@ func (a application) readyMessage() string {
 		message += texts.Unhealthy(a.pass.result.Unhealthy) + texts.Drift(*a.pass.result) + texts.Aftermath(*a.pass.result)
 	}
 	if len(kept) > 0 {
-		message += "; kept, although not declared any more: " + texts.Join(kept, ", ")
+		message += "; kept, although no longer in the manifests: " + texts.Join(kept, ", ")
 	}
 	if unwatched := a.unwatched(); len(unwatched) > 0 {
 		message += "; read periodically, because they cannot be watched: " + texts.Join(unwatched, ", ")

@@ -134,7 +134,7 @@ func TestWhatAnAuditorNeeds(t *testing.T) {
 	}
 	refused := func(value string) string {
 		return `"state of the component" "state"="Error" "reason"="Error" "message"="ConfigMap NS/settings: annotation ` + r.name +
-			`/apply-order: invalid value \"` + value + `\"; allowed are: integers from -32768 to 32767"`
+			`/apply-order: invalid value \"` + value + `\"; must be an integer from -32768 to 32767"`
 	}
 	bad("first")
 	for range 3 {
@@ -150,7 +150,7 @@ func TestWhatAnAuditorNeeds(t *testing.T) {
 	awaitReady(r, widget)
 	r.settle(widget)
 	deleted := book.take()
-	if want := `"deleted a dependent" "object"="ConfigMap NS/settings" "wave"=0 "revision"=5 "reason"="is not declared any more"`; !slices.Contains(deleted, want) {
+	if want := `"deleted a dependent" "object"="ConfigMap NS/settings" "wave"=0 "revision"=5 "reason"="is no longer in the manifests"`; !slices.Contains(deleted, want) {
 		t.Errorf("want %s, got %q", want, deleted)
 	}
 	r.delete(widget)

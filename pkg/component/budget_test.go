@@ -44,7 +44,7 @@ func TestDeletionsAwaitApproval(t *testing.T) {
 	change(r, widget, func(w *Widget) { w.Spec.Objects = nil })
 	digest := heldDigest(r, widget)
 	_, _, message := widget.Status.GetState()
-	for _, want := range []string{"3 of 3 dependents would be deleted, and 2 may be", "ConfigMap " + r.namespace + "/a, ConfigMap " + r.namespace + "/b"} {
+	for _, want := range []string{"3 of 3 dependents would be deleted, but only 2 may be", "ConfigMap " + r.namespace + "/a, ConfigMap " + r.namespace + "/b"} {
 		if !strings.Contains(message, want) {
 			t.Errorf("expected %q in %q", want, message)
 		}
@@ -99,7 +99,7 @@ func TestLimitsOfDeletionsInSpecs(t *testing.T) {
 	r.create(widget)
 	await(r, widget, "a refusal", func() bool {
 		state, _, message := widget.Status.GetState()
-		return state == StateError && strings.Contains(message, `Max deletions: invalid value "-1"; allowed are: a number from 0 on, a percentage from 0% to 100%, AllButOne`)
+		return state == StateError && strings.Contains(message, `Max deletions: invalid value "-1"; must be a number of at least 0, a percentage from 0% to 100%, or AllButOne`)
 	})
 	change(r, widget, func(w *Widget) { w.Spec.MaxDeletions = new(intstr.FromInt32(2)) })
 	awaitReady(r, widget)

@@ -93,7 +93,7 @@ func checkCondition(resourceGenerator generator.Generator) error {
 	case "":
 		return nil
 	case ConditionTypeReady, ConditionTypeReconciling, ConditionTypeStalled:
-		return fmt.Errorf("the generator names the condition %q, which the reconciler has already; allowed are other names than %s, %s and %s",
+		return fmt.Errorf("the generator names the condition %q, which the reconciler already has; must be a name other than %s, %s and %s",
 			name, ConditionTypeReady, ConditionTypeReconciling, ConditionTypeStalled)
 	default:
 		if messages := validation.IsQualifiedName(string(name)); len(messages) > 0 {

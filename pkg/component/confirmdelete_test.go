@@ -20,7 +20,7 @@ import (
 func (r *rig) approvalDemanded(widget *Widget) string {
 	r.tb.Helper()
 	_, _, message := widget.Status.GetState()
-	found := regexp.MustCompile(`must not be deleted without approval; to approve, set the annotation ` + regexp.QuoteMeta(r.name) + `/approve-deletions: "([0-9a-f]{16})"; would be deleted: `).
+	found := regexp.MustCompile(`may be deleted only with approval; to approve, set the annotation ` + regexp.QuoteMeta(r.name) + `/approve-deletions: "([0-9a-f]{16})"; would be deleted: `).
 		FindStringSubmatch(message)
 	if found == nil {
 		r.tb.Fatalf("the message names no annotation: %q", message)
@@ -51,7 +51,7 @@ func TestDeletionAwaitsApproval(t *testing.T) {
 	r.requests.Reset()
 	r.delete(widget)
 	awaitState(r, widget, StateDeleting, ReadyConditionReasonDeletionBlocked)
-	if _, _, message := widget.Status.GetState(); !strings.HasPrefix(message, "Deletion blocked: 1 of 2 dependents must not") || !strings.HasSuffix(message, ": ConfigMap "+r.namespace+"/settings") {
+	if _, _, message := widget.Status.GetState(); !strings.HasPrefix(message, "Deletion blocked: 1 of 2 dependents may be deleted only with approval") || !strings.HasSuffix(message, ": ConfigMap "+r.namespace+"/settings") {
 		t.Errorf("unexpected message %q", message)
 	}
 	stop()
@@ -98,7 +98,7 @@ func TestArchivingAwaitsApproval(t *testing.T) {
 	awaitReady(r, widget)
 	archive := func() string {
 		change(r, widget, func(w *Widget) { w.Spec.Presence = PresenceArchived })
-		r.awaitText(widget, StateProcessing, "Archiving: 1 of 1 dependents must not be deleted without approval")
+		r.awaitText(widget, StateProcessing, "Archiving: 1 of 1 dependents may be deleted only with approval")
 		return r.approvalDemanded(widget)
 	}
 	digest := archive()

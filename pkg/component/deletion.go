@@ -37,7 +37,7 @@ func (d deletion) noteOrphaning(ctx context.Context) outcomes.Outcome {
 		return outcomes.Proceed
 	}
 	if err := d.pass.handle.Annotate(ctx, d.pass.worker.name+"/"+types.AnnotationKeySuffixOrphanDependents, "true"); err != nil {
-		return outcomes.Of(fmt.Errorf("recording that dependents are to be orphaned: %w", err))
+		return outcomes.Of(fmt.Errorf("recording that dependents will be orphaned: %w", err))
 	}
 	return outcomes.Proceed
 }

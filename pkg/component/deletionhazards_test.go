@@ -121,7 +121,7 @@ func TestADyingNamespaceAmongHooks(t *testing.T) {
 	r.requests.Reset()
 	r.delete(widget)
 	r.awaitGone(widget)
-	r.awaitEvent("HooksSkipped", "Pre-delete hooks cannot be applied any more: Job "+dying+"/elsewhere")
+	r.awaitEvent("HooksSkipped", "Pre-delete hooks can no longer be applied: Job "+dying+"/elsewhere")
 	diff(t, "deletion", []string{"+jobs/here", "-jobs/here", "-configmaps/settings"}, r.story())
 	change(r, held, func(c *corev1.ConfigMap) { c.Finalizers = nil })
 }

@@ -222,7 +222,7 @@ func TestDeletionHooksTakeNothing(t *testing.T) {
 	r.delete(widget)
 	await(r, widget, "the object that is in the way", func() bool {
 		_, _, message := widget.Status.GetState()
-		return strings.Contains(message, "ConfigMap "+r.namespace+"/aid: exists already")
+		return strings.Contains(message, "ConfigMap "+r.namespace+"/aid: already exists")
 	})
 	if found := r.configMap("aid"); found == nil || found["of"] != "others" || r.configMap("settings") == nil {
 		t.Errorf("want nothing to be changed or deleted, got %v", found)
@@ -277,9 +277,9 @@ func TestDeletionHooksThatAreRefused(t *testing.T) {
 	r := newRig(t)
 	r.start(r.reconciler(ReconcilerOptions{}))
 	for _, test := range []struct{ reason, objects, want string }{
-		{"no such time", r.job("a", "deletion-hook", "later"), "Job a: annotation " + r.name + `/deletion-hook: invalid value "later"; allowed are: pre-delete, post-delete`},
-		{"another annotation is bad", r.job("a", "deletion-hook", "pre-delete", "apply-order", "x"), "Job a: annotation " + r.name + `/apply-order: invalid value "x"; allowed are: integers`},
-		{"it is there twice", r.job("a", "deletion-hook", "pre-delete") + r.job("a", "deletion-hook", "pre-delete"), "Job a: defined more than once as pre-delete hook"},
+		{"no such time", r.job("a", "deletion-hook", "later"), "Job a: annotation " + r.name + `/deletion-hook: invalid value "later"; must be one of: pre-delete, post-delete`},
+		{"another annotation is bad", r.job("a", "deletion-hook", "pre-delete", "apply-order", "x"), "Job a: annotation " + r.name + `/apply-order: invalid value "x"; must be an integer`},
+		{"it occurs twice", r.job("a", "deletion-hook", "pre-delete") + r.job("a", "deletion-hook", "pre-delete"), "Job a: defined more than once as pre-delete hook"},
 	} {
 		widget := r.widget(oneConfigMap + test.objects)
 		widget.Name = testenv.UniqueName(t)

@@ -167,7 +167,7 @@ func (r renaming) dependents(ctx context.Context) error {
 		err = errors.Join(err, rename(&hooks.Inventory))
 	}
 	if err = errors.Join(err, r.pass.record.SaveInventory(ctx, r.pass.status.Inventory)); err != nil {
-		return fmt.Errorf("replacing the marks of former names of the operator: %w", err)
+		return fmt.Errorf("replacing labels and annotations of former operator names: %w", err)
 	}
 	// What is not recorded must be looked at again.
 	for _, id := range renamed {
@@ -175,7 +175,7 @@ func (r renaming) dependents(ctx context.Context) error {
 	}
 	if len(failures) > 0 {
 		slices.Sort(failures)
-		r.pass.unrenamed = "; marks of former names of the operator could not be replaced: " + texts.Join(failures, "; ")
+		r.pass.unrenamed = "; labels and annotations of former operator names could not be replaced: " + texts.Join(failures, "; ")
 		return nil
 	}
 	if len(r.pass.record.Unlisted()) > 0 {

@@ -53,14 +53,14 @@ func (r *rig) startGlobally(generate manifests.GeneratorFunc, options Reconciler
 	return r.run(mgr)
 }
 
-// globalWidget returns a component without namespace that creates objects in that of the rig.
+// globalWidget returns a component without a namespace that creates objects in that of the rig.
 func (r *rig) globalWidget(manifests string) *GlobalWidget {
 	widget := (*GlobalWidget)(r.widget(manifests))
 	widget.Name, widget.Namespace, widget.Spec.Namespace = r.namespace, "", r.namespace
 	return widget
 }
 
-// TestServiceAccountsOfGlobalComponents: a component without namespace has none. That is refused at once, also if dependents were created before. What was not created
+// TestServiceAccountsOfGlobalComponents: a component without a namespace has none. That is refused at once, also if dependents were created before. What was not created
 // does not hold back a deletion.
 func TestServiceAccountsOfGlobalComponents(t *testing.T) {
 	t.Parallel()
@@ -71,7 +71,7 @@ func TestServiceAccountsOfGlobalComponents(t *testing.T) {
 	refused := func() {
 		await(r, widget, "a refusal", func() bool {
 			state, _, message := widget.Status.GetState()
-			return state == StateError && strings.HasPrefix(message, `Service account "deployer": a component without namespace has no service accounts; leave serviceAccountName in its spec`)
+			return state == StateError && strings.HasPrefix(message, `Service account "deployer": a component without a namespace has no service accounts; leave serviceAccountName in its spec`)
 		})
 	}
 	r.create(widget)
@@ -109,7 +109,7 @@ func TestReferencesOfGlobalComponents(t *testing.T) {
 	await(r, widget, "a refusal", func() bool {
 		state, _, message := widget.Status.GetState()
 		return state == StateError && strings.HasPrefix(message,
-			"spec.kubeConfig.secretRef: a component without namespace cannot refer to a Secret; leave the field empty, or make the kind namespaced")
+			"spec.kubeConfig.secretRef: a component without a namespace cannot refer to a Secret; leave the field empty, or make the kind namespaced")
 	})
 	r.delete(widget)
 	r.awaitGone(widget)

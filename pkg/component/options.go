@@ -163,9 +163,9 @@ func checkFormerNames(names []string, name string) (problems []error) {
 		messages := validation.IsDNS1123Subdomain(former)
 		switch {
 		case former == name:
-			messages = []string{"is the present name"}
+			messages = []string{"is the current name"}
 		case slices.Contains(names[:i], former):
-			messages = []string{"is there twice"}
+			messages = []string{"occurs twice"}
 		}
 		if len(messages) > 0 {
 			problems = append(problems, fmt.Errorf("option FormerNames: %q: %s", former, strings.Join(messages, "; ")))

@@ -35,8 +35,8 @@ func TestBadOptions(t *testing.T) {
 		{"a service account has a name", name, ReconcilerOptions{DefaultServiceAccount: new("A B")}, `DefaultServiceAccount "A B"`},
 		{"so has a namespace", name, ReconcilerOptions{StateNamespace: "a.b"}, `StateNamespace "a.b"`},
 		{"an interval is positive", name, ReconcilerOptions{ReapplyInterval: new(-time.Second)}, `option ReapplyInterval: invalid value "-1s"`},
-		{"an interval does not occupy the operator", name, ReconcilerOptions{ReapplyInterval: new(time.Millisecond)}, `option ReapplyInterval: invalid value "1ms"; allowed are: durations of at least 1s`},
-		{"a limit of deletions is a number or a share", name, ReconcilerOptions{MaxDeletions: "101%"}, `option MaxDeletions: invalid value "101%"; allowed are: `},
+		{"an interval does not occupy the operator", name, ReconcilerOptions{ReapplyInterval: new(time.Millisecond)}, `option ReapplyInterval: invalid value "1ms"; must be a duration of at least 1s`},
+		{"a limit of deletions is a number or a share", name, ReconcilerOptions{MaxDeletions: "101%"}, `option MaxDeletions: invalid value "101%"; must be a number of at least 0`},
 		{"a number is not negative", name, ReconcilerOptions{MaxConcurrentReconciles: -1}, "MaxConcurrentReconciles -1"},
 		{"an empty prefix reclaims everything", name, ReconcilerOptions{ReclaimedFieldManagers: []string{"kubectl", ""}}, "ReclaimedFieldManagers"},
 	} {

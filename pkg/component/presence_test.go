@@ -159,7 +159,7 @@ func TestPresences(t *testing.T) {
 	widget := &Widget{}
 	widget.Spec.Presence = "Gone"
 	a := application{&pass{settings: settingsOf(widget, ReconcilerOptions{})}}
-	if o := a.checkPresence(t.Context()); !strings.Contains(o.Message, `spec.presence: invalid value "Gone"; allowed are: Active, Suspended, Paused, Archived`) {
+	if o := a.checkPresence(t.Context()); !strings.Contains(o.Message, `spec.presence: invalid value "Gone"; must be one of: Active, Suspended, Paused, Archived`) {
 		t.Errorf("expected a refusal, got %v", o)
 	}
 }

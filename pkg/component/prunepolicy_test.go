@@ -30,7 +30,7 @@ func TestPrunePoliciesOfComponents(t *testing.T) {
 	awaitReady(r, widget)
 	change(r, widget, func(w *Widget) { w.Spec.Objects = nil })
 	digest := heldDigest(r, widget)
-	if _, _, message := widget.Status.GetState(); !strings.HasPrefix(message, "1 of 1 dependents would be deleted, which has to be approved because of the prune policy; to approve") {
+	if _, _, message := widget.Status.GetState(); !strings.HasPrefix(message, "1 of 1 dependents would be deleted, which needs approval because of the prune policy; to approve") {
 		t.Errorf("unexpected message %q", message)
 	}
 	stop()

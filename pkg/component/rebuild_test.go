@@ -119,7 +119,7 @@ func TestLostInventories(t *testing.T) {
 	}
 }
 
-// TestLostInventoryOfAChangedComponent finds what is no longer wanted, and nothing that belongs to others.
+// TestLostInventoryOfAChangedComponent finds what is no longer in the manifests, and nothing that belongs to others.
 func TestLostInventoryOfAChangedComponent(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

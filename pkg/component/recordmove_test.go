@@ -19,7 +19,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// globalRecorder is recorder for a component without namespace, whose chunks are kept in the given one.
+// globalRecorder is recorder for a component without a namespace, whose chunks are kept in the given one.
 func (r *rig) globalRecorder(config *rest.Config, namespace string) *worker {
 	r.tb.Helper()
 	w := r.recorder(config)
@@ -28,7 +28,7 @@ func (r *rig) globalRecorder(config *rest.Config, namespace string) *worker {
 	return w
 }
 
-// global creates a component without namespace.
+// global creates a component without a namespace.
 func (r *rig) global() *GlobalWidget {
 	r.tb.Helper()
 	widget := (*GlobalWidget)(r.widget(""))
@@ -37,7 +37,7 @@ func (r *rig) global() *GlobalWidget {
 	return widget
 }
 
-// saveGlobal is saveInventory for a component without namespace.
+// saveGlobal is saveInventory for a component without a namespace.
 func (r *rig) saveGlobal(w *worker, widget *GlobalWidget, items []*reconciler.InventoryItem) error {
 	r.tb.Helper()
 	s := r.begin(w, widget)

@@ -75,7 +75,7 @@ func TestReferences(t *testing.T) {
 	r.create(secret)
 	await(r, widget, "the missing key to be named", func() bool {
 		_, _, message := widget.Status.GetState()
-		return strings.Contains(message, "Secret "+r.namespace+"/credentials has no key password; present are: passwort")
+		return strings.Contains(message, "Secret "+r.namespace+"/credentials has no key password; its keys are: passwort")
 	})
 
 	begin := time.Now()
@@ -124,8 +124,8 @@ func TestLoadingReferences(t *testing.T) {
 		{"one key of a ConfigMap", &ConfigMapKeyReference{Key: "b"}, content, nil, "2", ""},
 		{"one key of a Secret", &SecretKeyReference{Key: "b"}, content, []string{"a"}, []byte("2"), ""},
 		{"the first default that is there", &SecretKeyReference{}, content, []string{"x", "b", "a"}, []byte("2"), ""},
-		{"defaults do not help if a key is given", &SecretKeyReference{Key: "x"}, content, []string{"a"}, nil, "has no key x; present are: a, b"},
-		{"no default is there", &ConfigMapKeyReference{}, content, []string{"x", "y"}, nil, "has no key x or y; present are: a, b"},
+		{"defaults do not help if a key is given", &SecretKeyReference{Key: "x"}, content, []string{"a"}, nil, "has no key x; its keys are: a, b"},
+		{"no default is there", &ConfigMapKeyReference{}, content, []string{"x", "y"}, nil, "has no key x or y; its keys are: a, b"},
 		{"an empty object", &ConfigMapKeyReference{Key: "x"}, empty, nil, nil, "has no key x: it is empty"},
 		{"neither key nor default", &ConfigMapKeyReference{}, content, nil, nil, "no key is set, and there is no default"},
 	} {

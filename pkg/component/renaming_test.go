@@ -278,7 +278,7 @@ func TestRenamingWithoutDependents(t *testing.T) {
 	t.Parallel()
 	for presence, want := range map[Presence]string{
 		PresenceArchived: "Archived: there are no dependents",
-		PresencePaused:   "Paused: held back: replacing the marks of former names of the operator: ",
+		PresencePaused:   "Paused: held back: replacing labels and annotations of former operator names: ",
 	} {
 		t.Run(string(presence), func(t *testing.T) {
 			t.Parallel()
@@ -364,8 +364,8 @@ func TestRenamingThatFails(t *testing.T) {
 	s.widget.Status.Inventory = deployed("one", "two")
 	s.writeStatus(s.widget)
 	failing := types.IDOf(s.widget.Status.Inventory[1])
-	s.script.renameFailures = map[types.ObjectID]error{failing: errors.New("replacing the marks of ConfigMap x/two: denied by a webhook")}
-	if v, _, err := s.pass(); err != nil || v.state != StateReady || !strings.Contains(v.message, "could not be replaced: replacing the marks of ConfigMap x/two: denied by a webhook") {
+	s.script.renameFailures = map[types.ObjectID]error{failing: errors.New("replacing the labels and annotations of ConfigMap x/two: denied by a webhook")}
+	if v, _, err := s.pass(); err != nil || v.state != StateReady || !strings.Contains(v.message, "could not be replaced: replacing the labels and annotations of ConfigMap x/two: denied by a webhook") {
 		t.Errorf("want the pass to go on, and to say what has failed, got %+v, %v", v, err)
 	}
 	s.script.renameFailures = nil
@@ -388,7 +388,7 @@ func TestAnotherNameAlone(t *testing.T) {
 	r.start(NewReconciler[*Widget]("renamed."+r.name, manifests.GeneratorFunc(specObjects), ReconcilerOptions{}))
 	await(r, widget, "a refusal that names the former operator", func() bool {
 		_, _, message := widget.Status.GetState()
-		return strings.Contains(message, "exists already and belongs to ") && strings.Contains(message, " of operator "+r.name)
+		return strings.Contains(message, "already exists and belongs to ") && strings.Contains(message, " of operator "+r.name)
 	})
 }
 
@@ -407,7 +407,7 @@ func TestDeletedByAnotherName(t *testing.T) {
 			stop := r.start(NewReconciler[*Widget]("renamed."+r.name, manifests.GeneratorFunc(specObjects), options))
 			await(r, widget, "a refusal that names the former operator", func() bool {
 				_, _, message := widget.Status.GetState()
-				return strings.Contains(message, "settings: is recorded as a dependent, but has the marks of operator "+r.name+"; ")
+				return strings.Contains(message, "settings: is recorded as a dependent, but has the owner label or annotation of operator "+r.name+"; ")
 			})
 			stop()
 			if r.configMap("settings") == nil {
@@ -425,7 +425,7 @@ func TestDeletedByAnotherName(t *testing.T) {
 func TestFormerNamesAreChecked(t *testing.T) {
 	t.Parallel()
 	_, err := ReconcilerOptions{FormerNames: []string{"demo.example.io", "Old", "a", "a"}}.complete("demo.example.io")
-	for _, want := range []string{`option FormerNames: "demo.example.io": is the present name`, `option FormerNames: "Old": `, `option FormerNames: "a": is there twice`} {
+	for _, want := range []string{`option FormerNames: "demo.example.io": is the current name`, `option FormerNames: "Old": `, `option FormerNames: "a": occurs twice`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}

@@ -136,7 +136,8 @@ func identityProblem(id targets.Identity) string {
 	if !missing {
 		return ""
 	}
-	return fmt.Sprintf("service account %q: a component without namespace has no service accounts; leave serviceAccountName in its spec and the option DefaultServiceAccount empty, "+
+	return fmt.Sprintf("service account %q: a component without a namespace has no service accounts; "+
+		"leave serviceAccountName in its spec and the option DefaultServiceAccount empty, "+
 		"or have its type return the user %s<namespace>:<name> in GetImpersonationUser", name, serviceAccountPrefix)
 }
 

@@ -103,7 +103,7 @@ func TestSlowGeneratorsAreExplained(t *testing.T) {
 	awaitReady(r, other)
 
 	change(r, slow, func(w *Widget) { w.Spec.Objects = r.objects(strings.Replace(oneConfigMap, "red", "blue", 1)) })
-	expect(StateProcessing, ReadyConditionReasonProcessing, "but has not returned; it is not called again before it has")
+	expect(StateProcessing, ReadyConditionReasonProcessing, "but has not returned; it will not be called again until it does")
 	if calls.Load() != 1 {
 		t.Errorf("want one call before it returns, got %d", calls.Load())
 	}

@@ -146,7 +146,7 @@ const (
 	ReadyConditionReasonError = "Error"
 	// ReadyConditionReasonTimeout means that the component did not become ready in time.
 	ReadyConditionReasonTimeout = "Timeout"
-	// ReadyConditionReasonDeletionsHeld means that all dependents are ready, and that redundant ones must not be deleted without approval: there are more than
+	// ReadyConditionReasonDeletionsHeld means that all dependents are ready, and that redundant ones may be deleted only with approval: there are more than
 	// allowed, or their prune policy says so. They stay until a user approves that.
 	ReadyConditionReasonDeletionsHeld = "DeletionsHeld"
 	// ReadyConditionReasonSuspended means that the component is suspended, or all dependents are that can be.

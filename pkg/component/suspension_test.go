@@ -69,7 +69,7 @@ func TestSuspendedDependents(t *testing.T) {
 	r.create(widget)
 	awaitReady(r, widget)
 	r.present(widget, PresenceSuspended, sleeper+"---\n"+presentA+"---\n"+presentC)
-	r.awaitMessage(widget, ReadyConditionReasonSuspended, "Suspended: all dependents that have a suspended form are in it")
+	r.awaitMessage(widget, ReadyConditionReasonSuspended, "Suspended: all dependents that have a suspended form are suspended")
 	if replicas := r.replicas("sleeper"); replicas != 0 {
 		t.Errorf("the Deployment has %d replicas", replicas)
 	}
@@ -92,7 +92,7 @@ func TestSuspendedDependents(t *testing.T) {
 		t.Errorf("the Deployment was resumed with %d replicas", replicas)
 	}
 	change(r, widget, func(w *Widget) { w.Spec.Suspend = true })
-	r.awaitMessage(widget, ReadyConditionReasonSuspended, "Suspended: all dependents that have a suspended form are in it")
+	r.awaitMessage(widget, ReadyConditionReasonSuspended, "Suspended: all dependents that have a suspended form are suspended")
 	if replicas := r.replicas("sleeper"); replicas != 0 {
 		t.Errorf("spec.suspend has left %d replicas", replicas)
 	}

@@ -45,7 +45,7 @@ func TestKubeconfigIsNoProbe(t *testing.T) {
 	r.start(r.reconciler(ReconcilerOptions{AllowedTargets: []string{"*.example.com", "10.0.0.0/8"}}))
 	widget = create("closed")
 	_, _, message := widget.Status.GetState()
-	diff(t, "message", `Connecting to the cluster of the dependents: invalid kubeconfig: server: host "`+host+`" is not allowed; allowed are: *.example.com, 10.0.0.0/8`+
+	diff(t, "message", `Connecting to the cluster of the dependents: invalid kubeconfig: server: host "`+host+`" is not allowed; must match one of: *.example.com, 10.0.0.0/8`+
 		"; the kubeconfig is in Secret "+r.namespace+"/target", message)
 }
 

@@ -107,7 +107,7 @@ func (w *FormerWidget) GetSpec() types.Unstructurable  { return &w.Spec }
 func (w *FormerWidget) GetStatus() *Status             { return &w.Status.Status }
 func (w *FormerWidget) DeepCopyObject() runtime.Object { return deepCopy(w) }
 
-// GlobalWidget is a component without namespace.
+// GlobalWidget is a component without a namespace.
 type GlobalWidget Widget
 
 func (w *GlobalWidget) GetSpec() types.Unstructurable  { return &w.Spec }

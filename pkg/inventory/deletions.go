@@ -28,7 +28,7 @@ func (m MaxDeletions) Of(dependents int) (allowed int, err error) {
 	count, err := strconv.ParseUint(number, 10, 31)
 	switch {
 	case err != nil, percent && count > 100:
-		return 0, fmt.Errorf("invalid value %q; allowed are: a number from 0 on, a percentage from 0%% to 100%%, %s", string(m), MaxDeletionsAllButOne)
+		return 0, fmt.Errorf("invalid value %q; must be a number of at least 0, a percentage from 0%% to 100%%, or %s", string(m), MaxDeletionsAllButOne)
 	case percent:
 		return dependents * int(count) / 100, nil
 	default:
@@ -73,10 +73,10 @@ type HeldDeletions struct {
 func (h *HeldDeletions) String() string {
 	switch {
 	case h.OwnerDeleted:
-		return fmt.Sprintf("%d of %d dependents must not be deleted without approval", len(h.Objects), h.Dependents)
+		return fmt.Sprintf("%d of %d dependents may be deleted only with approval", len(h.Objects), h.Dependents)
 	case h.Confirm:
-		return fmt.Sprintf("%d of %d dependents would be deleted, which has to be approved because of the prune policy", len(h.Objects), h.Dependents)
+		return fmt.Sprintf("%d of %d dependents would be deleted, which needs approval because of the prune policy", len(h.Objects), h.Dependents)
 	default:
-		return fmt.Sprintf("%d of %d dependents would be deleted, and %d may be", len(h.Objects), h.Dependents, h.Allowed)
+		return fmt.Sprintf("%d of %d dependents would be deleted, but only %d may be", len(h.Objects), h.Dependents, h.Allowed)
 	}
 }

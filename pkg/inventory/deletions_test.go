@@ -39,7 +39,7 @@ func TestMaxDeletions(t *testing.T) {
 			t.Errorf("%q was accepted", bad)
 			continue
 		}
-		for _, want := range []string{`"` + string(bad) + `"`, "a number from 0 on", "0% to 100%", "AllButOne"} {
+		for _, want := range []string{`"` + string(bad) + `"`, "a number of at least 0", "0% to 100%", "AllButOne"} {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%q: expected %q in %q", bad, want, err)
 			}

@@ -73,7 +73,7 @@ const (
 	PhaseReady Phase = "Ready"
 	// PhaseFailed means that the object has failed, and was or is being deleted for that; the item stays.
 	PhaseFailed Phase = "Failed"
-	// PhaseKept means that the object is redundant, and stays because of its prune policy.
+	// PhaseKept means that the object is redundant, and is kept because of its prune policy.
 	PhaseKept Phase = "Kept"
 	// PhaseCompleted means that the object was purged; the item stays.
 	PhaseCompleted Phase = "Completed"

@@ -49,7 +49,7 @@ type Change struct {
 	Stays bool `json:"stays,omitempty"`
 	// Holder is the ID of the newer owner that has the object, or had it when it vanished; empty if there is none. Then there is no Verb.
 	Holder string `json:"holder,omitempty"`
-	// Reason is a text such as "the manifest changed"; it may be empty if the object would stay as it is.
+	// Reason is a text such as "the manifest changed"; it may be empty if the object would not change.
 	Reason string `json:"reason,omitempty"`
 	// Refusal says why Apply would fail because of this object; empty if it would not.
 	Refusal string `json:"refusal,omitempty"`
@@ -74,7 +74,7 @@ type Change struct {
 	// Status is what is observed of the object; empty if it does not exist, or if that does not matter. Message explains it.
 	Status  status.Status `json:"-"`
 	Message string        `json:"-"`
-	// Digest identifies manifest and policies; empty if the object is no longer wanted.
+	// Digest identifies manifest and policies; empty if the object is no longer in the manifests.
 	Digest string `json:"digest,omitempty"`
 	// UID, Fingerprint and Baseline identify the state that the change was planned for (see Item); empty if the object does not
 	// exist or is being deleted. If we own nothing in the object, the fingerprint is that of its content.

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// AdoptionPolicy says what happens if an object to be created exists already.
+// AdoptionPolicy says what happens if an object to be created already exists.
 type AdoptionPolicy string
 
 const (

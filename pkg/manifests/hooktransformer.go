@@ -67,7 +67,7 @@ var (
 // NewHookTransformer returns a transformer that reads the annotations of the given tools: at least one.
 func NewHookTransformer(tools ...HookTool) (*HookTransformer, error) {
 	if len(tools) == 0 {
-		return nil, fmt.Errorf("reading hooks: no tool is given; allowed are: %s, %s", HookToolArgoCD, HookToolHelm)
+		return nil, fmt.Errorf("reading hooks: no tool is given; must be one of: %s, %s", HookToolArgoCD, HookToolHelm)
 	}
 	t := &HookTransformer{}
 	for _, tool := range tools {
@@ -77,7 +77,7 @@ func NewHookTransformer(tools ...HookTool) (*HookTransformer, error) {
 		case HookToolHelm:
 			t.helm = true
 		default:
-			return nil, fmt.Errorf("reading hooks: invalid tool %q; allowed are: %s, %s", tool, HookToolArgoCD, HookToolHelm)
+			return nil, fmt.Errorf("reading hooks: invalid tool %q; must be one of: %s, %s", tool, HookToolArgoCD, HookToolHelm)
 		}
 	}
 	return t, nil

@@ -281,11 +281,11 @@ func TestBadHooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	cases := map[string]struct{ annotations, want string }{
-		"phase":    {`hook: Before`, `annotation argocd.argoproj.io/hook: invalid value "Before": "Before" is not known; allowed are: PreSync, `},
-		"wave":     {`sync-wave: last`, `annotation argocd.argoproj.io/sync-wave: invalid value "last"; allowed are: integers from -9999 to 9999`},
-		"server":   {`sync-options: ServerSideApply=false`, `annotation argocd.argoproj.io/sync-options: ServerSideApply: value "false" is not possible`},
+		"phase":    {`hook: Before`, `annotation argocd.argoproj.io/hook: invalid value "Before": "Before" is not known; must be one of: PreSync, `},
+		"wave":     {`sync-wave: last`, `annotation argocd.argoproj.io/sync-wave: invalid value "last"; must be an integer from -9999 to 9999`},
+		"server":   {`sync-options: ServerSideApply=false`, `annotation argocd.argoproj.io/sync-options: ServerSideApply: value "false" is not supported`},
 		"conflict": {`sync-wave: "2", shop.example.io/apply-order: "1"`, `annotation shop.example.io/apply-order has value "1", but Argo CD's annotations of the object demand "2"`},
-		"helm":     {`helm.sh/hook: before`, `annotation helm.sh/hook has value "before", and "before" is not known`},
+		"helm":     {`helm.sh/hook: before`, `annotation helm.sh/hook: invalid value "before": "before" is not known`},
 	}
 	var objects []client.Object
 	for name, tc := range cases {
@@ -298,7 +298,7 @@ func TestBadHooks(t *testing.T) {
 		}
 	}
 	for _, tools := range [][]manifests.HookTool{nil, {"argo"}} {
-		if _, err := manifests.NewHookTransformer(tools...); err == nil || !strings.Contains(err.Error(), "allowed are: argocd, helm") {
+		if _, err := manifests.NewHookTransformer(tools...); err == nil || !strings.Contains(err.Error(), "must be one of: argocd, helm") {
 			t.Errorf("tools %v: got %v", tools, err)
 		}
 	}
@@ -320,7 +320,7 @@ func TestNotedOptions(t *testing.T) {
 		t.Fatal(objects, err)
 	}
 	got := fmt.Sprint(warnings.All())
-	for _, want := range []string{"ConfigMap a: annotation argocd.argoproj.io/sync-options: Prun has no effect; known are: ", "CreateNamespace has no effect, because it is for whole applications"} {
+	for _, want := range []string{"ConfigMap a: annotation argocd.argoproj.io/sync-options: Prun has no effect; known options are: ", "CreateNamespace has no effect, because it is for whole applications"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("warnings %s, want %q", got, want)
 		}

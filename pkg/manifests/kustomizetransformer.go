@@ -122,7 +122,7 @@ func checkPatch(patch KustomizePatch) error {
 			return errors.New("a strategic merge patch needs kind and metadata.name")
 		}
 	default:
-		return fmt.Errorf("invalid value %q; allowed are: strategic merge patches and lists of operations of a JSON patch", patch.Patch)
+		return fmt.Errorf("invalid value %q; must be a strategic merge patch or a list of JSON patch operations", patch.Patch)
 	}
 	if patch.Target == nil {
 		return nil

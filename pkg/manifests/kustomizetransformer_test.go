@@ -142,7 +142,7 @@ func TestKustomizeRefuses(t *testing.T) {
 		patch  manifests.KustomizePatch
 		want   string
 	}{
-		{"nothing", manifests.KustomizePatch{Target: all}, `patch 2: invalid value ""; allowed are: strategic merge patches and lists of operations of a JSON patch`},
+		{"nothing", manifests.KustomizePatch{Target: all}, `patch 2: invalid value ""; must be a strategic merge patch or a list of JSON patch operations`},
 		{"no YAML", manifests.KustomizePatch{Patch: "a: [", Target: all}, "patch 2: reading the patch: "},
 		{"a JSON patch for nobody", manifests.KustomizePatch{Patch: "[]"}, "patch 2: a JSON patch needs a target"},
 		{"a merge patch for nobody", manifests.KustomizePatch{Patch: "{kind: Secret, metadata: {namespace: x}}"}, "patch 2: a strategic merge patch needs kind and metadata.name"},

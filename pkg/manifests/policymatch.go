@@ -34,24 +34,24 @@ var (
 func compileMatch(match PolicyMatch) (func(objectMetadata) bool, []string) {
 	var problems []string
 	refuse := func(field, value, allowed string) {
-		problems = append(problems, fmt.Sprintf("match.%s: invalid value %q; allowed are: %s", field, value, allowed))
+		problems = append(problems, fmt.Sprintf("match.%s: invalid value %q; must be %s", field, value, allowed))
 	}
 	if allowed := allowedKinds(match.Kind); allowed != "" {
 		refuse("kind", match.Kind, allowed)
 	}
 	if !possiblePattern(match.Name, possibleName) {
-		refuse("name", match.Name, `patterns that a name can match, such as "web" or "web-*"`)
+		refuse("name", match.Name, `a pattern that a name can match, such as "web" or "web-*"`)
 	}
 	if !possiblePattern(match.Namespace, possibleNamespace) {
-		refuse("namespace", match.Namespace, `patterns that a namespace can match, such as "demo" or "demo-*"`)
+		refuse("namespace", match.Namespace, `a pattern that a namespace can match, such as "demo" or "demo-*"`)
 	}
 	selector, err := labels.Parse(match.Labels)
 	if err != nil {
-		refuse("labels", match.Labels, fmt.Sprintf(`label selectors such as "app=web,tier in (a, b),!legacy" (%s)`, err))
+		refuse("labels", match.Labels, fmt.Sprintf(`a label selector such as "app=web,tier in (a, b),!legacy" (%s)`, err))
 		return nil, problems
 	}
 	if key := contradiction(selector); key != "" {
-		refuse("labels", match.Labels, fmt.Sprintf("label selectors that an object can satisfy (label %s cannot)", key))
+		refuse("labels", match.Labels, fmt.Sprintf("a label selector that an object can satisfy (label %s cannot)", key))
 	}
 	kind, group, hasGroup := strings.Cut(match.Kind, ".")
 	return func(m objectMetadata) bool {
@@ -82,7 +82,7 @@ func allowedKinds(text string) string {
 		return ""
 	}
 	if !possibleKind.MatchString(text) {
-		return `kinds such as "Deployment" or "Deployment.apps"`
+		return `a kind such as "Deployment" or "Deployment.apps"`
 	}
 	kind, _, _ := strings.Cut(text, ".")
 	var similar []string
@@ -95,7 +95,11 @@ func allowedKinds(text string) string {
 		}
 	}
 	slices.Sort(similar)
-	return strings.Join(slices.Compact(similar), ", ")
+	similar = slices.Compact(similar)
+	if len(similar) > 1 {
+		return "one of: " + strings.Join(similar, ", ")
+	}
+	return strings.Join(similar, "")
 }
 
 // contradiction returns the key of a label for which the selector can match no value; empty if there is none.

@@ -86,7 +86,7 @@ func NewPolicyRulesObjectTransformer(rules []PolicyRule) (*PolicyRulesObjectTran
 // checkSet returns the problems with the annotations of a rule.
 func checkSet(set map[string]string) []string {
 	if len(set) == 0 {
-		return []string{"set: at least one annotation is required; allowed are: " + strings.Join(annotations.Suffixes(), ", ")}
+		return []string{"set: at least one of these annotations is required: " + strings.Join(annotations.Suffixes(), ", ")}
 	}
 	var problems []string
 	for _, suffix := range slices.Sorted(maps.Keys(set)) {

@@ -33,7 +33,7 @@ func ParsePolicyRules(document []byte) ([]PolicyRule, error) {
 	}
 	items, ok := content.([]any)
 	if !ok && content != nil {
-		return nil, fmt.Errorf("got %s; allowed is: a list of rules, each with match and set", describeYAML(content))
+		return nil, fmt.Errorf("got %s; must be a list of rules, each with match and set", describeYAML(content))
 	}
 	rules := make([]PolicyRule, len(items))
 	var problems []string
@@ -73,7 +73,7 @@ func parseRule(item any) (PolicyRule, []string) {
 		"set": func(field string, value any) { rule.Set = p.values(field, value) },
 		"override": func(field string, value any) {
 			override, ok := value.(bool)
-			p.expect(ok, field, value, "true, false")
+			p.expect(ok, field, value, "true or false")
 			rule.Override = override
 		},
 	})
@@ -87,14 +87,14 @@ func (p *ruleParser) expect(ok bool, field string, value any, allowed string) {
 	if field != "" {
 		field += ": "
 	}
-	p.problems = append(p.problems, fmt.Sprintf("%sgot %s; allowed are: %s", field, describeYAML(value), allowed))
+	p.problems = append(p.problems, fmt.Sprintf("%sgot %s; must be %s", field, describeYAML(value), allowed))
 }
 
 // fields hands the value of each field to the function that knows it.
 func (p *ruleParser) fields(parent string, value any, known map[string]func(string, any)) {
 	allowed := strings.Join(slices.Sorted(maps.Keys(known)), ", ")
 	content, ok := value.(map[string]any)
-	p.expect(ok, parent, value, "maps with the fields "+allowed)
+	p.expect(ok, parent, value, "a map with the fields "+allowed)
 	if parent != "" {
 		parent += "."
 	}
@@ -102,7 +102,7 @@ func (p *ruleParser) fields(parent string, value any, known map[string]func(stri
 		if parse := known[field]; parse != nil {
 			parse(parent+field, content[field])
 		} else {
-			p.problems = append(p.problems, fmt.Sprintf("unknown field %q; allowed are: %s", parent+field, allowed))
+			p.problems = append(p.problems, fmt.Sprintf("unknown field %q; must be one of: %s", parent+field, allowed))
 		}
 	}
 }
@@ -111,14 +111,14 @@ func (p *ruleParser) fields(parent string, value any, known map[string]func(stri
 func (p *ruleParser) text(target *string) func(string, any) {
 	return func(field string, value any) {
 		text, ok := value.(string)
-		p.expect(ok && text != "", field, value, "texts that are not empty")
+		p.expect(ok && text != "", field, value, "a non-empty string")
 		*target = text
 	}
 }
 
 func (p *ruleParser) values(field string, value any) map[string]string {
 	content, ok := value.(map[string]any)
-	p.expect(ok, field, value, "maps of annotations and values")
+	p.expect(ok, field, value, "a map of annotations and values")
 	values := make(map[string]string, len(content))
 	for _, suffix := range slices.Sorted(maps.Keys(content)) {
 		switch scalar := content[suffix].(type) {
@@ -129,7 +129,7 @@ func (p *ruleParser) values(field string, value any) map[string]string {
 		case bool:
 			values[suffix] = strconv.FormatBool(scalar)
 		default:
-			p.expect(false, field+"."+suffix, scalar, "texts, numbers")
+			p.expect(false, field+"."+suffix, scalar, "a string, number or boolean")
 		}
 	}
 	return values

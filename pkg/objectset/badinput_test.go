@@ -20,15 +20,15 @@ func TestBadInput(t *testing.T) {
 	for name, tc := range map[string]struct{ spec, reason, text string }{
 		"twice": {
 			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}}}]}, {name: b, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}}}]}]}`,
-			refused, `Phase "b": objects[0]: ConfigMap NS/x is also in phase "a": objects[0]; allowed is: once`,
+			refused, `Phase "b": objects[0]: ConfigMap NS/x is also in phase "a": objects[0]; must occur only once`,
 		},
 		"elsewhere": {
 			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: default}}}]}]}`,
-			refused, `Phase "a": objects[0]: ConfigMap default/x: metadata.namespace: invalid value "default"; allowed in an ObjectSet without serviceAccountName is: NS`,
+			refused, `Phase "a": objects[0]: ConfigMap default/x: metadata.namespace: invalid value "default"; in an ObjectSet without serviceAccountName, it must be NS`,
 		},
 		"cluster-scoped": {
 			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: Namespace, metadata: {name: x}}}]}]}`,
-			refused, `Phase "a": objects[0]: Namespace x is cluster-scoped; allowed in an ObjectSet without serviceAccountName are: objects in namespace NS`,
+			refused, `Phase "a": objects[0]: Namespace x is cluster-scoped; in an ObjectSet without serviceAccountName, all objects must be in namespace NS`,
 		},
 		"owned": {
 			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: x, ownerReferences: [{apiVersion: v1, kind: Pod, name: x, uid: x}]}}}]}]}`,
@@ -36,27 +36,27 @@ func TestBadInput(t *testing.T) {
 		},
 		"labelled": {
 			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: x, labels: {a: 1}}}}]}]}`,
-			refused, `Phase "a": objects[0]: ConfigMap x: metadata.labels: invalid value; allowed are: maps of strings`,
+			refused, `Phase "a": objects[0]: ConfigMap x: metadata.labels: invalid value; must be a map of strings`,
 		},
 		"annotated": {
 			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: x, annotations: [a]}}}]}]}`,
-			refused, `Phase "a": objects[0]: ConfigMap x: metadata.annotations: invalid value; allowed are: maps of strings`,
+			refused, `Phase "a": objects[0]: ConfigMap x: metadata.annotations: invalid value; must be a map of strings`,
 		},
 		"nowhere": {
 			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: 1}}}]}]}`,
-			refused, `Phase "a": objects[0]: ConfigMap x: metadata.namespace: invalid value 1; allowed are: names of namespaces`,
+			refused, `Phase "a": objects[0]: ConfigMap x: metadata.namespace: invalid value 1; must be the name of a namespace`,
 		},
 		"unversioned": {
 			`{phases: [{name: a, objects: [{object: {apiVersion: "", kind: ConfigMap, metadata: {name: x}}}]}]}`,
-			refused, `Phase "a": objects[0]: apiVersion: invalid value ""; allowed are: groups and versions, such as apps/v1`,
+			refused, `Phase "a": objects[0]: apiVersion: invalid value ""; must be a group and version, such as apps/v1`,
 		},
 		"kindless": {
 			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: "", metadata: {name: x}}}]}]}`,
-			refused, `Phase "a": objects[0]: kind: invalid value ""; allowed are: names of types, such as ConfigMap`,
+			refused, `Phase "a": objects[0]: kind: invalid value ""; must be a kind, such as ConfigMap`,
 		},
 		"misversioned": {
 			`{phases: [{name: a, objects: [{object: {apiVersion: a/b/c, kind: ConfigMap, metadata: {name: x}}}]}]}`,
-			refused, `Phase "a": objects[0]: apiVersion: invalid value "a/b/c"; allowed are: groups and versions, such as apps/v1`,
+			refused, `Phase "a": objects[0]: apiVersion: invalid value "a/b/c"; must be a group and version, such as apps/v1`,
 		},
 		"mislabelled": {
 			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}}}]}, {name: b, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: z, labels: {a b: c}}}}]}]}`,
@@ -92,7 +92,7 @@ func TestBadInput(t *testing.T) {
 		},
 		"taken": {
 			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: theirs}}}]}]}`,
-			collision, `ConfigMap NS/theirs: exists already and has no owner, and its adoption policy is never`,
+			collision, `ConfigMap NS/theirs: already exists and has no owner, but its adoption policy is never`,
 		},
 	} {
 		set := r.set("metadata: {name: " + name + "}\nspec: " + tc.spec)

@@ -78,8 +78,8 @@ func TestPausedFromTheBeginning(t *testing.T) {
 	r.awaitCondition(set, available, "False/ProbeFailure", `Phase "new": ConfigMap NS/new: does not exist`)
 	careful := r.configMaps("careful", ";  lifecycleState: Paused\n", "theirs")
 	r.create(careful)
-	r.awaitCondition(careful, v1alpha1.ConditionTypePaused, "True/Paused", "ConfigMap NS/theirs: would be refused: exists already and has no owner")
-	r.awaitCondition(careful, available, "False/CollisionDetected", `Phase "theirs": ConfigMap NS/theirs: exists already and has no owner`)
+	r.awaitCondition(careful, v1alpha1.ConditionTypePaused, "True/Paused", "ConfigMap NS/theirs: would be refused: already exists and has no owner")
+	r.awaitCondition(careful, available, "False/CollisionDetected", `Phase "theirs": ConfigMap NS/theirs: already exists and has no owner`)
 	r.expectPhases(careful, "theirs 1 0 0 0")
 	if r.data("new", "") != "-" || r.data("theirs", "set") != "theirs" {
 		t.Error("a paused set has written something")
@@ -159,7 +159,7 @@ func TestOrphansOfSet(t *testing.T) {
 	}
 	careful := r.configMaps("careful", "", "a")
 	r.create(careful)
-	r.awaitCondition(careful, available, "False/CollisionDetected", "exists already and has no owner")
+	r.awaitCondition(careful, available, "False/CollisionDetected", "already exists and has no owner")
 	second := r.configMaps("second", ";  collisionProtection: IfNoController\n", "a", "b")
 	r.create(second)
 	r.awaitCondition(second, succeeded, "True/RolloutSuccess")

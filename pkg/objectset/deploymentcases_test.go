@@ -152,7 +152,7 @@ func TestTroubles(t *testing.T) {
 	r.awaitDeployment(web, v1alpha1.DeploymentAvailable, "False/ObjectSetUnavailable", "Set web-2", "not ready")
 	// There is nothing to roll back to.
 	r.patch(web, `{"spec":{"rollbackTo":{"revision":7}}}`)
-	r.awaitDeployment(web, v1alpha1.DeploymentStalled, "True/RollbackRefused", "spec.rollbackTo.revision: invalid value 7; allowed are: 2, 1")
+	r.awaitDeployment(web, v1alpha1.DeploymentStalled, "True/RollbackRefused", "spec.rollbackTo.revision: invalid value 7; must be one of: 2, 1")
 	r.patch(web, `{"spec":{"rollbackTo":{"revision":1}}}`)
 	r.awaitDeployment(web, v1alpha1.DeploymentStalled, "False/Idle", "Set web-3")
 	if r.data("app", "ready") != "yes" {

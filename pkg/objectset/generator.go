@@ -117,7 +117,7 @@ var decidedBy = map[string]string{
 func (r *reading) read(where string, order int, declared v1alpha1.Object) error {
 	object := &unstructured.Unstructured{}
 	if err := utiljson.Unmarshal(declared.Object.Raw, &object.Object); err != nil {
-		r.problems = append(r.problems, fmt.Sprintf("%s: %s; allowed are: objects with apiVersion, kind and metadata.name", where, err))
+		r.problems = append(r.problems, fmt.Sprintf("%s: %s; must be an object with apiVersion, kind and metadata.name", where, err))
 		return nil
 	}
 	dropEmpty(object)
@@ -134,7 +134,7 @@ func (r *reading) read(where string, order int, declared v1alpha1.Object) error 
 		problem = "it is the set itself"
 	}
 	if other, taken := r.places[id]; taken && problem == "" {
-		problem = fmt.Sprintf("%s is also in %s; allowed is: once", id, other)
+		problem = fmt.Sprintf("%s is also in %s; must occur only once", id, other)
 	}
 	if problem != "" {
 		r.problems = append(r.problems, where+": "+problem)
@@ -177,13 +177,13 @@ func dropEmpty(object *unstructured.Unstructured) {
 func (r *reading) examine(object *unstructured.Unstructured) string {
 	version, _ := object.Object["apiVersion"].(string)
 	if group, err := schema.ParseGroupVersion(version); err != nil || group.Version == "" {
-		return fmt.Sprintf("apiVersion: invalid value %q; allowed are: groups and versions, such as apps/v1", version)
+		return fmt.Sprintf("apiVersion: invalid value %q; must be a group and version, such as apps/v1", version)
 	}
 	if kind, _ := object.Object["kind"].(string); kind == "" {
-		return fmt.Sprintf("kind: invalid value %q; allowed are: names of types, such as ConfigMap", kind)
+		return fmt.Sprintf("kind: invalid value %q; must be a kind, such as ConfigMap", kind)
 	}
 	if object.GetName() == "" {
-		return `metadata.name: invalid value ""; allowed are: names of objects`
+		return `metadata.name is required`
 	}
 	if problem := examineMetadata(object); problem != "" {
 		return fmt.Sprintf("%s: %s", types.IDOf(object), problem)
@@ -209,12 +209,12 @@ func (r *reading) examine(object *unstructured.Unstructured) string {
 func examineMetadata(object *unstructured.Unstructured) string {
 	if value, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", "namespace"); value != nil {
 		if _, ok := value.(string); !ok {
-			return fmt.Sprintf("metadata.namespace: invalid value %v; allowed are: names of namespaces", value)
+			return fmt.Sprintf("metadata.namespace: invalid value %v; must be the name of a namespace", value)
 		}
 	}
 	for _, name := range []string{"labels", "annotations"} {
 		if _, _, err := unstructured.NestedStringMap(object.Object, "metadata", name); err != nil {
-			return fmt.Sprintf("metadata.%s: invalid value; allowed are: maps of strings", name)
+			return fmt.Sprintf("metadata.%s: invalid value; must be a map of strings", name)
 		}
 	}
 	metadata := &metav1.ObjectMeta{Namespace: object.GetNamespace(), Name: object.GetName(), Labels: object.GetLabels(), Annotations: object.GetAnnotations()}
@@ -246,11 +246,11 @@ func (r *reading) place(object *unstructured.Unstructured) (problem string, err 
 	case !found.known && r.confined:
 		return "", types.NewRetriableError(fmt.Errorf("type %s of %s is not known yet", kind.GroupKind(), object.GetName()), new(unknownTypeDelay))
 	case found.known && !found.namespaced && r.confined:
-		return fmt.Sprintf("%s is cluster-scoped; allowed in an ObjectSet without serviceAccountName are: objects in namespace %s", types.IDOf(object), r.namespace), nil
+		return fmt.Sprintf("%s is cluster-scoped; in an ObjectSet without serviceAccountName, all objects must be in namespace %s", types.IDOf(object), r.namespace), nil
 	case object.GetNamespace() == "" && (found.namespaced || !found.known):
 		object.SetNamespace(r.namespace)
 	case object.GetNamespace() != r.namespace && r.confined:
-		return fmt.Sprintf("%s: metadata.namespace: invalid value %q; allowed in an ObjectSet without serviceAccountName is: %s",
+		return fmt.Sprintf("%s: metadata.namespace: invalid value %q; in an ObjectSet without serviceAccountName, it must be %s",
 			types.IDOf(object), object.GetNamespace(), r.namespace), nil
 	}
 	return "", nil

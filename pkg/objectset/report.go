@@ -99,7 +99,7 @@ func (r *reporting) changes() map[types.ObjectID]*reconciler.Change {
 	return changes
 }
 
-// isAvailableNow reports whether an object of a paused set is available. One of which the plan says nothing, and that would stay as it is, has served its purpose.
+// isAvailableNow reports whether an object of a paused set is available. One of which the plan says nothing, and that would not change, has served its purpose.
 func (r *reporting) isAvailableNow(change *reconciler.Change) bool {
 	return change.Refusal == "" && (change.Status == status.CurrentStatus || change.Status == "" && change.Verb == "" && change.Holder == "")
 }

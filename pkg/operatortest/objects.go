@@ -199,7 +199,7 @@ func (c *Cluster) awaitServed(tb testing.TB, definition *unstructured.Unstructur
 	for _, version := range versions {
 		content, ok := version.(map[string]any)
 		if !ok {
-			tb.Fatalf("definition %s: a version is no object: %v", definition.GetName(), version)
+			tb.Fatalf("definition %s: a version is not an object: %v", definition.GetName(), version)
 		}
 		name, _, _ := unstructured.NestedString(content, "name")
 		list := &unstructured.UnstructuredList{}

@@ -177,7 +177,7 @@ func TestMessages(t *testing.T) {
 				}})
 				cluster.WaitReady(tb, parcelService())
 			},
-			[]string{"the operator ended", "out of order", "the component is ready: this cannot happen any more"},
+			[]string{"the operator ended", "out of order", "the component is ready: this can no longer happen"},
 		},
 		"a folder without definitions": {
 			func(tb testing.TB) {

@@ -55,7 +55,7 @@ func (c *Cluster) WaitFor(tb testing.TB, object client.Object, awaited string, c
 		select {
 		case <-outdated:
 		case <-c.ended:
-			tb.Fatalf("%s: %s: this cannot happen any more, because the operator has ended", key, awaited)
+			tb.Fatalf("%s: %s: this can no longer happen, because the operator has ended", key, awaited)
 			return
 		case <-deadline.C:
 			tb.Fatalf("%s: still not so after %s: %s\n%s", key, testenv.Patience(), awaited, c.diagnosis().describe(latest, gone))

@@ -24,7 +24,7 @@ func compile(probe Probe) (compiled, error) {
 	var c compiled
 	if kind := probe.Selector.Kind; kind != nil {
 		if kind.Kind == "" {
-			return c, errors.New(`selector.kind.kind: invalid value ""; allowed are: the names of kinds, such as Deployment`)
+			return c, errors.New(`selector.kind.kind: invalid value ""; must be the name of a kind, such as Deployment`)
 		}
 		c.kind = &schema.GroupKind{Group: kind.Group, Kind: kind.Kind}
 	}
@@ -74,7 +74,7 @@ func compileCheck(declared Check) (check, error) {
 		add(check, "cel", err)
 	}
 	if len(checks) != 1 {
-		return nil, fmt.Errorf(": it has %d checks; allowed is: exactly one of condition, fieldsEqual, fieldValue and cel", len(checks))
+		return nil, fmt.Errorf(": it has %d checks; must have exactly one of condition, fieldsEqual, fieldValue and cel", len(checks))
 	}
 	if len(failures) > 0 {
 		return nil, failures[0]
@@ -85,15 +85,15 @@ func compileCheck(declared Check) (check, error) {
 func conditionCheck(declared Condition) (check, error) {
 	wanted := cmp.Or(declared.Status, metav1.ConditionTrue)
 	if declared.Type == "" {
-		return nil, errors.New(`.type: invalid value ""; allowed are: the types of conditions, such as Available`)
+		return nil, errors.New(`.type: invalid value ""; must be the type of a condition, such as Available`)
 	}
 	if !slices.Contains([]metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown}, wanted) {
-		return nil, fmt.Errorf(".status: invalid value %q; allowed are: True, False, Unknown", declared.Status)
+		return nil, fmt.Errorf(".status: invalid value %q; must be one of: True, False, Unknown", declared.Status)
 	}
 	return func(object *unstructured.Unstructured) (answer, string) {
 		items, _, err := unstructured.NestedSlice(object.Object, "status", "conditions")
 		if err != nil {
-			return unknown, "status.conditions is no list of conditions"
+			return unknown, "status.conditions is not a list of conditions"
 		}
 		for _, item := range items {
 			fields, _ := item.(map[string]any)
@@ -156,7 +156,7 @@ func valueCheck(declared FieldValue) (check, error) {
 	}
 	var wanted any
 	if err := json.Unmarshal(declared.Value.Raw, &wanted); err != nil {
-		return nil, fmt.Errorf(".value: invalid value %q: %w; allowed are: JSON values", declared.Value.Raw, err)
+		return nil, fmt.Errorf(".value: invalid value %q: %w; must be a JSON value", declared.Value.Raw, err)
 	}
 	return func(object *unstructured.Unstructured) (answer, string) {
 		found, exists := field.find(object)

@@ -35,7 +35,7 @@ func contradiction(probes []Probe) error {
 			}
 			for _, other := range demands {
 				if other.subject == found.subject && other.value != found.value && overlap(other.selector, found.selector) {
-					return fmt.Errorf("%s: it demands that %s is %s, but %s demands %s; allowed is: one of the two", found.place, found.subject, found.value, other.place, other.value)
+					return fmt.Errorf("%s: it requires %s to be %s, but %s requires %s; must be one of the two", found.place, found.subject, found.value, other.place, other.value)
 				}
 			}
 			demands = append(demands, found)

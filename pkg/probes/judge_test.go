@@ -55,7 +55,7 @@ func TestJudge(t *testing.T) {
 		"the condition is false":              {available, `conditions: [{type: Available, status: "False", reason: Down, message: no pods}]`, status.InProgressStatus, "condition Available is False, not True (Down): no pods"},
 		"the condition is missing":            {available, `conditions: []`, status.InProgressStatus, "condition Available is missing"},
 		"there are no conditions":             {available, ``, status.InProgressStatus, "condition Available is missing"},
-		"the conditions are malformed":        {available, `conditions: none`, status.InProgressStatus, "status.conditions is no list of conditions"},
+		"the conditions are malformed":        {available, `conditions: none`, status.InProgressStatus, "status.conditions is not a list of conditions"},
 		"the condition is of this generation": {available, `conditions: [{type: Available, status: "True", observedGeneration: 2}]`, status.CurrentStatus, "all probes pass"},
 		"the condition is outdated":           {available, `conditions: [{type: Available, status: "True", observedGeneration: 1}]`, status.InProgressStatus, "condition Available is of generation 1, not 2"},
 		"the status is outdated":              {available, `observedGeneration: 1, conditions: [{type: Available, status: "True"}]`, status.InProgressStatus, "generation 2 is not observed yet, only 1"},
@@ -109,18 +109,18 @@ func TestInvalidProbes(t *testing.T) {
 	t.Parallel()
 	for text, expected := range map[string]string{
 		`[{probes: []}]`:   "probes[0].probes: there are none; at least one is required",
-		`[{probes: [{}]}]`: "probes[0].probes[0]: it has 0 checks; allowed is: exactly one of",
-		`[{probes: [{cel: {rule: "true"}}, {condition: {type: A}, cel: {rule: "true"}}]}]`:                                                                 "probes[0].probes[1]: it has 2 checks; allowed is: exactly one of",
-		`[{selector: {kind: {group: apps, kind: ""}}, probes: [{cel: {rule: "true"}}]}]`:                                                                   `probes[0].selector.kind.kind: invalid value ""; allowed are`,
+		`[{probes: [{}]}]`: "probes[0].probes[0]: it has 0 checks; must have exactly one of",
+		`[{probes: [{cel: {rule: "true"}}, {condition: {type: A}, cel: {rule: "true"}}]}]`:                                                                 "probes[0].probes[1]: it has 2 checks; must have exactly one of",
+		`[{selector: {kind: {group: apps, kind: ""}}, probes: [{cel: {rule: "true"}}]}]`:                                                                   `probes[0].selector.kind.kind: invalid value ""; must be`,
 		`[{selector: {selector: {matchExpressions: [{key: a, operator: Like}]}}, probes: [{cel: {rule: "true"}}]}]`:                                        `probes[0].selector.selector: "Like" is not a valid label selector operator`,
-		`[{probes: [{condition: {type: ""}}]}]`:                                                                                                            `probes[0].probes[0].condition.type: invalid value ""; allowed are`,
-		`[{probes: [{condition: {type: A, status: "true"}}]}]`:                                                                                             `probes[0].probes[0].condition.status: invalid value "true"; allowed are: True, False, Unknown`,
-		`[{probes: [{fieldsEqual: {fieldA: "", fieldB: .a}}]}]`:                                                                                            `probes[0].probes[0].fieldsEqual.fieldA: invalid value ""; allowed are: JSON paths`,
-		`[{probes: [{fieldsEqual: {fieldA: .a, fieldB: "."}}]}]`:                                                                                           `probes[0].probes[0].fieldsEqual.fieldB: invalid value "."; allowed are: JSON paths`,
+		`[{probes: [{condition: {type: ""}}]}]`:                                                                                                            `probes[0].probes[0].condition.type: invalid value ""; must be`,
+		`[{probes: [{condition: {type: A, status: "true"}}]}]`:                                                                                             `probes[0].probes[0].condition.status: invalid value "true"; must be one of: True, False, Unknown`,
+		`[{probes: [{fieldsEqual: {fieldA: "", fieldB: .a}}]}]`:                                                                                            `probes[0].probes[0].fieldsEqual.fieldA: invalid value ""; must be the JSON path`,
+		`[{probes: [{fieldsEqual: {fieldA: .a, fieldB: "."}}]}]`:                                                                                           `probes[0].probes[0].fieldsEqual.fieldB: invalid value "."; must be the JSON path`,
 		`[{probes: [{fieldValue: {field: ".a[", value: 1}}]}]`:                                                                                             `probes[0].probes[0].fieldValue.field: invalid value ".a["`,
 		`[{probes: [{cel: {rule: slef}}]}]`:                                                                                                                `probes[0].probes[0].cel.rule: invalid value "slef": line 1, column 1: undeclared reference to 'slef'`,
-		`[{probes: [{condition: {type: A}}]}, {probes: [{condition: {type: A, status: "False"}}]}]`:                                                        "probes[1].probes[0]: it demands that condition A is False, but probes[0].probes[0] demands True",
-		`[{selector: {kind: {group: "", kind: Pod}}, probes: [{fieldValue: {field: .a, value: 1}}]}, {probes: [{fieldValue: {field: "{.a}", value: 2}}]}]`: "probes[1].probes[0]: it demands that .a is 2, but probes[0].probes[0] demands 1",
+		`[{probes: [{condition: {type: A}}]}, {probes: [{condition: {type: A, status: "False"}}]}]`:                                                        "probes[1].probes[0]: it requires condition A to be False, but probes[0].probes[0] requires True",
+		`[{selector: {kind: {group: "", kind: Pod}}, probes: [{fieldValue: {field: .a, value: 1}}]}, {probes: [{fieldValue: {field: "{.a}", value: 2}}]}]`: "probes[1].probes[0]: it requires .a to be 2, but probes[0].probes[0] requires 1",
 	} {
 		if _, err := probes.New(declared(t, text), nil); err == nil || !strings.Contains(err.Error(), expected) {
 			t.Errorf("%s: expected an error with %q, got %v", text, expected, err)

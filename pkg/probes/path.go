@@ -27,10 +27,10 @@ func newPath(text string) (*path, error) {
 	}
 	parsed := jsonpath.New("path").AllowMissingKeys(true)
 	if !strings.HasPrefix(trimmed, ".") || strings.Trim(trimmed, ".") == "" {
-		return nil, fmt.Errorf("invalid value %q; allowed are: JSON paths of fields, such as .status.replicas", text)
+		return nil, fmt.Errorf("invalid value %q; must be the JSON path of a field, such as .status.replicas", text)
 	}
 	if err := parsed.Parse("{" + trimmed + "}"); err != nil {
-		return nil, fmt.Errorf("invalid value %q: %w; allowed are: JSON paths of fields, such as .status.replicas", text, err)
+		return nil, fmt.Errorf("invalid value %q: %w; must be the JSON path of a field, such as .status.replicas", text, err)
 	}
 	return &path{text: trimmed, parsed: parsed}, nil
 }

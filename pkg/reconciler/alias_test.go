@@ -85,7 +85,7 @@ func TestMoveToAnotherGroupInAPlan(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(plan.Changes) != 2 || plan.Changes[1].Verb != "" || !strings.Contains(plan.Changes[1].Reason, "is the same object as Event "+w.namespace+"/a of group events.k8s.io, which stays") {
+		if len(plan.Changes) != 2 || plan.Changes[1].Verb != "" || !strings.Contains(plan.Changes[1].Reason, "is the same object as Event "+w.namespace+"/a of group events.k8s.io, which is kept") {
 			t.Errorf("expected that nothing is deleted, got %+v", plan.Changes)
 		}
 	}
@@ -97,7 +97,7 @@ func TestOneObjectUnderTwoGroupsIsRefused(t *testing.T) {
 	w := newWorld(t)
 	for range 3 {
 		_, err := w.apply(coreEvent + "---" + groupEvent)
-		w.expectRefusal(err, "is the same object as Event NS/a of ", ", which is declared as well")
+		w.expectRefusal(err, "is the same object as Event NS/a of ", ", which is also declared")
 	}
 	w.mustApply(groupEvent)
 	if w.get("v1", "Event", "a") == nil {

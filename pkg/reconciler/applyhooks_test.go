@@ -225,7 +225,7 @@ func TestHooksOfBadKind(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, err := w.apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: NS-x, annotations: {" + postApply + "}}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/apply-hook: later}}\n")
-	w.expectRefusal(err, `ConfigMap NS/a: annotation PREFIX/apply-hook: invalid value "later"; allowed are: post-apply, on-failure`)
+	w.expectRefusal(err, `ConfigMap NS/a: annotation PREFIX/apply-hook: invalid value "later"; must be one of: post-apply, on-failure`)
 	for _, hook := range []string{postApply, onFailure} {
 		_, err = w.apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: NS-x, annotations: {" + hook + "}}\n")
 		w.expectRefusal(err, "Namespace NS-x: apply-hook is not allowed on objects of this kind")

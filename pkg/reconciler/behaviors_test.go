@@ -224,7 +224,7 @@ func TestRefusedBehaviors(t *testing.T) {
 		behavior any
 		texts    []string
 	}{
-		"a negative step": {configMap, behaviors.AtStep(-1), []string{"ConfigMap NS/a", "step -1", "allowed are 0 and above"}},
+		"a negative step": {configMap, behaviors.AtStep(-1), []string{"ConfigMap NS/a", "step -1", "must not be negative"}},
 		"no behavior":     {configMap, 7, []string{"ConfigMap NS/a", "type int", "Guarded"}},
 		"another name":    {configMap, completing("metadata name", "b"), []string{"ConfigMap NS/a", "ConfigMap NS/b", "name and namespace that were announced"}},
 		"another version": {configMap, completing("apiVersion", "v2"), []string{"ConfigMap NS/a", "v2", "announced"}},

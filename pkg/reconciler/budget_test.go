@@ -273,7 +273,7 @@ func TestHeldDeletionsArePlanned(t *testing.T) {
 			t.Fatalf("expected both objects to be held, got %+v", plan)
 		}
 		for _, change := range plan.Changes {
-			if change.Verb != "" || !strings.Contains(change.Reason, "stays until its deletion is approved: 2 of 2 dependents would be deleted, and 1 may be") || change.Before != nil {
+			if change.Verb != "" || !strings.Contains(change.Reason, "is kept until its deletion is approved: 2 of 2 dependents would be deleted, but only 1 may be") || change.Before != nil {
 				t.Errorf("unexpected change %+v", change)
 			}
 		}
@@ -309,7 +309,7 @@ func TestBadLimitsOfDeletions(t *testing.T) {
 	for _, bad := range []reconciler.MaxDeletions{"many", "-1", "101%"} {
 		w.deletions.Max = bad
 		_, err := w.apply(configMapsNamed("a"))
-		w.expectRefusal(err, `max deletions: invalid value "`+string(bad)+`"; allowed are: a number from 0 on, a percentage from 0% to 100%, AllButOne`)
+		w.expectRefusal(err, `max deletions: invalid value "`+string(bad)+`"; must be a number of at least 0, a percentage from 0% to 100%, or AllButOne`)
 	}
 	if w.configMap("a") != nil {
 		t.Error("something was applied")

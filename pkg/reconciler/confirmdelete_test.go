@@ -37,7 +37,7 @@ func (w *world) expectHeldDeletion(dependents int, names ...string) string {
 		w.Errorf("expected no writes, got %v", writes)
 	}
 	w.expectInventory(before...)
-	want := fmt.Sprintf("%d of %d dependents must not be deleted without approval", len(names), dependents)
+	want := fmt.Sprintf("%d of %d dependents may be deleted only with approval", len(names), dependents)
 	if got := result.Held.String(); got != want || !result.Held.OwnerDeleted {
 		w.Errorf("got %q", got)
 	}
@@ -299,7 +299,7 @@ func TestNothingIsHeldUnseen(t *testing.T) {
 	mortal.owner, mortal.namespace = w.owner, w.namespace
 	mortal.owner.Store = w
 	result, err := mortal.delete()
-	if err == nil || result.Held != nil || !strings.Contains(err.Error(), "looking which deletions have to be approved: ") {
+	if err == nil || result.Held != nil || !strings.Contains(err.Error(), "finding deletions that need approval: ") {
 		t.Errorf("expected an error, got %+v, %v", result.Held, err)
 	}
 }

@@ -54,7 +54,7 @@ func TestNamespaceIsHeldByWhatOthersHaveInIt(t *testing.T) {
 			w.create(marks.Replace(tc.content))
 			want := w.expand(tc.want)
 			last := w.lines(w.plan(besides, compare))[2]
-			if planned := "0 Deleted Namespace NS-own: is no longer wanted"; tc.want == "" && last != planned || tc.want != "" && last != planned+"; "+tc.want {
+			if planned := "0 Deleted Namespace NS-own: is no longer in the manifests"; tc.want == "" && last != planned || tc.want != "" && last != planned+"; "+tc.want {
 				t.Errorf("%s: planned: %s", tc.reason, last)
 			}
 			warnings, err := w.engine.CheckNamespaces(t.Context(), reconciler.DeleteRequest{Owner: w.owner})
@@ -104,8 +104,8 @@ func TestNamespaceIsReleasedByHand(t *testing.T) {
 	w.mustApply(ownNamespace + inside)
 	w.create("apiVersion: v1\nkind: Secret\nmetadata: {name: theirs, namespace: NS-own}\n")
 	w.patch(w.get("v1", "Namespace", "NS-own"), `{"metadata":{"annotations":{"PREFIX/delete-policy":"orphan"}}}`)
-	w.expectPlan(w.plan("", compare), "0 Deleted ConfigMap NS-own/in: is no longer wanted",
-		"0 Orphaned Namespace NS-own: is no longer wanted; kept while there are objects in it that are not dependents: Secret NS-own/theirs; to orphan it instead of deleting it, "+
+	w.expectPlan(w.plan("", compare), "0 Deleted ConfigMap NS-own/in: is no longer in the manifests",
+		"0 Orphaned Namespace NS-own: is no longer in the manifests; kept while there are objects in it that are not dependents: Secret NS-own/theirs; to orphan it instead of deleting it, "+
 			"set its annotation "+prefix+"/delete-policy to orphan")
 	w.mustDelete()
 	namespace := w.get("v1", "Namespace", "NS-own")

@@ -106,7 +106,7 @@ func TestRecreationOfForeignDefinitionSparesInstances(t *testing.T) {
 func (ty *typed) expectHeld(manifests, instance string) {
 	ty.Helper()
 	want := ": cannot be recreated, because there are instances of its types: Widget." + ty.group + " NS/" + instance +
-		"; choose another update policy, or leave out recreate-if-immutable; or delete them first"
+		"; use another update policy, remove the annotation recreate-if-immutable, or delete them first"
 	if change := ty.plan(manifests, compare).Changes[0]; !change.Recreate || ": "+change.Refusal != ty.world.expand(want) {
 		ty.Errorf("planned: %v, refusal: %q", change.Recreate, change.Refusal)
 	}

@@ -31,7 +31,7 @@ func (r *Reconciler) Delete(ctx context.Context, request DeleteRequest) (Result,
 	if err := call.Needs.Watch(ctx, nil, desired.Regular); err != nil {
 		return r.abort(ctx, request.Owner, err)
 	}
-	gone, err := waves.NewRemover(call, "all dependents go").Delete(ctx, slices.Clone(call.Ledger.Items))
+	gone, err := waves.NewRemover(call, "all dependents are being deleted").Delete(ctx, slices.Clone(call.Ledger.Items))
 	err = call.Barriers.LiftUnreached(ctx, err)
 	done := gone && err == nil
 	if done {
@@ -65,7 +65,7 @@ func (r *Reconciler) deletion(request DeleteRequest) *calls.Call {
 	return call
 }
 
-// hold returns the dependents that must not be deleted without approval, and notes the approval that the request has.
+// hold returns the dependents that may be deleted only with approval, and notes the approval that the request has.
 func hold(ctx context.Context, request DeleteRequest, call *calls.Call) (*HeldDeletions, error) {
 	if request.Unasked {
 		return nil, nil

@@ -83,5 +83,5 @@ func TestOrdersOfBehaviors(t *testing.T) {
 	}
 	orders[0] = 40000
 	_, err = w.applyObjects(generate())
-	w.expectRefusal(err, "ConfigMap NS/a: delete order 40000 is not allowed; allowed are -32768 to 32767")
+	w.expectRefusal(err, "ConfigMap NS/a: invalid delete order 40000; must be from -32768 to 32767")
 }

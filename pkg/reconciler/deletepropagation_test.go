@@ -154,17 +154,17 @@ func TestRefusedDeletePropagations(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, err := w.apply(strings.ReplaceAll(propagated, "POLICY", "none"))
-	w.expectRefusal(err, `ConfigMap NS/owner: annotation PREFIX/delete-propagation: invalid value "none"; allowed are: background, foreground, orphan`)
+	w.expectRefusal(err, `ConfigMap NS/owner: annotation PREFIX/delete-propagation: invalid value "none"; must be one of: background, foreground, orphan`)
 	for _, header := range []string{"apiVersion: v1, kind: Namespace", "apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition", "apiVersion: apiregistration.k8s.io/v1, kind: APIService"} {
 		manifest := "{" + header + ", metadata: {name: NS-own, annotations: {PREFIX/delete-propagation: POLICY}}}"
 		for _, policy := range []string{"foreground", "orphan"} {
 			_, err = w.apply(strings.ReplaceAll(manifest, "POLICY", policy))
-			w.expectRefusal(err, "NS-own: delete propagation "+policy+" is not allowed on objects of this kind; allowed is: background")
+			w.expectRefusal(err, "NS-own: delete propagation "+policy+" is not allowed on objects of this kind; must be background")
 		}
 	}
 	w.policies.DeletePropagation = "none"
 	_, err = w.apply(configMapsNamed("other"))
-	w.expectRefusal(err, `delete propagation: invalid value "none"; allowed are: background, foreground, orphan`)
+	w.expectRefusal(err, `delete propagation: invalid value "none"; must be one of: background, foreground, orphan`)
 }
 
 // TestDeletePropagationCostsNothing: the deletion of an object that owns nothing takes the same requests without the annotation and with its default.

@@ -136,7 +136,7 @@ func TestForeignRecreationIsNoticed(t *testing.T) {
 	w.create(existing)
 	testenv.Eventually(t, func() (bool, string) {
 		_, err := w.apply(manifest)
-		return err != nil && strings.Contains(err.Error(), w.expand("ConfigMap NS/a: exists already and has no owner")), "want the foreign object to be refused"
+		return err != nil && strings.Contains(err.Error(), w.expand("ConfigMap NS/a: already exists and has no owner")), "want the foreign object to be refused"
 	})
 }
 

@@ -165,7 +165,7 @@ func TestExpectedPlan(t *testing.T) {
 			reason: "one less", meddle: nothing, request: func(text string) string {
 				return strings.Replace(text, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\n---\n", "", 1)
 			},
-			stale: []string{"ConfigMap NS/new: is no longer among the objects"},
+			stale: []string{"ConfigMap NS/new: is no longer in the manifests"},
 		},
 		"Several": {
 			reason: "each is named", meddle: func(w *world) {

@@ -47,7 +47,7 @@ metadata: {name: next, annotations: {PREFIX/delete-order: "1"}}
 	verbs := map[string]reconciler.Verb{}
 	for _, change := range plan.Changes {
 		verbs[change.Object.Name] = change.Verb
-		if change.Object.Name == "theirs" && !strings.HasPrefix(change.Reason, "is no longer wanted; it cannot be read: ") {
+		if change.Object.Name == "theirs" && !strings.HasPrefix(change.Reason, "is no longer in the manifests; it cannot be read: ") {
 			t.Errorf("want the plan to say why it is not known, got %q", change.Reason)
 		}
 	}
@@ -80,7 +80,7 @@ func TestPlanOfTypeWhoseInstancesMustNotBeListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const reason = "is no longer wanted; it is not known whether there are instances of its types: listing instances of Widget."
+	const reason = "is no longer in the manifests; it is not known whether there are instances of its types: listing instances of Widget."
 	if change := plan.Changes[0]; change.Verb != reconciler.VerbDeleted || !strings.HasPrefix(change.Reason, reason) {
 		t.Errorf("want the plan to say what is not known, got %s, %q", change.Verb, change.Reason)
 	}

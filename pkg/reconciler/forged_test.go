@@ -35,7 +35,7 @@ func (w *world) forge(object *unstructured.Unstructured, phase reconciler.Phase,
 func TestForgedItemsAreForgotten(t *testing.T) {
 	t.Parallel()
 	const own = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: own}\n"
-	const forgotten = "is recorded as a dependent, but has neither our label nor fields that we wrote, and is left alone"
+	const forgotten = "is recorded as a dependent, but has neither the owner label nor fields of the field manager of its owner, and is left alone"
 	for _, phase := range []reconciler.Phase{reconciler.PhaseReady, reconciler.PhaseDeleting, reconciler.PhaseScheduledForDeletion} {
 		for _, policy := range []reconciler.DeletePolicy{reconciler.DeletePolicyDelete, reconciler.DeletePolicyOrphan} {
 			t.Run(fmt.Sprintf("%s%s", phase, policy), func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestForgedItemsAreForgotten(t *testing.T) {
 				w.expectActions(result)
 				w.expectInventory("ConfigMap own Ready Current")
 				w.forge(before, phase, policy)
-				w.expectPlan(w.plan(own, compare), "0 - ConfigMap NS/own", "0 - Secret "+elsewhere.namespace+"/theirs: is no longer wanted; it "+forgotten)
+				w.expectPlan(w.plan(own, compare), "0 - ConfigMap NS/own", "0 - Secret "+elsewhere.namespace+"/theirs: is no longer in the manifests; it "+forgotten)
 				w.mustDelete()
 				if diff := cmp.Diff(before, elsewhere.get("v1", "Secret", "theirs")); diff != "" {
 					t.Errorf("another owner's object was changed (-before +after):\n%s", diff)
@@ -90,7 +90,7 @@ func TestForgedItemDoesNotStandForAdoption(t *testing.T) {
 			w.forge(before, tc.phase, reconciler.DeletePolicyDelete)
 			w.owner.Inventory[0].Digest = digest
 			if _, err := w.apply(manifest); err != nil {
-				w.expectRefusal(err, "ConfigMap NS/a: exists already and has no owner, and its adoption policy is never")
+				w.expectRefusal(err, "ConfigMap NS/a: already exists and has no owner, but its adoption policy is never")
 			}
 			if diff := cmp.Diff(before, w.configMap("a")); diff != "" {
 				t.Errorf("another owner's object was changed (-before +after):\n%s", diff)

@@ -179,7 +179,7 @@ func TestCreationsDoNotOverwrite(t *testing.T) {
 				w.create("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {PREFIX/owner-id: theirs}}, data: {value: theirs}}")
 			}
 			_, err := w.engine.Apply(t.Context(), w.request(guardedManifest(policies, "1")))
-			w.expectRefusal(err, "ConfigMap NS/a: exists already and has another owner")
+			w.expectRefusal(err, "ConfigMap NS/a: already exists and has another owner")
 			if diff := diffData(map[string]any{"value": "theirs"}, w.configMap("a")); diff != "" {
 				t.Errorf("data (-want +got):\n%s", diff)
 			}

@@ -26,7 +26,7 @@ func TestHomeOutlivesItsOwner(t *testing.T) {
 		end    func(w *world) (reconciler.Result, error)
 	}{
 		"Redundant": {"it is not wanted any more", func(w *world) (reconciler.Result, error) {
-			w.expectPlan(w.plan(besides, compare), "0 - ConfigMap NS/besides", "0 Deleted ConfigMap NS-own/in: is no longer wanted", "0 Orphaned Namespace NS-own: is no longer wanted; it "+stays)
+			w.expectPlan(w.plan(besides, compare), "0 - ConfigMap NS/besides", "0 Deleted ConfigMap NS-own/in: is no longer in the manifests", "0 Orphaned Namespace NS-own: is no longer in the manifests; it "+stays)
 			return w.engine.Apply(t.Context(), w.request(besides))
 		}},
 		"Deleted": {"the owner goes", func(w *world) (reconciler.Result, error) {

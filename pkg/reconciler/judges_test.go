@@ -114,8 +114,8 @@ func TestInvalidConditions(t *testing.T) {
 	for value, reason := range map[string]string{
 		`slef.status.phase == "x"`: "line 1, column 1: undeclared reference to 'slef'",
 		`self.status.phase`:        "it is of type dyn",
-		`self.a.all(x, self.a.all(y, self.a.all(z, x < y && y < z)))`: "allowed are: at most 10000000, which is enough for two nested loops",
-		``: "it is empty; allowed are: CEL expressions over self that are true or false",
+		`self.a.all(x, self.a.all(y, self.a.all(z, x < y && y < z)))`: "must be at most 10000000, which is enough for two nested loops",
+		``: "it is empty; must be a CEL expression over self that evaluates to true or false",
 	} {
 		for _, key := range []string{"ready-when", "fail-when"} {
 			object := &unstructured.Unstructured{}
@@ -124,7 +124,7 @@ func TestInvalidConditions(t *testing.T) {
 			object.SetName("a")
 			object.SetAnnotations(map[string]string{prefix + "/" + key: value})
 			_, err := w.applyObjects([]client.Object{object})
-			w.expectRefusal(err, "ConfigMap NS/a: annotation PREFIX/"+key+": invalid value "+fmt.Sprintf("%q", value), reason, "allowed are")
+			w.expectRefusal(err, "ConfigMap NS/a: annotation PREFIX/"+key+": invalid value "+fmt.Sprintf("%q", value), reason, "must be ")
 		}
 	}
 	if writes := w.writes(); len(writes) > 0 {

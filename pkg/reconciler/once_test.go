@@ -32,7 +32,7 @@ func TestOnceLeavesWhatExists(t *testing.T) {
 			}
 			w.createClaimed("labels: {a: b}")
 			uid := string(w.configMap("a").GetUID())
-			w.expectPlan(w.plan(of("first"), compare), "0 Adopted ConfigMap NS/a: exists already and has no owner")
+			w.expectPlan(w.plan(of("first"), compare), "0 Adopted ConfigMap NS/a: already exists and has no owner")
 			w.expectActions(w.mustApply(of("first")), "Adopted ConfigMap a")
 			expect("it existed before", uid)
 			w.mustApply(of("second"))

@@ -56,7 +56,7 @@ func TestStatefulSetIsNotRecreatedWithItsClaims(t *testing.T) {
 			})
 			w.bind("data-db-0")
 			uid := w.get("v1", "PersistentVolumeClaim", "data-db-0").GetUID()
-			const want = "StatefulSet NS/db" + ownsData + "PersistentVolumeClaim NS/data-db-0, which would be destroyed; choose another update policy, or leave out recreate-if-immutable; or first set spec.persistentVolumeClaimRetentionPolicy.whenDeleted"
+			const want = "StatefulSet NS/db" + ownsData + "PersistentVolumeClaim NS/data-db-0, which would be destroyed; use another update policy, remove the annotation recreate-if-immutable, or first set spec.persistentVolumeClaimRetentionPolicy.whenDeleted"
 			_, err := w.engine.Apply(t.Context(), w.request(changed))
 			w.expectRefusal(err, want)
 			if change := w.plan(changed, compare).Changes[0]; !change.Recreate || !strings.HasPrefix(change.Object.String()+": "+change.Refusal, w.expand(want)) {
@@ -98,14 +98,14 @@ func TestOwnersOfClaimsAreNotRecreated(t *testing.T) {
 		denied                   string // a path that must not be requested
 		want                     string // empty if it is recreated
 	}{
-		"Direct":              {widgets, none, direct, none, ownsData + "PersistentVolumeClaim NS/data, which would be destroyed; choose another update policy, or leave out recreate-if-immutable; or remove its owner references from the claims"},
+		"Direct":              {widgets, none, direct, none, ownsData + "PersistentVolumeClaim NS/data, which would be destroyed; use another update policy, remove the annotation recreate-if-immutable, or remove its owner references from the claims"},
 		"Unbound":             {widgets, none, strings.ReplaceAll(strings.ReplaceAll(claim, "VOLUME, ", ""), "OWNERS", owned), none, none},
 		"Unowned":             {widgets, none, strings.ReplaceAll(bound, ", OWNERS", ""), none, none},
 		"Indirect":            {widgets, between, indirect, none, ownsData + "PersistentVolumeClaim NS/data"},
 		"OthersAndIndirect":   {widgets, strings.Split(between, ", ownerRef")[0] + "}\n", indirect, none, none},
 		"Ephemeral":           {widgets, strings.ReplaceAll(strings.ReplaceAll(between, "name: between", "name: a"), "ConfigMap", "Pod\nspec: {containers: [{name: c, image: c}]}"), ephemeral, none, none},
 		"BuiltIn":             {configMaps, none, direct, none, ownsData + "PersistentVolumeClaim NS/data"},
-		"ClaimsMustNotBeRead": {widgets, none, direct, "/persistentvolumeclaims", ": cannot be recreated, because it may own claims whose data would be destroyed, and reading PersistentVolumeClaims in namespace NS is forbidden; choose another update policy, or leave out recreate-if-immutable; or grant the permission"},
+		"ClaimsMustNotBeRead": {widgets, none, direct, "/persistentvolumeclaims", ": cannot be recreated, because it may own claims whose data would be destroyed, and reading PersistentVolumeClaims in namespace NS is forbidden; use another update policy, remove the annotation recreate-if-immutable, or grant the permission"},
 		"OwnersMustNotBeRead": {widgets, between, indirect, "/configmaps/between", ": cannot be recreated, because it may own claims whose data would be destroyed, and reading ConfigMap NS/between is forbidden"},
 		"BuiltInMustNotRead":  {configMaps, none, none, "/persistentvolumeclaims", none},
 		"StatefulSetDeletes":  {strings.ReplaceAll(empty, "DELETED", "Delete"), none, none, "/persistentvolumeclaims", ": cannot be recreated, because it may own claims whose data would be destroyed, and reading PersistentVolumeClaims in namespace NS is forbidden"},

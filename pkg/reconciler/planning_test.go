@@ -158,8 +158,8 @@ func TestPlan(t *testing.T) {
 		"0 - ConfigMap NS/same",
 		"0 - ConfigMap NS/shared: may have been changed by another client",
 		"2 Restored ConfigMap NS/lost: was deleted by another client",
-		"-1 Orphaned ConfigMap NS/released: is no longer wanted",
-		"0 Deleted ConfigMap NS/goes: is no longer wanted",
+		"-1 Orphaned ConfigMap NS/released: is no longer in the manifests",
+		"0 Deleted ConfigMap NS/goes: is no longer in the manifests",
 	}
 	var told reconciler.Plan
 	testenv.Eventually(t, func() (bool, string) {
@@ -172,7 +172,7 @@ func TestPlan(t *testing.T) {
 		}
 	}
 	want[3] = "0 Corrected ConfigMap NS/drifted: was changed by kubectl-edit: .data.a, .data.b, .data.c"
-	want[4] = "0 Adopted ConfigMap NS/found: exists already and has no owner"
+	want[4] = "0 Adopted ConfigMap NS/found: already exists and has no owner"
 	want[6] = "0 - ConfigMap NS/shared"
 	compared := w.plan(after+comes, compare)
 	w.expectPlan(compared, want...)
@@ -364,7 +364,7 @@ date: {a: b}
 `
 	plan := w.plan(manifests, compare)
 	lines := w.lines(plan)
-	if want := "0 - ConfigMap NS/a! exists already and has no owner, and its adoption policy is never"; lines[0] != want {
+	if want := "0 - ConfigMap NS/a! already exists and has no owner, but its adoption policy is never"; lines[0] != want {
 		t.Errorf("got %q, want %q", lines[0], want)
 	}
 	if want := "! rejected by the API server: "; !strings.Contains(lines[1], want) || !strings.Contains(lines[1], "not a key") {
@@ -518,7 +518,7 @@ func TestPlanAsksForHiddenObjects(t *testing.T) {
 	w.create("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: theirs}}")
 	const manifest = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: ours}}"
 	w.expectPlan(w.plan(manifest, reconciler.PlanOptions{}), "0 Created ConfigMap NS/a: does not exist")
-	w.expectPlan(w.plan(manifest, reconciler.PlanOptions{Ask: true}), "0 Adopted ConfigMap NS/a: exists already and has no owner")
+	w.expectPlan(w.plan(manifest, reconciler.PlanOptions{Ask: true}), "0 Adopted ConfigMap NS/a: already exists and has no owner")
 }
 
 // TestPlanNamesOtherOwners has the same reconciler plan for an owner what another one has. The watch does not show the names of owners, so only plans that ask have them.
@@ -531,7 +531,7 @@ func TestPlanNamesOtherOwners(t *testing.T) {
 	request.ID, request.Inventory = "uid/elsewhere/other", nil
 	for asks, owner := range map[bool]string{false: "", true: ", " + w.owner.ID} {
 		plan, err := w.engine.Plan(t.Context(), request, reconciler.PlanOptions{Ask: asks})
-		want := "exists already and has another owner" + owner + ", and its adoption policy is if-unowned"
+		want := "already exists and has another owner" + owner + ", but its adoption policy is if-unowned"
 		if err != nil || len(plan.Changes) != 1 || plan.Changes[0].Refusal != want || !plan.Changes[0].Foreign {
 			t.Errorf("want %q, got %+v, %v", want, plan.Changes, err)
 		}

@@ -50,7 +50,7 @@ data: {mine: "1"}
 			manifest := strings.NewReplacer("POLICY", tc.policy, "UPDATE", tc.update).Replace(manifest)
 			result, err := w.apply(manifest)
 			if tc.want == "" {
-				w.expectRefusal(err, "ConfigMap NS/a: exists already", "adoption policy is")
+				w.expectRefusal(err, "ConfigMap NS/a: already exists", "adoption policy is")
 				if after := w.configMap("a"); after.GetResourceVersion() != before.GetResourceVersion() {
 					t.Error("a refused object must not be touched")
 				}

@@ -85,7 +85,7 @@ func TestPruneAtEnd(t *testing.T) {
 	}
 }
 
-// TestHeldDeletionsDoNotStopWaves: what must not be deleted without approval stays, and the waves go on.
+// TestHeldDeletionsDoNotStopWaves: what may be deleted only with approval stays, and the waves go on.
 func TestHeldDeletionsDoNotStopWaves(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -104,5 +104,5 @@ func TestRefusedPruneAt(t *testing.T) {
 	w := newWorld(t)
 	w.policies.PruneAt = "First"
 	_, err := w.apply(configMapsNamed("a"))
-	w.expectRefusal(err, `prune at: invalid value "First"; allowed are: end, waves`)
+	w.expectRefusal(err, `prune at: invalid value "First"; must be one of: end, waves`)
 }

@@ -125,7 +125,7 @@ func TestConfirmedDeletions(t *testing.T) {
 			result := w.settle(configMapsNamed("c"), heldBack)
 			w.expectActions(result, "Deleted ConfigMap b")
 			digest := w.expectHeld(result, 2, 0, "a")
-			if got := result.Held.String(); got != "1 of 2 dependents would be deleted, which has to be approved because of the prune policy" {
+			if got := result.Held.String(); got != "1 of 2 dependents would be deleted, which needs approval because of the prune policy" {
 				t.Errorf("got %q", got)
 			}
 			w = w.heir()
@@ -243,8 +243,8 @@ func TestRefusedPrunePolicies(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, err := w.apply(withPrunePolicy("a", "never"))
-	w.expectRefusal(err, `ConfigMap NS/a: annotation PREFIX/prune-policy: invalid value "never"; allowed are: delete, keep, confirm`)
+	w.expectRefusal(err, `ConfigMap NS/a: annotation PREFIX/prune-policy: invalid value "never"; must be one of: delete, keep, confirm`)
 	w.policies.Prune = "Never"
 	_, err = w.apply(configMapsNamed("b"))
-	w.expectRefusal(err, `prune policy: invalid value "Never"; allowed are: delete, keep, confirm`)
+	w.expectRefusal(err, `prune policy: invalid value "Never"; must be one of: delete, keep, confirm`)
 }

@@ -429,5 +429,5 @@ func TestDependentsAreNotRead(t *testing.T) {
 		GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, NamespacedName: apitypes.NamespacedName{Namespace: w.namespace, Name: "b"},
 		Take: func(*unstructured.Unstructured) error { return nil },
 	}}), list[1]})
-	w.expectRefusal(err, "ConfigMap NS/a: reads ConfigMap NS/b, which is a dependent, too; extract its data instead")
+	w.expectRefusal(err, "ConfigMap NS/a: reads ConfigMap NS/b, which is also a dependent; extract its data instead")
 }

@@ -90,8 +90,8 @@ func TestRefusedReadyTimeouts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for annotations, text := range map[string]string{
-		"PREFIX/ready-timeout: soon":            `annotation PREFIX/ready-timeout: invalid value "soon"; allowed are: durations`,
-		"PREFIX/ready-timeout-policy: never":    `annotation PREFIX/ready-timeout-policy: invalid value "never"; allowed are: fail, continue`,
+		"PREFIX/ready-timeout: soon":            `annotation PREFIX/ready-timeout: invalid value "soon"; must be a duration`,
+		"PREFIX/ready-timeout-policy: never":    `annotation PREFIX/ready-timeout-policy: invalid value "never"; must be one of: fail, continue`,
 		"PREFIX/ready-timeout-policy: continue": `annotation PREFIX/ready-timeout-policy: it has no effect without PREFIX/ready-timeout; set a duration such as 10m`,
 	} {
 		_, err := w.apply(fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {%s}}}", annotations))

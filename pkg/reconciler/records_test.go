@@ -22,7 +22,7 @@ var recordLabels = map[string]string{
 func TestRecordsAreNotAdopted(t *testing.T) {
 	t.Parallel()
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/adoption-policy: POLICY}}\ndata: {value: ours}\n"
-	const refusal = "ConfigMap NS/a: exists already, is part of a record of dependents (label "
+	const refusal = "ConfigMap NS/a: already exists, is part of a record of dependents (label "
 	for name, label := range recordLabels {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -39,7 +39,7 @@ func TestRecordsAreNotAdopted(t *testing.T) {
 			_, err := w.engine.Apply(t.Context(), request)
 			w.expectRefusal(err, refusal)
 			w.expectPlan(w.plan(strings.ReplaceAll(manifest, "POLICY", "always"), compare),
-				"0 - ConfigMap NS/a! exists already, is part of a record of dependents (label "+w.expand(key)+"), and cannot be a dependent")
+				"0 - ConfigMap NS/a! already exists, is part of a record of dependents (label "+w.expand(key)+"), and cannot be a dependent")
 			w.mustDelete()
 			if diff := cmp.Diff(before, w.configMap("a")); diff != "" {
 				t.Errorf("a record must stay as it is (-before +after):\n%s", diff)
@@ -81,7 +81,7 @@ func TestRecordsStay(t *testing.T) {
 					item.DeletePolicy = policy
 				}
 				before := w.configMap("a")
-				w.expectPlan(w.plan(own, compare), "0 - ConfigMap NS/own", "0 - ConfigMap NS/a: is no longer wanted; it "+left)
+				w.expectPlan(w.plan(own, compare), "0 - ConfigMap NS/own", "0 - ConfigMap NS/a: is no longer in the manifests; it "+left)
 				result := w.mustApply(own)
 				if diff := cmp.Diff("ConfigMap a: "+left, notices(result.Notes)); diff != "" {
 					t.Errorf("notes (-want +got):\n%s", diff)

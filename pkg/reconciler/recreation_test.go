@@ -149,7 +149,7 @@ spec:
 	}
 	uid := w.get("batch/v1", "Job", "a").GetUID()
 	_, err := w.apply(manifest("", "1", "b"))
-	w.expectRefusal(err, "Job NS/a: rejected by the API server: ", `; to delete the object and create it again, set the annotation PREFIX/recreate-if-immutable: "true"`)
+	w.expectRefusal(err, "Job NS/a: rejected by the API server: ", `; to recreate the object, set the annotation PREFIX/recreate-if-immutable: "true"`)
 	if _, err := w.apply(manifest(`PREFIX/recreate-if-immutable: "true"`, "2", "a")); err != nil || w.get("batch/v1", "Job", "a").GetUID() != uid {
 		t.Errorf("want the Job to be updated in place, got %v", err)
 	}

@@ -29,10 +29,10 @@ func TestRefusalsLeaveEverythingAlone(t *testing.T) {
 		"UpdatePolicy":      {"a typo must not mean the default", configMap("PREFIX/update-policy: ssa"), []string{"PREFIX/update-policy", `"ssa"`, "recreate, replace, ssa-merge, ssa-override"}},
 		"DeletePolicy":      {"a typo must not mean the default", configMap("PREFIX/delete-policy: keep"), []string{"PREFIX/delete-policy", `"keep"`, "delete, orphan, orphan-on-apply, orphan-on-delete"}},
 		"DriftPolicy":       {"a typo must not mean the default", configMap("PREFIX/drift-policy: warn"), []string{"PREFIX/drift-policy", `"warn"`, "correct, report, ignore"}},
-		"ApplyOrder":        {"orders are bounded integers", configMap(`PREFIX/apply-order: "32768"`), []string{"PREFIX/apply-order", `"32768"`, "integers from -32768 to 32767"}},
+		"ApplyOrder":        {"orders are bounded integers", configMap(`PREFIX/apply-order: "32768"`), []string{"PREFIX/apply-order", `"32768"`, "integer from -32768 to 32767"}},
 		"DeleteOrder":       {"orders are integers", configMap(`PREFIX/delete-order: last`), []string{"PREFIX/delete-order", `"last"`}},
 		"PurgeOrder":        {"orders are integers", configMap(`PREFIX/purge-order: "1.5"`), []string{"PREFIX/purge-order", `"1.5"`}},
-		"ReapplyInterval":   {"an interval must not occupy the operator", configMap(`PREFIX/reapply-interval: 1ms`), []string{"PREFIX/reapply-interval", `"1ms"`, "durations of at least 1s"}},
+		"ReapplyInterval":   {"an interval must not occupy the operator", configMap(`PREFIX/reapply-interval: 1ms`), []string{"PREFIX/reapply-interval", `"1ms"`, "duration of at least 1s"}},
 		"StatusHint":        {"hints are checked up front", configMap(`PREFIX/status-hint: has-luck`), []string{"PREFIX/status-hint", `"has-luck"`, "has-observed-generation"}},
 		"GenerateName":      {"names must be known", "apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: bad-}\n", []string{"metadata.generateName"}},
 		"UnknownType":       {"nothing defines the type", "apiVersion: example.com/v1\nkind: Nothing\nmetadata: {name: bad}\n", []string{"Nothing.example.com bad", "unknown to the cluster"}},
@@ -42,7 +42,7 @@ func TestRefusalsLeaveEverythingAlone(t *testing.T) {
 		"NamespaceTooEarly": {"a namespace goes after its content", namespace(`PREFIX/delete-order: "-1"`), []string{"delete order 0 is not allowed; it must be at most that of Namespace NS-in (-1)"}},
 		"Foreign": {
 			"a stolen object is found before anything is written", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: foreign}\n",
-			[]string{"ConfigMap NS/foreign: exists already and has another owner, and its adoption policy is if-unowned"},
+			[]string{"ConfigMap NS/foreign: already exists and has another owner, but its adoption policy is if-unowned"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -100,8 +100,8 @@ func TestPatternsThatMatchNothing(t *testing.T) {
 		{Group: "*", Kind: "*"}, {Group: "*.example.io", Kind: "Thing"}, {Kind: "Pod"}, {Group: "a.*.b", Kind: "A"}, {Group: "example.io", Kind: "Foo*"}, {Group: "*example.io", Kind: ""},
 	}
 	want := []string{
-		`additionalManagedTypes[3].group: invalid value "a.*.b"; allowed are: the name of a group, empty for the core group, *, and *. with the end of a name, as in *.example.com`,
-		`additionalManagedTypes[4].kind: invalid value "Foo*"; allowed are: the name of a kind, and *`,
+		`additionalManagedTypes[3].group: invalid value "a.*.b"; must be the name of a group, empty for the core group, *, or *. followed by the end of a name, as in *.example.com`,
+		`additionalManagedTypes[4].kind: invalid value "Foo*"; must be the name of a kind, or *`,
 		`additionalManagedTypes[5].group: invalid value "*example.io"`, `additionalManagedTypes[5].kind: invalid value ""`,
 	}
 	_, err := w.apply(configMapsNamed("a"))

@@ -108,7 +108,7 @@ type renaming struct {
 func (n *renaming) item(ctx context.Context, item *InventoryItem) error {
 	before, after, err := n.object(ctx, item, func(keys marks.Keys) string { return keys.OwnerLabel })
 	if err != nil {
-		return fmt.Errorf("replacing the marks of %s: %w", types.IDOf(item), err)
+		return fmt.Errorf("replacing the labels and annotations of %s: %w", types.IDOf(item), err)
 	}
 	if after != nil {
 		seen := n.call.Server.Reader.Read(after)
@@ -124,7 +124,7 @@ func (n *renaming) item(ctx context.Context, item *InventoryItem) error {
 		barrier := &InventoryItem{NameInfo: NameInfo{Name: item.Barrier}}
 		barrier.SetGroupVersionKind(kind)
 		if _, _, err := n.object(ctx, barrier, func(keys marks.Keys) string { return keys.BarrierLabel }); err != nil {
-			return fmt.Errorf("replacing the marks of the deletion barrier of %s: %w", types.IDOf(item), err)
+			return fmt.Errorf("replacing the labels and annotations of the deletion barrier of %s: %w", types.IDOf(item), err)
 		}
 	}
 	return nil

@@ -139,7 +139,7 @@ func TestWithoutFormerNames(t *testing.T) {
 	w.mustApply(manifest)
 	heir := w.restart(func(s *setup) { s.name = newName })
 	_, err := heir.apply(manifest)
-	want := "exists already and belongs to " + w.owner.ID + " of operator " + prefix
+	want := "already exists and belongs to " + w.owner.ID + " of operator " + prefix
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("want %q, got %v", want, err)
 	}
@@ -303,14 +303,14 @@ func TestRenameThatIsRefused(t *testing.T) {
 ---`, `one: "1"}}
 ---`).Replace(strings.Replace(manifest, `order: "1"}}, data: {one: "1"}`, `order: "1"}}, data: {one: "2"}`, 1))
 	applied, err := heir.apply(present)
-	want := "ConfigMap a: still has the marks of operator " + prefix + ", a former name of this one"
+	want := "ConfigMap a: still has the owner label or annotation of operator " + prefix + ", a former name of this one"
 	if err != nil || notices(applied.Drift) != want {
 		t.Errorf("want %q, got %q, %v", want, notices(applied.Drift), err)
 	}
 	if data, _, _ := unstructured.NestedString(heir.configMap("b").Object, "data", "one"); data != "2" {
 		t.Errorf("want the next wave to be applied, got %q", data)
 	}
-	if _, err := heir.delete(); err == nil || !strings.Contains(err.Error(), "still has the marks of operator "+prefix) {
+	if _, err := heir.delete(); err == nil || !strings.Contains(err.Error(), "still has the owner label or annotation of operator "+prefix) {
 		t.Errorf("want the deletion to wait, got %v", err)
 	}
 	refused = false

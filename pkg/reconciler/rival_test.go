@@ -43,9 +43,9 @@ func TestAdoptionSparesWhatBelongsToOthers(t *testing.T) {
 			ifUnowned := strings.ReplaceAll(manifest, "POLICY", "if-unowned")
 			for _, policy := range []string{"if-unowned", "never"} {
 				_, err := w.apply(strings.ReplaceAll(manifest, "POLICY", policy))
-				w.expectRefusal(err, "ConfigMap NS/a: exists already and "+claim.text+", and its adoption policy is "+policy)
+				w.expectRefusal(err, "ConfigMap NS/a: already exists and "+claim.text+", but its adoption policy is "+policy)
 			}
-			w.expectPlan(w.plan(ifUnowned, compare), "0 - ConfigMap NS/a! exists already and "+claim.text+", and its adoption policy is if-unowned")
+			w.expectPlan(w.plan(ifUnowned, compare), "0 - ConfigMap NS/a! already exists and "+claim.text+", but its adoption policy is if-unowned")
 			w.mustDelete()
 			if diff := cmp.Diff(before, w.configMap("a")); diff != "" {
 				t.Fatalf("an object of others must stay as it is (-before +after):\n%s", diff)
@@ -65,7 +65,7 @@ func TestTakeOverOfWhatBelongsToOthers(t *testing.T) {
 			w := newWorld(t)
 			w.createClaimed(claim.metadata)
 			plan, result := w.takeOver("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {value: ours}\n", "a")
-			w.expectPlan(plan, "0 Adopted ConfigMap NS/a: exists already and "+claim.text)
+			w.expectPlan(plan, "0 Adopted ConfigMap NS/a: already exists and "+claim.text)
 			w.expectActions(result, "Adopted ConfigMap a")
 		})
 	}
@@ -107,7 +107,7 @@ func TestTakenOverByAnotherOperator(t *testing.T) {
 	w := newWorld(t)
 	w.mustApply(manifest)
 	w.patch(w.configMap("a"), `{"metadata":{"labels":{"PREFIX/owner-id":null,"other.example.com/owner-id":"abc"}}}`)
-	w.settleError(manifest, "ConfigMap NS/a: exists already and belongs to operator other.example.com, and its adoption policy is if-unowned")
+	w.settleError(manifest, "ConfigMap NS/a: already exists and belongs to operator other.example.com, but its adoption policy is if-unowned")
 	w.mustDelete()
 	if w.configMap("a") == nil {
 		t.Error("an object that another operator has taken over must stay")

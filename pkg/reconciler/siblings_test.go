@@ -95,7 +95,7 @@ func TestHandover(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	newer.expectPlan(plan, "0 Adopted ConfigMap NS/a: is taken over from uid/NS/component")
+	newer.expectPlan(plan, "0 Adopted ConfigMap NS/a: is handed over by uid/NS/component")
 	newer.expectActions(result, "Adopted ConfigMap a")
 	live := older.configMap("a")
 	if live.GetUID() != uid || live.GetAnnotations()[prefix+"/owner-id"] != newer.owner.ID {

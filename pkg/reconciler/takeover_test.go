@@ -66,7 +66,7 @@ data: {a: "VALUE"}
 	heir.expectRefusal(err, "has another owner, uid/NS/component")
 	changed := strings.ReplaceAll(manifest, "VALUE", "new")
 	plan, result := heir.takeOver(changed, "a")
-	heir.expectPlan(plan, "0 Adopted ConfigMap NS/a: exists already and has another owner, uid/NS/component")
+	heir.expectPlan(plan, "0 Adopted ConfigMap NS/a: already exists and has another owner, uid/NS/component")
 	heir.expectActions(result, "Adopted ConfigMap a")
 	live := w.configMap("a")
 	if live.GetUID() != uid || live.GetAnnotations()[prefix+"/owner-id"] != heir.owner.ID {
@@ -100,7 +100,7 @@ data: {a: "1"}
 	heir := heirOf(w)
 	heir.owner.Inventory = w.owner.Inventory
 	plan, result := heir.takeOver(manifest, "a")
-	heir.expectPlan(plan, "0 Adopted ConfigMap NS/a: exists already and has another owner, uid/NS/component")
+	heir.expectPlan(plan, "0 Adopted ConfigMap NS/a: already exists and has another owner, uid/NS/component")
 	if before, after := plan.Changes[0].Before, plan.Changes[0].After; before.GetAnnotations()[prefix+"/owner-id"] != w.owner.ID || after.GetAnnotations()[prefix+"/owner-id"] != heir.owner.ID {
 		t.Errorf("expected the change of the owner to be shown, got %v and %v", before, after)
 	}
@@ -140,8 +140,8 @@ data: {a: "1", b: "1"}
 	}
 	w.settlePlan(manifests, options, []string{
 		"0 Corrected ConfigMap NS/correct: was changed by somebody: .data.a, .data.b, .data.c",
-		"0 - ConfigMap NS/ignore: was changed by somebody: .data.a, .data.b, .data.c, and is left alone: its drift policy is ignore",
-		"0 - ConfigMap NS/report: was changed by somebody: .data.a, .data.b, .data.c, and is left alone: its drift policy is report",
+		"0 - ConfigMap NS/ignore: was changed by somebody: .data.a, .data.b, .data.c; left alone because its drift policy is ignore",
+		"0 - ConfigMap NS/report: was changed by somebody: .data.a, .data.b, .data.c; left alone because its drift policy is report",
 	})
 	for _, change := range w.plan(manifests, options).Changes {
 		var fields []string

@@ -277,7 +277,7 @@ func TestMissingType(t *testing.T) {
 	_, err := w.apply(strings.ReplaceAll(widget, "ANNOTATION", ""))
 	w.expectRefusal(err, "Widget."+group+" NS/a: type "+group+"/v1 Widget is unknown to the cluster", "if another controller does, set the annotation PREFIX/missing-type-policy: wait")
 	_, err = w.apply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/missing-type-policy: await}}\n")
-	w.expectRefusal(err, `annotation PREFIX/missing-type-policy: invalid value "await"; allowed are: refuse, wait`)
+	w.expectRefusal(err, `annotation PREFIX/missing-type-policy: invalid value "await"; must be one of: refuse, wait`)
 	result, err := w.apply(manifests)
 	if err != nil || w.configMap("controller") == nil || result.Wave != 1 || !strings.Contains(notices(result.Waits), "its type "+group+"/v1 Widget is not served") || result.RequeueAfter == 0 {
 		t.Fatalf("got %+v, %v", result, err)

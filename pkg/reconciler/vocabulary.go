@@ -18,7 +18,7 @@ type (
 	Phase = inventory.Phase
 	// InventoryItem records one dependent.
 	InventoryItem = inventory.Item
-	// AdoptionPolicy says what happens if an object to be created exists already.
+	// AdoptionPolicy says what happens if an object to be created already exists.
 	AdoptionPolicy = inventory.AdoptionPolicy
 	// ReconcilePolicy says which changes cause an object to be applied again.
 	ReconcilePolicy = inventory.ReconcilePolicy

@@ -29,7 +29,7 @@ func decode(object *unstructured.Unstructured, prototype client.Object, exact bo
 	}
 	result, ok := reflect.New(reflect.TypeOf(prototype).Elem()).Interface().(client.Object)
 	if !ok {
-		return nil, nil, fmt.Errorf("%T is no type of objects", prototype)
+		return nil, nil, fmt.Errorf("%T is not a type of objects", prototype)
 	}
 	err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object.Object, result, exact)
 	if strict, ok := runtime.AsStrictDecodingError(err); ok {

@@ -282,7 +282,7 @@ func Example_constraint() {
 	fmt.Println(feature.NewBooleanGate(true).Why())
 	// Output:
 	// off: version 2.1.0 is not one of the versions with long-term support
-	// false version "latest": invalid semantic version; allowed are semantic versions, such as 1.4.0
+	// false version "latest": invalid semantic version; must be a semantic version, such as 1.4.0
 	// on: the condition is true
 }
 

@@ -68,7 +68,7 @@ func NewGenerator(generate Generate, options ...Option) *Generator {
 		option(g)
 	}
 	if g.grace < 0 {
-		g.problems = append(g.problems, fmt.Sprintf("resources.WithGracePeriod: invalid value %s; allowed are zero and above", g.grace))
+		g.problems = append(g.problems, fmt.Sprintf("resources.WithGracePeriod: invalid value %s; must not be negative", g.grace))
 	}
 	return g
 }

@@ -212,7 +212,7 @@ func (m *member) checkSources() error {
 	var problems []string
 	for _, source := range m.sources {
 		if !source.asked {
-			problems = append(problems, fmt.Sprintf("%s: its data %q are those of %s, which is applied later, or removed by a transformer; allowed is an apply order after it "+
+			problems = append(problems, fmt.Sprintf("%s: its data %q are those of %s, which is applied later, or removed by a transformer; must have a later apply order "+
 				"(instances of types that dependents define come last in their wave)", types.IDOf(m.prototype), source.cell.Name(), types.IDOf(source.prototype)))
 		}
 	}

@@ -124,7 +124,7 @@ func (s *set) checkData() []error {
 	for _, m := range s.members {
 		for _, cell := range m.registration.Produces {
 			if other, ok := names[cell.Name()]; ok && other != cell {
-				problems = append(problems, fmt.Errorf("resource %s: the name %q is used for different data; allowed is: a name for each", m.resource.Identity(), cell.Name()))
+				problems = append(problems, fmt.Errorf("resource %s: the name %q is used for different data; each must have its own name", m.resource.Identity(), cell.Name()))
 			}
 			if !all[cell] {
 				s.cells = append(s.cells, cell)
@@ -160,7 +160,7 @@ func (s *set) whyMissing(user *member, cell concepts.Cell) string {
 	if i := slices.IndexFunc(s.members, produces); i >= 0 {
 		source := s.members[i]
 		if source == user {
-			return "which it extracts itself; allowed are data of resources that are applied earlier"
+			return "which it extracts itself; must be data of a resource that is applied earlier"
 		}
 		text := fmt.Sprintf("which resource %s extracts, and that is applied later", source.resource.Identity())
 		if order := source.applyOrder(); order != user.applyOrder() {

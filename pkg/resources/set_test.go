@@ -231,7 +231,7 @@ func TestMutationsThatFail(t *testing.T) {
 				})
 				return nil
 			},
-			`mutating ConfigMap shop/0: metadata.name is changed to "other"; allowed is "0"`,
+			`mutating ConfigMap shop/0: metadata.name is changed to "other"; must be "0"`,
 		},
 		{
 			"a mutation that panics",
@@ -264,11 +264,11 @@ func TestUnknownStatuses(t *testing.T) {
 		return concepts.OperationalStatusWithReason{Status: concepts.OperationalStatusPending}, nil
 	}
 	for want, builder := range map[string]*configmap.Builder{
-		`converging status "not fine!": allowed are Operational, OperationPending, OperationFailing`: configMap("0").WithCustomConvergeStatus(
+		`converging status: invalid value "not fine!"; must be one of: Operational, OperationPending, OperationFailing`: configMap("0").WithCustomConvergeStatus(
 			func(concepts.ConvergingOperation, *corev1.ConfigMap) (concepts.OperationalStatusWithReason, error) {
 				return concepts.OperationalStatusWithReason{Status: "not fine!"}, nil
 			}),
-		`grace status "Meh": allowed are Healthy, Degraded, Down`: configMap("0").WithCustomConvergeStatus(working).WithCustomGraceStatus(
+		`grace status: invalid value "Meh"; must be one of: Healthy, Degraded, Down`: configMap("0").WithCustomConvergeStatus(working).WithCustomGraceStatus(
 			func(*corev1.ConfigMap) (concepts.GraceStatusWithReason, error) {
 				return concepts.GraceStatusWithReason{Status: "Meh"}, nil
 			}),
@@ -290,7 +290,7 @@ func TestUnknownStatuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	suspending, _ := behaviors.Of[behaviors.Suspending](objects[0])
-	want := `suspension status "Nearly": allowed are PendingSuspension, Suspending, Suspended`
+	want := `suspension status: invalid value "Nearly"; must be one of: PendingSuspension, Suspending, Suspended`
 	if got := suspending.SuspensionJudge().Judge(observed); got.Status != status.UnknownStatus || got.Message != want {
 		t.Errorf("got %+v, want %s", got, want)
 	}

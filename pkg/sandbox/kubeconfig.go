@@ -59,7 +59,7 @@ func checkKubeconfig(path string) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("reading the kubeconfig that is to be replaced: %w", err)
+		return fmt.Errorf("reading the kubeconfig to replace: %w", err)
 	}
 	_, ours := config.Contexts[contextName]
 	if ours && len(config.Contexts) == 1 && len(config.Clusters) == 1 {

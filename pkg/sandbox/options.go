@@ -63,7 +63,7 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	switch {
 	case o.Nodes > maxNodes:
-		errs = append(errs, fmt.Errorf("%d nodes are too many: at most %d are supported", o.Nodes, maxNodes))
+		errs = append(errs, fmt.Errorf("%d nodes are too many; must be at most %d", o.Nodes, maxNodes))
 	case o.Nodes < 0 || o.APIServerOnly:
 		o.Nodes = 0
 	case o.Nodes == 0:

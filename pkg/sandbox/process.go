@@ -79,7 +79,7 @@ func (p *process) wait(ctx context.Context) error {
 	case <-p.done:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("waiting for the end of %s: %w", p.name, ctx.Err())
+		return fmt.Errorf("waiting for %s to exit: %w", p.name, ctx.Err())
 	}
 }
 
@@ -98,7 +98,7 @@ func (p *process) failure() error {
 	if p.err != nil {
 		how = p.err.Error()
 	}
-	return fmt.Errorf("%s ended: %s; the end of its log:\n%s", p.name, how, p.tail())
+	return fmt.Errorf("%s exited: %s; the end of its log:\n%s", p.name, how, p.tail())
 }
 
 // tail returns the last lines of the log, indented.

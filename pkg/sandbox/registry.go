@@ -114,12 +114,12 @@ func End(ctx context.Context, kubeconfig string) (bool, error) {
 			return signalled != 0, removeStale(path, found)
 		case state == recordLive && signalled == 0:
 			if signalled, err = signalOwner(path, found); err != nil {
-				return false, fmt.Errorf("ending the sandbox of %s: %w", kubeconfig, err)
+				return false, fmt.Errorf("stopping the sandbox of %s: %w", kubeconfig, err)
 			}
 		}
 		select {
 		case <-ctx.Done():
-			return false, fmt.Errorf("waiting for the end of the sandbox of %s: %w", kubeconfig, ctx.Err())
+			return false, fmt.Errorf("waiting for the sandbox of %s to stop: %w", kubeconfig, ctx.Err())
 		case <-ticker.C:
 		}
 	}

@@ -84,7 +84,7 @@ func (s *Sandbox) Run(ctx context.Context, command Command) (int, error) {
 	if code := guard.ProcessState.ExitCode(); code >= 0 {
 		return code, nil
 	}
-	return 0, fmt.Errorf("running %s: its guard ended: %w", command.Args[0], err)
+	return 0, fmt.Errorf("running %s: its guard exited: %w", command.Args[0], err)
 }
 
 // terminate asks the guarded command to end, and kills it after termGrace.

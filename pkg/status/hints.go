@@ -58,10 +58,10 @@ func ParseHints(value string) (Hints, error) {
 		name = strings.TrimSpace(name)
 		hint := spellings[name]
 		if hint == "" {
-			return Hints{}, fmt.Errorf("unknown status hint %q; allowed are: %s", name, allowedHints)
+			return Hints{}, fmt.Errorf("unknown status hint %q; must be one of: %s", name, allowedHints)
 		}
 		if hint != types.StatusHintConditions && hasArgument {
-			return Hints{}, fmt.Errorf("status hint %q takes no value, got %q; allowed are: %s", name, argument, allowedHints)
+			return Hints{}, fmt.Errorf("status hint %q takes no value, got %q; must be one of: %s", name, argument, allowedHints)
 		}
 		switch hint {
 		case types.StatusHintHasObservedGeneration:
@@ -86,7 +86,7 @@ func parseConditions(hint string, argument string) ([]string, error) {
 	for condition := range strings.SplitSeq(argument, ";") {
 		condition = strings.TrimSpace(condition)
 		if condition == "" {
-			return nil, fmt.Errorf("status hint %q needs names of conditions, got %q; allowed are: %s", hint, argument, allowedHints)
+			return nil, fmt.Errorf("status hint %q needs names of conditions, got %q; must be one of: %s", hint, argument, allowedHints)
 		}
 		conditions = append(conditions, condition)
 	}

@@ -11,7 +11,7 @@ import (
 
 func TestParseHints(t *testing.T) {
 	t.Parallel()
-	const allowed = "; allowed are: has-observed-generation, has-ready-condition, run-to-completion, conditions=<condition>[;<condition>…]"
+	const allowed = "; must be one of: has-observed-generation, has-ready-condition, run-to-completion, conditions=<condition>[;<condition>…]"
 	tests := []struct {
 		reason string
 		value  string

@@ -135,12 +135,12 @@ func TestPod(t *testing.T) {
 			reason: "a container has failed",
 			object: `{status: {phase: Failed, initContainerStatuses: [{name: prepare, state: {terminated: {exitCode: 0}}}],
 				containerStatuses: [{name: app, state: {terminated: {exitCode: 3, reason: Error, message: no database}}}]}}`,
-			status: status.FailedStatus, message: "container app ended with exit code 3: no database",
+			status: status.FailedStatus, message: "container app exited with code 3: no database",
 		},
 		{
 			reason: "it has failed, and does not say why",
 			object: `{status: {phase: Failed}}`,
-			status: status.FailedStatus, message: "has ended in failure",
+			status: status.FailedStatus, message: "has failed",
 		},
 		{
 			reason: "a phase of the future cannot be judged",

@@ -153,7 +153,7 @@ func (v view) podFailure() string {
 			fields, _ := container.(map[string]any)
 			ended, found, _ := unstructured.NestedMap(fields, "state", "terminated")
 			if code := ended["exitCode"]; found && code != int64(0) {
-				text := fmt.Sprintf("container %v ended with exit code %v", fields["name"], code)
+				text := fmt.Sprintf("container %v exited with code %v", fields["name"], code)
 				if message, _ := ended["message"].(string); message != "" {
 					return text + ": " + message
 				}
@@ -161,7 +161,7 @@ func (v view) podFailure() string {
 			}
 		}
 	}
-	return "has ended in failure"
+	return "has failed"
 }
 
 func (v view) deploymentMessage(status Status) string {

@@ -156,7 +156,7 @@ func TestConfirmWithoutPruning(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.succeeds(w.begin("one", configMap("a", optionsAnnotation, "Prune=confirm")))
-	w.expect([]string{"Sync ConfigMap a: PruneSkipped Succeeded: kept, because pruning is off"}, w.succeeds(w.begin("two", "")))
+	w.expect([]string{"Sync ConfigMap a: PruneSkipped Succeeded: kept because pruning is off"}, w.succeeds(w.begin("two", "")))
 }
 
 // TestSkippedHooks leaves hooks alone, declared or not, recorded or not.

@@ -244,7 +244,7 @@ func (d *definition) checkNamespaces(ctx context.Context, w *work) error {
 			}
 		}
 		if !exists[id.Namespace] {
-			invalid.refuse(id, resultFor(id, task), fmt.Sprintf("namespace %s does not exist, and is not declared", id.Namespace))
+			invalid.refuse(id, resultFor(id, task), fmt.Sprintf("namespace %s does not exist, and is not in the manifests", id.Namespace))
 		}
 	}
 	return invalid.orNil()

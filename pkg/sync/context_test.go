@@ -86,8 +86,8 @@ func TestPruning(t *testing.T) {
 	all := []string{"ConfigMap a", "ConfigMap asked", "ConfigMap b", "ConfigMap kept", "Job hook"}
 
 	w.expect([]string{
-		"Sync ConfigMap a: PruneSkipped Succeeded: kept, because pruning is off", "Sync ConfigMap asked: PruneSkipped Succeeded: kept, because pruning is off",
-		"Sync ConfigMap kept: PruneSkipped Succeeded: kept, because pruning is off", "Sync ConfigMap b: Synced Succeeded: created",
+		"Sync ConfigMap a: PruneSkipped Succeeded: kept because pruning is off", "Sync ConfigMap asked: PruneSkipped Succeeded: kept because pruning is off",
+		"Sync ConfigMap kept: PruneSkipped Succeeded: kept because pruning is off", "Sync ConfigMap b: Synced Succeeded: created",
 	}, w.succeeds(w.begin("two", configMap("b"))))
 	w.expect(all, w.exists())
 
@@ -258,8 +258,8 @@ func TestDryRun(t *testing.T) {
 		"Sync ConfigMap kept: PruneSkipped Succeeded: kept because of its annotations", "Sync ConfigMap new: Synced Succeeded: would be created",
 	}, dry(sync.WithOperationSettings(true, true, false, false)))
 	w.expect([]string{
-		"Sync ConfigMap a: Synced Succeeded: would be updated", "Sync ConfigMap gone: PruneSkipped Succeeded: kept, because pruning is off",
-		"Sync ConfigMap kept: PruneSkipped Succeeded: kept, because pruning is off", "Sync ConfigMap new: Synced Succeeded: would be created",
+		"Sync ConfigMap a: Synced Succeeded: would be updated", "Sync ConfigMap gone: PruneSkipped Succeeded: kept because pruning is off",
+		"Sync ConfigMap kept: PruneSkipped Succeeded: kept because pruning is off", "Sync ConfigMap new: Synced Succeeded: would be created",
 	}, dry(sync.WithOperationSettings(true, false, false, true)))
 	w.expect([]string{"ConfigMap a", "ConfigMap gone", "ConfigMap kept"}, w.exists())
 }

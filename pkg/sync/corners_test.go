@@ -203,7 +203,7 @@ func TestFailureHooksOfEarlierOperations(t *testing.T) {
 			hooks := job("migrate", hookAnnotation, "PreSync") + unending(job("alert", hookAnnotation, "SyncFail"))
 			w.until(w.begin("one", hooks+inVain(job("work")), options()...), runs("Job alert"))
 			w.expect([]string{
-				"Sync Job work: PruneSkipped Succeeded: kept, because pruning is off", "PreSync hook Job migrate: Synced Succeeded: updated", "Sync ConfigMap a: Synced Succeeded: created",
+				"Sync Job work: PruneSkipped Succeeded: kept because pruning is off", "PreSync hook Job migrate: Synced Succeeded: updated", "Sync ConfigMap a: Synced Succeeded: created",
 			}, w.succeeds(w.begin("two", hooks+configMap("a"), options()...)))
 			if finalizers := w.live()[sync.NewResourceKey("batch", "Job", w.namespace, "alert")].GetFinalizers(); len(finalizers) > 0 {
 				t.Errorf("the former hook has finalizers %v", finalizers)
@@ -236,7 +236,7 @@ func TestRecovery(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.fails(operation, "a failure that is over now")
+	w.fails(operation, "because of an earlier failure")
 }
 
 // switched says that ConfigMaps fail, and that Jobs are healthy afterwards.
@@ -268,7 +268,7 @@ func TestUpgradeOfAType(t *testing.T) {
 	}
 	w.succeeds(w.begin("two", crd(port+", size: {type: integer}")+widget("a", "port: http, size: 3")+widget("b", "size: 4")))
 	results = w.fails(w.begin("three", crd(port+", size: {type: integer}, more: {type: integer}")+widget("c", "more: much")), "more")
-	if len(results) != 1 || !strings.HasPrefix(results[0], "Sync Widget "+w.namespace+"-c: SyncFailed Failed: does not fit the definition of its type: spec.more") {
+	if len(results) != 1 || !strings.HasPrefix(results[0], "Sync Widget "+w.namespace+"-c: SyncFailed Failed: does not match the schema of its type: spec.more") {
 		t.Errorf("got %q", results)
 	}
 }

@@ -92,7 +92,7 @@ func resultOf(item *inventory.Item) ResourceSyncResult {
 
 // skipped returns the results of obsolete objects that stay.
 func (d *definition) skipped(w *work) []ResourceSyncResult {
-	reason := "kept, because pruning is off"
+	reason := "kept because pruning is off"
 	if d.prune {
 		reason = "kept because of its annotations"
 	}
@@ -112,7 +112,7 @@ func isSame(change reconciler.Change) bool {
 // foresee returns the result of a dry run about one object; false if the object is none of the operation's business.
 func (w *work) foresee(change reconciler.Change) (result ResourceSyncResult, ok bool) {
 	id := w.id(change.Object)
-	result = ResourceSyncResult{Status: ResultCodeSynced, HookPhase: OperationSucceeded, Message: "would stay as it is"}
+	result = ResourceSyncResult{Status: ResultCodeSynced, HookPhase: OperationSucceeded, Message: "would not change"}
 	if task, wanted := w.tasks[id]; wanted {
 		if change.Verb != "" && !w.same[id] {
 			result.Message = "would be " + verbTexts[change.Verb]
@@ -135,7 +135,7 @@ func (w *work) foresee(change reconciler.Change) (result ResourceSyncResult, ok 
 	case mark != "" && mark != w.mark:
 		result.Status, result.Message = ResultCodePruneSkipped, foreignText
 	case mark != "" && change.Verb != inventory.VerbDeleted:
-		result.Status, result.Message = ResultCodePruneSkipped, cmp.Or(change.Reason, "would stay")
+		result.Status, result.Message = ResultCodePruneSkipped, cmp.Or(change.Reason, "would be kept")
 	}
 	return result, true
 }

@@ -137,7 +137,7 @@ func (c *syncContext) took(ctx context.Context, state State) {
 	case fenced != nil:
 		c.endWith(ctx, OperationError, fenced.Reason.Error())
 	case state.Phase.Successful() && c.results.hasFailed():
-		c.fail(ctx, "SyncFail hooks have run because of a failure that is over now")
+		c.fail(ctx, "SyncFail hooks have run because of an earlier failure")
 	case state.Phase.Successful():
 		c.set(OperationSucceeded, "everything is applied and healthy")
 	case postponed:

@@ -31,7 +31,7 @@ const (
 	AnnotationKeySuffixFormerNames = "former-names"
 	// AnnotationKeySuffixDigest has the digest of the manifest that was applied last.
 	AnnotationKeySuffixDigest = "digest"
-	// AnnotationKeySuffixAdoptionPolicy says what happens if an object to be created exists already.
+	// AnnotationKeySuffixAdoptionPolicy says what happens if an object to be created already exists.
 	AnnotationKeySuffixAdoptionPolicy = "adoption-policy"
 	// AnnotationKeySuffixReconcilePolicy says which changes cause an object to be applied again.
 	AnnotationKeySuffixReconcilePolicy = "reconcile-policy"

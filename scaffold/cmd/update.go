@@ -149,7 +149,7 @@ func refuseIdentities(recorded, chosen *project.Options) error {
 		{"operator-name", recorded.OperatorName, chosen.OperatorName},
 	} {
 		if row.is != row.was {
-			problems = append(problems, fmt.Errorf("--%s: invalid value %q: an update cannot change it, because existing components depend on it; allowed is: %s",
+			problems = append(problems, fmt.Errorf("--%s: invalid value %q: an update cannot change it, because existing components depend on it; must be %s",
 				row.flag, row.is, row.was))
 		}
 	}

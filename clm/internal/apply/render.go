@@ -152,7 +152,7 @@ func checkHooks(recorded []*unstructured.Unstructured, scheme *runtime.Scheme) e
 				problems = append(problems, fmt.Sprintf("%s: annotation %s: %s", dependents.Text(object), manifest.ReleaseHookKey, err))
 			}
 			if _, both := object.GetAnnotations()[applyHookKey]; both {
-				problems = append(problems, fmt.Sprintf("%s: annotation %s: a release hook cannot be an apply hook, too", dependents.Text(object), applyHookKey))
+				problems = append(problems, fmt.Sprintf("%s: annotation %s: a release hook cannot also be an apply hook", dependents.Text(object), applyHookKey))
 			}
 		}
 	}

@@ -153,7 +153,7 @@ func TestActions(t *testing.T) {
 		diff.Change{Object: "ConfigMap default/e"},
 		diff.Change{Object: "ConfigMap default/f"},
 		diff.Change{Object: "ConfigMap default/g", Action: diff.ActionUpdate, Reason: "manifest changed", Refusal: "is owned by\nsomebody else"},
-		diff.Change{Object: "ConfigMap default/h", Action: diff.ActionDelete, Reason: "is no longer wanted", Before: settings("red")},
+		diff.Change{Object: "ConfigMap default/h", Action: diff.ActionDelete, Reason: "is no longer in the manifests", Before: settings("red")},
 		diff.Change{Object: "ConfigMap default/i", Action: diff.ActionOrphan},
 		diff.Change{Object: "Job default/j", Action: diff.ActionComplete},
 	)
@@ -183,7 +183,7 @@ func TestActions(t *testing.T) {
 ± ConfigMap default/d  (recreate)
 ! ConfigMap default/g  (update: manifest changed)
   refused: is owned by somebody else
-- ConfigMap default/h  (delete: is no longer wanted)
+- ConfigMap default/h  (delete: is no longer in the manifests)
 -apiVersion: v1
 -data:
 -  color: red

@@ -29,15 +29,15 @@ func TestFrames(t *testing.T) {
 		{Object: "ConfigMap kube-system/" + release + "-dashboard", Action: diff.ActionUpdate, Reason: "the manifest changed", Local: true},
 		{Object: "Deployment " + release + "-operator1", Action: diff.ActionUpdate, Reason: "the manifest changed"},
 		{Object: "Deployment web", Action: diff.ActionRecreate, Reason: "the manifest changed"},
-		{Object: "Prometheus " + release, Action: diff.ActionAdopt, Reason: "exists already and has another owner, clm.cs.sap.com/observability/" + release},
-		{Object: "Service " + release + "-alertmanager", Action: diff.ActionCreate, Refusal: "exists already and has another owner, clm.cs.sap.com/observability/" + release +
-			", and its adoption policy is if-unowned"},
+		{Object: "Prometheus " + release, Action: diff.ActionAdopt, Reason: "already exists and has another owner, clm.cs.sap.com/observability/" + release},
+		{Object: "Service " + release + "-alertmanager", Action: diff.ActionCreate, Refusal: "already exists and has another owner, clm.cs.sap.com/observability/" + release +
+			", but its adoption policy is if-unowned"},
 		{Object: "Service 映像を取得する-" + release, Action: diff.ActionUpdate, Reason: "the manifest changed", Notes: []string{
 			"unknown field \"spec.sessionAffinityConfiguration\", which the API server drops", "映像を取得できません。映像を取得できません。映像を取得できません。映像を取得できません。映像を取得できません。",
 		}},
 		{Object: "Secret " + release + "-tls"},
 		{Object: "Job " + release + "-admission-patch", Action: diff.ActionRepeat, Reason: "does not exist"},
-		{Object: "ConfigMap " + release + "-grafana-overview", Action: diff.ActionDelete, Reason: "is no longer wanted"},
+		{Object: "ConfigMap " + release + "-grafana-overview", Action: diff.ActionDelete, Reason: "is no longer in the manifests"},
 	}
 	for _, width := range []int{0, 60, 80, 120, 200} {
 		var out bytes.Buffer

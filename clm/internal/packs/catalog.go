@@ -154,7 +154,7 @@ func (p Pack) Check() error {
 	}
 	for i, frame := range p.Frames {
 		if frame.Revision < 1 || frame.Base < 0 || frame.Bytes < 1 || frame.Bytes > deltas.MaxSize {
-			return fmt.Errorf(".frames[%d]: revision %d, base %d, %d bytes; allowed are revisions from 1 on, and from 1 to %d bytes",
+			return fmt.Errorf(".frames[%d]: revision %d, base %d, %d bytes; revisions must be at least 1, and bytes from 1 to %d",
 				i, frame.Revision, frame.Base, frame.Bytes, deltas.MaxSize)
 		}
 	}

@@ -91,7 +91,7 @@ func TestLostInventoryCanBeReplaced(t *testing.T) {
 		}, {
 			reason: "an item is missing",
 			damage: func(w *world, _ *Release) { w.edit(`"items":60`, `"items":61`) },
-			want:   []string{"the inventory of release", "there are 60 items; the record says that there are 61"}, keeps: true,
+			want:   []string{"the inventory of release", "there are 60 items; the record lists 61"}, keeps: true,
 		}, {
 			reason: "the index is nonsense",
 			damage: func(w *world, _ *Release) { w.edit(`{"version"`, `"version"`) },
@@ -289,9 +289,9 @@ func TestInventoryIsWrittenWhileItIsRead(t *testing.T) {
 func TestRecordsThatCannotBeOurs(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{
-		`[null]`: "item 0 names no object",
-		`[{}]`:   "item 0 names no object",
-		`[{"version":"v1","kind":"ConfigMap","namespace":"a","name":"a"},{"version":"v1","kind":"ConfigMap"}]`: "item 1 names no object",
+		`[null]`: "item 0 does not name an object",
+		`[{}]`:   "item 0 does not name an object",
+		`[{"version":"v1","kind":"ConfigMap","namespace":"a","name":"a"},{"version":"v1","kind":"ConfigMap"}]`: "item 1 does not name an object",
 	} {
 		packed, err := chunks.Pack([]byte(content))
 		if err != nil {

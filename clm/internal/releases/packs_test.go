@@ -309,9 +309,9 @@ func TestForgedPacks(t *testing.T) {
 	for raw, want := range map[string]string{
 		`[{"frames":[{"revision":1,"bytes":1}]}]`:                                         "packs[0].chunks: it is empty",
 		`[{"chunks":["a"]},{"chunks":["a"],"frames":[{"revision":0,"bytes":1}]}]`:         "packs[1].frames[0]: revision 0, base 0, 1 bytes",
-		`[{"chunks":["a"],"frames":[{"revision":1,"bytes":-1}]}]`:                         "allowed are revisions from 1 on, and from 1 to 67108864 bytes",
+		`[{"chunks":["a"],"frames":[{"revision":1,"bytes":-1}]}]`:                         "revisions must be at least 1, and bytes from 1 to 67108864",
 		`[{"chunks":["a"],"frames":[{"revision":1,"bytes":1,"base":-1}]}]`:                "base -1",
-		`[{"chunks":["a"],"frames":[{"revision":1,"bytes":9223372036854775807}]}]`:        "9223372036854775807 bytes; allowed are",
+		`[{"chunks":["a"],"frames":[{"revision":1,"bytes":9223372036854775807}]}]`:        "9223372036854775807 bytes; revisions must be",
 		`[{"chunks":["a"],"frames":[{"revision":1,"bytes":1},{"revision":2,"bytes":0}]}]`: "packs[0].frames[1]: revision 2, base 0, 0 bytes",
 	} {
 		if _, err := decodeIndex([]byte(`{"version":2,"packs":` + raw + `}`)); err == nil || !strings.Contains(err.Error(), want) {

@@ -58,7 +58,7 @@ func TestDamagedChunkIsNotUsedAgain(t *testing.T) {
 			w.forge(forged)
 			release = w.get("demo")
 			_, err := store.Content(t.Context(), release, 1)
-			expectDamage(t, err, forged, "its content is not that after which it is named")
+			expectDamage(t, err, forged, "its content does not match its name")
 
 			w.must(store.AddRevision(t.Context(), release, Revision{}, content(10, "a")))
 			number := release.Current().Number

@@ -145,7 +145,7 @@ func TestOfflineErrors(t *testing.T) {
 	_, err := sources.Offline("new", nil)
 	expectError(t, err, "", `invalid Kubernetes version "new"; must be a version such as 1.36 or v1.36.3`)
 	_, err = sources.Offline("", []string{"Widget"})
-	expectError(t, err, "", `invalid API version "Widget"; allowed are: group/version and group/version/Kind`)
+	expectError(t, err, "", `invalid API version "Widget"; must be group/version or group/version/Kind`)
 }
 
 // TestDefaultKubernetesVersion fails when the libraries were updated and the version was not.
@@ -260,7 +260,7 @@ func TestHooks(t *testing.T) {
 			}
 		})
 	}
-	if _, err := sources.Load(t.Context(), references, sources.Options{Hooks: []string{"argo"}}); err == nil || !strings.Contains(err.Error(), `--hooks: reading hooks: invalid tool "argo"; allowed are: argocd, helm`) {
+	if _, err := sources.Load(t.Context(), references, sources.Options{Hooks: []string{"argo"}}); err == nil || !strings.Contains(err.Error(), `--hooks: reading hooks: invalid tool "argo"; must be one of: argocd, helm`) {
 		t.Errorf("got %v", err)
 	}
 }

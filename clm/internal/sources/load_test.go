@@ -166,7 +166,7 @@ func TestLoadErrors(t *testing.T) {
 		"KeyOccursTwice": {
 			reason: "of keys that are there twice the last one counts, so that what the first one has would be deleted", references: []string{"m.yaml"},
 			files: files{"m.yaml": configMap("a", "p: q") + "---\n" + configMap("b", "p: q") + "data: {r: s}\n"},
-			want:  []string{"parsing ROOT/m.yaml: document 2: line ", `key "data" was given already in line `},
+			want:  []string{"parsing ROOT/m.yaml: document 2: line ", `key "data" is already set on line `},
 		},
 		"FieldOccursTwice": {
 			reason: "so it is in JSON", references: []string{"m.json"},

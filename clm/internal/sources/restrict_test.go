@@ -78,8 +78,8 @@ func TestFilesOfOthers(t *testing.T) {
 			links: map[string]string{"k/link": "../secret"}, err: "link is a symbolic link", free: []string{"a: x: stolen"},
 		},
 		{
-			reason: "a folder that is no kustomization", files: files{"k/.component-config.yaml": "includedKustomizations: [../elsewhere]\nvalues: {a: b}", "k/kustomization.yaml": "resources: [../elsewhere]"},
-			err: "must not be read: ../elsewhere is no kustomization", free: []string{"stolen: x: stolen"},
+			reason: "a folder that is not a kustomization", files: files{"k/.component-config.yaml": "includedKustomizations: [../elsewhere]\nvalues: {a: b}", "k/kustomization.yaml": "resources: [../elsewhere]"},
+			err: "must not be read: ../elsewhere is not a kustomization", free: []string{"stolen: x: stolen"},
 		},
 		{
 			reason: "a link in a chart", files: chart("k", files{"a.yaml": configMap("a", "x: {{ .Files.Get `link` }}")}), links: map[string]string{"k/link": "../secret"},

@@ -214,7 +214,7 @@ func (r *Run) apply(ctx context.Context) (reconciler.Result, error) {
 		Objects:  manifest.Objects(testObjects(r.tests)),
 		Policies: r.Release.Current().Policies,
 	}
-	// Objects that exist already would be deleted by the next run.
+	// Objects that already exist would be deleted by the next run.
 	request.Policies.Adoption = reconciler.AdoptionPolicyNever
 	r.operation.Board().Say("running tests")
 	c := &runner.Convergence{

@@ -53,7 +53,7 @@ func (r Rules) Apply(rendered, recorded []*unstructured.Unstructured) ([]*unstru
 			problems = append(problems, fmt.Sprintf("%s: %s", text(object), err))
 		case v != nil:
 			if slices.ContainsFunc(versions, func(other version) bool { return other.key == v.key }) {
-				problems = append(problems, fmt.Sprintf("%s: it is rendered more than once; allowed is: once", text(object)))
+				problems = append(problems, fmt.Sprintf("%s: it is rendered more than once; must occur only once", text(object)))
 			}
 			versions = append(versions, *v)
 			result[i] = v.object
@@ -134,7 +134,7 @@ func (r Rules) parse(object *unstructured.Unstructured) (*version, error) {
 	v := &version{key: r.keyOf(object, object.GetName()), object: r.plain(object), kept: kept}
 	v.object.SetName(object.GetName() + "-" + hash)
 	if length := len(v.object.GetName()); length > validation.DNS1123SubdomainMaxLength {
-		return nil, fmt.Errorf("annotation %s: name %s, with the suffix of the version, has %d characters; allowed are: %d",
+		return nil, fmt.Errorf("annotation %s: name %s, with the suffix of the version, has %d characters; must be no more than %d",
 			r.versioned(), v.object.GetName(), length, validation.DNS1123SubdomainMaxLength)
 	}
 	marks := v.object.GetAnnotations()
@@ -152,7 +152,7 @@ func (r Rules) check(object *unstructured.Unstructured) error {
 		return fmt.Errorf(`annotation %s: value "true" is allowed only on ConfigMaps and Secrets`, r.versioned())
 	}
 	if object.GetGenerateName() != "" || object.GetName() == "" {
-		return fmt.Errorf("annotation %s: the suffix of a version needs metadata.name, got generateName %q; allowed is: metadata.name", r.versioned(), object.GetGenerateName())
+		return fmt.Errorf("annotation %s: the suffix of a version needs metadata.name, got generateName %q; set metadata.name instead", r.versioned(), object.GetGenerateName())
 	}
 	for _, suffix := range []string{
 		types.AnnotationKeySuffixVersionOf, types.AnnotationKeySuffixApplyHook, types.AnnotationKeySuffixDeletionHook, types.AnnotationKeySuffixReleaseHook,
@@ -161,9 +161,9 @@ func (r Rules) check(object *unstructured.Unstructured) error {
 		switch {
 		case !declared:
 		case suffix == types.AnnotationKeySuffixVersionOf:
-			return fmt.Errorf("annotation %s: it has value %q, so the object is a version already; allowed is: one of %[1]s and %[3]s", r.Prefix+suffix, value, r.versioned())
+			return fmt.Errorf("annotation %s: it has value %q, so the object is already a version; must have only one of %[1]s and %[3]s", r.Prefix+suffix, value, r.versioned())
 		default:
-			return fmt.Errorf("annotation %s: invalid value %q; a versioned object cannot be a hook; allowed is: one of %[1]s and %[3]s", r.Prefix+suffix, value, r.versioned())
+			return fmt.Errorf("annotation %s: invalid value %q; a versioned object cannot be a hook; must have only one of %[1]s and %[3]s", r.Prefix+suffix, value, r.versioned())
 		}
 	}
 	return nil

@@ -248,9 +248,9 @@ func TestErrors(t *testing.T) {
 	}
 	long := strings.Repeat("a", 243)
 	for _, tc := range []struct{ reason, rendered, want string }{
-		{"a bad value", object("ConfigMap", "name: a, annotations: {x/versioned: 'yes'}"), `ConfigMap a: annotation x/versioned: invalid value "yes"; allowed are: true, false`},
-		{"none kept", content("a", "x/kept-versions: '0'"), `ConfigMap web: annotation x/kept-versions: invalid value "0"; allowed are: integers from 1 to 100`},
-		{"no number", content("a", "x/kept-versions: all"), `ConfigMap web: annotation x/kept-versions: invalid value "all"; allowed are: integers from 1 to 100`},
+		{"a bad value", object("ConfigMap", "name: a, annotations: {x/versioned: 'yes'}"), `ConfigMap a: annotation x/versioned: invalid value "yes"; must be one of: true, false`},
+		{"none kept", content("a", "x/kept-versions: '0'"), `ConfigMap web: annotation x/kept-versions: invalid value "0"; must be an integer from 1 to 100`},
+		{"no number", content("a", "x/kept-versions: all"), `ConfigMap web: annotation x/kept-versions: invalid value "all"; must be an integer from 1 to 100`},
 		{
 			"versions of what has none", object("ConfigMap", "name: a, annotations: {x/kept-versions: '2'}"),
 			"ConfigMap a: annotation x/kept-versions: it has no effect without x/versioned; set that to true",
@@ -258,24 +258,24 @@ func TestErrors(t *testing.T) {
 		{"another kind", object("Service", "name: a, annotations: {x/versioned: 'true'}"), `Service a: annotation x/versioned: value "true" is allowed only on ConfigMaps and Secrets`},
 		{
 			"a generated name", object("Secret", "generateName: a-, namespace: b, annotations: {x/versioned: 'true'}"),
-			`Secret b/a-: annotation x/versioned: the suffix of a version needs metadata.name, got generateName "a-"; allowed is: metadata.name`,
+			`Secret b/a-: annotation x/versioned: the suffix of a version needs metadata.name, got generateName "a-"; set metadata.name instead`,
 		},
 		{
 			"too long a name", object("Secret", "name: "+long+", annotations: {x/versioned: 'true'}"),
-			"Secret " + long + ": annotation x/versioned: name " + long + "-2bg6t6bf6t, with the suffix of the version, has 254 characters; allowed are: 253",
+			"Secret " + long + ": annotation x/versioned: name " + long + "-2bg6t6bf6t, with the suffix of the version, has 254 characters; must be no more than 253",
 		},
 		{
 			"a version already", content("a", "x/version-of: b"),
-			`ConfigMap web: annotation x/version-of: it has value "b", so the object is a version already; allowed is: one of x/version-of and x/versioned`,
+			`ConfigMap web: annotation x/version-of: it has value "b", so the object is already a version; must have only one of x/version-of and x/versioned`,
 		},
 		{
 			"a hook", content("a", "x/deletion-hook: pre-delete"),
-			`ConfigMap web: annotation x/deletion-hook: invalid value "pre-delete"; a versioned object cannot be a hook; allowed is: one of x/deletion-hook and x/versioned`,
+			`ConfigMap web: annotation x/deletion-hook: invalid value "pre-delete"; a versioned object cannot be a hook; must have only one of x/deletion-hook and x/versioned`,
 		},
-		{"twice", content("a") + content("b"), "ConfigMap web: it is rendered more than once; allowed is: once"},
+		{"twice", content("a") + content("b"), "ConfigMap web: it is rendered more than once; must occur only once"},
 		{
 			"all at once", object("Secret", "name: b, annotations: {x/versioned: x}") + object("Secret", "name: a, annotations: {x/versioned: x}"),
-			`Secret a: annotation x/versioned: invalid value "x"; allowed are: true, false; Secret b: annotation x/versioned: invalid value "x"; allowed are: true, false`,
+			`Secret a: annotation x/versioned: invalid value "x"; must be one of: true, false; Secret b: annotation x/versioned: invalid value "x"; must be one of: true, false`,
 		},
 	} {
 		_, err := rules.Apply(parse(t, tc.rendered), nil)

@@ -84,7 +84,7 @@ func run(ctx context.Context, folder string, options Options, do func(*downloade
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil && strings.Contains(err.Error(), "is out of sync with"):
-		return nil, fmt.Errorf("the file Chart.lock was made for other dependencies than those in Chart.yaml; to make it again: clm dependency update %s", folder)
+		return nil, fmt.Errorf("the file Chart.lock does not match the dependencies in Chart.yaml; to update it: clm dependency update %s", folder)
 	case err != nil:
 		return nil, errors.Join(append([]error{err}, asErrors(warnings)...)...)
 	}

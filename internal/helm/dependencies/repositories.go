@@ -81,7 +81,7 @@ func entryFor(dependency helm.Dependency, known []*repo.Entry) (*repo.Entry, err
 		return nil, err
 	}
 	if parsed, err := url.Parse(where); err != nil || parsed.Host == "" {
-		return nil, fmt.Errorf("dependency %s: repository %q is not valid; allowed are: https://HOST/PATH, oci://HOST/PATH, file://PATH, and @NAME for a repository of Helm",
+		return nil, fmt.Errorf("dependency %s: repository %q is not valid; must be https://HOST/PATH, oci://HOST/PATH, file://PATH, or @NAME for a Helm repository",
 			dependency.Name, where)
 	}
 	hash := sha256.Sum256([]byte(where))
@@ -94,7 +94,7 @@ func confirmNoPassword(dependency helm.Dependency, where string) error {
 	if err == nil && parsed.User == nil || err != nil && !strings.Contains(where, "@") {
 		return nil
 	}
-	return fmt.Errorf("dependency %s: the URL of its repository contains a user name; user name and password have options of their own: helm repo add --username --password",
+	return fmt.Errorf("dependency %s: the URL of its repository contains a user name; to set user name and password: helm repo add --username --password",
 		dependency.Name)
 }
 

@@ -115,7 +115,7 @@ type boundedBody struct {
 func (b *boundedBody) Read(buffer []byte) (int, error) {
 	n, err := b.ReadCloser.Read(buffer)
 	if b.left.Add(-int64(n)) < 0 {
-		return 0, fmt.Errorf("more was sent than the allowed %d MiB", b.limit>>20)
+		return 0, fmt.Errorf("the response is larger than %d MiB", b.limit>>20)
 	}
 	return n, err
 }

@@ -100,7 +100,7 @@ func (f *fetcher) get(ctx context.Context, from *url.URL) (File, error) {
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return File{}, refused(from.Host, response.StatusCode, fmt.Errorf("%s answers %s", from.Host, response.Status))
+		return File{}, refused(from.Host, response.StatusCode, fmt.Errorf("%s responded with %s", from.Host, response.Status))
 	}
 	content, err := io.ReadAll(response.Body)
 	if err != nil {
@@ -126,7 +126,7 @@ func refused(host string, status int, err error) error {
 	}
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, errors.Is(err, auth.ErrBasicCredentialNotFound):
-		return fmt.Errorf("%w; user name and password are missing or wrong: give them, or, for a registry, let \"helm registry login %s\" store them", err, host)
+		return fmt.Errorf("%w; user name and password are missing or wrong: set them or, for a registry, run \"helm registry login %s\"", err, host)
 	default:
 		return err
 	}

@@ -18,13 +18,13 @@ import (
 func TestParseErrors(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ reason, reference, want string }{
-		{"what we cannot fetch from", "git://example.com/web", `the scheme "git" is not known; allowed are: oci, https, http`},
+		{"what we cannot fetch from", "git://example.com/web", `the scheme "git" is not known; must be one of: oci, https, http`},
 		{"passwords would be recorded", "https://me:secret@example.com/web", "it contains a user name"},
-		{"a chart needs a name", "oci://example.com", "it names no chart"},
-		{"a chart needs a name beside its tag", "oci://example.com/:1.0.0", "it names no chart"},
-		{"another machine has a name", "https:///web.tgz", "it names no host"},
+		{"a chart needs a name", "oci://example.com", "it does not name a chart"},
+		{"a chart needs a name beside its tag", "oci://example.com/:1.0.0", "it does not name a chart"},
+		{"another machine has a name", "https:///web.tgz", "it does not name a host"},
 		{"a version of nothing", "https://example.com/charts#:1.0.0", "URL#CHART:VERSION"},
-		{"a registry is no repository", "oci://example.com/charts#web", "allowed are: oci://HOST/PATH, followed by :TAG or @DIGEST"},
+		{"a registry is no repository", "oci://example.com/charts#web", "must be oci://HOST/PATH, optionally followed by :TAG or @DIGEST"},
 		{"no URL", "https://exa mple.com/secret", "it is not a valid URL"},
 	} {
 		_, err := Parse(test.reference)
@@ -118,22 +118,22 @@ func TestRepositoryErrors(t *testing.T) {
 		reason, reference string
 		want              []string
 	}{
-		{"no repository", "https://HOST/elsewhere#web", []string{"fetching the index of the repository: HOST answers 404 Not Found"}},
+		{"no repository", "https://HOST/elsewhere#web", []string{"fetching the index of the repository: HOST responded with 404 Not Found"}},
 		{"no index", "https://HOST/broken#web", []string{"parsing the index of the repository: "}},
 		{"an empty repository", "https://HOST/none#web", []string{"there are no charts in the index of the repository"}},
 		{"no such chart", "https://HOST/charts#db", []string{`there is no chart "db" in the index of the repository`}},
 		{"a chart without versions", "https://HOST/charts#empty", []string{`there is no chart "empty"`}},
-		{"no such version", "https://HOST/charts#web:^7", []string{`chart "web": there is no version ^7; there are 3.0.0-registry, 3.0.0-plain, `}},
+		{"no such version", "https://HOST/charts#web:^7", []string{`chart "web": there is no version ^7; available versions: 3.0.0-registry, 3.0.0-plain, `}},
 		{"the index must not lead out of the encryption", "https://HOST/charts#web:3.0.0-plain", []string{"fetching version 3.0.0-plain of chart web: ", "http://other.example.com is not encrypted"}},
 		{"nor must a redirection", "https://HOST/charts#web:3.0.0-moved", []string{"http://other.example.com is not encrypted; --plain-http allows that"}},
-		{"no such file", "https://HOST/web.tgz", []string{"HOST answers 404 Not Found"}},
+		{"no such file", "https://HOST/web.tgz", []string{"HOST responded with 404 Not Found"}},
 	} {
 		_, err := s.fetch(test.reference, Options{})
 		s.expectError(test.reason, err, test.want...)
 	}
 	s.username = "me"
 	_, err := s.fetch("https://HOST/charts#web", Options{})
-	s.expectError("a password is needed", err, "HOST answers 401 Unauthorized", "user name and password are missing or wrong")
+	s.expectError("a password is needed", err, "HOST responded with 401 Unauthorized", "user name and password are missing or wrong")
 }
 
 // TestPlainHTTP: encryption is done without only on demand.
@@ -172,7 +172,7 @@ func TestTooLarge(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = (&fetcher{client: client}).fetch(t.Context(), reference)
-		s.expectError(text, err, "more was sent than the allowed 1 MiB")
+		s.expectError(text, err, "the response is larger than 1 MiB")
 	}
 }
 

@@ -24,9 +24,9 @@ type UnknownRepositoryError struct {
 }
 
 func (e *UnknownRepositoryError) Error() string {
-	known := "Helm knows no repositories"
+	known := "Helm has no repositories"
 	if len(e.Known) > 0 {
-		known = "Helm knows the repositories " + strings.Join(e.Known, ", ")
+		known = "Helm has the repositories " + strings.Join(e.Known, ", ")
 	}
 	return fmt.Sprintf("there is no repository %s; %s; to add it: helm repo add %s URL", e.Name, known, e.Name)
 }
@@ -64,7 +64,7 @@ func IsNamed(text string) bool { return named.MatchString(text) }
 func ParseNamed(text string) (Reference, error) {
 	parts := named.FindStringSubmatch(text)
 	if parts == nil {
-		return Reference{}, errors.New("allowed are: REPO/CHART, followed by :VERSION")
+		return Reference{}, errors.New("must be REPO/CHART, optionally followed by :VERSION")
 	}
 	known, err := Repositories(cli.New().RepositoryConfig)
 	if err != nil {
@@ -77,13 +77,13 @@ func ParseNamed(text string) (Reference, error) {
 	parsed, err := url.Parse(known[i].URL)
 	if err != nil {
 		// The URL may contain a password.
-		return Reference{}, fmt.Errorf("repository %s has an invalid URL; allowed are: https://HOST/PATH", parts[1])
+		return Reference{}, fmt.Errorf("repository %s has an invalid URL; must be https://HOST/PATH", parts[1])
 	}
 	if parsed.User != nil {
-		return Reference{}, fmt.Errorf("the URL of repository %s contains a user name; user name and password have options of their own: helm repo add --username --password", parts[1])
+		return Reference{}, fmt.Errorf("the URL of repository %s contains a user name; to set user name and password: helm repo add --username --password", parts[1])
 	}
 	if parsed.Host == "" || parsed.Scheme != schemeHTTP && parsed.Scheme != schemeHTTPS {
-		return Reference{}, fmt.Errorf("repository %s has the URL %q; allowed are: https://HOST/PATH", parts[1], known[i].URL)
+		return Reference{}, fmt.Errorf("repository %s has the URL %q; must be https://HOST/PATH", parts[1], known[i].URL)
 	}
 	return Reference{url: parsed, chart: parts[2], version: parts[3], repository: known[i]}, nil
 }

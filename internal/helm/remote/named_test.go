@@ -33,9 +33,9 @@ func TestNamedRepositories(t *testing.T) {
 		{"all that is needed", "username: me, password: secret, insecure_skip_tls_verify: true, pass_credentials_all: true", Options{}, ""},
 		{"the certificate is not known", "username: me, password: secret, pass_credentials_all: true", Options{}, "certificate signed by unknown authority"},
 		{"its authority is", "username: me, password: secret, caFile: REPOSITORY, pass_credentials_all: true", Options{}, ""},
-		{"the password is for the repository", "username: me, password: secret, insecure_skip_tls_verify: true", Options{}, charts.host + " answers 401"},
-		{"without a password", "insecure_skip_tls_verify: true", Options{}, repository.host + " answers 401"},
-		{"those of the command line are for the repository only", "insecure_skip_tls_verify: true, pass_credentials_all: true", Options{Username: "me", Password: "secret"}, charts.host + " answers 401"},
+		{"the password is for the repository", "username: me, password: secret, insecure_skip_tls_verify: true", Options{}, charts.host + " responded with 401"},
+		{"without a password", "insecure_skip_tls_verify: true", Options{}, repository.host + " responded with 401"},
+		{"those of the command line are for the repository only", "insecure_skip_tls_verify: true, pass_credentials_all: true", Options{Username: "me", Password: "secret"}, charts.host + " responded with 401"},
 		{"a client certificate that is none", "certFile: none.pem, keyFile: none.key", Options{}, "reading the client certificate of the repository: "},
 	} {
 		content := fmt.Sprintf("repositories: [{name: shop, url: 'https://%s', %s}]", repository.host, strings.ReplaceAll(test.entry, "REPOSITORY", repository.caFile))
@@ -61,9 +61,9 @@ func TestNamedErrors(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "repositories.yaml")
 	t.Setenv("HELM_REPOSITORY_CONFIG", file)
 	for _, test := range []struct{ reason, content, want string }{
-		{"no file is no repository", "", "there is no repository shop; Helm knows no repositories; to add it: helm repo add shop URL"},
+		{"no file is no repository", "", "there is no repository shop; Helm has no repositories; to add it: helm repo add shop URL"},
 		{"a file that is broken", "{", "reading the repositories of Helm in " + file},
-		{"a repository of another kind", "repositories: [{name: shop, url: 'oci://example.com/charts'}]", `repository shop has the URL "oci://example.com/charts"; allowed are: https://HOST/PATH`},
+		{"a repository of another kind", "repositories: [{name: shop, url: 'oci://example.com/charts'}]", `repository shop has the URL "oci://example.com/charts"; must be https://HOST/PATH`},
 		{"a password where it is seen", "repositories: [{name: shop, url: 'https://me:pass@example.com'}]", "the URL of repository shop contains a user name"},
 	} {
 		if test.content != "" {

@@ -45,10 +45,10 @@ func Parse(text string) (Reference, error) {
 		return Reference{}, errors.New("it is not a valid URL")
 	}
 	if parsed.User != nil {
-		return Reference{}, errors.New("it contains a user name; user name and password have options of their own")
+		return Reference{}, errors.New("it contains a user name; set user name and password with their own options")
 	}
 	if parsed.Host == "" {
-		return Reference{}, errors.New("it names no host")
+		return Reference{}, errors.New("it does not name a host")
 	}
 	reference := Reference{url: parsed}
 	switch parsed.Scheme {
@@ -62,14 +62,14 @@ func Parse(text string) (Reference, error) {
 		}
 		return reference, nil
 	default:
-		return Reference{}, fmt.Errorf("the scheme %q is not known; allowed are: oci, https, http", parsed.Scheme)
+		return Reference{}, fmt.Errorf("the scheme %q is not known; must be one of: oci, https, http", parsed.Scheme)
 	}
 }
 
 // withTag takes the tag or the digest off the path.
 func (r Reference) withTag() (Reference, error) {
 	if r.url.RawQuery != "" || r.url.Fragment != "" {
-		return Reference{}, errors.New("allowed are: oci://HOST/PATH, followed by :TAG or @DIGEST")
+		return Reference{}, errors.New("must be oci://HOST/PATH, optionally followed by :TAG or @DIGEST")
 	}
 	path := r.url.Path
 	if name, digest, ok := strings.Cut(path, "@"); ok {
@@ -78,7 +78,7 @@ func (r Reference) withTag() (Reference, error) {
 		path, r.suffix = path[:i], path[i:]
 	}
 	if strings.Trim(path, "/") == "" {
-		return Reference{}, errors.New("it names no chart; allowed are: oci://HOST/PATH, followed by :TAG or @DIGEST")
+		return Reference{}, errors.New("it does not name a chart; must be oci://HOST/PATH, optionally followed by :TAG or @DIGEST")
 	}
 	r.url.Path, r.url.RawPath = path, ""
 	return r, nil

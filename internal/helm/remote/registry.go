@@ -84,9 +84,9 @@ func choose(versions []string, wanted string) (string, error) {
 	found, err := registry.GetTagMatchingVersionOrConstraint(versions, wanted)
 	if err != nil {
 		if wanted == "" {
-			return "", fmt.Errorf("all versions are pre-releases; give one of %s", some(versions))
+			return "", fmt.Errorf("all versions are pre-releases; specify one of %s", some(versions))
 		}
-		return "", fmt.Errorf("there is no version %s; there are %s", wanted, some(versions))
+		return "", fmt.Errorf("there is no version %s; available versions: %s", wanted, some(versions))
 	}
 	return found, nil
 }

@@ -65,11 +65,11 @@ func TestRegistryErrors(t *testing.T) {
 	_, err := s.fetch("oci://HOST/charts/db", Options{})
 	s.expectError("no such chart", err, "listing the tags of HOST/charts/db: ", "404")
 	_, err = s.fetch("oci://HOST/charts/web", Options{Version: "^3"})
-	s.expectError("no such version: there are others", err, "there is no version ^3; there are 2.0.0-rc.1, 1.1.0, 1.0.0")
+	s.expectError("no such version: there are others", err, "there is no version ^3; available versions: 2.0.0-rc.1, 1.1.0, 1.0.0")
 	_, err = s.fetch("oci://HOST/charts/web:3.0.0", Options{})
 	s.expectError("no such tag", err, "pulling HOST/charts/web:3.0.0: ", "not found")
 	_, err = rc.fetch("oci://HOST/charts/web", Options{})
-	rc.expectError("pre-releases only", err, "all versions are pre-releases; give one of 2.0.0-rc.1")
+	rc.expectError("pre-releases only", err, "all versions are pre-releases; specify one of 2.0.0-rc.1")
 	_, err = s.fetch("oci://HOST/charts/web", Options{CAFile: filepath.Join(t.TempDir(), "none")})
 	s.expectError("no such file with certificates", err, "reading certificates: open ")
 	_, err = s.fetch("oci://HOST/charts/web", Options{CAFile: "registry_test.go"})
@@ -87,7 +87,7 @@ func TestRegistryCredentials(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "config.json")
 	t.Setenv(registryConfigVariable, config)
 	_, err := s.fetch("oci://HOST/charts/web", Options{})
-	s.expectError("nobody is known", err, `user name and password are missing or wrong: give them, or, for a registry, let "helm registry login HOST" store them`)
+	s.expectError("nobody is known", err, `user name and password are missing or wrong: set them or, for a registry, run "helm registry login HOST"`)
 	if _, err := s.fetch("oci://HOST/charts/web", Options{Username: "me", Password: "secret"}); err != nil {
 		t.Errorf("credentials were given: %v", err)
 	}

@@ -58,7 +58,7 @@ func (s Suite) compare(caseName string, text string, update bool) []string {
 	}
 	// A checkout on another operating system may have changed the ends of lines.
 	if diff := diffLines(strings.ReplaceAll(string(golden), "\r\n", "\n"), text); diff != "" {
-		return []string{fmt.Sprintf("the objects differ from %s (-golden +got); if that is meant, -generatortest.update writes it:\n%s", path, diff)}
+		return []string{fmt.Sprintf("the objects differ from %s (-golden +got); if this is intended, -generatortest.update writes it:\n%s", path, diff)}
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ import (
 //   - two mutations give one field different values;
 //   - the selector of an edit matches no container, unless it accepts any, as AllContainers does;
 //   - mutations of one resource have the same name;
-//   - a mutation is on in no combination of a version and a case, because nothing would notice when it breaks. See Excluded.
+//   - a mutation is not on in any combination of a version and a case, because nothing would notice when it breaks. See Excluded.
 //
 // Hand-written resources have mutations to check if they are [concepts.Inspectable].
 type Matrix struct {
@@ -198,7 +198,7 @@ func (m Matrix) casesOf(version string) ([]combination, error) {
 	for i, c := range cases {
 		combinations[i] = combination{Case: c.withDefaults(), version: version}
 		if !fileName.MatchString(combinations[i].fileName()) {
-			return nil, errors.New("invalid version; allowed are: letters, digits, dots, dashes, underscores and plus signs")
+			return nil, errors.New("invalid version; must consist of letters, digits, dots, dashes, underscores and plus signs")
 		}
 	}
 	return combinations, nil

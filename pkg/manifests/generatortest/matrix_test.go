@@ -200,7 +200,7 @@ func TestMatrixProblems(t *testing.T) {
 			return []built{of(settings("a").WithMutation(entry("always", "1"), entry("cache", "1", version == "2.0.0" && feature == "cache")))}
 		}, nil, nil},
 		{"a mutation that is never on", only(of(settings("a").WithMutation(entry("never", "1", false)))), nil, []string{
-			id + `: mutation "never" is on in no combination; add a case, or exclude it:` +
+			id + `: mutation "never" is not on in any combination; add a case, or exclude it:` +
 				"\n  1.0.0 plain: off: the condition is false\n  1.0.0 cache: off: the condition is false\n  2.0.0 plain: off: the condition is false\n  2.0.0 cache: off: the condition is false",
 		}},
 		{"a mutation that some combinations lack", func(version, _ string) []built {
@@ -424,7 +424,7 @@ func TestMatrixGoldenFiles(t *testing.T) {
 	if got := examine(false); !strings.Contains(got, "2.0.0 cache: the objects differ from") || !strings.Contains(got, "(-golden +got)") || !strings.Contains(got, `key: "2"`) {
 		t.Errorf("the difference is not shown: %s", got)
 	}
-	// Another gate shows in the index, and nowhere else if the outcomes exist already.
+	// Another gate shows in the index, and nowhere else if the outcomes already exist.
 	value, since = "1", "1.0.0"
 	if got := examine(false); !strings.Contains(got, "which combinations have the same outcome: the objects differ from") || !strings.Contains(got, "1.0.0-cache.yaml") {
 		t.Errorf("the change of a gate is not shown: %s", got)
@@ -530,9 +530,9 @@ func TestCompleteMatrix(t *testing.T) {
 		{func(m *Matrix) { m.Cases = nil }, "the matrix lacks Cases"},
 		{func(m *Matrix) { m.Versions, m.Cases = nil, nil }, "the matrix lacks Versions, Cases"},
 		{func(m *Matrix) { m.Cases = cases() }, `version "1.0.0": there are no cases`},
-		{func(m *Matrix) { m.Cases = cases("../a") }, `version "1.0.0": case 1: invalid name "../a"; allowed are: letters, digits, dots, dashes and underscores`},
+		{func(m *Matrix) { m.Cases = cases("../a") }, `version "1.0.0": case 1: invalid name "../a"; must consist of letters, digits, dots, dashes and underscores`},
 		{func(m *Matrix) { m.Cases = cases("a", "a") }, `version "1.0.0": case 2: there is another case with the name "a"`},
-		{func(m *Matrix) { m.Versions = []string{"../1"} }, `version "../1": invalid version; allowed are: letters, digits, dots, dashes, underscores and plus signs`},
+		{func(m *Matrix) { m.Versions = []string{"../1"} }, `version "../1": invalid version; must consist of letters, digits, dots, dashes, underscores and plus signs`},
 		{func(m *Matrix) { m.Versions = []string{"1", "1"} }, `combinations "1 a" and "1 a" have the same file name 1-a`},
 		{func(m *Matrix) { m.Versions, m.Cases = []string{"1", "1-a"}, cases("b", "a-b") }, `combinations "1 a-b" and "1-a b" have the same file name 1-a-b`},
 		{func(m *Matrix) { m.Excluded = []Exclusion{{Resource: "a", Mutation: "b"}} }, `exclusion 1 needs Resource, Mutation and Reason, got "a", "b" and ""`},

@@ -29,7 +29,7 @@ func checkMutations(results []result, excluded []Exclusion) []string {
 	for _, name := range names {
 		isExcluded := slices.ContainsFunc(excluded, func(e Exclusion) bool { return name == mutationName{e.Resource, e.Mutation} })
 		if on, off := states(results, name); len(on) == 0 && !isExcluded {
-			problems = append(problems, fmt.Sprintf("%s is on in no combination; add a case, or exclude it:\n  %s", name, strings.Join(off, "\n  ")))
+			problems = append(problems, fmt.Sprintf("%s is not on in any combination; add a case, or exclude it:\n  %s", name, strings.Join(off, "\n  ")))
 		}
 	}
 	for _, e := range excluded {

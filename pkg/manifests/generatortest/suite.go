@@ -107,7 +107,7 @@ func (s *Suite) complete(cases []Case) error {
 	seen := map[string]bool{}
 	for i, c := range cases {
 		if !fileName.MatchString(c.Name) {
-			return fmt.Errorf("case %d: invalid name %q; allowed are: letters, digits, dots, dashes and underscores", i+1, c.Name)
+			return fmt.Errorf("case %d: invalid name %q; must consist of letters, digits, dots, dashes and underscores", i+1, c.Name)
 		}
 		if seen[c.Name] {
 			return fmt.Errorf("case %d: there is another case with the name %q", i+1, c.Name)

@@ -69,8 +69,8 @@ func TestExamine(t *testing.T) {
 		want     []string // parts of the problems, in their order
 	}{
 		{"good annotations", annotated("apply-order", "-1"), nil, nil},
-		{"a bad value", annotated("apply-order", "first"), nil, []string{`ConfigMap a: annotation demo.example.io/apply-order: invalid value "first"; allowed are: integers`}},
-		{"an unknown annotation", annotated("aply-order", "1"), nil, []string{`ConfigMap a: annotation demo.example.io/aply-order: unknown annotation "aply-order"; allowed are: adoption-policy`}},
+		{"a bad value", annotated("apply-order", "first"), nil, []string{`ConfigMap a: annotation demo.example.io/apply-order: invalid value "first"; must be an integer`}},
+		{"an unknown annotation", annotated("aply-order", "1"), nil, []string{`ConfigMap a: annotation demo.example.io/aply-order: unknown annotation "aply-order"; must be one of: adoption-policy`}},
 		{"one of the operator's own", annotated("hash", "1"), func(s *Suite, _ *Case) { s.OwnAnnotations = []string{"hash"} }, nil},
 		{"annotations that are no strings", func(context.Context, map[string]any) ([]client.Object, error) {
 			return []client.Object{&unstructured.Unstructured{Object: map[string]any{
@@ -139,7 +139,7 @@ func TestExamine(t *testing.T) {
 			[]string{`got error <nil>, want one with "broken"`},
 		},
 		{"a malformed version", annotated("apply-order", "1"), func(_ *Suite, c *Case) { c.KubernetesVersion = "new" }, []string{"generating: reading KubernetesVersion: "}},
-		{"malformed API versions", annotated("apply-order", "1"), func(_ *Suite, c *Case) { c.APIVersions = []string{"v1"} }, []string{`invalid API version "v1"; allowed are: group/version and group/version/Kind`}},
+		{"malformed API versions", annotated("apply-order", "1"), func(_ *Suite, c *Case) { c.APIVersions = []string{"v1"} }, []string{`invalid API version "v1"; must be group/version or group/version/Kind`}},
 	} {
 		suite, c := suiteOf(t, tc.generate), Case{Name: "a"}
 		if tc.add != nil {
@@ -218,7 +218,7 @@ func TestComplete(t *testing.T) {
 		{good, []Case{{Name: "a"}, {Name: "b"}}, ""},
 		{Suite{ReconcilerName: "x"}, nil, `the suite needs Generator and ReconcilerName, got <nil> and "x"`},
 		{Suite{Generator: &manifests.DummyGenerator{}}, nil, `the suite needs Generator and ReconcilerName, got *manifests.DummyGenerator and ""`},
-		{good, []Case{{Name: "../a"}}, `case 1: invalid name "../a"; allowed are: letters, digits, dots, dashes and underscores`},
+		{good, []Case{{Name: "../a"}}, `case 1: invalid name "../a"; must consist of letters, digits, dots, dashes and underscores`},
 		{good, []Case{{Name: "a"}, {Name: "a"}}, `case 2: there is another case with the name "a"`},
 	} {
 		got := ""

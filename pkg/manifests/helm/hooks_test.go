@@ -135,13 +135,13 @@ func TestAnnotationsThatAreRefused(t *testing.T) {
 		annotations []string
 		want        string
 	}{
-		{"unknown hook", []string{"helm.sh/hook", "pre-install, sometimes"}, `annotation helm.sh/hook has value "pre-install, sometimes", and "sometimes" is not known; allowed are pre-install, post-install, pre-upgrade, post-upgrade, pre-delete, post-delete, pre-rollback, post-rollback, test`},
-		{"no hook", []string{"helm.sh/hook", ""}, `annotation helm.sh/hook has value "", and "" is not known`},
-		{"weight too low", []string{"helm.sh/hook", "pre-install", "helm.sh/hook-weight", "-101"}, `annotation helm.sh/hook-weight has value "-101"; allowed are integers from -100 to 100`},
-		{"weight too high", []string{"helm.sh/hook", "pre-install", "helm.sh/hook-weight", "101"}, `has value "101"`},
-		{"weight is none", []string{"helm.sh/hook", "pre-install", "helm.sh/hook-weight", "1.5"}, `has value "1.5"`},
-		{"unknown delete policy", []string{"helm.sh/hook", "pre-install", "helm.sh/hook-delete-policy", "never"}, `"never" is not known; allowed are before-hook-creation, hook-succeeded, hook-failed`},
-		{"unknown resource policy", []string{"helm.sh/resource-policy", "delete"}, `annotation helm.sh/resource-policy has value "delete"; allowed is "keep"`},
+		{"unknown hook", []string{"helm.sh/hook", "pre-install, sometimes"}, `annotation helm.sh/hook: invalid value "pre-install, sometimes": "sometimes" is not known; must be one of: pre-install, post-install, pre-upgrade, post-upgrade, pre-delete, post-delete, pre-rollback, post-rollback, test`},
+		{"no hook", []string{"helm.sh/hook", ""}, `annotation helm.sh/hook: invalid value "": "" is not known`},
+		{"weight too low", []string{"helm.sh/hook", "pre-install", "helm.sh/hook-weight", "-101"}, `annotation helm.sh/hook-weight: invalid value "-101"; must be an integer from -100 to 100`},
+		{"weight too high", []string{"helm.sh/hook", "pre-install", "helm.sh/hook-weight", "101"}, `invalid value "101"`},
+		{"weight is none", []string{"helm.sh/hook", "pre-install", "helm.sh/hook-weight", "1.5"}, `invalid value "1.5"`},
+		{"unknown delete policy", []string{"helm.sh/hook", "pre-install", "helm.sh/hook-delete-policy", "never"}, `"never" is not known; must be one of: before-hook-creation, hook-succeeded, hook-failed`},
+		{"unknown resource policy", []string{"helm.sh/resource-policy", "delete"}, `annotation helm.sh/resource-policy: invalid value "delete"; must be "keep"`},
 		{"owner id", []string{prefix + "owner-id", "x"}, `annotation demo.example.io/owner-id is reserved for the reconciler`},
 		{"digest", []string{prefix + "digest", "x"}, `annotation demo.example.io/digest is reserved for the reconciler`},
 		{"clash with the order", []string{"helm.sh/hook", "pre-install", prefix + "apply-order", "5"}, `annotation demo.example.io/apply-order has value "5", but Helm's annotations of the object demand "-101"`},
@@ -349,7 +349,7 @@ func TestReleaseHookSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := generating.WithReleaseHooks(state{1, false}.context(t.Context()))
-	if _, err := generator.Generate(ctx, "shop", "web", nil); err == nil || !strings.Contains(err.Error(), `annotation helm.sh/hook-weight has value "1000"`) {
+	if _, err := generator.Generate(ctx, "shop", "web", nil); err == nil || !strings.Contains(err.Error(), `annotation helm.sh/hook-weight: invalid value "1000"`) {
 		t.Errorf("got error %v", err)
 	}
 }

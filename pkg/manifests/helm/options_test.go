@@ -124,7 +124,7 @@ func TestPostRendererFails(t *testing.T) {
 		want []string
 	}{
 		"an error":       {func(*bytes.Buffer) (*bytes.Buffer, error) { return nil, errors.New("no idea") }, []string{"post-rendering: no idea"}},
-		"nothing at all": {func(*bytes.Buffer) (*bytes.Buffer, error) { return nil, nil }, []string{"the post-renderer returned nil", "an empty buffer is needed"}},
+		"nothing at all": {func(*bytes.Buffer) (*bytes.Buffer, error) { return nil, nil }, []string{"the post-renderer returned nil", "return an empty buffer"}},
 		"too much": {
 			func(*bytes.Buffer) (*bytes.Buffer, error) { return bytes.NewBuffer(make([]byte, 17<<20)), nil },
 			[]string{"of them output of the post-renderer", "at most 16777216 bytes are allowed"},

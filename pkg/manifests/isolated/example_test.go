@@ -60,5 +60,5 @@ func ExampleProgram_NewGenerator() {
 	}
 	// Unordered output:
 	// ConfigMap hello
-	// rendering in a process of its own: it was killed, since it took longer than 1s
+	// rendering in a process of its own: it was killed, because it took longer than 1s
 }

@@ -100,9 +100,9 @@ func (g *Generator) render(outer context.Context, framed []byte) (*outcome, erro
 	case outer.Err() != nil:
 		return nil, fmt.Errorf("it was killed: %w", context.Cause(outer))
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("it was killed, since it took longer than %s", g.options.Timeout)
+		return nil, fmt.Errorf("it was killed, because it took longer than %s", g.options.Timeout)
 	case noMemory.MatchString(errorOutput.cause()):
-		return nil, fmt.Errorf("it has failed, since it needed more memory than %d MiB", g.options.Memory>>20)
+		return nil, fmt.Errorf("it failed, because it needed more memory than %d MiB", g.options.Memory>>20)
 	case errorOutput.cause() != "":
 		return nil, fmt.Errorf("it has failed (%s): %s", command.ProcessState, errorOutput.cause())
 	case command.ProcessState != nil:

@@ -121,7 +121,7 @@ func TestErrors(t *testing.T) {
 		"StrangeObject":   {"so it is in objects", "own", nil, do("no data"), `sending object 1, "strange": value data has type func()`},
 		"LargeObjects":    {"what is sent is limited", "own", nil, do("large"), "sending the objects: it takes 17825"},
 		"LargeParameters": {"in both directions", "own", nil, text(strings.Repeat("x", 17<<20)), "sending the parameters to a process of its own: it takes 17826"},
-		"Fickle":          {"a generator of other flags, or of another program, must not be used", "fickle", nil, do(""), "its New has made another generator than in the operator"},
+		"Fickle":          {"a generator of other flags, or of another program, must not be used", "fickle", nil, do(""), "its New has created a different generator than in the operator"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -209,9 +209,9 @@ func TestInvalidGenerators(t *testing.T) {
 		options isolated.Options
 		err     string
 	}{
-		"Unknown":  {"shop", isolated.Options{}, `there is no generator "shop"; allowed are ["broken" "chart" `},
-		"Broken":   {"broken", isolated.Options{}, `making generator "broken": no chart`},
-		"NoNew":    {"nothing", isolated.Options{}, `making generator "nothing": its definition has no New`},
+		"Unknown":  {"shop", isolated.Options{}, `there is no generator "shop"; must be one of ["broken" "chart" `},
+		"Broken":   {"broken", isolated.Options{}, `creating generator "broken": no chart`},
+		"NoNew":    {"nothing", isolated.Options{}, `creating generator "nothing": its definition has no New`},
 		"NilType":  {"nil type", isolated.Options{}, `value 1 of its Types is nil`},
 		"Timeout":  {"own", isolated.Options{Timeout: -1}, "invalid Timeout -1ns"},
 		"Memory":   {"own", isolated.Options{Memory: -1}, "invalid Memory -1; it must be at least 67108864"},

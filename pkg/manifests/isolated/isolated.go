@@ -69,11 +69,11 @@ func (p *Program) NewGenerator(name string, options Options) (*Generator, error)
 	}
 	definition, ok := p.generators[name]
 	if !ok {
-		return nil, fmt.Errorf("there is no generator %q; allowed are %q", name, slices.Sorted(maps.Keys(p.generators)))
+		return nil, fmt.Errorf("there is no generator %q; must be one of %q", name, slices.Sorted(maps.Keys(p.generators)))
 	}
 	made, err := definition.make()
 	if err != nil {
-		return nil, fmt.Errorf("making generator %q: %w", name, err)
+		return nil, fmt.Errorf("creating generator %q: %w", name, err)
 	}
 	return &Generator{name: name, made: made, options: options}, nil
 }

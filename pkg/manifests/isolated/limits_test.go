@@ -24,7 +24,7 @@ func TestEndlessTemplate(t *testing.T) {
 	t.Parallel()
 	_, err := newGenerator(t, "chart", isolated.Options{Timeout: soon}).
 		Generate(surroundings(t.Context(), component()), "ns", "web", types.UnstructurableMap{"mischief": "loop"})
-	expectError(t, err, "rendering in a process of its own: it was killed, since it took longer than 500ms")
+	expectError(t, err, "rendering in a process of its own: it was killed, because it took longer than 500ms")
 }
 
 // TestEndOfTheContext: the process is gone when Generate returns.
@@ -51,7 +51,7 @@ func TestMemory(t *testing.T) {
 	generator := newGenerator(t, "chart", isolated.Options{Memory: 128 << 20})
 	ctx := surroundings(t.Context(), component())
 	_, err := generator.Generate(ctx, "ns", "web", types.UnstructurableMap{"mischief": "bomb"})
-	expectError(t, err, "rendering in a process of its own: it has failed, since it needed more memory than 128 MiB")
+	expectError(t, err, "rendering in a process of its own: it failed, because it needed more memory than 128 MiB")
 	if _, err := generator.Generate(ctx, "ns", "web", types.UnstructurableMap{"mischief": ""}); err != nil {
 		t.Errorf("a rendering that needs little: %v", err)
 	}

@@ -123,7 +123,7 @@ func (p *process) render(generators map[string]Definition, asked request) (resul
 	}
 	made, err := definition.make()
 	if err != nil {
-		return outcome{Failure: failureOf(fmt.Errorf("making generator %q: %w", asked.Generator, err))}
+		return outcome{Failure: failureOf(fmt.Errorf("creating generator %q: %w", asked.Generator, err))}
 	}
 	ctx, reads := generating.TrackClusterReads(context.Background())
 	objects, err := p.generate(ctx, made, asked)
@@ -138,7 +138,7 @@ func (p *process) render(generators map[string]Definition, asked request) (resul
 
 func (p *process) generate(ctx context.Context, made *made, asked request) ([]client.Object, error) {
 	if made.fingerprint() != asked.Fingerprint {
-		return nil, errors.New("its New has made another generator than in the operator; it must not depend on flags, or on anything else that was done before")
+		return nil, errors.New("its New has created a different generator than in the operator; it must not depend on flags, or on anything else that was done before")
 	}
 	parameters, err := made.types.unpackParameters(asked.Parameters)
 	if err != nil {

@@ -70,7 +70,7 @@ func (l *loader) load(folder string, options Options) error {
 			return fmt.Errorf("reading kustomization %s: includedKustomizations: %w", l.source.displayed(folder), err)
 		}
 		if options.RootOnly && !isKustomization(l.source, target) {
-			return fmt.Errorf("reading kustomization %s: includedKustomizations: %w: %s is no kustomization", l.source.displayed(folder), kustomize.ErrOutside, name)
+			return fmt.Errorf("reading kustomization %s: includedKustomizations: %w: %s is not a kustomization", l.source.displayed(folder), kustomize.ErrOutside, name)
 		}
 		if err := l.load(target, inherited); err != nil {
 			return err

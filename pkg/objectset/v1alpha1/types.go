@@ -56,7 +56,7 @@ type SetContent struct {
 	// +kubebuilder:default={}
 	// +kubebuilder:validation:MaxItems=256
 	AvailabilityProbes []probes.Probe `json:"availabilityProbes,omitempty"`
-	// CollisionProtection says what happens if an object exists already, and the set, or an earlier revision of it, has not created it. Defaults to Prevent.
+	// CollisionProtection says what happens if an object already exists, and the set, or an earlier revision of it, has not created it. Defaults to Prevent.
 	// +kubebuilder:default=Prevent
 	CollisionProtection CollisionProtection `json:"collisionProtection,omitempty"`
 	// SuccessDelaySeconds is how long the set must be available before the condition Succeeded is True. Defaults to 0.
@@ -79,7 +79,7 @@ const (
 	LifecycleStateArchived LifecycleState = "Archived"
 )
 
-// CollisionProtection says what happens if an object exists already, and the set has not created it. Objects of earlier revisions are always adopted.
+// CollisionProtection says what happens if an object already exists, and the set has not created it. Objects of earlier revisions are always adopted.
 //
 // +kubebuilder:validation:Enum=Prevent;IfNoController;None
 type CollisionProtection string

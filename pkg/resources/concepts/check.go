@@ -48,5 +48,5 @@ func check[S ~string](what string, status S, allowed ...S) error {
 	for i, name := range allowed {
 		names[i] = string(name)
 	}
-	return fmt.Errorf("%s %q: allowed are %s", what, status, strings.Join(names, ", "))
+	return fmt.Errorf("%s: invalid value %q; must be one of: %s", what, status, strings.Join(names, ", "))
 }

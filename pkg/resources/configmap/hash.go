@@ -24,7 +24,7 @@ func DataHash(configmap *corev1.ConfigMap) (string, error) {
 	}
 	for key, value := range configmap.BinaryData {
 		if _, ok := all[key]; ok {
-			return "", fmt.Errorf("hashing ConfigMap %s/%s: key %q is in both data and binaryData; allowed is one of them", configmap.Namespace, configmap.Name, key)
+			return "", fmt.Errorf("hashing ConfigMap %s/%s: key %q is in both data and binaryData; must be in only one of them", configmap.Namespace, configmap.Name, key)
 		}
 		all[key] = value
 	}

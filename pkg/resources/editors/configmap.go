@@ -70,14 +70,14 @@ func (e *ConfigMapDataEditor) RemoveBinary(key string) { delete(e.configMap.Bina
 func (e *ConfigMapDataEditor) MergeYAML(key, patch string) error {
 	under, err := yamltext.Parse(e.configMap.Data[key])
 	if err != nil {
-		return fmt.Errorf("merging YAML into the entry %q: the entry is not one valid YAML document: %w", key, err)
+		return fmt.Errorf("merging YAML into the entry %q: the entry is not a single valid YAML document: %w", key, err)
 	}
 	over, err := yamltext.Parse(patch)
 	if err == nil {
 		err = over.CheckOverlay()
 	}
 	if err != nil {
-		return fmt.Errorf("merging YAML into the entry %q: the patch is not one valid YAML document: %w", key, err)
+		return fmt.Errorf("merging YAML into the entry %q: the patch is not a single valid YAML document: %w", key, err)
 	}
 	if !over.HasContent() {
 		return nil

@@ -134,13 +134,13 @@ func TestConfigMapDataEditorRefusesInvalidYAML(t *testing.T) {
 	}{
 		"the entry is invalid":          {"a: [", "a: 1", []string{`"x"`, "the entry is not"}},
 		"the patch is invalid":          {"a: 1", "a: [", []string{`"x"`, "the patch is not"}},
-		"an entry with two documents":   {"a: 1\n---\nb: 2", "a: 1", []string{`"x"`, "the entry is not one valid"}},
-		"a patch with two documents":    {"a: 1", "a: 1\n---\nb: 2", []string{`"x"`, "the patch is not one valid"}},
+		"an entry with two documents":   {"a: 1\n---\nb: 2", "a: 1", []string{`"x"`, "the entry is not a single valid"}},
+		"a patch with two documents":    {"a: 1", "a: 1\n---\nb: 2", []string{`"x"`, "the patch is not a single valid"}},
 		"a patch with a key twice":      {"a: 1", "b: 1\nb: 2", []string{`"x"`, "the patch is not"}},
 		"an invalid entry and no patch": {"a: [", "", []string{`"x"`, "the entry is not"}},
-		"an entry with a key twice":     {"on: 1\n'on': 2", "a: 1", []string{`"x"`, "the entry is not", `line 2: key "on" was given already in line 1`}},
-		"the line of a second document": {"# x\n---\na: 1\n---\nb: 2", "a: 1", []string{`"x"`, "line 5: another document begins here; allowed is one"}},
-		"a key that is a list":          {"[a]: 1", "a: 1", []string{`"x"`, "the entry is not", "line 1: a key is a map, a list or an alias; allowed is text"}},
+		"an entry with a key twice":     {"on: 1\n'on': 2", "a: 1", []string{`"x"`, "the entry is not", `line 2: key "on" is already set on line 1`}},
+		"the line of a second document": {"# x\n---\na: 1\n---\nb: 2", "a: 1", []string{`"x"`, "line 5: another document begins here; must be a single document"}},
+		"a key that is a list":          {"[a]: 1", "a: 1", []string{`"x"`, "the entry is not", "line 1: a key is a map, a list or an alias; must be a string"}},
 		"a patch with an anchor":        {"a: 1", "b: &x 1", []string{`"x"`, "the patch is not", "line 1: anchors (&), aliases (*) and merge keys (<<) are not allowed here"}},
 		"a patch with a merge key":      {"a: 1", "<<: {b: 1}", []string{`"x"`, "the patch is not", "merge keys"}},
 		"a map for an alias":            {"a: &x {b: 1}\nc: *x", "c: {d: 1}", []string{`"x"`, "line 2: a map cannot be merged into the alias *x"}},
@@ -150,7 +150,7 @@ func TestConfigMapDataEditorRefusesInvalidYAML(t *testing.T) {
 		"an alias loses its anchor":     {"a: {b: &x 1}\nc: *x", "a: 1", []string{`"x"`, "the anchor &x cannot be changed"}},
 		"a map for what a merge brings": {"a: &x {b: {c: 1}}\nd:\n  <<: *x", "d: {b: {e: 1}}", []string{`"x"`, `line 3: key "b" may come from the merge key (<<)`}},
 		"a number that JSON has not":    {`{"a": 1}`, "a: 012", []string{`"x"`, `the entry is JSON, which has no form for 012`}},
-		"an old boolean in JSON":        {`{"a": 1}`, "a: off", []string{`"x"`, `JSON, which has no form for off; allowed are JSON values, such as true and "off"`}},
+		"an old boolean in JSON":        {`{"a": 1}`, "a: off", []string{`"x"`, `JSON, which has no form for off; must be a JSON value, such as true or "off"`}},
 	} {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()

@@ -65,7 +65,7 @@ func ExampleConfigMapDataEditor_MergeYAML() {
 	//   port: 0080 # as it is
 	//   hosts: [c]
 	//   tls: true
-	// merging YAML into the entry "config.yaml": the patch is not one valid YAML document: yaml: line 1: did not find expected node content
+	// merging YAML into the entry "config.yaml": the patch is not a single valid YAML document: yaml: line 1: did not find expected node content
 }
 
 // An object whose Go type is not known is edited by the paths of its fields.
@@ -82,6 +82,6 @@ func ExampleUnstructuredContentEditor() {
 	}
 	fmt.Println(object.Object)
 	// Output:
-	// setting field kind.name: the value of kind has type string; allowed is: a map
+	// setting field kind.name: the value of kind has type string; must be a map
 	// map[kind:Certificate spec:map[dnsNames:[example.io]]]
 }

@@ -114,7 +114,7 @@ func (e *UnstructuredContentEditor) RemoveNestedStringMapEntry(key string, path 
 	}
 }
 
-var errNoPath = errors.New("the path of a field is empty; allowed are: one or more names of fields")
+var errNoPath = errors.New("the path of a field is empty; must be one or more names of fields")
 
 // parent returns the map that has the last field of a path, and creates what is missing. If it returns an error, it has created nothing: an existing
 // value that is not a map lies above all that is missing.
@@ -124,7 +124,7 @@ func (e *UnstructuredContentEditor) parent(path []string) (map[string]any, error
 		next, isMap := current[name].(map[string]any)
 		if current[name] != nil && !isMap {
 			// The value itself might be secret.
-			return nil, fmt.Errorf("setting field %s: the value of %s has type %T; allowed is: a map", join(path), join(path[:i+1]), current[name])
+			return nil, fmt.Errorf("setting field %s: the value of %s has type %T; must be a map", join(path), join(path[:i+1]), current[name])
 		}
 		if next == nil {
 			next = map[string]any{}
@@ -143,7 +143,7 @@ func toPlain(value any, path []string) (any, error) {
 	name := join(path)
 	plain, err := values.Normalize(map[string]any{name: value})
 	if err != nil {
-		return nil, fmt.Errorf("setting field %s: %w; allowed are: values that have a JSON form", name, err)
+		return nil, fmt.Errorf("setting field %s: %w; must be a value that has a JSON form", name, err)
 	}
 	return plain[name], nil
 }

@@ -175,15 +175,15 @@ func TestUnstructuredContentEditorRefuses(t *testing.T) {
 	}{
 		"an empty path": {
 			func(e *editors.UnstructuredContentEditor) error { return e.SetNestedString("x") },
-			[]string{"the path of a field is empty", "allowed are"},
+			[]string{"the path of a field is empty", "must be"},
 		},
 		"an entry of the object itself": {
 			func(e *editors.UnstructuredContentEditor) error { return e.EnsureNestedStringMapEntry("kind", "x") },
-			[]string{"the path of a field is empty", "allowed are"},
+			[]string{"the path of a field is empty", "must be"},
 		},
 		"a path through a text, which may be secret": {
 			func(e *editors.UnstructuredContentEditor) error { return e.SetNestedString("x", "spec", "a", "b", "c") },
-			[]string{"field spec.a.b.c", "spec.a has type string", "allowed is: a map"},
+			[]string{"field spec.a.b.c", "spec.a has type string", "must be a map"},
 		},
 		"a map of strings that is none": {
 			func(e *editors.UnstructuredContentEditor) error {
@@ -195,19 +195,19 @@ func TestUnstructuredContentEditorRefuses(t *testing.T) {
 			func(e *editors.UnstructuredContentEditor) error {
 				return e.SetNestedFloat64(math.NaN(), "spec", "new", "x")
 			},
-			[]string{"field spec.new.x", "NaN", "allowed are"},
+			[]string{"field spec.new.x", "NaN", "must be"},
 		},
 		"such a number in a list": {
 			func(e *editors.UnstructuredContentEditor) error {
 				return e.SetNestedSlice([]any{math.Inf(1)}, "spec", "new", "x")
 			},
-			[]string{"field spec.new.x", "+Inf", "allowed are"},
+			[]string{"field spec.new.x", "+Inf", "must be"},
 		},
 		"a type that has no JSON form": {
 			func(e *editors.UnstructuredContentEditor) error {
 				return e.SetNestedField(content{"f": func() {}}, "spec", "new", "x")
 			},
-			[]string{"spec.new.x.f", "func()", "allowed are"},
+			[]string{"spec.new.x.f", "func()", "must be"},
 		},
 	} {
 		t.Run(reason, func(t *testing.T) {

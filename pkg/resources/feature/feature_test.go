@@ -81,7 +81,7 @@ func TestBooleanGate(t *testing.T) {
 
 func TestMalformedConstraint(t *testing.T) {
 	t.Parallel()
-	if _, err := feature.Semver("newer than 2"); err == nil || !strings.Contains(err.Error(), `constraint "newer than 2"`) || !strings.Contains(err.Error(), "allowed are constraints on semantic versions") {
+	if _, err := feature.Semver("newer than 2"); err == nil || !strings.Contains(err.Error(), `constraint "newer than 2"`) || !strings.Contains(err.Error(), "must be a constraint on semantic versions") {
 		t.Errorf("unexpected error %v", err)
 	}
 }

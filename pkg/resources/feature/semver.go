@@ -20,7 +20,7 @@ type semverConstraint struct {
 func Semver(constraint string) (VersionConstraint, error) {
 	parsed, err := semver.NewConstraint(constraint)
 	if err != nil {
-		return nil, fmt.Errorf("constraint %q: %w; allowed are constraints on semantic versions, such as \">= 1.4, < 3\"", constraint, err)
+		return nil, fmt.Errorf("constraint %q: %w; must be a constraint on semantic versions, such as \">= 1.4, < 3\"", constraint, err)
 	}
 	return semverConstraint{text: constraint, constraint: parsed}, nil
 }
@@ -29,7 +29,7 @@ func Semver(constraint string) (VersionConstraint, error) {
 func (c semverConstraint) Enabled(version string) (bool, error) {
 	parsed, err := semver.NewVersion(version)
 	if err != nil {
-		return false, fmt.Errorf("%w; allowed are semantic versions, such as 1.4.0", err)
+		return false, fmt.Errorf("%w; must be a semantic version, such as 1.4.0", err)
 	}
 	return c.constraint.Check(parsed), nil
 }

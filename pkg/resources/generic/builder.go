@@ -199,7 +199,7 @@ func (b *Builder[T, P, M, F, S]) objectProblems() []error {
 		{"uid", string(b.base.GetUID())}, {"resourceVersion", b.base.GetResourceVersion()}, {"generateName", b.base.GetGenerateName()},
 	} {
 		if field.value != "" {
-			problems = append(problems, fmt.Errorf("metadata.%s %q: allowed is none, because the object is declared, not read from a cluster", field.name, field.value))
+			problems = append(problems, fmt.Errorf("metadata.%s %q: must be empty, because the object is declared, not read from a cluster", field.name, field.value))
 		}
 	}
 	switch namespace := b.base.GetNamespace(); {
@@ -210,7 +210,7 @@ func (b *Builder[T, P, M, F, S]) objectProblems() []error {
 		problems = append(problems, fmt.Errorf("metadata.namespace %q: the kind is cluster-scoped, so it must be empty", namespace))
 	}
 	if given := b.base.GetObjectKind().GroupVersionKind(); given != (schema.GroupVersionKind{}) && given != b.kind.GroupVersionKind {
-		problems = append(problems, fmt.Errorf("type %s: allowed is %s, or none", given, b.kind.GroupVersionKind))
+		problems = append(problems, fmt.Errorf("type %s: must be %s, or empty", given, b.kind.GroupVersionKind))
 	}
 	if b.kind.Check != nil {
 		problems = append(problems, b.kind.Check(b.base))
@@ -256,7 +256,7 @@ func dataProblems(option string, cells []concepts.Cell) []error {
 func (b *Builder[T, P, M, F, S]) optionProblems() []error {
 	var problems []error
 	if absence := b.registration.Absence; absence != concepts.AbsenceBlocks && absence != concepts.AbsenceIsFine {
-		problems = append(problems, fmt.Errorf("ReadOnly: absence %q: allowed are concepts.AbsenceBlocks and concepts.AbsenceIsFine", absence))
+		problems = append(problems, fmt.Errorf("ReadOnly: invalid absence %q; must be concepts.AbsenceBlocks or concepts.AbsenceIsFine", absence))
 	}
 	policies := b.policyAnnotations()
 	for _, suffix := range slices.Sorted(maps.Keys(policies)) {
@@ -274,7 +274,7 @@ func (b *Builder[T, P, M, F, S]) optionProblems() []error {
 		problems = append(problems, errors.New("AwaitAddress: the kind has no address; allowed for Services and Ingresses"))
 	}
 	if b.registration.GracePeriod < 0 {
-		problems = append(problems, fmt.Errorf("grace period %s: allowed are zero and above", b.registration.GracePeriod))
+		problems = append(problems, fmt.Errorf("grace period %s: must not be negative", b.registration.GracePeriod))
 	}
 	return problems
 }

@@ -16,7 +16,7 @@ import (
 
 // Policies say how the reconciler treats an object. An empty field leaves the decision to the component.
 type Policies struct {
-	// Adoption says what happens if the object exists already.
+	// Adoption says what happens if the object already exists.
 	Adoption inventory.AdoptionPolicy
 	// Reconcile says which changes cause the object to be applied again.
 	Reconcile inventory.ReconcilePolicy

@@ -110,7 +110,7 @@ func (r *Resource[T, P, S]) Object() (client.Object, error) { return copyOf[T](r
 func (r *Resource[T, P, S]) Mutate(current client.Object) error {
 	object, ok := current.(P)
 	if !ok || object == nil {
-		return fmt.Errorf("mutating %s: object has type %T; allowed is %T", r.text(), current, r.base)
+		return fmt.Errorf("mutating %s: object has type %T; must be %T", r.text(), current, r.base)
 	}
 	kept := serverFieldsOf(object)
 	*object = *copyOf[T](r.base)
@@ -137,7 +137,7 @@ func (r *Resource[T, P, S]) AmendSuspended(manifest client.Object) error {
 func (r *Resource[T, P, S]) change(manifest client.Object, form form) (err error) {
 	object, ok := manifest.(P)
 	if !ok || object == nil {
-		return fmt.Errorf("mutating %s: object has type %T; allowed is %T", r.text(), manifest, r.base)
+		return fmt.Errorf("mutating %s: object has type %T; must be %T", r.text(), manifest, r.base)
 	}
 	if r.warnings, err = r.amend(object, form); err != nil {
 		return fmt.Errorf("mutating %s: %w", r.text(), err)
@@ -151,7 +151,7 @@ func (r *Resource[T, P, S]) checkIdentity(object P) error {
 		{"name", r.base.GetName(), object.GetName()}, {"namespace", r.base.GetNamespace(), object.GetNamespace()},
 	} {
 		if field.got != field.want {
-			return fmt.Errorf("mutating %s: metadata.%s is changed to %q; allowed is %q", r.text(), field.name, field.got, field.want)
+			return fmt.Errorf("mutating %s: metadata.%s is changed to %q; must be %q", r.text(), field.name, field.got, field.want)
 		}
 	}
 	return nil
@@ -165,11 +165,16 @@ func (r *Resource[T, P, S]) PreviewObject() (P, error) {
 	return object, err
 }
 
+// wrongType returns an error about an observed object that is nil, or whose Go type is not that of the resource.
+func (r *Resource[T, P, S]) wrongType(object client.Object) error {
+	return fmt.Errorf("%s: observed object has type %T; must be %T", r.text(), object, r.base)
+}
+
 // RecordObservation keeps the object, which must not be changed afterwards.
 func (r *Resource[T, P, S]) RecordObservation(object client.Object) error {
 	observed, ok := object.(P)
 	if !ok || observed == nil {
-		return fmt.Errorf("%s: observed object has type %T; allowed is %T", r.text(), object, r.base)
+		return r.wrongType(object)
 	}
 	r.observed = observed
 	return nil
@@ -195,7 +200,7 @@ func (r *Resource[T, P, S]) GraceStatus() (concepts.GraceStatusWithReason, error
 func (r *Resource[T, P, S]) StatusOf(op concepts.ConvergingOperation, object client.Object) (concepts.Converging, concepts.GraceStatusWithReason, error) {
 	observed, ok := object.(P)
 	if !ok || observed == nil {
-		return nil, concepts.GraceStatusWithReason{}, fmt.Errorf("%s: observed object has type %T; allowed is %T", r.text(), object, r.base)
+		return nil, concepts.GraceStatusWithReason{}, r.wrongType(object)
 	}
 	status, err := r.life.converging(op, observed)
 	if err != nil {
@@ -209,7 +214,7 @@ func (r *Resource[T, P, S]) StatusOf(op concepts.ConvergingOperation, object cli
 func (r *Resource[T, P, S]) SuspensionStatusOf(object client.Object) (concepts.SuspensionStatusWithReason, error) {
 	observed, ok := object.(P)
 	if !ok || observed == nil {
-		return concepts.SuspensionStatusWithReason{}, fmt.Errorf("%s: observed object has type %T; allowed is %T", r.text(), object, r.base)
+		return concepts.SuspensionStatusWithReason{}, r.wrongType(object)
 	}
 	return r.life.suspensionOf(observed)
 }

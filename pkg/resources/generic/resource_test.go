@@ -85,7 +85,7 @@ func TestMutateRefusesOtherTypes(t *testing.T) {
 	t.Parallel()
 	resource := build(t, newBuilder(base()))
 	for _, err := range []error{resource.Mutate(&corev1.Pod{}), resource.Mutate((*appsv1.Deployment)(nil)), resource.RecordObservation(&corev1.Pod{}), resource.AmendSuspended(&corev1.Pod{})} {
-		if err == nil || !strings.Contains(err.Error(), "allowed is *v1.Deployment") {
+		if err == nil || !strings.Contains(err.Error(), "must be *v1.Deployment") {
 			t.Errorf("unexpected error %v", err)
 		}
 	}
@@ -115,21 +115,21 @@ func TestBuildErrors(t *testing.T) {
 		{"everything that is missing", newBuilder(&appsv1.Deployment{}), "building Deployment: metadata.name must not be empty\nmetadata.namespace must not be empty"},
 		{
 			"another type", newBuilder(&appsv1.Deployment{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "ReplicaSet"}, ObjectMeta: base().ObjectMeta}),
-			"type apps/v1, Kind=ReplicaSet: allowed is apps/v1, Kind=Deployment, or none",
+			"type apps/v1, Kind=ReplicaSet: must be apps/v1, Kind=Deployment, or empty",
 		},
 		{"a mutation without function", newBuilder(base()).WithMutation(mutation{Name: "empty"}), `mutation 1, "empty": Mutate must not be nil`},
-		{"an object that was read", newBuilder(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "x", ResourceVersion: "1"}}), `metadata.uid "x": allowed is none`},
-		{"a generated name", newBuilder(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", GenerateName: "w"}}), `metadata.generateName "w": allowed is none`},
+		{"an object that was read", newBuilder(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "x", ResourceVersion: "1"}}), `metadata.uid "x": must be empty`},
+		{"a generated name", newBuilder(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", GenerateName: "w"}}), `metadata.generateName "w": must be empty`},
 		{"a mutation without name", newBuilder(base()).WithMutation(mutation{Mutate: func(*mutator) error { return nil }}), "mutation 1: Name must not be empty"},
 		{"a data guard without data", newBuilder(base()).WithDataGuard(nil), "WithDataGuard: data 1 must not be nil"},
 		{"optional data that are a nil pointer", newBuilder(base()).WithOptionalData((*concepts.Data[string])(nil)), "WithOptionalData: data 1 must not be nil"},
 		{"data without name", newBuilder(base()).WithDataGuard(concepts.NewData[string]("")), "WithDataGuard: data 1: the name must not be empty"},
-		{"an unknown absence", newBuilder(base()).ReadOnly("fine"), `ReadOnly: absence "fine": allowed are concepts.AbsenceBlocks and concepts.AbsenceIsFine`},
+		{"an unknown absence", newBuilder(base()).ReadOnly("fine"), `ReadOnly: invalid absence "fine"; must be concepts.AbsenceBlocks or concepts.AbsenceIsFine`},
 		{"an extraction without data", newBuilder(base()).WithData(concepts.Into[appsv1.Deployment, string](nil, nil)), "extraction 1: data and function must not be nil"},
-		{"an unknown policy", newBuilder(base()).WithPolicies(generic.Policies{Update: "Overwrite"}), `update-policy: invalid value "overwrite"; allowed are: recreate, replace, ssa-merge, ssa-override`},
-		{"an order that is too great", newBuilder(base()).WithApplyOrder(40000), `apply-order: invalid value "40000"; allowed are: integers from -32768 to 32767`},
+		{"an unknown policy", newBuilder(base()).WithPolicies(generic.Policies{Update: "Overwrite"}), `update-policy: invalid value "overwrite"; must be one of: recreate, replace, ssa-merge, ssa-override`},
+		{"an order that is too great", newBuilder(base()).WithApplyOrder(40000), `apply-order: invalid value "40000"; must be an integer from -32768 to 32767`},
 		{"too short a timeout", newBuilder(base()).WithPolicies(generic.Policies{ReadyTimeout: time.Millisecond}), "ready-timeout: invalid value"},
-		{"a negative grace period", newBuilder(base()).WithGracePeriod(-time.Second), "grace period -1s: allowed are zero and above"},
+		{"a negative grace period", newBuilder(base()).WithGracePeriod(-time.Second), "grace period -1s: must not be negative"},
 		{"policies of an object of others", newBuilder(base()).ReadOnly(concepts.AbsenceBlocks).Unowned(), "a read-only resource can have neither policies nor a gate"},
 		{"a gate of an object of others", newBuilder(base()).ReadOnly(concepts.AbsenceIsFine).GatedBy(feature.NewBooleanGate(true)), "a read-only resource can have neither policies nor a gate"},
 		{

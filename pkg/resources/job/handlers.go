@@ -60,7 +60,7 @@ func DefaultSuspensionStatusHandler(job *batchv1.Job) (concepts.SuspensionStatus
 	case endOf(job) != nil:
 		return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended, Reason: "The job has finished"}, nil
 	case left > 0:
-		return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspending, Reason: fmt.Sprintf("Waiting for %d pods to end", left)}, nil
+		return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspending, Reason: fmt.Sprintf("Waiting for %d pods to terminate", left)}, nil
 	default:
 		return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended, Reason: "The job has no pods"}, nil
 	}

@@ -53,9 +53,9 @@ func TestHandlers(t *testing.T) {
 	resourcestest.CheckSuspension(t, NewBuilder(sample()), resourcestest.Suspension[*batchv1.Job]{
 		Deletes: true, Change: func(job *batchv1.Job) { job.Spec.Suspend = new(true) },
 		States: []resourcestest.SuspensionState[*batchv1.Job]{
-			{Why: "pods are running", Object: with(2, nil), Want: resourcestest.Suspending("Waiting for 2 pods to end")},
-			{Why: "pods are ending", Object: with(0, new(int32(1))), Want: resourcestest.Suspending("Waiting for 1 pods to end")},
-			{Why: "some pods are running, and some are ending", Object: with(2, new(int32(1))), Want: resourcestest.Suspending("Waiting for 3 pods to end")},
+			{Why: "pods are running", Object: with(2, nil), Want: resourcestest.Suspending("Waiting for 2 pods to terminate")},
+			{Why: "pods are ending", Object: with(0, new(int32(1))), Want: resourcestest.Suspending("Waiting for 1 pods to terminate")},
+			{Why: "some pods are running, and some are ending", Object: with(2, new(int32(1))), Want: resourcestest.Suspending("Waiting for 3 pods to terminate")},
 			{Why: "there are no pods", Object: with(0, nil), Want: resourcestest.Suspended("The job has no pods")},
 			{Why: "no pods are ending", Object: with(0, new(int32(0))), Want: resourcestest.Suspended("The job has no pods")},
 			{Why: "it is done", Object: with(0, new(int32(1)), complete), Want: resourcestest.Suspended("The job has finished")},

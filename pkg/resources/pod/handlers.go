@@ -61,7 +61,7 @@ func failure(pod *corev1.Pod) string {
 			return fmt.Sprintf("Container %s: %s", status.Name, waiting.Reason)
 		}
 		if ended := status.State.Terminated; ended != nil && ended.ExitCode != 0 && (failed || !restarts(pod, status.Name)) {
-			return conditions.Text(fmt.Sprintf("Container %s has ended with exit code %d", status.Name, ended.ExitCode), ended.Reason)
+			return conditions.Text(fmt.Sprintf("Container %s exited with code %d", status.Name, ended.ExitCode), ended.Reason)
 		}
 	}
 	if failed {

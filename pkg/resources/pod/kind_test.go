@@ -115,14 +115,14 @@ func TestHandlers(t *testing.T) {
 		failing("an init container crashes again and again", inits(in(pending, always), waits("prepare", "CrashLoopBackOff")), down, "Container prepare: CrashLoopBackOff"),
 		failing(
 			"a container has ended with an error, and is not started again", in(running, never, ended("web", 137, "OOMKilled"), ready("log")),
-			degraded, "Container web has ended with exit code 137: OOMKilled",
+			degraded, "Container web exited with code 137: OOMKilled",
 		),
 		failing(
 			"a container has ended with an error, and others are started again", webRestarts(corev1.ContainerRestartPolicyNever, in(running, always, ended("web", 2, ""), ready("log"))),
-			degraded, "Container web has ended with exit code 2",
+			degraded, "Container web exited with code 2",
 		),
 		failing("the pod was evicted", because("Evicted", "low on memory", in(failed, always, ended("web", 137, "Error"))), down, "Evicted: low on memory"),
-		failing("the pod has failed with a container", in(failed, onFailure, ended("web", 3, "Error")), down, "Container web has ended with exit code 3: Error"),
+		failing("the pod has failed with a container", in(failed, onFailure, ended("web", 3, "Error")), down, "Container web exited with code 3: Error"),
 		failing("the pod has failed for another reason", because("", "", in(failed, always)), down, "The pod has failed"),
 		failing("the pod has failed, with a message", because("", "node lost", in(failed, always)), down, "The pod has failed: node lost"),
 	})

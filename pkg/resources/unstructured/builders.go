@@ -101,7 +101,7 @@ func check(object *unstructured.Unstructured) error {
 		problems = append(problems, errors.New("kind must not be empty"))
 	}
 	if _, err := schema.ParseGroupVersion(object.GetAPIVersion()); err != nil {
-		problems = append(problems, fmt.Errorf("apiVersion: %w; allowed are a version, and a group and a version, such as v1 and apps/v1", err))
+		problems = append(problems, fmt.Errorf("apiVersion: %w; must be a version, or a group and a version, such as v1 or apps/v1", err))
 	}
 	if _, err := values.Normalize(object.Object); err != nil {
 		problems = append(problems, err)

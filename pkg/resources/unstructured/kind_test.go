@@ -189,7 +189,7 @@ func TestBuild(t *testing.T) {
 	}{
 		{"no apiVersion", func(content map[string]any) { delete(content, "apiVersion") }, []string{"apiVersion must not be empty"}},
 		{"no kind", func(content map[string]any) { delete(content, "kind") }, []string{"kind must not be empty"}},
-		{"an apiVersion that is none", func(content map[string]any) { content["apiVersion"] = "a/b/c" }, []string{"apiVersion: ", "a/b/c", "allowed are"}},
+		{"an apiVersion that is none", func(content map[string]any) { content["apiVersion"] = "a/b/c" }, []string{"apiVersion: ", "a/b/c", "must be"}},
 		{"no name", func(content map[string]any) { delete(content, "metadata") }, []string{"metadata.name must not be empty"}},
 		{"all that is wrong", func(content map[string]any) { clear(content) }, []string{"apiVersion must not be empty", "kind must not be empty", "metadata.name must not be empty"}},
 		{"a value that has no JSON form", func(content map[string]any) { content["spec"] = map[string]any{"size": func() {}} }, []string{"spec.size", "no JSON form"}},

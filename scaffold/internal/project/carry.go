@@ -93,7 +93,7 @@ func versionsOf(tree Tree) map[string]bool {
 	return versions
 }
 
-// carry merges the edits of a file into another one, unless that exists already.
+// carry merges the edits of a file into another one, unless that already exists.
 func (u *Update) carry(ctx context.Context, from, to string, then, now Tree) error {
 	edited, err := os.ReadFile(filepath.Join(u.folder, filepath.FromSlash(from)))
 	template := contentOf(then, from)

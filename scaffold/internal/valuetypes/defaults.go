@@ -110,7 +110,7 @@ func readValues(content []byte) (map[string]any, error) {
 	case map[string]any:
 		return values, nil
 	default:
-		return nil, fmt.Errorf("values.yaml: the root is %s: allowed is an object", literal(values))
+		return nil, fmt.Errorf("values.yaml: the root is %s: must be an object", literal(values))
 	}
 }
 

@@ -49,7 +49,7 @@ func compile(content []byte) (*jsonschema.Schema, error) {
 		return nil, fmt.Errorf("reading values.schema.json as JSON: %w", err)
 	}
 	if _, isBool := document.(bool); isBool {
-		return nil, errors.New("values.schema.json: the root is true or false: allowed is an object with keywords")
+		return nil, errors.New("values.schema.json: the root is true or false: must be an object with keywords")
 	}
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(noLoader{})

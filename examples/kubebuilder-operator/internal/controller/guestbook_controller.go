@@ -52,7 +52,7 @@ func (*GuestbookReconciler) SetupWithManager(mgr ctrl.Manager) error {
 // check refuses what the schema of guestbooks cannot.
 func check(_ context.Context, _ client.Client, guestbook *v1alpha1.Guestbook) error {
 	if len(guestbook.Name) > 40 {
-		return fmt.Errorf("metadata.name has %d characters; allowed are 40", len(guestbook.Name))
+		return fmt.Errorf("metadata.name has %d characters; must be no more than 40", len(guestbook.Name))
 	}
 	return nil
 }

@@ -105,7 +105,7 @@ func (l *Loader) watch(component Component) error {
 		case name == "":
 			problems = append(problems, found.Path+".name: a name is required")
 		case component.Key.Namespace == "":
-			problems = append(problems, found.Path+": a component without namespace cannot refer to a "+string(kind)+"; leave the field empty, or make the kind namespaced")
+			problems = append(problems, found.Path+": a component without a namespace cannot refer to a "+string(kind)+"; leave the field empty, or make the kind namespaced")
 		default:
 			keys = append(keys, references.Key{Kind: kind, Namespace: component.Key.Namespace, Name: name})
 		}
@@ -241,7 +241,7 @@ func (e *missingKeyError) Error() string {
 	case len(e.present) == 0:
 		return fmt.Sprintf("has no key %s: it is empty", strings.Join(e.wanted, " or "))
 	default:
-		return fmt.Sprintf("has no key %s; present are: %s", strings.Join(e.wanted, " or "), texts.Join(e.present, ", "))
+		return fmt.Sprintf("has no key %s; its keys are: %s", strings.Join(e.wanted, " or "), texts.Join(e.present, ", "))
 	}
 }
 

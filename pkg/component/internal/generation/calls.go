@@ -228,7 +228,7 @@ func (c *Calls) leave(canceled *call) error {
 	default:
 	}
 	canceled.left = true
-	return &UnfinishedError{fmt.Sprintf("the generator was called at %s and canceled after %s, but has not returned; it is not called again before it has",
+	return &UnfinishedError{fmt.Sprintf("the generator was called at %s and canceled after %s, but has not returned; it will not be called again until it does",
 		canceled.begun.UTC().Format(time.RFC3339), canceled.after.Round(time.Second))}
 }
 

@@ -222,7 +222,7 @@ func TestTimeoutOfGenerators(t *testing.T) {
 		d.check("one that listens", "error: the generator was canceled after 10s: context deadline exceeded", d.pass(listening, "one", "a"))
 		d.check("is called again", "error: the generator was canceled after 10s", d.pass(listening, "one", "a"))
 
-		want := "unfinished: the generator was called at " + now() + " and canceled after 10s, but has not returned; it is not called again before it has"
+		want := "unfinished: the generator was called at " + now() + " and canceled after 10s, but has not returned; it will not be called again until it does"
 		d.check("one that does not listen", want, d.pass(deaf, "two", "a"))
 		d.check("the next pass waits a moment", want, d.pass(deaf, "two", "a"))
 		d.check("and does not call it for other inputs", want, d.pass(deaf, "two", "b"))

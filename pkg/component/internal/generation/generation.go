@@ -166,7 +166,7 @@ func (m *Memory) explain(log logr.Logger, reason string) {
 	}
 	m.readReason = reason
 	if reason != "" {
-		log.V(1).Info("the manifests depend on the cluster, so that each pass generates them", "reason", reason)
+		log.V(1).Info("the manifests depend on the cluster, so each pass generates them", "reason", reason)
 	}
 }
 

@@ -158,7 +158,7 @@ func (h *Hooks) runner(at deletionhooks.Time, run Run) *deletionhooks.Runner {
 		},
 		Took: func(_ deletionhooks.Doing, result reconciler.Result) { run.Took(result) },
 		LeftOut: func(hooks []reconciler.Notice) {
-			h.options.Warn("HooksSkipped", texts.Bound(at.String()+" hooks cannot be applied any more: "+texts.Notices(hooks)))
+			h.options.Warn("HooksSkipped", texts.Bound(at.String()+" hooks can no longer be applied: "+texts.Notices(hooks)))
 		},
 	}
 }

@@ -98,7 +98,7 @@ func (w *Wakeups) Trigger(key apitypes.NamespacedName) error {
 	case w.Queue != nil:
 		w.add(key, PriorityWoken, 0)
 	case len(w.early) >= TriggerCapacity:
-		return fmt.Errorf("triggering %s: %d components are waiting already", key, len(w.early))
+		return fmt.Errorf("triggering %s: %d components are already waiting", key, len(w.early))
 	default:
 		w.early = append(w.early, key)
 	}

@@ -58,7 +58,7 @@ func (s Siblings) by(ctx context.Context, reader client.Reader) (map[string]inve
 	relations := make(map[string]inventory.Relation, len(found))
 	for key, relation := range found {
 		if relation != inventory.RelationOlder && relation != inventory.RelationNewer || key == s.Self {
-			return nil, fmt.Errorf("finding siblings: %s: invalid relation %q; allowed are: %s and %s, and no relation to itself",
+			return nil, fmt.Errorf("finding siblings: %s: invalid relation %q; must be %s or %s, and not a relation to itself",
 				key, relation, inventory.RelationOlder, inventory.RelationNewer)
 		}
 		relations[s.OwnerID(key)] = relation

@@ -31,8 +31,8 @@ func TestAmong(t *testing.T) {
 		{"nothing foreign", nil, older, false, 1, ""},
 		{"foreign, and the cache is right", older, older, true, 1, "refused"},
 		{"foreign, and the cache lags behind", nil, older, true, 2, ""},
-		{"an unknown relation", map[apitypes.NamespacedName]inventory.Relation{{Name: "b"}: "Equal"}, nil, false, 0, `/b: invalid relation "Equal"; allowed are: Older and Newer`},
-		{"itself", map[apitypes.NamespacedName]inventory.Relation{{Name: "a"}: inventory.RelationOlder}, nil, false, 0, "no relation to itself"},
+		{"an unknown relation", map[apitypes.NamespacedName]inventory.Relation{{Name: "b"}: "Equal"}, nil, false, 0, `/b: invalid relation "Equal"; must be Older or Newer`},
+		{"itself", map[apitypes.NamespacedName]inventory.Relation{{Name: "a"}: inventory.RelationOlder}, nil, false, 0, "not a relation to itself"},
 	} {
 		cache, server := &reader{}, &reader{}
 		s := Siblings{

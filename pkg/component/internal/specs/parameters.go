@@ -29,7 +29,7 @@ type Converter struct {
 func (c *Converter) Convert(spec any) (map[string]any, error) {
 	value := reflect.ValueOf(spec)
 	if value.Kind() != reflect.Pointer || value.IsNil() || value.Elem().Kind() != reflect.Struct {
-		return nil, fmt.Errorf("a spec must be a pointer to a struct, and is of type %T", spec)
+		return nil, fmt.Errorf("a spec must be a pointer to a struct, but is of type %T", spec)
 	}
 	spare := copyOf(value.Elem())
 	c.clearOwn(spare)

@@ -143,7 +143,7 @@ func (s *Stores) Rename(ctx context.Context, kind chunks.Kind, names renames.Nam
 		for namespace, handles := range found {
 			for name := range handles {
 				if err := s.rename(ctx, kind, names, client.ObjectKey{Namespace: namespace, Name: name}); err != nil {
-					return fmt.Errorf("renaming the marks of %s %s/%s: %w", kind, namespace, name, err)
+					return fmt.Errorf("replacing the labels and annotations of %s %s/%s: %w", kind, namespace, name, err)
 				}
 			}
 		}

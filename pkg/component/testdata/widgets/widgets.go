@@ -63,7 +63,7 @@ type Widget struct {
 	Status Status `json:"status,omitempty"`
 }
 
-// GlobalWidget is a component without namespace.
+// GlobalWidget is a component without a namespace.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster

@@ -72,7 +72,7 @@ func (d *Decryptor) decrypt(input []byte, path string) (output []byte, err error
 	defer func() {
 		// SOPS does so at some files that somebody has changed. The cause may contain what was decrypted.
 		if cause := recover(); cause != nil {
-			output, err = nil, errors.New("it was changed after it was encrypted: SOPS panics at it")
+			output, err = nil, errors.New("it was changed after it was encrypted: SOPS panics on it")
 		}
 	}()
 	all := formats()
@@ -118,7 +118,7 @@ func (d *Decryptor) dataKey(metadata *sops.Metadata) ([]byte, error) {
 	if len(asked.failures) > 0 {
 		return nil, fmt.Errorf("decrypting its key, which is encrypted for %s: %w", recipients, errors.Join(asked.failures...))
 	}
-	return nil, fmt.Errorf("it is encrypted for other keys than the given ones, namely for %s", recipients)
+	return nil, fmt.Errorf("it is encrypted for keys other than the given ones: %s", recipients)
 }
 
 func describeRecipients(metadata *sops.Metadata) string {

@@ -83,15 +83,15 @@ func TestKeys(t *testing.T) {
 			reason:  "one part is not enough",
 			groups:  append(append(group(mine), group(ring)...), group(other)...),
 			options: sops.Options{AgeIdentities: mine.private},
-			err:     []string{"other keys than the given ones", "age " + mine.name, "pgp " + ring.name, "age " + other.name, "in 3 groups, of which 2 are needed"},
+			err:     []string{"keys other than the given ones", "age " + mine.name, "pgp " + ring.name, "age " + other.name, "in 3 groups, of which 2 are needed"},
 		},
 		"Others": {
 			reason: "who it is for is said", groups: group(other, ring), options: sops.Options{AgeIdentities: mine.private, PGPPrivateKeys: pgpKey(t).private},
-			err: []string{"other keys than the given ones, namely for pgp " + ring.name + ", age " + other.name},
+			err: []string{"keys other than the given ones: pgp " + ring.name + ", age " + other.name},
 		},
 		"None": {
 			reason: "without keys nothing can be decrypted", groups: group(third),
-			err: []string{"other keys than the given ones, namely for age " + third.name},
+			err: []string{"keys other than the given ones: age " + third.name},
 		},
 	}
 	for name, tc := range cases {
@@ -202,7 +202,7 @@ func TestChangedFiles(t *testing.T) {
 		"Moved":            {content: replace(`(?m)^password: (.*)\nuser: (.*)$`, "password: $2\nuser: $1"), err: "value password was changed after it was encrypted"},
 		"Renamed":          {content: replace(`(?m)^user:`, "group:"), err: "value group was changed after it was encrypted"},
 		"Type":             {content: replace(`(?m)^(password: .*),type:str`, "$1,type:int"), err: "value password was changed after it was encrypted"},
-		"TypeThatPanics":   {content: replace(`(?m)^(password: .*),type:str`, "$1,type:bytes"), err: "SOPS panics at it"},
+		"TypeThatPanics":   {content: replace(`(?m)^(password: .*),type:str`, "$1,type:bytes"), err: "SOPS panics on it"},
 		"NoMAC":            {content: replace(`(?m)^    mac: .*\n`, ""), err: "the checksum (mac) does not match"},
 		"OtherMAC":         {content: replace(`(?m)^    mac: .*\n`, "    mac: "+regexp.MustCompile(`ENC.*`).FindString(encrypted)+"\n"), err: "the checksum (mac) cannot be decrypted"},
 		"Time":             {content: replace(`2026-01-02`, "2026-01-03"), err: "the checksum (mac) cannot be decrypted"},

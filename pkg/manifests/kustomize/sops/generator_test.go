@@ -94,7 +94,7 @@ patches: [{path: patch.yaml}]
 		})
 	}
 	_, err := kustomize.New(fsys, "app", kustomize.Options{Decryptor: newDecryptor(t, sops.Options{})})
-	expectError(t, err, "decrypting app/key.bin: ", "other keys than the given ones", mine.name)
+	expectError(t, err, "decrypting app/key.bin: ", "keys other than the given ones", mine.name)
 }
 
 // secret is a manifest with the given lines as stringData, in SOPS's layout.

@@ -27,7 +27,7 @@ func parseIdentities(text []byte) ([]age.Identity, error) {
 		}
 		parsed, err := age.ParseIdentities(strings.NewReader(line))
 		if err != nil {
-			return nil, fmt.Errorf("line %d is not an identity; allowed are those that begin with AGE-SECRET-KEY-", number)
+			return nil, fmt.Errorf("line %d is not an identity; must begin with AGE-SECRET-KEY-", number)
 		}
 		identities = append(identities, parsed...)
 	}
@@ -47,7 +47,7 @@ func parsePrivateKeys(text []byte) (openpgp.EntityList, error) {
 			return nil, fmt.Errorf("block %d: %w", len(entities)+1, err)
 		}
 		if block.Type != openpgp.PrivateKeyType {
-			return nil, fmt.Errorf("block %d is a %s; allowed is a %s", len(entities)+1, block.Type, openpgp.PrivateKeyType)
+			return nil, fmt.Errorf("block %d is a %s; must be a %s", len(entities)+1, block.Type, openpgp.PrivateKeyType)
 		}
 		found, err := openpgp.ReadKeyRing(block.Body)
 		if err != nil {

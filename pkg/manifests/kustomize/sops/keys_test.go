@@ -40,10 +40,10 @@ func TestUnusableKeys(t *testing.T) {
 		err     string
 	}{
 		"NoIdentity":    {sops.Options{AgeIdentities: append(bytes.Clone(good), "AGE-SECRET-KEY-1TOPSECRET\n"...)}, "reading the age identities: line 3 is not an identity"},
-		"Recipient":     {sops.Options{AgeIdentities: []byte(ageKey(t).name)}, "line 1 is not an identity; allowed are those that begin with AGE-SECRET-KEY-"},
+		"Recipient":     {sops.Options{AgeIdentities: []byte(ageKey(t).name)}, "line 1 is not an identity; must begin with AGE-SECRET-KEY-"},
 		"Plugin":        {sops.Options{AgeIdentities: []byte("AGE-PLUGIN-TOPSECRET-1XYZ")}, "line 1 is not an identity"},
 		"NotArmored":    {sops.Options{PGPPrivateKeys: []byte("TOPSECRET")}, "reading the PGP private keys: there is no armored key"},
-		"PublicBlock":   {sops.Options{PGPPrivateKeys: bytes.ReplaceAll(ring, []byte("PRIVATE"), []byte("PUBLIC"))}, "block 1 is a PGP PUBLIC KEY BLOCK; allowed is a PGP PRIVATE KEY BLOCK"},
+		"PublicBlock":   {sops.Options{PGPPrivateKeys: bytes.ReplaceAll(ring, []byte("PRIVATE"), []byte("PUBLIC"))}, "block 1 is a PGP PUBLIC KEY BLOCK; must be a PGP PRIVATE KEY BLOCK"},
 		"SecondDamaged": {sops.Options{PGPPrivateKeys: append(bytes.Clone(ring), ring[:len(ring)/2]...)}, "block 2: "},
 		"Passphrase":    {sops.Options{PGPPrivateKeys: armored(t, locked)}, "it is protected by a passphrase; remove that"},
 	}
@@ -88,7 +88,7 @@ func TestNoOtherKeys(t *testing.T) {
 	}
 	for _, ask := range []bool{false, true} {
 		_, err := newDecryptor(t, sops.Options{AskCloudServices: ask}).Decrypt([]byte(encrypted), "a.yaml")
-		expectError(t, err, "other keys than the given ones")
+		expectError(t, err, "keys other than the given ones")
 	}
 	if _, err := os.Stat(trace); err == nil {
 		t.Error("a program was run")
@@ -124,7 +124,7 @@ func TestCloudServices(t *testing.T) {
 
 	requests.Store(0)
 	_, err := newDecryptor(t, sops.Options{AgeIdentities: ageKey(t).private}).Decrypt(encrypted, "a.yaml")
-	expectError(t, err, "other keys than the given ones", "hc_vault "+server.URL+"/v1/transit/keys/operator")
+	expectError(t, err, "keys other than the given ones", "hc_vault "+server.URL+"/v1/transit/keys/operator")
 	if requests.Load() != 0 {
 		t.Errorf("%d requests were made", requests.Load())
 	}

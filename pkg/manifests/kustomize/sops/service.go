@@ -20,7 +20,7 @@ import (
 
 var (
 	// errNoKey says that there is no key of the needed kind, or not the right one.
-	errNoKey    = errors.New("none of the given keys fits")
+	errNoKey    = errors.New("none of the given keys matches")
 	errReadOnly = errors.New("encrypting is not supported")
 )
 

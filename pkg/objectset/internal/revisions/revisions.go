@@ -261,7 +261,7 @@ func (r Revisions) RollbackTarget(revision int64) (v1alpha1.Set, error) {
 		}
 	}
 	if revision == 0 {
-		return nil, fmt.Errorf("spec.rollbackTo: no set before the current one has succeeded; allowed are the revisions: %s", strings.Join(allowed, ", "))
+		return nil, fmt.Errorf("spec.rollbackTo: no set before the current one has succeeded; spec.rollbackTo.revision must be one of: %s", strings.Join(allowed, ", "))
 	}
-	return nil, fmt.Errorf("spec.rollbackTo.revision: invalid value %d; allowed are: %s", revision, strings.Join(allowed, ", "))
+	return nil, fmt.Errorf("spec.rollbackTo.revision: invalid value %d; must be one of: %s", revision, strings.Join(allowed, ", "))
 }

@@ -214,9 +214,9 @@ func TestDecide(t *testing.T) {
 		{"back to the last one that succeeded", "c rollback=0", []string{"web-1 1 a archived noticed succeeded", "web-2 2 b archived noticed", "web-3 3 c" + good}, "roll back to web-1"},
 		{"back before a set is made", "b rollback=0", []string{"web-1 1 a" + good}, "roll back to web-1"},
 		{"back to one without a revision", "b rollback=0", []string{"hand 0 a" + good, "web-2 2 b" + good}, "roll back to hand"},
-		{"back to nothing, while a set is due", "c rollback=9", []string{"web-2 2 b" + good}, "spec.rollbackTo.revision: invalid value 9; allowed are: 2"},
-		{"back to nothing", "b rollback=9", []string{"web-1 1 a archived noticed", "web-2 2 b" + good}, "spec.rollbackTo.revision: invalid value 9; allowed are: 2, 1"},
-		{"none has succeeded", "b rollback=0", []string{"web-1 1 a" + full, "web-2 2 b" + good}, "web-1 Archived; spec.rollbackTo: no set before the current one has succeeded; allowed are the revisions: 2, 1"},
+		{"back to nothing, while a set is due", "c rollback=9", []string{"web-2 2 b" + good}, "spec.rollbackTo.revision: invalid value 9; must be one of: 2"},
+		{"back to nothing", "b rollback=9", []string{"web-1 1 a archived noticed", "web-2 2 b" + good}, "spec.rollbackTo.revision: invalid value 9; must be one of: 2, 1"},
+		{"none has succeeded", "b rollback=0", []string{"web-1 1 a" + full, "web-2 2 b" + good}, "web-1 Archived; spec.rollbackTo: no set before the current one has succeeded; spec.rollbackTo.revision must be one of: 2, 1"},
 
 		{"deletion", "b deleting", []string{"web-1 1 a" + good, "web-2 2 b" + half, "web-3 3 c archived noticed"}, "web-2 Paused; delete web-1; delete web-3"},
 		{"deletion goes on", "b deleting", []string{"web-1 1 a deleting" + good, "web-2 2 b paused noticed" + half}, ""},

@@ -83,7 +83,7 @@ func Awaitable(err error) (reason string, ok bool) {
 	}
 	switch {
 	case DeniedBy(err, BarrierPrefix):
-		return "its type is being deleted, or was until a moment ago", true
+		return "its type is being deleted, or has just been deleted", true
 	case IsDoomed(err):
 		return "its namespace is being deleted", true
 	case IsNotFound(err) && KindOf(err) == "namespaces":

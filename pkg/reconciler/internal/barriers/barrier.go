@@ -160,7 +160,7 @@ func (bs *Barriers) doWithout(ctx context.Context, item *inventory.Item, b *Barr
 	}
 	item.Barrier = ""
 	bs.Memory.Of(types.IDOf(item)).Barrier = memory.Barrier{Name: b.name, Missing: reason}
-	bs.Report.Notes(item, ellipsis.Truncate("is deleted without a barrier; instances that are created at this moment are lost: "+reason, 500))
+	bs.Report.Notes(item, ellipsis.Truncate("is deleted without a barrier, so instances that are created at the same time will be lost: "+reason, 500))
 	return nil
 }
 

@@ -134,7 +134,7 @@ func (bs *Barriers) raiseOne(ctx context.Context, wanted *unstructured.Unstructu
 			return nil
 		case live.GetLabels()[bs.Server.Keys.BarrierLabel] != bs.Server.Label:
 			owner := cmp.Or(live.GetAnnotations()[bs.Server.Keys.OwnerAnnotation], "another owner")
-			return inventory.NewRefusedError(types.IDOf(wanted).String() + ": exists already, and belongs to " + ellipsis.Truncate(owner, 200))
+			return inventory.NewRefusedError(types.IDOf(wanted).String() + ": already exists, and belongs to " + ellipsis.Truncate(owner, 200))
 		}
 		object = wanted.DeepCopy()
 		object.SetUID(live.GetUID())

@@ -58,7 +58,7 @@ func propagated(wanted []*desired.Object, _ []*inventory.Item, _ kinds.TypeSet) 
 	var problems []string
 	for _, t := range wanted {
 		if t.DeletePropagation != "" && kinds.HasContent(t.Key.GroupKind) {
-			problems = append(problems, fmt.Sprintf("%s: delete propagation %s is not allowed on objects of this kind; allowed is: %s",
+			problems = append(problems, fmt.Sprintf("%s: delete propagation %s is not allowed on objects of this kind; must be %s",
 				t.Key, annotations.Kebab(string(t.DeletePropagation)), types.DeletePropagationBackground))
 		}
 	}
@@ -108,7 +108,7 @@ func nesting(inner *desired.Object, outer *inventory.Item, why string) []string 
 		return nil // it stays as an orphan
 	}
 	if IsUnwanted(outer) {
-		return []string{fmt.Sprintf("%s: cannot stay, because %s, which %s, is going to be deleted", inner.Key, types.IDOf(outer), why)}
+		return []string{fmt.Sprintf("%s: cannot be kept, because %s, which %s, will be deleted", inner.Key, types.IDOf(outer), why)}
 	}
 	if policies.IsOrphanedOnDelete(inner.Delete) && !policies.IsOrphanedOnDelete(outer.DeletePolicy) {
 		problems = append(problems, fmt.Sprintf("%s: delete policy %s is not allowed; the object would be deleted with %s, which %s, and has the delete policy %s",

@@ -90,16 +90,16 @@ func TestValidatePlan(t *testing.T) {
 		{"before its type", wish(widget, instance, orders(1, 2)), []*inventory.Item{crd(inventory.PhaseReady, 2, 2)}, nil, []string{"Widget.example.com ns/w: apply order 1 is not allowed; it must be at least that of CustomResourceDefinition widgets (2), which defines its type"}},
 		{"after its type is gone", wish(widget, instance, orders(2, 3)), []*inventory.Item{crd(inventory.PhaseReady, 2, 2)}, nil, []string{"delete order 3 is not allowed; it must be at most that of CustomResourceDefinition widgets (2)"}},
 		{"both are reported", wish(widget, instance, orders(1, 3)), []*inventory.Item{crd(inventory.PhaseReady, 2, 2)}, nil, []string{"apply order 1", "delete order 3"}},
-		{"the type goes", wish(widget, instance), []*inventory.Item{crd(inventory.PhaseScheduledForDeletion, 0, 0)}, nil, []string{"cannot stay, because CustomResourceDefinition widgets, which defines its type, is going to be deleted"}},
-		{"the type is going", wish(widget, instance), []*inventory.Item{crd(inventory.PhaseDeleting, 0, 0)}, nil, []string{"cannot stay"}},
+		{"the type goes", wish(widget, instance), []*inventory.Item{crd(inventory.PhaseScheduledForDeletion, 0, 0)}, nil, []string{"cannot be kept, because CustomResourceDefinition widgets, which defines its type, will be deleted"}},
+		{"the type is going", wish(widget, instance), []*inventory.Item{crd(inventory.PhaseDeleting, 0, 0)}, nil, []string{"cannot be kept"}},
 		{"the type is only orphaned", wish(widget, orders(-9, 9)), []*inventory.Item{released(crd(inventory.PhaseScheduledForDeletion, 0, 0))}, nil, nil},
 		{"the namespace is only orphaned", wish(named("v1", "ConfigMap", "ns", "a")), []*inventory.Item{released(namespace(inventory.PhaseScheduledForDeletion, 0, 0))}, nil, nil},
-		{"the type is being deleted, and orphaning comes too late", wish(widget), []*inventory.Item{released(crd(inventory.PhaseDeleting, 0, 0))}, nil, []string{"cannot stay"}},
+		{"the type is being deleted, and orphaning comes too late", wish(widget), []*inventory.Item{released(crd(inventory.PhaseDeleting, 0, 0))}, nil, []string{"cannot be kept"}},
 		{"additional types have no definition here", wish(widget, instance, orders(-9, 9)), nil, additional, nil},
 		{"in the same wave as its namespace", wish(orders(2, 2), named("v1", "ConfigMap", "ns", "a")), []*inventory.Item{namespace(inventory.PhaseReady, 2, 2)}, nil, nil},
 		{"before its namespace", wish(orders(1, 2), named("v1", "ConfigMap", "ns", "a")), []*inventory.Item{namespace(inventory.PhaseReady, 2, 2)}, nil, []string{"ConfigMap ns/a: apply order 1 is not allowed; it must be at least that of Namespace ns (2), which contains it"}},
 		{"after its namespace is gone", wish(orders(2, 3), named("v1", "ConfigMap", "ns", "a")), []*inventory.Item{namespace(inventory.PhaseReady, 2, 2)}, nil, []string{"delete order 3"}},
-		{"the namespace goes", wish(named("v1", "ConfigMap", "ns", "a")), []*inventory.Item{namespace(inventory.PhaseScheduledForDeletion, 0, 0)}, nil, []string{"cannot stay, because Namespace ns, which contains it, is going to be deleted"}},
+		{"the namespace goes", wish(named("v1", "ConfigMap", "ns", "a")), []*inventory.Item{namespace(inventory.PhaseScheduledForDeletion, 0, 0)}, nil, []string{"cannot be kept, because Namespace ns, which contains it, will be deleted"}},
 		{"another namespace", wish(orders(-9, 9), named("v1", "ConfigMap", "other", "a")), []*inventory.Item{namespace(inventory.PhaseReady, 2, 2)}, nil, nil},
 		{"no namespace", wish(orders(-9, 9), named("v1", "Node", "", "ns")), []*inventory.Item{namespace(inventory.PhaseReady, 2, 2)}, nil, nil},
 	} {
@@ -126,7 +126,7 @@ func TestTypeMustNotGoBeforeItsInstances(t *testing.T) {
 	})}
 	wanted := []*desired.Object{wish(named("example.com/v1", "Widget", "ns", "w"))}
 	err := Validate(wanted, Next(wanted, nil, recorded, inventory.PrunePolicyDelete).Items, nil)
-	if err == nil || !strings.Contains(err.Error(), "Widget.example.com ns/w: cannot stay") {
+	if err == nil || !strings.Contains(err.Error(), "Widget.example.com ns/w: cannot be kept") {
 		t.Errorf("expected a refusal that names the instance, got %v", err)
 	}
 }

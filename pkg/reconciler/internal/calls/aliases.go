@@ -95,7 +95,7 @@ func groupText(k types.ObjectID) string {
 }
 
 func aliasText(key, other types.ObjectID) string {
-	return fmt.Sprintf("%s: in %s, it is the same object as %s, which is declared as well; remove one of them", key, groupText(key), explicit(other))
+	return fmt.Sprintf("%s: in %s, it is the same object as %s, which is also declared; remove one of them", key, groupText(key), explicit(other))
 }
 
 // Refuse returns a *RefusedError if the object with this UID is another wanted object, too.

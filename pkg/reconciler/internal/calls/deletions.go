@@ -26,7 +26,7 @@ type Candidate struct {
 	Item *inventory.Item
 	// UID is that of the object; empty if it could not be read.
 	UID apitypes.UID
-	// Confirm means that the object must not be deleted without approval, however many others are.
+	// Confirm means that the object may be deleted only with approval, however many others are.
 	Confirm bool
 }
 
@@ -46,7 +46,7 @@ func (c *Call) DemandsApproval(item *inventory.Item) bool {
 	return isUnknown || c.Prune(item, seen) == inventory.PrunePolicyConfirm
 }
 
-// Hold returns the candidates that must not be deleted without approval, and describes them. If there are more than may be deleted, these are all; otherwise, they are
+// Hold returns the candidates that may be deleted only with approval, and describes them. If there are more than may be deleted, these are all; otherwise, they are
 // those that demand it. Approved means that a user has approved the deletion of exactly these. The caller must record that before
 // the first deletion, because the rest is another list.
 func (c *Call) Hold(candidates []Candidate) (concerned []Candidate, held *inventory.HeldDeletions, approved bool, err error) {
@@ -96,7 +96,7 @@ func (c *Call) HoldAll(ctx context.Context, occasion string) (concerned []*inven
 	for _, f := range demanding {
 		switch {
 		case f.err != nil:
-			return nil, nil, fmt.Errorf("looking which deletions have to be approved: %w", f.err)
+			return nil, nil, fmt.Errorf("finding deletions that need approval: %w", f.err)
 		case f.goes:
 			concerned, candidates = append(concerned, f.Item), append(candidates, f.Candidate)
 		}

@@ -48,10 +48,13 @@ func (a Action) Writes() bool {
 }
 
 const (
-	RunsAgain       = "has failed, and runs again"
+	RunsAgain       = "has failed, and will run again"
 	ChangedByOthers = "was changed by another client"
 	Suspected       = "may have been changed by another client"
-	Unrecorded      = "exists, and its creation was not recorded"
+	Unrecorded      = "exists, but its creation was not recorded"
+
+	// alreadyExists begins what is said about an object that would have to be adopted.
+	alreadyExists = "already exists"
 )
 
 // Decision is an action with its reason.
@@ -68,11 +71,11 @@ type Decision struct {
 func Apply(t *desired.Object, item *inventory.Item, s Situation) Decision {
 	switch {
 	case t.Ending && !s.Exists:
-		return Decision{Action: Complete, Verb: inventory.VerbCompleted, Message: "is gone, and is not needed any more"}
+		return Decision{Action: Complete, Verb: inventory.VerbCompleted, Message: "is gone, and no longer needed"}
 	case !s.Exists:
 		return decideAbsent(t, item, s)
 	case s.Seen.Record != "":
-		const message = "exists already, is part of a record of dependents (label %s), and cannot be a dependent"
+		const message = alreadyExists + ", is part of a record of dependents (label %s), and cannot be a dependent"
 		return Decision{Action: Refuse, Message: fmt.Sprintf(message, s.Seen.Record)}
 	case s.Relation == inventory.RelationNewer && !s.TakeOver:
 		return Decision{Action: Cede, Message: "was handed over to " + s.Holder}
@@ -154,7 +157,7 @@ func Foreign(t *desired.Object, item *inventory.Item, s Situation) Decision {
 		}
 	}
 	owner := ownership(s)
-	adopt := Decision{Action: Write, Verb: inventory.VerbAdopted, Message: "exists already and " + owner}
+	adopt := Decision{Action: Write, Verb: inventory.VerbAdopted, Message: alreadyExists + " and " + owner}
 	switch {
 	case t.Reconcile == inventory.ReconcilePolicyOnce:
 		// The object exists, which is all that the policy asks for. Its content may be what the manifest would have generated only the first time.
@@ -171,7 +174,7 @@ func Foreign(t *desired.Object, item *inventory.Item, s Situation) Decision {
 		}
 	case inventory.AdoptionPolicyNever:
 	}
-	return Decision{Action: Refuse, Message: fmt.Sprintf("exists already and %s, and its adoption policy is %s", owner, annotations.Kebab(string(t.Adoption)))}
+	return Decision{Action: Refuse, Message: fmt.Sprintf("%s and %s, but its adoption policy is %s", alreadyExists, owner, annotations.Kebab(string(t.Adoption)))}
 }
 
 // decideUnlabelled decides about an object that we wrote, and of which only the label is gone, or that has the label of a former name. It reports whether it is such an object.
@@ -206,7 +209,7 @@ func ownership(s Situation) string {
 // decideTakeOver decides about an object that is adopted from any owner. Such an object must not be deleted, not even to be
 // recreated.
 func decideTakeOver(t *desired.Object, item *inventory.Item, s Situation) Decision {
-	d := Decision{Action: Write, Verb: inventory.VerbAdopted, Message: "exists already and " + ownership(s)}
+	d := Decision{Action: Write, Verb: inventory.VerbAdopted, Message: alreadyExists + " and " + ownership(s)}
 	if t.Reconcile == inventory.ReconcilePolicyOnce && bookkeeping.IsWritten(item) {
 		d.Action = Mark
 	}
@@ -215,7 +218,7 @@ func decideTakeOver(t *desired.Object, item *inventory.Item, s Situation) Decisi
 
 // decideHandover decides about an object of an older sibling. It is not recreated as long as it can be updated.
 func decideHandover(t *desired.Object, s Situation) Decision {
-	d := Decision{Action: Write, Verb: inventory.VerbAdopted, Message: "is taken over from " + s.Holder}
+	d := Decision{Action: Write, Verb: inventory.VerbAdopted, Message: "is handed over by " + s.Holder}
 	if t.Reconcile == inventory.ReconcilePolicyOnce {
 		d.Action = Mark
 	}

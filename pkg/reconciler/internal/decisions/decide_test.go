@@ -173,7 +173,7 @@ func expectDecision(t *testing.T, wanted *desired.Object, item *inventory.Item, 
 func TestDecideTakeOver(t *testing.T) {
 	t.Parallel()
 	apply := func(text string) Decision {
-		return Decision{Action: Write, Verb: inventory.VerbAdopted, Message: "exists already and " + text}
+		return Decision{Action: Write, Verb: inventory.VerbAdopted, Message: "already exists and " + text}
 	}
 	const unowned, owned = "has no owner", "has another owner"
 	mark := apply(owned)
@@ -207,8 +207,8 @@ func TestDecideTakeOver(t *testing.T) {
 
 func TestDecideApplyForeign(t *testing.T) {
 	t.Parallel()
-	const unowned = "exists already and has no owner, and its adoption policy is "
-	const owned = "exists already and has another owner, and its adoption policy is "
+	const unowned = "already exists and has no owner, but its adoption policy is "
+	const owned = "already exists and has another owner, but its adoption policy is "
 	apply := Decision{Action: Write, Verb: inventory.VerbAdopted}
 	recreate := Decision{Action: Recreate, Verb: inventory.VerbAdopted}
 	mark := Decision{Action: Mark, Verb: inventory.VerbAdopted}
@@ -256,7 +256,7 @@ func TestDecideApplyForeign(t *testing.T) {
 				seen.UID = "u2"
 			}
 			if tc.want.Verb == inventory.VerbAdopted {
-				tc.want.Message = map[string]string{"": "exists already and has no owner", themLabel: "exists already and has another owner"}[tc.owner]
+				tc.want.Message = map[string]string{"": "already exists and has no owner", themLabel: "already exists and has another owner"}[tc.owner]
 			}
 			expectDecision(t, tc.wanted, tc.item.DeepCopy(), present(seen), tc.want)
 		})
@@ -267,9 +267,9 @@ func TestDecideApplyForeign(t *testing.T) {
 func TestDecideApplyRival(t *testing.T) {
 	t.Parallel()
 	refuse := func(policy string) Decision {
-		return Decision{Action: Refuse, Message: "exists already and is theirs, and its adoption policy is " + policy}
+		return Decision{Action: Refuse, Message: "already exists and is theirs, but its adoption policy is " + policy}
 	}
-	adopt := Decision{Action: Write, Verb: inventory.VerbAdopted, Message: "exists already and is theirs"}
+	adopt := Decision{Action: Write, Verb: inventory.VerbAdopted, Message: "already exists and is theirs"}
 	corrected := Decision{Action: Write, Verb: inventory.VerbCorrected, Message: "lost its owner label"}
 	theirs := Rival{text: "is theirs"}
 	marked := Rival{text: "is theirs", operator: "other.example.com"}
@@ -302,7 +302,7 @@ func TestDecideApplyRival(t *testing.T) {
 	t.Run("it has the marks of a former name", func(t *testing.T) {
 		t.Parallel()
 		s := ownedBy("us in plain text", Rival{text: "is theirs", operator: "old.example.com", owner: "us in plain text", former: true})
-		want := Decision{Action: Report, Message: "still has the marks of operator old.example.com, a former name of this one"}
+		want := Decision{Action: Report, Message: "still has the owner label or annotation of operator old.example.com, a former name of this one"}
 		for _, adoption := range []inventory.AdoptionPolicy{inventory.AdoptionPolicyIfUnowned, inventory.AdoptionPolicyAlways} {
 			wanted := wish()
 			wanted.Adoption, wanted.Update = adoption, inventory.UpdatePolicyRecreate
@@ -433,7 +433,7 @@ func TestDecideDelete(t *testing.T) {
 	t.Parallel()
 	former := ownedBy("us in plain text", Rival{text: "x", operator: "o", owner: "us in plain text", former: true})
 	renamed := ownedBy("us in plain text", Rival{text: "x", operator: "o", owner: "us in plain text"})
-	const anew = "was recreated by another client while it was being deleted, and has our owner label; remove the label to keep the object, or delete it"
+	const anew = "was recreated by another client while it was being deleted, and has the label of this owner; remove the label to keep the object, or delete it"
 	wantedAs := func(seen observe.Observation) Situation {
 		s := present(seen)
 		s.WantedAs = "other"
@@ -473,7 +473,7 @@ func TestDecideDelete(t *testing.T) {
 		{"another operator has replaced our label", recorded(inventory.PhaseScheduledForDeletion), ownedBy("", Rival{text: "x", operator: "o"}), false, Gone, notOurs},
 		{"another operator has it for another owner", recorded(inventory.PhaseScheduledForDeletion), ownedBy("us in plain text", Rival{text: "x", operator: "o", owner: "them"}), false, Gone, notOurs},
 		{"another operator has it for the same owner", recorded(inventory.PhaseScheduledForDeletion), renamed, false, RefuseEnd, markedByText("o", false)},
-		{"this operator has it under a former name", recorded(inventory.PhaseScheduledForDeletion), former, false, RefuseEnd, "still has the marks of operator o, a former name of this one"},
+		{"this operator has it under a former name", recorded(inventory.PhaseScheduledForDeletion), former, false, RefuseEnd, "still has the owner label or annotation of operator o, a former name of this one"},
 		{"another operator has another object of the name for the same owner", recorded(inventory.PhaseScheduledForDeletion, unrecorded), renamed, false, Gone, ""},
 		{"another operator has it for the same owner, and it stays anyway", recorded(inventory.PhaseScheduledForDeletion), renamed, true, Gone, notOurs},
 		{"a controller has adopted it, and others removed our label", recorded(inventory.PhaseScheduledForDeletion), ownedBy("", Rival{text: "x"}), false, RequestDeletion, ""},
@@ -490,9 +490,9 @@ func TestDecideDelete(t *testing.T) {
 		{"recreated with our label before it is purged", recorded(inventory.PhaseScheduledForCompletion), present(seenAs(another)), false, RequestDeletion, ""},
 		{"recreated with our label while being deleted", recorded(inventory.PhaseDeleting), present(seenAs(another)), false, RefuseEnd, anew},
 		{"recreated with our label while being purged", recorded(inventory.PhaseCompleting), present(seenAs(another)), false, RefuseEnd, anew},
-		{"wanted under another type", recorded(inventory.PhaseScheduledForDeletion), wantedAs(seenAs()), false, Forget, "is the same object as other, which stays"},
-		{"wanted under another type, and to be orphaned under this one", recorded(inventory.PhaseScheduledForDeletion), wantedAs(seenAs()), true, Forget, "is the same object as other, which stays"},
-		{"wanted under another type, which waits until it is gone", recorded(inventory.PhaseDeleting), wantedAs(seenAs(deleting)), false, Forget, "is the same object as other, which stays"},
+		{"wanted under another type", recorded(inventory.PhaseScheduledForDeletion), wantedAs(seenAs()), false, Forget, "is the same object as other, which is kept"},
+		{"wanted under another type, and to be orphaned under this one", recorded(inventory.PhaseScheduledForDeletion), wantedAs(seenAs()), true, Forget, "is the same object as other, which is kept"},
+		{"wanted under another type, which waits until it is gone", recorded(inventory.PhaseDeleting), wantedAs(seenAs(deleting)), false, Forget, "is the same object as other, which is kept"},
 		{"recreated while being deleted, and now to be orphaned", recorded(inventory.PhaseDeleting), present(seenAs(another)), true, Orphan, ""},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {

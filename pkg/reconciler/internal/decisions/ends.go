@@ -38,14 +38,14 @@ const (
 )
 
 // notOurs is why a recorded object is neither deleted nor orphaned.
-const notOurs = "is recorded as a dependent, but has neither our label nor fields that we wrote, and is left alone"
+const notOurs = "is recorded as a dependent, but has neither the owner label nor fields of the field manager of its owner, and is left alone"
 
 // recordsStay is why a recorded object that itself records dependents is neither deleted nor orphaned.
 const recordsStay = "is part of a record of dependents, and is left alone"
 
 const (
-	keptText       = "stays because of its prune policy"
-	unapprovedText = "stays until its deletion is approved, because of its prune policy"
+	keptText       = "is kept because of its prune policy"
+	unapprovedText = "is kept until its deletion is approved, because of its prune policy"
 )
 
 // Delete decides what to do about an object that should be gone. It is a pure function.
@@ -54,7 +54,7 @@ func Delete(item *inventory.Item, s Situation, d Deletion) (Ending, string) {
 	case !s.Exists:
 		return Gone, ""
 	case s.WantedAs != "":
-		return Forget, "is the same object as " + s.WantedAs + ", which stays"
+		return Forget, "is the same object as " + s.WantedAs + ", which is kept"
 	}
 	if why, foreign := s.foreign(item); foreign {
 		return s.leave(item, d, why)
@@ -69,7 +69,7 @@ func Delete(item *inventory.Item, s Situation, d Deletion) (Ending, string) {
 	case d.keeps(item):
 		return Stay, keptText
 	case item.UID != "" && s.Seen.UID != item.UID && item.Phase != inventory.PhaseScheduledForDeletion && item.Phase != inventory.PhaseScheduledForCompletion:
-		return RefuseEnd, "was recreated by another client while it was being deleted, and has our owner label; remove the label to keep the object, or delete it"
+		return RefuseEnd, "was recreated by another client while it was being deleted, and has the label of this owner; remove the label to keep the object, or delete it"
 	case d.needsApproval(item):
 		return AwaitApproval, unapprovedText
 	default:
@@ -82,7 +82,7 @@ func (d Deletion) keeps(item *inventory.Item) bool {
 	return d.Prune == inventory.PrunePolicyKeep && item.Phase != inventory.PhaseDeleting
 }
 
-// needsApproval reports whether a redundant object stays until its deletion is approved.
+// needsApproval reports whether a redundant object is kept until its deletion is approved.
 func (d Deletion) needsApproval(item *inventory.Item) bool {
 	return d.Prune == inventory.PrunePolicyConfirm && item.Phase == inventory.PhaseScheduledForDeletion && !item.DeletionApproved
 }
@@ -128,14 +128,15 @@ func (s Situation) sameOwner(item *inventory.Item) (operator string) {
 
 // unrenamed says that the marks of a former name have not been replaced yet.
 func unrenamed(operator string) string {
-	return "still has the marks of operator " + operator + ", a former name of this one"
+	return "still has the owner label or annotation of operator " + operator + ", a former name of this one"
 }
 
 func markedByText(operator string, former bool) string {
 	if former {
 		return unrenamed(operator)
 	}
-	return ellipsis.Truncate(fmt.Sprintf("is recorded as a dependent, but has the marks of operator %s; if this operator had that name, it must be told so as its former name; "+
+	return ellipsis.Truncate(fmt.Sprintf("is recorded as a dependent, but has the owner label or annotation of operator %s; "+
+		"if that is a former name of this operator, add it to the option FormerNames; "+
 		"to keep the object, remove both its label and its annotation %s", operator, operator+"/"+types.AnnotationKeySuffixOwnerId), 2*maxRivalText)
 }
 

@@ -28,7 +28,7 @@ const (
 
 // Rival is who else claims an object, apart from owners of the same reconciler.
 type Rival struct {
-	// text completes "exists already and …", for example "is controlled by ReplicaSet web"; empty if nobody claims the object.
+	// text completes "already exists and …", for example "is controlled by ReplicaSet web"; empty if nobody claims the object.
 	text string
 	// operator is the name of another operator of this kind whose owner label or annotation the object has; empty if there is
 	// none.

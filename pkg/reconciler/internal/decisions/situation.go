@@ -28,7 +28,7 @@ func (s Situation) MayRecreate(t *desired.Object) bool {
 func RejectionText(t *desired.Object, prefix string, err error) string {
 	text := "rejected by the API server: " + err.Error()
 	if answers.IsImmutable(err) && !t.RecreateIfImmutable && t.Update != inventory.UpdatePolicyRecreate {
-		text += fmt.Sprintf("; to delete the object and create it again, set the annotation %s: \"true\"", prefix+types.AnnotationKeySuffixRecreateIfImmutable)
+		text += fmt.Sprintf("; to recreate the object, set the annotation %s: \"true\"", prefix+types.AnnotationKeySuffixRecreateIfImmutable)
 	}
 	return text
 }

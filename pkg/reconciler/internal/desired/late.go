@@ -147,7 +147,7 @@ func (m *Manifests) change(t *Object, what string, behavior func(manifest *unstr
 		return nil, inventory.NewRefusedError(problem)
 	}
 	if key := m.preparer.changedPolicy(announced, manifest); key != "" {
-		return nil, inventory.NewRefusedError(fmt.Sprintf("%s: annotation %s: its %s has value %q; allowed is what was announced: %q",
+		return nil, inventory.NewRefusedError(fmt.Sprintf("%s: annotation %s: its %s has value %q; must be the announced value: %q",
 			t.Key, key, what, manifest.GetAnnotations()[key], announced.GetAnnotations()[key]))
 	}
 	completed, problems, err := m.preparer.newObject(t.Index, manifest, m.source)

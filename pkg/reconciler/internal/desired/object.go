@@ -119,7 +119,7 @@ func (t *Object) orderDeletion(manifest *unstructured.Unstructured, object clien
 	}
 	t.DeleteOrder, t.Ordered = ordered.DeleteOrder(), true
 	if t.DeleteOrder < types.MinOrder || t.DeleteOrder > types.MaxOrder {
-		return fmt.Sprintf("%s: delete order %d is not allowed; allowed are %d to %d", t.Key, t.DeleteOrder, types.MinOrder, types.MaxOrder)
+		return fmt.Sprintf("%s: invalid delete order %d; must be from %d to %d", t.Key, t.DeleteOrder, types.MinOrder, types.MaxOrder)
 	}
 	return ""
 }

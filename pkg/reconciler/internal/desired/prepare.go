@@ -117,7 +117,7 @@ func (p Preparer) normalise(u *unstructured.Unstructured) string {
 		dropAggregatedRules(u)
 	case schema.GroupKind{Group: kinds.GroupCRD, Kind: "CustomResourceDefinition"}, schema.GroupKind{Group: kinds.GroupAPIService, Kind: "APIService"}:
 		if version := u.GroupVersionKind().Version; version != "v1" {
-			return fmt.Sprintf("%s: version %q is not supported; allowed is: v1", text, version)
+			return fmt.Sprintf("%s: version %q is not supported; must be v1", text, version)
 		}
 	}
 	return ""
@@ -228,7 +228,7 @@ func (s *scopes) place(u *unstructured.Unstructured, namespace string) (problem 
 		}
 		if u.GetNamespace() == "" {
 			return fmt.Sprintf("%s: metadata.namespace is required, because its owner has no namespace; "+
-				"a component without namespace may have one for its dependents in spec.namespace", types.IDOf(u)), nil
+				"a component without a namespace may have one for its dependents in spec.namespace", types.IDOf(u)), nil
 		}
 	case scopeCluster:
 		u.SetNamespace("")

@@ -35,13 +35,13 @@ type Traits struct {
 func traitsOf(object client.Object) (traits Traits, problem string) {
 	if unknown := behaviors.Unknown(object); len(unknown) > 0 {
 		const allowed = "Stepped, Guarded, Extracting, Reading, Late, Awaited, Ordered, Graceful, Resetting, Suspending or Judged"
-		return traits, fmt.Sprintf("a value of type %s is attached to it, which is no behavior; allowed are values that implement %s", strings.Join(unknown, ", "), allowed)
+		return traits, fmt.Sprintf("a value of type %s is attached to it, which is not a behavior; must implement %s", strings.Join(unknown, ", "), allowed)
 	}
 	if stepped, ok := behaviors.Of[behaviors.Stepped](object); ok {
 		traits.Step = stepped.Step()
 	}
 	if traits.Step < 0 {
-		return traits, fmt.Sprintf("step %d is not allowed; allowed are 0 and above", traits.Step)
+		return traits, fmt.Sprintf("invalid step %d; must not be negative", traits.Step)
 	}
 	if awaited, ok := behaviors.Of[behaviors.Awaited](object); ok {
 		traits.Unawaited = !awaited.IsAwaited()

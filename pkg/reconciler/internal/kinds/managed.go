@@ -45,10 +45,10 @@ func CheckPatterns(patterns []inventory.TypeInfo) []string {
 		suffix, _ := strings.CutPrefix(pattern.Group, Wildcard+".")
 		if pattern.Group != "" && pattern.Group != Wildcard && len(validation.IsDNS1123Subdomain(suffix)) > 0 {
 			problems = append(problems, fmt.Sprintf(
-				"[%d].group: invalid value %q; allowed are: the name of a group, empty for the core group, *, and *. with the end of a name, as in *.example.com", i, pattern.Group))
+				"[%d].group: invalid value %q; must be the name of a group, empty for the core group, *, or *. followed by the end of a name, as in *.example.com", i, pattern.Group))
 		}
 		if pattern.Kind != Wildcard && len(validation.IsDNS1035Label(strings.ToLower(pattern.Kind))) > 0 {
-			problems = append(problems, fmt.Sprintf("[%d].kind: invalid value %q; allowed are: the name of a kind, and *", i, pattern.Kind))
+			problems = append(problems, fmt.Sprintf("[%d].kind: invalid value %q; must be the name of a kind, or *", i, pattern.Kind))
 		}
 	}
 	return problems

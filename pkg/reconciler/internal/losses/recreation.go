@@ -77,7 +77,7 @@ func (l *Losses) KeepsFromRecreation(ctx context.Context, item *inventory.Item, 
 	if held == "" {
 		return "", nil
 	}
-	return notRecreated("it holds "+held+", which would be destroyed", "remove what it holds"), nil
+	return notRecreated("it holds "+held+", which would be destroyed", "move or delete its contents first"), nil
 }
 
 // HeldByInstances says why an object that defines types must not be recreated. Instances of the owner count too, because they
@@ -88,7 +88,7 @@ func HeldByInstances(instances string) string {
 
 // notRecreated says why an object must not be recreated, and what the user can do about it.
 func notRecreated(reason, remedy string) string {
-	return fmt.Sprintf("cannot be recreated, because %s; choose another update policy, or leave out recreate-if-immutable; or %s", reason, remedy)
+	return fmt.Sprintf("cannot be recreated, because %s; use another update policy, remove the annotation recreate-if-immutable, or %s", reason, remedy)
 }
 
 // DependsOnContent reports whether KeepsFromRecreation needs the object itself.

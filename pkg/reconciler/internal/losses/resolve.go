@@ -121,7 +121,7 @@ func decideUnanswered(demands []Demand, silent map[schema.GroupVersion]error, ha
 			}
 			return &answers.UnknownTypeError{
 				Kind: schema.GroupKind{Group: version.Group, Kind: d.Kind},
-				Err:  fmt.Errorf("%w; if this API is not going to answer again, delete APIService %s.%s", silent[version], version.Version, version.Group),
+				Err:  fmt.Errorf("%w; if this API will not be served again, delete APIService %s.%s", silent[version], version.Version, version.Group),
 			}
 		}
 	}

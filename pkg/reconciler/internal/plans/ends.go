@@ -33,7 +33,7 @@ func (p *planner) redundant(ctx context.Context, items []*inventory.Item) ([]inv
 		changes[i] = inventory.Change{Object: items[i].Info(), Wave: items[i].DeleteOrder}
 		d := decisions.Deletion{Orphan: items[i].DeletePolicy == inventory.DeletePolicyOrphan, Verb: inventory.VerbDeleted}
 		var err error
-		endings[i], err = p.planEnd(ctx, &changes[i], items[i], d, "is no longer wanted")
+		endings[i], err = p.planEnd(ctx, &changes[i], items[i], d, "is no longer in the manifests")
 		return err
 	})
 	if err != nil {
@@ -74,14 +74,14 @@ func (p *planner) hold(changes []inventory.Change, items []*inventory.Item, endi
 		p.call.Losses.Stay(candidate.Item)
 		change := &changes[index[candidate.Item]]
 		change.Verb, change.Stays, change.Before, change.After = "", true, nil, nil
-		change.Reason += "; it stays until its deletion is approved: " + held.String()
+		change.Reason += "; it is kept until its deletion is approved: " + held.String()
 	}
 	p.retain(changes, items, endings)
 	return held, nil
 }
 
 // retained says why an object stays that has no prune policy to that effect.
-const retained = "; it stays because other objects stay that would be deleted with it"
+const retained = "; it is kept because other objects are kept that would be deleted with it"
 
 // retain changes the changes of redundant objects that stay because of others that do.
 func (p *planner) retain(changes []inventory.Change, items []*inventory.Item, endings []decisions.Ending) {

@@ -34,7 +34,7 @@ func Expect(ctx context.Context, call *calls.Call, wanted []*desired.Object, rec
 		}
 	}
 	for _, object := range lacking(plan.Changes, now.Changes) {
-		stale = append(stale, object+": is no longer among the objects")
+		stale = append(stale, object+": is no longer in the manifests")
 	}
 	if len(stale) > 0 {
 		slices.Sort(stale)
@@ -65,7 +65,7 @@ func staleness(then, now *inventory.Change) string {
 		// The plan could not know what would be done.
 		return ""
 	case then.Refusal == "" && then.Verb != now.Verb:
-		return fmt.Sprintf("would be %s (%s), but the plan has it %s", now.Verb, now.Reason, cmp.Or(then.Verb, "left alone"))
+		return fmt.Sprintf("would be %s (%s), but %s in the plan", now.Verb, now.Reason, cmp.Or(then.Verb, "left alone"))
 	default:
 		return ""
 	}

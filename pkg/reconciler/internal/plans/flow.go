@@ -235,7 +235,7 @@ func (f *dataFlow) leaveOpen(ctx context.Context, i int, reason string) error {
 	return nil
 }
 
-// extract extracts the data of an object that would stay as it is.
+// extract extracts the data of an object that would not change.
 func (f *dataFlow) extract(ctx context.Context, i int) error {
 	t, change := f.planner.objects[i], &f.changes[i]
 	if change.Verb == "" && change.Refusal == "" && len(f.unknown) == 0 {

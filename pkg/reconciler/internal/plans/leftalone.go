@@ -66,7 +66,7 @@ func (p *preview) showLeftAlone(ctx context.Context, change *inventory.Change, t
 
 // addLeftAlone adds the drift of a dependent that is not corrected.
 func (p *preview) addLeftAlone(change *inventory.Change, t *desired.Object, c comparison) {
-	change.Reason += ", and is left alone: its drift policy is " + annotations.Kebab(string(t.Drift))
+	change.Reason += "; left alone because its drift policy is " + annotations.Kebab(string(t.Drift))
 	change.Before, change.After, change.Changed = calls.Presentable(c.before, p.call.Server.Keys), calls.Presentable(c.after, p.call.Server.Keys), p.changedFields(c)
 }
 

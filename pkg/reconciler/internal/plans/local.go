@@ -72,7 +72,7 @@ func (p *preview) compute(change *inventory.Change, t *desired.Object, v calls.V
 	}
 	// Servers accept values that an object has already.
 	if problems := definition.Problems(content); len(problems) > 0 && v.Live == nil {
-		change.Refusal = "does not fit the definition of its type: " + strings.Join(problems, "; ")
+		change.Refusal = "does not match the schema of its type: " + strings.Join(problems, "; ")
 	}
 	change.Local = true
 	change.Before, change.After = calls.Presentable(v.Live, p.call.Server.Keys), calls.Presentable(after, p.call.Server.Keys)

@@ -287,7 +287,7 @@ func (p *planner) because(t *desired.Object, d decisions.Decision) string {
 	case recorded.Digest == t.Digest:
 		return "was not written yet"
 	case bookkeeping.IsRedundant(recorded):
-		return "is wanted again"
+		return "is in the manifests again"
 	case t.Reconcile == inventory.ReconcilePolicyOnObjectOrComponentChange && sameManifest(recorded.Digest, t.Digest):
 		return "the owner changed"
 	default:

@@ -106,8 +106,8 @@ func TestParse(t *testing.T) {
 
 func TestParseRefusesBadValues(t *testing.T) {
 	t.Parallel()
-	const orders = "integers from -32768 to 32767"
-	const durations = "durations of at least 1s, such as 90s, 30m or 2h"
+	const orders = "integer from -32768 to 32767"
+	const durations = "duration of at least 1s, such as 90s, 30m or 2h"
 	for _, tc := range []struct {
 		suffix  string
 		values  []string
@@ -133,7 +133,7 @@ func TestParseRefusesBadValues(t *testing.T) {
 				continue
 			}
 			// The value of a hint is quoted in part only.
-			for _, want := range []string{"Deployment demo/web: ", "annotation " + testPrefix + tc.suffix, "allowed are: ", tc.allowed} {
+			for _, want := range []string{"Deployment demo/web: ", "annotation " + testPrefix + tc.suffix, "must be ", tc.allowed} {
 				if !strings.Contains(problems[0], want) {
 					t.Errorf("%s=%q: expected %q in %q", tc.suffix, value, want, problems[0])
 				}
@@ -249,8 +249,8 @@ func TestPolicies(t *testing.T) {
 			t.Fatal("expected an error")
 		}
 		for _, want := range []string{
-			`adoption policy: invalid value "x1"; allowed are: never`, `"x2"`, `"x3"`, `"x4"`, `"x5"`, `missing namespaces policy: invalid value "x6"; allowed are: do-not-create, create`,
-			`delete propagation: invalid value "x7"; allowed are: background, foreground, orphan`, "reapply interval",
+			`adoption policy: invalid value "x1"; must be one of: never`, `"x2"`, `"x3"`, `"x4"`, `"x5"`, `missing namespaces policy: invalid value "x6"; must be one of: do-not-create, create`,
+			`delete propagation: invalid value "x7"; must be one of: background, foreground, orphan`, "reapply interval",
 		} {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("expected %q in %q", want, err)
@@ -271,7 +271,7 @@ func FuzzParseBehavior(f *testing.F) {
 		switch {
 		case len(problems) > 1:
 			t.Fatalf("one annotation has one problem, got %q", problems)
-		case len(problems) == 1 && (!strings.Contains(problems[0], suffix) || !strings.Contains(problems[0], "allowed are: ")):
+		case len(problems) == 1 && (!strings.Contains(problems[0], suffix) || !strings.Contains(problems[0], "must be ")):
 			t.Fatalf("unclear problem %q", problems[0])
 		case got.ApplyOrder < types.MinOrder || got.ApplyOrder > types.MaxOrder || got.DeleteOrder < types.MinOrder || got.DeleteOrder > types.MaxOrder:
 			t.Fatalf("orders out of range: %+v", got)
@@ -320,7 +320,7 @@ func TestReversedDeleteOrder(t *testing.T) {
 			t.Errorf("%s, %v: got %d, %v, want %d", test.order, test.values, got.DeleteOrder, problems, test.ordered)
 		}
 	}
-	if _, err := Validate(inventory.Policies{DeleteOrder: "backwards"}); err == nil || !strings.Contains(err.Error(), `delete order: invalid value "backwards"; allowed are: explicit, reversed`) {
+	if _, err := Validate(inventory.Policies{DeleteOrder: "backwards"}); err == nil || !strings.Contains(err.Error(), `delete order: invalid value "backwards"; must be one of: explicit, reversed`) {
 		t.Errorf("unexpected error %v", err)
 	}
 }

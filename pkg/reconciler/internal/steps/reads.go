@@ -40,7 +40,7 @@ func Watch(ctx context.Context, call *calls.Call, wanted []*desired.Object) erro
 				}
 			}
 			if id := types.IDOf(itemOf(nameOf(read))); own[id] {
-				return inventory.NewRefusedError(fmt.Sprintf("%s: reads %s, which is a dependent, too; extract its data instead", t.Key, id))
+				return inventory.NewRefusedError(fmt.Sprintf("%s: reads %s, which is also a dependent; extract its data instead", t.Key, id))
 			}
 			names = append(names, nameOf(read))
 		}

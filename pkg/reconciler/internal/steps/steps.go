@@ -265,7 +265,7 @@ func (s *Steps) End(ctx context.Context, members []*desired.Object) (held bool, 
 		case err != nil:
 			return false, err
 		case object == nil:
-			s.holdsBack(t, "does not exist, so that no data can be extracted")
+			s.holdsBack(t, "does not exist, so no data can be extracted")
 			held = true
 			continue
 		}

@@ -36,11 +36,11 @@ type pruner struct {
 	call    *calls.Call
 	remover *Remover
 	begun   bool
-	holds   bool              // some must not be deleted without approval
+	holds   bool              // some may be deleted only with approval
 	rest    []*inventory.Item // those that upTo has not come to
 }
 
-// upTo deletes redundant dependents up to a delete order, and reports whether they are gone or kept, except those that must not be deleted without approval.
+// upTo deletes redundant dependents up to a delete order, and reports whether they are gone or kept, except those that may be deleted only with approval.
 func (p *pruner) upTo(ctx context.Context, order int) (gone bool, err error) {
 	if err := p.begin(ctx); err != nil {
 		return false, fmt.Errorf("deleting redundant objects: %w", err)
@@ -79,7 +79,7 @@ func (p *pruner) begin(ctx context.Context) error {
 	return nil
 }
 
-// hold returns the items whose objects must not be deleted without approval, and reports them. If a user has approved the deletion, it records that.
+// hold returns the items whose objects may be deleted only with approval, and reports them. If a user has approved the deletion, it records that.
 func (p *pruner) hold(ctx context.Context, items []*inventory.Item) ([]*inventory.Item, error) {
 	concerned, held, approved, err := p.call.Hold(p.candidates(ctx, items))
 	switch {

@@ -36,7 +36,7 @@ func Desired[P any, R resource[P]](r R, kind string, hash func(P) (string, error
 		return "", fmt.Errorf("hashing a %s: the resource must not be nil", kind)
 	}
 	if r.Registration().ReadOnly {
-		return "", fmt.Errorf("hashing the entries of %s: the resource is read-only, so what will be in the object is not known here; allowed is a resource that writes its object. "+
+		return "", fmt.Errorf("hashing the entries of %s: the resource is read-only, so what will be in the object is not known here; must be a resource that writes its object. "+
 			"For this one, extract its data or their DataHash (WithData), and use them in the pod template, for example as an annotation", r.Identity())
 	}
 	object, err := r.PreviewObject()

@@ -13,7 +13,7 @@ import (
 func CheckRoleRef(ref rbacv1.RoleRef) error {
 	var problems []error
 	if ref.APIGroup == "" {
-		problems = append(problems, errors.New("roleRef.apiGroup must not be empty; allowed is "+rbacv1.GroupName))
+		problems = append(problems, errors.New("roleRef.apiGroup must not be empty; set it to "+rbacv1.GroupName))
 	}
 	if ref.Kind == "" {
 		problems = append(problems, errors.New("roleRef.kind must not be empty"))

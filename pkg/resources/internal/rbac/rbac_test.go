@@ -20,10 +20,10 @@ func TestCheckRoleRef(t *testing.T) {
 		want string
 	}{
 		{"a complete reference", rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "reader"}, ""},
-		{"the group is not filled in by the API server", rbacv1.RoleRef{Kind: "Role", Name: "reader"}, "roleRef.apiGroup must not be empty; allowed is rbac.authorization.k8s.io"},
+		{"the group is not filled in by the API server", rbacv1.RoleRef{Kind: "Role", Name: "reader"}, "roleRef.apiGroup must not be empty; set it to rbac.authorization.k8s.io"},
 		{"a name can be one of two kinds", rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Name: "reader"}, "roleRef.kind must not be empty"},
 		{"no name", rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role"}, "roleRef.name must not be empty"},
-		{"all that is wrong is named", rbacv1.RoleRef{Kind: "Role"}, "roleRef.apiGroup must not be empty; allowed is rbac.authorization.k8s.io\nroleRef.name must not be empty"},
+		{"all that is wrong is named", rbacv1.RoleRef{Kind: "Role"}, "roleRef.apiGroup must not be empty; set it to rbac.authorization.k8s.io\nroleRef.name must not be empty"},
 	} {
 		got := ""
 		if err := CheckRoleRef(row.ref); err != nil {

@@ -158,7 +158,7 @@ func taskOf(object *unstructured.Unstructured, name string) (Task, error) {
 	task := Task{Object: object, Phase: gitops.Sync, Hook: steering.Hook, Lenient: steering.Options.Get(gitops.Validate) == gitops.False}
 	if text, ok := given[name+"/"+types.AnnotationKeySuffixApplyOrder]; ok {
 		if task.Wave, err = strconv.Atoi(text); err != nil {
-			return Task{}, fmt.Errorf("%s: annotation %s/%s: invalid value %q; allowed is a number", types.IDOf(object), name, types.AnnotationKeySuffixApplyOrder, text)
+			return Task{}, fmt.Errorf("%s: annotation %s/%s: invalid value %q; must be a number", types.IDOf(object), name, types.AnnotationKeySuffixApplyOrder, text)
 		}
 	}
 	task.Phase, task.Wave = gitops.PhaseOf(task.Wave)
