@@ -122,6 +122,30 @@ func TestKeptFields(t *testing.T) {
 	p.must("delete", "web")
 }
 
+// TestChangesThatWereNotWritten: a field that the manifest changes is taken, even if an earlier apply has recorded the change, and could not write it.
+func TestChangesThatWereNotWritten(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	const keep = "--conflicts=keep"
+	file := func(replicas int, image, first string) string {
+		return p.file("app.yaml", first+strings.Replace(scaled(replicas, image), "await: never", `await: never, clm.cs.sap.com/apply-order: "1"`, 1))
+	}
+	p.must("apply", "web", file(1, "a", ""), keep)
+	p.scale(3)
+	gated := file(2, "b", "---"+gate)
+	for _, args := range [][]string{{"--timeout", "1s"}, {"--timeout", "1s"}, {"--no-wait=wave"}} {
+		p.clm(append([]string{"apply", "web", gated, keep}, args...)...)
+		p.expectScaled("an earlier wave is not ready", "3 a info", "")
+	}
+	p.openGate()
+	p.must("apply", "web", gated, keep)
+	p.expectScaled("the earlier wave is ready", "2 b info", "")
+	p.scale(3)
+	p.must("apply", "web", gated, keep)
+	p.expectScaled("what is ready is the base", "3 b info", "spec.replicas")
+	p.must("delete", "web")
+}
+
 // TestKeptFieldsAtARollback: returning to a revision does not take what was left to others since.
 func TestKeptFieldsAtARollback(t *testing.T) {
 	t.Parallel()

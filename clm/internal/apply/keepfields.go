@@ -25,7 +25,8 @@ const (
 	ConflictsDefault Conflicts = ""
 	// ConflictsForce takes all of them.
 	ConflictsForce Conflicts = "force"
-	// ConflictsKeep takes only those that the manifest changes, and leaves all others to their managers, in this revision and in later ones.
+	// ConflictsKeep takes only those that the manifest has changed since the last revision that was ready, and leaves all others to their managers, in this revision and in later
+	// ones.
 	ConflictsKeep Conflicts = "keep"
 )
 
@@ -96,7 +97,7 @@ func (k *keeper) choose(ctx context.Context, p *Plan) (again bool, err error) {
 	if k.conflicts != ConflictsKeep || !hasConflicts(p) || k.last.release.Current() == nil {
 		return false, nil
 	}
-	recorded, err := k.last.readForFields(ctx)
+	recorded, err := k.last.sinceReady(ctx, p.connection)
 	if err != nil {
 		return false, err
 	}

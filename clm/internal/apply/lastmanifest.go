@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 )
@@ -22,6 +23,8 @@ type lastManifest struct {
 	objects []*unstructured.Unstructured
 	// damage says why there are no objects although there is a revision; nil if it can be read.
 	damage *releases.DamagedError
+	// since is what sinceReady returns; nil if it was not called.
+	since [][]*unstructured.Unstructured
 }
 
 // read returns the objects; none if there is no such revision, or if the part of the record is lost that has them: nothing could bring that back, and it must not keep the
@@ -43,7 +46,47 @@ func (m *lastManifest) read(ctx context.Context) ([]*unstructured.Unstructured, 
 func (m *lastManifest) readForFields(ctx context.Context) ([]*unstructured.Unstructured, error) {
 	objects, err := m.read(ctx)
 	if err == nil && m.damage != nil {
-		err = failures.Refused("which fields release %s leaves to other field managers is not known: %v; to take all declared fields from them: --conflicts=force", m.release, m.damage)
+		err = m.unknown(m.damage)
 	}
 	return objects, err
+}
+
+// unknown returns the RefusedError for fields that must be neither taken nor left alone, for a reason.
+func (m *lastManifest) unknown(reason error) error {
+	return failures.Refused("which fields release %s leaves to other field managers is not known: %v; to take all declared fields from them: --conflicts=force", m.release, reason)
+}
+
+// sinceReady returns the manifests of the last revision that was ready, and of each recorded one since, the current one first; an empty one for the former if there is none. Any of
+// them may be the one with which an object was written last: of a revision that is not ready, it is not certain which objects were. It reads them once. The error is a RefusedError
+// if one of them is lost.
+func (m *lastManifest) sinceReady(ctx context.Context, c *connection.Connection) ([][]*unstructured.Unstructured, error) {
+	if m.since != nil {
+		return m.since, nil
+	}
+	current, err := m.readForFields(ctx)
+	if err != nil {
+		return nil, err
+	}
+	since := [][]*unstructured.Unstructured{current}
+	ready, err := becameReady(ctx, c, m.release)
+	if err != nil {
+		return nil, err
+	}
+	for i := len(m.release.Revisions) - 2; !ready && i >= 0; i-- {
+		revision := m.release.Revisions[i]
+		content, err := m.records.Content(ctx, m.release, revision.Number)
+		var damage *releases.DamagedError
+		switch {
+		case errors.As(err, &damage):
+			return nil, m.unknown(damage)
+		case err != nil:
+			return nil, err
+		}
+		since, ready = append(since, content.Manifest), revision.State == releases.RevisionSuperseded || revision.State == releases.RevisionReady
+	}
+	if !ready {
+		since = append(since, nil)
+	}
+	m.since = since
+	return since, nil
 }

@@ -69,23 +69,30 @@ func (r Rules) Carry(rendered, recorded []*unstructured.Unstructured, further Fi
 	return result
 }
 
-// Choose returns which of the conflicts of a plan are about fields that are kept. The error is a RefusedError that names those that would have to be kept, but that the annotation
-// ignore-fields cannot name.
-func (r Rules) Choose(rendered, recorded []*unstructured.Unstructured, changes []reconciler.Change) (Fields, error) {
-	now, before := r.index(rendered), r.index(recorded)
+// Choose returns which of the conflicts of a plan are about fields that are kept. Each of the recorded manifests may be the one that was written last; of an object that one of
+// them does not have, nothing is kept. The error is a RefusedError that names those that would have to be kept, but that the annotation ignore-fields cannot name.
+func (r Rules) Choose(rendered []*unstructured.Unstructured, recorded [][]*unstructured.Unstructured, changes []reconciler.Change) (Fields, error) {
+	now := r.index(rendered)
+	before := make([]map[dependents.Key]*unstructured.Unstructured, len(recorded))
+	for i, objects := range recorded {
+		before[i] = r.index(objects)
+	}
 	chosen := Fields{}
 	var problems []string
 	for _, change := range changes {
 		key := r.keyOf(change.Object)
-		object, last := now[key], before[key]
-		if object == nil || last == nil {
+		object := now[key]
+		if object == nil || len(before) == 0 {
 			continue
 		}
 		for _, conflict := range change.Conflicts {
 			text := cmp.Or(conflict.Ignorable, conflict.Path)
 			path, known := parse(conflict)
 			switch {
-			case known && (r.isOurs(path) || !r.isSame(object, last, path)):
+			case slices.ContainsFunc(before, func(index map[dependents.Key]*unstructured.Unstructured) bool {
+				return index[key] == nil || known && !r.isSame(object, index[key], path)
+			}):
+			case known && r.isOurs(path):
 			case conflict.Ignorable == "":
 				problems = append(problems, fmt.Sprintf("%s: %s belongs to %s and cannot be left alone, because %s cannot name it; to take it over: --conflicts=force",
 					change.Object, text, conflict.Manager, r.ignored()))

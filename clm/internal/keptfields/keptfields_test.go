@@ -6,6 +6,7 @@ package keptfields_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -105,7 +106,7 @@ func TestChoose(t *testing.T) {
 	conflict := func(ignorable string) reconciler.FieldChange {
 		return reconciler.FieldChange{Path: "." + ignorable, Ignorable: ignorable, Manager: "them"}
 	}
-	rendered, recorded := list(object(t, "", "a: 1, b: 1, c: 1")), list(object(t, "", "a: 1, b: 2"))
+	rendered, recorded := list(object(t, "", "a: 1, b: 1, c: 1")), [][]*unstructured.Unstructured{list(object(t, "", "a: 1, b: 2"))}
 	got, err := rules.Choose(rendered, recorded, change(conflict("data.a"), conflict("data.b"), conflict("data.c"), conflict("data.a"), conflict(`metadata.annotations["x/digest"]`)))
 	want := keptfields.Fields{dependents.KeyOf(change()[0].Object): {"data.a"}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -113,6 +114,19 @@ func TestChoose(t *testing.T) {
 	}
 	if got, err := rules.Choose(rendered, nil, change(conflict("data.a"))); len(got) > 0 || err != nil {
 		t.Errorf("want nothing of a new object, got %v, %v", got, err)
+	}
+	for reason, tc := range map[string]struct {
+		earlier []*unstructured.Unstructured
+		want    keptfields.Fields
+	}{
+		"the same in each":        {list(object(t, "", "a: 1, b: 1")), want},
+		"changed before the last": {list(object(t, "", "a: 2, b: 1")), keptfields.Fields{}},
+		"new in the last":         {nil, keptfields.Fields{}},
+	} {
+		got, err := rules.Choose(rendered, append(slices.Clone(recorded), tc.earlier), change(conflict("data.a"), conflict("data.b")))
+		if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", reason, err, diff)
+		}
 	}
 	nameless := reconciler.FieldChange{Path: `.data.a`, Manager: "them"}
 	_, err = rules.Choose(rendered, recorded, change(nameless))
