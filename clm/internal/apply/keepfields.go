@@ -5,6 +5,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/keptfields"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 // Conflicts say what happens to declared fields that belong to other field managers, and have other values.
@@ -32,7 +34,7 @@ const (
 
 // decide renders and compares, again and again until all conflicts are decided: fields that are left to others change the manifest. Each time there is at least one more of them.
 func decide(ctx context.Context, p *Plan, request Request, compare bool) error {
-	p.keeper = newKeeper(request, &lastManifest{records: p.connection.Records(), release: p.Release})
+	p.keeper = newKeeper(request, &lastManifest{connection: p.connection, release: p.Release})
 	for again := true; again; {
 		if err := p.render(ctx, request); err != nil {
 			return err
@@ -51,7 +53,7 @@ func decide(ctx context.Context, p *Plan, request Request, compare bool) error {
 
 // keepAtRollback completes the manifest of a revision to which a plan returns by the fields that the current one leaves to others.
 func keepAtRollback(ctx context.Context, p *Plan, request RollbackRequest) error {
-	last := &lastManifest{records: p.connection.Records(), release: p.Release}
+	last := &lastManifest{connection: p.connection, release: p.Release}
 	k := newKeeper(Request{Namespace: request.Namespace, Conflicts: request.Conflicts}, last)
 	manifest, err := k.complete(ctx, p.Content.Manifest)
 	if err != nil || slices.Equal(manifest, p.Content.Manifest) {
@@ -78,9 +80,14 @@ func newKeeper(request Request, last *lastManifest) *keeper {
 	}
 }
 
-// complete returns a rendered manifest that says which fields are left to others. The last revision is read only if there are such fields.
+// complete returns a rendered manifest that says which fields are left to others. The last revision is read only if there are such fields. If all revisions are lost, the
+// fields are those that the dependents in the cluster name.
 func (k *keeper) complete(ctx context.Context, rendered []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	current := k.last.release.Current()
+	if k.conflicts != ConflictsForce && k.last.isLost() {
+		kept, err := k.last.kept(ctx, k.rules, rendered)
+		return k.rules.Keep(rendered, kept), err
+	}
 	if k.conflicts == ConflictsForce || current == nil || !current.KeepsFields && len(k.chosen) == 0 {
 		return rendered, nil
 	}
@@ -94,15 +101,30 @@ func (k *keeper) complete(ctx context.Context, rendered []*unstructured.Unstruct
 // choose chooses those fields of conflicts that are to be left to others, and reports whether the plan has to be made again because of that. The error is a RefusedError if one of
 // them cannot be left to others.
 func (k *keeper) choose(ctx context.Context, p *Plan) (again bool, err error) {
+	if k.conflicts == ConflictsKeep && k.last.isLost() {
+		return false, k.confirmLost(p)
+	}
 	if k.conflicts != ConflictsKeep || !hasConflicts(p) || k.last.release.Current() == nil {
 		return false, nil
 	}
-	recorded, err := k.last.sinceReady(ctx, p.connection)
+	recorded, err := k.last.sinceReady(ctx)
 	if err != nil {
 		return false, err
 	}
 	chosen, err := k.rules.Choose(p.Content.Manifest, recorded, p.Changes)
 	return err == nil && k.chosen.Add(chosen), err
+}
+
+// confirmLost returns a RefusedError if there are conflicts about dependents although all revisions are lost: what the manifest changes is not known.
+func (k *keeper) confirmLost(p *Plan) error {
+	recorded := slices.DeleteFunc(slices.Clone(p.Changes), func(change reconciler.Change) bool {
+		return !slices.ContainsFunc(p.Release.Inventory, func(item *reconciler.InventoryItem) bool { return item.Matches(change.Object) })
+	})
+	fields, err := k.rules.Choose(p.Content.Manifest, [][]*unstructured.Unstructured{p.Content.Manifest}, recorded)
+	if err == nil && len(fields) > 0 {
+		err = k.last.unknown(errors.New("the record was lost, and what its revisions declared with it"))
+	}
+	return err
 }
 
 // confirm returns a RefusedError if there are conflicts about fields that were not chosen, since another client has changed them.

@@ -49,7 +49,7 @@ func (r Rules) Carry(rendered, recorded []*unstructured.Unstructured, further Fi
 	before := r.index(recorded)
 	result := slices.Clone(rendered)
 	for i, object := range rendered {
-		key := r.keyOf(object)
+		key := r.KeyOf(object)
 		last := before[key]
 		if last == nil || r.isHook(object) {
 			continue
@@ -69,6 +69,29 @@ func (r Rules) Carry(rendered, recorded []*unstructured.Unstructured, further Fi
 	return result
 }
 
+// Kept returns the fields that the annotation kept-fields of objects lists. What cannot be read was not written by us, and is left out.
+func (r Rules) Kept(objects []*unstructured.Unstructured) Fields {
+	kept := Fields{}
+	for _, object := range objects {
+		paths, _ := annotations.Fields(object.GetAnnotations()[r.kept()])
+		for _, path := range paths {
+			kept[r.KeyOf(object)] = append(kept[r.KeyOf(object)], annotations.FieldText(path))
+		}
+	}
+	return kept
+}
+
+// Keep returns the rendered objects with fields that they keep, whatever their values are. Objects that keep none are returned as they were given.
+func (r Rules) Keep(rendered []*unstructured.Unstructured, fields Fields) []*unstructured.Unstructured {
+	result := slices.Clone(rendered)
+	for i, object := range rendered {
+		if kept := fields[r.KeyOf(object)]; len(kept) > 0 && !r.isHook(object) {
+			result[i] = r.withKept(object, slices.Clone(kept))
+		}
+	}
+	return result
+}
+
 // Choose returns which of the conflicts of a plan are about fields that are kept. Each of the recorded manifests may be the one that was written last; of an object that one of
 // them does not have, nothing is kept. The error is a RefusedError that names those that would have to be kept, but that the annotation ignore-fields cannot name.
 func (r Rules) Choose(rendered []*unstructured.Unstructured, recorded [][]*unstructured.Unstructured, changes []reconciler.Change) (Fields, error) {
@@ -80,7 +103,7 @@ func (r Rules) Choose(rendered []*unstructured.Unstructured, recorded [][]*unstr
 	chosen := Fields{}
 	var problems []string
 	for _, change := range changes {
-		key := r.keyOf(change.Object)
+		key := r.KeyOf(change.Object)
 		object := now[key]
 		if object == nil || len(before) == 0 {
 			continue
@@ -185,7 +208,7 @@ func (r Rules) index(objects []*unstructured.Unstructured) map[dependents.Key]*u
 	index := make(map[dependents.Key]*unstructured.Unstructured, len(objects))
 	for _, object := range objects {
 		if !r.isHook(object) {
-			index[r.keyOf(object)] = object
+			index[r.KeyOf(object)] = object
 		}
 	}
 	return index
@@ -197,8 +220,8 @@ func (r Rules) isHook(object *unstructured.Unstructured) bool {
 	return values[r.Prefix+types.AnnotationKeySuffixDeletionHook] != "" || values[r.Prefix+types.AnnotationKeySuffixReleaseHook] != ""
 }
 
-// keyOf returns the key of an object of the release. Cluster-scoped objects get a namespace, too, which does no harm.
-func (r Rules) keyOf(object types.ObjectKey) dependents.Key {
+// KeyOf returns the key of an object of the release. Cluster-scoped objects get a namespace, too, which does no harm.
+func (r Rules) KeyOf(object types.ObjectKey) dependents.Key {
 	key := dependents.KeyOf(object)
 	key.Namespace = cmp.Or(key.Namespace, r.Namespace)
 	return key

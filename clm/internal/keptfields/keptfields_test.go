@@ -70,6 +70,21 @@ func TestCarry(t *testing.T) {
 	}
 }
 
+// TestKeep: fields are kept of which the manifest is not known any more.
+func TestKeep(t *testing.T) {
+	t.Parallel()
+	const both = `x/ignore-fields: "data.a,data.b", x/kept-fields: "data.a,data.b"`
+	kept := rules.Kept(list(object(t, both, "")))
+	rendered, hook := object(t, "", "a: 1"), object(t, "x/deletion-hook: pre-delete", "")
+	got := rules.Keep(list(rendered, hook), kept)
+	if diff := cmp.Diff(object(t, both, "a: 1"), got[0]); diff != "" || got[1] != hook || len(rendered.GetAnnotations()) > 0 {
+		t.Errorf("want the fields of the object that is no hook, and nothing that was changed, got %v (-want +got):\n%s", got, diff)
+	}
+	if kept := rules.Kept(list(object(t, `x/kept-fields: "["`, ""))); len(kept) > 0 {
+		t.Errorf("want nothing of what cannot be read, got %v", kept)
+	}
+}
+
 // TestOtherObjects: fields are kept only of the same object.
 func TestOtherObjects(t *testing.T) {
 	t.Parallel()
