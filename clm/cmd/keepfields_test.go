@@ -184,14 +184,49 @@ func TestARollbackThatKeepsFieldsGoesOn(t *testing.T) {
 	p.must("delete", "web")
 }
 
+// TestARollbackByForceTakesAllFields: also those that the revision itself leaves to others, and also if an earlier command has begun the rollback.
+func TestARollbackByForceTakesAllFields(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	ignored := strings.Replace(scaled(1, "b"), "await: never", "await: never, clm.cs.sap.com/ignore-fields: 'spec.paused'", 1)
+	p.must("apply", "web", p.file("app.yaml", scaled(1, "a")))
+	p.scale(3)
+	p.must("apply", "web", p.file("app.yaml", ignored), "--conflicts=keep")
+	p.must("apply", "web", p.file("app.yaml", scaled(1, "c")))
+	p.must("rollback", "web", "2")
+	p.expectScaled("rolled back", "3 b info", "spec.replicas")
+	p.must("rollback", "web", "2", "--conflicts=force")
+	p.expectScaled("rolled back by force", "1 b info", "")
+	p.expectIdle("as the sources say", p.file("app.yaml", ignored))
+	p.scale(4)
+	p.must("apply", "web", p.file("app.yaml", ignored+"---"+gate), "--conflicts=keep", "--no-wait")
+	p.must("apply", "web", p.file("app.yaml", scaled(1, "d")))
+	p.expect(p.clm("rollback", "web", "6", "--timeout", "1s"), exitNotReady)
+	p.expectScaled("begun", "4 b info", "spec.replicas")
+	for range 2 {
+		p.expect(p.clm("rollback", "web", "6", "--conflicts=force", "--timeout", "1s"), exitNotReady)
+		p.expectScaled("continued by force", "1 b info", "")
+	}
+	revisions := p.items(p.must("history", "web", "-o", "json").stdout)
+	if last := revisions[len(revisions)-1]; len(revisions) != 9 {
+		t.Errorf("want nine revisions, got %d, and the last one is %v", len(revisions), last)
+	}
+	p.must("delete", "web")
+}
+
 // TestNothingIsKeptOfWhatIsNew: an object that the release adopts, or a field that its manifest did not have, is a change of the manifest.
 func TestNothingIsKeptOfWhatIsNew(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}, Data: map[string]string{"value": "theirs"}})
 	manifest := func(more string) string {
-		return p.file("app.yaml", strings.Replace(configMap("theirs", "ours"), "{value:", "{a.b: ours, "+more+"value:", 1))
+		config := strings.Replace(configMap("theirs", "ours"), "{value:", "{a.b: ours, "+more+"value:", 1)
+		return p.file("app.yaml", strings.Replace(config, "{name: theirs}", `{name: theirs, annotations: {clm.cs.sap.com/apply-order: "1"}}`, 1)+"---"+gate)
 	}
+	for range 2 {
+		p.expect(p.clm("apply", "web", manifest(""), "--conflicts=keep", "--timeout", "1s"), exitNotReady)
+	}
+	p.openGate()
 	p.must("apply", "web", manifest(""), "--conflicts=keep")
 	want := map[string]string{"value": "ours", "a.b": "ours"}
 	if diff := cmp.Diff(want, p.configMap("theirs")); diff != "" {

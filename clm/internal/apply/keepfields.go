@@ -4,6 +4,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,13 +52,24 @@ func decide(ctx context.Context, p *Plan, request Request, compare bool) error {
 	return nil
 }
 
-// keepAtRollback completes the manifest of a revision to which a plan returns by the fields that the current one leaves to others.
+// keepAtRollback completes the manifest of a revision to which a plan returns by the fields that the current one leaves to others, or takes all fields that the revision leaves to
+// others with ConflictsForce. A rollback that is continued keeps its manifest. If its fields are to be taken, it becomes another rollback to the same revision.
 func keepAtRollback(ctx context.Context, p *Plan, request RollbackRequest) error {
 	last := &lastManifest{connection: p.connection, release: p.Release}
 	k := newKeeper(Request{Namespace: request.Namespace, Conflicts: request.Conflicts}, last)
-	manifest, err := k.complete(ctx, p.Content.Manifest)
+	manifest := p.Content.Manifest
+	var err error
+	switch {
+	case request.Conflicts == ConflictsForce:
+		manifest = k.rules.Strip(manifest)
+	case p.New:
+		manifest, err = k.complete(ctx, manifest)
+	}
 	if err != nil || slices.Equal(manifest, p.Content.Manifest) {
 		return err
+	}
+	if !p.New {
+		p.returnTo(cmp.Or(p.Revision.Target, p.Revision.Number), cmp.Or(request.Description, p.Revision.Description))
 	}
 	p.Content.Manifest = manifest
 	p.Revision.Inputs, err = inputs(p.Content, p.Revision)
@@ -111,8 +123,16 @@ func (k *keeper) choose(ctx context.Context, p *Plan) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	chosen, err := k.rules.Choose(p.Content.Manifest, recorded, p.Changes)
+	chosen, err := k.rules.Choose(p.Content.Manifest, recorded, slices.DeleteFunc(slices.Clone(p.Changes), p.isUnwritten))
 	return err == nil && k.chosen.Add(chosen), err
+}
+
+// isUnwritten reports whether a change is about an object that is recorded, but was never written, for example because the process died that wanted to adopt it: all that its
+// manifest declares is a change, also if no revision was ready yet.
+func (p *Plan) isUnwritten(change reconciler.Change) bool {
+	return slices.ContainsFunc(p.Release.Inventory, func(item *reconciler.InventoryItem) bool {
+		return item.Matches(change.Object) && item.Phase == reconciler.PhaseScheduledForApplication && item.UID == "" && item.LastAppliedAt == nil
+	})
 }
 
 // confirmLost returns a RefusedError if there are conflicts about dependents although all revisions are lost: what the manifest changes is not known.

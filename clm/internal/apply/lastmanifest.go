@@ -115,7 +115,7 @@ func (m *lastManifest) kept(ctx context.Context, rules keptfields.Rules, objects
 	return m.marked, nil
 }
 
-// sinceReady returns the manifests of the last revision that was ready, and of each recorded one since, the current one first; an empty one for the former if there is none. Any of
+// sinceReady returns the manifests of the last revision that was ready, and of each recorded one since, the current one first; those of all revisions if none was ready. Any of
 // them may be the one with which an object was written last: of a revision that is not ready, it is not certain which objects were. It reads them once. The error is a RefusedError
 // if one of them is lost.
 func (m *lastManifest) sinceReady(ctx context.Context) ([][]*unstructured.Unstructured, error) {
@@ -142,9 +142,6 @@ func (m *lastManifest) sinceReady(ctx context.Context) ([][]*unstructured.Unstru
 			return nil, err
 		}
 		since, ready = append(since, content.Manifest), revision.State == releases.RevisionSuperseded || revision.State == releases.RevisionReady
-	}
-	if !ready {
-		since = append(since, nil)
 	}
 	m.since = since
 	return since, nil

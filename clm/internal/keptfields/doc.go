@@ -11,7 +11,7 @@
 // [Rules.Carry] takes the list from the last recorded revision; a field whose value in the manifest has changed leaves it. So the same sources give the same manifest, whoever has
 // changed the field meanwhile.
 //
-// An object that one of these revisions does not have has no kept fields: all that its manifest declares is a change.
+// If no revision was ready, all of them count. An object that one of these revisions does not have has no kept fields: all that its manifest declares is a change.
 //
 // The functions are pure: they make no requests, do not change what they are given, and return the same for the same. They are safe for concurrent use.
 package keptfields

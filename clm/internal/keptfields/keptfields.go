@@ -92,6 +92,49 @@ func (r Rules) Keep(rendered []*unstructured.Unstructured, fields Fields) []*uns
 	return result
 }
 
+// Strip returns recorded objects without the fields that they keep in addition to those that their manifests ignored when they were rendered. Objects that keep none are returned
+// as they were given.
+func (r Rules) Strip(recorded []*unstructured.Unstructured) []*unstructured.Unstructured {
+	result := slices.Clone(recorded)
+	for i, object := range recorded {
+		values := object.GetAnnotations()
+		kept := values[r.kept()]
+		if kept == "" {
+			continue
+		}
+		// withKept appends the fields. Only others may have changed their order.
+		rest, isLast := strings.CutSuffix(","+values[r.ignored()], ","+kept)
+		if rest = strings.TrimPrefix(rest, ","); !isLast {
+			rest = without(values[r.ignored()], kept)
+		}
+		delete(values, r.kept())
+		delete(values, r.ignored())
+		if rest != "" {
+			values[r.ignored()] = rest
+		}
+		result[i] = object.DeepCopy()
+		result[i].SetAnnotations(values)
+	}
+	return result
+}
+
+// without returns a list of fields without those in another list.
+func without(fields, others string) string {
+	paths, err := annotations.Fields(fields)
+	excluded, _ := annotations.Fields(others)
+	if err != nil {
+		// What is wrong with them, the engine says.
+		return fields
+	}
+	var rest []string
+	for _, path := range paths {
+		if !slices.ContainsFunc(excluded, path.Equals) {
+			rest = append(rest, annotations.FieldText(path))
+		}
+	}
+	return strings.Join(rest, ",")
+}
+
 // Choose returns which of the conflicts of a plan are about fields that are kept. Each of the recorded manifests may be the one that was written last; of an object that one of
 // them does not have, nothing is kept. The error is a RefusedError that names those that would have to be kept, but that the annotation ignore-fields cannot name.
 func (r Rules) Choose(rendered []*unstructured.Unstructured, recorded [][]*unstructured.Unstructured, changes []reconciler.Change) (Fields, error) {

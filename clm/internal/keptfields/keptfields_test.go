@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -82,6 +83,30 @@ func TestKeep(t *testing.T) {
 	}
 	if kept := rules.Kept(list(object(t, `x/kept-fields: "["`, ""))); len(kept) > 0 {
 		t.Errorf("want nothing of what cannot be read, got %v", kept)
+	}
+}
+
+// TestStrip: what was added to a manifest goes, and what it had stays as it was.
+func TestStrip(t *testing.T) {
+	t.Parallel()
+	const both = `x/ignore-fields: "data.a,data.b", x/kept-fields: "data.a,data.b"`
+	for _, tc := range []struct{ recorded, want string }{
+		{both, ""},
+		{`x/ignore-fields: "data.z , data.y,data.a", x/kept-fields: data.a, y: z`, `x/ignore-fields: "data.z , data.y", y: z`},
+		{`x/ignore-fields: "data.a,data.z", x/kept-fields: data.a`, `x/ignore-fields: data.z`},
+		{`x/ignore-fields: "data.a,data.b", x/kept-fields: data.a`, `x/ignore-fields: data.b`},
+		{`x/ignore-fields: data.a`, `x/ignore-fields: data.a`},
+		{`x/ignore-fields: "[", x/kept-fields: data.a`, `x/ignore-fields: "["`},
+	} {
+		recorded := object(t, tc.recorded, "a: 1")
+		before := recorded.DeepCopy()
+		got := rules.Strip(list(recorded))[0]
+		if diff := cmp.Diff(object(t, tc.want, "a: 1").GetAnnotations(), got.GetAnnotations(), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.recorded, diff)
+		}
+		if diff := cmp.Diff(before, recorded); diff != "" {
+			t.Errorf("%s: the object was changed:\n%s", tc.recorded, diff)
+		}
 	}
 }
 
