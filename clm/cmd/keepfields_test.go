@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,6 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/testenv"
 )
 
 // scaled is the manifest of a Deployment that others scale.
@@ -91,7 +94,9 @@ func TestKeptFields(t *testing.T) {
 	p.expect(p.clm("plan", "web", file(1, "b"), "--conflicts=refuse"), exitRefused, ".spec.replicas belongs to autoscaler", "belongs to kubectl")
 	const kept = `spec.replicas,spec.template.spec.containers[name="main"].env[name="LEVEL"].value`
 	p.expect(p.clm("plan", "web", file(1, "b"), keep), 0, "fields that are left to other field managers from now on: "+strings.ReplaceAll(kept, ",", ", "))
-	p.must("apply", "web", file(1, "b"), keep)
+	if got := p.must("apply", "web", file(1, "b"), keep); strings.Contains(got.stdout+got.stderr, "admission") {
+		t.Errorf("want no note that admission has changed a field, got %s", got.stderr)
+	}
 	p.expectScaled("what the manifest does not change", "3 b debug", kept)
 	p.expectIdle("kept", file(1, "b"))
 	p.must("plan", "web", file(1, "b"), keep, "--exit-code")
@@ -314,6 +319,39 @@ func TestKeptFieldsOfALostRecord(t *testing.T) {
 	p.expectScaled("refused", "4 d debug", "spec.replicas")
 	p.must("apply", "web", p.file("app.yaml", scaled(1, "e")), "--conflicts=force")
 	p.expectScaled("by force", "1 e info", "")
+	p.must("delete", "web")
+}
+
+// TestFieldsThatChangeMeanwhile has an autoscaler scale after the plan was made: before anything is applied, and between two waves.
+func TestFieldsThatChangeMeanwhile(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	file := func(image string) string {
+		return p.file("app.yaml", configMap("first", image)+strings.Replace(scaled(1, image), "await: never", `await: never, clm.cs.sap.com/apply-order: "1"`, 1))
+	}
+	for reason, isMoment := range map[string]func(request testenv.Request) bool{
+		"before anything is applied": isLease,
+		"between two waves": func(request testenv.Request) bool {
+			return request.Name == "first" && request.Query.Get("dryRun") == ""
+		},
+	} {
+		p.must("apply", "web", file("a"), "--conflicts=force")
+		var once sync.Once
+		x := newProxy(t, func(x *proxy) {
+			x.before = func(request testenv.Request) bool {
+				if request.IsWrite() && isMoment(request) {
+					once.Do(func() { p.scale(3) })
+				}
+				return true
+			}
+		})
+		got := p.through(x).clm("apply", "web", file("b"), "--conflicts=keep")
+		p.expect(got, 0, "is ready")
+		p.expectScaled(reason, "3 b info", "spec.replicas")
+		if strings.Contains(got.stderr, "outdated") {
+			t.Errorf("%s: want nothing that says that there was another plan, got %s", reason, got.stderr)
+		}
+	}
 	p.must("delete", "web")
 }
 
