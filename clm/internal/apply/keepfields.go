@@ -92,15 +92,15 @@ func newKeeper(request Request, last *lastManifest) *keeper {
 	}
 }
 
-// complete returns a rendered manifest that says which fields are left to others. The last revision is read only if there are such fields. If all revisions are lost, the
-// fields are those that the dependents in the cluster name.
+// complete returns a rendered manifest that says which fields are left to others. The last revision is read only if its record says that there are such fields. If all
+// revisions are lost, the fields are those that the dependents in the cluster name.
 func (k *keeper) complete(ctx context.Context, rendered []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	current := k.last.release.Current()
 	if k.conflicts != ConflictsForce && k.last.isLost() {
 		kept, err := k.last.kept(ctx, k.rules, rendered)
 		return k.rules.Keep(rendered, kept), err
 	}
-	if k.conflicts == ConflictsForce || current == nil || !current.KeepsFields && len(k.chosen) == 0 {
+	if k.conflicts == ConflictsForce || current == nil || !current.KeepsFields && !k.last.isRead() && len(k.chosen) == 0 {
 		return rendered, nil
 	}
 	recorded, err := k.last.readForFields(ctx)

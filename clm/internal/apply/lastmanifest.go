@@ -54,6 +54,9 @@ func (m *lastManifest) read(ctx context.Context) ([]*unstructured.Unstructured, 
 	return m.objects, nil
 }
 
+// isRead reports whether the objects were read, and are not lost.
+func (m *lastManifest) isRead() bool { return m.known && m.damage == nil }
+
 // readForFields is read for the fields that are left to others: without the objects, these would be taken from them. Then the error is a RefusedError.
 func (m *lastManifest) readForFields(ctx context.Context) ([]*unstructured.Unstructured, error) {
 	objects, err := m.read(ctx)
