@@ -56,22 +56,22 @@ const conflictsUsage = "what to do if a declared field has another value and bel
 
 func addConflictsFlag(flags *pflag.FlagSet, conflicts *choice) {
 	*conflicts = choice{value: conflictsForce, allowed: []string{conflictsForce, conflictsRefuse}}
-	flags.Var(conflicts, "conflicts", conflictsUsage+"take the field, or refuse, before anything is applied")
+	flags.Var(conflicts, "conflicts", conflictsUsage+"force takes the field; refuse ends the command before anything is applied")
 }
 
 // rollbackConflictsFlag changes the flag for rollbacks. Without it, fields that the current revision leaves to others are not taken.
 func rollbackConflictsFlag(flags *pflag.FlagSet, conflicts *choice) {
 	*conflicts = choice{allowed: []string{conflictsForce, conflictsRefuse}}
 	flags.Lookup("conflicts").Usage = conflictsUsage +
-		"take the field, or refuse, before anything is applied (default force, apart from fields that the current revision leaves alone)"
+		"force takes the field; refuse ends the command before anything is applied (without the flag, the field is taken unless the current revision leaves it alone)"
 	flags.Lookup("conflicts").DefValue = ""
 }
 
 // extendConflictsFlag extends the flag for commands that apply sources. Without the flag, fields that the current revision leaves to others are not taken.
 func extendConflictsFlag(flags *pflag.FlagSet, conflicts *choice) {
 	*conflicts = choice{allowed: []string{conflictsForce, conflictsKeep, conflictsRefuse}}
-	flags.Lookup("conflicts").Usage = conflictsUsage + "take the field; leave it alone, now and later, unless the manifest has changed it; or refuse, before anything is applied " +
-		"(default force, apart from fields that an earlier keep has left alone)"
+	flags.Lookup("conflicts").Usage = conflictsUsage + "force takes the field; keep leaves it alone, now and later, unless the manifest has changed it; refuse ends the command " +
+		"before anything is applied (without the flag, the field is taken unless an earlier keep has left it alone)"
 	flags.Lookup("conflicts").DefValue = ""
 }
 
@@ -115,8 +115,8 @@ const (
 // planner makes a plan. If compare is set, it sends a dry run of each object to the server.
 type planner func(s *connection.Connection, compare bool) (*apply.Plan, error)
 
-// run makes a plan, asks for confirmation, and carries the plan out. If another client changes the release meanwhile, it starts again; with conflictsKeep also if one changes an object,
-// unless the user has confirmed the plan.
+// run makes a plan, asks for confirmation, and carries the plan out. If another client changes the release meanwhile, it starts again; with conflictsKeep also if one changes an
+// object, unless the user has confirmed the plan.
 func (o *changeOptions) run(ctx context.Context, e *environment, plan planner) error {
 	if err := o.check(); err != nil {
 		return err
