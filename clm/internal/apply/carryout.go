@@ -173,6 +173,12 @@ func written(inventory []*reconciler.InventoryItem, upTo int) bool {
 	})
 }
 
+// goesOn reports whether an operation that has ended with an error, or none, before everything was ready, left a revision with which the next one continues.
+func goesOn(failure error) bool {
+	var interrupted *failures.InterruptedError
+	return failure == nil || errors.As(failure, &interrupted) || failures.IsChanged(failure)
+}
+
 // leave records how the operation ended.
 func (a *application) leave(ctx context.Context, result reconciler.Result, failure error) error {
 	var interrupted *failures.InterruptedError
@@ -190,11 +196,11 @@ func (a *application) leave(ctx context.Context, result reconciler.Result, failu
 			if current.State == "" {
 				current.State = releases.RevisionApplying
 			}
-		case failure == nil || errors.As(failure, &interrupted) || failures.IsChanged(failure):
+		case goesOn(failure):
 			// The next operation continues with it.
 			release.State = releases.StateApplying
 			release.Message = "not everything was ready when the last operation ended"
-			if interrupted != nil && interrupted.CanceledBy != "" {
+			if errors.As(failure, &interrupted) && interrupted.CanceledBy != "" {
 				release.Message = failures.Summary(interrupted)
 				if current.State != releases.RevisionReady {
 					current.CanceledBy = interrupted.CanceledBy
