@@ -56,22 +56,22 @@ const conflictsUsage = "what to do if a declared field has another value and bel
 
 func addConflictsFlag(flags *pflag.FlagSet, conflicts *choice) {
 	*conflicts = choice{value: conflictsForce, allowed: []string{conflictsForce, conflictsRefuse}}
-	flags.Var(conflicts, "conflicts", conflictsUsage+"take the field, or refuse, before anything is applied")
+	flags.Var(conflicts, "conflicts", conflictsUsage+"force takes the field; refuse ends the command before anything is applied")
 }
 
 // rollbackConflictsFlag changes the flag for rollbacks. Without it, fields that the current revision leaves to others are not taken.
 func rollbackConflictsFlag(flags *pflag.FlagSet, conflicts *choice) {
 	*conflicts = choice{allowed: []string{conflictsForce, conflictsRefuse}}
 	flags.Lookup("conflicts").Usage = conflictsUsage +
-		"take the field, or refuse, before anything is applied (default force, apart from fields that the current revision leaves alone)"
+		"force takes the field; refuse ends the command before anything is applied (without the flag, the field is taken unless the current revision leaves it alone)"
 	flags.Lookup("conflicts").DefValue = ""
 }
 
 // extendConflictsFlag extends the flag for commands that apply sources. Without the flag, fields that the current revision leaves to others are not taken.
 func extendConflictsFlag(flags *pflag.FlagSet, conflicts *choice) {
 	*conflicts = choice{allowed: []string{conflictsForce, conflictsKeep, conflictsRefuse}}
-	flags.Lookup("conflicts").Usage = conflictsUsage + "take the field; leave it alone, now and later, unless the manifest has changed it; or refuse, before anything is applied " +
-		"(default force, apart from fields that an earlier keep has left alone)"
+	flags.Lookup("conflicts").Usage = conflictsUsage + "force takes the field; keep leaves it alone, now and later, unless the manifest has changed it; refuse ends the command " +
+		"before anything is applied (without the flag, the field is taken unless an earlier keep has left it alone)"
 	flags.Lookup("conflicts").DefValue = ""
 }
 
@@ -115,7 +115,8 @@ const (
 // planner makes a plan. If compare is set, it sends a dry run of each object to the server.
 type planner func(s *connection.Connection, compare bool) (*apply.Plan, error)
 
-// run makes a plan, asks for confirmation, and carries the plan out. If another client changes the release meanwhile, it starts again.
+// run makes a plan, asks for confirmation, and carries the plan out. If another client changes the release meanwhile, it starts again; with conflictsKeep also if one changes an
+// object, unless the user has confirmed the plan.
 func (o *changeOptions) run(ctx context.Context, e *environment, plan planner) error {
 	if err := o.check(); err != nil {
 		return err
@@ -179,6 +180,8 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connecti
 // carryOut carries out a plan to which the user has agreed.
 func (o *changeOptions) carryOut(ctx context.Context, e *environment, s *connection.Connection, p *apply.Plan, c consent) error {
 	options := o.Options
+	// Nobody has confirmed this plan, so another one can take its place if somebody changes a field that is to be left alone.
+	options.Replans = !options.Exact && !c.needed() && o.conflicts.value == conflictsKeep
 	// Only the confirmed plan is carried out, even if the cluster has changed since it was shown.
 	options.Exact = options.Exact || c.needed() || o.conflicts.value == conflictsRefuse || o.conflicts.value == conflictsKeep
 	err := p.Apply(ctx, options)

@@ -4,9 +4,11 @@
 package cmd
 
 import (
+	"encoding/base64"
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,6 +18,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/testenv"
 )
 
 // scaled is the manifest of a Deployment that others scale.
@@ -91,7 +95,9 @@ func TestKeptFields(t *testing.T) {
 	p.expect(p.clm("plan", "web", file(1, "b"), "--conflicts=refuse"), exitRefused, ".spec.replicas belongs to autoscaler", "belongs to kubectl")
 	const kept = `spec.replicas,spec.template.spec.containers[name="main"].env[name="LEVEL"].value`
 	p.expect(p.clm("plan", "web", file(1, "b"), keep), 0, "fields that are left to other field managers from now on: "+strings.ReplaceAll(kept, ",", ", "))
-	p.must("apply", "web", file(1, "b"), keep)
+	if got := p.must("apply", "web", file(1, "b"), keep); strings.Contains(got.stdout+got.stderr, "admission") {
+		t.Errorf("want no note that admission has changed a field, got %s", got.stderr)
+	}
 	p.expectScaled("what the manifest does not change", "3 b debug", kept)
 	p.expectIdle("kept", file(1, "b"))
 	p.must("plan", "web", file(1, "b"), keep, "--exit-code")
@@ -119,6 +125,30 @@ func TestKeptFields(t *testing.T) {
 	p.must("apply", "web", file(2, "d"), "--conflicts=force")
 	p.expectScaled("taken by force", "2 d info", "")
 	p.expectIdle("taken by force", file(2, "d"))
+	p.must("delete", "web")
+}
+
+// TestChangesThatWereNotWritten: a field that the manifest changes is taken, even if an earlier apply has recorded the change, and could not write it.
+func TestChangesThatWereNotWritten(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	const keep = "--conflicts=keep"
+	file := func(replicas int, image, first string) string {
+		return p.file("app.yaml", first+strings.Replace(scaled(replicas, image), "await: never", `await: never, clm.cs.sap.com/apply-order: "1"`, 1))
+	}
+	p.must("apply", "web", file(1, "a", ""), keep)
+	p.scale(3)
+	gated := file(2, "b", "---"+gate)
+	for _, args := range [][]string{{"--timeout", "1s"}, {"--timeout", "1s"}, {"--no-wait=wave"}} {
+		p.clm(append([]string{"apply", "web", gated, keep}, args...)...)
+		p.expectScaled("an earlier wave is not ready", "3 a info", "")
+	}
+	p.openGate()
+	p.must("apply", "web", gated, keep)
+	p.expectScaled("the earlier wave is ready", "2 b info", "")
+	p.scale(3)
+	p.must("apply", "web", gated, keep)
+	p.expectScaled("what is ready is the base", "3 b info", "spec.replicas")
 	p.must("delete", "web")
 }
 
@@ -160,14 +190,49 @@ func TestARollbackThatKeepsFieldsGoesOn(t *testing.T) {
 	p.must("delete", "web")
 }
 
+// TestARollbackByForceTakesAllFields: also those that the revision itself leaves to others, and also if an earlier command has begun the rollback.
+func TestARollbackByForceTakesAllFields(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	ignored := strings.Replace(scaled(1, "b"), "await: never", "await: never, clm.cs.sap.com/ignore-fields: 'spec.paused'", 1)
+	p.must("apply", "web", p.file("app.yaml", scaled(1, "a")))
+	p.scale(3)
+	p.must("apply", "web", p.file("app.yaml", ignored), "--conflicts=keep")
+	p.must("apply", "web", p.file("app.yaml", scaled(1, "c")))
+	p.must("rollback", "web", "2")
+	p.expectScaled("rolled back", "3 b info", "spec.replicas")
+	p.must("rollback", "web", "2", "--conflicts=force")
+	p.expectScaled("rolled back by force", "1 b info", "")
+	p.expectIdle("as the sources say", p.file("app.yaml", ignored))
+	p.scale(4)
+	p.must("apply", "web", p.file("app.yaml", ignored+"---"+gate), "--conflicts=keep", "--no-wait")
+	p.must("apply", "web", p.file("app.yaml", scaled(1, "d")))
+	p.expect(p.clm("rollback", "web", "6", "--timeout", "1s"), exitNotReady)
+	p.expectScaled("begun", "4 b info", "spec.replicas")
+	for range 2 {
+		p.expect(p.clm("rollback", "web", "6", "--conflicts=force", "--timeout", "1s"), exitNotReady)
+		p.expectScaled("continued by force", "1 b info", "")
+	}
+	revisions := p.items(p.must("history", "web", "-o", "json").stdout)
+	if last := revisions[len(revisions)-1]; len(revisions) != 9 {
+		t.Errorf("want nine revisions, got %d, and the last one is %v", len(revisions), last)
+	}
+	p.must("delete", "web")
+}
+
 // TestNothingIsKeptOfWhatIsNew: an object that the release adopts, or a field that its manifest did not have, is a change of the manifest.
 func TestNothingIsKeptOfWhatIsNew(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}, Data: map[string]string{"value": "theirs"}})
 	manifest := func(more string) string {
-		return p.file("app.yaml", strings.Replace(configMap("theirs", "ours"), "{value:", "{a.b: ours, "+more+"value:", 1))
+		config := strings.Replace(configMap("theirs", "ours"), "{value:", "{a.b: ours, "+more+"value:", 1)
+		return p.file("app.yaml", strings.Replace(config, "{name: theirs}", `{name: theirs, annotations: {clm.cs.sap.com/apply-order: "1"}}`, 1)+"---"+gate)
 	}
+	for range 2 {
+		p.expect(p.clm("apply", "web", manifest(""), "--conflicts=keep", "--timeout", "1s"), exitNotReady)
+	}
+	p.openGate()
 	p.must("apply", "web", manifest(""), "--conflicts=keep")
 	want := map[string]string{"value": "ours", "a.b": "ours"}
 	if diff := cmp.Diff(want, p.configMap("theirs")); diff != "" {
@@ -226,6 +291,89 @@ func TestKeptFieldsOfADamagedRecord(t *testing.T) {
 	p.expectScaled("refused", "3 b info", "spec.replicas")
 	p.must("apply", "web", p.file("app.yaml", scaled(1, "c")), "--conflicts=force")
 	p.expectScaled("by force", "1 c info", "")
+	p.must("delete", "web")
+}
+
+// TestKeptFieldsOfALostRecord: the objects say what is left to others. Of other fields it is not known whether the manifest changes them.
+func TestKeptFieldsOfALostRecord(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	lose := func() {
+		p.loseIndex("web")
+		p.loseChunks()
+		p.must("doctor", "web", "--fix", "-y")
+	}
+	p.must("apply", "web", p.file("app.yaml", scaled(1, "a")))
+	p.scale(3)
+	p.must("apply", "web", p.file("app.yaml", scaled(1, "b")), "--conflicts=keep")
+	for _, tc := range []struct{ image, flag string }{{"c", "--conflicts=refuse"}, {"d", "--conflicts=keep"}} {
+		lose()
+		p.scale(4)
+		p.must("apply", "web", p.file("app.yaml", scaled(1, tc.image)), tc.flag)
+		p.expectScaled(tc.flag, "4 "+tc.image+" info", "spec.replicas")
+		p.expectIdle(tc.flag, p.file("app.yaml", scaled(1, tc.image)))
+	}
+	lose()
+	p.env("debug")
+	got := p.clm("apply", "web", p.file("app.yaml", scaled(1, "e")+configMap("new", "1")), "--conflicts=keep")
+	p.expect(got, exitRefused, "which fields release PLACE/web leaves to other field managers is not known: the record was lost", "--conflicts=force")
+	p.expectScaled("refused", "4 d debug", "spec.replicas")
+	p.must("apply", "web", p.file("app.yaml", scaled(1, "e")), "--conflicts=force")
+	p.expectScaled("by force", "1 e info", "")
+	p.must("delete", "web")
+}
+
+// TestFieldsThatChangeMeanwhile has an autoscaler scale after the plan was made: before anything is applied, and between two waves.
+func TestFieldsThatChangeMeanwhile(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	file := func(image string) string {
+		return p.file("app.yaml", configMap("first", image)+strings.Replace(scaled(1, image), "await: never", `await: never, clm.cs.sap.com/apply-order: "1"`, 1))
+	}
+	for reason, isMoment := range map[string]func(request testenv.Request) bool{
+		"before anything is applied": isLease,
+		"between two waves": func(request testenv.Request) bool {
+			return request.Name == "first" && request.Query.Get("dryRun") == ""
+		},
+	} {
+		p.must("apply", "web", file("a"), "--conflicts=force")
+		var once sync.Once
+		x := newProxy(t, func(x *proxy) {
+			x.before = func(request testenv.Request) bool {
+				if request.IsWrite() && isMoment(request) {
+					once.Do(func() { p.scale(3) })
+				}
+				return true
+			}
+		})
+		got := p.through(x).clm("apply", "web", file("b"), "--conflicts=keep")
+		p.expect(got, 0, "is ready")
+		p.expectScaled(reason, "3 b info", "spec.replicas")
+		if strings.Contains(got.stderr, "outdated") {
+			t.Errorf("%s: want nothing that says that there was another plan, got %s", reason, got.stderr)
+		}
+	}
+	p.must("delete", "web")
+}
+
+// TestKeptFieldsOfARecordOfAnOlderClm: one that does not know of kept fields has saved the record.
+func TestKeptFieldsOfARecordOfAnOlderClm(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "web", p.file("app.yaml", scaled(1, "a")))
+	p.scale(3)
+	p.must("apply", "web", p.file("app.yaml", scaled(1, "b")), "--conflicts=keep")
+	index := &corev1.Secret{}
+	if err := p.client.Get(t.Context(), client.ObjectKey{Namespace: p.namespace, Name: "clm.web"}, index); err != nil {
+		t.Fatal(err)
+	}
+	older := strings.ReplaceAll(string(index.Data["release"]), `,"keepsFields":true`, "")
+	if older == string(index.Data["release"]) {
+		t.Fatalf("want a record with kept fields, got %s", older)
+	}
+	p.as("older", secretKind, "clm.web", fmt.Sprintf(`{"data":{"release":%q}}`, base64.StdEncoding.EncodeToString([]byte(older))))
+	p.expect(p.clm("apply", "web", p.file("app.yaml", scaled(1, "b")), "--conflicts=keep"), 0, "release PLACE/web, revision 2, is up to date")
+	p.expectScaled("the recorded revision", "3 b info", "spec.replicas")
 	p.must("delete", "web")
 }
 

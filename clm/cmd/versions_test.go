@@ -198,25 +198,32 @@ func TestVersionsOfAnAdoptedHelmRelease(t *testing.T) {
 	p.must("delete", "web")
 }
 
-// TestDeathBetweenVersions kills clm at each request of an apply that makes a new version, and leaves replicas to an autoscaler: the next apply has the same result as one that
-// nobody has killed.
+// TestDeathBetweenVersions kills clm at each request of an apply that makes a new version, takes replicas from an autoscaler, since the manifest changes them, and leaves the
+// image to kubectl: the next apply has the same result as one that nobody has killed.
 func TestDeathBetweenVersions(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	file := func(k int) string {
-		manifests := strings.NewReplacer("'3'", "'2'", "replicas: 0", "replicas: 1", "{name: web}\nspec", "{name: web, annotations: {clm.cs.sap.com/await: never}}\nspec").Replace(versioned(fmt.Sprintf("%03d", k)))
+		manifests := strings.NewReplacer("'3'", "'2'", "replicas: 0", fmt.Sprint("replicas: ", 1+k%2), "{name: web}\nspec", "{name: web, annotations: {clm.cs.sap.com/await: never}}\nspec").Replace(versioned(fmt.Sprintf("%03d", k)))
 		return p.file("app.yaml", manifests)
 	}
 	p.must("apply", "web", file(0))
-	p.scale(3)
+	p.force("kubectl", map[string]any{
+		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "web"},
+		"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "main", "image": "theirs"}}}}},
+	})
 	m, killed := newMortal(t, true), 0
 	for k := 1; !t.Failed(); k++ {
+		p.scale(3)
 		wasKilled := m.run(p, k, "apply", "web", file(k), "--conflicts=keep")
 		p.must("apply", "web", file(k), "--conflicts=keep")
 		p.expectVersions(fmt.Sprint("killed at request ", k), fmt.Sprintf("%03d", k), fmt.Sprintf("%03d", k-1), fmt.Sprintf("%03d", k))
 		object := &appsv1.Deployment{}
-		if err := p.client.Get(t.Context(), client.ObjectKey{Namespace: p.namespace, Name: "web"}, object); err != nil || *object.Spec.Replicas != 3 {
-			t.Errorf("killed at request %d: want the replicas of the autoscaler, got %d, %v", k, *object.Spec.Replicas, err)
+		if err := p.client.Get(t.Context(), client.ObjectKey{Namespace: p.namespace, Name: "web"}, object); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := *object.Spec.Replicas, int32(1+k%2); got != want || object.Spec.Template.Spec.Containers[0].Image != "theirs" {
+			t.Errorf("killed at request %d: want the %d replicas of the manifest and the image of kubectl, got %d and %v", k, want, got, object.Spec.Template.Spec.Containers[0])
 		}
 		if !wasKilled {
 			break

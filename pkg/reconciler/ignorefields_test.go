@@ -46,6 +46,9 @@ data: {theirs: "THEIRS", ours: "OURS"}
 		w.awaitEvent()
 		w.expectActions(w.mustApply(expand("2", "1")))
 		expectData("they are not corrected", "3", "1", "", "other")
+		if plan := w.plan(expand("4", "2"), reconciler.PlanOptions{Compare: true}); len(plan.Changes) != 1 || len(plan.Changes[0].Notes) > 0 {
+			t.Errorf("%s: want an update without notes, got %+v", policy, plan.Changes)
+		}
 		w.mustApply(expand("4", "2"))
 		expectData("an update leaves them alone", "3", "2", "", "other")
 		w.patchAs(w.configMap("a"), `{"data":{"ours":"x","more":"x"}}`, "other")

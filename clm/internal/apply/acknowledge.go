@@ -14,16 +14,24 @@ import (
 // acknowledge checks, before a revision is replaced, whether it has become ready after the process that applied it had stopped waiting. If so, it counts as
 // ready: the next revision is no installation, and a revert returns to this one. The record says so as soon as the next revision is recorded.
 func acknowledge(ctx context.Context, c *connection.Connection, release *releases.Release) error {
-	current := release.Current()
-	if current.State == releases.RevisionReady {
+	if release.Current().State == releases.RevisionReady {
 		return nil
+	}
+	ready, err := becameReady(ctx, c, release)
+	if ready {
+		release.Current().State, release.State, release.Message = releases.RevisionReady, releases.StateReady, ""
+	}
+	return err
+}
+
+// becameReady reports whether the current revision is recorded as ready, or has become so after the process that applied it had stopped waiting.
+func becameReady(ctx context.Context, c *connection.Connection, release *releases.Release) (bool, error) {
+	if release.Current().State == releases.RevisionReady {
+		return true, nil
 	}
 	snapshot, err := views.Look(ctx, c, release.Namespace, release.Name, views.NoReasons)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if snapshot.Release != nil && snapshot.Release.SameRecord(release) && snapshot.BecameReady() {
-		current.State, release.State, release.Message = releases.RevisionReady, releases.StateReady, ""
-	}
-	return nil
+	return snapshot.Release != nil && snapshot.Release.SameRecord(release) && snapshot.BecameReady(), nil
 }

@@ -27,6 +27,8 @@ type Options struct {
 	HistoryMaxBytes int64
 	// Exact refuses to do anything but what the plan says.
 	Exact bool
+	// Replans says that the caller makes another plan if this one is outdated: with Exact, the error is then one of which IsChanged is true, also if a part of the plan is done.
+	Replans bool
 	// Enough ends the operation before all objects are ready, as soon as it returns true for a result of the engine. It overrides Wait. Defaults to none.
 	Enough func(result reconciler.Result) bool
 	// Reverts says that the caller reverts a failed revision that was never ready, so that no other advice is given.
@@ -79,7 +81,7 @@ func (w Wait) last() int {
 }
 
 // Apply carries out the plan. The error is a RefusedError if the user has to decide, a NotReadyError if not all objects became ready,
-// an InterruptedError if the context has ended, and one of which IsChanged is true if another plan is needed: then the end of the operation was not shown.
+// an InterruptedError if the context has ended, and one of which IsChanged is true if another plan is to be made: then the end of the operation was not shown.
 func (p *Plan) Apply(ctx context.Context, options Options) error {
 	b := p.board()
 	err := p.apply(ctx, options, b)

@@ -45,7 +45,7 @@ func (a *application) run(ctx context.Context) error {
 	}
 	if a.options.Exact {
 		if err := a.checkExact(ctx); err != nil {
-			return err
+			return a.options.replanned(err)
 		}
 	}
 	ctx, stop := a.operation.WatchLock(ctx)
@@ -63,7 +63,17 @@ func (a *application) run(ctx context.Context) error {
 	ctx, stopTimer := runner.Limited(ctx, a.options.Timeout)
 	defer stopTimer()
 	result, err := a.converge(ctx)
+	err = a.options.replanned(err)
 	return errors.Join(err, a.leave(ctx, result, err))
+}
+
+// replanned returns an error of which failures.IsChanged is true for a plan that is outdated, if the caller makes another one; otherwise the error as it is.
+func (o Options) replanned(err error) error {
+	var stale *reconciler.StaleError
+	if o.Replans && errors.As(err, &stale) {
+		return &failures.OutdatedError{Cause: stale}
+	}
+	return err
 }
 
 // errOnlyChecked ends a call of the engine that must not change anything.
@@ -163,6 +173,12 @@ func written(inventory []*reconciler.InventoryItem, upTo int) bool {
 	})
 }
 
+// goesOn reports whether an operation that has ended with an error, or none, before everything was ready, left a revision with which the next one continues.
+func goesOn(failure error) bool {
+	var interrupted *failures.InterruptedError
+	return failure == nil || errors.As(failure, &interrupted) || failures.IsChanged(failure)
+}
+
 // leave records how the operation ended.
 func (a *application) leave(ctx context.Context, result reconciler.Result, failure error) error {
 	var interrupted *failures.InterruptedError
@@ -180,11 +196,11 @@ func (a *application) leave(ctx context.Context, result reconciler.Result, failu
 			if current.State == "" {
 				current.State = releases.RevisionApplying
 			}
-		case failure == nil || errors.As(failure, &interrupted):
+		case goesOn(failure):
 			// The next operation continues with it.
 			release.State = releases.StateApplying
 			release.Message = "not everything was ready when the last operation ended"
-			if interrupted != nil && interrupted.CanceledBy != "" {
+			if errors.As(failure, &interrupted) && interrupted.CanceledBy != "" {
 				release.Message = failures.Summary(interrupted)
 				if current.State != releases.RevisionReady {
 					current.CanceledBy = interrupted.CanceledBy

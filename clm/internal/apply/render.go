@@ -26,8 +26,10 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// render renders the current revision again and, if the result differs from the record, the next revision.
+// render renders the current revision again and, if the result differs from the record, the next revision. It may be called again when more fields are left to others: then the
+// result may be what is recorded, although it was not before.
 func (p *Plan) render(ctx context.Context, request Request) error {
+	p.New = false
 	if current := p.Release.Current(); current != nil {
 		if request.KeepHooks && len(current.Hooks) > 0 {
 			var err error

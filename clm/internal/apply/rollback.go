@@ -30,8 +30,8 @@ type RollbackRequest struct {
 	Number int64
 	// Adoption is the policy of objects without an annotation. Defaults to that of the revision, but never to taking objects from other owners.
 	Adoption reconciler.AdoptionPolicy
-	// Conflicts say whether fields stay with other field managers that the current revision leaves to them: unless ConflictsForce is given, those do that the revision declares with
-	// the same values. Others are taken. ConflictsKeep is not possible.
+	// Conflicts say whether fields stay with other field managers that the current revision, or the one to which the plan returns, leaves to them. ConflictsForce takes all of them.
+	// Otherwise those of the current revision stay that the other one declares with the same values. ConflictsKeep is not possible.
 	Conflicts Conflicts
 	// Description says what brings the new revision about. Defaults to a text with the number of the earlier one.
 	Description string
@@ -68,13 +68,10 @@ func PlanRollback(ctx context.Context, c *connection.Connection, request Rollbac
 		return nil, err
 	}
 	if plan.New {
-		plan.Revision.Created = time.Time{}
-		plan.Revision.Number = release.Current().Number + 1
-		plan.Revision.Description = cmp.Or(request.Description, fmt.Sprintf("rolled back to revision %d", to.Number))
-		plan.Revision.Installed, plan.Revision.Rollback, plan.Revision.Basis, plan.Revision.Target = true, true, 0, to.Number
-		if err := keepAtRollback(ctx, plan, request); err != nil {
-			return nil, err
-		}
+		plan.returnTo(to.Number, cmp.Or(request.Description, fmt.Sprintf("rolled back to revision %d", to.Number)))
+	}
+	if err := keepAtRollback(ctx, plan, request); err != nil {
+		return nil, err
 	}
 	wanted, err := dependents.Keys(c.Client().RESTMapper(), objectsOf(plan), release.Namespace)
 	if err != nil {
@@ -82,6 +79,15 @@ func PlanRollback(ctx context.Context, c *connection.Connection, request Rollbac
 	}
 	plan.spared = SpareAdopted(release, wanted)
 	return plan, plan.Compare(ctx, compare)
+}
+
+// returnTo makes the revision of a plan a new one that returns to the revision with the number.
+func (p *Plan) returnTo(number int64, description string) {
+	p.New = true
+	p.Revision.Created = time.Time{}
+	p.Revision.Number = p.Release.Current().Number + 1
+	p.Revision.Description = description
+	p.Revision.Installed, p.Revision.Rollback, p.Revision.Basis, p.Revision.Target = true, true, 0, number
 }
 
 // resumes reports whether the current revision is the requested rollback, and has not become ready. Repeating an interrupted rollback must not return to the

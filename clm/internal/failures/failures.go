@@ -83,7 +83,7 @@ func BeingDeleted(release *releases.Release) error {
 	return Refused("release %s is being deleted; to continue: clm delete %s -n %s", release, release.Name, release.Namespace)
 }
 
-// errChanged is the target of errors.Is for all errors of type ChangedError.
+// errChanged is the target of errors.Is for all errors of the types ChangedError and OutdatedError.
 var errChanged = errors.New("changed")
 
 // ChangedError says that another process has changed a release after the plan was made, so that another plan is needed.
@@ -100,7 +100,22 @@ func (e *ChangedError) Error() string {
 // Is reports whether the target is that of IsChanged.
 func (e *ChangedError) Is(err error) bool { return err == errChanged }
 
-// IsChanged reports whether an operation was refused because another process has changed the release after the plan was made.
+// OutdatedError says that another client has changed an object of a release after the plan was made, so that another plan is needed. What was done before was planned.
+type OutdatedError struct {
+	// Cause says what would be done instead.
+	Cause *reconciler.StaleError
+}
+
+// Error returns the text of the cause.
+func (e *OutdatedError) Error() string { return e.Cause.Error() }
+
+// Unwrap returns the cause.
+func (e *OutdatedError) Unwrap() error { return e.Cause }
+
+// Is reports whether the target is that of IsChanged.
+func (e *OutdatedError) Is(err error) bool { return err == errChanged }
+
+// IsChanged reports whether an operation was refused or ended because others have changed the release, or an object of it, after the plan was made, and another plan is to be made.
 func IsChanged(err error) bool { return errors.Is(err, errChanged) }
 
 // StageError says that an operation did not get past one of its stages. It replaces the advice for its cause.

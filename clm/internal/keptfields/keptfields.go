@@ -49,7 +49,7 @@ func (r Rules) Carry(rendered, recorded []*unstructured.Unstructured, further Fi
 	before := r.index(recorded)
 	result := slices.Clone(rendered)
 	for i, object := range rendered {
-		key := r.keyOf(object)
+		key := r.KeyOf(object)
 		last := before[key]
 		if last == nil || r.isHook(object) {
 			continue
@@ -69,23 +69,96 @@ func (r Rules) Carry(rendered, recorded []*unstructured.Unstructured, further Fi
 	return result
 }
 
-// Choose returns which of the conflicts of a plan are about fields that are kept. The error is a RefusedError that names those that would have to be kept, but that the annotation
-// ignore-fields cannot name.
-func (r Rules) Choose(rendered, recorded []*unstructured.Unstructured, changes []reconciler.Change) (Fields, error) {
-	now, before := r.index(rendered), r.index(recorded)
+// Kept returns the fields that the annotation kept-fields of objects lists. What cannot be read was not written by us, and is left out.
+func (r Rules) Kept(objects []*unstructured.Unstructured) Fields {
+	kept := Fields{}
+	for _, object := range objects {
+		paths, _ := annotations.Fields(object.GetAnnotations()[r.kept()])
+		for _, path := range paths {
+			kept[r.KeyOf(object)] = append(kept[r.KeyOf(object)], annotations.FieldText(path))
+		}
+	}
+	return kept
+}
+
+// Keep returns the rendered objects with fields that they keep, whatever their values are. Objects that keep none are returned as they were given.
+func (r Rules) Keep(rendered []*unstructured.Unstructured, fields Fields) []*unstructured.Unstructured {
+	result := slices.Clone(rendered)
+	for i, object := range rendered {
+		if kept := fields[r.KeyOf(object)]; len(kept) > 0 && !r.isHook(object) {
+			result[i] = r.withKept(object, slices.Clone(kept))
+		}
+	}
+	return result
+}
+
+// Strip returns recorded objects without the fields that they keep in addition to those that their manifests ignored when they were rendered. Objects that keep none are returned
+// as they were given.
+func (r Rules) Strip(recorded []*unstructured.Unstructured) []*unstructured.Unstructured {
+	result := slices.Clone(recorded)
+	for i, object := range recorded {
+		values := object.GetAnnotations()
+		kept := values[r.kept()]
+		if kept == "" {
+			continue
+		}
+		// withKept appends the fields. Only others may have changed their order.
+		rest, isLast := strings.CutSuffix(","+values[r.ignored()], ","+kept)
+		if rest = strings.TrimPrefix(rest, ","); !isLast {
+			rest = without(values[r.ignored()], kept)
+		}
+		delete(values, r.kept())
+		delete(values, r.ignored())
+		if rest != "" {
+			values[r.ignored()] = rest
+		}
+		result[i] = object.DeepCopy()
+		result[i].SetAnnotations(values)
+	}
+	return result
+}
+
+// without returns a list of fields without those in another list.
+func without(fields, others string) string {
+	paths, err := annotations.Fields(fields)
+	excluded, _ := annotations.Fields(others)
+	if err != nil {
+		// What is wrong with them, the engine says.
+		return fields
+	}
+	var rest []string
+	for _, path := range paths {
+		if !slices.ContainsFunc(excluded, path.Equals) {
+			rest = append(rest, annotations.FieldText(path))
+		}
+	}
+	return strings.Join(rest, ",")
+}
+
+// Choose returns which of the conflicts of a plan are about fields that are kept. Each of the recorded manifests may be the one that was written last; of an object that one of
+// them does not have, nothing is kept. The error is a RefusedError that names those that would have to be kept, but that the annotation ignore-fields cannot name.
+func (r Rules) Choose(rendered []*unstructured.Unstructured, recorded [][]*unstructured.Unstructured, changes []reconciler.Change) (Fields, error) {
+	now := r.index(rendered)
+	before := make([]map[dependents.Key]*unstructured.Unstructured, len(recorded))
+	for i, objects := range recorded {
+		before[i] = r.index(objects)
+	}
 	chosen := Fields{}
 	var problems []string
 	for _, change := range changes {
-		key := r.keyOf(change.Object)
-		object, last := now[key], before[key]
-		if object == nil || last == nil {
+		key := r.KeyOf(change.Object)
+		object := now[key]
+		if object == nil || len(before) == 0 {
 			continue
 		}
 		for _, conflict := range change.Conflicts {
 			text := cmp.Or(conflict.Ignorable, conflict.Path)
 			path, known := parse(conflict)
 			switch {
-			case known && (r.isOurs(path) || !r.isSame(object, last, path)):
+			case slices.ContainsFunc(before, func(index map[dependents.Key]*unstructured.Unstructured) bool {
+				return index[key] == nil || known && !r.isSame(object, index[key], path)
+			}):
+			case known && r.isOurs(path):
 			case conflict.Ignorable == "":
 				problems = append(problems, fmt.Sprintf("%s: %s belongs to %s and cannot be left alone, because %s cannot name it; to take it over: --conflicts=force",
 					change.Object, text, conflict.Manager, r.ignored()))
@@ -178,7 +251,7 @@ func (r Rules) index(objects []*unstructured.Unstructured) map[dependents.Key]*u
 	index := make(map[dependents.Key]*unstructured.Unstructured, len(objects))
 	for _, object := range objects {
 		if !r.isHook(object) {
-			index[r.keyOf(object)] = object
+			index[r.KeyOf(object)] = object
 		}
 	}
 	return index
@@ -190,8 +263,8 @@ func (r Rules) isHook(object *unstructured.Unstructured) bool {
 	return values[r.Prefix+types.AnnotationKeySuffixDeletionHook] != "" || values[r.Prefix+types.AnnotationKeySuffixReleaseHook] != ""
 }
 
-// keyOf returns the key of an object of the release. Cluster-scoped objects get a namespace, too, which does no harm.
-func (r Rules) keyOf(object types.ObjectKey) dependents.Key {
+// KeyOf returns the key of an object of the release. Cluster-scoped objects get a namespace, too, which does no harm.
+func (r Rules) KeyOf(object types.ObjectKey) dependents.Key {
 	key := dependents.KeyOf(object)
 	key.Namespace = cmp.Or(key.Namespace, r.Namespace)
 	return key

@@ -6,9 +6,11 @@ package keptfields_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -69,6 +71,45 @@ func TestCarry(t *testing.T) {
 	}
 }
 
+// TestKeep: fields are kept of which the manifest is not known any more.
+func TestKeep(t *testing.T) {
+	t.Parallel()
+	const both = `x/ignore-fields: "data.a,data.b", x/kept-fields: "data.a,data.b"`
+	kept := rules.Kept(list(object(t, both, "")))
+	rendered, hook := object(t, "", "a: 1"), object(t, "x/deletion-hook: pre-delete", "")
+	got := rules.Keep(list(rendered, hook), kept)
+	if diff := cmp.Diff(object(t, both, "a: 1"), got[0]); diff != "" || got[1] != hook || len(rendered.GetAnnotations()) > 0 {
+		t.Errorf("want the fields of the object that is no hook, and nothing that was changed, got %v (-want +got):\n%s", got, diff)
+	}
+	if kept := rules.Kept(list(object(t, `x/kept-fields: "["`, ""))); len(kept) > 0 {
+		t.Errorf("want nothing of what cannot be read, got %v", kept)
+	}
+}
+
+// TestStrip: what was added to a manifest goes, and what it had stays as it was.
+func TestStrip(t *testing.T) {
+	t.Parallel()
+	const both = `x/ignore-fields: "data.a,data.b", x/kept-fields: "data.a,data.b"`
+	for _, tc := range []struct{ recorded, want string }{
+		{both, ""},
+		{`x/ignore-fields: "data.z , data.y,data.a", x/kept-fields: data.a, y: z`, `x/ignore-fields: "data.z , data.y", y: z`},
+		{`x/ignore-fields: "data.a,data.z", x/kept-fields: data.a`, `x/ignore-fields: data.z`},
+		{`x/ignore-fields: "data.a,data.b", x/kept-fields: data.a`, `x/ignore-fields: data.b`},
+		{`x/ignore-fields: data.a`, `x/ignore-fields: data.a`},
+		{`x/ignore-fields: "[", x/kept-fields: data.a`, `x/ignore-fields: "["`},
+	} {
+		recorded := object(t, tc.recorded, "a: 1")
+		before := recorded.DeepCopy()
+		got := rules.Strip(list(recorded))[0]
+		if diff := cmp.Diff(object(t, tc.want, "a: 1").GetAnnotations(), got.GetAnnotations(), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.recorded, diff)
+		}
+		if diff := cmp.Diff(before, recorded); diff != "" {
+			t.Errorf("%s: the object was changed:\n%s", tc.recorded, diff)
+		}
+	}
+}
+
 // TestOtherObjects: fields are kept only of the same object.
 func TestOtherObjects(t *testing.T) {
 	t.Parallel()
@@ -105,7 +146,7 @@ func TestChoose(t *testing.T) {
 	conflict := func(ignorable string) reconciler.FieldChange {
 		return reconciler.FieldChange{Path: "." + ignorable, Ignorable: ignorable, Manager: "them"}
 	}
-	rendered, recorded := list(object(t, "", "a: 1, b: 1, c: 1")), list(object(t, "", "a: 1, b: 2"))
+	rendered, recorded := list(object(t, "", "a: 1, b: 1, c: 1")), [][]*unstructured.Unstructured{list(object(t, "", "a: 1, b: 2"))}
 	got, err := rules.Choose(rendered, recorded, change(conflict("data.a"), conflict("data.b"), conflict("data.c"), conflict("data.a"), conflict(`metadata.annotations["x/digest"]`)))
 	want := keptfields.Fields{dependents.KeyOf(change()[0].Object): {"data.a"}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -113,6 +154,19 @@ func TestChoose(t *testing.T) {
 	}
 	if got, err := rules.Choose(rendered, nil, change(conflict("data.a"))); len(got) > 0 || err != nil {
 		t.Errorf("want nothing of a new object, got %v, %v", got, err)
+	}
+	for reason, tc := range map[string]struct {
+		earlier []*unstructured.Unstructured
+		want    keptfields.Fields
+	}{
+		"the same in each":        {list(object(t, "", "a: 1, b: 1")), want},
+		"changed before the last": {list(object(t, "", "a: 2, b: 1")), keptfields.Fields{}},
+		"new in the last":         {nil, keptfields.Fields{}},
+	} {
+		got, err := rules.Choose(rendered, append(slices.Clone(recorded), tc.earlier), change(conflict("data.a"), conflict("data.b")))
+		if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", reason, err, diff)
+		}
 	}
 	nameless := reconciler.FieldChange{Path: `.data.a`, Manager: "them"}
 	_, err = rules.Choose(rendered, recorded, change(nameless))

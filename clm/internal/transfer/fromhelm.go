@@ -53,7 +53,8 @@ func (a *HelmAdoption) Close() {
 // Helm release are adopted; those of other owners are refused.
 //
 // If such an adoption was interrupted, it is continued. The error is a RefusedError if there is another release of clm with the name, if an operation of
-// Helm has not ended, or if no revision is installed. An older revision that cannot be read is left out, and named. The caller closes the result.
+// Helm has not ended, or if no revision is installed. An older revision that cannot be read, or that clm could not apply, is left out,
+// and Skipped names it. The caller closes the result.
 func PlanHelmAdoption(ctx context.Context, c *connection.Connection, request HelmRequest) (*HelmAdoption, error) {
 	if err := c.Ready(ctx); err != nil {
 		return nil, err

@@ -59,11 +59,15 @@ func overlay(entries, recent map[string]string) map[string]string {
 	return result
 }
 
-// NoteAnswer reports warnings of the server, and what admission changed.
+// NoteAnswer reports warnings of the server, and what admission changed. Ignored fields have the values of others, which is no alteration.
 func (x *Executor) NoteAnswer(t *desired.Object, item *inventory.Item, object *unstructured.Unstructured, collector *clients.Collector) error {
 	manifest, err := x.Manifests.Of(t)
 	if err != nil {
 		return err
+	}
+	if len(t.IgnoreFields) > 0 && !t.Suspended {
+		manifest = manifest.DeepCopy()
+		fieldset.Remove(manifest.Object, t.IgnoreFields, nil)
 	}
 	for _, message := range slices.Concat(collector.Warnings(), contents.Alterations(manifest.Object, object.Object)) {
 		x.Report.Notes(item, message)
