@@ -170,6 +170,9 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connecti
 			return shown(err)
 		}
 	}
+	if err := p.CheckOvertaken(o.Options); err != nil {
+		return shown(err)
+	}
 	if err := o.settle(ctx, e, p, c); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/component-operator/runtime/clm/internal/failures"
@@ -87,13 +88,27 @@ func (p *Plan) Apply(ctx context.Context, options Options) error {
 	return err
 }
 
+// CheckOvertaken returns an InterruptedError if the options say that older operations are canceled, and the process that has begun last was started later than this one.
+// The end of the operation was shown then.
+func (p *Plan) CheckOvertaken(options Options) error {
+	err := runner.CheckOvertaken(p.connection, p.Release, options.Limits)
+	if err != nil {
+		p.board().Finish(applied(p, options, err), err)
+	}
+	return err
+}
+
 func (p *Plan) board() *runner.Board {
 	return runner.NewBoard(p.connection, string(p.Operation), p.Release.String(), p.Revision.Number)
 }
 
 func applied(plan *Plan, options Options, err error) progress.Outcome {
 	release := fmt.Sprintf("release %s, revision %d", plan.Release, plan.Revision.Number)
+	var interrupted *failures.InterruptedError
 	switch {
+	case errors.As(err, &interrupted) && interrupted.Untouched:
+		// The number is that of a revision of the newer operation.
+		return progress.Outcome{Summary: fmt.Sprintf("release %s: %s", plan.Release, failures.Summary(err)), Next: failures.Next(err)}
 	case err != nil && options.Reverts && failures.IsFailure(err) && plan.NeverReady():
 		return progress.Outcome{Summary: release + ": " + failures.Summary(err)}
 	case err != nil:

@@ -82,6 +82,7 @@ func (a *application) checkExact(ctx context.Context) error {
 
 // enter records that the revision is being applied, and in the same write the inventory that the engine would record first.
 func (a *application) enter(ctx context.Context) error {
+	a.operation.Sign()
 	if a.plan.Release.Recorded() && !a.plan.New && a.plan.Release.State == releases.StateReady {
 		// The release stays ready while drift is corrected.
 		return nil

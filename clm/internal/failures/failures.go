@@ -123,6 +123,8 @@ func (e *StageError) Unwrap() error { return e.Cause }
 type InterruptedError struct {
 	// CanceledBy is the newer operation and its process, such as "apply of jane@laptop/4711"; empty if the caller has ended the operation.
 	CanceledBy string
+	// Untouched means that the newer operation had begun before this one, which has changed nothing.
+	Untouched bool
 	// Waits are the objects that are not ready.
 	Waits []reconciler.Notice
 }
@@ -144,8 +146,11 @@ func (e *InterruptedError) reason() string {
 
 // next says what to do after the operation.
 func (e *InterruptedError) next() string {
-	if e.CanceledBy == "" {
+	switch {
+	case e.CanceledBy == "":
 		return "Nothing is lost: to continue, run the same command again."
+	case e.Untouched:
+		return "Nothing was changed: the newer operation was started later, and has begun already. Running the same command again would undo what that does."
 	}
 	return "What was done so far is recorded, and the newer operation continues from there. Running the same command again would undo what that does."
 }

@@ -43,8 +43,8 @@ type LockOptions struct {
 	Cancelable bool
 	// CancelOlder asks whoever has the lock to end its operation, if that is cancelable and its process was started earlier, by the clocks of the two
 	// machines. Lock then waits until the lock is given back. If there are several newer processes, whichever gets the lock is asked in turn by those that were
-	// started later than it, so that the last one remains; two processes never ask each other. A process that waits for the lock itself is not asked
-	// before it has the lock. If the holder cannot be asked, Lock waits as without this option. A request cannot be taken back, even if Lock fails afterwards, for
+	// started later than it; if a newer process is faster, [Begun.Overtaken] tells the older one, so that the last one remains. Two processes never ask each
+	// other. A process that waits for the lock itself is not asked before it has the lock. If the holder cannot be asked, Lock waits as without this option. A request cannot be taken back, even if Lock fails afterwards, for
 	// example because of the timeout. Ignored if Lock does not wait.
 	CancelOlder bool
 
