@@ -5,6 +5,7 @@ package cmd
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -34,7 +35,7 @@ func TestTheLastStartedRemains(t *testing.T) {
 			"the one in between has the flag",
 			[]string{"--cancel-older"},
 			exitInterrupted,
-			[]string{"release PLACE/web: canceled by a newer apply of ", "Nothing was changed: the newer operation was started later, and has begun already."},
+			[]string{"release PLACE/web: canceled by a newer apply of ", "Nothing was changed. The newer operation was started later; running the same command again would undo what that does."},
 			value("3"),
 			[]string{"Failed", "Ready"},
 		},
@@ -120,4 +121,45 @@ func TestTheLastStartedRemainsWhileOthersRender(t *testing.T) {
 		// Nothing is outdated that starts now.
 		p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+configMap("b", "1")), "--cancel-older")
 	}
+}
+
+// TestRequestToEndOutlastsThePlan asks a process to end whose plan is outdated when it gets the lock.
+func TestRequestToEndOutlastsThePlan(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	first, second := p.file("app.yaml", configMap("a", "1")), p.file("app.yaml", configMap("a", "2"))
+	p.must("apply", "web", first)
+	asked, proceed, attempts := make(chan struct{}), make(chan struct{}), &atomic.Int32{}
+	x := newProxy(t, func(x *proxy) {
+		x.before = func(request testenv.Request) bool {
+			switch {
+			case !acquires(request):
+			case attempts.Add(1) == 1:
+				p.must("apply", "web", second)
+			default:
+				// Its next attempt, if there is one, comes too late to be asked to end.
+				<-proceed
+			}
+			return true
+		}
+		x.after = func(request testenv.Request) bool {
+			if acquires(request) && attempts.Load() == 1 {
+				// It has the lock, and does not know that yet.
+				close(asked)
+				testenv.Eventually(t, func() (bool, string) {
+					lease := p.lease("web")
+					return lease != nil && lease.GetAnnotations()["clm.cs.sap.com/cancel-requested-by"] != "", fmt.Sprint(lease)
+				})
+			}
+			return true
+		}
+	})
+	older := p.through(x).background(t.Context(), "apply", "web", p.file("app.yaml", configMap("a", "3")))
+	testenv.Receive(t, asked, "the older process has the lock")
+	newer, newerSaid := p.start("apply", "web", p.file("app.yaml", configMap("a", "4")), "--cancel-older")
+	p.ended(newer, newerSaid, 0, "; its apply is asked to end", "revision 3, is ready")
+	close(proceed)
+	p.expect(testenv.Receive(t, older, "the older process has ended"), exitInterrupted, "canceled by a newer apply of ", processID(newer))
+	p.expectValues(map[string]string{"a": "4"})
+	p.expectHistory("Superseded", "Superseded", "Ready")
 }

@@ -4,6 +4,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,7 +108,7 @@ func applied(plan *Plan, options Options, err error) progress.Outcome {
 	var interrupted *failures.InterruptedError
 	switch {
 	case errors.As(err, &interrupted) && interrupted.Untouched:
-		// The number is that of a revision of the newer operation.
+		// The planned revision will not exist; another one may have its number.
 		return progress.Outcome{Summary: fmt.Sprintf("release %s: %s", plan.Release, failures.Summary(err)), Next: failures.Next(err)}
 	case err != nil && options.Reverts && failures.IsFailure(err) && plan.NeverReady():
 		return progress.Outcome{Summary: release + ": " + failures.Summary(err)}
@@ -194,6 +195,11 @@ func (p *Plan) apply(ctx context.Context, options Options, b *runner.Board) erro
 	if err != nil {
 		return err
 	}
-	defer done()
-	return p.CarryOut(ctx, o, options)
+	err = p.CarryOut(ctx, o, options)
+	done()
+	if failures.IsChanged(err) {
+		// The next attempt has another lock, of which nobody has asked anything. A request that came late was found when the lock was given back.
+		return cmp.Or(o.CheckCanceled(true), err)
+	}
+	return err
 }

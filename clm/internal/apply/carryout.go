@@ -31,6 +31,31 @@ func (p *Plan) CarryOut(ctx context.Context, o *runner.Operation, options Option
 }
 
 func (a *application) run(ctx context.Context) error {
+	err := a.confirm(ctx)
+	// Who has been asked to end does not make another plan, whatever has become of this one.
+	if canceled := a.operation.CheckCanceled(false); canceled != nil {
+		return canceled
+	}
+	if err != nil {
+		return err
+	}
+	ctx, stop := a.operation.WatchLock(ctx)
+	defer stop()
+	a.former, a.formerMessage = a.plan.Release.State, a.plan.Release.Message
+	if err := a.enter(ctx); err != nil {
+		return a.operation.UnlessChanged(err)
+	}
+	// What enter records has been recorded completely before the operation can be canceled.
+	ctx, stopListening := a.operation.UntilCanceled(ctx)
+	defer stopListening()
+	ctx, stopTimer := runner.Limited(ctx, a.options.Timeout)
+	defer stopTimer()
+	result, err := a.converge(ctx)
+	return errors.Join(err, a.leave(ctx, result, err))
+}
+
+// confirm returns an error if the plan is outdated, before anything is recorded.
+func (a *application) confirm(ctx context.Context) error {
 	if a.plan.Release.Recorded() || a.plan.Release.Ancestor {
 		// If the record has changed since it was read, the write of enter fails. But by then there are chunks of the revision, which nothing refers
 		// to if the record is gone. For a new release, the index is written first.
@@ -43,27 +68,10 @@ func (a *application) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if a.options.Exact {
-		if err := a.checkExact(ctx); err != nil {
-			return err
-		}
+	if !a.options.Exact {
+		return nil
 	}
-	ctx, stop := a.operation.WatchLock(ctx)
-	defer stop()
-	if err := a.operation.CheckCanceled(); err != nil {
-		return err
-	}
-	a.former, a.formerMessage = a.plan.Release.State, a.plan.Release.Message
-	if err := a.enter(ctx); err != nil {
-		return a.operation.UnlessChanged(err)
-	}
-	// What enter records has been recorded completely before the operation can be canceled.
-	ctx, stopListening := a.operation.UntilCanceled(ctx)
-	defer stopListening()
-	ctx, stopTimer := runner.Limited(ctx, a.options.Timeout)
-	defer stopTimer()
-	result, err := a.converge(ctx)
-	return errors.Join(err, a.leave(ctx, result, err))
+	return a.checkExact(ctx)
 }
 
 // errOnlyChecked ends a call of the engine that must not change anything.

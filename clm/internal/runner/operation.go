@@ -124,8 +124,8 @@ func (o *Operation) ConfirmUnchanged(ctx context.Context) error {
 	return nil
 }
 
-// CheckOvertaken returns an InterruptedError if the limits say that older operations are canceled, and this process is the older one: an apply or a rollback of the release has begun
-// whose process was started later. Without that option, operations follow each other in the order in which they get the lock.
+// CheckOvertaken returns an InterruptedError if the limits say that older operations are canceled, and this process is the older one: an apply or a rollback of the
+// release has begun whose process was started later. Without that option, operations follow each other in the order in which they get the lock.
 func CheckOvertaken(c *connection.Connection, release *releases.Release, limits Limits) error {
 	if !limits.CancelOlder {
 		return nil
@@ -205,10 +205,11 @@ func (o *Operation) Record(ctx context.Context, change func(release *releases.Re
 	return err
 }
 
-// CheckCanceled returns an InterruptedError if a newer operation has asked this one to end.
-func (o *Operation) CheckCanceled() error {
+// CheckCanceled returns an InterruptedError if a newer operation has asked this one to end, which may have begun to change something.
+// It may be called when the lock was given back, too.
+func (o *Operation) CheckCanceled(begun bool) error {
 	if by := o.lock.Cancellation().By(); by != "" {
-		return &failures.InterruptedError{CanceledBy: by}
+		return &failures.InterruptedError{CanceledBy: by, Untouched: !begun}
 	}
 	return nil
 }
