@@ -163,3 +163,24 @@ func TestRequestToEndOutlastsThePlan(t *testing.T) {
 	p.expectValues(map[string]string{"a": "4"})
 	p.expectHistory("Superseded", "Superseded", "Ready")
 }
+
+// TestCancelOlderRevert cancels an apply that is reverting what has failed.
+func TestCancelOlderRevert(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	first := p.background(t.Context(), "apply", "web", p.gated("1"))
+	p.reachGate()
+	p.openGate()
+	p.expect(<-first, 0)
+	p.setGate("False")
+
+	failing := p.file("failing.yaml", strings.ReplaceAll(gated, "VALUE", "2")+"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: invalid}\ndata: {\"not a key\": \"\"}\n")
+	older, said := p.start("apply", "web", failing, "--revert-on-failure")
+	p.says(said, "revision 3: waiting")
+	newer, newerSaid := p.start("apply", "web", p.gated("4"), "--cancel-older")
+	p.ended(older, said, exitInterrupted, "release "+p.namespace+"/web, revision 3: canceled by a newer apply of ", processID(newer))
+	p.says(newerSaid, "gate: waiting")
+	p.openGate()
+	p.ended(newer, newerSaid, 0, "; its rollback is asked to end", "revision 4, is ready")
+	p.expectHistory("Superseded", "Failed", "Failed", "Ready")
+}
