@@ -98,7 +98,7 @@ func (a *application) enter(ctx context.Context) error {
 	if inventory := a.plan.exact.Inventory; inventory != nil {
 		a.plan.Release.Inventory = inventory
 	}
-	if err := recordPast(ctx, a.plan); err != nil {
+	if err := a.recordPast(ctx); err != nil {
 		return err
 	}
 	switch {
