@@ -184,3 +184,33 @@ func TestCancelOlderRevert(t *testing.T) {
 	p.ended(newer, newerSaid, 0, "; its rollback is asked to end", "revision 4, is ready")
 	p.expectHistory("Superseded", "Failed", "Failed", "Ready")
 }
+
+// TestCanceledRevisionBecomesReady has everything become ready that a canceled apply has written, before the next revision is begun.
+func TestCanceledRevisionBecomesReady(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	source := p.file("gate.yaml", gate)
+	older, said := p.start("apply", "web", source)
+	p.reachGate()
+	p.says(said, "gate: waiting")
+	other := p.file("other.yaml", gate+configMap("a", "1"))
+	p.expect(p.clm("apply", "web", other, "--cancel-older", "--lock-timeout", "100ms"), exitRefused)
+	p.ended(older, said, exitInterrupted, "revision 1: canceled by a newer apply of ")
+	canceledBy := func(want string) {
+		t.Helper()
+		revisions := p.items(p.must("history", "web", "-o", "json").stdout)
+		if got := p.text(revisions[0], "status", "canceledBy"); !strings.HasPrefix(got, want) || (got == "") != (want == "") {
+			t.Errorf("want revision 1 to be canceled by %q, got %q", want, got)
+		}
+	}
+	p.expectHistory("Applying")
+	canceledBy("apply of ")
+
+	p.openGate()
+	p.must("apply", "web", other)
+	p.expectHistory("Superseded", "Ready")
+	canceledBy("")
+	if got := p.must("history", "web").stdout; strings.Contains(got, "canceled") {
+		t.Errorf("want no revision that was ready to be called canceled, got\n%s", got)
+	}
+}

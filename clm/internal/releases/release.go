@@ -110,7 +110,7 @@ type Revision struct {
 	// Basis is the number of the revision from which this one was made by handing over objects, and by nothing else; 0 if it was not.
 	Basis int64 `json:"basis,omitempty"`
 	// CanceledBy is the newer operation, such as "apply of jane@laptop/4711", that has ended the last one on this revision before it was ready; empty if
-	// there is none.
+	// there is none, or it was found to be ready afterwards.
 	CanceledBy string `json:"canceledBy,omitempty"`
 	// Policies with which the revision is applied.
 	Policies reconciler.Policies `json:"policies,omitzero"`
