@@ -214,3 +214,36 @@ func TestCanceledRevisionBecomesReady(t *testing.T) {
 		t.Errorf("want no revision that was ready to be called canceled, got\n%s", got)
 	}
 }
+
+// TestCancelOlderMayBeRefusedAfterwards has an older apply create what the newer one would have to delete, after the newer one has made its plan.
+func TestCancelOlderMayBeRefusedAfterwards(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	olderPlanned, newerPlanned, reached := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	// delayed lets a process wait between its plan and its attempt to get the lock.
+	delayed := func(planned chan<- struct{}, proceed <-chan struct{}) *place {
+		attempts := &atomic.Int32{}
+		return p.through(newProxy(t, func(x *proxy) {
+			x.before = func(request testenv.Request) bool {
+				if acquires(request) && attempts.Add(1) == 1 {
+					close(planned)
+					<-proceed
+				}
+				return true
+			}
+		}))
+	}
+	older := delayed(olderPlanned, newerPlanned).background(t.Context(), "apply", "web", p.gated("1"))
+	testenv.Receive(t, olderPlanned, "the older process has made its plan")
+	newer := delayed(newerPlanned, reached).background(t.Context(), "apply", "web", p.newerGated("2"), "--cancel-older", "--max-deletions", "0")
+	testenv.Receive(t, newerPlanned, "the newer process has made its plan")
+	p.reachGate()
+	close(reached)
+	p.expect(testenv.Receive(t, older, "the older process has ended"), exitInterrupted, "revision 1: canceled by a newer apply of ")
+	p.expect(testenv.Receive(t, newer, "the newer process has ended"), exitRefused, "; its apply is asked to end", "--max-deletions 0 allows only 0")
+	p.expectEnds(value("1"), nil)
+	p.expectHistory("Applying")
+	p.openGate()
+	p.must("apply", "web", p.gated("1"))
+	p.expectHistory("Ready")
+}
