@@ -170,7 +170,7 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connecti
 			return shown(err)
 		}
 	}
-	if err := p.CheckOvertaken(o.Options); err != nil {
+	if err := apply.CheckOvertaken(p, o.Options); err != nil {
 		return shown(err)
 	}
 	if err := o.settle(ctx, e, p, c); err != nil {

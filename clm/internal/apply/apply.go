@@ -91,7 +91,7 @@ func (p *Plan) Apply(ctx context.Context, options Options) error {
 
 // CheckOvertaken returns an InterruptedError if the options say that older operations are canceled, and the process that has begun last was started later than this one.
 // The end of the operation was shown then.
-func (p *Plan) CheckOvertaken(options Options) error {
+func CheckOvertaken(p *Plan, options Options) error {
 	err := runner.CheckOvertaken(p.connection, p.Release, options.Limits)
 	if err != nil {
 		p.board().Finish(applied(p, options, err), err)
