@@ -28,7 +28,8 @@ func addLimitFlags(flags *pflag.FlagSet, limits *runner.Limits) {
 
 func addCancelFlag(flags *pflag.FlagSet, limits *runner.Limits) {
 	flags.BoolVar(&limits.CancelOlder, "cancel-older", false,
-		"cancel an apply or rollback of the release that an earlier process has in progress, instead of waiting until it ends; wait for other operations")
+		"cancel an apply or rollback of the release that an earlier process has in progress, instead of waiting until it ends, then make the plan again, which may be "+
+			"refused; wait for other operations")
 }
 
 func addNamespaceFlag(flags *pflag.FlagSet, create *bool) {

@@ -171,6 +171,9 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connecti
 			return shown(err)
 		}
 	}
+	if err := apply.CheckOvertaken(p, o.Options); err != nil {
+		return shown(err)
+	}
 	if err := o.settle(ctx, e, p, c); err != nil {
 		return err
 	}

@@ -102,13 +102,22 @@ func (p *place) expectHistory(want ...string) {
 // locked reports whether a process has the lock of the release.
 func (p *place) locked(name string) bool {
 	p.Helper()
+	return p.lease(name) != nil
+}
+
+// lease returns the Lease of a release; nil if there is none.
+func (p *place) lease(name string) *metav1.PartialObjectMetadata {
+	p.Helper()
 	lease := &metav1.PartialObjectMetadata{}
 	lease.APIVersion, lease.Kind = "coordination.k8s.io/v1", "Lease"
 	err := p.client.Get(p.Context(), client.ObjectKey{Namespace: p.namespace, Name: "clm." + name}, lease)
-	if client.IgnoreNotFound(err) != nil {
+	switch {
+	case client.IgnoreNotFound(err) != nil:
 		p.Fatal(err)
+	case err != nil:
+		return nil
 	}
-	return err == nil
+	return lease
 }
 
 // consenting adds --yes to a command that changes something.

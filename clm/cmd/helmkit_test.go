@@ -27,6 +27,12 @@ type helmRevision struct {
 // recordHelm records revisions of a Helm release, which has the value number.
 func (p *place) recordHelm(release string, revisions ...helmRevision) {
 	p.Helper()
+	p.recordDescribed(release, "done", revisions...)
+}
+
+// recordDescribed is recordHelm with a description of all revisions.
+func (p *place) recordDescribed(release, description string, revisions ...helmRevision) {
+	p.Helper()
 	for _, revision := range revisions {
 		hooks := []map[string]any{}
 		for path, manifest := range revision.hooks {
@@ -37,7 +43,7 @@ func (p *place) recordHelm(release string, revisions ...helmRevision) {
 			"config": map[string]any{"number": revision.number},
 			"chart":  map[string]any{"metadata": map[string]any{"name": "shop", "version": fmt.Sprintf("1.0.%d", revision.number), "apiVersion": "v2"}},
 			"info": map[string]any{
-				"status": revision.status, "description": "done", "first_deployed": "2024-01-01T00:00:00Z",
+				"status": revision.status, "description": description, "first_deployed": "2024-01-01T00:00:00Z",
 				"last_deployed": fmt.Sprintf("2024-01-01T00:00:%02d.123456789Z", revision.number), "deleted": "",
 			},
 		})

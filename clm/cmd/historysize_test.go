@@ -77,6 +77,25 @@ func TestSecretsOfRecordsCanBeLeftOut(t *testing.T) {
 	}
 }
 
+// TestFullIndexIsPrunedWhileItIsAdopted has revisions of Helm with descriptions that are so long that few of them fit into the index of a release.
+func TestFullIndexIsPrunedWhileItIsAdopted(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.ofHelm("web", "one")
+	var revisions []helmRevision
+	for number := range 6 {
+		revisions = append(revisions, helmRevision{number + 1, "superseded", manifestOf("one"), nil})
+	}
+	revisions[5].status = "deployed"
+	p.recordDescribed("web", strings.Repeat("x", 250_000), revisions...)
+	p.expect(p.clm("adopt", "web", "--from-helm", "--history-max", "0"), 1, "it is full: it takes 1", "including 5 revisions; must be at most 1048576; to keep fewer revisions: --history-max")
+	p.expect(p.clm("adopt", "web", "--from-helm", "--history-max", "3"), 0)
+	p.expectHistoryNumbers("4 5 6")
+	if marks := p.owner("one"); !strings.HasSuffix(marks, "web") {
+		t.Errorf("want the object to be adopted, got %q", marks)
+	}
+}
+
 // TestFullIndexIsPrunedInTime has references of sources that are so long that few revisions fit into the index of a release.
 func TestFullIndexIsPrunedInTime(t *testing.T) {
 	t.Parallel()

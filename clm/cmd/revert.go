@@ -45,7 +45,7 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *apply.Plan
 			return errors.Join(failure, notReverted(err))
 		}
 		defer d.Close()
-		return errors.Join(shown(failure), unrepeated(d.Delete(ctx, o.Limits)))
+		return concluded(failure, d.Delete(ctx, o.Limits))
 	}
 	back, err := apply.PlanRollback(ctx, s, apply.RollbackRequest{Namespace: p.Release.Namespace, Name: p.Release.Name, Number: ready.Number, Failed: p}, false)
 	if err != nil {
@@ -57,12 +57,22 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *apply.Plan
 	}
 	options := o.Options
 	options.Exact, options.Wait, options.Reverts = false, apply.WaitReady, false
-	return errors.Join(shown(failure), unrepeated(back.Apply(ctx, options)))
+	return concluded(failure, back.Apply(ctx, options))
 }
 
 // notReverted says why nothing is reverted. What has failed decides about the exit code.
 func notReverted(err error) error {
 	return fmt.Errorf("reverting the failed revision: %s", err) //nolint:errorlint // what it is must not be seen any more
+}
+
+// concluded returns the error of a command that has reverted a failure. What has failed decides about the exit code, unless the revert was interrupted or canceled: then
+// the release is in the hands of another process, or to be reverted by the user.
+func concluded(failure, reverting error) error {
+	var interrupted *failures.InterruptedError
+	if errors.As(reverting, &interrupted) {
+		return shown(reverting)
+	}
+	return errors.Join(shown(failure), unrepeated(reverting))
 }
 
 // unrepeated returns an error that does not make the command start again, which would apply the failed revision once more.

@@ -12,14 +12,16 @@ import (
 )
 
 // acknowledge checks, before a revision is replaced, whether it has become ready after the process that applied it had stopped waiting. If so, it counts as
-// ready: the next revision is no installation, and a revert returns to this one. The record says so as soon as the next revision is recorded.
+// ready: the next revision is no installation, and a revert returns to this one. That it was canceled before does not matter any more. The record says so as soon as
+// the next revision is recorded.
 func acknowledge(ctx context.Context, c *connection.Connection, release *releases.Release) error {
 	if release.Current().State == releases.RevisionReady {
 		return nil
 	}
 	ready, err := becameReady(ctx, c, release)
 	if ready {
-		release.Current().State, release.State, release.Message = releases.RevisionReady, releases.StateReady, ""
+		current := release.Current()
+		current.State, current.CanceledBy, release.State, release.Message = releases.RevisionReady, "", releases.StateReady, ""
 	}
 	return err
 }

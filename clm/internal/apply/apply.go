@@ -4,7 +4,9 @@
 package apply
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/component-operator/runtime/clm/internal/failures"
@@ -89,13 +91,27 @@ func (p *Plan) Apply(ctx context.Context, options Options) error {
 	return err
 }
 
+// CheckOvertaken returns an InterruptedError if the options say that older operations are canceled, and the process that has begun last was started later than this one.
+// The end of the operation was shown then.
+func CheckOvertaken(p *Plan, options Options) error {
+	err := runner.CheckOvertaken(p.connection, p.Release, options.Limits)
+	if err != nil {
+		p.board().Finish(applied(p, options, err), err)
+	}
+	return err
+}
+
 func (p *Plan) board() *runner.Board {
 	return runner.NewBoard(p.connection, string(p.Operation), p.Release.String(), p.Revision.Number)
 }
 
 func applied(plan *Plan, options Options, err error) progress.Outcome {
 	release := fmt.Sprintf("release %s, revision %d", plan.Release, plan.Revision.Number)
+	var interrupted *failures.InterruptedError
 	switch {
+	case errors.As(err, &interrupted) && interrupted.Untouched:
+		// The planned revision will not exist; another one may have its number.
+		return progress.Outcome{Summary: fmt.Sprintf("release %s: %s", plan.Release, failures.Summary(err)), Next: failures.Next(err)}
 	case err != nil && options.Reverts && failures.IsFailure(err) && plan.NeverReady():
 		return progress.Outcome{Summary: release + ": " + failures.Summary(err)}
 	case err != nil:
@@ -181,6 +197,11 @@ func (p *Plan) apply(ctx context.Context, options Options, b *runner.Board) erro
 	if err != nil {
 		return err
 	}
-	defer done()
-	return p.CarryOut(ctx, o, options)
+	err = p.CarryOut(ctx, o, options)
+	done()
+	if failures.IsChanged(err) {
+		// The next attempt has another lock, of which nobody has asked anything. A request that came late was found when the lock was given back.
+		return cmp.Or(o.CheckCanceled(true), err)
+	}
+	return err
 }

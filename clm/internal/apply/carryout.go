@@ -31,28 +31,16 @@ func (p *Plan) CarryOut(ctx context.Context, o *runner.Operation, options Option
 }
 
 func (a *application) run(ctx context.Context) error {
-	if a.plan.Release.Recorded() || a.plan.Release.Ancestor {
-		// If the record has changed since it was read, the write of enter fails. But by then there are chunks of the revision, which nothing refers
-		// to if the record is gone. For a new release, the index is written first.
-		if err := a.operation.ConfirmUnchanged(ctx); err != nil {
-			return err
-		}
+	err := a.confirm(ctx)
+	// Who has been asked to end does not make another plan, whatever has become of this one.
+	if canceled := a.operation.CheckCanceled(false); canceled != nil {
+		return canceled
 	}
-	if a.plan.confirm != nil {
-		if err := a.plan.confirm(ctx); err != nil {
-			return err
-		}
-	}
-	if a.options.Exact {
-		if err := a.checkExact(ctx); err != nil {
-			return a.options.replanned(err)
-		}
+	if err != nil {
+		return err
 	}
 	ctx, stop := a.operation.WatchLock(ctx)
 	defer stop()
-	if err := a.operation.CheckCanceled(); err != nil {
-		return err
-	}
 	a.former, a.formerMessage = a.plan.Release.State, a.plan.Release.Message
 	if err := a.enter(ctx); err != nil {
 		return a.operation.UnlessChanged(err)
@@ -65,6 +53,26 @@ func (a *application) run(ctx context.Context) error {
 	result, err := a.converge(ctx)
 	err = a.options.replanned(err)
 	return errors.Join(err, a.leave(ctx, result, err))
+}
+
+// confirm returns an error if the plan is outdated, before anything is recorded.
+func (a *application) confirm(ctx context.Context) error {
+	if a.plan.Release.Recorded() || a.plan.Release.Ancestor {
+		// If the record has changed since it was read, the write of enter fails. But by then there are chunks of the revision, which nothing refers
+		// to if the record is gone. For a new release, the index is written first.
+		if err := a.operation.ConfirmUnchanged(ctx); err != nil {
+			return err
+		}
+	}
+	if a.plan.confirm != nil {
+		if err := a.plan.confirm(ctx); err != nil {
+			return err
+		}
+	}
+	if !a.options.Exact {
+		return nil
+	}
+	return a.options.replanned(a.checkExact(ctx))
 }
 
 // replanned returns an error of which failures.IsChanged is true for a plan that is outdated, if the caller makes another one; otherwise the error as it is.
@@ -92,6 +100,7 @@ func (a *application) checkExact(ctx context.Context) error {
 
 // enter records that the revision is being applied, and in the same write the inventory that the engine would record first.
 func (a *application) enter(ctx context.Context) error {
+	a.operation.Sign()
 	if a.plan.Release.Recorded() && !a.plan.New && a.plan.Release.State == releases.StateReady {
 		// The release stays ready while drift is corrected.
 		return nil
@@ -99,7 +108,7 @@ func (a *application) enter(ctx context.Context) error {
 	if inventory := a.plan.exact.Inventory; inventory != nil {
 		a.plan.Release.Inventory = inventory
 	}
-	if err := recordPast(ctx, a.plan); err != nil {
+	if err := a.recordPast(ctx); err != nil {
 		return err
 	}
 	switch {

@@ -140,14 +140,17 @@ func noteDone(release *releases.Release, objects []types.ObjectKey) {
 }
 
 // recordPast records the revisions before that of the plan which are not recorded yet, in their order. If that is interrupted, another takeover continues.
-func recordPast(ctx context.Context, p *Plan) error {
+func (a *application) recordPast(ctx context.Context) error {
+	p := a.plan
 	for len(p.past) > 0 {
 		past := p.past[0]
 		content, err := past.Content()
 		switch {
 		case err != nil:
 		case p.Release.Recorded():
-			err = p.connection.Records().AddRevision(ctx, p.Release, past.Revision, content)
+			err = a.options.makeRoom(p.Release, func(release *releases.Release) error {
+				return p.connection.Records().AddRevision(ctx, release, past.Revision, content)
+			})
 		default:
 			p.Release.Revisions = append(p.Release.Revisions, past.Revision)
 			err = p.connection.Records().Create(ctx, p.Release, content)

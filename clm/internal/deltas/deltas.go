@@ -14,7 +14,8 @@ import (
 const (
 	// MaxSize is how large a content may be, together with its base, in bytes: a power of two. It bounds the memory that a frame takes which was made to do
 	// harm: decompressed, and decoded as JSON, it needs about ten times as much. Ten thousand objects of 5 KiB are smaller, and so is all that one release of
-	// Helm can hold.
+	// Helm can hold. For decoding, it limits the content alone: earlier versions had a limit of 512 MiB, and their contents can be read up to this size, whatever their
+	// bases are.
 	MaxSize = 64 << 20
 	// baseID identifies the base as a dictionary within one frame.
 	baseID = 1
@@ -44,7 +45,8 @@ func Encode(content, base []byte) ([]byte, error) {
 	return encoder.EncodeAll(content, nil), nil
 }
 
-// Decode returns the content that was encoded with that base. The error means that the frame is damaged, or that the base is another one.
+// Decode returns the content that was encoded with that base. The error means that the frame is damaged, that the base is another one, or that the content has more than
+// MaxSize bytes, which it then says.
 func Decode(frame, base []byte) ([]byte, error) {
 	options := []zstd.DOption{zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(MaxSize), zstd.WithDecoderMaxMemory(MaxSize)}
 	if len(base) > 0 {
@@ -56,6 +58,9 @@ func Decode(frame, base []byte) ([]byte, error) {
 	}
 	defer decoder.Close()
 	content, err := decoder.DecodeAll(frame, nil)
+	if errors.Is(err, zstd.ErrDecoderSizeExceeded) || errors.Is(err, zstd.ErrWindowSizeExceeded) {
+		return nil, fmt.Errorf("decompressing a content: it has more than %d bytes: %w", MaxSize, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("decompressing a content: %w", err)
 	}

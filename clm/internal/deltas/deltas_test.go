@@ -7,9 +7,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/component-operator/runtime/clm/internal/deltas"
 )
@@ -101,5 +105,47 @@ func TestTooLarge(t *testing.T) {
 	want := fmt.Sprintf("the content is too large to be compressed: it has %d bytes, including its base; must be no more than %d", 2*len(large), deltas.MaxSize)
 	if _, err := deltas.Encode(large, large); !errors.Is(err, deltas.ErrTooLarge) || err.Error() != want {
 		t.Errorf("got %v", err)
+	}
+}
+
+// earlier encodes as versions did whose limit was 512 MiB.
+func earlier(t *testing.T, content, base []byte) []byte {
+	t.Helper()
+	size := len(content) + len(base)
+	options := []zstd.EOption{
+		zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithEncoderCRC(true), zstd.WithWindowSize(1 << bits.Len(uint(size))),
+	}
+	if len(base) > 0 {
+		options = append(options, zstd.WithEncoderDictRaw(1, base))
+	}
+	encoder, err := zstd.NewWriter(nil, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return encoder.EncodeAll(content, nil)
+}
+
+// TestEarlierFrames has contents that could be larger, together with their bases.
+func TestEarlierFrames(t *testing.T) {
+	t.Parallel()
+	const most = deltas.MaxSize
+	large := bytes.Repeat(noise(1<<20), most>>20+1)
+	for _, test := range []struct {
+		reason        string
+		content, base []byte
+		tooLarge      bool
+	}{
+		{"together they are larger", large[1 : most-1000], large[:most], false},
+		{"as large as possible", large[:most], nil, false},
+		{"too large", large[:most+1], nil, true},
+		{"too large, with a base", large[:most+1], large[:most], true},
+	} {
+		content, err := deltas.Decode(earlier(t, test.content, test.base), test.base)
+		switch {
+		case test.tooLarge && (err == nil || !strings.Contains(err.Error(), fmt.Sprintf("it has more than %d bytes", most))):
+			t.Errorf("%s: want the limit to be named, got %v", test.reason, err)
+		case !test.tooLarge && (err != nil || !bytes.Equal(content, test.content)):
+			t.Errorf("%s: got %d bytes instead of %d, error %v", test.reason, len(content), len(test.content), err)
+		}
 	}
 }

@@ -138,6 +138,8 @@ func (e *StageError) Unwrap() error { return e.Cause }
 type InterruptedError struct {
 	// CanceledBy is the newer operation and its process, such as "apply of jane@laptop/4711"; empty if the caller has ended the operation.
 	CanceledBy string
+	// Untouched means that this operation has changed nothing.
+	Untouched bool
 	// Waits are the objects that are not ready.
 	Waits []reconciler.Notice
 }
@@ -159,8 +161,11 @@ func (e *InterruptedError) reason() string {
 
 // next says what to do after the operation.
 func (e *InterruptedError) next() string {
-	if e.CanceledBy == "" {
+	switch {
+	case e.CanceledBy == "":
 		return "Nothing is lost: to continue, run the same command again."
+	case e.Untouched:
+		return "Nothing was changed. The newer operation was started later; running the same command again would undo what that does."
 	}
 	return "What was done so far is recorded, and the newer operation continues from there. Running the same command again would undo what that does."
 }

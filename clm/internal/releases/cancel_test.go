@@ -188,14 +188,24 @@ func TestThoseWhoAreNotCanceled(t *testing.T) {
 	}
 }
 
-// TestTheNewestRemains has two newer processes wait at the same time, in both orders.
+// begin records that the holder of the lock has begun, as an apply does that adds a revision.
+func (w *world) begin(l *Lock) {
+	w.Helper()
+	release := w.get("web")
+	release.Begun = Begun{By: "apply of " + l.options.Holder, Started: l.options.Started}
+	w.must(w.store.AddRevision(w.Context(), release, Revision{Description: l.options.Holder}, content(1, l.options.Holder)))
+}
+
+// TestTheNewestRemains has two newer processes wait at the same time, in both orders. Whichever of them gets the lock first, the newest one is the last that begins.
 func TestTheNewestRemains(t *testing.T) {
 	t.Parallel()
 	for reason, order := range map[string][]int{"the newer one comes first": {3, 2}, "the newer one comes last": {2, 3}} {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
+			w.create("web")
 			oldest := w.lock(w.store, w.applying("oldest@host/1", 1))
+			w.begin(oldest)
 			waiters := map[int]waiter{}
 			for _, second := range order {
 				options := w.applying(map[int]string{2: "newer@host/2", 3: "newest@host/3"}[second], second)
@@ -212,6 +222,10 @@ func TestTheNewestRemains(t *testing.T) {
 				waits = true
 			case newer := <-waiters[2].acquired:
 				// It begins, and makes way.
+				if by := w.get("web").Begun.Overtaken(newer.options.Started, began(9)); by != "" {
+					t.Errorf("want it to begin, which was started later than what has begun, got %q", by)
+				}
+				w.begin(newer)
 				testenv.Receive(t, newer.Cancellation().Requested(), "it is asked to end by the newest one")
 				if by := newer.Cancellation().By(); by != "apply of newest@host/3" {
 					t.Errorf("got %q", by)
@@ -219,6 +233,10 @@ func TestTheNewestRemains(t *testing.T) {
 				w.must(newer.Release(t.Context()))
 				newest = testenv.Receive(t, waiters[3].acquired, "the newest process has the lock")
 			}
+			if by := w.get("web").Begun.Overtaken(newest.options.Started, began(9)); by != "" {
+				t.Errorf("want the newest process to begin, got %q", by)
+			}
+			w.begin(newest)
 			w.must(newest.renew(t.Context()))
 			w.must(newest.renew(t.Context()))
 			if isCanceled(newest) {
@@ -226,9 +244,38 @@ func TestTheNewestRemains(t *testing.T) {
 			}
 			w.must(newest.Release(t.Context()))
 			if waits {
-				testenv.Receive(t, waiters[2].acquired, "the process in between has the lock in the end")
+				newer := testenv.Receive(t, waiters[2].acquired, "the process in between has the lock in the end")
+				if by := w.get("web").Begun.Overtaken(newer.options.Started, began(9)); by != "apply of newest@host/3" {
+					t.Errorf("want it not to begin, because the newest one has, got %q", by)
+				}
+			}
+			if current := w.get("web").Current(); current.Description != "newest@host/3" {
+				t.Errorf("want the revision of the newest process to remain, got that of %q", current.Description)
 			}
 		})
+	}
+}
+
+// TestOvertaken compares the starts of two processes.
+func TestOvertaken(t *testing.T) {
+	t.Parallel()
+	begun := Begun{By: "apply of other@host/1", Started: began(5)}
+	for _, test := range []struct {
+		reason       string
+		begun        Begun
+		started, now time.Time
+		want         string
+	}{
+		{"the other one was started later", begun, began(4), began(9), "apply of other@host/1"},
+		{"the other one was started earlier", begun, began(6), began(9), ""},
+		{"it is the same process", begun, began(5), began(9), ""},
+		{"nothing is known", Begun{}, began(4), began(9), ""},
+		{"the clock of the other one is ahead", begun, began(3), began(4), ""},
+		{"others have written a long text", Begun{By: strings.Repeat("x", 1000), Started: began(5)}, began(4), began(9), strings.Repeat("x", maxRequester-3) + "…"},
+	} {
+		if got := test.begun.Overtaken(test.started, test.now); got != test.want {
+			t.Errorf("%s: want %q, got %q", test.reason, test.want, got)
+		}
 	}
 }
 

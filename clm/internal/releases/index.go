@@ -57,6 +57,7 @@ type index struct {
 	HookInventory *chunks.List            `json:"hookInventory,omitempty"`
 	TestInventory *chunks.List            `json:"testInventory,omitempty"`
 	DeletionStage inventory.DeletionStage `json:"deletionStage,omitempty"`
+	Begun         Begun                   `json:"begun,omitzero"`
 	TakenOver     *takenOver              `json:"takenOver,omitempty"`
 }
 
@@ -198,6 +199,7 @@ func (i *index) encode() ([]byte, error) {
 func (i *index) release(namespace, name string) *Release {
 	release := &Release{
 		Namespace: namespace, Name: name, State: i.State, Message: i.Message, Created: i.Created, Updated: i.Updated, Since: cmp.Or(i.Since, i.Updated), DeletionStage: i.DeletionStage,
+		Begun: i.Begun,
 	}
 	for _, revision := range i.Revisions {
 		release.Revisions = append(release.Revisions, revision.Revision)
@@ -208,7 +210,7 @@ func (i *index) release(namespace, name string) *Release {
 // indexOf returns the index for a release, without inventories and references of the ancestor. Revisions keep their contents.
 func indexOf(release *Release) index {
 	next := index{
-		State: release.State, Message: ellipsis.Truncate(release.Message, maxMessage), DeletionStage: release.DeletionStage,
+		State: release.State, Message: ellipsis.Truncate(release.Message, maxMessage), DeletionStage: release.DeletionStage, Begun: release.Begun,
 		Created: release.Created, Updated: release.stored.index.Updated, Since: release.stored.index.Since,
 	}
 	unpacked := release.stored.index.unpackedChunks()

@@ -43,9 +43,9 @@ type LockOptions struct {
 	Cancelable bool
 	// CancelOlder asks whoever has the lock to end its operation, if that is cancelable and its process was started earlier, by the clocks of the two
 	// machines. Lock then waits until the lock is given back. If there are several newer processes, whichever gets the lock is asked in turn by those that were
-	// started later than it, so that the last one remains; two processes never ask each other. A process that waits for the lock itself is not asked
-	// before it has the lock. If the holder cannot be asked, Lock waits as without this option. A request cannot be taken back, even if Lock fails afterwards, for
-	// example because of the timeout. Ignored if Lock does not wait.
+	// started later than it; if a newer process is faster, [Begun.Overtaken] tells the older one, so that the last one remains. Two processes never ask each
+	// other. A process that waits for the lock itself is not asked before it has the lock. If the holder cannot be asked, Lock waits as without this option. A
+	// request cannot be taken back, even if Lock fails afterwards, for example because of the timeout. Ignored if Lock does not wait.
 	CancelOlder bool
 
 	// validity is how long a lease lasts that is not renewed, in whole seconds. Tests need a short one. Defaults to 15 seconds.
@@ -174,8 +174,8 @@ func (l *Lock) Cancellation() *Cancellation { return l.cancellation }
 // Lost returns a channel that is closed when the lock is lost, because another process has taken or removed the lease. Fence returns the reason.
 func (l *Lock) Lost() <-chan struct{} { return l.lost }
 
-// Release gives the lock back, so that other processes need not wait until it expires. If the lock is lost, Release does not touch the lease. Further
-// calls do nothing.
+// Release gives the lock back, so that other processes need not wait until it expires. Afterwards, the Cancellation knows of each request that came before.
+// If the lock is lost, Release does not touch the lease. Further calls do nothing.
 func (l *Lock) Release(ctx context.Context) error {
 	l.stop()
 	<-l.stopped
@@ -195,6 +195,7 @@ func (l *Lock) Release(ctx context.Context) error {
 		// A renewal may have succeeded although it was said, or seemed, to have failed.
 		lease, err = l.leases.Get(ctx, lease.Name, metav1.GetOptions{})
 		if err == nil && l.isOurs(lease) {
+			l.cancellation.hear(lease)
 			err = l.remove(ctx, lease)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -57,12 +58,31 @@ type Release struct {
 	TestInventory []*reconciler.InventoryItem
 	// DeletionStage says how far the deletion has come; empty unless the release is being deleted.
 	DeletionStage inventory.DeletionStage
+	// Begun is the last apply or rollback of the release that has begun. Its zero value means that none is known: earlier versions of clm do not keep it.
+	Begun Begun
 	// Ancestor means that the release was made by the ancestor of clm, and that nothing of ours is recorded of it yet.
 	Ancestor bool
 	// Problem says why the record cannot be used; only [Store.List] sets it, and then nothing but namespace and name is certain.
 	Problem string
 
 	stored stored
+}
+
+// Begun says whose operation has begun last. It is part of the record, so that a process which was started earlier, and has not begun yet, can tell that it is outdated.
+type Begun struct {
+	// By is the operation and its process, such as "apply of jane@laptop/4711". At most 300 bytes of it are told.
+	By string `json:"by"`
+	// Started is when that process was started, by its own clock.
+	Started time.Time `json:"started"`
+}
+
+// Overtaken returns the operation that has begun, such as "apply of jane@laptop/4711", if its process was started later than another one; empty if it was not. A
+// start after now is left out of account: the clock of that machine is fast, and what it says would keep others from working for as long as it is ahead.
+func (b Begun) Overtaken(started, now time.Time) string {
+	if !started.Before(b.Started) || now.Before(b.Started) {
+		return ""
+	}
+	return ellipsis.Truncate(b.By, maxRequester)
 }
 
 // Revision is one generation of what a release consists of.
@@ -90,7 +110,7 @@ type Revision struct {
 	// Basis is the number of the revision from which this one was made by handing over objects, and by nothing else; 0 if it was not.
 	Basis int64 `json:"basis,omitempty"`
 	// CanceledBy is the newer operation, such as "apply of jane@laptop/4711", that has ended the last one on this revision before it was ready; empty if
-	// there is none.
+	// there is none, or it was found to be ready afterwards.
 	CanceledBy string `json:"canceledBy,omitempty"`
 	// Policies with which the revision is applied.
 	Policies reconciler.Policies `json:"policies,omitzero"`

@@ -37,6 +37,7 @@ type Operation struct {
 	release    *releases.Release
 	lock       *releases.Lock
 	board      *Board
+	limits     Limits
 }
 
 // Begin acquires the lock of a release. The function that it returns releases the lock.
@@ -60,7 +61,7 @@ func Begin(ctx context.Context, c *connection.Connection, release *releases.Rele
 	if err != nil {
 		return nil, nil, err
 	}
-	o := &Operation{connection: c, release: release, lock: lock, board: b}
+	o := &Operation{connection: c, release: release, lock: lock, board: b, limits: limits}
 	return o, func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 		defer cancel()
@@ -103,7 +104,7 @@ func (o *Operation) Mute() { o.board = NewQuietBoard(o.connection, o.board.state
 // CheckLock returns an error if the lock is lost. It must be called before each write.
 func (o *Operation) CheckLock(ctx context.Context) error { return o.lock.Fence(ctx) }
 
-// ConfirmUnchanged reads the release again, and returns a ChangedError if another process has changed it.
+// ConfirmUnchanged reads the release again, and returns a ChangedError if another process has changed it, or the error of CheckOvertaken.
 func (o *Operation) ConfirmUnchanged(ctx context.Context) error {
 	current, err := o.connection.Records().Get(ctx, o.release.Namespace, o.release.Name)
 	if errors.Is(err, releases.ErrNotFound) && !o.release.Recorded() {
@@ -112,10 +113,34 @@ func (o *Operation) ConfirmUnchanged(ctx context.Context) error {
 	if err != nil && !errors.Is(err, releases.ErrNotFound) {
 		return err
 	}
+	if err == nil {
+		if err := CheckOvertaken(o.connection, current, o.limits); err != nil {
+			return err
+		}
+	}
 	if err != nil || !current.SameRecord(o.release) {
 		return &failures.ChangedError{Release: o.release.String()}
 	}
 	return nil
+}
+
+// CheckOvertaken returns an InterruptedError if the limits say that older operations are canceled, and this process is the older one: an apply or a rollback of the
+// release has begun whose process was started later. Without that option, operations follow each other in the order in which they get the lock.
+func CheckOvertaken(c *connection.Connection, release *releases.Release, limits Limits) error {
+	if !limits.CancelOlder {
+		return nil
+	}
+	if by := release.Begun.Overtaken(c.Started(), c.Clock().Now()); by != "" {
+		return &failures.InterruptedError{CanceledBy: by, Untouched: true}
+	}
+	return nil
+}
+
+// Sign notes in the release that the operation has begun, if later ones are to know that. The next write records it.
+func (o *Operation) Sign() {
+	if operation := o.board.state.Operation; isCancelable(operation) {
+		o.release.Begun = releases.Begun{By: operation + " of " + o.connection.Holder(), Started: o.connection.Started().UTC().Round(0)}
+	}
 }
 
 // UnlessChanged returns the error of a write to the record; if another process has written the record, that is a ChangedError.
@@ -180,10 +205,11 @@ func (o *Operation) Record(ctx context.Context, change func(release *releases.Re
 	return err
 }
 
-// CheckCanceled returns an InterruptedError if a newer operation has asked this one to end.
-func (o *Operation) CheckCanceled() error {
+// CheckCanceled returns an InterruptedError if a newer operation has asked this one to end, which may have begun to change something.
+// It may be called when the lock was given back, too.
+func (o *Operation) CheckCanceled(begun bool) error {
 	if by := o.lock.Cancellation().By(); by != "" {
-		return &failures.InterruptedError{CanceledBy: by}
+		return &failures.InterruptedError{CanceledBy: by, Untouched: !begun}
 	}
 	return nil
 }
