@@ -113,5 +113,10 @@ func TestPlanOfHooksThatStay(t *testing.T) {
 			t.Fatal(test.reason)
 		}
 	}
+	// What is done is called what the plan calls it.
+	p.expect(p.clm("apply", "web", source("2", hooks)), 0, "Job PLACE/kept: run again", "Job PLACE/removed: run again", "(1 completed, 1 run again, 1 updated, 1 unchanged, ")
+	changed := job("kept", each, policy, "update-policy", "recreate", "other", "annotation") + job("removed", each, policy, "purge-order", "1")
+	p.expect(p.clm("plan", "web", source("2", changed)), 0, "± Job PLACE/kept  (recreate: the manifest changed)", "1 to recreate, 1 to run again, 2 unchanged")
+	p.expect(p.clm("apply", "web", source("2", changed)), 0, "Job PLACE/kept: recreated", "Job PLACE/removed: run again", "(1 completed, 1 recreated, 2 unchanged, ")
 	p.must("delete", "web")
 }

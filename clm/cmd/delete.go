@@ -150,7 +150,7 @@ func showDeletion(out io.Writer, d *deletion.Deletion) {
 		}
 	}
 	show("These hooks will run first, and be deleted afterwards:", textsOf(names, before))
-	show("These objects will be deleted:", textsOf(names, d.Goes))
+	show(counted(len(d.Goes), "will be deleted:"), textsOf(names, d.Goes))
 	if d.Held != nil {
 		show("Of these, the following may be deleted only with approval (--approve-deletions):", textsOf(names, d.Held.Objects))
 	}
@@ -160,8 +160,16 @@ func showDeletion(out io.Writer, d *deletion.Deletion) {
 	for _, notice := range d.Kept {
 		writeWrapped(out, "  ", names.Of(notice.Object)+": "+terminal.Clean(notice.Message))
 	}
-	show("These objects will be orphaned (kept in the cluster without an owner):", textsOf(names, d.Stays))
+	show(counted(len(d.Stays), "will be orphaned (kept in the cluster without an owner):"), textsOf(names, d.Stays))
 	show("These hooks will run last, and be deleted afterwards:", textsOf(names, afterwards))
+}
+
+// counted is the heading of a list of objects.
+func counted(count int, what string) string {
+	if count == 1 {
+		return "1 object " + what
+	}
+	return fmt.Sprintf("%d objects %s", count, what)
 }
 
 // textsOf names objects.

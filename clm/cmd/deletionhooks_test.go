@@ -135,7 +135,7 @@ func TestDeletionHooks(t *testing.T) {
 	if diff := cmp.Diff([]string{"both"}, p.names("batch/v1", "Job")); diff != "" {
 		t.Errorf("hooks are not applied with the release: %s", diff)
 	}
-	want := "These hooks will run first, and be deleted afterwards:\n  Job both\n  Job before\nThese objects will be deleted:\n  ConfigMap PLACE/a\n  Job PLACE/both\n" +
+	want := "These hooks will run first, and be deleted afterwards:\n  Job both\n  Job before\n2 objects will be deleted:\n  ConfigMap PLACE/a\n  Job PLACE/both\n" +
 		"These hooks will run last, and be deleted afterwards:\n  Job after\n"
 	if diff := cmp.Diff(strings.ReplaceAll(want, "PLACE", p.namespace), p.must("delete", "web", "--dry-run").stdout); diff != "" {
 		t.Error(diff)

@@ -15,6 +15,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/terminal"
+	"github.com/component-operator/runtime/internal/ellipsis"
 )
 
 func newHistoryCommand(e *environment) *cobra.Command {
@@ -37,6 +38,10 @@ func runHistory(ctx context.Context, e *environment, name string, printed output
 	if err != nil {
 		return err
 	}
+	if current := release.Current(); current != nil && current.Failure == "" && release.State == releases.StateFailed {
+		// An earlier version of clm has recorded the reason for the release only.
+		current.Failure = release.Message
+	}
 	if !printed.forPeople() {
 		objects := make([]*unstructured.Unstructured, len(release.Revisions))
 		for i, revision := range release.Revisions {
@@ -53,12 +58,28 @@ func runHistory(ctx context.Context, e *environment, name string, printed output
 	return table.Write(e.out)
 }
 
+// maxReason is the number of bytes of the reason of a failure in the table.
+const maxReason = 120
+
 // descriptionText says what has brought a revision about, and what has ended it before it was ready.
 func descriptionText(revision releases.Revision) string {
-	if revision.CanceledBy == "" {
-		return revision.Description
+	end := ""
+	switch {
+	case revision.CanceledBy != "":
+		end = "canceled by a newer " + revision.CanceledBy
+	case failureOf(revision) != "":
+		reason := strings.TrimPrefix(strings.Join(strings.Fields(failureOf(revision)), " "), "failed: ")
+		end = "failed: " + ellipsis.Truncate(reason, maxReason)
 	}
-	return strings.TrimPrefix(revision.Description+"; canceled by a newer "+revision.CanceledBy, "; ")
+	return strings.TrimSuffix(strings.TrimPrefix(revision.Description+"; "+end, "; "), "; ")
+}
+
+// failureOf says why a revision has failed; empty if it has not, or if it is not known.
+func failureOf(revision releases.Revision) string {
+	if revision.State != releases.RevisionFailed {
+		return ""
+	}
+	return revision.Failure
 }
 
 // release reads the record of a release in the namespace of the command line.

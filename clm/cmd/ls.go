@@ -184,6 +184,9 @@ func revisionContent(revision releases.Revision) map[string]any {
 	if revision.CanceledBy != "" {
 		content["canceledBy"] = revision.CanceledBy
 	}
+	if failure := failureOf(revision); failure != "" {
+		content["failure"] = failure
+	}
 	if len(revision.Hooks) > 0 {
 		content["hooks"] = strings.Join(revision.Hooks, ",")
 	}

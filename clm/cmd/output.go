@@ -56,6 +56,14 @@ func (o output) printList(out io.Writer, objects []*unstructured.Unstructured) e
 }
 
 func (o output) write(out io.Writer, object runtime.Object) error {
+	if single, ok := object.(*unstructured.Unstructured); ok && single.IsList() {
+		// The printer of names knows lists only as such.
+		list, err := single.ToList()
+		if err != nil {
+			return fmt.Errorf("printing a list: %w", err)
+		}
+		object = list
+	}
 	printer, err := o.printer()
 	if err != nil {
 		return fmt.Errorf("flag --output: %w", err)

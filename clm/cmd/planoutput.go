@@ -92,55 +92,6 @@ func (o planOptions) showToPrograms(out io.Writer, p *apply.Plan) error {
 	return err
 }
 
-// showInMarkdown writes a heading, a line that sums up, a table, and the diff, which is folded.
-func (o planOptions) showInMarkdown(out io.Writer, p *apply.Plan) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "### Release %s, %s\n\n**%s**, from %s\n", cell(p.Release.String()), revisionText(p), o.summary(p), cell(sourceTexts(p.Revision.Sources)))
-	var rows, texts strings.Builder
-	hunks, err := o.writer()
-	if err != nil {
-		return err
-	}
-	var repeated []diff.Change
-	for _, change := range notable(p) {
-		if listedAction(change) == diff.ActionRepeat {
-			repeated = append(repeated, shownChange(change, false, dependents.Names{}))
-			continue
-		}
-		what, why := string(diffAction(change)), change.Reason
-		if change.Refusal != "" {
-			what, why = "**refused**", change.Refusal
-		}
-		if change.Local {
-			what += ", local"
-		}
-		for _, note := range change.Notes {
-			why = strings.TrimPrefix(why+"; "+note, "; ")
-		}
-		fmt.Fprintf(&rows, "| %s | %s | %s |\n", cell(change.Object.String()), what, cell(why))
-		if !o.diff.show {
-			continue
-		}
-		text, err := hunks.Text(wholeChange(change))
-		if err != nil {
-			return err
-		}
-		texts.WriteString(text)
-	}
-	if rows.Len() > 0 {
-		b.WriteString("\n| Object | Change | Why |\n|---|---|---|\n" + rows.String())
-	}
-	if text := diff.Repetition(repeated); text != "" {
-		fmt.Fprintf(&b, "\n%s\n", cell(text))
-	}
-	if texts.Len() > 0 {
-		fence := fenceFor(texts.String())
-		fmt.Fprintf(&b, "\n<details><summary>Diff</summary>\n\n%sdiff\n%s%s\n\n</details>\n", fence, strings.TrimRight(texts.String(), "\n")+"\n", fence)
-	}
-	_, err = io.WriteString(out, b.String())
-	return err
-}
-
 // wholeChange returns a change with what changes in the object, also of a hook that stays the same.
 func wholeChange(change reconciler.Change) diff.Change {
 	shown := shownChange(change, true, dependents.Names{})

@@ -151,10 +151,8 @@ func (s *transcript) playDoctor() {
 	s.run("doctor", "web", "-A")
 }
 
-// playBlocked is about what a user has to decide before objects are deleted.
-func (s *transcript) playBlocked() {
-	group := s.namespace + ".example.com"
-	s.must("apply", "web", s.file("app.yaml", configMap("a", "1")+configMap("b", "1")+configMap("c", "1")+`---
+// thingDefinition is the manifest of a type.
+const thingDefinition = `---
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: things.PLACE.example.com}
@@ -163,7 +161,12 @@ spec:
   scope: Namespaced
   names: {kind: Thing, plural: things, singular: thing, listKind: ThingList}
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
-`))
+`
+
+// playBlocked is about what a user has to decide before objects are deleted.
+func (s *transcript) playBlocked() {
+	group := s.namespace + ".example.com"
+	s.must("apply", "web", s.file("app.yaml", configMap("a", "1")+configMap("b", "1")+configMap("c", "1")+thingDefinition))
 	thing := testenv.Object(s, "{apiVersion: "+group+"/v1, kind: Thing, metadata: {name: foreign}}")
 	s.create(thing)
 	s.run("delete", "web", "--dry-run")

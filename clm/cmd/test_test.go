@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/sandbox"
@@ -170,4 +172,40 @@ func TestNoTests(t *testing.T) {
 	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")))
 	p.expect(p.clm("test", "web", "--filter", "name=check"), 1, `release PLACE/web has no test "check", and no other tests`)
 	p.must("delete", "web")
+}
+
+// TestWhatTestsLeaveHidesNoForeignInstance: instances of a type of the release that its tests have left are deleted first, and do not keep the others from being found.
+func TestWhatTestsLeaveHidesNoForeignInstance(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	thing := "---\napiVersion: PLACE.example.com/v1\nkind: Thing\nmetadata: {name: %s, annotations: {%s}}\n"
+	p.must("apply", "web", p.file("app.yaml", thingDefinition+test("check")+fmt.Sprintf(thing, "ours", "")+fmt.Sprintf(thing, "a-probe", "clm.cs.sap.com/release-hook: test")))
+	p.must("test", "web")
+	object := func(name string) *unstructured.Unstructured {
+		return testenv.Object(p, "{apiVersion: "+p.namespace+".example.com/v1, kind: Thing, metadata: {name: "+name+"}}")
+	}
+	for _, name := range []string{"foreign-1", "foreign-2"} {
+		p.create(object(name))
+	}
+	ours := p.mark("web")
+	refused := "release PLACE/web cannot be deleted: there are instances of types that it defines, which would be deleted with these types, for example: " +
+		"Thing.PLACE.example.com PLACE/foreign-1; delete them first; to list them: kubectl get Thing.PLACE.example.com -A -l clm.cs.sap.com/owner-id!="
+	got := p.clm("delete", "web", "--dry-run")
+	p.expect(got, exitRefused, refused)
+	if value := regexp.MustCompile(`owner-id!=(\S+)`).FindStringSubmatch(got.stderr)[1]; !strings.Contains(ours, value) {
+		t.Errorf("want the list to leave out what has the label of the release, %s, got %s", ours, value)
+	}
+	p.expect(p.clm("delete", "web", "-y"), exitRefused, refused)
+	if err := p.client.Get(t.Context(), client.ObjectKey{Namespace: p.namespace, Name: "a-probe"}, object("a-probe")); err != nil {
+		t.Errorf("want nothing to be done, got %v", err)
+	}
+	for _, name := range []string{"foreign-1", "foreign-2"} {
+		foreign := object(name)
+		foreign.SetNamespace(p.namespace)
+		if err := p.client.Delete(t.Context(), foreign); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.must("delete", "web")
+	p.expectNothing()
 }

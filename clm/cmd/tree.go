@@ -13,6 +13,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/clm/internal/views"
+	"github.com/component-operator/runtime/pkg/status"
 )
 
 type treeOptions struct {
@@ -28,9 +29,11 @@ func newTreeCommand(e *environment) *cobra.Command {
 		Short: "Show the dependents of a release and the objects that they own, down to the pods",
 		Long: `Show the dependents of the release NAME in the order of their waves, and the objects that they own, down to the pods, each with its status.
 
+With -o name, print the objects that exist and belong to the release, one per line, as KIND.GROUP/NAME. As in kubectl, the namespaces are not part of the names.
+
 With --watch, clm shows the tree again whenever something changes, until interrupted. The exit code is 3 if the release is deleted while clm is watching.`,
 		Annotations: exits(exitNotReady, exitInterrupted),
-		Example:     "  clm tree web --why",
+		Example:     "  clm tree web --why\n  clm tree web -o name",
 		Args:        cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			o.name = args[0]
@@ -51,8 +54,38 @@ func runTree(ctx context.Context, e *environment, o treeOptions) error {
 	_, err := o.look(ctx, e, views.Following{
 		Reasons: reasons,
 		Show:    func(*views.Snapshot) bool { return false },
-	}, func(snapshot *views.Snapshot) view { return treeView{snapshot, o.why} })
+	}, func(snapshot *views.Snapshot) view {
+		shown := treeView{snapshot, o.why}
+		if *o.output.flags.OutputFormat == outputName {
+			return namesView{shown}
+		}
+		return shown
+	})
 	return err
+}
+
+// outputName is the format of names, as kubectl get has it.
+const outputName = "name"
+
+// namesView shows the objects of a release as a list, so that each has a name of its own. Those that do not exist, or do not belong to the release, are left out.
+type namesView struct{ treeView }
+
+func (v namesView) object() (*unstructured.Unstructured, error) {
+	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "List", "items": appendNames([]any{}, v.Dependents)}}, nil
+}
+
+// appendNames appends the identities of objects and of what they own.
+func appendNames(items []any, nodes []*dependents.Node) []any {
+	for _, node := range nodes {
+		if node.Status == status.NotFoundStatus || node.Status == dependents.StatusCompleted || node.Status == dependents.StatusStolen {
+			continue
+		}
+		items = append(items, map[string]any{
+			"apiVersion": node.APIVersion, "kind": node.Kind, "metadata": map[string]any{"name": node.Name, "namespace": node.Namespace},
+		})
+		items = appendNames(items, node.Children)
+	}
+	return items
 }
 
 // treeView shows all objects of a release.

@@ -113,7 +113,7 @@ apply PLACE/web revision 1: waiting until wave 0 is ready  AGE
 	}
 
 	command, screen = p.startOnTerminal(t, nil, "delete", "web")
-	screen.expect(t, "These objects will be deleted:")
+	screen.expect(t, " objects will be deleted:")
 	screen.expect(t, "Delete release "+p.namespace+"/web? [y/N] ")
 	screen.enter(t, "\x03")
 	expectExit(t, command, screen, exitInterrupted)

@@ -126,6 +126,9 @@ type DeleteRequest struct {
 	// Occasion distinguishes this deletion from others of the same objects, so that an approval holds for one of them only: the digests of two occasions differ.
 	// Defaults to none.
 	Occasion string
+	// Departing are objects of other owners that the caller deletes before the dependents: CheckDeletion does not count them as instances of managed types, and names
+	// other instances, if there are any. Items without a UID, or with that of another object, count nevertheless. Delete ignores it. Defaults to none.
+	Departing []*InventoryItem
 	// Unasked deletes dependents with DeletePolicyConfirmOnDelete without approval, because the caller has asked already, or has created them only for a time. Defaults to no.
 	Unasked bool
 }

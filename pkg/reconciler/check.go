@@ -32,6 +32,7 @@ func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) (
 		return nil, err
 	}
 	c := r.call(request.Owner, request.Inventory)
+	c.Losses.Departing = request.Departing
 	demands, err := c.Losses.Demands(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("finding the managed types: %w", err)

@@ -11,6 +11,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
+	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -122,7 +123,7 @@ func (a *application) enter(ctx context.Context) error {
 	default:
 		a.plan.Release.State, a.plan.Release.Message = releases.StateApplying, ""
 		if current := a.plan.Release.Current(); current.State != releases.RevisionReady {
-			current.State, current.CanceledBy = releases.RevisionApplying, ""
+			current.State, current.CanceledBy, current.Failure = releases.RevisionApplying, "", ""
 		}
 		return a.plan.connection.Records().Save(ctx, a.plan.Release)
 	}
@@ -188,6 +189,17 @@ func goesOn(failure error) bool {
 	return failure == nil || errors.As(failure, &interrupted) || failures.IsChanged(failure)
 }
 
+// maxFailure is how much of the reason of a failure is kept with a revision, in bytes: the index of a release has all revisions.
+const maxFailure = 1024
+
+// noteFailure keeps the reason why a revision is not ready for the time when the release has another one.
+func noteFailure(revision *releases.Revision, reason string) {
+	revision.Failure = ""
+	if revision.State != releases.RevisionReady && revision.CanceledBy == "" {
+		revision.Failure = ellipsis.Truncate(reason, maxFailure)
+	}
+}
+
 // leave records how the operation ended.
 func (a *application) leave(ctx context.Context, result reconciler.Result, failure error) error {
 	var interrupted *failures.InterruptedError
@@ -221,6 +233,7 @@ func (a *application) leave(ctx context.Context, result reconciler.Result, failu
 		default:
 			release.State, release.Message, current.State = releases.StateFailed, failure.Error(), releases.RevisionFailed
 		}
+		noteFailure(current, release.Message)
 		if unready := current.State != releases.RevisionReady; !(unready && current.Rollback) {
 			// A rollback may be continued by the number of the revision to which it returns.
 			a.options.prune(release)

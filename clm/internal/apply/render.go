@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -166,11 +167,19 @@ func checkHooks(recorded []*unstructured.Unstructured, scheme *runtime.Scheme) e
 	return err
 }
 
-// inputs returns the digest of what a revision is made of, without the locations of its sources.
+// unordered begins the digests that do not depend on the order of the objects. Those of revisions that other tools have made are such: Helm records objects in another
+// order than that in which they are rendered. The order has no effect, but the digests that are recorded stay as they are.
+const unordered = "unordered:"
+
+// inputs returns the digest of what a revision is made of, without the locations of its sources. It is unordered if that of the revision was.
 func inputs(content releases.Content, revision releases.Revision) (string, error) {
-	manifest := make([]map[string]any, len(content.Manifest))
-	for i, object := range content.Manifest {
-		manifest[i] = object.Object
+	prefix := ""
+	if strings.HasPrefix(revision.Inputs, unordered) {
+		prefix = unordered
+	}
+	manifest, err := distinct(content.Manifest, prefix == unordered)
+	if err != nil {
+		return "", err
 	}
 	sources := make([]releases.Source, len(revision.Sources))
 	for i, source := range revision.Sources {
@@ -185,5 +194,25 @@ func inputs(content releases.Content, revision releases.Revision) (string, error
 	if err != nil {
 		return "", fmt.Errorf("computing the digest of what is applied: %w", err)
 	}
-	return result, nil
+	return prefix + result, nil
+}
+
+// distinct returns what the digest of objects is computed from: the objects in their order, or sorted digests of them.
+func distinct(objects []*unstructured.Unstructured, sorted bool) (any, error) {
+	if !sorted {
+		contents := make([]map[string]any, len(objects))
+		for i, object := range objects {
+			contents[i] = object.Object
+		}
+		return contents, nil
+	}
+	digests := make([]string, len(objects))
+	for i, object := range objects {
+		var err error
+		if digests[i], err = digest.OfMap(object.Object); err != nil {
+			return nil, fmt.Errorf("computing the digest of %s: %w", dependents.Text(object), err)
+		}
+	}
+	slices.Sort(digests)
+	return digests, nil
 }

@@ -114,7 +114,7 @@ func complete(plan *Plan, past *Past, scheme *runtime.Scheme) error {
 	if err != nil {
 		return fmt.Errorf("revision %d: %w", past.Revision.Number, err)
 	}
-	past.Revision.Objects = len(content.Manifest)
+	past.Revision.Objects, past.Revision.Inputs = len(content.Manifest), unordered
 	past.Revision.Inputs, err = inputs(content, past.Revision)
 	return err
 }

@@ -16,8 +16,10 @@ import (
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/internal/deletionhooks"
+	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // Request says which release is to be deleted, and how.
@@ -110,21 +112,14 @@ func (d *Deletion) plan(ctx context.Context, request Request) (err error) {
 	if err := d.findHeld(ctx, request); err != nil {
 		return err
 	}
-	if err := d.findBlockers(ctx); err != nil {
-		return err
-	}
-	// What tests have left is deleted first.
-	d.Blockers = slices.DeleteFunc(d.Blockers, func(blocker reconciler.Blocker) bool {
-		return slices.ContainsFunc(release.TestInventory, func(item *reconciler.InventoryItem) bool {
-			return item.GroupVersionKind().GroupKind() == blocker.Type.GroupKind() && item.Namespace == blocker.Namespace && item.Name == blocker.Name
-		})
-	})
-	return nil
+	return d.findBlockers(ctx)
 }
 
-// findBlockers finds the foreign objects whose existence forbids the deletion.
+// findBlockers finds the foreign objects whose existence forbids the deletion. What tests have left does not: it is deleted first.
 func (d *Deletion) findBlockers(ctx context.Context) (err error) {
-	d.Blockers, err = d.target.Engine().CheckDeletion(ctx, d.request())
+	request := d.request()
+	request.Departing = d.Release.TestInventory
+	d.Blockers, err = d.target.Engine().CheckDeletion(ctx, request)
 	return err
 }
 
@@ -175,14 +170,28 @@ func (d *Deletion) obstacle() string {
 		return fmt.Sprintf("%s: %s; to delete the release with them: clm delete %s -n %s --approve-deletions %s",
 			d.Held, strings.Join(runner.Names(d.Held), ", "), d.Release.Name, d.Release.Namespace, d.Held.Digest)
 	case len(d.Blockers) > 0:
-		texts := make([]string, len(d.Blockers))
-		for i, blocker := range d.Blockers {
-			texts[i] = blocker.String()
-		}
-		return fmt.Sprintf("there are instances of types that it defines, which would be deleted with these types: %s; delete them first", strings.Join(texts, ", "))
+		return d.blockade()
 	default:
 		return ""
 	}
+}
+
+// blockade names an instance of each type that has foreign ones, and says how to list all of them.
+func (d *Deletion) blockade() string {
+	examples, kinds, scope, filter := make([]string, len(d.Blockers)), make([]string, len(d.Blockers)), "", ""
+	for i, blocker := range d.Blockers {
+		kind := blocker.Type.GroupKind()
+		examples[i], kinds[i] = blocker.String(), kind.String()
+		if blocker.Namespace != "" || blocker.Name == "" {
+			scope = " -A"
+		}
+		if slices.ContainsFunc(d.Release.Inventory, func(item *reconciler.InventoryItem) bool { return item.GroupVersionKind().GroupKind() == kind }) {
+			// The release has instances itself. They are not to be listed.
+			filter = fmt.Sprintf(" -l %s/%s!=%s", releases.ReconcilerName, types.LabelKeySuffixOwnerId, digest.OwnerLabel(d.target.Owner()))
+		}
+	}
+	return fmt.Sprintf("there are instances of types that it defines, which would be deleted with these types, for example: %s; delete them first; to list them: kubectl get %s%s%s",
+		strings.Join(examples, ", "), strings.Join(kinds, ","), scope, filter)
 }
 
 // isOwnNamespace reports whether a dependent is the namespace that has the record of its release. It is orphaned.

@@ -4,6 +4,7 @@
 package dependents
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -25,11 +26,16 @@ type Dependent struct {
 	Phase reconciler.Phase `json:"-"`
 	// Verb is what the operation has done to the object; empty if nothing yet.
 	Verb reconciler.Verb `json:"-"`
+	// Deed is what people are told instead of the verb, in the words of the plan; empty if the verb says it.
+	Deed string `json:"-"`
 	// State is what all this means.
 	State State `json:"-"`
 	// Since is when phase, status and verb became what they are; zero if that is not known.
 	Since time.Time `json:"-"`
 }
+
+// Done says to people what the operation has done to the object; empty if nothing yet.
+func (d Dependent) Done() string { return cmp.Or(d.Deed, strings.ToLower(string(d.Verb))) }
 
 // State says how far a dependent is on its way.
 type State string

@@ -165,7 +165,7 @@ func (p *plain) Finish(outcome Outcome) {
 func (c change) news(style terminal.Style) []string {
 	var news []string
 	if c.acted() {
-		news = append(news, style.Green(strings.ToLower(string(c.after.Verb))))
+		news = append(news, style.Green(c.after.Done()))
 	}
 	if situation := c.situation(style); situation != "" {
 		news = append(news, situation)

@@ -15,7 +15,6 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/terminal"
-	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 // maxUnready is how many objects that are not ready the outcome names; the others are counted.
@@ -81,12 +80,12 @@ func (s summary) writeUnready(b *strings.Builder) {
 
 // details counts what was done, and says how long it took.
 func (s summary) details() string {
-	counts := map[reconciler.Verb]int{}
+	counts := map[string]int{}
 	var unchanged, untouched int
 	for _, object := range s.state.Objects {
 		switch {
 		case object.Verb != "":
-			counts[object.Verb]++
+			counts[object.Done()]++
 		case object.State == dependents.StateGone:
 		case object.State.IsDone():
 			unchanged++
@@ -95,8 +94,8 @@ func (s summary) details() string {
 		}
 	}
 	var details []string
-	for _, verb := range slices.Sorted(maps.Keys(counts)) {
-		details = append(details, fmt.Sprintf("%d %s", counts[verb], strings.ToLower(string(verb))))
+	for _, deed := range slices.Sorted(maps.Keys(counts)) {
+		details = append(details, fmt.Sprintf("%d %s", counts[deed], deed))
 	}
 	if unchanged > 0 {
 		details = append(details, fmt.Sprintf("%d unchanged", unchanged))

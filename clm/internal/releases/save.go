@@ -42,6 +42,7 @@ func (s *Store) Create(ctx context.Context, release *Release, content Content) e
 func (s *Store) AddRevision(ctx context.Context, release *Release, revision Revision, content Content) error {
 	changed := release.Clone()
 	changed.State, revision.State, revision.CanceledBy = StateApplying, RevisionApplying, ""
+	revision.Failure = ""
 	if err := s.addRevision(ctx, changed, revision, content); err != nil {
 		return err
 	}

@@ -29,10 +29,11 @@ type Board struct {
 
 	mu      sync.Mutex
 	state   progress.State
-	index   map[dependents.Key]int  // of the dependents
-	absent  map[dependents.Key]bool // did not exist when the operation began
-	adopted map[dependents.Key]bool // existed, and had another owner or none
-	failed  map[dependents.Key]bool // what the engine has said of them last
+	index   map[dependents.Key]int    // of the dependents
+	absent  map[dependents.Key]bool   // did not exist when the operation began
+	adopted map[dependents.Key]bool   // existed, and had another owner or none
+	deeds   map[dependents.Key]string // what the plan calls the write of an object that is more than an update
+	failed  map[dependents.Key]bool   // what the engine has said of them last
 	waits   map[dependents.Key]string
 	reasons map[dependents.Key]string // why they are not ready, as far as others say that
 	notes   map[string]bool
@@ -58,6 +59,7 @@ func NewQuietBoard(c *connection.Connection, operation string) *Board {
 func newBoard(printer progress.Printer, clock clock.PassiveClock, state progress.State) *Board {
 	return &Board{
 		printer: printer, clock: clock, state: state, index: map[dependents.Key]int{}, absent: map[dependents.Key]bool{}, adopted: map[dependents.Key]bool{},
+		deeds: map[dependents.Key]string{},
 		notes: map[string]bool{}, waits: map[dependents.Key]string{},
 	}
 }
@@ -108,6 +110,12 @@ func (b *Board) ExpectChanges(changes []reconciler.Change) {
 		key := dependents.KeyOf(change.Object)
 		b.absent[key] = change.Verb == reconciler.VerbCreated || change.Verb == reconciler.VerbRestored
 		b.adopted[key] = change.Verb == reconciler.VerbAdopted
+		switch {
+		case change.Repeats && len(change.Notes)+len(change.DependsOn) == 0:
+			b.deeds[key] = "run again"
+		case change.Recreate:
+			b.deeds[key] = "recreated"
+		}
 	}
 	b.mu.Unlock()
 	for _, change := range changes {
@@ -267,7 +275,7 @@ func (b *Board) Took(result reconciler.Result, err error, phase string) {
 	}
 	for _, action := range result.Actions {
 		for _, object := range action.Objects {
-			b.change(dependents.KeyOf(object), func(d *dependents.Dependent) { d.Verb = b.told(*d, action.Verb) })
+			b.change(dependents.KeyOf(object), func(d *dependents.Dependent) { d.Verb, d.Deed = b.told(*d, action.Verb), b.deed(*d, action.Verb) })
 		}
 	}
 	b.show()
@@ -286,6 +294,14 @@ func (b *Board) told(d dependents.Dependent, now reconciler.Verb) reconciler.Ver
 	default:
 		return now
 	}
+}
+
+// deed is what is told instead of a verb: the plan says of hooks that they run again, and of others that they are recreated.
+func (b *Board) deed(d dependents.Dependent, now reconciler.Verb) string {
+	if now == reconciler.VerbUpdated || now == reconciler.VerbCreated || now == reconciler.VerbRestored {
+		return b.deeds[d.Key()]
+	}
+	return ""
 }
 
 // Finish shows how the operation ended. The board shows nothing afterwards. If the operation ended because another plan is needed, Finish shows nothing:

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/component-operator/runtime/clm/internal/apply"
 	"github.com/component-operator/runtime/clm/internal/connection"
@@ -103,5 +104,19 @@ func PlanOrphaning(ctx context.Context, c *connection.Connection, request Reques
 	if err := leaveOut(plan, found, description); err != nil {
 		return nil, err
 	}
-	return plan, plan.Compare(ctx, compare)
+	if err := plan.Compare(ctx, compare); err != nil {
+		return plan, err
+	}
+	sayWhyOrphaned(plan, found)
+	return plan, nil
+}
+
+// sayWhyOrphaned replaces the reason that the engine gives: to it, the objects are those that the manifest does not have any more.
+func sayWhyOrphaned(plan *apply.Plan, orphaned []dependent) {
+	for i := range plan.Changes {
+		change := &plan.Changes[i]
+		if rest, isPruned := strings.CutPrefix(change.Reason, "is no longer wanted"); isPruned && change.Verb == reconciler.VerbOrphaned && find(orphaned, change.Object) >= 0 {
+			change.Reason = "as requested" + rest
+		}
+	}
 }

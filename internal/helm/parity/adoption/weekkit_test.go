@@ -182,6 +182,10 @@ var (
 	agePattern = regexp.MustCompile(`([^:] |\()\d+(ms|s|m)(\d+s)?\b`)
 	// podPattern matches the end of the name of a pod or ReplicaSet, after the name of the object that has made it.
 	podPattern = regexp.MustCompile(`((?:Pod|ReplicaSet|pods) [a-z0-9-]*?(?:-\d\d|-create|-patch))(-[0-9a-f]{6,10})?(-[a-z0-9]{5})?\b`)
+	// ownerPattern matches the label value of an owner, which depends on the name of the namespace.
+	ownerPattern = regexp.MustCompile(`(owner-id!=)[0-9a-z]+`)
+	// failurePattern matches a failed revision in a history. How much of the reason there is depends on the name of the namespace.
+	failurePattern = regexp.MustCompile(`(?m)^(\d+ +Failed .*; failed: ).*`)
 	// tablePattern matches the heads of tables.
 	tablePattern  = regexp.MustCompile(`^[A-Z]+ +[A-Z]+ `)
 	columnPattern = regexp.MustCompile(`(\S)  +`)
@@ -210,6 +214,8 @@ func stable(output string, order []string) string {
 		}
 	}
 	output = strings.Join(append(lines, lasting(news, order)...), "")
+	output = ownerPattern.ReplaceAllString(output, "${1}OWNER")
+	output = failurePattern.ReplaceAllString(output, "${1}WHY")
 	output = podPattern.ReplaceAllString(output, "$1-POD")
 	return agePattern.ReplaceAllString(output, "${1}AGE")
 }

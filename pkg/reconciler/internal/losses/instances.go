@@ -34,6 +34,8 @@ type inquiry struct {
 	except  string // value of the owner label; its objects and the owner itself do not count; if empty, all objects count
 	// recorded returns the items of the owner by object.
 	recorded func() map[types.ObjectID]*inventory.Item
+	// departing returns the items that are about to go by object.
+	departing func() map[types.ObjectID]*inventory.Item
 }
 
 // Instances returns one instance for each demanded type that has instances without the given owner label (if the label is empty:
@@ -43,7 +45,11 @@ func (l *Losses) Instances(ctx context.Context, demands []Demand, except string)
 	if err != nil {
 		return nil, nil, err
 	}
-	q := inquiry{losses: l, demands: demands, except: except, recorded: sync.OnceValue(func() map[types.ObjectID]*inventory.Item { return bookkeeping.Index(l.Items) })}
+	q := inquiry{
+		losses: l, demands: demands, except: except,
+		recorded:  sync.OnceValue(func() map[types.ObjectID]*inventory.Item { return bookkeeping.Index(l.Items) }),
+		departing: sync.OnceValue(func() map[types.ObjectID]*inventory.Item { return bookkeeping.Index(l.Departing) }),
+	}
 	var blockers []inventory.Blocker
 	var resources []schema.GroupVersionResource
 	// The limiter cannot admit the requests: the caller may be one of its tasks.
@@ -155,7 +161,7 @@ func (q *inquiry) listPage(ctx context.Context, clnt cluster.Client, mapping *me
 	}
 	for i := range list.Items {
 		list.Items[i].SetGroupVersionKind(mapping.GroupVersionKind)
-		if q.except == "" || !q.isOwn(&list.Items[i]) {
+		if q.except == "" || !q.isOwn(&list.Items[i]) && !q.isDeparting(&list.Items[i]) {
 			return &inventory.Blocker{Type: mapping.GroupVersionKind, Namespace: list.Items[i].Namespace, Name: list.Items[i].Name}, "", nil
 		}
 	}
@@ -175,6 +181,12 @@ func (q *inquiry) isOwn(instance *metav1.PartialObjectMetadata) bool {
 	item := q.recorded()[types.IDOf(instance)]
 	return item != nil && item.UID != "" && item.UID == instance.UID &&
 		label == "" && !fieldset.IsCopy(instance, q.losses.Server.FieldOwner)
+}
+
+// isDeparting reports whether an instance is about to go, so that it does not count. Another object of the same name counts.
+func (q *inquiry) isDeparting(instance *metav1.PartialObjectMetadata) bool {
+	item := q.departing()[types.IDOf(instance)]
+	return item != nil && item.UID != "" && item.UID == instance.UID
 }
 
 func foreignSelector(key, value string) (labels.Selector, error) {

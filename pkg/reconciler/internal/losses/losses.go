@@ -22,6 +22,8 @@ type Losses struct {
 	Configured []inventory.TypeInfo
 	Memory     memory.Owner
 	Items      []*inventory.Item // of the owner
+	// Departing are items of other owners that are about to go, and do not count as instances that others have.
+	Departing []*inventory.Item
 	// Remaining returns the items that are still recorded.
 	Remaining func() []*inventory.Item
 
