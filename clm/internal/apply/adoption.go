@@ -18,8 +18,8 @@ func Lasting(policies reconciler.Policies) reconciler.Policies {
 	return policies
 }
 
-// policies returns the policies with which the revision of a plan is applied.
-func (p *Plan) policies() reconciler.Policies {
+// policiesOf returns the policies with which the revision of a plan is applied.
+func policiesOf(p *Plan) reconciler.Policies {
 	policies := Lasting(p.Revision.Policies)
 	if p.adoption != "" {
 		policies.Adoption = p.adoption

@@ -123,14 +123,14 @@ func (k *keeper) choose(ctx context.Context, p *Plan) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	chosen, err := k.rules.Choose(p.Content.Manifest, recorded, slices.DeleteFunc(slices.Clone(p.Changes), p.isUnwritten))
+	chosen, err := k.rules.Choose(p.Content.Manifest, recorded, slices.DeleteFunc(slices.Clone(p.Changes), func(change reconciler.Change) bool { return isUnwritten(p.Release.Inventory, change) }))
 	return err == nil && k.chosen.Add(chosen), err
 }
 
 // isUnwritten reports whether a change is about an object that is recorded, but was never written, for example because the process died that wanted to adopt it: all that its
 // manifest declares is a change, also if no revision was ready yet.
-func (p *Plan) isUnwritten(change reconciler.Change) bool {
-	return slices.ContainsFunc(p.Release.Inventory, func(item *reconciler.InventoryItem) bool {
+func isUnwritten(recorded []*reconciler.InventoryItem, change reconciler.Change) bool {
+	return slices.ContainsFunc(recorded, func(item *reconciler.InventoryItem) bool {
 		return item.Matches(change.Object) && item.Phase == reconciler.PhaseScheduledForApplication && item.UID == "" && item.LastAppliedAt == nil
 	})
 }

@@ -277,7 +277,7 @@ func (p *Plan) request(save reconciler.Store) reconciler.ApplyRequest {
 		Objects:  p.objects,
 		Version:  p.Revision.Inputs,
 		Digest:   digestOf(p.Revision),
-		Policies: p.policies(),
+		Policies: policiesOf(p),
 		TakeOver: p.takeOver,
 
 		Deletions: reconciler.Deletions{Approved: p.approved},
