@@ -123,7 +123,8 @@ func (k *keeper) choose(ctx context.Context, p *Plan) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	chosen, err := k.rules.Choose(p.Content.Manifest, recorded, slices.DeleteFunc(slices.Clone(p.Changes), func(change reconciler.Change) bool { return isUnwritten(p.Release.Inventory, change) }))
+	written := slices.DeleteFunc(slices.Clone(p.Changes), func(change reconciler.Change) bool { return isUnwritten(p.Release.Inventory, change) })
+	chosen, err := k.rules.Choose(p.Content.Manifest, recorded, written)
 	return err == nil && k.chosen.Add(chosen), err
 }
 
