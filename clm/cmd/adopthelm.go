@@ -82,11 +82,11 @@ func (o *adoptOptions) adopt(ctx context.Context, e *environment, s *connection.
 		fmt.Fprintf(e.err, "Helm release %s has become a release of clm already.\n", a.Helm)
 		return o.retireAlone(ctx, e, s, a.Helm)
 	}
-	fmt.Fprintf(e.err, "Helm release %s has %s; deployed is revision %d, from %s-%s.\n",
+	fmt.Fprintf(e.err, "Helm release %s has %s; revision %d is deployed, from %s-%s.\n",
 		a.Helm, dependents.Count(len(a.Helm.Revisions), "revision"), a.Deployed.Number, a.Deployed.Chart.Name, a.Deployed.Chart.Version)
 	e.warnOfHelm(a)
 	if o.deleteRecord {
-		fmt.Fprintln(e.err, recordText(a.Helm)+" is deleted in the end.")
+		fmt.Fprintln(e.err, recordText(a.Helm)+" is deleted at the end.")
 	}
 	err = o.attempt(ctx, e, s, func(*connection.Connection, bool) (*apply.Plan, error) { return a.Plan, nil })
 	if err != nil || o.dryRun.isSet() {

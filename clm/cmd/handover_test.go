@@ -148,7 +148,8 @@ func TestOrphan(t *testing.T) {
 func TestOrphanAll(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	source := p.file("app.yaml", manifestOf("one", "two")+job("there")+job("completed", "purge-order", "1"))
+	hook := "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: hook, annotations: {clm.cs.sap.com/deletion-hook: pre-delete}}}\n"
+	source := p.file("app.yaml", manifestOf("one", "two")+job("there")+job("completed", "purge-order", "1")+hook)
 	p.must("apply", "web", source)
 	for want, args := range map[string][]string{
 		"NAME is missing": {"orphan", "--all"},
@@ -163,7 +164,9 @@ func TestOrphanAll(t *testing.T) {
 		t.Error(diff)
 	}
 	p.expect(p.must("orphan", "web", "--all"), 0, "is up to date")
-	p.must("delete", "web")
+	if got := p.must("delete", "web"); strings.Contains(got.stderr, "ConfigMap "+p.namespace+"/hook") {
+		t.Errorf("want no deletion hook to run against objects of others, got %s", got.stderr)
+	}
 	left := &batchv1.JobList{}
 	if err := p.client.List(t.Context(), left, client.InNamespace(p.namespace)); err != nil {
 		t.Fatal(err)

@@ -37,7 +37,7 @@ func TestAdoptFromHelmLeavesOutDamagedRevisions(t *testing.T) {
 	for _, want := range []string{
 		"Warning: revision 1 is left out: reading Helm's record in Secret PLACE/sh.helm.release.v1.web.v1: decoding base64",
 		"Warning: revision 2 is left out: revision 2 of Helm release PLACE/web, in Secret sh.helm.release.v1.web.v2: ConfigMap b",
-		"Helm release PLACE/web has 3 revisions; deployed is revision 4",
+		"Helm release PLACE/web has 3 revisions; revision 4 is deployed",
 		"Helm's record of release PLACE/web (Secret sh.helm.release.v1.web.v1 to Secret sh.helm.release.v1.web.v4) was deleted",
 	} {
 		if !strings.Contains(p.stable(got.stderr), p.stable(want)) {

@@ -41,6 +41,7 @@ type markdownPlan struct {
 type markdownRow struct {
 	objects   []reconciler.ObjectInfo
 	what, why string
+	refused   bool
 	// lines are those that change, with the places where they do; none if the content of the object is not known.
 	lines []string
 	// change and text are that of the first object.
@@ -90,7 +91,7 @@ func (o planOptions) showInMarkdown(out io.Writer, p *apply.Plan) error {
 func rowOf(change reconciler.Change) *markdownRow {
 	row := &markdownRow{objects: []reconciler.ObjectInfo{change.Object}, what: string(diffAction(change)), why: change.Reason, change: wholeChange(change)}
 	if change.Refusal != "" {
-		row.what, row.why = "**refused**", change.Refusal
+		row.what, row.why, row.refused = "**refused**", change.Refusal, true
 	}
 	if change.Local {
 		row.what += ", local"
@@ -172,37 +173,56 @@ func (r *markdownRow) String() string {
 	return fmt.Sprintf("| %s | %s | %s |\n", object, r.what, shortCell(r.why))
 }
 
-// fitting returns as much of the plan as the limit allows: what does not fit is left out from the end, diffs first, then rows.
+// fitting returns as much of the plan as the limit allows. What does not fit is left out: diffs, and when none is left, rows. If anything is, what is refused, deleted or
+// recreated comes first.
 func (m *markdownPlan) fitting() string {
-	rows, diffs := len(m.rows), 0
-	if m.diff {
-		diffs = len(m.rows)
+	all := m.rows
+	if !m.diff {
+		all = nil
 	}
-	if whole := m.text(rows, diffs); isFitting(whole) {
+	if whole := m.text(len(m.rows), all); isFitting(whole) {
 		return whole
 	}
-	diffs = most(diffs, func(n int) bool { return isFitting(m.text(rows, n)) })
-	rows = most(rows, func(n int) bool { return isFitting(m.text(n, diffs)) })
-	return m.text(rows, diffs)
-}
-
-// most returns the greatest number up to a limit that fits; 0 if none does.
-func most(limit int, fits func(n int) bool) int {
-	low, high := 0, limit
+	slices.SortStableFunc(m.rows, func(a, b *markdownRow) int { return cmp.Compare(a.rank(), b.rank()) })
+	var chosen []*markdownRow
+	if m.diff {
+		const frame = 200 // characters around the diffs, and more to say of them
+		room := markdownLimit - frame - utf8.RuneCountInString(m.text(len(m.rows), nil))
+		for _, row := range m.rows {
+			if n := utf8.RuneCountInString(row.text); n <= room {
+				room, chosen = room-n, append(chosen, row)
+			}
+		}
+	}
+	low, high := 0, len(m.rows)
 	for low < high {
-		if middle := (low + high + 1) / 2; fits(middle) {
+		if middle := (low + high + 1) / 2; isFitting(m.text(middle, chosen)) {
 			low = middle
 		} else {
 			high = middle - 1
 		}
 	}
-	return low
+	return m.text(low, chosen)
 }
 
 func isFitting(text string) bool { return utf8.RuneCountInString(text) <= markdownLimit }
 
-// text returns the plan with the first rows, and with the diffs of the first ones.
-func (m *markdownPlan) text(rows, diffs int) string {
+// rank is lower for what a reviewer must not miss.
+func (r *markdownRow) rank() int {
+	switch {
+	case r.refused:
+		return 0
+	case r.change.Action == diff.ActionDelete:
+		return 1
+	case r.change.Action == diff.ActionRecreate:
+		return 2
+	default:
+		return 3
+	}
+}
+
+// text returns the plan with the first rows, and with the diffs of the given ones.
+func (m *markdownPlan) text(rows int, diffs []*markdownRow) string {
 	var b, texts strings.Builder
 	b.WriteString(m.head)
 	if len(m.rows) > 0 {
@@ -213,7 +233,7 @@ func (m *markdownPlan) text(rows, diffs int) string {
 	}
 	b.WriteString(m.repetition)
 	b.WriteString(m.omission(rows, diffs))
-	for _, row := range m.rows[:diffs] {
+	for _, row := range diffs {
 		texts.WriteString(row.text)
 	}
 	if texts.Len() > 0 {
@@ -224,23 +244,27 @@ func (m *markdownPlan) text(rows, diffs int) string {
 }
 
 // omission says what is left out; empty if nothing is.
-func (m *markdownPlan) omission(rows, diffs int) string {
+func (m *markdownPlan) omission(rows int, diffs []*markdownRow) string {
 	var parts []string
-	left := func(what string, from int) {
+	left := func(what string, of []*markdownRow) {
 		count := 0
-		for _, row := range m.rows[from:] {
+		for _, row := range of {
 			count += len(row.objects)
 		}
 		switch {
 		case count == 1:
-			parts = append(parts, fmt.Sprintf("the %s of %s", what, cell(m.rows[from].objects[0].String())))
+			parts = append(parts, fmt.Sprintf("the %s of %s", what, cell(of[0].objects[0].String())))
 		case count > 1:
-			parts = append(parts, fmt.Sprintf("the %ss of %d objects, from %s on", what, count, cell(m.rows[from].objects[0].String())))
+			parts = append(parts, fmt.Sprintf("the %ss of %d objects, such as %s", what, count, cell(of[0].objects[0].String())))
 		}
 	}
-	left("row", rows)
+	left("row", m.rows[rows:])
 	if m.diff {
-		left("diff", diffs)
+		shown := map[*markdownRow]bool{}
+		for _, row := range diffs {
+			shown[row] = true
+		}
+		left("diff", slices.DeleteFunc(slices.Clone(m.rows), func(row *markdownRow) bool { return shown[row] }))
 	}
 	if len(parts) == 0 {
 		return ""

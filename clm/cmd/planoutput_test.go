@@ -63,7 +63,7 @@ func TestAPlanFitsInAComment(t *testing.T) {
 	expectFitting(t, long)
 	rows, diffs := strings.Count(long, "\n| ConfigMap "), strings.Count(long, "\n+ ConfigMap ")
 	first := fmt.Sprintf("c-%04d", diffs)
-	want := fmt.Sprintf("\n\nLeft out, because a comment cannot be longer: the diffs of %d objects, from ConfigMap PLACE/%s on. "+
+	want := fmt.Sprintf("\n\nLeft out, because a comment cannot be longer: the diffs of %d objects, such as ConfigMap PLACE/%s. "+
 		"To see everything, with the sources and flags of this plan: `clm diff web SOURCE... -n PLACE`\n", 300-diffs, first)
 	if text := p.stable(long); rows != 300 || diffs < 50 || diffs > 250 || !strings.Contains(text, "**300 to create**") || !strings.Contains(text, want) || strings.Contains(text, "+ ConfigMap PLACE/"+first) {
 		t.Errorf("want 300 rows, some diffs and %q, got %d rows and %d diffs: %s", want, rows, diffs, text)
@@ -71,12 +71,19 @@ func TestAPlanFitsInAComment(t *testing.T) {
 	long = p.must("plan", "web", p.file("many.yaml", maps(1500, "one", func(int) string { return "" })), "-o", "markdown").stdout
 	expectFitting(t, long)
 	rows = strings.Count(long, "\n| ConfigMap ")
-	want = fmt.Sprintf("\n\nLeft out, because a comment cannot be longer: the rows of %d objects, from ConfigMap PLACE/c-%04d on. "+
+	want = fmt.Sprintf("\n\nLeft out, because a comment cannot be longer: the rows of %d objects, such as ConfigMap PLACE/c-%04d. "+
 		"To see everything, with the sources and flags of this plan: `clm plan web SOURCE... -n PLACE`\n", 1500-rows, rows)
 	if text := p.stable(long); rows < 500 || !strings.HasSuffix(strings.TrimSpace(text), strings.TrimSpace(want)) || !strings.Contains(text, "**1500 to create**") {
 		t.Errorf("want some rows and %q, got %d rows: %s", want, rows, text)
 	}
 	p.must("apply", "web", p.file("few.yaml", maps(30, "one", unlike)))
+	// The deletion comes last in the plan, and one diff alone does not fit.
+	huge := configMap("a-huge", strings.Repeat("x", 70000)) + configMap("z-small", "1") + maps(29, "one", unlike)
+	long = p.must("plan", "web", p.file("huge.yaml", huge), "--diff", "-o", "markdown").stdout
+	deletion, creation := strings.Index(long, "| delete |"), strings.Index(long, "| create |")
+	if deletion < 0 || deletion > creation || !strings.Contains(p.stable(long), "Left out, because a comment cannot be longer: the diff of ConfigMap PLACE/a-huge. ") || !strings.Contains(long, "/z-small  (create") {
+		t.Errorf("want the deletion first, and all diffs but that of a-huge, got %s", long)
+	}
 	two := p.file("two.yaml", maps(28, "two", unlike)+configMap("c-0028", "other")+configMap("new", "1"))
 	expectGolden(t, "plan-alike.md", p.stable(p.must("plan", "web", two, "--diff", "-o", "markdown").stdout))
 	p.must("delete", "web")

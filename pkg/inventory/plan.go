@@ -28,6 +28,9 @@ type Plan struct {
 // UnknownFieldsNote is how notes begin that name fields that the API server does not know, and that are left out.
 const UnknownFieldsNote = "unknown fields were left out: "
 
+// ReasonNotInManifests begins the reason of the change of an object that the inventory has and the manifests do not have any more.
+const ReasonNotInManifests = "is no longer in the manifests"
+
 // Change is what Apply would do about one object.
 type Change struct {
 	// Object is type and name.

@@ -22,6 +22,7 @@ func acknowledge(ctx context.Context, c *connection.Connection, release *release
 	if ready {
 		current := release.Current()
 		current.State, current.CanceledBy, release.State, release.Message = releases.RevisionReady, "", releases.StateReady, ""
+		current.Failure = ""
 	}
 	return err
 }

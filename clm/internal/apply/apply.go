@@ -201,7 +201,7 @@ func (p *Plan) apply(ctx context.Context, options Options, b *runner.Board) erro
 	done()
 	if failures.IsChanged(err) {
 		// The next attempt has another lock, of which nobody has asked anything. A request that came late was found when the lock was given back.
-		return cmp.Or(o.CheckCanceled(true), err)
+		return cmp.Or(o.CheckCanceled(), err)
 	}
 	return err
 }

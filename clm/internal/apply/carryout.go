@@ -34,7 +34,7 @@ func (p *Plan) CarryOut(ctx context.Context, o *runner.Operation, options Option
 func (a *application) run(ctx context.Context) error {
 	err := a.confirm(ctx)
 	// Who has been asked to end does not make another plan, whatever has become of this one.
-	if canceled := a.operation.CheckCanceled(false); canceled != nil {
+	if canceled := a.operation.CheckCanceled(); canceled != nil {
 		return canceled
 	}
 	if err != nil {

@@ -112,6 +112,9 @@ func (r Rules) Strip(recorded []*unstructured.Unstructured) []*unstructured.Unst
 		if rest != "" {
 			values[r.ignored()] = rest
 		}
+		if len(values) == 0 {
+			values = nil // the sources render no annotations, instead of empty ones
+		}
 		result[i] = object.DeepCopy()
 		result[i].SetAnnotations(values)
 	}

@@ -270,7 +270,8 @@ func TestOvertaken(t *testing.T) {
 		{"the other one was started earlier", begun, began(6), began(9), ""},
 		{"it is the same process", begun, began(5), began(9), ""},
 		{"nothing is known", Begun{}, began(4), began(9), ""},
-		{"the clock of the other one is ahead", begun, began(3), began(4), ""},
+		{"the clock of the other one is a little ahead", begun, began(3), began(4), "apply of other@host/1"},
+		{"the clock of the other one is wrong", begun, began(3), began(5).Add(-6 * time.Minute), ""},
 		{"others have written a long text", Begun{By: strings.Repeat("x", 1000), Started: began(5)}, began(4), began(9), strings.Repeat("x", maxRequester-3) + "…"},
 	} {
 		if got := test.begun.Overtaken(test.started, test.now); got != test.want {

@@ -76,10 +76,13 @@ type Begun struct {
 	Started time.Time `json:"started"`
 }
 
+// maxSkew is how much the clocks of two machines may differ.
+const maxSkew = 5 * time.Minute
+
 // Overtaken returns the operation that has begun, such as "apply of jane@laptop/4711", if its process was started later than another one; empty if it was not. A
-// start after now is left out of account: the clock of that machine is fast, and what it says would keep others from working for as long as it is ahead.
+// start that is ahead of now by more than clocks usually differ is left out of account: it would keep others from working for as long as it is ahead.
 func (b Begun) Overtaken(started, now time.Time) string {
-	if !started.Before(b.Started) || now.Before(b.Started) {
+	if !started.Before(b.Started) || b.Started.Sub(now) > maxSkew {
 		return ""
 	}
 	return ellipsis.Truncate(b.By, maxRequester)

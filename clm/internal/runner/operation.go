@@ -38,6 +38,8 @@ type Operation struct {
 	lock       *releases.Lock
 	board      *Board
 	limits     Limits
+	// begun says that something may have been recorded.
+	begun bool
 }
 
 // Begin acquires the lock of a release. The function that it returns releases the lock.
@@ -205,17 +207,17 @@ func (o *Operation) Record(ctx context.Context, change func(release *releases.Re
 	return err
 }
 
-// CheckCanceled returns an InterruptedError if a newer operation has asked this one to end, which may have begun to change something.
-// It may be called when the lock was given back, too.
-func (o *Operation) CheckCanceled(begun bool) error {
+// CheckCanceled returns an InterruptedError if a newer operation has asked this one to end. It may also be called when the lock was given back.
+func (o *Operation) CheckCanceled() error {
 	if by := o.lock.Cancellation().By(); by != "" {
-		return &failures.InterruptedError{CanceledBy: by, Untouched: !begun}
+		return &failures.InterruptedError{CanceledBy: by, Untouched: !o.begun}
 	}
 	return nil
 }
 
-// UntilCanceled returns a context that ends when a newer operation asks this one to end. Its cause is an InterruptedError then.
+// UntilCanceled returns a context that ends when a newer operation asks this one to end. Its cause is an InterruptedError then. The operation has begun with the call.
 func (o *Operation) UntilCanceled(ctx context.Context) (context.Context, context.CancelFunc) {
+	o.begun = true
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
 		select {

@@ -13,6 +13,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/selection"
+	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -101,7 +102,12 @@ func PlanOrphaning(ctx context.Context, c *connection.Connection, request Reques
 			object.item.DeletePolicy = reconciler.DeletePolicyOrphan
 		}
 	}
-	if err := leaveOut(plan, found, description); err != nil {
+	if request.All {
+		err = leaveOutAll(plan, description)
+	} else {
+		err = leaveOut(plan, found, description)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := plan.Compare(ctx, compare); err != nil {
@@ -115,7 +121,7 @@ func PlanOrphaning(ctx context.Context, c *connection.Connection, request Reques
 func sayWhyOrphaned(plan *apply.Plan, orphaned []dependent) {
 	for i := range plan.Changes {
 		change := &plan.Changes[i]
-		if rest, isPruned := strings.CutPrefix(change.Reason, "is no longer wanted"); isPruned && change.Verb == reconciler.VerbOrphaned && find(orphaned, change.Object) >= 0 {
+		if rest, isPruned := strings.CutPrefix(change.Reason, inventory.ReasonNotInManifests); isPruned && change.Verb == reconciler.VerbOrphaned && find(orphaned, change.Object) >= 0 {
 			change.Reason = "as requested" + rest
 		}
 	}

@@ -33,7 +33,7 @@ func (p *planner) redundant(ctx context.Context, items []*inventory.Item) ([]inv
 		changes[i] = inventory.Change{Object: items[i].Info(), Wave: items[i].DeleteOrder}
 		d := decisions.Deletion{Orphan: items[i].DeletePolicy == inventory.DeletePolicyOrphan, Verb: inventory.VerbDeleted}
 		var err error
-		endings[i], err = p.planEnd(ctx, &changes[i], items[i], d, "is no longer in the manifests")
+		endings[i], err = p.planEnd(ctx, &changes[i], items[i], d, inventory.ReasonNotInManifests)
 		return err
 	})
 	if err != nil {

@@ -34,7 +34,7 @@ func Expect(ctx context.Context, call *calls.Call, wanted []*desired.Object, rec
 		}
 	}
 	for _, object := range lacking(plan.Changes, now.Changes) {
-		stale = append(stale, object+": is no longer in the manifests")
+		stale = append(stale, object+": "+inventory.ReasonNotInManifests)
 	}
 	if len(stale) > 0 {
 		slices.Sort(stale)

@@ -58,7 +58,7 @@ type Options struct {
 
 // New returns the Waves of a call whose ledger has the items of all desired objects.
 func New(call *calls.Call, options Options) *Waves {
-	count, remover := len(call.Ledger.Wanted), NewRemover(call, "is no longer in the manifests")
+	count, remover := len(call.Ledger.Wanted), NewRemover(call, inventory.ReasonNotInManifests)
 	return &Waves{
 		call: call, steps: steps.New(call), carryOn: options.CarryOn, after: options.AfterWave, last: options.Last, told: math.MinInt,
 		visited: make([]bool, count), pruner: &pruner{call: call, remover: remover},
