@@ -108,7 +108,7 @@ func TestWebhookThatCannotBeCalled(t *testing.T) {
 			got := p.clm("apply", "web", p.file("app.yaml", configMap("a", "2")), "--timeout", "2s")
 			p.expect(got, exitNotReady, "timed out after 2s")
 			lines := strings.Split(strings.TrimSpace(got.stderr), "\n")
-			if end := lines[max(len(lines)-3, 0):]; !strings.Contains(strings.Join(end, "\n"), "127.0.0.1:1: connect: connection refused") {
+			if end := lines[max(len(lines)-4, 0):]; !strings.Contains(strings.Join(end, "\n"), "127.0.0.1:1: connect: connection refused") {
 				t.Errorf("want the reason at the end, got:\n%s", got.stderr)
 			}
 			p.expect(p.clm("status", "web"), exitNotReady, "timed out after 2s", `webhook "nobody.example.com"`, "127.0.0.1:1: connect: connection refused")
