@@ -178,7 +178,7 @@ func TestMisusedTag(t *testing.T) {
 	t.Parallel()
 	for want, spec := range map[string]any{
 		`field Name of type component_test.misused has the tag loadedAs:"name", but holds no reference to a ConfigMap or Secret`: &misused{},
-		"a spec must be a pointer to a struct, and is of type component_test.misused":                                            misused{},
+		"a spec must be a pointer to a struct, but is of type component_test.misused":                                            misused{},
 		"has no JSON form": &struct {
 			Wrong map[int]string `json:"wrong"`
 		}{Wrong: map[int]string{1: "a"}},

@@ -6,7 +6,6 @@ package objectset
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -20,12 +19,9 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/component-operator/runtime/internal/ellipsis"
@@ -68,17 +64,12 @@ func setupDeployments(mgr ctrl.Manager, name string, kind deploymentKind, option
 		name: name, kind: kind, client: client.WithFieldOwner(mgr.GetClient(), name), live: mgr.GetAPIReader(), events: mgr.GetEventRecorder(name),
 		stale: &attempts{counts: map[apitypes.NamespacedName]int{}},
 	}
+	// Changes of the status count, too: a step that was made before the cache had the last one compared with an older one.
 	return ctrl.NewControllerManagedBy(mgr).Named(name).
-		For(kind.newDeployment(), builder.WithPredicates(predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return isMoreThanStatus(e.ObjectOld, e.ObjectNew) }})).
+		For(kind.newDeployment()).
 		Watches(kind.newSet(), handler.EnqueueRequestsFromMapFunc(kind.deploymentOf)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: options.MaxConcurrentReconciles}).
 		Complete(d)
-}
-
-// isMoreThanStatus reports whether more than the status of a deployment has changed. Only this controller writes the status.
-func isMoreThanStatus(before, after client.Object) bool {
-	return before.GetUID() != after.GetUID() || before.GetGeneration() != after.GetGeneration() || !before.GetDeletionTimestamp().Equal(after.GetDeletionTimestamp()) ||
-		!slices.Equal(before.GetFinalizers(), after.GetFinalizers()) || !maps.Equal(before.GetAnnotations(), after.GetAnnotations())
 }
 
 // deploymentOf returns the deployment that a set belongs to, or that may adopt it.

@@ -79,7 +79,8 @@ func (w deploymentWriter) rollBack(ctx context.Context, target v1alpha1.Set) err
 		Value any    `json:"value,omitempty"`
 	}
 	operations := []operation{
-		{Op: "test", Path: "/metadata/resourceVersion", Value: w.deployment.GetResourceVersion()},
+		// If it is another one by now, that is a conflict.
+		{Op: "replace", Path: "/metadata/resourceVersion", Value: w.deployment.GetResourceVersion()},
 		{Op: "replace", Path: "/spec/template/spec", Value: w.deployment.TemplateSpecOf(target)},
 		{Op: "remove", Path: "/spec/rollbackTo"},
 	}
