@@ -82,7 +82,7 @@ clean: ## Remove what was built in this folder.
 # from ever touching the cluster that a developer's KUBECONFIG points to.
 .PHONY: test
 test: clm ## Run all tests in a sandbox (PACKAGES=./pkg/x/... TESTFLAGS=-run=Name to choose).
-	bin/clm sandbox run -- sh -c 'TEST_SANDBOX_KUBECONFIG="$$KUBECONFIG" exec go test -race -shuffle=on -p 2 -timeout 20m $(TESTFLAGS) $(PACKAGES)'
+	bin/clm sandbox run -- sh -c 'TEST_SANDBOX_KUBECONFIG="$$KUBECONFIG" exec go test -race -shuffle=on -p 2 -timeout 30m $(TESTFLAGS) $(PACKAGES)'
 	$(if $(filter ./...,$(PACKAGES)),$(MAKE) --no-print-directory parity sops)
 
 # Two of the projects are part of make test. Also runs the pages for newcomers, and the life of a component with the rights of a chart.
@@ -97,7 +97,7 @@ unit: ## Run the tests that need no Kubernetes.
 # A module of its own, because of what Helm's own command depends on; it follows the requirements of the runtime.
 .PHONY: parity
 parity: ## Compare charts as they are rendered with what Helm's own command renders.
-	cd internal/helm/parity && go test -mod=mod -race -shuffle=on -p 2 -timeout 20m $(TESTFLAGS) ./...
+	cd internal/helm/parity && go test -mod=mod -race -shuffle=on -p 2 -timeout 30m $(TESTFLAGS) ./...
 
 .PHONY: sops
 sops: ## Test the decryptor for files that are encrypted by SOPS.

@@ -113,7 +113,7 @@ func earlier(t *testing.T, content, base []byte) []byte {
 	t.Helper()
 	size := len(content) + len(base)
 	options := []zstd.EOption{
-		zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithEncoderCRC(true), zstd.WithWindowSize(1 << bits.Len(uint(size))),
+		zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(true), zstd.WithWindowSize(1 << bits.Len(uint(size))),
 	}
 	if len(base) > 0 {
 		options = append(options, zstd.WithEncoderDictRaw(1, base))
@@ -138,7 +138,6 @@ func TestEarlierFrames(t *testing.T) {
 		{"together they are larger", large[1 : most-1000], large[:most], false},
 		{"as large as possible", large[:most], nil, false},
 		{"too large", large[:most+1], nil, true},
-		{"too large, with a base", large[:most+1], large[:most], true},
 	} {
 		content, err := deltas.Decode(earlier(t, test.content, test.base), test.base)
 		switch {
