@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// chart is all of the chart but its definitions. GROUP stands for the group of the custom resources, VERSION for that of the chart, and N-COMPONENTS,
+// chart is all of the chart but its definitions. GROUP stands for the group of the custom resources, 0.0.0-VERSION for the version of the chart, and N-COMPONENTS,
 // N-DASHBOARDS and N-RULES for how many there are.
 //
 //go:embed all:chart
@@ -56,7 +56,7 @@ func Write(folder string, options Options) error {
 		*number.of = max(0, *number.of)
 	}
 	constants := strings.NewReplacer(
-		"GROUP", options.Group, "VERSION", cmp.Or(options.Version, "1.0.0"),
+		"GROUP", options.Group, "0.0.0-VERSION", cmp.Or(options.Version, "1.0.0"),
 		"N-COMPONENTS", fmt.Sprint(options.Components), "N-DASHBOARDS", fmt.Sprint(options.Dashboards), "N-RULES", fmt.Sprint(options.Rules),
 	)
 	err := fs.WalkDir(chart, "chart", func(path string, entry fs.DirEntry, err error) error {

@@ -159,7 +159,7 @@ func TestBrokenPrograms(t *testing.T) {
 		if err == nil {
 			t.Fatal("started with a broken API server")
 		}
-		for _, want := range []string{"kube-apiserver ended", "exit status 3", "\n  100\n", "no such flag"} {
+		for _, want := range []string{"kube-apiserver exited", "exit status 3", "\n  100\n", "no such flag"} {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%q is not in the error: %v", want, err)
 			}
