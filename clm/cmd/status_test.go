@@ -222,6 +222,7 @@ func TestLookAtAReleaseThatAppears(t *testing.T) {
 			t.Run(fmt.Sprint(command, watch), func(t *testing.T) {
 				t.Parallel()
 				p := newPlace(t)
+				p.must("apply", "other", p.file("other.yaml", configMap("b", "1")))
 				var once sync.Once
 				x := newProxy(t, func(x *proxy) {
 					x.after = func(request testenv.Request) bool {
@@ -241,6 +242,7 @@ func TestLookAtAReleaseThatAppears(t *testing.T) {
 					t.Errorf("want other releases to be named, got %s", got.stderr)
 				}
 				p.must("delete", "web")
+				p.must("delete", "other")
 			})
 		}
 	}
