@@ -79,11 +79,7 @@ func TestCancelOlderApply(t *testing.T) {
 func TestCancelOlderRollback(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	first := p.background(t.Context(), "apply", "web", p.gated("1"))
-	p.reachGate()
-	p.openGate()
-	p.expect(<-first, 0)
-	p.setGate("False")
+	p.readyBehindGate()
 
 	apply, applySaid := p.start("apply", "web", p.gated("2"))
 	p.says(applySaid, "gate: waiting")
@@ -121,11 +117,7 @@ func TestCancelOlderOfTheSameRevision(t *testing.T) {
 func TestCancelOlderWaitsForOtherOperations(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	first := p.background(t.Context(), "apply", "web", p.gated("1"))
-	p.reachGate()
-	p.openGate()
-	p.expect(<-first, 0)
-	p.setGate("False")
+	p.readyBehindGate()
 	p.change("first", "other")
 
 	older, said := p.start("drift", "web", "--correct")

@@ -168,11 +168,7 @@ func TestRequestToEndOutlastsThePlan(t *testing.T) {
 func TestCancelOlderRevert(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	first := p.background(t.Context(), "apply", "web", p.gated("1"))
-	p.reachGate()
-	p.openGate()
-	p.expect(<-first, 0)
-	p.setGate("False")
+	p.readyBehindGate()
 
 	failing := p.file("failing.yaml", strings.ReplaceAll(gated, "VALUE", "2")+"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: invalid}\ndata: {\"not a key\": \"\"}\n")
 	older, said := p.start("apply", "web", failing, "--revert-on-failure")

@@ -36,7 +36,7 @@ func TestCheck(t *testing.T) {
 		{"too great an order", types.AnnotationKeySuffixPurgeOrder, "32768", `invalid value "32768"; must be an integer from -32768 to 32767`},
 		{"a duration", types.AnnotationKeySuffixReapplyInterval, "90s", ""},
 		{"a timeout", types.AnnotationKeySuffixReadyTimeout, "10m", ""},
-		{"a timeout that is no duration", types.AnnotationKeySuffixReadyTimeout, "-1s", `invalid value "-1s"; must be a duration of at least 1s, such as 90s, 30m or 2h`},
+		{"a timeout that is not a valid duration", types.AnnotationKeySuffixReadyTimeout, "-1s", `invalid value "-1s"; must be a duration of at least 1s, such as 90s, 30m or 2h`},
 		{"what a timeout does", types.AnnotationKeySuffixReadyTimeoutPolicy, "ignore", `invalid value "ignore"; must be one of: fail, continue`},
 		{"a propagation policy in the spelling of Kubernetes", types.AnnotationKeySuffixDeletePropagation, "Foreground", ""},
 		{"no propagation policy", types.AnnotationKeySuffixDeletePropagation, "none", `invalid value "none"; must be one of: background, foreground, orphan`},

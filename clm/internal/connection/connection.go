@@ -28,7 +28,7 @@ type Options struct {
 	Config *rest.Config
 	// Holder names this process to others that wait for its locks, such as "alice@laptop/4711". Required.
 	Holder string
-	// Started is when this process was started, by which others tell whether it is newer than they are. Defaults to when the connection is opened.
+	// Started is when this process was started: other processes compare it with their own start. Defaults to the time when the connection is opened.
 	Started time.Time
 	// Printer shows operations. Defaults to none.
 	Printer progress.Printer

@@ -79,7 +79,7 @@ func TestKeep(t *testing.T) {
 	rendered, hook := object(t, "", "a: 1"), object(t, "x/deletion-hook: pre-delete", "")
 	got := rules.Keep(list(rendered, hook), kept)
 	if diff := cmp.Diff(object(t, both, "a: 1"), got[0]); diff != "" || got[1] != hook || len(rendered.GetAnnotations()) > 0 {
-		t.Errorf("want the fields of the object that is no hook, and nothing that was changed, got %v (-want +got):\n%s", got, diff)
+		t.Errorf("want only the fields of the object that is not a hook, and no changed objects, got %v (-want +got):\n%s", got, diff)
 	}
 	if kept := rules.Kept(list(object(t, `x/kept-fields: "["`, ""))); len(kept) > 0 {
 		t.Errorf("want nothing of what cannot be read, got %v", kept)
@@ -128,7 +128,7 @@ func TestOtherObjects(t *testing.T) {
 	hook := object(t, "x/deletion-hook: pre-delete", "a: 1")
 	recorded := object(t, "x/ignore-fields: data.a, x/kept-fields: data.a", "a: 1")
 	if got := rules.Carry(list(rendered, hook), list(hook, recorded), nil); got[0] == rendered || got[1] != hook {
-		t.Errorf("want the fields of the object that is no hook, got %v", got)
+		t.Errorf("want only the fields of the object that is not a hook, got %v", got)
 	}
 	recorded.SetNamespace("home")
 	if got := rules.Carry(list(rendered), list(recorded), nil); got[0] == rendered {
