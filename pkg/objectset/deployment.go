@@ -6,25 +6,25 @@ package objectset
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/pkg/objectset/internal/revisions"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
@@ -39,6 +39,7 @@ type deployments struct {
 	live   client.Reader
 	events events.EventRecorder
 	stale  *attempts
+	status *writtenStatuses
 }
 
 // deploymentKind has what is different between ObjectDeployments and ClusterObjectDeployments.
@@ -62,14 +63,20 @@ const refusedDelay = time.Minute
 func setupDeployments(mgr ctrl.Manager, name string, kind deploymentKind, options Options) error {
 	d := deployments{
 		name: name, kind: kind, client: client.WithFieldOwner(mgr.GetClient(), name), live: mgr.GetAPIReader(), events: mgr.GetEventRecorder(name),
-		stale: &attempts{counts: map[apitypes.NamespacedName]int{}},
+		stale:  &attempts{counts: map[apitypes.NamespacedName]int{}},
+		status: &writtenStatuses{last: map[apitypes.NamespacedName]v1alpha1.Deployment{}},
 	}
-	// Changes of the status count, too: a step that was made before the cache had the last one compared with an older one.
 	return ctrl.NewControllerManagedBy(mgr).Named(name).
-		For(kind.newDeployment()).
+		For(kind.newDeployment(), builder.WithPredicates(predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return isMoreThanStatus(e.ObjectOld, e.ObjectNew) }})).
 		Watches(kind.newSet(), handler.EnqueueRequestsFromMapFunc(kind.deploymentOf)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: options.MaxConcurrentReconciles}).
 		Complete(d)
+}
+
+// isMoreThanStatus reports whether more than the status of a deployment has changed. Only this controller writes the status.
+func isMoreThanStatus(before, after client.Object) bool {
+	return before.GetUID() != after.GetUID() || before.GetGeneration() != after.GetGeneration() || !before.GetDeletionTimestamp().Equal(after.GetDeletionTimestamp()) ||
+		!slices.Equal(before.GetFinalizers(), after.GetFinalizers()) || !maps.Equal(before.GetAnnotations(), after.GetAnnotations())
 }
 
 // deploymentOf returns the deployment that a set belongs to, or that may adopt it.
@@ -107,8 +114,10 @@ func (d deployments) Reconcile(ctx context.Context, request reconcile.Request) (
 	deployment := d.kind.newDeployment()
 	if err := d.client.Get(ctx, request.NamespacedName, deployment); err != nil {
 		d.stale.forget(request.NamespacedName)
+		d.status.forget(request.NamespacedName)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
+	deployment = d.status.latest(deployment)
 	sets, err := setsIn(ctx, d.client, d.kind.newSets(), request.Namespace)
 	if err != nil {
 		return reconcile.Result{}, err
@@ -140,44 +149,6 @@ func (d deployments) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{RequeueAfter: refusedDelay}, nil
 	}
 	return reconcile.Result{}, failure
-}
-
-// report writes the status, if it has changed.
-func (d deployments) report(ctx context.Context, deployment v1alpha1.Deployment, status v1alpha1.DeploymentStatus) error {
-	if equality.Semantic.DeepEqual(deployment.GetDeploymentStatus(), &status) {
-		return nil
-	}
-	changed, err := changedCopy(deployment, func(changed v1alpha1.Deployment) { *changed.GetDeploymentStatus() = status })
-	if err != nil {
-		return err
-	}
-	before := deployment.GetDeploymentStatus().Conditions
-	if err := d.client.Status().Patch(ctx, changed, client.MergeFrom(deployment)); err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	d.announce(deployment, before, status.Conditions)
-	return nil
-}
-
-// inRollout are the reasons of Progressing while a rollout goes on.
-var inRollout = []string{v1alpha1.ReasonRollingOut, v1alpha1.ReasonPendingSuccess, v1alpha1.ReasonArchiving}
-
-// announce emits an event when a rollout stalls, for another reason than before, and when one is complete.
-func (d deployments) announce(deployment v1alpha1.Deployment, before, now []metav1.Condition) {
-	const eventLimit = 1024 // of the API server
-	emit := func(eventType string, condition *metav1.Condition) {
-		d.events.Eventf(deployment, nil, eventType, condition.Reason, "RollOut", "%s", ellipsis.Truncate(condition.Message, eventLimit))
-	}
-	if stalled := meta.FindStatusCondition(now, v1alpha1.DeploymentStalled); stalled.Status == metav1.ConditionTrue {
-		old := meta.FindStatusCondition(before, v1alpha1.DeploymentStalled)
-		if old == nil || old.Status != stalled.Status || old.Reason != stalled.Reason || old.Message != stalled.Message {
-			emit(corev1.EventTypeWarning, stalled)
-		}
-	}
-	progressed := meta.FindStatusCondition(before, v1alpha1.DeploymentProgressing)
-	if ready := meta.FindStatusCondition(now, v1alpha1.DeploymentReady); ready.Status == metav1.ConditionTrue && progressed != nil && slices.Contains(inRollout, progressed.Reason) {
-		emit(corev1.EventTypeNormal, ready)
-	}
 }
 
 // isStale reports whether writes have met nothing but newer states than those of the cache. Nothing is wrong then.
