@@ -32,7 +32,7 @@ func Encode(content, base []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: it has %d bytes, including its base; must be no more than %d", ErrTooLarge, size, MaxSize)
 	}
 	options := []zstd.EOption{
-		zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithEncoderCRC(true), zstd.WithWindowSize(window(size)),
+		zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithEncoderCRC(true), zstd.WithWindowSize(window(len(content), len(base))),
 		zstd.WithLowerEncoderMem(true),
 	}
 	if len(base) > 0 {
@@ -67,7 +67,13 @@ func Decode(frame, base []byte) ([]byte, error) {
 	return content, nil
 }
 
-// window returns the size of a window from whose end its beginning can be seen: a power of two.
-func window(size int) int {
+// window returns the size of a window, a power of two. With a base, each place of the content sees what is at the same place in the base, or later there. A larger window
+// takes memory, and saves only what has moved far towards the end.
+func window(content, base int) int {
+	const maxWindow = 2 << 20
+	size := min(content, maxWindow)
+	if base > 0 {
+		size = base + base/8
+	}
 	return max(zstd.MinWindowSize, min(1<<bits.Len(uint(size)), MaxSize)) //nolint:gosec // sizes are positive
 }

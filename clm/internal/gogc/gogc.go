@@ -15,7 +15,7 @@ func init() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
-	const bytes, percent = 64 << 20, 12
+	const bytes, percent = 24 << 20, 12
 	ballast = make([]byte, bytes)
 	debug.SetGCPercent(percent)
 }

@@ -21,16 +21,25 @@ type Addition struct {
 	Contents [][]byte
 }
 
-// Encoded is a content that is to be stored.
-type Encoded struct {
-	// raw is the content itself, whole the frame with all of it.
-	raw, whole []byte
+// Content is a content that is to be stored.
+type Content struct {
+	raw []byte
+	// whole is the frame with all of it; nil if it was not compressed yet.
+	whole []byte
 }
 
-// Encode compresses a content. It takes a while if the content is large, and makes no requests. The error is deltas.ErrTooLarge if it cannot be stored.
-func Encode(content []byte) (Encoded, error) {
-	whole, err := deltas.Encode(content, nil)
-	return Encoded{raw: content, whole: whole}, err
+// ContentOf returns a content, which must not be changed any more.
+func ContentOf(raw []byte) Content { return Content{raw: raw} }
+
+// Compressed returns a content that Add need not compress if there is nothing from which it differs. It takes a while if the content is large, and makes no requests. The error
+// is deltas.ErrTooLarge if it cannot be stored.
+func (c Content) Compressed() (Content, error) {
+	if c.whole != nil {
+		return c, nil
+	}
+	var err error
+	c.whole, err = deltas.Encode(c.raw, nil)
+	return c, err
 }
 
 // packing stores contents in packs.
@@ -39,8 +48,8 @@ type packing struct {
 	layout Layout
 	// next is the catalog that is to be recorded.
 	next Catalog
-	// bases are the numbers of the revisions from which others may differ, the one to be tried first at the beginning.
-	bases []int64
+	// bases are the whole contents from which others may differ, the one to be tried first at the beginning.
+	bases []Frame
 	// frames are to be stored.
 	frames []packedFrame
 }
@@ -53,7 +62,7 @@ type packedFrame struct {
 
 // Add returns how the content of a further revision is stored. The next catalog has that revision, the last one, and those that are kept of the archive. Contents in the form of
 // earlier versions of clm are packed at the same time. What cannot be read, or is too large for that, stays as it is.
-func (a *Archive) Add(ctx context.Context, layout Layout, next Catalog, content Encoded) (Addition, error) {
+func (a *Archive) Add(ctx context.Context, layout Layout, next Catalog, content Content) (Addition, error) {
 	p := &packing{Archive: a, layout: layout, next: next, bases: next.bases(layout.Whole)}
 	if err := p.add(ctx, next.Revisions[len(next.Revisions)-1].Number, content); err != nil {
 		return Addition{}, err
@@ -64,7 +73,7 @@ func (a *Archive) Add(ctx context.Context, layout Layout, next Catalog, content 
 		}
 		raw, err := a.Read(ctx, revision.Number)
 		if err == nil {
-			err = p.add(ctx, revision.Number, Encoded{raw: raw})
+			err = p.add(ctx, revision.Number, ContentOf(raw))
 		}
 		if err != nil && !isUnreadable(err) && !errors.Is(err, deltas.ErrTooLarge) {
 			return Addition{}, err
@@ -78,38 +87,55 @@ func isUnreadable(err error) bool {
 	return errors.As(err, &unreadable)
 }
 
-// add adds a frame: the difference from a base if that is worthwhile, or else the whole content, which then is a base for others.
-func (p *packing) add(ctx context.Context, number int64, content Encoded) error {
-	if content.whole == nil {
-		var err error
-		if content.whole, err = deltas.Encode(content.raw, nil); err != nil {
+// add adds a frame: the difference from a base if that is worthwhile, or else the whole content, which then is a base for others. Compressing a large content as a whole takes
+// memory and time, so that is done only if it must be.
+func (p *packing) add(ctx context.Context, number int64, content Content) (err error) {
+	if len(content.raw) <= surelyLarge*p.layout.Whole {
+		if content, err = content.Compressed(); err != nil {
 			return err
 		}
+		if len(content.whole) <= p.layout.Whole {
+			p.addWhole(number, content)
+			return nil
+		}
 	}
-	if len(content.whole) <= p.layout.Whole {
-		p.frames = append(p.frames, packedFrame{Frame{Revision: number, Bytes: len(content.whole)}, content.whole})
-		return nil
+	if done, err := p.addDifference(ctx, number, content); done || err != nil {
+		return err
 	}
+	if content, err = content.Compressed(); err != nil {
+		return err
+	}
+	p.bases, p.raws[number] = append([]Frame{p.addWhole(number, content)}, p.bases...), content.raw
+	return nil
+}
+
+// addWhole adds the frame of a compressed content.
+func (p *packing) addWhole(number int64, content Content) Frame {
+	frame := Frame{Revision: number, Bytes: len(content.whole)}
+	p.frames = append(p.frames, packedFrame{frame, content.whole})
+	return frame
+}
+
+// addDifference adds the difference from a base, if there is one from which the content differs little.
+func (p *packing) addDifference(ctx context.Context, number int64, content Content) (done bool, err error) {
 	for _, base := range p.bases[:min(len(p.bases), maxBases)] {
-		raw, err := p.Read(ctx, base)
+		raw, err := p.Read(ctx, base.Revision)
 		if isUnreadable(err) {
 			continue
 		}
 		if err != nil {
-			return err
+			return false, err
 		}
 		delta, err := deltas.Encode(content.raw, raw)
-		if err == nil && len(delta) <= len(content.whole)/worthwhile {
-			p.frames = append(p.frames, packedFrame{Frame{Revision: number, Base: base, Bytes: len(delta)}, delta})
-			return nil
+		if err == nil && len(delta) <= base.Bytes/worthwhile {
+			p.frames = append(p.frames, packedFrame{Frame{Revision: number, Base: base.Revision, Bytes: len(delta)}, delta})
+			return true, nil
 		}
 		if err != nil && !errors.Is(err, deltas.ErrTooLarge) {
-			return err
+			return false, err
 		}
 	}
-	p.frames = append(p.frames, packedFrame{Frame{Revision: number, Bytes: len(content.whole)}, content.whole})
-	p.bases, p.raws[number] = append([]int64{number}, p.bases...), content.raw
-	return nil
+	return false, nil
 }
 
 // pack distributes the new frames: each large one has a pack of its own, all others are in one. If there are too many small packs, this one takes their place.

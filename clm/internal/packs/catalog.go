@@ -62,8 +62,10 @@ type Layout struct {
 var Standard = Layout{Whole: 8 << 10, Small: 128 << 10, SmallPacks: 4, Chunk: 640 << 10}
 
 const (
-	// worthwhile is how many times smaller than the whole content a difference must be: so that what was kept of earlier revisions can go when these go.
+	// worthwhile is how many times smaller than its base a difference must be: so that what was kept of earlier revisions can go when these go.
 	worthwhile = 4
+	// surelyLarge is how many times larger than Layout.Whole a content must be for its frame to be expected to be larger than that.
+	surelyLarge = 16
 	// maxBases is how many bases are tried for a content.
 	maxBases = 3
 )
@@ -185,9 +187,9 @@ func (c Catalog) Using(packs []Pack) Catalog {
 	return next
 }
 
-// bases returns the numbers of the revisions from which others may differ, the one that was used last first.
-func (c Catalog) bases(minimum int) []int64 {
-	var numbers []int64
+// bases returns the whole contents from which others may differ, the one that was used last first.
+func (c Catalog) bases(minimum int) []Frame {
+	var frames []Frame
 	places, listed := c.places(), map[int64]bool{}
 	for _, revision := range slices.Backward(c.Revisions) {
 		found := places[revision.Number]
@@ -195,8 +197,8 @@ func (c Catalog) bases(minimum int) []int64 {
 			found = places[found.Base]
 		}
 		if found != nil && found.Base == 0 && found.Bytes > minimum && !listed[found.Revision] {
-			numbers, listed[found.Revision] = append(numbers, found.Revision), true
+			frames, listed[found.Revision] = append(frames, found.Frame), true
 		}
 	}
-	return numbers
+	return frames
 }

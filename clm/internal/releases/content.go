@@ -56,12 +56,3 @@ func decodeContent(raw []byte) (Content, error) {
 func unreadable(format string, args ...any) error {
 	return &packs.UnreadableError{Damage: fmt.Sprintf(format, args...)}
 }
-
-// encode returns the compressed form of a content.
-func encode(content Content) (packs.Encoded, error) {
-	raw, err := encodeContent(content)
-	if err != nil {
-		return packs.Encoded{}, err
-	}
-	return packs.Encode(raw)
-}

@@ -67,8 +67,16 @@ func (s *Store) Amend(ctx context.Context, release *Release, revision Revision, 
 
 // addRevision records a further revision. The release may be changed also if there is an error.
 func (s *Store) addRevision(ctx context.Context, changed *Release, revision Revision, content Content) error {
-	encode := sync.OnceValues(func() (packs.Encoded, error) { return encode(content) })
-	if changed.stored.uid == "" {
+	isFirst := changed.stored.uid == ""
+	encode := sync.OnceValues(func() (packs.Content, error) {
+		raw, err := encodeContent(content)
+		if err != nil || !isFirst {
+			return packs.ContentOf(raw), err
+		}
+		// There is nothing from which it differs, so it is compressed at the same time as the first request is made.
+		return packs.ContentOf(raw).Compressed()
+	})
+	if isFirst {
 		inventory, outside := changed.Inventory, changed.Outside()
 		// The index is written before the first chunk, so that the release can be found even if the process dies then. It
 		// replaces the record of the ancestor; if there is none, nothing was done yet.
