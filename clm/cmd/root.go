@@ -21,6 +21,7 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/component-operator/runtime/clm/internal/terminal"
+	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 // streams are the input and output of a command.
@@ -75,9 +76,18 @@ func execute(ctx context.Context, root *cobra.Command, args []string) int {
 		fmt.Fprintln(root.ErrOrStderr(), "interrupted")
 		return exitInterrupted
 	default:
-		fmt.Fprintln(root.ErrOrStderr(), "Error:", terminal.CleanLines(err.Error()))
+		fmt.Fprintln(root.ErrOrStderr(), "Error:", terminal.CleanLines(inLines(err)))
 	}
 	return exitCode(err)
+}
+
+// inLines returns the text of an error; if several problems of the manifest are what it is about, each has a line.
+func inLines(err error) string {
+	var refused *reconciler.RefusedError
+	if !errors.As(err, &refused) || len(refused.Problems) < 2 {
+		return err.Error()
+	}
+	return strings.Replace(err.Error(), refused.Error(), fmt.Sprintf("%d problems:\n  %s", len(refused.Problems), strings.Join(refused.Problems, "\n  ")), 1)
 }
 
 // Command returns clm with all its commands, for the reference pages.

@@ -63,6 +63,7 @@ func (p Preparer) prepareObjects(objects []client.Object, namespace string) ([]*
 		}
 		seen[key] = true
 	}
+	problems = append(problems, scopes.problems()...)
 	if len(problems) > 0 {
 		return nil, inventory.NewRefusedError(problems...)
 	}
@@ -190,6 +191,7 @@ type scopes struct {
 	defined     map[schema.GroupKind]bool
 	apiServices map[schema.GroupVersion]bool
 	known       map[schema.GroupVersionKind]scope
+	strangers   map[string][]string // objects of types that are not served, by what is wrong with these
 }
 
 type scope int
@@ -201,7 +203,7 @@ const (
 )
 
 func newScopes(mapper meta.RESTMapper, prefix string, objects []*unstructured.Unstructured) *scopes {
-	s := &scopes{mapper: mapper, prefix: prefix, defined: map[schema.GroupKind]bool{}, apiServices: map[schema.GroupVersion]bool{}, known: map[schema.GroupVersionKind]scope{}}
+	s := &scopes{mapper: mapper, prefix: prefix, defined: map[schema.GroupKind]bool{}, apiServices: map[schema.GroupVersion]bool{}, known: map[schema.GroupVersionKind]scope{}, strangers: map[string][]string{}}
 	for _, u := range objects {
 		for _, managed := range kinds.ManagedTypesOf(u) {
 			if kinds.IsAPIService(u.GroupVersionKind().GroupKind()) {
@@ -215,7 +217,7 @@ func newScopes(mapper meta.RESTMapper, prefix string, objects []*unstructured.Un
 	return s
 }
 
-// place sets or removes the namespace of an object, as its scope requires.
+// place sets or removes the namespace of an object, as its scope requires. What is wrong with its type is among the problems of all objects.
 func (s *scopes) place(u *unstructured.Unstructured, namespace string) (problem string, err error) {
 	scope, err := s.of(u.GroupVersionKind())
 	if err != nil {
@@ -234,10 +236,23 @@ func (s *scopes) place(u *unstructured.Unstructured, namespace string) (problem 
 		u.SetNamespace("")
 	case scopeUnknown:
 		if !s.apiServices[u.GroupVersionKind().GroupVersion()] && !policies.AwaitsType(s.prefix, u.GetAnnotations()) {
-			return fmt.Sprintf("%s: %s", types.IDOf(u).String(), s.unknown(u.GroupVersionKind())), nil
+			text := s.unknown(u.GroupVersionKind())
+			s.strangers[text] = append(s.strangers[text], types.IDOf(u).String())
 		}
 	}
 	return "", nil
+}
+
+// problems returns what is wrong with the types of objects, once for each type.
+func (s *scopes) problems() (problems []string) {
+	const named = 5 // objects
+	for text, objects := range s.strangers {
+		if more := len(objects) - named; more > 1 {
+			objects = append(objects[:named:named], fmt.Sprintf("and %d more", more))
+		}
+		problems = append(problems, strings.Join(objects, ", ")+": "+text)
+	}
+	return problems
 }
 
 // unknown says that a type is not served, and which versions are.

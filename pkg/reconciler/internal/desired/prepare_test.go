@@ -161,6 +161,10 @@ func TestPrepareObjectsKeepsSecrets(t *testing.T) {
 
 func TestPrepareObjectsRefuses(t *testing.T) {
 	t.Parallel()
+	manyWidgets := ""
+	for _, name := range strings.Split("abcdefg", "") {
+		manyWidgets += "---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: " + name + "}}\n"
+	}
 	for _, tc := range []struct {
 		reason, documents, namespace string
 		want                         []string
@@ -177,6 +181,11 @@ func TestPrepareObjectsRefuses(t *testing.T) {
 		{"stringData are strings", "{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {x: 1}}", "d", []string{"Secret a: stringData: all values must be strings"}},
 		{"data is a map", "{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {x: a}, data: x}", "d", []string{"Secret a: data"}},
 		{"an unknown type", "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}}", "d", []string{"Widget.example.com a: type example.com/v1 Widget is unknown to the cluster"}},
+		{
+			"many objects of an unknown type",
+			manyWidgets, "d",
+			[]string{"Widget.example.com a, Widget.example.com b, Widget.example.com c, Widget.example.com d, Widget.example.com e, and 2 more: type example.com/v1 Widget is unknown to the cluster"},
+		},
 		{"a known type in an unknown version", "{apiVersion: apps/v9, kind: Deployment, metadata: {name: a}}", "d", []string{"Deployment a: type apps/v9 Deployment is unknown"}},
 		{"no namespace to go to", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}", "", []string{"ConfigMap a: metadata.namespace is required, because its owner has no namespace; a component without a namespace may have one for its dependents in spec.namespace"}},
 		{"old definitions", "{apiVersion: apiextensions.k8s.io/v1beta1, kind: CustomResourceDefinition, metadata: {name: a}}", "d", []string{`version "v1beta1" is not supported; must be v1`}},
