@@ -203,7 +203,7 @@ const (
 )
 
 func newScopes(mapper meta.RESTMapper, prefix string, objects []*unstructured.Unstructured) *scopes {
-	s := &scopes{mapper: mapper, prefix: prefix, defined: map[schema.GroupKind]bool{}, apiServices: map[schema.GroupVersion]bool{}, known: map[schema.GroupVersionKind]scope{}, strangers: map[string][]string{}}
+	s := &scopes{mapper: mapper, prefix: prefix, defined: map[schema.GroupKind]bool{}, apiServices: map[schema.GroupVersion]bool{}, known: map[schema.GroupVersionKind]scope{}}
 	for _, u := range objects {
 		for _, managed := range kinds.ManagedTypesOf(u) {
 			if kinds.IsAPIService(u.GroupVersionKind().GroupKind()) {
@@ -236,6 +236,9 @@ func (s *scopes) place(u *unstructured.Unstructured, namespace string) (problem 
 		u.SetNamespace("")
 	case scopeUnknown:
 		if !s.apiServices[u.GroupVersionKind().GroupVersion()] && !policies.AwaitsType(s.prefix, u.GetAnnotations()) {
+			if s.strangers == nil {
+				s.strangers = map[string][]string{}
+			}
 			text := s.unknown(u.GroupVersionKind())
 			s.strangers[text] = append(s.strangers[text], types.IDOf(u).String())
 		}
