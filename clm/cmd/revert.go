@@ -4,6 +4,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,7 +30,7 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *apply.Plan
 			"release %s was not deleted: it was first applied by an earlier revision, which is no longer recorded; fix the sources and apply them again, or: clm delete %s -n %s",
 			p.Release, p.Release.Name, p.Release.Namespace))
 	}
-	if ready == nil && p.Revision.Number > 1 {
+	if ready == nil && cmp.Or(p.Revision.Basis, p.Revision.Number) > 1 {
 		return errors.Join(failure, fmt.Errorf(
 			"release %s was not deleted: it has earlier revisions, whose objects may be in use; fix the sources and apply them again, or: clm delete %s -n %s",
 			p.Release, p.Release.Name, p.Release.Namespace))
