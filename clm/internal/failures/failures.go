@@ -120,7 +120,7 @@ func (e *StageError) Unwrap() error { return e.Cause }
 type InterruptedError struct {
 	// CanceledBy is the newer operation and its process, such as "apply of jane@laptop/4711"; empty if the caller has ended the operation.
 	CanceledBy string
-	// Untouched means that this operation has changed nothing.
+	// Untouched means that this operation has not changed the release. It may have created its namespace.
 	Untouched bool
 	// Waits are the objects that are not ready.
 	Waits []reconciler.Notice
@@ -147,7 +147,7 @@ func (e *InterruptedError) next() string {
 	case e.CanceledBy == "":
 		return "Nothing is lost: to continue, run the same command again."
 	case e.Untouched:
-		return "Nothing was changed. The newer operation was started later; running the same command again would undo what that does."
+		return "The release was not changed. The newer operation was started later; running the same command again would undo what that does."
 	}
 	return "What was done so far is recorded, and the newer operation continues from there. Running the same command again would undo what that does."
 }
