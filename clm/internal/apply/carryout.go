@@ -121,8 +121,8 @@ func (a *application) checkExact(ctx context.Context) error {
 // of which a part is done.
 func (a *application) enter(ctx context.Context) error {
 	a.operation.Sign()
-	if a.plan.Release.Recorded() && !a.plan.New && a.plan.Release.State == releases.StateReady {
-		// The release stays ready while drift is corrected.
+	if a.plan.Release.Recorded() && !a.plan.New && a.plan.Release.State == releases.StateReady && a.plan.Release.RecordedState() == releases.StateReady {
+		// The release stays ready while drift is corrected. One that has become ready only after an operation had failed is not recorded as ready yet.
 		return nil
 	}
 	if inventory := a.plan.exact.Inventory; inventory != nil {
