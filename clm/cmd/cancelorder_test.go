@@ -273,3 +273,29 @@ func TestOvertakenWithANewNamespace(t *testing.T) {
 	p.expectValues(map[string]string{"a": "2"})
 	p.must("delete", "web")
 }
+
+// TestCorrectingDriftCountsAsBegun has a later process correct drift, and nothing else, while an earlier one waits for its turn.
+func TestCorrectingDriftCountsAsBegun(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	source := p.file("app.yaml", configMap("a", "1"))
+	p.must("apply", "web", source)
+	planned, proceed, attempts := make(chan struct{}), make(chan struct{}), &atomic.Int32{}
+	x := newProxy(t, func(x *proxy) {
+		x.before = func(request testenv.Request) bool {
+			if acquires(request) && attempts.Add(1) == 1 {
+				close(planned)
+				<-proceed
+			}
+			return true
+		}
+	})
+	older := p.through(x).background(t.Context(), "apply", "web", p.file("app.yaml", configMap("a", "2")), "--cancel-older")
+	testenv.Receive(t, planned, "the older process has made its plan")
+	p.change("a", "other")
+	p.expect(p.clm("apply", "web", source), 0, "1 corrected")
+	close(proceed)
+	p.expect(testenv.Receive(t, older, "the older process has ended"), exitInterrupted, "canceled by a newer apply of ", "The release was not changed.")
+	p.expectValues(map[string]string{"a": "1"})
+	p.expectHistory("Ready")
+}
