@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/component-operator/runtime/internal/testenv"
 )
@@ -65,6 +67,29 @@ func TestAnApplyGoesOnWithAnotherPlan(t *testing.T) {
 	p.must("delete", "web")
 }
 
+// TestAnApplyThatWaitsIsOvertaken has an autoscaler scale what is to be written when an earlier wave is ready.
+func TestAnApplyThatWaitsIsOvertaken(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	file := func(image string) string {
+		return p.file("app.yaml", configMap("first", image)+"---"+gate+later(scaled(1, image)))
+	}
+	first := p.background(t.Context(), "apply", "web", file("a"))
+	p.reachGate()
+	p.openGate()
+	p.expect(<-first, 0)
+	p.setGate("False")
+	source := file("b")
+	second, said := p.start("apply", "web", source, "--conflicts=keep")
+	p.says(said, "gate: waiting")
+	p.scale(3)
+	p.openGate()
+	p.ended(second, said, 0, "revision 3, is ready (2 updated, ")
+	p.expectScaled("overtaken", "3 b info", "spec.replicas")
+	p.expectIdle("overtaken", source)
+	p.must("delete", "web")
+}
+
 // TestDriftThatIsOvertaken has another client change a field of an object of which another field is to be restored.
 func TestDriftThatIsOvertaken(t *testing.T) {
 	t.Parallel()
@@ -112,4 +137,24 @@ func TestApprovalThatIsOvertaken(t *testing.T) {
 	p.expect(p.through(x).clm("apply", "web", source, keep, "--approve-deletions", approved), 0, "ConfigMap PLACE/precious: deleted", "is ready")
 	p.expectScaled("overtaken", "3 b info", "spec.replicas")
 	p.must("delete", "web")
+}
+
+// TestAFirstInstallationThatIsOvertaken is reverted like any other: the release is deleted, and its timeout is that of the command.
+func TestAFirstInstallationThatIsOvertaken(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	first := strings.Replace(scaled(1, "a"), "await: never", `await: never, clm.cs.sap.com/apply-order: "-1"`, 1)
+	source := p.file("app.yaml", first+configMap("theirs", "1")+"---"+gate)
+	x := p.atWrite("configmaps", "theirs", func() {
+		p.scale(3)
+		p.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}})
+	})
+	got := x.clm("apply", "web", source, "--conflicts=keep", "--revert-on-failure", "--timeout", "2s")
+	p.expect(got, exitNotReady, "timed out after 2s (1 adopted, ", "release PLACE/web was deleted", "These objects existed before the release")
+	if p.configMap("theirs") == nil {
+		t.Error("want what was adopted to be kept")
+	}
+	if left := p.names("apps/v1", "Deployment"); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
 }

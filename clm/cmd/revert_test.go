@@ -45,6 +45,19 @@ func TestRevertOfTheFirstRevision(t *testing.T) {
 	p.must("delete", "web")
 }
 
+// TestRevertOfADerivedFirstRevision: a revision that was made from the first one by handing over an object is no more an upgrade than that.
+func TestRevertOfADerivedFirstRevision(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.expect(p.clm("apply", "web", p.file("app.yaml", configMap("a", "1")+configMap("b", "1")+"---"+gate), "--timeout", "1s"), exitNotReady)
+	p.expect(p.clm("orphan", "web", "ConfigMap/b", "--timeout", "1s"), exitNotReady)
+	got := p.clm("apply", "web", p.file("app.yaml", configMap("a", "1")+"---"+gate), "--timeout", "1s", "--revert-on-failure")
+	p.expect(got, exitNotReady, "release PLACE/web, revision 2: timed out after 1s", "release PLACE/web was deleted")
+	if p.configMap("a") != nil || p.configMap("b") == nil {
+		t.Error("want the release to be deleted, and what was orphaned to stay")
+	}
+}
+
 // TestRevertKeepsWhatWasAdopted deletes only what clm has created.
 func TestRevertKeepsWhatWasAdopted(t *testing.T) {
 	t.Parallel()

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
@@ -23,7 +24,7 @@ type application struct {
 	// former is the state of the release before the operation, with its message.
 	former        releases.State
 	formerMessage string
-	// followed is how many plans have taken the place of the first one.
+	// followed is how many plans have taken the place of others since a call of the engine has ended without an error.
 	followed int
 }
 
@@ -85,7 +86,7 @@ func (a *application) confirm(ctx context.Context) error {
 	}
 }
 
-// maxPlans limits how many plans an operation makes because others change objects at the same time.
+// maxPlans limits how many plans an operation makes one after the other because others change objects at the same time.
 const maxPlans = 5
 
 // follows reports whether the operation goes on with another plan after an error.
@@ -223,11 +224,29 @@ func (a *application) call(ctx context.Context, request *reconciler.ApplyRequest
 	a.plan.Release.Inventory = result.Inventory
 	a.operation.Board().Expect(result.Inventory)
 	if err == nil {
-		request.Expected = nil
+		a.followed, request.Expected, request.Resumed = 0, a.rest(result.Inventory), true
 	}
 	// From now on, the inventory says what runs again.
 	request.RerunFailed = request.RerunFailed && err != nil && !isScheduled(result.Inventory)
 	return result, err
+}
+
+// rest returns what is left of a plan after calls of the engine: the changes of objects that were not written yet. It is nil unless another plan may take the place of this one.
+func (a *application) rest(inventory []*reconciler.InventoryItem) *reconciler.Plan {
+	if a.options.Accept == nil {
+		return nil
+	}
+	scheduled := map[dependents.Key]bool{}
+	for _, item := range inventory {
+		scheduled[dependents.KeyOf(item)] = item.Phase == reconciler.PhaseScheduledForApplication
+	}
+	rest := &reconciler.Plan{}
+	for _, change := range a.plan.exact.Changes {
+		if scheduled[dependents.KeyOf(change.Object)] {
+			rest.Changes = append(rest.Changes, change)
+		}
+	}
+	return rest
 }
 
 // isScheduled reports whether any object is to be applied.
