@@ -97,7 +97,7 @@ func (a *application) follows(err error) bool {
 
 // follow makes another plan, which takes the place of the present one. It changes nothing in the cluster.
 func (a *application) follow(ctx context.Context) error {
-	if err := a.plan.follow(ctx, false); err != nil {
+	if err := follow(ctx, a.plan, false); err != nil {
 		return err
 	}
 	a.followed++

@@ -54,16 +54,16 @@ func decide(ctx context.Context, p *Plan, request Request, compare bool) error {
 // follow makes the plan again for the objects as they are now. It renders nothing: if it was made from sources, fields that others have changed since, and that are to be left to
 // them, change its manifest. With compare, the server is asked what would happen to each object; ConflictsKeep does that in any case. If there is an error, follow may be
 // called again.
-func (p *Plan) follow(ctx context.Context, compare bool) error {
+func follow(ctx context.Context, p *Plan, compare bool) error {
 	for again := true; again; {
-		if err := p.compare(ctx, compare || p.keeper != nil && p.keeper.conflicts == ConflictsKeep); err != nil || p.keeper == nil {
+		if err := ask(ctx, p, compare || p.keeper != nil && p.keeper.conflicts == ConflictsKeep); err != nil || p.keeper == nil {
 			return err
 		}
 		var err error
 		if again, err = p.keeper.choose(ctx, p); err != nil {
 			return err
 		}
-		if err := p.extend(); err != nil {
+		if err := p.keeper.extend(p); err != nil {
 			return err
 		}
 	}
@@ -71,15 +71,15 @@ func (p *Plan) follow(ctx context.Context, compare bool) error {
 	return nil
 }
 
-// extend has the manifest keep all fields that were chosen. If it is recorded, the revision becomes a new one that is made from the recorded one.
-func (p *Plan) extend() error {
+// extend has the manifest of a plan keep all fields that were chosen. If it is recorded, the revision becomes a new one that is made from the recorded one.
+func (k *keeper) extend(p *Plan) error {
 	content := p.Content
-	content.Manifest = p.keeper.rules.Extend(content.Manifest, p.keeper.chosen)
+	content.Manifest = k.rules.Extend(content.Manifest, k.chosen)
 	if slices.Equal(content.Manifest, p.Content.Manifest) {
 		return nil
 	}
 	if !p.New {
-		return p.Derive(content, p.keeper.description)
+		return p.Derive(content, k.description)
 	}
 	p.Content = content
 	var err error

@@ -164,7 +164,7 @@ func (p *Plan) Approve(ctx context.Context, digest string, compare bool) error {
 		return nil
 	}
 	p.approved = digest
-	err := p.follow(ctx, compare)
+	err := follow(ctx, p, compare)
 	if err != nil {
 		p.Close()
 	}
@@ -232,15 +232,15 @@ func find(ctx context.Context, c *connection.Connection, namespace, name string)
 
 // Compare asks the engine what it would do. If that fails, the plan is closed. With compare, the server is asked what would happen to each object.
 func (p *Plan) Compare(ctx context.Context, compare bool) error {
-	err := p.compare(ctx, compare)
+	err := ask(ctx, p, compare)
 	if err != nil {
 		p.Close()
 	}
 	return err
 }
 
-// compare is Compare that does not close the plan.
-func (p *Plan) compare(ctx context.Context, compare bool) error {
+// ask is Compare that does not close the plan.
+func ask(ctx context.Context, p *Plan, compare bool) error {
 	p.objects = objectsOf(p)
 	p.again = (p.Operation == Apply || p.Operation == Rollback) && p.Release.State == releases.StateFailed
 	if err := p.observe(); err != nil {
