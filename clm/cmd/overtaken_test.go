@@ -63,6 +63,7 @@ func TestAnApplyGoesOnWithAnotherPlan(t *testing.T) {
 		t.Errorf("the manifest is rendered once (-want +got):\n%s", diff)
 	}
 	p.expectHistory("Superseded", "Failed", "Ready")
+	p.expect(p.clm("history", "web"), 0, "continued as revision 3, which leaves further fields to other field managers")
 	p.expectIdle("overtaken", second)
 	p.must("delete", "web")
 }

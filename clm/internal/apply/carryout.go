@@ -6,6 +6,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/component-operator/runtime/clm/internal/dependents"
@@ -159,6 +160,9 @@ func (a *application) reenter(ctx context.Context) error {
 	}
 	if err := context.Cause(ctx); err != nil {
 		return err
+	}
+	if current := a.plan.Release.Current(); a.plan.New && current.State != releases.RevisionReady {
+		current.Failure = fmt.Sprintf("continued as revision %d, which leaves further fields to other field managers", a.plan.Revision.Number)
 	}
 	a.operation.Board().Continue(a.plan.Revision.Number)
 	return a.operation.Complete(ctx, a.enter)
