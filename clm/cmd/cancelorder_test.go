@@ -5,12 +5,16 @@ package cmd
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/component-operator/runtime/internal/testenv"
 )
@@ -35,7 +39,7 @@ func TestTheLastStartedRemains(t *testing.T) {
 			"the one in between has the flag",
 			[]string{"--cancel-older"},
 			exitInterrupted,
-			[]string{"release PLACE/web: canceled by a newer apply of ", "Nothing was changed. The newer operation was started later; running the same command again would undo what that does."},
+			[]string{"release PLACE/web: canceled by a newer apply of ", "The release was not changed. The newer operation was started later; running the same command again would undo what that does."},
 			value("3"),
 			[]string{"Failed", "Ready"},
 		},
@@ -241,5 +245,57 @@ func TestCancelOlderMayBeRefusedAfterwards(t *testing.T) {
 	p.expectHistory("Applying")
 	p.openGate()
 	p.must("apply", "web", p.gated("1"))
+	p.expectHistory("Ready")
+}
+
+// TestOvertakenWithANewNamespace has a process overtaken right after it has created the namespace of the release: it must not say that it has changed nothing.
+func TestOvertakenWithANewNamespace(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.namespace += "-new"
+	t.Cleanup(func() {
+		_ = p.client.Delete(context.WithoutCancel(t.Context()), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: p.namespace}})
+	})
+	older, newer := p.file("app.yaml", configMap("a", "1")), p.file("app.yaml", configMap("a", "2"))
+	x := newProxy(t, func(x *proxy) {
+		x.after = func(request testenv.Request) bool {
+			if request.Resource == "namespaces" && request.IsWrite() {
+				p.must("apply", "web", newer)
+			}
+			return true
+		}
+	})
+	got := p.through(x).clm("apply", "web", older, "--create-namespace", "--cancel-older")
+	p.expect(got, exitInterrupted, "release PLACE/web: canceled by a newer apply of ", "The release was not changed. The newer operation was started later")
+	if strings.Contains(strings.ToLower(got.stderr), "nothing was changed") {
+		t.Errorf("the namespace was created: %s", got.stderr)
+	}
+	p.expectValues(map[string]string{"a": "2"})
+	p.must("delete", "web")
+}
+
+// TestCorrectingDriftCountsAsBegun has a later process correct drift, and nothing else, while an earlier one waits for its turn.
+func TestCorrectingDriftCountsAsBegun(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	source := p.file("app.yaml", configMap("a", "1"))
+	p.must("apply", "web", source)
+	planned, proceed, attempts := make(chan struct{}), make(chan struct{}), &atomic.Int32{}
+	x := newProxy(t, func(x *proxy) {
+		x.before = func(request testenv.Request) bool {
+			if acquires(request) && attempts.Add(1) == 1 {
+				close(planned)
+				<-proceed
+			}
+			return true
+		}
+	})
+	older := p.through(x).background(t.Context(), "apply", "web", p.file("app.yaml", configMap("a", "2")), "--cancel-older")
+	testenv.Receive(t, planned, "the older process has made its plan")
+	p.change("a", "other")
+	p.expect(p.clm("apply", "web", source), 0, "1 corrected")
+	close(proceed)
+	p.expect(testenv.Receive(t, older, "the older process has ended"), exitInterrupted, "canceled by a newer apply of ", "The release was not changed.")
+	p.expectValues(map[string]string{"a": "1"})
 	p.expectHistory("Ready")
 }

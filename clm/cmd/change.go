@@ -115,8 +115,7 @@ const (
 // planner makes a plan. If compare is set, it sends a dry run of each object to the server.
 type planner func(s *connection.Connection, compare bool) (*apply.Plan, error)
 
-// run makes a plan, asks for confirmation, and carries the plan out. If another client changes the release meanwhile, it starts again; with conflictsKeep also if one changes an
-// object, unless the user has confirmed the plan.
+// run makes a plan, asks for confirmation, and carries the plan out. If another client changes the release meanwhile, it starts again.
 func (o *changeOptions) run(ctx context.Context, e *environment, plan planner) error {
 	if err := o.check(); err != nil {
 		return err
@@ -183,8 +182,10 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connecti
 // carryOut carries out a plan to which the user has agreed.
 func (o *changeOptions) carryOut(ctx context.Context, e *environment, s *connection.Connection, p *apply.Plan, c consent) error {
 	options := o.Options
-	// Nobody has confirmed this plan, so another one can take its place if somebody changes a field that is to be left alone.
-	options.Replans = !options.Exact && !c.needed() && o.conflicts.value == conflictsKeep
+	if !options.Exact && !c.needed() && o.conflicts.value == conflictsKeep {
+		// Nobody has confirmed this plan, so another one can take its place if somebody changes a field that is to be left alone.
+		options.Accept = func(other *apply.Plan) error { return errors.Join(o.maxDeletions.check(other), other.Refused()) }
+	}
 	// Only the confirmed plan is carried out, even if the cluster has changed since it was shown.
 	options.Exact = options.Exact || c.needed() || o.conflicts.value == conflictsRefuse || o.conflicts.value == conflictsKeep
 	err := p.Apply(ctx, options)

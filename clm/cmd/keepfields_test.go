@@ -4,7 +4,6 @@
 package cmd
 
 import (
-	"encoding/base64"
 	"fmt"
 	"regexp"
 	"strings"
@@ -353,27 +352,6 @@ func TestFieldsThatChangeMeanwhile(t *testing.T) {
 			t.Errorf("%s: want nothing that says that there was another plan, got %s", reason, got.stderr)
 		}
 	}
-	p.must("delete", "web")
-}
-
-// TestKeptFieldsOfARecordOfAnOlderClm: one that does not know of kept fields has saved the record.
-func TestKeptFieldsOfARecordOfAnOlderClm(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.must("apply", "web", p.file("app.yaml", scaled(1, "a")))
-	p.scale(3)
-	p.must("apply", "web", p.file("app.yaml", scaled(1, "b")), "--conflicts=keep")
-	index := &corev1.Secret{}
-	if err := p.client.Get(t.Context(), client.ObjectKey{Namespace: p.namespace, Name: "clm.web"}, index); err != nil {
-		t.Fatal(err)
-	}
-	older := strings.ReplaceAll(string(index.Data["release"]), `,"keepsFields":true`, "")
-	if older == string(index.Data["release"]) {
-		t.Fatalf("want a record with kept fields, got %s", older)
-	}
-	p.as("older", secretKind, "clm.web", fmt.Sprintf(`{"data":{"release":%q}}`, base64.StdEncoding.EncodeToString([]byte(older))))
-	p.expect(p.clm("apply", "web", p.file("app.yaml", scaled(1, "b")), "--conflicts=keep"), 0, "release PLACE/web, revision 2, is up to date")
-	p.expectScaled("the recorded revision", "3 b info", "spec.replicas")
 	p.must("delete", "web")
 }
 

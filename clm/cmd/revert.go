@@ -4,6 +4,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *apply.Plan
 	// Whoever has changed the release since then has seen the failure.
 	o.CancelOlder = false
 	ready := p.Release.LastReady()
-	if ctx.Err() != nil || !p.NeverReady() {
+	if !p.NeverReady() {
 		// The revision had been ready; another one would not be what is wanted.
 		return shown(failure)
 	}
@@ -29,35 +30,48 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *apply.Plan
 			"release %s was not deleted: it was first applied by an earlier revision, which is no longer recorded; fix the sources and apply them again, or: clm delete %s -n %s",
 			p.Release, p.Release.Name, p.Release.Namespace))
 	}
-	if ready == nil && p.Revision.Number > 1 {
+	if ready == nil && cmp.Or(p.Revision.Basis, p.Revision.Number) > 1 {
 		return errors.Join(failure, fmt.Errorf(
 			"release %s was not deleted: it has earlier revisions, whose objects may be in use; fix the sources and apply them again, or: clm delete %s -n %s",
 			p.Release, p.Release.Name, p.Release.Namespace))
 	}
 	s, err := e.open(ctx, o.events())
 	if err != nil {
-		return err
+		return unreverted(ctx, p, failure, err)
 	}
 	defer s.Close()
 	if ready == nil {
 		d, err := deletion.Plan(ctx, s, deletion.Request{Namespace: p.Release.Namespace, Name: p.Release.Name, Failed: p})
 		if err != nil {
-			return errors.Join(failure, notReverted(err))
+			return unreverted(ctx, p, failure, err)
 		}
 		defer d.Close()
 		return concluded(failure, d.Delete(ctx, o.Limits))
 	}
 	back, err := apply.PlanRollback(ctx, s, apply.RollbackRequest{Namespace: p.Release.Namespace, Name: p.Release.Name, Number: ready.Number, Failed: p}, false)
 	if err != nil {
-		return errors.Join(failure, notReverted(err))
+		return unreverted(ctx, p, failure, err)
 	}
 	defer back.Close()
 	if err := back.Unapproved(); err != nil {
-		return errors.Join(failure, notReverted(err))
+		return unreverted(ctx, p, failure, err)
 	}
 	options := o.Options
 	options.Exact, options.Wait, options.Reverts = false, apply.WaitReady, false
 	return concluded(failure, back.Apply(ctx, options))
+}
+
+// unreverted returns the error of a command that has not begun to revert a failure because of another error. What has failed decides about the exit code, unless the command was
+// interrupted: then it says what the user has to do instead.
+func unreverted(ctx context.Context, p *apply.Plan, failure, err error) error {
+	if ctx.Err() == nil {
+		return errors.Join(failure, notReverted(err))
+	}
+	instead := fmt.Sprintf("to delete the release: clm delete %s -n %s", p.Release.Name, p.Release.Namespace)
+	if ready := p.Release.LastReady(); ready != nil {
+		instead = fmt.Sprintf("to return to revision %d: clm rollback %s %d -n %s", ready.Number, p.Release.Name, ready.Number, p.Release.Namespace)
+	}
+	return fmt.Errorf("%w before revision %d was reverted; %s", &failures.InterruptedError{}, p.Release.Current().Number, instead)
 }
 
 // notReverted says why nothing is reverted. What has failed decides about the exit code.
@@ -69,7 +83,7 @@ func notReverted(err error) error {
 // the release is in the hands of another process, or to be reverted by the user.
 func concluded(failure, reverting error) error {
 	var interrupted *failures.InterruptedError
-	if errors.As(reverting, &interrupted) {
+	if errors.As(reverting, &interrupted) || errors.Is(reverting, context.Canceled) {
 		return shown(reverting)
 	}
 	return errors.Join(shown(failure), unrepeated(reverting))

@@ -4,7 +4,10 @@
 package cmd
 
 import (
+	"context"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -40,6 +43,19 @@ func TestRevertOfTheFirstRevision(t *testing.T) {
 		}
 	}
 	p.must("delete", "web")
+}
+
+// TestRevertOfADerivedFirstRevision: a revision that was made from the first one by handing over an object is no more an upgrade than that.
+func TestRevertOfADerivedFirstRevision(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.expect(p.clm("apply", "web", p.file("app.yaml", configMap("a", "1")+configMap("b", "1")+"---"+gate), "--timeout", "1s"), exitNotReady)
+	p.expect(p.clm("orphan", "web", "ConfigMap/b", "--timeout", "1s"), exitNotReady)
+	got := p.clm("apply", "web", p.file("app.yaml", configMap("a", "1")+"---"+gate), "--timeout", "1s", "--revert-on-failure")
+	p.expect(got, exitNotReady, "release PLACE/web, revision 2: timed out after 1s", "release PLACE/web was deleted")
+	if p.configMap("a") != nil || p.configMap("b") == nil {
+		t.Error("want the release to be deleted, and what was orphaned to stay")
+	}
 }
 
 // TestRevertKeepsWhatWasAdopted deletes only what clm has created.
@@ -136,5 +152,41 @@ func TestRevertAdvisesNothingElse(t *testing.T) {
 		t.Errorf("what is reverted must not be gone on with: %s", got.stderr)
 	}
 	p.expect(p.clm("apply", "web", bad, "--timeout", "1s"), exitNotReady, advice)
+	p.must("delete", "web")
+}
+
+// TestInterruptBeforeTheRevert interrupts a command between a failure and its revert: it ends like any other that is interrupted, and says what is left to be done.
+func TestInterruptBeforeTheRevert(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	good := configMap("a", "1")
+	bad := p.file("bad.yaml", good+"---"+strings.Replace(twoWaves, "matchLabels: {app: web}", "matchLabels: {app: other}", 1))
+	for _, want := range []string{"interrupted before revision 1 was reverted; to delete the release: clm delete web -n PLACE", "interrupted before revision 3 was reverted; to return to revision 2: clm rollback web 2 -n PLACE"} {
+		for moment, isMoment := range map[string]func(request testenv.Request) bool{
+			"the lock is given back":         func(request testenv.Request) bool { return isLease(request) && request.Method == http.MethodDelete },
+			"the revert reads what is there": func(request testenv.Request) bool { return request.Resource == "secrets" && !request.IsWrite() },
+		} {
+			ctx, interrupt := context.WithCancel(t.Context())
+			failed := &atomic.Bool{}
+			x := newProxy(t, func(x *proxy) {
+				x.after = func(request testenv.Request) bool {
+					if isLease(request) && request.Method == http.MethodDelete {
+						failed.Store(true)
+					}
+					if failed.Load() && isMoment(request) {
+						interrupt()
+					}
+					return true
+				}
+			})
+			got := p.through(x).clmContext(ctx, "apply", "web", bad, "--revert-on-failure")
+			interrupt()
+			p.expect(got, exitInterrupted, want)
+			if t.Failed() {
+				t.Fatal(moment)
+			}
+		}
+		p.must("apply", "web", p.file("good.yaml", good))
+	}
 	p.must("delete", "web")
 }

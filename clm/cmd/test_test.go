@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -208,4 +209,51 @@ func TestWhatTestsLeaveHidesNoForeignInstance(t *testing.T) {
 	}
 	p.must("delete", "web")
 	p.expectNothing()
+}
+
+// TestDeathWhileATestIsCreated kills clm test when the server has been asked to create an instance of a type of the release, whose UID is then not recorded. If the server has
+// created it, it is deleted with the release; what others have created instead is not.
+func TestDeathWhileATestIsCreated(t *testing.T) {
+	t.Parallel()
+	for _, created := range []bool{true, false} {
+		t.Run(fmt.Sprintf("created=%t", created), func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			thing := "---\napiVersion: PLACE.example.com/v1\nkind: Thing\nmetadata: {name: probe, annotations: {clm.cs.sap.com/release-hook: test}}\n"
+			p.must("apply", "web", p.file("app.yaml", thingDefinition+thing))
+			started := make(chan *os.Process, 1)
+			kill := func(request testenv.Request) bool {
+				if request.Resource != "things" || !request.IsWrite() {
+					return true
+				}
+				_ = (<-started).Kill()
+				return false
+			}
+			command := p.through(newProxy(t, func(x *proxy) {
+				if created {
+					x.after = kill
+				} else {
+					x.before = kill
+				}
+			})).command("test", "web")
+			if err := command.Start(); err != nil {
+				t.Fatal(err)
+			}
+			started <- command.Process
+			_ = command.Wait()
+			object := testenv.Object(p, "{apiVersion: "+p.namespace+".example.com/v1, kind: Thing, metadata: {name: probe}}")
+			object.SetNamespace(p.namespace)
+			if !created {
+				p.create(object)
+				p.expect(p.clm("delete", "web"), exitRefused, "there are instances of types that it defines", "Thing.PLACE.example.com PLACE/probe")
+				if err := p.client.Delete(t.Context(), object); err != nil {
+					t.Errorf("want the object of others to be left alone, got %v", err)
+				}
+			} else if err := p.client.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
+				t.Errorf("want the process to be killed when it had created the test, got %v", err)
+			}
+			p.must("delete", "web")
+			p.expectNothing()
+		})
+	}
 }

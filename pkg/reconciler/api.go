@@ -82,6 +82,9 @@ type ApplyRequest struct {
 	// again), but the caller drops it once a call has returned without an error. After that, the engine reacts to changes by others
 	// as the policies say. Defaults to none.
 	Expected *Plan
+	// Resumed means that an earlier call with Expected has returned without an error. Then only objects that this call is about to write are compared with what is left of the plan:
+	// the caller leaves out the changes of those that were written. Defaults to no.
+	Resumed bool
 	// TakeOver are wanted objects that are adopted from any owner, whatever their adoption policies say, and never deleted for it.
 	// The owner label changes in one write, so that an object always has an owner. An object that should be applied only once, and was
 	// according to the inventory, keeps its content. Defaults to none.
@@ -126,9 +129,11 @@ type DeleteRequest struct {
 	// Occasion distinguishes this deletion from others of the same objects, so that an approval holds for one of them only: the digests of two occasions differ.
 	// Defaults to none.
 	Occasion string
-	// Departing are objects of other owners that the caller deletes before the dependents: CheckDeletion does not count them as instances of managed types, and names
-	// other instances, if there are any. Items without a UID, or with that of another object, count nevertheless. Delete ignores it. Defaults to none.
-	Departing []*InventoryItem
+	// Departing are other owners whose dependents the caller deletes before: CheckDeletion does not count what is in their inventories as instances of managed types, and names
+	// other instances, if there are any. An object with another UID than recorded counts nevertheless, and so does one of which no UID is recorded, unless it has the owner label
+	// of its owner, and we have written it: then whoever created it has ended before it could record that. Only their IDs and inventories matter. Delete ignores it. Defaults to
+	// none.
+	Departing []Owner
 	// Unasked deletes dependents with DeletePolicyConfirmOnDelete without approval, because the caller has asked already, or has created them only for a time. Defaults to no.
 	Unasked bool
 }

@@ -107,7 +107,10 @@ func (c *preparation) open(ctx context.Context, request ApplyRequest) error {
 		return err
 	}
 	c.call.Tiers = calls.Arrange(c.wanted, c.call.Ledger, c.call.Server.Observer)
-	if request.Expected != nil {
+	switch {
+	case request.Expected != nil && request.Resumed:
+		plans.Resume(c.call, request.Expected)
+	case request.Expected != nil:
 		if err := plans.Expect(ctx, c.call, c.wanted, request.Inventory, request.Expected); err != nil {
 			return err
 		}

@@ -32,7 +32,9 @@ func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) (
 		return nil, err
 	}
 	c := r.call(request.Owner, request.Inventory)
-	c.Losses.Departing = request.Departing
+	for _, owner := range request.Departing {
+		c.Losses.Departing = append(c.Losses.Departing, losses.Departing{Label: digest.OwnerLabel(owner.ID), Items: owner.Inventory})
+	}
 	demands, err := c.Losses.Demands(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("finding the managed types: %w", err)

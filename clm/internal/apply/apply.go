@@ -29,8 +29,9 @@ type Options struct {
 	HistoryMaxBytes int64
 	// Exact refuses to do anything but what the plan says.
 	Exact bool
-	// Replans says that the caller makes another plan if this one is outdated: with Exact, the error is then one of which IsChanged is true, also if a part of the plan is done.
-	Replans bool
+	// Accept says why another plan is not to be carried out that takes the place of the present one because others have changed objects meanwhile; nil if it is. It is for plans from
+	// sources, with Exact. The operation goes on with the other plan, also if a part of the present one is done. Defaults to accepting none.
+	Accept func(other *Plan) error
 	// Enough ends the operation before all objects are ready, as soon as it returns true for a result of the engine. It overrides Wait. Defaults to none.
 	Enough func(result reconciler.Result) bool
 	// Reverts says that the caller reverts a failed revision that was never ready, so that no other advice is given.

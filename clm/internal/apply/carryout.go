@@ -6,8 +6,10 @@ package apply
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
@@ -23,6 +25,8 @@ type application struct {
 	// former is the state of the release before the operation, with its message.
 	former        releases.State
 	formerMessage string
+	// followed is how many plans have taken the place of others since a call of the engine has ended without an error.
+	followed int
 }
 
 // CarryOut does what the plan says, in an operation on its release, if the release has not changed since the plan was made. Errors are those of Apply.
@@ -52,7 +56,6 @@ func (a *application) run(ctx context.Context) error {
 	ctx, stopTimer := runner.Limited(ctx, a.options.Timeout)
 	defer stopTimer()
 	result, err := a.converge(ctx)
-	err = a.options.replanned(err)
 	return errors.Join(err, a.leave(ctx, result, err))
 }
 
@@ -73,16 +76,33 @@ func (a *application) confirm(ctx context.Context) error {
 	if !a.options.Exact {
 		return nil
 	}
-	return a.options.replanned(a.checkExact(ctx))
+	for {
+		err := a.checkExact(ctx)
+		if !a.follows(err) {
+			return err
+		}
+		if err := a.follow(ctx); err != nil {
+			return err
+		}
+	}
 }
 
-// replanned returns an error of which failures.IsChanged is true for a plan that is outdated, if the caller makes another one; otherwise the error as it is.
-func (o Options) replanned(err error) error {
+// maxPlans limits how many plans an operation makes one after the other because others change objects at the same time.
+const maxPlans = 5
+
+// follows reports whether the operation goes on with another plan after an error.
+func (a *application) follows(err error) bool {
 	var stale *reconciler.StaleError
-	if o.Replans && errors.As(err, &stale) {
-		return &failures.OutdatedError{Cause: stale}
+	return a.options.Accept != nil && errors.As(err, &stale) && a.followed < maxPlans-1
+}
+
+// follow makes another plan, which takes the place of the present one. It changes nothing in the cluster.
+func (a *application) follow(ctx context.Context) error {
+	if err := follow(ctx, a.plan, false); err != nil {
+		return err
 	}
-	return err
+	a.followed++
+	return a.options.Accept(a.plan)
 }
 
 // errOnlyChecked ends a call of the engine that must not change anything.
@@ -99,11 +119,12 @@ func (a *application) checkExact(ctx context.Context) error {
 	return nil
 }
 
-// enter records that the revision is being applied, and in the same write the inventory that the engine would record first.
+// enter records that the revision is being applied, and in the same write the inventory that the engine would record first. It does so again for a plan that takes the place of one
+// of which a part is done.
 func (a *application) enter(ctx context.Context) error {
 	a.operation.Sign()
-	if a.plan.Release.Recorded() && !a.plan.New && a.plan.Release.State == releases.StateReady {
-		// The release stays ready while drift is corrected.
+	if a.plan.Release.Recorded() && !a.plan.New && a.plan.Release.State == releases.StateReady && a.plan.Release.RecordedState() == releases.StateReady {
+		// The release stays ready while drift is corrected. One that has become ready only after an operation had failed is not recorded as ready yet.
 		return nil
 	}
 	if inventory := a.plan.exact.Inventory; inventory != nil {
@@ -112,12 +133,13 @@ func (a *application) enter(ctx context.Context) error {
 	if err := a.recordPast(ctx); err != nil {
 		return err
 	}
+	var err error
 	switch {
 	case !a.plan.Release.Recorded():
 		a.plan.Release.Revisions = append(a.plan.Release.Revisions, a.plan.Revision)
-		return a.plan.connection.Records().Create(ctx, a.plan.Release, a.plan.Content)
+		err = a.plan.connection.Records().Create(ctx, a.plan.Release, a.plan.Content)
 	case a.plan.New:
-		return a.options.makeRoom(a.plan.Release, func(release *releases.Release) error {
+		err = a.options.makeRoom(a.plan.Release, func(release *releases.Release) error {
 			return a.plan.connection.Records().AddRevision(ctx, release, a.plan.Revision, a.plan.Content)
 		})
 	default:
@@ -125,33 +147,52 @@ func (a *application) enter(ctx context.Context) error {
 		if current := a.plan.Release.Current(); current.State != releases.RevisionReady {
 			current.State, current.CanceledBy, current.Failure = releases.RevisionApplying, "", ""
 		}
-		return a.plan.connection.Records().Save(ctx, a.plan.Release)
+		err = a.plan.connection.Records().Save(ctx, a.plan.Release)
 	}
+	a.plan.New = a.plan.New && err != nil
+	return err
+}
+
+// reenter goes on with another plan, and records it, after a part of the present one is done.
+func (a *application) reenter(ctx context.Context) error {
+	if err := a.follow(ctx); err != nil {
+		return err
+	}
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	if current := a.plan.Release.Current(); a.plan.New && current.State != releases.RevisionReady {
+		current.Failure = fmt.Sprintf("continued as revision %d, which leaves further fields to other field managers", a.plan.Revision.Number)
+	}
+	a.operation.Board().Continue(a.plan.Revision.Number)
+	return a.operation.Complete(ctx, a.enter)
 }
 
 // converge calls the engine until all objects are ready.
 func (a *application) converge(ctx context.Context) (reconciler.Result, error) {
-	request := a.plan.request(a.operation)
-	request.Fence = a.operation.Fence(ctx)
-	request.CarryOn = a.options.Wait == WaitNothing
-	if a.options.Exact {
-		request.Expected = a.plan.exact
-	}
+	fence := a.operation.Fence(ctx)
+	request := a.request(fence)
+	var last reconciler.Result
+	outdated := false // the request is that of a plan that is not to be carried out any more
 	a.plan.target.ShowOn(a.operation.Board())
 	c := &runner.Convergence{
 		Target:  a.plan.target,
 		Timeout: a.options.Timeout,
 		Call: func(ctx context.Context) (reconciler.Result, error) {
-			request.Inventory = a.plan.Release.Inventory
-			result, err := a.plan.target.Engine().Apply(ctx, request)
-			a.plan.Release.Inventory = result.Inventory
-			a.operation.Board().Expect(result.Inventory)
-			if err == nil {
-				request.Expected = nil
+			for {
+				if outdated {
+					if err := a.reenter(ctx); err != nil {
+						return last, err
+					}
+					request, outdated = a.request(fence), false
+				}
+				var err error
+				if last, err = a.call(ctx, &request); !a.follows(err) {
+					return last, err
+				}
+				outdated = true
+				a.operation.Board().Took(last, nil, "")
 			}
-			// From now on, the inventory says what runs again.
-			request.RerunFailed = request.RerunFailed && err != nil && !isScheduled(result.Inventory)
-			return result, err
 		},
 		Took: func(result reconciler.Result, err error) {
 			a.operation.Board().Took(result, err, runner.AppliedPhase(result))
@@ -167,6 +208,49 @@ func (a *application) converge(ctx context.Context) (reconciler.Result, error) {
 		err = errors.Join(err, a.operation.LiftBarriers(ctx, a.plan.target))
 	}
 	return result, err
+}
+
+// request returns the request for the engine that carries out the plan.
+func (a *application) request(fence func() error) reconciler.ApplyRequest {
+	request := a.plan.request(a.operation)
+	request.Fence = fence
+	request.CarryOn = a.options.Wait == WaitNothing
+	if a.options.Exact {
+		request.Expected = a.plan.exact
+	}
+	return request
+}
+
+// call makes one call of the engine, and changes the request for the next one.
+func (a *application) call(ctx context.Context, request *reconciler.ApplyRequest) (reconciler.Result, error) {
+	request.Inventory = a.plan.Release.Inventory
+	result, err := a.plan.target.Engine().Apply(ctx, *request)
+	a.plan.Release.Inventory = result.Inventory
+	a.operation.Board().Expect(result.Inventory)
+	if err == nil {
+		a.followed, request.Expected, request.Resumed = 0, a.rest(result.Inventory), true
+	}
+	// From now on, the inventory says what runs again.
+	request.RerunFailed = request.RerunFailed && err != nil && !isScheduled(result.Inventory)
+	return result, err
+}
+
+// rest returns what is left of a plan after calls of the engine: the changes of objects that were not written yet. It is nil unless another plan may take the place of this one.
+func (a *application) rest(inventory []*reconciler.InventoryItem) *reconciler.Plan {
+	if a.options.Accept == nil {
+		return nil
+	}
+	scheduled := map[dependents.Key]bool{}
+	for _, item := range inventory {
+		scheduled[dependents.KeyOf(item)] = item.Phase == reconciler.PhaseScheduledForApplication
+	}
+	rest := &reconciler.Plan{}
+	for _, change := range a.plan.exact.Changes {
+		if scheduled[dependents.KeyOf(change.Object)] {
+			rest.Changes = append(rest.Changes, change)
+		}
+	}
+	return rest
 }
 
 // isScheduled reports whether any object is to be applied.
@@ -186,7 +270,7 @@ func written(inventory []*reconciler.InventoryItem, upTo int) bool {
 // goesOn reports whether an operation that has ended with an error, or none, before everything was ready, left a revision with which the next one continues.
 func goesOn(failure error) bool {
 	var interrupted *failures.InterruptedError
-	return failure == nil || errors.As(failure, &interrupted) || failures.IsChanged(failure)
+	return failure == nil || errors.As(failure, &interrupted)
 }
 
 // maxFailure is how much of the reason of a failure is kept with a revision, in bytes: the index of a release has all revisions.

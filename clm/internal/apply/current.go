@@ -47,7 +47,7 @@ func Current(ctx context.Context, c *connection.Connection, namespace, name stri
 	return &Plan{connection: c, Release: release, Revision: *current, Content: content}, nil
 }
 
-// Derive makes the revision of a plan a new one, whose manifest differs from the current one by objects that are moved or orphaned.
+// Derive makes the revision of a plan a new one, whose manifest differs from the current one by objects that are moved or orphaned, or by fields that are left to others.
 func (p *Plan) Derive(content releases.Content, description string) error {
 	current := p.Revision
 	p.New, p.Content = true, content

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/clm/internal/dependents"
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/keptfields"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -52,6 +51,42 @@ func decide(ctx context.Context, p *Plan, request Request, compare bool) error {
 	return nil
 }
 
+// follow makes the plan again for the objects as they are now. It renders nothing: if it was made from sources, fields that others have changed since, and that are to be left to
+// them, change its manifest. With compare, the server is asked what would happen to each object; ConflictsKeep does that in any case. If there is an error, follow may be
+// called again.
+func follow(ctx context.Context, p *Plan, compare bool) error {
+	for again := true; again; {
+		if err := ask(ctx, p, compare || p.keeper != nil && p.keeper.conflicts == ConflictsKeep); err != nil || p.keeper == nil {
+			return err
+		}
+		var err error
+		if again, err = p.keeper.choose(ctx, p); err != nil {
+			return err
+		}
+		if err := p.keeper.extend(p); err != nil {
+			return err
+		}
+	}
+	p.keeper.note(p)
+	return nil
+}
+
+// extend has the manifest of a plan keep all fields that were chosen. If it is recorded, the revision becomes a new one that is made from the recorded one.
+func (k *keeper) extend(p *Plan) error {
+	content := p.Content
+	content.Manifest = k.rules.Extend(content.Manifest, k.chosen)
+	if slices.Equal(content.Manifest, p.Content.Manifest) {
+		return nil
+	}
+	if !p.New {
+		return p.Derive(content, k.description)
+	}
+	p.Content = content
+	var err error
+	p.Revision.Inputs, err = inputs(content, p.Revision)
+	return err
+}
+
 // keepAtRollback completes the manifest of a revision to which a plan returns by the fields that the current one leaves to others, or takes all fields that the revision leaves to
 // others with ConflictsForce. A rollback that is continued keeps its manifest. If its fields are to be taken, it becomes another rollback to the same revision.
 func keepAtRollback(ctx context.Context, p *Plan, request RollbackRequest) error {
@@ -81,6 +116,8 @@ type keeper struct {
 	rules     keptfields.Rules
 	conflicts Conflicts
 	last      *lastManifest
+	// description says what brings a new revision about.
+	description string
 	// chosen are fields of conflicts with the plan.
 	chosen keptfields.Fields
 }
@@ -88,7 +125,7 @@ type keeper struct {
 func newKeeper(request Request, last *lastManifest) *keeper {
 	return &keeper{
 		rules:     keptfields.Rules{Prefix: releases.ReconcilerName + "/", Namespace: request.Namespace},
-		conflicts: request.Conflicts, last: last, chosen: keptfields.Fields{},
+		conflicts: request.Conflicts, last: last, description: cmp.Or(request.Description, "applied"), chosen: keptfields.Fields{},
 	}
 }
 
@@ -144,15 +181,6 @@ func (k *keeper) confirmLost(p *Plan) error {
 	fields, err := k.rules.Choose(p.Content.Manifest, [][]*unstructured.Unstructured{p.Content.Manifest}, recorded)
 	if err == nil && len(fields) > 0 {
 		err = k.last.unknown(errors.New("the record was lost, and what its revisions declared with it"))
-	}
-	return err
-}
-
-// confirm returns a RefusedError if there are conflicts about fields that were not chosen, since another client has changed them.
-func (k *keeper) confirm(ctx context.Context, p *Plan) error {
-	again, err := k.choose(ctx, p)
-	if again {
-		err = failures.Refused("other clients have changed fields since the plan of release %s was made; run the same command again", p.Release)
 	}
 	return err
 }

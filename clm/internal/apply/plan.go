@@ -157,21 +157,18 @@ func (p *Plan) Rejected() int {
 }
 
 // Approve makes the plan again if it holds back exactly those deletions that the digest identifies, so that it deletes these objects. Otherwise the plan stays as
-// it is. If that fails, the plan is closed.
+// it is. Fields that others have changed since the plan was made are left to them if they are to be; if other deletions are held back now, these are not approved. If Approve
+// fails, the plan is closed.
 func (p *Plan) Approve(ctx context.Context, digest string, compare bool) error {
 	if held := p.exact.Held; held == nil || held.Digest != digest {
 		return nil
 	}
 	p.approved = digest
-	if err := p.Compare(ctx, compare); err != nil || p.keeper == nil {
-		return err
-	}
-	if err := p.keeper.confirm(ctx, p); err != nil {
+	err := follow(ctx, p, compare)
+	if err != nil {
 		p.Close()
-		return err
 	}
-	p.keeper.note(p)
-	return nil
+	return err
 }
 
 // Unapproved returns a RefusedError that names the objects whose deletion has to be approved; nil if there are none.
@@ -235,6 +232,15 @@ func find(ctx context.Context, c *connection.Connection, namespace, name string)
 
 // Compare asks the engine what it would do. If that fails, the plan is closed. With compare, the server is asked what would happen to each object.
 func (p *Plan) Compare(ctx context.Context, compare bool) error {
+	err := ask(ctx, p, compare)
+	if err != nil {
+		p.Close()
+	}
+	return err
+}
+
+// ask is Compare that does not close the plan.
+func ask(ctx context.Context, p *Plan, compare bool) error {
 	p.objects = objectsOf(p)
 	p.again = (p.Operation == Apply || p.Operation == Rollback) && p.Release.State == releases.StateFailed
 	if err := p.observe(); err != nil {
@@ -243,7 +249,6 @@ func (p *Plan) Compare(ctx context.Context, compare bool) error {
 	options := reconciler.PlanOptions{Compare: compare, LeftAlone: p.Operation == Heal}
 	found, err := p.target.Engine().Plan(ctx, p.request(nil), options)
 	if err != nil {
-		p.Close()
 		return p.ofRecord(err)
 	}
 	p.exact, p.Changes = &found, found.Changes

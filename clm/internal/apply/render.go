@@ -78,7 +78,7 @@ func (p *Plan) generate(ctx context.Context, request Request, revision *releases
 		ReconcilerName: releases.ReconcilerName,
 		Namespace:      request.Namespace,
 		Name:           request.Name,
-		Revision:       revision.Number,
+		Revision:       cmp.Or(revision.Basis, revision.Number),
 		Installed:      revision.Installed,
 		Digest:         digestOf(*revision),
 		Client:         p.connection.Client(),
@@ -110,7 +110,7 @@ func (p *Plan) generate(ctx context.Context, request Request, revision *releases
 }
 
 // digestOf identifies the state of a release: objects that are applied on each change are applied with each revision, unless the revision
-// differs only by objects that were moved or orphaned.
+// differs only by objects that were moved or orphaned, or by fields that were left to others while it was applied.
 func digestOf(revision releases.Revision) string {
 	return strconv.FormatInt(cmp.Or(revision.Basis, revision.Number), 10)
 }

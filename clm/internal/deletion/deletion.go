@@ -118,7 +118,7 @@ func (d *Deletion) plan(ctx context.Context, request Request) (err error) {
 // findBlockers finds the foreign objects whose existence forbids the deletion. What tests have left does not: it is deleted first.
 func (d *Deletion) findBlockers(ctx context.Context) (err error) {
 	request := d.request()
-	request.Departing = d.Release.TestInventory
+	request.Departing = []reconciler.Owner{{ID: releases.TestOwnerID(d.Release.Namespace, d.Release.Name), Inventory: d.Release.TestInventory}}
 	d.Blockers, err = d.target.Engine().CheckDeletion(ctx, request)
 	return err
 }

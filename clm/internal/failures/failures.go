@@ -83,9 +83,6 @@ func BeingDeleted(release *releases.Release) error {
 	return Refused("release %s is being deleted; to continue: clm delete %s -n %s", release, release.Name, release.Namespace)
 }
 
-// errChanged is the target of errors.Is for all errors of the types ChangedError and OutdatedError.
-var errChanged = errors.New("changed")
-
 // ChangedError says that another process has changed a release after the plan was made, so that another plan is needed.
 type ChangedError struct {
 	// Release by namespace and name.
@@ -97,26 +94,11 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("release %s was changed by another client after the plan was created", e.Release)
 }
 
-// Is reports whether the target is that of IsChanged.
-func (e *ChangedError) Is(err error) bool { return err == errChanged }
-
-// OutdatedError says that another client has changed an object of a release after the plan was made, so that another plan is needed. What was done before was planned.
-type OutdatedError struct {
-	// Cause says what would be done instead.
-	Cause *reconciler.StaleError
+// IsChanged reports whether an operation was refused because another process has changed the release after the plan was made, and another plan is to be made.
+func IsChanged(err error) bool {
+	var changed *ChangedError
+	return errors.As(err, &changed)
 }
-
-// Error returns the text of the cause.
-func (e *OutdatedError) Error() string { return e.Cause.Error() }
-
-// Unwrap returns the cause.
-func (e *OutdatedError) Unwrap() error { return e.Cause }
-
-// Is reports whether the target is that of IsChanged.
-func (e *OutdatedError) Is(err error) bool { return err == errChanged }
-
-// IsChanged reports whether an operation was refused or ended because others have changed the release, or an object of it, after the plan was made, and another plan is to be made.
-func IsChanged(err error) bool { return errors.Is(err, errChanged) }
 
 // StageError says that an operation did not get past one of its stages. It replaces the advice for its cause.
 type StageError struct {
@@ -138,7 +120,7 @@ func (e *StageError) Unwrap() error { return e.Cause }
 type InterruptedError struct {
 	// CanceledBy is the newer operation and its process, such as "apply of jane@laptop/4711"; empty if the caller has ended the operation.
 	CanceledBy string
-	// Untouched means that this operation has changed nothing.
+	// Untouched means that this operation has not changed the release. It may have created its namespace.
 	Untouched bool
 	// Waits are the objects that are not ready.
 	Waits []reconciler.Notice
@@ -165,7 +147,7 @@ func (e *InterruptedError) next() string {
 	case e.CanceledBy == "":
 		return "Nothing is lost: to continue, run the same command again."
 	case e.Untouched:
-		return "Nothing was changed. The newer operation was started later; running the same command again would undo what that does."
+		return "The release was not changed. The newer operation was started later; running the same command again would undo what that does."
 	}
 	return "What was done so far is recorded, and the newer operation continues from there. Running the same command again would undo what that does."
 }
@@ -181,8 +163,11 @@ func noticeTexts(notices []reconciler.Notice) string {
 	return dependents.Enumerate(texts, shownNotices)
 }
 
-// IsFinal reports whether it is useless to retry after an error of the engine, or of the record.
-func IsFinal(err error) bool { return sync.IsFinal(err) || errors.Is(err, releases.ErrOutdated) }
+// IsFinal reports whether it is useless to retry after an error of the engine, or of the record, or because the user has to decide.
+func IsFinal(err error) bool {
+	var refused *RefusedError
+	return sync.IsFinal(err) || errors.Is(err, releases.ErrOutdated) || errors.As(err, &refused)
+}
 
 // IsFailure reports whether an operation has ended because of the objects that it applied: they were rejected, have failed, or did not become
 // ready in time.

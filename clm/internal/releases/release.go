@@ -110,7 +110,8 @@ type Revision struct {
 	Rollback bool `json:"rollback,omitempty"`
 	// Target is the number of the revision to which a rollback has returned; 0 if it was none, or was recorded by an earlier version of clm.
 	Target int64 `json:"target,omitempty"`
-	// Basis is the number of the revision from which this one was made by handing over objects, and by nothing else; 0 if it was not.
+	// Basis is the number of the revision from which this one was made by handing over objects, or by leaving fields to others while it was applied, and by nothing else; 0 if it
+	// was not.
 	Basis int64 `json:"basis,omitempty"`
 	// CanceledBy is the newer operation, such as "apply of jane@laptop/4711", that has ended the last one on this revision before it was ready; empty if
 	// there is none, or it was found to be ready afterwards.

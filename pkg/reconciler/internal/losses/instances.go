@@ -34,8 +34,6 @@ type inquiry struct {
 	except  string // value of the owner label; its objects and the owner itself do not count; if empty, all objects count
 	// recorded returns the items of the owner by object.
 	recorded func() map[types.ObjectID]*inventory.Item
-	// departing returns the items that are about to go by object.
-	departing func() map[types.ObjectID]*inventory.Item
 }
 
 // Instances returns one instance for each demanded type that has instances without the given owner label (if the label is empty:
@@ -47,8 +45,7 @@ func (l *Losses) Instances(ctx context.Context, demands []Demand, except string)
 	}
 	q := inquiry{
 		losses: l, demands: demands, except: except,
-		recorded:  sync.OnceValue(func() map[types.ObjectID]*inventory.Item { return bookkeeping.Index(l.Items) }),
-		departing: sync.OnceValue(func() map[types.ObjectID]*inventory.Item { return bookkeeping.Index(l.Departing) }),
+		recorded: sync.OnceValue(func() map[types.ObjectID]*inventory.Item { return bookkeeping.Index(l.Items) }),
 	}
 	var blockers []inventory.Blocker
 	var resources []schema.GroupVersionResource
@@ -183,10 +180,15 @@ func (q *inquiry) isOwn(instance *metav1.PartialObjectMetadata) bool {
 		label == "" && !fieldset.IsCopy(instance, q.losses.Server.FieldOwner)
 }
 
-// isDeparting reports whether an instance is about to go, so that it does not count. Another object of the same name counts.
+// isDeparting reports whether an instance is about to go, so that it does not count. Another object of the same name counts. If no UID is recorded, because the process died that
+// had created the instance, its label and its field manager prove whose it is.
 func (q *inquiry) isDeparting(instance *metav1.PartialObjectMetadata) bool {
-	item := q.departing()[types.IDOf(instance)]
-	return item != nil && item.UID != "" && item.UID == instance.UID
+	return slices.ContainsFunc(q.losses.Departing, func(owner Departing) bool {
+		isWritten := instance.Labels[q.losses.Server.Keys.OwnerLabel] == owner.Label && !fieldset.IsCopy(instance, q.losses.Server.FieldOwner)
+		return slices.ContainsFunc(owner.Items, func(item *inventory.Item) bool {
+			return types.IDOf(item) == types.IDOf(instance) && (item.UID == instance.UID || item.UID == "" && isWritten)
+		})
+	})
 }
 
 func foreignSelector(key, value string) (labels.Selector, error) {

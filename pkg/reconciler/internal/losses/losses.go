@@ -14,6 +14,13 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 )
 
+// Departing is an owner whose objects are about to go.
+type Departing struct {
+	// Label is the value of the owner label of its objects.
+	Label string
+	Items []*inventory.Item
+}
+
 // Losses finds out what the deletion of an owner's dependents would destroy.
 type Losses struct {
 	Server *server.Server
@@ -22,8 +29,8 @@ type Losses struct {
 	Configured []inventory.TypeInfo
 	Memory     memory.Owner
 	Items      []*inventory.Item // of the owner
-	// Departing are items of other owners that are about to go, and do not count as instances that others have.
-	Departing []*inventory.Item
+	// Departing are other owners whose objects are about to go, and do not count as instances that others have.
+	Departing []Departing
 	// Remaining returns the items that are still recorded.
 	Remaining func() []*inventory.Item
 

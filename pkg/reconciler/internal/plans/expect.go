@@ -21,10 +21,7 @@ func Expect(ctx context.Context, call *calls.Call, wanted []*desired.Object, rec
 	if err != nil {
 		return err
 	}
-	expected := make(map[types.ObjectID]*inventory.Change, len(plan.Changes))
-	for i := range plan.Changes {
-		expected[types.IDOf(plan.Changes[i].Object)] = &plan.Changes[i]
-	}
+	expected := index(plan)
 	var stale []string
 	for i := range now.Changes {
 		change := &now.Changes[i]
@@ -42,6 +39,20 @@ func Expect(ctx context.Context, call *calls.Call, wanted []*desired.Object, rec
 	}
 	call.Pacing.Expected = calls.NewExpectation(call.Server, expected)
 	return nil
+}
+
+// Resume makes the call keep to what is left of a plan, of which a part is done.
+func Resume(call *calls.Call, plan *inventory.Plan) {
+	call.Pacing.Expected = calls.NewExpectation(call.Server, index(plan))
+}
+
+// index returns the changes of a plan by object.
+func index(plan *inventory.Plan) map[types.ObjectID]*inventory.Change {
+	changes := make(map[types.ObjectID]*inventory.Change, len(plan.Changes))
+	for i := range plan.Changes {
+		changes[types.IDOf(plan.Changes[i].Object)] = &plan.Changes[i]
+	}
+	return changes
 }
 
 // staleness says how a change differs from the planned one; empty if it does not.

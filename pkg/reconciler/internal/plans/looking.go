@@ -79,15 +79,12 @@ func (p *planner) look(ctx context.Context, item *inventory.Item) (calls.View, e
 			Owner: p.call.Owner.Label, Ended: p.call.Server.Ended(item), Renamed: len(p.call.Server.FormerNames) > 0,
 		}}, nil
 	default:
-		v, err := p.read(ctx, item)
-		if err == nil && v.Exists && known == observe.Present {
-			p.call.Server.Observer.Record(item.GroupVersionKind(), item.Namespace, item.Name, v.Seen)
-		}
-		return v, err
+		return p.read(ctx, item)
 	}
 }
 
-// read reads an object from the server, in any version that is served.
+// read reads an object from the server, in any version that is served. If the observer has an older state, it gets this one, so that who carries the plan out does not take what it
+// was made for for a change.
 func (p *planner) read(ctx context.Context, item *inventory.Item) (calls.View, error) {
 	s, live, err := p.call.Server.Fetch(ctx, item)
 	if err == nil && !s.Exists && !s.Typed {
@@ -95,6 +92,9 @@ func (p *planner) read(ctx context.Context, item *inventory.Item) (calls.View, e
 		if s, err = p.call.Server.AskServed(ctx, &probe); err == nil && s.Exists {
 			s, live, err = p.call.Server.Fetch(ctx, &probe)
 		}
+	}
+	if _, known := p.call.Server.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name); err == nil && s.Exists && known == observe.Present {
+		p.call.Server.Observer.Record(item.GroupVersionKind(), item.Namespace, item.Name, s.Seen)
 	}
 	return calls.View{Situation: s, Live: live}, err
 }
