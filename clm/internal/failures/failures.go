@@ -94,11 +94,14 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("release %s was changed by another client after the plan was created", e.Release)
 }
 
+// errChanged is what errors.Is finds in a ChangedError, also if that is the reason of an error of the engine, which is not unwrapped.
+var errChanged = errors.New("changed")
+
+// Is reports whether the target is that of IsChanged.
+func (e *ChangedError) Is(err error) bool { return err == errChanged }
+
 // IsChanged reports whether an operation was refused because another process has changed the release after the plan was made, and another plan is to be made.
-func IsChanged(err error) bool {
-	var changed *ChangedError
-	return errors.As(err, &changed)
-}
+func IsChanged(err error) bool { return errors.Is(err, errChanged) }
 
 // StageError says that an operation did not get past one of its stages. It replaces the advice for its cause.
 type StageError struct {
