@@ -39,7 +39,8 @@ type deployments struct {
 	live   client.Reader
 	events events.EventRecorder
 	stale  *attempts
-	status *writtenStatuses
+	// reports are about the statuses.
+	reports *reports
 }
 
 // deploymentKind has what is different between ObjectDeployments and ClusterObjectDeployments.
@@ -63,18 +64,21 @@ const refusedDelay = time.Minute
 func setupDeployments(mgr ctrl.Manager, name string, kind deploymentKind, options Options) error {
 	d := deployments{
 		name: name, kind: kind, client: client.WithFieldOwner(mgr.GetClient(), name), live: mgr.GetAPIReader(), events: mgr.GetEventRecorder(name),
-		stale:  &attempts{counts: map[apitypes.NamespacedName]int{}},
-		status: &writtenStatuses{last: map[apitypes.NamespacedName]v1alpha1.Deployment{}},
+		stale:   &attempts{counts: map[apitypes.NamespacedName]int{}},
+		reports: &reports{known: map[apitypes.NamespacedName]lastReport{}},
 	}
 	return ctrl.NewControllerManagedBy(mgr).Named(name).
-		For(kind.newDeployment(), builder.WithPredicates(predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return isMoreThanStatus(e.ObjectOld, e.ObjectNew) }})).
+		For(kind.newDeployment(), builder.WithPredicates(predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return d.wakes(e.ObjectOld, e.ObjectNew) }})).
 		Watches(kind.newSet(), handler.EnqueueRequestsFromMapFunc(kind.deploymentOf)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: options.MaxConcurrentReconciles}).
 		Complete(d)
 }
 
-// isMoreThanStatus reports whether more than the status of a deployment has changed. Only this controller writes the status.
-func isMoreThanStatus(before, after client.Object) bool {
+// wakes reports whether something is to be done because of an update of a deployment: more than its status has changed, or it has another status than it is to have.
+func (d deployments) wakes(before, after client.Object) bool {
+	if deployment, ok := after.(v1alpha1.Deployment); !ok || !d.reports.isWanted(deployment) {
+		return true
+	}
 	return before.GetUID() != after.GetUID() || before.GetGeneration() != after.GetGeneration() || !before.GetDeletionTimestamp().Equal(after.GetDeletionTimestamp()) ||
 		!slices.Equal(before.GetFinalizers(), after.GetFinalizers()) || !maps.Equal(before.GetAnnotations(), after.GetAnnotations())
 }
@@ -114,10 +118,9 @@ func (d deployments) Reconcile(ctx context.Context, request reconcile.Request) (
 	deployment := d.kind.newDeployment()
 	if err := d.client.Get(ctx, request.NamespacedName, deployment); err != nil {
 		d.stale.forget(request.NamespacedName)
-		d.status.forget(request.NamespacedName)
+		d.reports.forget(request.NamespacedName)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	deployment = d.status.latest(deployment)
 	sets, err := setsIn(ctx, d.client, d.kind.newSets(), request.Namespace)
 	if err != nil {
 		return reconcile.Result{}, err

@@ -13,27 +13,37 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
-// report writes the status, if it has changed.
+// report writes the status, if it has changed. It compares with the cache after it has said what is wanted: a state that the cache does not have yet will wake the deployment.
 func (d deployments) report(ctx context.Context, deployment v1alpha1.Deployment, status v1alpha1.DeploymentStatus) error {
-	if equality.Semantic.DeepEqual(deployment.GetDeploymentStatus(), &status) {
-		return nil
+	for i := range status.Conditions {
+		// What is stored has no fractions of seconds.
+		status.Conditions[i].LastTransitionTime = status.Conditions[i].LastTransitionTime.Rfc3339Copy()
 	}
-	changed, err := changedCopy(deployment, func(changed v1alpha1.Deployment) { *changed.GetDeploymentStatus() = status })
-	if err != nil {
-		return err
-	}
-	if err := d.client.Status().Patch(ctx, changed, client.MergeFrom(deployment)); err != nil {
+	before := d.reports.want(deployment, status)
+	cached := d.kind.newDeployment()
+	if err := d.client.Get(ctx, client.ObjectKeyFromObject(deployment), cached); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	d.status.remember(changed)
-	d.announce(deployment, deployment.GetDeploymentStatus().Conditions, status.Conditions)
+	if before == nil {
+		before = cached.GetDeploymentStatus().DeepCopy()
+	}
+	if !equality.Semantic.DeepEqual(cached.GetDeploymentStatus(), &status) {
+		changed, err := changedCopy(cached, func(changed v1alpha1.Deployment) { *changed.GetDeploymentStatus() = status })
+		if err != nil {
+			return err
+		}
+		if err := d.client.Status().Patch(ctx, changed, client.MergeFrom(cached)); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+	}
+	d.reports.written(deployment, status)
+	d.announce(deployment, before.Conditions, status.Conditions)
 	return nil
 }
 
@@ -58,35 +68,57 @@ func (d deployments) announce(deployment v1alpha1.Deployment, before, now []meta
 	}
 }
 
-// writtenStatuses has the deployments as they were after the last write of their status. A step takes them while the cache is older: the update that
-// brings the cache up to date wakes nobody.
-type writtenStatuses struct {
-	mu   sync.Mutex
-	last map[apitypes.NamespacedName]v1alpha1.Deployment
+// reports are the last statuses of deployments. An update that brings nothing but the status that is wanted wakes nobody, and nothing is announced twice while the cache is older.
+type reports struct {
+	mu    sync.Mutex
+	known map[apitypes.NamespacedName]lastReport
 }
 
-// latest returns the newer one of a cached deployment and the one that was written.
-func (w *writtenStatuses) latest(cached v1alpha1.Deployment) v1alpha1.Deployment {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	written, found := w.last[client.ObjectKeyFromObject(cached)]
-	if !found || written.GetUID() != cached.GetUID() {
-		return cached
+// lastReport is what is known about the status of one deployment.
+type lastReport struct {
+	uid apitypes.UID
+	// wanted is what was or is being written, written the last one that was written or found; nil if none was.
+	wanted, written *v1alpha1.DeploymentStatus
+}
+
+// want says which status a deployment is to have, and returns the last one that it had; nil if that is not known.
+func (r *reports) want(deployment v1alpha1.Deployment, status v1alpha1.DeploymentStatus) *v1alpha1.DeploymentStatus {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last := r.of(deployment)
+	last.wanted = &status
+	r.known[client.ObjectKeyFromObject(deployment)] = last
+	return last.written
+}
+
+// written says that a deployment has a status.
+func (r *reports) written(deployment v1alpha1.Deployment, status v1alpha1.DeploymentStatus) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last := r.of(deployment)
+	last.written = &status
+	r.known[client.ObjectKeyFromObject(deployment)] = last
+}
+
+// isWanted reports whether a deployment has the status that it is to have.
+func (r *reports) isWanted(deployment v1alpha1.Deployment) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	wanted := r.of(deployment).wanted
+	return wanted != nil && equality.Semantic.DeepEqual(deployment.GetDeploymentStatus(), wanted)
+}
+
+// of returns what is known about a deployment. What was known about an earlier one of that name does not count. The caller has locked the reports.
+func (r *reports) of(deployment v1alpha1.Deployment) lastReport {
+	last := r.known[client.ObjectKeyFromObject(deployment)]
+	if last.uid != deployment.GetUID() {
+		return lastReport{uid: deployment.GetUID()}
 	}
-	if result, err := resourceversion.CompareResourceVersion(written.GetResourceVersion(), cached.GetResourceVersion()); err != nil || result <= 0 {
-		return cached
-	}
-	return written
+	return last
 }
 
-func (w *writtenStatuses) remember(written v1alpha1.Deployment) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.last[client.ObjectKeyFromObject(written)] = written
-}
-
-func (w *writtenStatuses) forget(key apitypes.NamespacedName) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.last, key)
+func (r *reports) forget(key apitypes.NamespacedName) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.known, key)
 }

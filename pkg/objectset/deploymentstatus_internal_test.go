@@ -13,38 +13,48 @@ import (
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
-// TestLatestDeployment: a step works with the deployment of the last write of its status until the cache has it, or a newer one.
-func TestLatestDeployment(t *testing.T) {
+// TestReports: an update that brings the status that is wanted wakes nobody; each other one does.
+func TestReports(t *testing.T) {
 	t.Parallel()
-	deployment := func(uid apitypes.UID, version string) *v1alpha1.ObjectDeployment {
-		return &v1alpha1.ObjectDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web", UID: uid, ResourceVersion: version}}
+	status := func(revision int64) v1alpha1.DeploymentStatus {
+		return v1alpha1.DeploymentStatus{ObservedGeneration: revision}
 	}
-	statuses := writtenStatuses{last: map[apitypes.NamespacedName]v1alpha1.Deployment{}}
-	if first := deployment("a", "9"); statuses.latest(first) != v1alpha1.Deployment(first) {
-		t.Error("nothing was written")
+	deployment := func(uid apitypes.UID, has int64) *v1alpha1.ObjectDeployment {
+		return &v1alpha1.ObjectDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web", UID: uid}, Status: status(has)}
 	}
-	written := deployment("a", "10")
-	statuses.remember(written)
+	d := deployments{reports: &reports{known: map[apitypes.NamespacedName]lastReport{}}}
+	first := deployment("a", 0)
+	if !d.wakes(first, deployment("a", 1)) {
+		t.Error("nothing is wanted yet")
+	}
+	if before := d.reports.want(first, status(1)); before != nil {
+		t.Errorf("nothing was written, got %v", before)
+	}
+	d.reports.written(first, status(1))
+	if before := d.reports.want(first, status(2)); before == nil || before.ObservedGeneration != 1 {
+		t.Errorf("want what was written, got %v", before)
+	}
 	for _, tc := range []struct {
-		cached *v1alpha1.ObjectDeployment
-		older  bool
+		before, after *v1alpha1.ObjectDeployment
+		wakes         bool
 	}{
-		{deployment("a", "9"), true},
-		{deployment("a", "10"), false},
-		{deployment("a", "11"), false},
-		{deployment("b", "9"), false},
-		{deployment("a", "of another kind"), false},
+		{deployment("a", 1), deployment("a", 2), false},
+		{deployment("a", 2), deployment("a", 1), true},
+		{deployment("a", 1), deployment("a", 1), true},
+		{deployment("a", 2), deployment("a", 2), false},
+		{deployment("b", 1), deployment("b", 2), true},
 	} {
-		want := v1alpha1.Deployment(tc.cached)
-		if tc.older {
-			want = written
-		}
-		if got := statuses.latest(tc.cached); got != want {
-			t.Errorf("version %s of %s: got version %s of %s", tc.cached.ResourceVersion, tc.cached.UID, got.GetResourceVersion(), got.GetUID())
+		if got := d.wakes(tc.before, tc.after); got != tc.wakes {
+			t.Errorf("%s, from status %d to %d: got %v", tc.after.UID, tc.before.Status.ObservedGeneration, tc.after.Status.ObservedGeneration, got)
 		}
 	}
-	statuses.forget(client.ObjectKeyFromObject(written))
-	if cached := deployment("a", "9"); statuses.latest(cached) != v1alpha1.Deployment(cached) {
+	changed := deployment("a", 2)
+	changed.Generation++
+	if !d.wakes(deployment("a", 2), changed) {
+		t.Error("the specification has changed")
+	}
+	d.reports.forget(client.ObjectKeyFromObject(first))
+	if !d.wakes(deployment("a", 2), deployment("a", 2)) {
 		t.Error("it was not forgotten")
 	}
 }
