@@ -91,6 +91,46 @@ func TestAnApplyThatWaitsIsOvertaken(t *testing.T) {
 	p.must("delete", "web")
 }
 
+// TestRefusingWhileWaiting: with --conflicts=refuse, what others change before it is written, in a later wave, is not taken from them either.
+func TestRefusingWhileWaiting(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	file := func(image string) string {
+		return p.file("app.yaml", configMap("first", image)+"---"+gate+later(scaled(1, image)))
+	}
+	first := p.background(t.Context(), "apply", "web", file("a"))
+	p.reachGate()
+	p.openGate()
+	p.expect(<-first, 0)
+	p.setGate("False")
+	second, said := p.start("apply", "web", file("b"), "--conflicts=refuse")
+	p.says(said, "gate: waiting")
+	p.scale(3)
+	p.openGate()
+	p.ended(second, said, exitRefused, "the plan is outdated: Deployment ", "was changed by another client since the plan was made")
+	p.expectScaled("refused", "3 a info", "")
+	p.must("delete", "web")
+}
+
+// TestRecreatingIsNoConflict: that an apply has to wait until an object is gone that it deletes itself, to recreate it, does not make its plan outdated.
+func TestRecreatingIsNoConflict(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	file := func(value string) string {
+		recreated := strings.Replace(configMap("recreated", value), "{name: recreated}", "{name: recreated, annotations: {clm.cs.sap.com/update-policy: recreate}}", 1)
+		return p.file("app.yaml", recreated+later(scaled(1, value)))
+	}
+	const keep = "--conflicts=keep"
+	p.must("apply", "web", file("a"), keep)
+	p.as("somebody", configMapKind, "recreated", `{"metadata":{"finalizers":["example.com/waits"]}}`)
+	second, said := p.start("apply", "web", file("b"), keep)
+	p.says(said, "recreated: waiting: being deleted")
+	p.as("somebody", configMapKind, "recreated", `{"metadata":{"finalizers":null}}`)
+	p.ended(second, said, 0, "revision 2, is ready")
+	p.expectHistory("Superseded", "Ready")
+	p.must("delete", "web")
+}
+
 // TestDriftThatIsOvertaken has another client change a field of an object of which another field is to be restored.
 func TestDriftThatIsOvertaken(t *testing.T) {
 	t.Parallel()

@@ -8,10 +8,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/component-operator/runtime/clm/internal/apply"
 	"github.com/component-operator/runtime/clm/internal/deletion"
 	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 // revert returns to the last revision that was ready after a plan has failed, or deletes the release if there is none. The command
@@ -40,13 +42,15 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *apply.Plan
 		return unreverted(ctx, p, failure, err)
 	}
 	defer s.Close()
+	limits := o.Limits
+	limits.Instead = "To " + insteadOfRevert(p)
 	if ready == nil {
 		d, err := deletion.Plan(ctx, s, deletion.Request{Namespace: p.Release.Namespace, Name: p.Release.Name, Failed: p})
 		if err != nil {
 			return unreverted(ctx, p, failure, err)
 		}
 		defer d.Close()
-		return concluded(failure, d.Delete(ctx, o.Limits))
+		return concluded(ctx, failure, d.Delete(ctx, limits))
 	}
 	back, err := apply.PlanRollback(ctx, s, apply.RollbackRequest{Namespace: p.Release.Namespace, Name: p.Release.Name, Number: ready.Number, Failed: p}, false)
 	if err != nil {
@@ -57,21 +61,38 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *apply.Plan
 		return unreverted(ctx, p, failure, err)
 	}
 	options := o.Options
+	options.Limits = limits
 	options.Exact, options.Wait, options.Reverts = false, apply.WaitReady, false
-	return concluded(failure, back.Apply(ctx, options))
+	return concluded(ctx, failure, back.Apply(ctx, options))
 }
 
 // unreverted returns the error of a command that has not begun to revert a failure because of another error. What has failed decides about the exit code, unless the command was
 // interrupted: then it says what the user has to do instead.
 func unreverted(ctx context.Context, p *apply.Plan, failure, err error) error {
-	if ctx.Err() == nil {
+	if !isInterrupted(ctx, err) {
 		return errors.Join(failure, notReverted(err))
 	}
-	instead := fmt.Sprintf("to delete the release: clm delete %s -n %s", p.Release.Name, p.Release.Namespace)
-	if ready := p.Release.LastReady(); ready != nil {
-		instead = fmt.Sprintf("to return to revision %d: clm rollback %s %d -n %s", ready.Number, p.Release.Name, ready.Number, p.Release.Namespace)
+	return fmt.Errorf("%w before revision %d was reverted; to %s", &failures.InterruptedError{}, p.Release.Current().Number, insteadOfRevert(p))
+}
+
+// insteadOfRevert says how to revert a plan that has failed without the command that applied it. The deletion of a first installation would spare what that has adopted; clm delete
+// does not know that.
+func insteadOfRevert(p *apply.Plan) string {
+	ready := p.Release.LastReady()
+	switch {
+	case ready != nil:
+		return fmt.Sprintf("return to revision %d: clm rollback %s %d -n %s", ready.Number, p.Release.Name, ready.Number, p.Release.Namespace)
+	case slices.ContainsFunc(p.Release.Inventory, func(item *reconciler.InventoryItem) bool { return item.Adopted }):
+		return "keep the objects that existed before the release, do not delete it: fix the sources and apply them again"
+	default:
+		return fmt.Sprintf("delete the release: clm delete %s -n %s", p.Release.Name, p.Release.Namespace)
 	}
-	return fmt.Errorf("%w before revision %d was reverted; %s", &failures.InterruptedError{}, p.Release.Current().Number, instead)
+}
+
+// isInterrupted reports whether an error comes from an interrupt by the user.
+func isInterrupted(ctx context.Context, err error) bool {
+	var interrupted *failures.InterruptedError
+	return ctx.Err() != nil && (errors.As(err, &interrupted) || errors.Is(err, context.Canceled))
 }
 
 // notReverted says why nothing is reverted. What has failed decides about the exit code.
@@ -81,9 +102,9 @@ func notReverted(err error) error {
 
 // concluded returns the error of a command that has reverted a failure. What has failed decides about the exit code, unless the revert was interrupted or canceled: then
 // the release is in the hands of another process, or to be reverted by the user.
-func concluded(failure, reverting error) error {
-	var interrupted *failures.InterruptedError
-	if errors.As(reverting, &interrupted) || errors.Is(reverting, context.Canceled) {
+func concluded(ctx context.Context, failure, reverting error) error {
+	var canceled *failures.InterruptedError
+	if errors.As(reverting, &canceled) || isInterrupted(ctx, reverting) {
 		return shown(reverting)
 	}
 	return errors.Join(shown(failure), unrepeated(reverting))

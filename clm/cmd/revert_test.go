@@ -190,3 +190,40 @@ func TestInterruptBeforeTheRevert(t *testing.T) {
 	}
 	p.must("delete", "web")
 }
+
+// TestInterruptAsTheRevertBegins interrupts a command when it has the lock for the revert of a first installation.
+func TestInterruptAsTheRevertBegins(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	bad := strings.Replace(twoWaves, "matchLabels: {app: web}", "matchLabels: {app: other}", 1)
+	for _, tc := range []struct {
+		adopts bool
+		want   string
+	}{
+		{false, "To delete the release: clm delete web -n PLACE"},
+		{true, "To keep the objects that existed before the release, do not delete it: fix the sources and apply them again"},
+	} {
+		if tc.adopts {
+			p.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
+		}
+		ctx, interrupt := context.WithCancel(t.Context())
+		locks := 0
+		x := newProxy(t, func(x *proxy) {
+			x.after = func(request testenv.Request) bool {
+				if isLease(request) && request.Method == http.MethodPost {
+					if locks++; locks == 2 {
+						interrupt()
+					}
+				}
+				return true
+			}
+		})
+		got := p.through(x).clmContext(ctx, "apply", "web", p.file("bad.yaml", configMap("a", "1")+"---"+bad), "--revert-on-failure")
+		interrupt()
+		p.expect(got, exitInterrupted, "release PLACE/web was not deleted: interrupted", tc.want)
+		if strings.Contains(got.stderr, "run the same command again") {
+			t.Errorf("the same command would apply the failed revision again:\n%s", got.stderr)
+		}
+		p.must("delete", "web")
+	}
+}

@@ -129,10 +129,9 @@ type DeleteRequest struct {
 	// Occasion distinguishes this deletion from others of the same objects, so that an approval holds for one of them only: the digests of two occasions differ.
 	// Defaults to none.
 	Occasion string
-	// Departing are other owners whose dependents the caller deletes before: CheckDeletion does not count what is in their inventories as instances of managed types, and names
-	// other instances, if there are any. An object with another UID than recorded counts nevertheless, and so does one of which no UID is recorded, unless it has the owner label
-	// of its owner, and we have written it: then whoever created it has ended before it could record that. Only their IDs and inventories matter. Delete ignores it. Defaults to
-	// none.
+	// Departing are other owners whose dependents the caller deletes before: CheckDeletion does not count what is in their inventories as instances of managed types. An object
+	// with another UID than the recorded one counts nevertheless. If no UID is recorded, because whoever created the object ended before it could record that, the object must have the
+	// label of its owner, and must have been written by us. Only the IDs and inventories of the owners matter. Delete ignores it. Defaults to none.
 	Departing []Owner
 	// Unasked deletes dependents with DeletePolicyConfirmOnDelete without approval, because the caller has asked already, or has created them only for a time. Defaults to no.
 	Unasked bool

@@ -29,8 +29,10 @@ type Options struct {
 	HistoryMaxBytes int64
 	// Exact refuses to do anything but what the plan says.
 	Exact bool
-	// Accept says why another plan is not to be carried out that takes the place of the present one because others have changed objects meanwhile; nil if it is. It is for plans from
-	// sources, with Exact. The operation goes on with the other plan, also if a part of the present one is done. Defaults to accepting none.
+	// Strict compares each object of a later wave with the plan once more before it is written, with Exact. Defaults to comparing all objects before the first one is written.
+	Strict bool
+	// Accept decides about another plan, which is made if others change objects meanwhile: if it returns nil, the operation goes on with that plan, also if a part of the present one is
+	// done. It is for plans from sources, with Exact. Defaults to accepting none.
 	Accept func(other *Plan) error
 	// Enough ends the operation before all objects are ready, as soon as it returns true for a result of the engine. It overrides Wait. Defaults to none.
 	Enough func(result reconciler.Result) bool
@@ -115,6 +117,8 @@ func applied(plan *Plan, options Options, err error) progress.Outcome {
 		return progress.Outcome{Summary: fmt.Sprintf("release %s: %s", plan.Release, failures.Summary(err)), Next: failures.Next(err)}
 	case err != nil && options.Reverts && failures.IsFailure(err) && plan.NeverReady():
 		return progress.Outcome{Summary: release + ": " + failures.Summary(err)}
+	case options.Instead != "" && errors.As(err, &interrupted):
+		return progress.Outcome{Summary: release + ": " + failures.Summary(err), Next: options.Next(err)}
 	case err != nil:
 		return progress.Outcome{Summary: release + ": " + failures.Summary(err), Next: plan.next(err)}
 	case options.Wait != WaitReady && !written(plan.Release.Inventory, options.Wait.last()):

@@ -15,6 +15,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
 )
 
 // An application is a plan that is being carried out by an operation on its release.
@@ -78,7 +79,7 @@ func (a *application) confirm(ctx context.Context) error {
 	}
 	for {
 		err := a.checkExact(ctx)
-		if !a.follows(err) {
+		if !a.follows(err) || a.operation.CheckCanceled() != nil {
 			return err
 		}
 		if err := a.follow(ctx); err != nil {
@@ -102,6 +103,7 @@ func (a *application) follow(ctx context.Context) error {
 		return err
 	}
 	a.followed++
+	a.operation.Board().Continue(a.plan.Revision.Number)
 	return a.options.Accept(a.plan)
 }
 
@@ -153,18 +155,21 @@ func (a *application) enter(ctx context.Context) error {
 	return err
 }
 
-// reenter goes on with another plan, and records it, after a part of the present one is done.
-func (a *application) reenter(ctx context.Context) error {
-	if err := a.follow(ctx); err != nil {
+// reenter goes on with another plan, and records it, after a part of the present one is done, unless the operation has ended meanwhile, which the fence says.
+func (a *application) reenter(ctx context.Context, fence func() error) error {
+	current := a.plan.Release.Current()
+	err := a.follow(ctx)
+	if err == nil {
+		err = fence()
+	}
+	if err != nil {
+		// There is no other revision.
+		a.plan.Revision.Number = current.Number
 		return err
 	}
-	if err := context.Cause(ctx); err != nil {
-		return err
-	}
-	if current := a.plan.Release.Current(); a.plan.New && current.State != releases.RevisionReady {
+	if a.plan.New && current.State != releases.RevisionReady {
 		current.Failure = fmt.Sprintf("continued as revision %d, which leaves further fields to other field managers", a.plan.Revision.Number)
 	}
-	a.operation.Board().Continue(a.plan.Revision.Number)
 	return a.operation.Complete(ctx, a.enter)
 }
 
@@ -181,7 +186,7 @@ func (a *application) converge(ctx context.Context) (reconciler.Result, error) {
 		Call: func(ctx context.Context) (reconciler.Result, error) {
 			for {
 				if outdated {
-					if err := a.reenter(ctx); err != nil {
+					if err := a.reenter(ctx, fence); err != nil {
 						return last, err
 					}
 					request, outdated = a.request(fence), false
@@ -228,21 +233,25 @@ func (a *application) call(ctx context.Context, request *reconciler.ApplyRequest
 	a.plan.Release.Inventory = result.Inventory
 	a.operation.Board().Expect(result.Inventory)
 	if err == nil {
-		a.followed, request.Expected, request.Resumed = 0, a.rest(result.Inventory), true
+		a.followed, request.Resumed = 0, true
+	}
+	if request.Resumed {
+		request.Expected = a.rest(result.Inventory)
 	}
 	// From now on, the inventory says what runs again.
 	request.RerunFailed = request.RerunFailed && err != nil && !isScheduled(result.Inventory)
 	return result, err
 }
 
-// rest returns what is left of a plan after calls of the engine: the changes of objects that were not written yet. It is nil unless another plan may take the place of this one.
+// rest returns what is left of a plan after calls of the engine: the changes of objects that were not written yet, and that are not being deleted to be recreated. It is nil if
+// these need not be compared any more.
 func (a *application) rest(inventory []*reconciler.InventoryItem) *reconciler.Plan {
-	if a.options.Accept == nil {
+	if !a.options.Strict {
 		return nil
 	}
 	scheduled := map[dependents.Key]bool{}
 	for _, item := range inventory {
-		scheduled[dependents.KeyOf(item)] = item.Phase == reconciler.PhaseScheduledForApplication
+		scheduled[dependents.KeyOf(item)] = item.Phase == reconciler.PhaseScheduledForApplication && item.Status != status.TerminatingStatus
 	}
 	rest := &reconciler.Plan{}
 	for _, change := range a.plan.exact.Changes {

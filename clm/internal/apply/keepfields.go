@@ -34,7 +34,7 @@ const (
 
 // decide renders and compares, again and again until all conflicts are decided: fields that are left to others change the manifest. Each time there is at least one more of them.
 func decide(ctx context.Context, p *Plan, request Request, compare bool) error {
-	p.keeper = newKeeper(request, &lastManifest{connection: p.connection, release: p.Release})
+	p.keeper = newKeeper(request, newLastManifest(p.connection, p.Release))
 	for again := true; again; {
 		if err := p.render(ctx, request); err != nil {
 			return err
@@ -90,7 +90,7 @@ func (k *keeper) extend(p *Plan) error {
 // keepAtRollback completes the manifest of a revision to which a plan returns by the fields that the current one leaves to others, or takes all fields that the revision leaves to
 // others with ConflictsForce. A rollback that is continued keeps its manifest. If its fields are to be taken, it becomes another rollback to the same revision.
 func keepAtRollback(ctx context.Context, p *Plan, request RollbackRequest) error {
-	last := &lastManifest{connection: p.connection, release: p.Release}
+	last := newLastManifest(p.connection, p.Release)
 	k := newKeeper(Request{Namespace: request.Namespace, Conflicts: request.Conflicts}, last)
 	manifest := p.Content.Manifest
 	var err error
@@ -133,7 +133,7 @@ func newKeeper(request Request, last *lastManifest) *keeper {
 // revisions are lost, the fields are those that the dependents in the cluster name.
 func (k *keeper) complete(ctx context.Context, rendered []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	current := k.last.release.Current()
-	if k.conflicts != ConflictsForce && k.last.isLost() {
+	if k.conflicts != ConflictsForce && k.last.isLost {
 		kept, err := k.last.kept(ctx, k.rules, rendered)
 		return k.rules.Keep(rendered, kept), err
 	}
@@ -150,7 +150,7 @@ func (k *keeper) complete(ctx context.Context, rendered []*unstructured.Unstruct
 // choose chooses those fields of conflicts that are to be left to others, and reports whether the plan has to be made again because of that. The error is a RefusedError if one of
 // them cannot be left to others.
 func (k *keeper) choose(ctx context.Context, p *Plan) (again bool, err error) {
-	if k.conflicts == ConflictsKeep && k.last.isLost() {
+	if k.conflicts == ConflictsKeep && k.last.isLost {
 		return false, k.confirmLost(p)
 	}
 	if k.conflicts != ConflictsKeep || !hasConflicts(p) || k.last.release.Current() == nil {

@@ -28,6 +28,8 @@ import (
 type lastManifest struct {
 	connection *connection.Connection
 	release    *releases.Release
+	// isLost says that the release has dependents, but no revisions, because its record was lost and rebuilt.
+	isLost bool
 
 	known   bool
 	objects []*unstructured.Unstructured
@@ -37,6 +39,10 @@ type lastManifest struct {
 	marked keptfields.Fields
 	// since is what sinceReady returns; nil if it was not called.
 	since [][]*unstructured.Unstructured
+}
+
+func newLastManifest(c *connection.Connection, release *releases.Release) *lastManifest {
+	return &lastManifest{connection: c, release: release, isLost: release.Recorded() && release.Current() == nil && len(release.Inventory) > 0}
 }
 
 // read returns the objects; none if there is no such revision, or if the part of the record is lost that has them: nothing could bring that back, and it must not keep the
@@ -69,11 +75,6 @@ func (m *lastManifest) readForFields(ctx context.Context) ([]*unstructured.Unstr
 // unknown returns the RefusedError for fields that must be neither taken nor left alone, for a reason.
 func (m *lastManifest) unknown(reason error) error {
 	return failures.Refused("which fields release %s leaves to other field managers is not known: %v; to take all declared fields from them: --conflicts=force", m.release, reason)
-}
-
-// isLost reports whether the release has dependents, but no revisions, because its record was lost and rebuilt.
-func (m *lastManifest) isLost() bool {
-	return m.release.Recorded() && m.release.Current() == nil && len(m.release.Inventory) > 0
 }
 
 // parallelReads is how many objects kept reads at the same time.

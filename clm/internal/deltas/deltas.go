@@ -75,5 +75,5 @@ func window(content, base int) int {
 	if base > 0 {
 		size = base + base/8
 	}
-	return max(zstd.MinWindowSize, min(1<<bits.Len(uint(size)), MaxSize)) //nolint:gosec // sizes are positive
+	return max(zstd.MinWindowSize, min(1<<bits.Len(uint(max(size, 1)-1)), MaxSize)) //nolint:gosec // sizes are positive
 }

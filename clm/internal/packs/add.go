@@ -126,8 +126,18 @@ func (p *packing) addDifference(ctx context.Context, number int64, content Conte
 		if err != nil {
 			return false, err
 		}
+		limit := base.Bytes
+		if len(content.raw) < len(raw)/2 {
+			// Much smaller contents must not keep the base of the large ones.
+			if content, err = content.Compressed(); err != nil {
+				return false, err
+			}
+		}
+		if content.whole != nil {
+			limit = min(limit, len(content.whole))
+		}
 		delta, err := deltas.Encode(content.raw, raw)
-		if err == nil && len(delta) <= base.Bytes/worthwhile {
+		if err == nil && len(delta) <= limit/worthwhile {
 			p.frames = append(p.frames, packedFrame{Frame{Revision: number, Base: base.Revision, Bytes: len(delta)}, delta})
 			return true, nil
 		}

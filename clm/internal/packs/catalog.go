@@ -62,7 +62,8 @@ type Layout struct {
 var Standard = Layout{Whole: 8 << 10, Small: 128 << 10, SmallPacks: 4, Chunk: 640 << 10}
 
 const (
-	// worthwhile is how many times smaller than its base a difference must be: so that what was kept of earlier revisions can go when these go.
+	// worthwhile is how many times smaller than its base, and than the whole content if that is known, a difference must be: so that what was kept of earlier revisions can go when
+	// these go.
 	worthwhile = 4
 	// surelyLarge is how many times larger than Layout.Whole a content must be for its frame to be expected to be larger than that.
 	surelyLarge = 16

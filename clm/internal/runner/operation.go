@@ -26,6 +26,17 @@ type Limits struct {
 	LockTimeout time.Duration
 	// CancelOlder ends an apply or a rollback of an older process that has the lock, instead of waiting for it; see [releases.LockOptions].
 	CancelOlder bool
+	// Instead is what the user has to do if the operation is interrupted, a sentence. Defaults to running the same command again.
+	Instead string
+}
+
+// Next says what to do after an operation with the limits that has ended with an error; may be empty.
+func (l Limits) Next(err error) string {
+	var interrupted *failures.InterruptedError
+	if l.Instead != "" && errors.As(err, &interrupted) && interrupted.CanceledBy == "" {
+		return l.Instead
+	}
+	return failures.Next(err)
 }
 
 // saveTimeout bounds how long an operation may take to record its progress after its context has ended.
