@@ -89,6 +89,32 @@ func TestLargeReleaseNeedsFewSecrets(t *testing.T) {
 	}
 }
 
+// TestASmallContentKeepsNoLargeOne: after a release has become much smaller, its large content goes with the revision that had it.
+func TestASmallContentKeepsNoLargeOne(t *testing.T) {
+	t.Parallel()
+	for _, digits := range []int{2_000, 20_000} {
+		w := newWorld(t)
+		store, release := NewStore(Options{Client: w.client}), w.newRelease("demo")
+		w.must(store.Create(t.Context(), release, stack(0, "1.0.0")))
+		_, large := w.stored()
+		random := rand.New(rand.NewPCG(1, 0))
+		small := Content{Values: map[string]any{}}
+		for i := range digits {
+			small.Values[fmt.Sprint(i)] = fmt.Sprint(random.Uint64())
+		}
+		w.must(store.AddRevision(t.Context(), release, Revision{}, small))
+		release.Current().State = RevisionReady
+		release.Prune(1)
+		w.must(store.Save(t.Context(), release))
+		w.expectContent(release, 2, small)
+		raw, err := encodeContent(small)
+		w.must(err)
+		if _, left := w.stored(); left > len(raw) {
+			t.Errorf("a content of %d bytes takes %d bytes, after one that took %d", len(raw), left, large)
+		}
+	}
+}
+
 // TestHistoriesOfAllKinds adds and forgets revisions of contents that resemble each other or do not. After each step, all contents can be read that are kept.
 func TestHistoriesOfAllKinds(t *testing.T) {
 	t.Parallel()
