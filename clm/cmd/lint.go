@@ -113,16 +113,10 @@ func runLint(ctx context.Context, e *environment, o lintOptions) error {
 		return err
 	}
 	findings, err := lint.Examine(ctx, request)
-	if err = cmp.Or(err, unreached); err != nil {
-		if shown := o.print(e, findings); shown != nil {
-			return shown
-		}
-		return err
-	}
 	if unasked != "" {
 		findings = append(findings, lint.Finding{Severity: linter.Info, Message: unasked})
 	}
-	return o.report(e, findings)
+	return o.report(e, findings, cmp.Or(err, unreached))
 }
 
 // reachTimeout is how long a cluster may take to answer, before it counts as not reachable.
@@ -151,13 +145,13 @@ func (e *environment) reach(ctx context.Context) (*connection.Connection, string
 	return s, found.GitVersion, nil
 }
 
-// report shows findings, and returns an error if they are severe.
-func (o *lintOptions) report(e *environment, findings []lint.Finding) error {
+// report shows findings, and returns an error if they are severe. A failure means that there may be more of them.
+func (o *lintOptions) report(e *environment, findings []lint.Finding, failure error) error {
 	count := map[linter.Severity]int{}
 	for _, finding := range findings {
 		count[finding.Severity]++
 	}
-	if err := o.print(e, findings); err != nil {
+	if err := cmp.Or(o.print(e, findings), failure); err != nil {
 		return err
 	}
 	if o.output.value == "" {
