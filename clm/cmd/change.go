@@ -166,7 +166,14 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connecti
 	}
 	if p.Idle() {
 		// Objects that another client may have changed are applied nevertheless.
-		if err := p.Await(ctx, o.Options); !failures.IsChanged(err) {
+		err := p.Await(ctx, o.Options)
+		switch {
+		case err == nil:
+			if recorded, err := o.recordNotes(ctx, e, p); err != nil || !recorded {
+				return err
+			}
+			return o.conclude(e, p, nil)
+		case !failures.IsChanged(err):
 			return shown(err)
 		}
 	}
@@ -196,7 +203,22 @@ func (o *changeOptions) carryOut(ctx context.Context, e *environment, s *connect
 	if err != nil && o.failed != nil && failures.IsFailure(err) {
 		return o.failed(ctx, p, err)
 	}
+	if err == nil {
+		// A plan that only corrects drift has no new revision.
+		if _, err := o.recordNotes(ctx, e, p); err != nil {
+			return err
+		}
+	}
 	return o.conclude(e, p, err)
+}
+
+// recordNotes records the notes of a plan that was carried out, and reports whether they differ from those of the current revision.
+func (o *changeOptions) recordNotes(ctx context.Context, e *environment, p *apply.Plan) (bool, error) {
+	recorded, err := p.RecordNotes(ctx, o.Options)
+	if recorded && !o.events() {
+		fmt.Fprintf(e.err, "the notes have changed, and are recorded as revision %d\n", p.Revision.Number)
+	}
+	return recorded, err
 }
 
 // conclude shows the notes of charts after a success, if they are wanted.

@@ -4,6 +4,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,7 +53,7 @@ exist. Hooks that run when a release is tested, rolled back or deleted are rende
 
 With --dry-run=client, no cluster is asked; with --dry-run=server, it is an error if none is reachable. If --kube-version or --api-versions is given, no cluster is asked either.
 
-clm lint ends with exit code 1 if there are errors, or, with --strict, warnings.
+clm lint ends with exit code 1 if there are errors, or, with --strict, warnings. If the examination cannot be completed, it shows what it has found before the error.
 
 ` + sourcesHelp,
 		Example: "  clm lint ./chart -f values.yaml\n  clm lint ./chart --dry-run=client --strict",
@@ -93,6 +94,7 @@ func runLint(ctx context.Context, e *environment, o lintOptions) error {
 	}
 	request := lint.Request{Request: apply.Request{Namespace: namespace, Name: o.name, Sources: set}}
 	unasked := ""
+	var unreached error
 	if !o.offline && o.dryRun.value != dryRunClient {
 		s, version, err := e.reach(ctx)
 		switch {
@@ -102,7 +104,7 @@ func runLint(ctx context.Context, e *environment, o lintOptions) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case o.dryRun.value == dryRunServer:
-			return err
+			unreached = err
 		default:
 			unasked = fmt.Sprintf("no API server was asked: %v", err)
 		}
@@ -111,13 +113,10 @@ func runLint(ctx context.Context, e *environment, o lintOptions) error {
 		return err
 	}
 	findings, err := lint.Examine(ctx, request)
-	if err != nil {
-		return err
-	}
 	if unasked != "" {
 		findings = append(findings, lint.Finding{Severity: linter.Info, Message: unasked})
 	}
-	return o.report(e, findings)
+	return o.report(e, findings, cmp.Or(err, unreached))
 }
 
 // reachTimeout is how long a cluster may take to answer, before it counts as not reachable.
@@ -146,13 +145,13 @@ func (e *environment) reach(ctx context.Context) (*connection.Connection, string
 	return s, found.GitVersion, nil
 }
 
-// report shows findings, and returns an error if they are severe.
-func (o *lintOptions) report(e *environment, findings []lint.Finding) error {
+// report shows findings, and returns an error if they are severe. A failure means that there may be more of them.
+func (o *lintOptions) report(e *environment, findings []lint.Finding, failure error) error {
 	count := map[linter.Severity]int{}
 	for _, finding := range findings {
 		count[finding.Severity]++
 	}
-	if err := o.print(e, findings); err != nil {
+	if err := cmp.Or(o.print(e, findings), failure); err != nil {
 		return err
 	}
 	if o.output.value == "" {

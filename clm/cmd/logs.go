@@ -35,7 +35,9 @@ func newLogsCommand(e *environment) *cobra.Command {
 		Long: `Print the logs of the containers in all pods of the release NAME. The names of pod and container precede each line.
 
 OBJECT restricts this to the pods that belong to a dependent, or to one pod: KIND/NAME or KIND/NAMESPACE/NAME, where KIND may be followed by
-its group (deployment.apps/web). With --follow, clm continues until interrupted, and includes pods that are created later.`,
+its group (deployment.apps/web). If several dependents have this kind and name, the namespace or the group is needed.
+
+With --follow, clm continues until interrupted, and includes pods that are created later.`,
 		Annotations: exits(exitRefused, exitInterrupted),
 		Example:     "  clm logs web -f --tail 10\n  clm logs web deployment/frontend -c main",
 		Args:        cobra.MinimumNArgs(1),

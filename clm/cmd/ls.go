@@ -7,15 +7,21 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/terminal"
+	"github.com/component-operator/runtime/clm/internal/views"
+	"github.com/component-operator/runtime/internal/parallel"
 )
 
 type lsOptions struct {
@@ -30,6 +36,10 @@ func newLsCommand(e *environment) *cobra.Command {
 		Use:     "ls",
 		Aliases: []string{"list"},
 		Short:   "List releases",
+		Long: `List the releases of a namespace, or of all, with the states in their records. Ready means that the current revision was ready when it was last applied.
+
+With --state Degraded, clm also reads the dependents of these releases, and lists those of which not all are ready now, as clm status does. A release whose record cannot
+be used has no state: it is listed only without --state.`,
 		Example: "  clm ls -A --state Failed",
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -42,12 +52,16 @@ func newLsCommand(e *environment) *cobra.Command {
 	return command
 }
 
+// stateNames are the values of --state.
 func stateNames() []string {
-	var names []string
-	for _, state := range []releases.State{releases.StateApplying, releases.StateReady, releases.StateFailed, releases.StateDeleting} {
-		names = append(names, string(state))
+	return []string{
+		string(releases.StateApplying), string(releases.StateReady), string(views.StateDegraded), string(releases.StateFailed), string(releases.StateDeleting),
 	}
-	return names
+}
+
+// wants reports whether releases in a state are to be listed.
+func (o lsOptions) wants(state releases.State) bool {
+	return len(o.states) == 0 || slices.ContainsFunc(o.states, func(name string) bool { return strings.EqualFold(name, string(state)) })
 }
 
 func runLs(ctx context.Context, e *environment, o lsOptions) error {
@@ -65,11 +79,12 @@ func runLs(ctx context.Context, e *environment, o lsOptions) error {
 	if err != nil {
 		return err
 	}
-	if len(o.states) > 0 {
-		found = slices.DeleteFunc(found, func(release *releases.Release) bool {
-			return !slices.ContainsFunc(o.states, func(state string) bool { return strings.EqualFold(state, string(release.State)) })
-		})
+	if len(o.states) > 0 && o.wants(views.StateDegraded) {
+		if err := findDegraded(ctx, e, s, found); err != nil {
+			return err
+		}
 	}
+	found = slices.DeleteFunc(found, func(release *releases.Release) bool { return !o.wants(release.State) })
 	slices.SortFunc(found, func(a, b *releases.Release) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
@@ -85,6 +100,48 @@ func runLs(ctx context.Context, e *environment, o lsOptions) error {
 		return nil
 	}
 	return printReleases(e, found, o.all)
+}
+
+// findDegraded sets the state and the message of the releases that were ready when they were last applied, but not all of whose dependents are ready now.
+func findDegraded(ctx context.Context, e *environment, s *connection.Connection, found []*releases.Release) error {
+	const atOnce = 4  // releases
+	var mu sync.Mutex // guards noted
+	noted := map[string]bool{}
+	err := parallel.Each(atOnce, found, func(_ int, release *releases.Release) error {
+		if release.State != releases.StateReady {
+			return nil
+		}
+		snapshot, err := views.Look(ctx, s, release.Namespace, release.Name, views.NoReasons)
+		if err != nil {
+			return fmt.Errorf("reading the dependents of release %s: %w", release, err)
+		}
+		if snapshot.Release == nil || snapshot.State() != views.StateDegraded {
+			return nil
+		}
+		release.State, release.Message = views.StateDegraded, "not ready: "+dependentsText(snapshot.Problems())
+		mu.Lock()
+		defer mu.Unlock()
+		for _, note := range snapshot.Notes {
+			noted[note.String()] = true
+		}
+		return nil
+	})
+	for _, note := range slices.Sorted(maps.Keys(noted)) {
+		fmt.Fprintln(e.err, note)
+	}
+	return err
+}
+
+// dependentsText names the first of several dependents, and counts the others.
+func dependentsText(nodes []*dependents.Node) string {
+	switch len(nodes) {
+	case 0:
+		return "some dependents are not applied"
+	case 1:
+		return nodes[0].String()
+	default:
+		return fmt.Sprintf("%s and %d more", nodes[0], len(nodes)-1)
+	}
 }
 
 func nothingFound(namespace string, states []string) string {

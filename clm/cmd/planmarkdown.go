@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -20,9 +21,9 @@ import (
 const (
 	// markdownLimit is the number of characters of a plan in Markdown: a comment on GitHub has at most 65,536, and a bot may want to add some.
 	markdownLimit = 60000
-	// textLimit is the number of characters of a text within it that others decide about, such as a refusal of the API server.
+	// textLimit is the number of characters of a text within it that others decide about, such as a refusal of the API server, and of the names in a row.
 	textLimit = 2000
-	// alike is the number of objects with the same change from which on they share one row.
+	// alike is the number of objects with the same change from which on they share one row, if they are updated in place.
 	alike = 11
 )
 
@@ -37,7 +38,7 @@ type markdownPlan struct {
 	diff bool
 }
 
-// markdownRow is a row of the table: of one object, or of several with the same change.
+// markdownRow is a row of the table: of one object, or of several that are updated in the same way.
 type markdownRow struct {
 	objects   []reconciler.ObjectInfo
 	what, why string
@@ -110,9 +111,10 @@ func changedLines(text string) []string {
 	})
 }
 
-// key is the same for objects with the same change; empty if the change is one of its own.
+// key is the same for objects with the same change; empty if the object has a row of its own. What is not updated in place always has: a reviewer has to see its name.
 func (r *markdownRow) key(change reconciler.Change) string {
-	if change.Refusal != "" || len(change.Notes) > 0 || len(r.lines) == 0 {
+	inPlace := r.change.Action == diff.ActionUpdate || r.change.Action == diff.ActionCorrect
+	if !inPlace || change.Refusal != "" || len(change.Notes) > 0 || len(r.lines) == 0 {
 		return ""
 	}
 	return strings.Join(append([]string{r.what, r.why}, r.lines...), "\n")
@@ -151,26 +153,40 @@ func places(lines []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(places)))
 }
 
-// String is the row in Markdown.
-func (r *markdownRow) String() string {
+// line is the row in Markdown. If it does not name all of its objects, it names the command that does.
+func (r *markdownRow) line(command string) string {
 	object := cell(r.objects[0].String())
 	if len(r.objects) > 1 {
-		counts := map[string]int{}
-		for _, each := range r.objects {
-			counts[each.Kind]++
-		}
-		var kinds []string
-		for kind, count := range counts {
-			kinds = append(kinds, fmt.Sprintf("%d %s", count, kind))
-		}
-		slices.SortFunc(kinds, func(a, b string) int {
-			_, aKind, _ := strings.Cut(a, " ")
-			_, bKind, _ := strings.Cut(b, " ")
-			return cmp.Compare(aKind, bKind)
-		})
-		object = shortCell(fmt.Sprintf("%d objects: %s", len(r.objects), strings.Join(kinds, ", ")))
+		object = fmt.Sprintf("<details><summary>%d objects: %s</summary>%s</details>", len(r.objects), r.kinds(), r.names(command))
 	}
 	return fmt.Sprintf("| %s | %s | %s |\n", object, r.what, shortCell(r.why))
+}
+
+// kinds counts the objects of each kind.
+func (r *markdownRow) kinds() string {
+	counts := map[string]int{}
+	for _, each := range r.objects {
+		counts[each.Kind]++
+	}
+	var kinds []string
+	for _, kind := range slices.Sorted(maps.Keys(counts)) {
+		kinds = append(kinds, fmt.Sprintf("%d %s", counts[kind], kind))
+	}
+	return shortCell(strings.Join(kinds, ", "))
+}
+
+// names are those of the objects, or of the first ones, with the command that shows the others.
+func (r *markdownRow) names(command string) string {
+	var names []string
+	room := textLimit
+	for i, each := range r.objects {
+		name := each.String()
+		if room -= utf8.RuneCountInString(name); room < 0 {
+			return fmt.Sprintf("%s, and %d more; `%s` names all of them", cell(strings.Join(names, ", ")), len(r.objects)-i, command)
+		}
+		names = append(names, name)
+	}
+	return cell(strings.Join(names, ", "))
 }
 
 // fitting returns as much of the plan as the limit allows. What does not fit is left out: diffs, and when none is left, rows. If anything is, what is refused, deleted or
@@ -207,17 +223,20 @@ func (m *markdownPlan) fitting() string {
 
 func isFitting(text string) bool { return utf8.RuneCountInString(text) <= markdownLimit }
 
+// ordinary is the rank of what is neither refused nor deleted nor recreated.
+const ordinary = 3
+
 // rank is lower for what a reviewer must not miss.
 func (r *markdownRow) rank() int {
 	switch {
 	case r.refused:
 		return 0
-	case r.change.Action == diff.ActionDelete:
+	case r.change.Action == diff.ActionDelete || r.change.Action == diff.ActionComplete:
 		return 1
 	case r.change.Action == diff.ActionRecreate:
 		return 2
 	default:
-		return 3
+		return ordinary
 	}
 }
 
@@ -229,7 +248,7 @@ func (m *markdownPlan) text(rows int, diffs []*markdownRow) string {
 		b.WriteString("\n| Object | Change | Why |\n|---|---|---|\n")
 	}
 	for _, row := range m.rows[:rows] {
-		b.WriteString(row.String())
+		b.WriteString(row.line(m.command))
 	}
 	b.WriteString(m.repetition)
 	b.WriteString(m.omission(rows, diffs))
@@ -247,15 +266,21 @@ func (m *markdownPlan) text(rows int, diffs []*markdownRow) string {
 func (m *markdownPlan) omission(rows int, diffs []*markdownRow) string {
 	var parts []string
 	left := func(what string, of []*markdownRow) {
-		count := 0
+		count, grave := 0, 0
 		for _, row := range of {
 			count += len(row.objects)
+			if row.rank() < ordinary {
+				grave++
+			}
 		}
 		switch {
 		case count == 1:
 			parts = append(parts, fmt.Sprintf("the %s of %s", what, cell(of[0].objects[0].String())))
 		case count > 1:
 			parts = append(parts, fmt.Sprintf("the %ss of %d objects, such as %s", what, count, cell(of[0].objects[0].String())))
+			if grave > 0 {
+				parts[len(parts)-1] += fmt.Sprintf(" (**%d of them are refused, deleted or recreated**)", grave)
+			}
 		}
 	}
 	left("row", m.rows[rows:])

@@ -47,13 +47,13 @@ type Request struct {
 	Connection *connection.Connection
 }
 
-// Examine returns what is wrong, that of charts first. An error means that the examination is not complete.
+// Examine returns what is wrong, that of charts first. An error means that the examination is not complete; what was found before it is returned as well.
 func Examine(ctx context.Context, request Request) ([]Finding, error) {
 	var findings []Finding
 	for _, chart := range request.Sources.Charts() {
 		messages, err := linter.Lint(chart, request.Sources.Values(), request.Namespace, request.Discovery.Version.GitVersion)
 		if err != nil {
-			return nil, fmt.Errorf("examining chart %s: %w", chart.Name(), err)
+			return findings, fmt.Errorf("examining chart %s: %w", chart.Name(), err)
 		}
 		for _, message := range messages {
 			findings = append(findings, Finding{Severity: message.Severity, File: path.Join(chart.Name(), message.Path), Message: message.Text})
@@ -68,20 +68,17 @@ func Examine(ctx context.Context, request Request) ([]Finding, error) {
 	objects, origins, err := request.Sources.GenerateWithOrigins(ctx, rendering)
 	switch {
 	case ctx.Err() != nil:
-		return nil, ctx.Err()
+		return findings, ctx.Err()
 	case err != nil:
 		return append(findings, Finding{Severity: linter.Error, Message: err.Error()}), nil
 	case request.Connection == nil:
 		return findings, nil
 	}
 	ofServer, err := ask(ctx, request)
-	if err != nil {
-		return nil, err
-	}
 	for _, finding := range ofServer {
 		findings = append(findings, finding.from(objects, origins))
 	}
-	return findings, nil
+	return findings, err
 }
 
 // answer is a finding of the API server.

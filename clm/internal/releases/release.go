@@ -4,6 +4,8 @@
 package releases
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -124,6 +126,8 @@ type Revision struct {
 	Objects int `json:"objects"`
 	// DeletionHooks is the number of objects in the manifest that are applied only when the release is deleted.
 	DeletionHooks int `json:"deletionHooks,omitempty"`
+	// NotesDigest is that of the notes; empty if an earlier version of clm has recorded the revision.
+	NotesDigest string `json:"notesDigest,omitempty"`
 	// KeepsFields means that objects in the manifest have fields that are left to other field managers although their manifests did not say so when they were rendered.
 	// It saves reading the manifest of each release that keeps none. A clm that does not know it drops it when it saves the record; then only who reads the manifest anyway sees
 	// the fields.
@@ -152,6 +156,12 @@ type Content struct {
 	Manifest []*unstructured.Unstructured
 	// Notes are those of the charts, for people; empty if there are none.
 	Notes string
+}
+
+// NotesDigest returns a short digest of the notes, which is not empty if there are none.
+func (c Content) NotesDigest() string {
+	sum := sha256.Sum256([]byte(c.Notes))
+	return hex.EncodeToString(sum[:8])
 }
 
 // deletionHooks counts the objects that are applied only when the release is deleted.

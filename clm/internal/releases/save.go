@@ -102,6 +102,7 @@ func (s *Store) addRevision(ctx context.Context, changed *Release, revision Revi
 	}
 	revision.Number = max(revision.Number, 1)
 	revision.Objects, revision.DeletionHooks, revision.KeepsFields = len(content.Manifest), content.deletionHooks(), content.keepsFields()
+	revision.NotesDigest = content.NotesDigest()
 	if revision.Created.IsZero() {
 		revision.Created = s.now()
 	}

@@ -4,7 +4,6 @@
 package selection
 
 import (
-	"slices"
 	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -13,7 +12,6 @@ import (
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/cluster"
-	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 // Choice is what was chosen among the pods of a release. It is safe for concurrent use.
@@ -23,7 +21,7 @@ type Choice struct {
 }
 
 // Choose returns the choice of the pods that are, or whose dependent is, among the named objects: KIND[.GROUP]/[NAMESPACE/]NAME. Without
-// names these are all. That a release has no such dependent is a RefusedError; pods come and go.
+// names these are all. That a release has no such dependent, or several of them, is a RefusedError; pods come and go.
 func Choose(clnt cluster.Client, release *releases.Release, texts []string) (*Choice, error) {
 	chosen := &Choice{release: release}
 	for _, text := range texts {
@@ -35,14 +33,20 @@ func Choose(clnt cluster.Client, release *releases.Release, texts []string) (*Ch
 		if c.kinds, err = kindsNamed(clnt, c.reference); err != nil {
 			return nil, err
 		}
-		isDependent := slices.ContainsFunc(release.Inventory, func(item *reconciler.InventoryItem) bool {
-			return c.denotes(item.GroupVersionKind().GroupKind(), item.Namespace, item.Name)
-		})
-		if !isDependent && !c.kinds[schema.GroupKind{Kind: "Pod"}] {
+		var denoted []string
+		for _, item := range release.Inventory {
+			if c.denotes(item.GroupVersionKind().GroupKind(), item.Namespace, item.Name) {
+				denoted = append(denoted, dependents.Text(item))
+			}
+		}
+		switch {
+		case len(denoted) > 1:
+			return nil, ambiguous(text, "release "+release.String(), denoted)
+		case len(denoted) == 0 && !c.kinds[schema.GroupKind{Kind: "Pod"}]:
 			return nil, failures.Refused("release %s has no dependent %s; to list them: clm tree %s -n %s", release, text, release.Name, release.Namespace)
 		}
 		// A dependent is there, whether it has pods or not.
-		c.found.Store(isDependent)
+		c.found.Store(len(denoted) > 0)
 		chosen.choices = append(chosen.choices, c)
 	}
 	return chosen, nil

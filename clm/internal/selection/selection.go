@@ -104,8 +104,13 @@ func match[O Object](clnt cluster.Client, r reference, among []O, in Scope) (O, 
 		for i, match := range matches {
 			texts[i] = match.String()
 		}
-		return none, failures.Refused("%s matches several objects in %s: %s; specify the group or the namespace", r.text, in.Name, strings.Join(texts, ", "))
+		return none, ambiguous(r.text, in.Name, texts)
 	}
+}
+
+// ambiguous returns the RefusedError about a text that denotes several objects.
+func ambiguous(text, scope string, candidates []string) error {
+	return failures.Refused("%s matches several objects in %s: %s; specify the group or the namespace", text, scope, strings.Join(candidates, ", "))
 }
 
 // isNameOf reports whether a type of this name and group is meant.
