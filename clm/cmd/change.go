@@ -214,7 +214,7 @@ func (o *changeOptions) carryOut(ctx context.Context, e *environment, s *connect
 
 // recordNotes records the notes of a plan that was carried out, and reports whether they differ from those of the current revision.
 func (o *changeOptions) recordNotes(ctx context.Context, e *environment, p *apply.Plan) (bool, error) {
-	recorded, err := p.RecordNotes(ctx, o.Options)
+	recorded, err := apply.RecordNotes(ctx, p, o.Options)
 	if recorded && !o.events() {
 		fmt.Fprintf(e.err, "the notes have changed, and are recorded as revision %d\n", p.Revision.Number)
 	}

@@ -130,8 +130,8 @@ type DeleteRequest struct {
 	// Defaults to none.
 	Occasion string
 	// Departing are other owners whose dependents the caller deletes before: CheckDeletion does not count what is in their inventories as instances of managed types. An object
-	// with another UID than the recorded one counts nevertheless. If no UID is recorded, because whoever created the object ended before it could record that, the object must have the
-	// label of its owner, and must have been written by us. Only the IDs and inventories of the owners matter. Delete ignores it. Defaults to none.
+	// with another UID than the recorded one counts nevertheless. If no UID is recorded, because whoever created the object ended before it could record that, the object must have
+	// the label of its owner, and must have been written by us. Only the IDs and inventories of the owners matter. Delete ignores it. Defaults to none.
 	Departing []Owner
 	// Unasked deletes dependents with DeletePolicyConfirmOnDelete without approval, because the caller has asked already, or has created them only for a time. Defaults to no.
 	Unasked bool

@@ -11,14 +11,16 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 // next says what to do after an operation that has ended with an error, including how to return to the last revision that was ready; may be empty.
-func (p *Plan) next(err error) string {
-	if p.Operation != Apply && p.Operation != Rollback {
-		return failures.Next(err)
+func (p *Plan) next(limits runner.Limits, err error) string {
+	advice := limits.Next(err)
+	if p.Operation != Apply && p.Operation != Rollback || limits.Instead != "" && advice == limits.Instead {
+		return advice
 	}
 	texts := []string{toContinue(p, err)}
 	if ready := p.Release.LastReady(); p.Operation == Apply && ready != nil && failures.IsFailure(err) && p.NeverReady() {

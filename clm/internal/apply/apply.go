@@ -31,8 +31,8 @@ type Options struct {
 	Exact bool
 	// Strict compares each object of a later wave with the plan once more before it is written, with Exact. Defaults to comparing all objects before the first one is written.
 	Strict bool
-	// Accept decides about another plan, which is made if others change objects meanwhile: if it returns nil, the operation goes on with that plan, also if a part of the present one is
-	// done. It is for plans from sources, with Exact. Defaults to accepting none.
+	// Accept decides about another plan, which is made if others change objects meanwhile: if it returns nil, the operation goes on with that plan, also if a part of the present
+	// one is done. It is for plans from sources, with Exact. Defaults to accepting none.
 	Accept func(other *Plan) error
 	// Enough ends the operation before all objects are ready, as soon as it returns true for a result of the engine. It overrides Wait. Defaults to none.
 	Enough func(result reconciler.Result) bool
@@ -117,10 +117,8 @@ func applied(plan *Plan, options Options, err error) progress.Outcome {
 		return progress.Outcome{Summary: fmt.Sprintf("release %s: %s", plan.Release, failures.Summary(err)), Next: failures.Next(err)}
 	case err != nil && options.Reverts && failures.IsFailure(err) && plan.NeverReady():
 		return progress.Outcome{Summary: release + ": " + failures.Summary(err)}
-	case options.Instead != "" && errors.As(err, &interrupted):
-		return progress.Outcome{Summary: release + ": " + failures.Summary(err), Next: options.Next(err)}
 	case err != nil:
-		return progress.Outcome{Summary: release + ": " + failures.Summary(err), Next: plan.next(err)}
+		return progress.Outcome{Summary: release + ": " + failures.Summary(err), Next: plan.next(options.Limits, err)}
 	case options.Wait != WaitReady && !written(plan.Release.Inventory, options.Wait.last()):
 		return progress.Outcome{
 			Done: true, Summary: release + ", is applied up to the first wave that is not ready",
@@ -151,7 +149,7 @@ func (p *Plan) Await(ctx context.Context, options Options) error {
 	err := p.await(ctx, options, b)
 	outcome := progress.Outcome{Done: err == nil, Summary: fmt.Sprintf("release %s, revision %d, is up to date", p.Release, p.Revision.Number)}
 	if err != nil {
-		outcome.Summary, outcome.Next = fmt.Sprintf("release %s, revision %d: %s", p.Release, p.Revision.Number, failures.Summary(err)), p.next(err)
+		outcome.Summary, outcome.Next = fmt.Sprintf("release %s, revision %d: %s", p.Release, p.Revision.Number, failures.Summary(err)), p.next(options.Limits, err)
 	}
 	b.Finish(outcome, err)
 	return err

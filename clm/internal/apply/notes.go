@@ -19,7 +19,7 @@ const notesChanged = "notes changed"
 // RecordNotes records the notes of a plan that was carried out without a new revision, and reports whether they differ from the recorded ones. They come with a revision of
 // their own, of which nothing is to be applied; it takes the place of a former revision of this kind, so that notes that are always different do not supersede the revisions to
 // which a rollback may return. It records nothing unless the release is ready, or if an earlier version of clm has recorded the current revision. Errors are those of Apply.
-func (p *Plan) RecordNotes(ctx context.Context, options Options) (bool, error) {
+func RecordNotes(ctx context.Context, p *Plan, options Options) (bool, error) {
 	current := p.Release.Current()
 	if p.Release.State != releases.StateReady || current.NotesDigest == "" || current.NotesDigest == p.Content.NotesDigest() {
 		return false, nil

@@ -83,8 +83,8 @@ func (p *planner) look(ctx context.Context, item *inventory.Item) (calls.View, e
 	}
 }
 
-// read reads an object from the server, in any version that is served. If the observer has an older state, it gets this one: otherwise, when the plan is carried out, the state that
-// it was made for would count as a change by somebody else.
+// read reads an object from the server, in any version that is served. If the observer has an older state, it gets this one: otherwise, when the plan is carried out, the state
+// that it was made for would count as a change by somebody else.
 func (p *planner) read(ctx context.Context, item *inventory.Item) (calls.View, error) {
 	s, live, err := p.call.Server.Fetch(ctx, item)
 	if err == nil && !s.Exists && !s.Typed {
