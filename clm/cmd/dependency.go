@@ -6,6 +6,7 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -57,6 +58,9 @@ func newFetchDependenciesCommand(e *environment, command *cobra.Command, fetch f
 	options := dependencies.Options{}
 	command.Args = cobra.ExactArgs(1)
 	command.RunE = func(command *cobra.Command, args []string) error {
+		if command.Flags().Changed("insecure-skip-tls-verify") {
+			return errInsecure
+		}
 		warnings, err := fetch(command.Context(), args[0], options)
 		for _, warning := range warnings {
 			fmt.Fprintln(e.err, "Warning:", terminal.Clean(warning))
@@ -70,6 +74,10 @@ func newFetchDependenciesCommand(e *environment, command *cobra.Command, fetch f
 	command.MarkFlagsRequiredTogether("verify", "keyring")
 	return command
 }
+
+// errInsecure is about a flag that all commands have for the API server, and Helm has for repositories.
+var errInsecure = errors.New("flag --insecure-skip-tls-verify is about the API server, which is not asked here; " +
+	"--ca-file names the authorities to trust for repositories and registries")
 
 func addFetchFlags(flags *pflag.FlagSet, o *dependencies.Options) {
 	flags.BoolVar(&o.SkipRefresh, "skip-refresh", false, "use the indexes of repositories that Helm's cache has")
@@ -93,7 +101,7 @@ func showDependencies(e *environment, folder string) error {
 		fmt.Fprintf(e.out, "chart %s has no dependencies\n", terminal.Clean(name))
 		return nil
 	}
-	fmt.Fprintf(e.out, "chart %s has its dependencies: %s\n", terminal.Clean(name), terminal.Clean(strings.Join(texts, ", ")))
+	writeWrapped(e.out, "", terminal.Clean(fmt.Sprintf("chart %s has its dependencies: %s", name, strings.Join(texts, ", "))))
 	return nil
 }
 
@@ -131,8 +139,9 @@ func runListDependencies(e *environment, folder string, printed output) error {
 		fmt.Fprintf(e.err, "chart %s has no dependencies\n", terminal.Clean(name))
 		return nil
 	}
-	list := newTable(e.out, terminal.Column{Header: "NAME"}, terminal.Column{Header: "VERSION"}, terminal.Column{Header: "LOCKED"}, terminal.Column{Header: "FOUND"},
-		terminal.Column{Header: "REPOSITORY", Fit: terminal.Middle}, terminal.Column{Header: "STATUS"})
+	list := newTable(e.out, terminal.Column{Header: "NAME", Fit: terminal.Middle}, terminal.Column{Header: "VERSION", Fit: terminal.End},
+		terminal.Column{Header: "LOCKED", Fit: terminal.End, Spare: true}, terminal.Column{Header: "FOUND", Fit: terminal.End, Spare: true},
+		terminal.Column{Header: "REPOSITORY", Fit: terminal.Middle, Spare: true}, terminal.Column{Header: "STATUS", Fit: terminal.End})
 	for _, d := range found {
 		cells := []string{d.Name, cmp.Or(d.Version, "-"), cmp.Or(d.Locked, "-"), cmp.Or(d.Versions(), "-"), cmp.Or(d.Repository, "-"), cmp.Or(d.Problem, declaration(d))}
 		for j, cell := range cells {

@@ -110,6 +110,9 @@ func TestBadInput(t *testing.T) {
 		{"there is no such flag", []string{"ls", "--everything"}, "unknown flag: --everything"},
 		{"a flag of another tool", []string{"upgrade", "web", source, "--install"}, "unknown flag: --install; clm apply creates a release that does not exist\n"},
 		{"with a value", []string{"apply", "web", "nginx", "--repo", "https://example.com"}, "unknown flag: --repo; a chart in a repository is the source https://HOST/PATH#CHART, or REPO/CHART after helm repo add\n"},
+		{"credentials for all repositories", []string{"dependency", "update", ".", "--username", "me"}, "unknown flag: --username; clm uses the credentials that helm repo add and helm registry login have stored\n"},
+		{"a certificate for all repositories", []string{"dep", "build", ".", "--cert-file", "me"}, "unknown flag: --cert-file; clm uses the credentials that helm repo add and helm registry login have stored\n"},
+		{"what Helm has for repositories, too", []string{"dependency", "build", ".", "--insecure-skip-tls-verify"}, "--ca-file names the authorities to trust for repositories and registries\n"},
 		{"a chart of another tool", []string{"plan", "web", "bitnami/nginx"}, "no such file or directory; nor is it REPO/CHART: there is no repository bitnami; "},
 		{"a document that is no object", []string{"template", "web", p.file("text.yaml", "hello\n")}, "document 1: it is not an object, but text\n"},
 	} {

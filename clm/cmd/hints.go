@@ -55,6 +55,18 @@ var foreignSourceFlags = map[string]string{
 	"app":       "the release name is an argument: clm apply NAME SOURCE",
 }
 
+// storedCredentials is the hint at what takes the place of flags that would send the same credentials to all repositories of a chart.
+const storedCredentials = "clm uses the credentials that helm repo add and helm registry login have stored"
+
+// foreignChartFlags are those of commands about the dependencies of a chart.
+var foreignChartFlags = map[string]string{
+	"username":         storedCredentials,
+	"password":         storedCredentials,
+	"pass-credentials": storedCredentials,
+	"cert-file":        storedCredentials,
+	"key-file":         storedCredentials,
+}
+
 // foreignCommands are commands that similar tools have, and what there is here instead.
 var foreignCommands = map[string]string{
 	"rm":       "did you mean clm delete?",
@@ -83,6 +95,9 @@ func suggestFlag(command *cobra.Command, err error) error {
 	instead := foreignFlags[name]
 	if strings.Contains(command.Use, "SOURCE") {
 		instead = cmp.Or(instead, foreignSourceFlags[name])
+	}
+	if strings.HasSuffix(command.Use, " CHART") {
+		instead = cmp.Or(instead, foreignChartFlags[name])
 	}
 	if instead != "" {
 		return fmt.Errorf("%w; %s", err, instead)

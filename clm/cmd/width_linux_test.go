@@ -5,6 +5,7 @@ package cmd
 
 import (
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -19,11 +20,11 @@ const (
 	longName    = "monitoring-kube-prometheus-stack-of-the-platform-team-operator1"
 )
 
-// narrow runs clm in a terminal with 80 columns until it ends, or until it asks, which is answered with no. It returns all that it has written.
-func (p *place) narrow(t *testing.T, args ...string) string {
+// narrow runs clm in a terminal with so many columns until it ends, or until it asks, which is answered with no. It returns all that it has written.
+func (p *place) narrow(t *testing.T, columns uint16, args ...string) string {
 	t.Helper()
 	screen, device := newTerminal(t)
-	screen.resize(t, 80, 40)
+	screen.resize(t, columns, 40)
 	command := p.startOn(t, device, nil, args...)
 	testenv.Eventually(t, func() (bool, string) {
 		select {
@@ -68,7 +69,7 @@ func TestNarrowTerminal(t *testing.T) {
 		{"delete " + longRelease, []string{" objects will be deleted:", "  ConfigMap " + other[:3], "  ConfigMap " + longName, longRelease + "?[y/N] n"}},
 		{"doctor " + longRelease, []string{"1 release examined"}},
 	} {
-		sent := p.narrow(t, strings.Fields(test.args)...)
+		sent := p.narrow(t, 80, strings.Fields(test.args)...)
 		for line := range strings.Lines(sent) {
 			if cells := terminal.Width(strings.TrimRight(line, "\r\n")); cells > 80 {
 				t.Errorf("clm %s: want at most 80 cells in a line, got %d: %q", test.args, cells, line)
@@ -88,4 +89,30 @@ func TestNarrowTerminal(t *testing.T) {
 		t.Errorf("want full names where there is no terminal:\n%s", listed)
 	}
 	p.must("delete", longRelease)
+}
+
+// TestNarrowDependencies lists dependencies with long names, ranges and repositories.
+func TestNarrowDependencies(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	chart := p.TempDir()
+	p.write(filepath.Join(chart, "Chart.yaml"), `
+apiVersion: v2
+name: web
+version: 1.0.0
+dependencies:
+- {name: `+longName+`, version: ">=1.0.0-0 <2.0.0-0 || >=3.0.0", repository: "https://charts.example.com/of/the/platform/team/stable"}
+- {name: db, version: ^1, repository: "https://charts.example.com/of/the/platform/team/stable"}
+`)
+	for _, columns := range []uint16{60, 120} {
+		sent := p.narrow(t, columns, "dependency", "list", chart)
+		for line := range strings.Lines(sent) {
+			if cells := terminal.Width(strings.TrimRight(line, "\r\n")); cells > int(columns) {
+				t.Errorf("want at most %d cells in a line, got %d: %q", columns, cells, line)
+			}
+		}
+		if !strings.Contains(sent, "monit") || !strings.Contains(sent, "tor1") || strings.Count(sent, "missing") != 2 || strings.Contains(sent, "REPOSITORY") != (columns > 60) {
+			t.Errorf("want names, what is wrong, and repositories if there is room, got\n%s", sent)
+		}
+	}
 }
