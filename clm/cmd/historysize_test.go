@@ -4,6 +4,7 @@
 package cmd
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -127,6 +128,53 @@ func TestFullIndexIsPrunedInTime(t *testing.T) {
 	if got := p.configMap("a"); got["value"] != "5" {
 		t.Errorf("got %v", got)
 	}
+}
+
+// TestFullIndexHasNoRoomForReasons has revisions with descriptions that are so long that no room is left for the reason why the last one has failed. That it has failed is recorded
+// nevertheless, and of other reasons, the oldest ones go first.
+func TestFullIndexHasNoRoomForReasons(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	apply := func(value, description string, args ...string) result {
+		t.Helper()
+		manifest := configMap("a", value)
+		if value == "bad" {
+			manifest += "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: " + strings.Repeat("B", 400) + "}}\n"
+		}
+		return p.clm(append([]string{"apply", "web", p.file("web.yaml", manifest), "--history-max", "0", "--description", description}, args...)...)
+	}
+	failures := func() string {
+		var texts []string
+		for _, revision := range p.items(p.must("history", "web", "-o", "json").stdout) {
+			texts = append(texts, fmt.Sprint(p.text(revision, "status", "state"), " ", p.text(revision, "status", "failure") != ""))
+		}
+		return strings.Join(texts, ", ")
+	}
+	record := func() *corev1.Secret { return new(p.secrets()["clm.web"]) }
+	p.expect(apply("1", "DESCRIPTION"), 0)
+	p.expect(apply("bad", "second"), 1, "Invalid value")
+	p.expect(apply("2", "third"), 0)
+	before := len(record().Data["release"])
+	p.expect(apply("bad", "fourth"), 1, "Invalid value")
+	added := len(record().Data["release"]) - before // bytes of a failed revision, its reason and the message of the release
+	p.expect(apply("3", "fifth"), 0)
+	if got := failures(); got != "Superseded false, Failed true, Superseded false, Failed true, Ready false" {
+		t.Fatalf("want the reasons of both failures, got %s", got)
+	}
+	full := record()
+	room := added - 100
+	padding := strings.Repeat("x", 1<<20-len(full.Data["release"])-room)
+	full.Data["release"] = bytes.Replace(full.Data["release"], []byte("DESCRIPTION"), []byte("DESCRIPTION"+padding), 1)
+	if err := p.client.Update(t.Context(), full); err != nil {
+		t.Fatal(err)
+	}
+	p.expect(apply("bad", "sixth"), 1, "Invalid value")
+	if got := failures(); got != "Superseded false, Failed false, Superseded false, Failed true, Superseded false, Failed true" {
+		t.Errorf("want the oldest reason to be dropped, got %s", got)
+	}
+	// A further revision takes the place of reasons as well.
+	p.expect(apply("4", "seventh"), 0)
+	p.must("delete", "web")
 }
 
 // expectHistoryNumbers compares the numbers of all revisions, oldest first.

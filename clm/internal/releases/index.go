@@ -182,9 +182,12 @@ func (i *index) stamp(now time.Time, before State) {
 	}
 }
 
-// encode returns the data of an index.
+// encode returns the data of an index. Texts that only explain are left out of one that would be too large without that.
 func (i *index) encode() ([]byte, error) {
 	raw, err := json.Marshal(i)
+	if err == nil && len(raw) > maxIndex && i.dropTexts(len(raw)-maxIndex) {
+		raw, err = json.Marshal(i)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("encoding the record: %w", err)
 	}
@@ -193,6 +196,27 @@ func (i *index) encode() ([]byte, error) {
 			ErrFull, len(raw), len(i.Revisions), maxIndex)
 	}
 	return raw, nil
+}
+
+// dropTexts removes reasons of failures, those of the oldest revisions first, and at last the message, until the index is smaller by that many bytes. It reports whether there was
+// anything to remove: how an operation has ended must be recorded although there is no room for the reason.
+func (i *index) dropTexts(surplus int) bool {
+	texts := make([]*string, 0, len(i.Revisions)+1)
+	for n := range i.Revisions {
+		texts = append(texts, &i.Revisions[n].Failure)
+	}
+	dropped := false
+	for _, text := range append(texts, &i.Message) {
+		if surplus <= 0 {
+			break
+		}
+		if *text != "" {
+			// A string can always be encoded, and takes at least that many bytes.
+			encoded, _ := json.Marshal(*text)
+			surplus, *text, dropped = surplus-len(encoded), "", true
+		}
+	}
+	return dropped
 }
 
 // release returns what an index says, without inventories.

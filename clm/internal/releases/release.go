@@ -118,7 +118,8 @@ type Revision struct {
 	// CanceledBy is the newer operation, such as "apply of jane@laptop/4711", that has ended the last one on this revision before it was ready; empty if
 	// there is none, or it was found to be ready afterwards.
 	CanceledBy string `json:"canceledBy,omitempty"`
-	// Failure says why the last operation on this revision has ended before it was ready, for people: at most 1024 bytes; empty if it is not known.
+	// Failure says why the last operation on this revision has ended before it was ready, for people: at most 1024 bytes; empty if it is not known, or the index has no
+	// room for it: the reasons of the oldest revisions go first.
 	Failure string `json:"failure,omitempty"`
 	// Policies with which the revision is applied.
 	Policies reconciler.Policies `json:"policies,omitzero"`
