@@ -231,7 +231,8 @@ func (p *planner) showDeleted(ctx context.Context, change *inventory.Change, ite
 		return nil
 	}
 	if v.Live == nil {
-		if v, err = p.read(ctx, item); err != nil {
+		// It is decided already, for the state that the observer has.
+		if v, err = p.fetch(ctx, item); err != nil {
 			return fmt.Errorf("looking at %s: %w", types.IDOf(item), err)
 		}
 	}

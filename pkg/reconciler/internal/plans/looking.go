@@ -83,18 +83,24 @@ func (p *planner) look(ctx context.Context, item *inventory.Item) (calls.View, e
 	}
 }
 
-// read reads an object from the server, in any version that is served. If the observer has an older state, it gets this one: otherwise, when the plan is carried out, the state
-// that it was made for would count as a change by somebody else.
+// read reads an object about which something is to be decided. If the observer has an older state, it gets this one: otherwise, when the plan is carried out, the state that the
+// decision was made for would count as a change by somebody else.
 func (p *planner) read(ctx context.Context, item *inventory.Item) (calls.View, error) {
+	v, err := p.fetch(ctx, item)
+	if _, known := p.call.Server.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name); err == nil && v.Exists && known == observe.Present {
+		p.call.Server.Observer.Record(item.GroupVersionKind(), item.Namespace, item.Name, v.Seen)
+	}
+	return v, err
+}
+
+// fetch reads an object from the server, in any version that is served.
+func (p *planner) fetch(ctx context.Context, item *inventory.Item) (calls.View, error) {
 	s, live, err := p.call.Server.Fetch(ctx, item)
 	if err == nil && !s.Exists && !s.Typed {
 		probe := *item // goes over to a version that is served
 		if s, err = p.call.Server.AskServed(ctx, &probe); err == nil && s.Exists {
 			s, live, err = p.call.Server.Fetch(ctx, &probe)
 		}
-	}
-	if _, known := p.call.Server.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name); err == nil && s.Exists && known == observe.Present {
-		p.call.Server.Observer.Record(item.GroupVersionKind(), item.Namespace, item.Name, s.Seen)
 	}
 	return calls.View{Situation: s, Live: live}, err
 }
