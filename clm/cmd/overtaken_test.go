@@ -68,18 +68,25 @@ func TestAnApplyGoesOnWithAnotherPlan(t *testing.T) {
 	p.must("delete", "web")
 }
 
-// TestAnApplyThatWaitsIsOvertaken has an autoscaler scale what is to be written when an earlier wave is ready.
-func TestAnApplyThatWaitsIsOvertaken(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	file := func(image string) string {
+// installedWithLater installs a release whose Deployment is written when a gate is open, closes that, and returns the function that makes its manifests.
+func (p *place) installedWithLater() (file func(image string) string) {
+	p.Helper()
+	file = func(image string) string {
 		return p.file("app.yaml", configMap("first", image)+"---"+gate+later(scaled(1, image)))
 	}
-	first := p.background(t.Context(), "apply", "web", file("a"))
+	first := p.background(p.Context(), "apply", "web", file("a"))
 	p.reachGate()
 	p.openGate()
 	p.expect(<-first, 0)
 	p.setGate("False")
+	return file
+}
+
+// TestAnApplyThatWaitsIsOvertaken has an autoscaler scale what is to be written when an earlier wave is ready.
+func TestAnApplyThatWaitsIsOvertaken(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	file := p.installedWithLater()
 	source := file("b")
 	second, said := p.start("apply", "web", source, "--conflicts=keep")
 	p.says(said, "gate: waiting")
@@ -95,14 +102,7 @@ func TestAnApplyThatWaitsIsOvertaken(t *testing.T) {
 func TestRefusingWhileWaiting(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	file := func(image string) string {
-		return p.file("app.yaml", configMap("first", image)+"---"+gate+later(scaled(1, image)))
-	}
-	first := p.background(t.Context(), "apply", "web", file("a"))
-	p.reachGate()
-	p.openGate()
-	p.expect(<-first, 0)
-	p.setGate("False")
+	file := p.installedWithLater()
 	second, said := p.start("apply", "web", file("b"), "--conflicts=refuse")
 	p.says(said, "gate: waiting")
 	p.scale(3)
