@@ -58,6 +58,30 @@ func TestDeathWhileReleasingWithTheOwner(t *testing.T) {
 	}
 }
 
+// TestTakenWhileItIsPlanned has another owner take an object that is going to be deleted, and has a plan read it. The delete must read it again: only its annotation says that it is not
+// ours any more.
+func TestTakenWhileItIsPlanned(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.mustApply(strings.ReplaceAll(released, "POLICY", "delete"))
+	w.steady.steady()
+	defer w.steady.release()
+	request := reconciler.ApplyRequest{Owner: w.owner, Objects: objects(w, remaining), Digest: w.digest, Policies: w.policies}
+	if _, err := w.engine.Plan(t.Context(), request, reconciler.PlanOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.patch(w.configMap("a"), `{"metadata":{"labels":{"PREFIX/owner-id":null},"annotations":{"PREFIX/owner-id":"theirs"}}}`)
+	if _, err := w.planner.Plan(t.Context(), request, reconciler.PlanOptions{Compare: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.engine.Apply(t.Context(), request); err != nil {
+		t.Fatal(err)
+	}
+	if w.configMap("a") == nil {
+		t.Error("an object of another owner was deleted")
+	}
+}
+
 // TestVanishedObjectIsJudgedAsSuch deletes the owner while a redundant object still exists, because others are not ready yet. The
 // delete policy counts for an object that was removed from the manifests, not for one whose owner is deleted.
 func TestVanishedObjectIsJudgedAsSuch(t *testing.T) {

@@ -138,7 +138,8 @@ func servedVersion(crd *unstructured.Unstructured) string {
 // LookServed is Look for an object that should be gone. Only the server can tell that it is, not the observer.
 func (api *Server) LookServed(ctx context.Context, item *inventory.Item) (decisions.Situation, error) {
 	seen, view := api.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
-	if view == observe.Present && !api.Outdated(types.IDOf(item), seen) {
+	// Whether an object without our label is still ours also depends on its annotations, which the observer does not have.
+	if view == observe.Present && seen.Owner != "" && !api.Outdated(types.IDOf(item), seen) {
 		return decisions.Situation{Owner: api.Label, Exists: true, Seen: seen}, nil
 	}
 	s, err := api.AskServed(ctx, item)
