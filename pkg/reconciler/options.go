@@ -48,6 +48,9 @@ type Options struct {
 	// then, neither Kubernetes nor another client can make the object disappear, so that its work is not done twice. It is for programs that run all the time:
 	// nobody else removes the finalizer. Defaults to false.
 	RetainOutcomes bool
+	// FailuresAreFinal means that a Job or Pod that has failed is not created again when it is gone, if it is one that runs once for each state of the owner, or a Job with
+	// ttlSecondsAfterFinished. Defaults to false: it is created again.
+	FailuresAreFinal bool
 	// Policies apply where neither the object nor the request says otherwise.
 	Policies Policies
 	// AdditionalManagedTypes are added to those of each owner. Defaults to none.
@@ -201,7 +204,10 @@ func (r *Reconciler) additionalTypes(owner Owner) []TypeInfo {
 }
 
 func (r *Reconciler) preparer() desired.Preparer {
-	return desired.Preparer{Scheme: r.client.Scheme(), Mapper: r.client.RESTMapper(), Keys: r.keys, FormerNames: r.options.FormerNames, OwnAnnotations: r.options.OwnAnnotations}
+	return desired.Preparer{
+		Scheme: r.client.Scheme(), Mapper: r.client.RESTMapper(), Keys: r.keys, FormerNames: r.options.FormerNames, OwnAnnotations: r.options.OwnAnnotations,
+		FailuresAreFinal: r.options.FailuresAreFinal,
+	}
 }
 
 // forDecisions returns the owner as decisions need it.

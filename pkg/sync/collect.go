@@ -104,9 +104,9 @@ func (w *work) resultOf(item *inventory.Item, f findings) (result ResourceSyncRe
 func (r *results) take(result ResourceSyncResult, once bool) {
 	before, isKnown := r.find(result.ResourceKey, result.SyncPhase)
 	switch {
-	case isKnown && once && before.hasEnded() && result.HookPhase.Running():
+	case isKnown && once && before.hasEnded() && !result.HookPhase.Successful():
 		return
-	case result.Message != "" || !result.HookPhase.Successful():
+	case result.Message != "" || result.HookPhase.Running():
 	case isKnown && before.HookPhase.Completed():
 		result.Message = before.Message
 	case isKnown:

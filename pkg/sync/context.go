@@ -69,7 +69,7 @@ func NewSyncContext(revision string, reconciliationResult ReconciliationResult, 
 		c.judge = overriding{override: c.health, base: c.judge}
 	}
 	c.engine, err = reconciler.New(Name, c.client, reconciler.Options{
-		FieldOwner: cmp.Or(c.manager, Name), Owner: c.owner, Judge: c.judge, AwaitReports: true, RetainOutcomes: true, Log: c.log,
+		FieldOwner: cmp.Or(c.manager, Name), Owner: c.owner, Judge: c.judge, AwaitReports: true, RetainOutcomes: true, FailuresAreFinal: true, Log: c.log,
 		// What client-side apply has left in an object, and is not declared any more, goes.
 		ReclaimedFieldManagers: []string{"kubectl-client-side-apply", "argocd-controller"},
 	})

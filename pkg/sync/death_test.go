@@ -14,6 +14,7 @@ import (
 	stdsync "sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
@@ -145,13 +146,83 @@ func (l *life) process(m *mortal) (completed bool) {
 // immortal is how many requests a process makes at most that nobody kills.
 const immortal = 1 << 40
 
+// removingItself has Jobs deleted by Kubernetes some seconds after they have ended.
+func removingItself(jobs string, seconds int) string {
+	return strings.Replace(jobs, "spec:\n", fmt.Sprintf("spec:\n  ttlSecondsAfterFinished: %d\n", seconds), 1)
+}
+
+// TestRemovalBetweenTwoReads continues an operation while Kubernetes deletes a Job that has ended, and that another process has released. It does not run again.
+func TestRemovalBetweenTwoReads(t *testing.T) {
+	t.Parallel()
+	for name, manifest := range map[string]string{"Hook": job("short", hookAnnotation, "PreSync"), "Object": job("short")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			jobs := w.jobs()
+			l := &life{world: w, revision: "one", manifests: removingItself(manifest, 100) + configMap("later", waveAnnotation, "1"), startedAt: startedAt()}
+			operation := w.begin(l.revision, l.manifests, sync.WithInitialState("", "", nil, l.startedAt))
+			w.until(operation, func(sync.OperationPhase, string, []string) bool {
+				l.phase, l.message, l.results = operation.GetState()
+				return len(l.results) > 0 && l.results[0].HookPhase == sync.OperationSucceeded
+			})
+			w.succeeds(operation)
+			var once stdsync.Once
+			config := rest.CopyConfig(w.config)
+			config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+				return transport(func(request *http.Request) (*http.Response, error) {
+					response, err := next.RoundTrip(request)
+					if request.Method == http.MethodGet && strings.HasSuffix(request.URL.Path, "/jobs/short") {
+						once.Do(func() {
+							ended := w.live()[sync.NewResourceKey("batch", "Job", w.namespace, "short")]
+							if err := w.client.Delete(t.Context(), ended); err != nil {
+								t.Error(err)
+							}
+							w.gone("short")
+						})
+					}
+					return response, err
+				})
+			})
+			w.succeeds(w.beginWith(config, l.revision, l.manifests, sync.WithInitialState(l.phase, l.message, l.results, l.startedAt)))
+			w.expect([]string{"short"}, jobs())
+		})
+	}
+}
+
+// TestRemovalAfterAFailure waits for a hook beside one that has failed, and that Kubernetes deletes as soon as it may. The latter does not run again.
+func TestRemovalAfterAFailure(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string][]sync.SyncOpt{"WithoutInventory": nil, "WithInventory": {sync.WithStore(&record{})}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			jobs := w.jobs()
+			operation := w.begin("one", removingItself(inVain(job("short", hookAnnotation, "PreSync")), 0)+unending(job("long", hookAnnotation, "PreSync")), options...)
+			w.until(operation, func(_ sync.OperationPhase, _ string, results []string) bool {
+				return slices.ContainsFunc(results, func(result string) bool { return strings.Contains(result, "Job short: Synced Failed: ") })
+			})
+			// Long enough for Kubernetes to delete it, and for the event to arrive.
+			for range 50 {
+				operation.Sync(t.Context())
+				time.Sleep(20 * time.Millisecond)
+			}
+			operation.Terminate(t.Context())
+			w.gone("long")
+			w.gone("short")
+			got := jobs()
+			slices.Sort(got)
+			w.expect([]string{"long", "short"}, got)
+		})
+	}
+}
+
 // application returns manifests with hooks and waves; its main Job may fail.
 func application(fails bool) string {
 	main := job("main", optionsAnnotation, "Force=true")
 	if fails {
 		main = inVain(main)
 	}
-	short := strings.Replace(job("short", hookAnnotation, "PreSync"), "spec:\n", "spec:\n  ttlSecondsAfterFinished: 0\n", 1)
+	short := removingItself(job("short", hookAnnotation, "PreSync"), 0)
 	generated := strings.Replace(job("NAME", hookAnnotation, "PreSync,PostSync", policyAnnotation, "HookSucceeded"), "name: NAME", "generateName: gen-", 1)
 	return configMap("early", waveAnnotation, "-5") + main + configMap("late", waveAnnotation, "7") +
 		job("migrate", hookAnnotation, "PreSync", policyAnnotation, "HookSucceeded", waveAnnotation, "-1") + short + generated +

@@ -51,6 +51,9 @@ func (d *definition) recallHooks(ctx context.Context, w *work, before *results) 
 		case result.hasEnded() && isLeaving(live):
 			w.request.Inventory = append(w.request.Inventory, completed(id, task, result))
 			w.release(live)
+		case result.hasEnded():
+			// It may be gone in a moment, because nobody holds it any more.
+			w.request.Inventory = append(w.request.Inventory, ended(live, result))
 		}
 	}
 	return nil
@@ -102,13 +105,23 @@ func runsOnce(task tasks.Task) bool {
 	return task.Hook || removesItself
 }
 
-// former returns the item of a hook of an earlier operation.
+// former returns the item of a hook that has to be applied again.
 func former(hook *unstructured.Unstructured) *inventory.Item {
 	return &inventory.Item{
 		TypeVersionInfo: inventory.TypeVersionInfo(hook.GroupVersionKind()), NameInfo: inventory.NameInfo{Namespace: hook.GetNamespace(), Name: hook.GetName()},
 		Digest: hook.GetAnnotations()[Name+"/"+types.AnnotationKeySuffixDigest], DeletePolicy: inventory.DeletePolicyDelete,
 		Phase: inventory.PhaseScheduledForApplication, UID: hook.GetUID(),
 	}
+}
+
+// ended returns the item of an object that has ended in this operation, and still exists.
+func ended(live *unstructured.Unstructured, result ResourceSyncResult) *inventory.Item {
+	item := former(live)
+	item.Phase, item.Status = inventory.PhaseReady, status.CurrentStatus
+	if result.HookPhase.Failed() {
+		item.Phase, item.Status = inventory.PhaseUpdating, status.FailedStatus
+	}
+	return item
 }
 
 // completed returns the item of a task that has completed, and whose object is gone.

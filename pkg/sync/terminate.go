@@ -127,7 +127,7 @@ func (c *syncContext) tidy(ctx context.Context) error {
 	owner, problems := c.marks(), []error{}
 	for _, id := range sortedIDs(c.work.tasks) {
 		task := c.work.tasks[id]
-		if kind := id.GroupKind; !runsOnce(task) || kind != pods && kind != jobs {
+		if !runsOnce(task) || !runsToCompletion(id) {
 			continue
 		}
 		live, err := c.liveHook(ctx, id, task)
@@ -154,6 +154,9 @@ var (
 	jobs = schema.GroupKind{Group: "batch", Kind: "Job"}
 )
 
+// runsToCompletion reports whether an object is a Job or a Pod, whose outcome is final.
+func runsToCompletion(id types.ObjectID) bool { return id.GroupKind == jobs || id.GroupKind == pods }
+
 // endHook returns the item of a hook if it is running, so that it can be deleted. Otherwise, it notes the outcome, if there is one.
 func (c *syncContext) endHook(ctx context.Context, id types.ObjectID, task tasks.Task) (*inventory.Item, error) {
 	result, _ := c.results.find(keyOf(id), SyncPhase(task.Phase))
@@ -166,7 +169,7 @@ func (c *syncContext) endHook(ctx context.Context, id types.ObjectID, task tasks
 	}
 	judged := c.judge.Judge(live)
 	// Only of Jobs and Pods, this judge knows for sure that they have completed.
-	isSure := id.GroupKind == jobs || id.GroupKind == pods || !result.HookPhase.Running()
+	isSure := runsToCompletion(id) || !result.HookPhase.Running()
 	if live.GetDeletionTimestamp() == nil && (judged.Status == status.CurrentStatus && isSure || judged.Status == status.FailedStatus) {
 		result = withTask(ResourceSyncResult{Status: ResultCodeSynced, HookPhase: OperationSucceeded, Message: judged.Message}, id, task)
 		if judged.Status == status.FailedStatus {

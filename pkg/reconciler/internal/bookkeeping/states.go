@@ -54,8 +54,9 @@ func IsWritten(i *inventory.Item) bool {
 	return i.Phase == inventory.PhaseCreating || i.Phase == inventory.PhaseUpdating || i.Phase == inventory.PhaseReady
 }
 
-// Dismiss records that the object, which has failed, was deleted.
+// Dismiss records that the object has failed, and is gone.
 func Dismiss(i *inventory.Item) {
+	i.Phase = inventory.PhaseFailed
 	i.UID, i.Fingerprint, i.Baseline = "", "", ""
 }
 

@@ -30,6 +30,7 @@ const (
 	Ask                    // read it from the server, and decide again
 	Await                  // wait until it is gone
 	Complete               // record that it has served its purpose and is gone
+	Dismiss                // record that it has failed and is gone
 	Report                 // report that others changed it, and leave it as it is
 	Refuse                 // fail, because it belongs to another owner
 	Cede                   // leave it to the newer sibling that has, or had, it; its status counts
@@ -40,7 +41,7 @@ func (a Action) Writes() bool {
 	switch a {
 	case Write, Verify, Recreate, Mark:
 		return true
-	case Keep, Create, Compare, Ask, Await, Complete, Report, Refuse, Cede:
+	case Keep, Create, Compare, Ask, Await, Complete, Dismiss, Report, Refuse, Cede:
 		return false
 	default:
 		return false
@@ -103,10 +104,13 @@ func decideAbsent(t *desired.Object, item *inventory.Item, s Situation) Decision
 	}
 	finished := t.RemovesItself && item.Phase == inventory.PhaseReady && item.Status != status.FailedStatus ||
 		s.Ended == status.CurrentStatus && (t.RemovesItself || t.PurgeOrder != nil)
-	if finished && !s.Proven || s.mayBeHidden(t) {
+	failed := t.FailsFinally && (item.Status == status.FailedStatus || s.Ended == status.FailedStatus)
+	if (finished || failed) && !s.Proven || s.mayBeHidden(t) {
 		return Decision{Action: Ask}
 	}
 	switch {
+	case failed:
+		return Decision{Action: Dismiss, Message: "has failed, and is gone"}
 	case finished:
 		return Decision{Action: Complete, Verb: inventory.VerbCompleted, Message: "has finished, and is gone"}
 	case t.Drift == inventory.DriftPolicyReport:

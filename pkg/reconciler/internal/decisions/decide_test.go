@@ -71,6 +71,8 @@ func selfRemovingJob(t *desired.Object) {
 	t.RemovesItself = true
 }
 
+func failsFinally(t *desired.Object) { t.FailsFinally = true }
+
 // seenAs is an observation that fits the record of writtenItem, changed by the given functions.
 func seenAs(changes ...func(*observe.Observation)) observe.Observation {
 	o := observe.Observation{UID: "u1", ResourceVersion: "10", Generation: 3, Owner: usLabel, Fingerprint: "f1", Status: status.CurrentStatus}
@@ -149,6 +151,8 @@ func TestDecideApplyAbsent(t *testing.T) {
 		{"a finished job that removed itself", wish(selfRemovingJob), recorded(inventory.PhaseReady), proven, Decision{Action: Complete, Verb: inventory.VerbCompleted, Message: "has finished, and is gone"}},
 		{"completion is no drift", wish(selfRemovingJob, drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), proven, Decision{Action: Complete, Verb: inventory.VerbCompleted, Message: "has finished, and is gone"}},
 		{"a failed job that is deleted runs again", wish(selfRemovingJob), recorded(inventory.PhaseReady, func(i *inventory.Item) { i.Status = status.FailedStatus }), proven, Decision{Action: Create, Verb: inventory.VerbRestored, Message: "was deleted by another client"}},
+		{"a failure that is final must not rest on the cache", wish(selfRemovingJob, failsFinally), recorded(inventory.PhaseCreating, func(i *inventory.Item) { i.Status = status.FailedStatus }), cached, Decision{Action: Ask}},
+		{"a failed job whose failure is final", wish(selfRemovingJob, failsFinally), recorded(inventory.PhaseCreating, func(i *inventory.Item) { i.Status = status.FailedStatus }), proven, Decision{Action: Dismiss, Message: "has failed, and is gone"}},
 		{"a job that never finished runs again", wish(selfRemovingJob), recorded(inventory.PhaseCreating), proven, Decision{Action: Create, Verb: inventory.VerbRestored, Message: "was deleted by another client"}},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {

@@ -40,6 +40,7 @@ type Object struct {
 	Instance      bool     // of a managed type, or of one that others may define
 	RemovesItself bool     // it counts as completed if it is gone after it was ready
 	Decisive      bool     // its outcome decides something
+	FailsFinally  bool     // it counts as failed if it is gone after it has failed
 	Ordered       bool     // it says itself when it is deleted, and its manifest does not
 	Suspended     bool     // its manifest is that of its suspended form
 	Vanishing     bool     // it is deleted when it is suspended
@@ -100,6 +101,7 @@ func (p Preparer) newObject(index int, object *unstructured.Unstructured, source
 	if t.Effective, problems = policies.Parse(p.Keys.Prefix, object, kinds.Policies(t.Key.GroupKind, source.Policies)); len(problems) == 0 {
 		t.RemovesItself = removesItself(object) || observe.RunsToCompletion(t.Key.GroupKind) && (source.RunOnce || p.runsOnce(t, object))
 		t.Decisive = observe.RunsToCompletion(t.Key.GroupKind) && (t.RemovesItself || t.PurgeOrder != nil || t.PurgeOnFailure)
+		t.FailsFinally = p.FailuresAreFinal && t.Decisive && t.RemovesItself
 		t.Digest, t.Former, err = p.digestsOf(object, t.Reconcile, source)
 	}
 	if problem := t.orderDeletion(object, source.Objects[index], p.Keys.Prefix); problem != "" {

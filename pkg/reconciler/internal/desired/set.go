@@ -26,6 +26,8 @@ type Preparer struct {
 	FormerNames []string
 	// OwnAnnotations are the suffixes of annotations that begin with the name of the reconciler, and mean nothing to it.
 	OwnAnnotations []string
+	// FailuresAreFinal means that what removes itself is not applied again after it has failed.
+	FailuresAreFinal bool
 }
 
 // Source is what desired objects are made from; see reconciler.ApplyRequest.

@@ -33,7 +33,7 @@ func (p *preview) show(ctx context.Context, change *inventory.Change, t *desired
 		return p.showLeftAlone(ctx, change, t, v)
 	}
 	switch d.Action {
-	case decisions.Keep, decisions.Ask, decisions.Report, decisions.Refuse, decisions.Complete, decisions.Cede:
+	case decisions.Keep, decisions.Ask, decisions.Report, decisions.Refuse, decisions.Complete, decisions.Dismiss, decisions.Cede:
 		return false, nil
 	case decisions.Await:
 		if change.Verb == "" {

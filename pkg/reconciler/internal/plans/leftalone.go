@@ -37,7 +37,7 @@ func (p *preview) isLeftAlone(t *desired.Object, d decisions.Decision, v calls.V
 	case decisions.Keep:
 		return item.UID != v.Seen.UID || item.Fingerprint != v.Seen.Fingerprint || item.Baseline == "" || item.Baseline != v.Seen.Baseline()
 	case decisions.Create, decisions.Write, decisions.Verify, decisions.Compare, decisions.Recreate, decisions.Mark, decisions.Ask,
-		decisions.Await, decisions.Complete, decisions.Refuse, decisions.Cede:
+		decisions.Await, decisions.Complete, decisions.Dismiss, decisions.Refuse, decisions.Cede:
 		return false
 	default:
 		return false

@@ -242,7 +242,7 @@ func (p *planner) mustRead(t *desired.Object, d decisions.Decision, v calls.View
 		return p.depth == depthCompared
 	case decisions.Keep, decisions.Report:
 		return p.preview.isLeftAlone(t, d, v)
-	case decisions.Await, decisions.Complete, decisions.Cede:
+	case decisions.Await, decisions.Complete, decisions.Dismiss, decisions.Cede:
 		return false
 	default:
 		return false
@@ -271,6 +271,7 @@ func (p *planner) describe(change *inventory.Change, t *desired.Object, d decisi
 		p.planPurge(change, t, v)
 	case decisions.Cede:
 		change.Holder = v.Holder
+	case decisions.Dismiss:
 	}
 }
 

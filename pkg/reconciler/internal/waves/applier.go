@@ -154,6 +154,9 @@ func (a *applier) execute(ctx context.Context, t *desired.Object, s decisions.Si
 	case decisions.Complete:
 		a.completed(item, t.ApplyOrder)
 		return outcome{item: item, ready: true}, false, nil
+	case decisions.Dismiss:
+		bookkeeping.Dismiss(item)
+		return a.dismissed(item), false, nil
 	case decisions.Compare:
 		o, err = a.compare(ctx, t, s)
 		return o, false, err

@@ -67,7 +67,7 @@ func noteOutcome(t *desired.Object, item *inventory.Item, result status.Status) 
 	case result == status.CurrentStatus:
 		item.Phase = inventory.PhaseReady
 		return true
-	case result == status.FailedStatus && t.PurgeOnFailure:
+	case result == status.FailedStatus && (t.PurgeOnFailure || t.FailsFinally):
 		item.Phase, item.Status = inventory.PhaseFailed, status.FailedStatus
 		return true
 	default:
