@@ -154,7 +154,9 @@ func outcome(item *inventory.Item) OperationPhase {
 		if item.Status == status.FailedStatus {
 			return OperationFailed
 		}
-		if item.Phase == inventory.PhaseReady && item.Status == status.CurrentStatus {
+		// A Job or Pod that was ready before somebody has deleted it had ended.
+		isEnding := item.Status == status.TerminatingStatus && runsToCompletion(types.IDOf(item))
+		if item.Phase == inventory.PhaseReady && (item.Status == status.CurrentStatus || isEnding) {
 			return OperationSucceeded
 		}
 	case inventory.PhaseScheduledForApplication, inventory.PhaseScheduledForDeletion, inventory.PhaseDeleting, inventory.PhaseKept:

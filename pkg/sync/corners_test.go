@@ -53,6 +53,28 @@ func TestOutcomeBeforeDeletion(t *testing.T) {
 	w.expect([]string{"migrate"}, jobs())
 }
 
+// TestOutcomeBeforeRemoval says that a hook has succeeded while its object still exists, although Kubernetes has requested its deletion before.
+func TestOutcomeBeforeRemoval(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	short := func() *unstructured.Unstructured {
+		return w.live()[sync.NewResourceKey("batch", "Job", w.namespace, "short")]
+	}
+	operation := w.begin("one", removingItself(job("short", hookAnnotation, "PreSync"), 0)+configMap("a"))
+	operation.Sync(t.Context())
+	testenv.Eventually(t, func() (bool, string) {
+		live := short()
+		return live != nil && live.GetDeletionTimestamp() != nil && len(live.GetFinalizers()) == 1, "Job short is not being deleted"
+	})
+	w.until(operation, func(_ sync.OperationPhase, _ string, results []string) bool {
+		return len(results) > 0 && strings.Contains(results[0], "Job short: Synced Succeeded: ")
+	})
+	if short() == nil {
+		t.Error("another process does not know that the hook has succeeded")
+	}
+	w.succeeds(operation)
+}
+
 // TestNewHook turns an object that others have made into a hook.
 func TestNewHook(t *testing.T) {
 	t.Parallel()
