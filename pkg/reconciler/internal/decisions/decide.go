@@ -102,23 +102,35 @@ func decideAbsent(t *desired.Object, item *inventory.Item, s Situation) Decision
 	if !bookkeeping.IsWritten(item) {
 		return Decision{Action: Create, Verb: inventory.VerbCreated, Message: "does not exist"}
 	}
-	finished := t.RemovesItself && item.Phase == inventory.PhaseReady && item.Status != status.FailedStatus ||
-		s.Ended == status.CurrentStatus && (t.RemovesItself || t.PurgeOrder != nil)
-	failed := t.FailsFinally && (item.Status == status.FailedStatus || s.Ended == status.FailedStatus)
-	if (finished || failed) && !s.Proven || s.mayBeHidden(t) {
-		return Decision{Action: Ask}
+	if d, ended := decideEnded(t, item, s); ended {
+		return d
 	}
 	switch {
-	case failed:
-		return Decision{Action: Dismiss, Message: "has failed, and is gone"}
-	case finished:
-		return Decision{Action: Complete, Verb: inventory.VerbCompleted, Message: "has finished, and is gone"}
+	case s.mayBeHidden(t):
+		return Decision{Action: Ask}
 	case t.Drift == inventory.DriftPolicyReport:
 		return Decision{Action: Report, Message: "was deleted by another client"}
 	case s.Correction > 0:
 		return Decision{Action: Report, Message: s.repeatedlyDeleted(), Again: s.Correction}
 	default:
 		return Decision{Action: Create, Verb: inventory.VerbRestored, Message: "was deleted by another client"}
+	}
+}
+
+// decideEnded decides about an object that does not exist because it has ended. It reports whether it is such an object.
+func decideEnded(t *desired.Object, item *inventory.Item, s Situation) (d Decision, ended bool) {
+	finished := t.RemovesItself && item.Phase == inventory.PhaseReady && item.Status != status.FailedStatus ||
+		s.Ended == status.CurrentStatus && (t.RemovesItself || t.PurgeOrder != nil)
+	failed := t.FailsFinally && (item.Status == status.FailedStatus || s.Ended == status.FailedStatus)
+	switch {
+	case !finished && !failed:
+		return Decision{}, false
+	case !s.Proven:
+		return Decision{Action: Ask}, true
+	case failed:
+		return Decision{Action: Dismiss, Message: "has failed, and is gone"}, true
+	default:
+		return Decision{Action: Complete, Verb: inventory.VerbCompleted, Message: "has finished, and is gone"}, true
 	}
 }
 

@@ -151,12 +151,8 @@ func (a *applier) execute(ctx context.Context, t *desired.Object, s decisions.Si
 		return o, false, &inventory.RefusedError{Problems: []string{fmt.Sprintf("%s: %s", t.Key, d.Message)}, Foreign: s.Seen.Record == ""}
 	case decisions.Report, decisions.Cede:
 		return a.leftToOthers(t, s, d), false, nil
-	case decisions.Complete:
-		a.completed(item, t.ApplyOrder)
-		return outcome{item: item, ready: true}, false, nil
-	case decisions.Dismiss:
-		bookkeeping.Dismiss(item)
-		return a.dismissed(item), false, nil
+	case decisions.Complete, decisions.Dismiss:
+		return a.ended(t, d), false, nil
 	case decisions.Compare:
 		o, err = a.compare(ctx, t, s)
 		return o, false, err
@@ -313,8 +309,14 @@ func (a *applier) awaitEnd(ctx context.Context, t *desired.Object, s decisions.S
 	return outcome{item: item, message: d.Message, keepsBarrier: true, unwritten: true}, nil
 }
 
-// completed records that the object has served its purpose and is gone.
-func (a *applier) completed(item *inventory.Item, wave int) {
+// ended records that the object is gone because it has served its purpose, or has failed.
+func (a *applier) ended(t *desired.Object, d decisions.Decision) outcome {
+	item := a.call.Ledger.Of(t)
+	if d.Action == decisions.Dismiss {
+		bookkeeping.Dismiss(item)
+		return a.dismissed(item)
+	}
 	bookkeeping.Complete(item)
-	a.call.Report.Acted(inventory.VerbCompleted, wave, item, "has finished")
+	a.call.Report.Acted(inventory.VerbCompleted, t.ApplyOrder, item, "has finished")
+	return outcome{item: item, ready: true}
 }
