@@ -34,7 +34,7 @@ func (d deployments) report(ctx context.Context, deployment v1alpha1.Deployment,
 		before = cached.GetDeploymentStatus().DeepCopy()
 	}
 	if !equality.Semantic.DeepEqual(cached.GetDeploymentStatus(), &status) {
-		changed, err := changedCopy(cached, func(changed v1alpha1.Deployment) { *changed.GetDeploymentStatus() = status })
+		changed, err := changedCopy(cached, func(changed v1alpha1.Deployment) { *changed.GetDeploymentStatus() = *status.DeepCopy() })
 		if err != nil {
 			return err
 		}

@@ -104,9 +104,9 @@ func (w *work) resultOf(item *inventory.Item, f findings) (result ResourceSyncRe
 func (r *results) take(result ResourceSyncResult, once bool) {
 	before, isKnown := r.find(result.ResourceKey, result.SyncPhase)
 	switch {
-	case isKnown && once && before.hasEnded() && !result.HookPhase.Successful():
+	case isKnown && once && before.hasEnded() && (result.HookPhase.Running() || before.HookPhase.Failed() && result.HookPhase.Failed()):
 		return
-	case result.Message != "" || result.HookPhase.Running():
+	case result.Message != "" || !result.HookPhase.Successful():
 	case isKnown && before.HookPhase.Completed():
 		result.Message = before.Message
 	case isKnown:
@@ -173,7 +173,7 @@ func applying(item *inventory.Item, id types.ObjectID, f findings) (result Resou
 	case erred:
 		result.Status, result.HookPhase, result.Message = ResultCodeSyncFailed, OperationFailed, problem
 	case failed || item.Phase == inventory.PhaseFailed:
-		result.HookPhase, result.Message = OperationFailed, failure
+		result.HookPhase, result.Message = OperationFailed, cmp.Or(failure, "failed, and is being deleted")
 	case item.Phase == inventory.PhaseScheduledForApplication:
 		return result, false
 	case outcome(item).Successful() && (item.Phase != inventory.PhaseReady || f.waits[id] == ""):

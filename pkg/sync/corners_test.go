@@ -75,6 +75,22 @@ func TestOutcomeBeforeRemoval(t *testing.T) {
 	w.succeeds(operation)
 }
 
+// TestFailureBeforeRemoval says that a hook has failed although Kubernetes has requested its deletion before.
+func TestFailureBeforeRemoval(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	operation := w.begin("one", removingItself(inVain(job("short", hookAnnotation, "PreSync")), 0)+configMap("a"))
+	operation.Sync(t.Context())
+	testenv.Eventually(t, func() (bool, string) {
+		live := w.live()[sync.NewResourceKey("batch", "Job", w.namespace, "short")]
+		return live != nil && live.GetDeletionTimestamp() != nil, "Job short is not being deleted"
+	})
+	results := w.fails(operation, "Job "+w.namespace+"/short: ")
+	if len(results) != 1 || !strings.HasPrefix(results[0], "PreSync hook Job short: Synced Failed: ") || !strings.Contains(results[0], "failed") {
+		t.Errorf("got %q", results)
+	}
+}
+
 // TestNewHook turns an object that others have made into a hook.
 func TestNewHook(t *testing.T) {
 	t.Parallel()

@@ -189,6 +189,24 @@ func TestRemovalBetweenTwoReads(t *testing.T) {
 	}
 }
 
+// TestFailureOfAnEarlierOperation runs a Job again that has failed in an earlier operation, and that Kubernetes has deleted.
+func TestFailureOfAnEarlierOperation(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	jobs, stored := w.jobs(), &record{}
+	manifests := removingItself(inVain(job("short")), 0)
+	for i, revision := range []string{"one", "two", "three"} {
+		results := w.fails(w.begin(revision, manifests, sync.WithStore(stored), sync.WithInventory(stored.inventory)), "Job "+w.namespace+"/short: ")
+		if len(results) != 1 || !strings.Contains(results[0], "Job short: Synced Failed: ") || !strings.Contains(results[0], "failed") {
+			t.Errorf("operation %s: %q", revision, results)
+		}
+		w.gone("short")
+		if got := jobs(); len(got) != i+1 {
+			t.Errorf("operation %s: %q have run", revision, got)
+		}
+	}
+}
+
 // TestRemovalAfterAFailure waits for a hook beside one that has failed, and that Kubernetes deletes as soon as it may. The latter does not run again.
 func TestRemovalAfterAFailure(t *testing.T) {
 	t.Parallel()

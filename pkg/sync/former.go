@@ -114,6 +114,16 @@ func former(hook *unstructured.Unstructured) *inventory.Item {
 	}
 }
 
+// recalled returns the recorded item of a task for this operation. An object that is no hook, has failed in an earlier operation, and is gone, is created again.
+func (d *definition) recalled(item *inventory.Item, task tasks.Task) *inventory.Item {
+	if task.Hook || !runsOnce(task) || !outcome(item).Failed() || d.isContinued() {
+		return item
+	}
+	item = item.DeepCopy()
+	item.Phase, item.Status = inventory.PhaseScheduledForApplication, status.InProgressStatus
+	return item
+}
+
 // ended returns the item of an object that has ended in this operation, and still exists.
 func ended(live *unstructured.Unstructured, result ResourceSyncResult) *inventory.Item {
 	item := former(live)

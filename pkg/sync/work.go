@@ -194,10 +194,10 @@ func (d *definition) recall(w *work, excluded map[types.ObjectID]bool) {
 	recorded := map[types.ObjectID]bool{}
 	for _, item := range d.inventory {
 		id := w.id(item)
-		_, wanted := w.tasks[id]
+		task, wanted := w.tasks[id]
 		switch {
 		case wanted:
-			w.request.Inventory = append(w.request.Inventory, item)
+			w.request.Inventory = append(w.request.Inventory, d.recalled(item, task))
 			w.existed[id] = w.existed[id] || item.UID != ""
 		case isOver(item):
 			// It was needed only to know that.

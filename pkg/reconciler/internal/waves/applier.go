@@ -293,7 +293,9 @@ func (a *applier) reported(t *desired.Object, s decisions.Situation, d decisions
 // protect once the outcome of the object is recorded.
 func (a *applier) awaitEnd(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) (outcome, error) {
 	item := a.call.Ledger.Of(t)
-	item.Status = status.TerminatingStatus
+	if !t.FailsFinally || item.Status != status.FailedStatus {
+		item.Status = status.TerminatingStatus
+	}
 	if a.call.Executor.Holds(s) {
 		ended, err := a.endedBefore(ctx, t, s)
 		if err != nil {
