@@ -215,6 +215,10 @@ func (o *changeOptions) carryOut(ctx context.Context, e *environment, s *connect
 // recordNotes records the notes of a plan that was carried out, and reports whether they differ from those of the current revision.
 func (o *changeOptions) recordNotes(ctx context.Context, e *environment, p *apply.Plan) (bool, error) {
 	recorded, err := apply.RecordNotes(ctx, p, o.Options)
+	if failures.IsChanged(err) {
+		// A newer revision has notes of its own, and what this command was asked for is done.
+		return false, nil
+	}
 	if recorded && !o.events() {
 		fmt.Fprintf(e.err, "the notes have changed, and are recorded as revision %d\n", p.Revision.Number)
 	}
