@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
@@ -155,7 +156,7 @@ func outcome(item *inventory.Item) OperationPhase {
 			return OperationFailed
 		}
 		// A Job or Pod that was ready before somebody has deleted it had ended.
-		isEnding := item.Status == status.TerminatingStatus && runsToCompletion(types.IDOf(item))
+		isEnding := item.Status == status.TerminatingStatus && observe.RunsToCompletion(item.GroupVersionKind().GroupKind())
 		if item.Phase == inventory.PhaseReady && (item.Status == status.CurrentStatus || isEnding) {
 			return OperationSucceeded
 		}

@@ -114,7 +114,7 @@ func former(hook *unstructured.Unstructured) *inventory.Item {
 	}
 }
 
-// recalled returns the recorded item of a task for this operation. An object that is no hook, has failed in an earlier operation, and is gone, is created again.
+// recalled returns the recorded item of a task as this operation needs it: a plain Job that failed in an earlier operation is created again if it is gone.
 func (d *definition) recalled(item *inventory.Item, task tasks.Task) *inventory.Item {
 	if task.Hook || !runsOnce(task) || !outcome(item).Failed() || d.isContinued() {
 		return item

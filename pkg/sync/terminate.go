@@ -10,9 +10,8 @@ import (
 	"maps"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/component-operator/runtime/internal/grace"
+	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
@@ -127,7 +126,7 @@ func (c *syncContext) tidy(ctx context.Context) error {
 	owner, problems := c.marks(), []error{}
 	for _, id := range sortedIDs(c.work.tasks) {
 		task := c.work.tasks[id]
-		if !runsOnce(task) || !runsToCompletion(id) {
+		if !runsOnce(task) || !observe.RunsToCompletion(id.GroupKind) {
 			continue
 		}
 		live, err := c.liveHook(ctx, id, task)
@@ -148,15 +147,6 @@ func (c *syncContext) tidy(ctx context.Context) error {
 	return errors.Join(append(problems, err)...)
 }
 
-// pods and jobs are the types of objects with finalizers for their outcomes.
-var (
-	pods = schema.GroupKind{Kind: "Pod"}
-	jobs = schema.GroupKind{Group: "batch", Kind: "Job"}
-)
-
-// runsToCompletion reports whether an object is a Job or a Pod, whose outcome is final.
-func runsToCompletion(id types.ObjectID) bool { return id.GroupKind == jobs || id.GroupKind == pods }
-
 // endHook returns the item of a hook if it is running, so that it can be deleted. Otherwise, it notes the outcome, if there is one.
 func (c *syncContext) endHook(ctx context.Context, id types.ObjectID, task tasks.Task) (*inventory.Item, error) {
 	result, _ := c.results.find(keyOf(id), SyncPhase(task.Phase))
@@ -169,7 +159,7 @@ func (c *syncContext) endHook(ctx context.Context, id types.ObjectID, task tasks
 	}
 	judged := c.judge.Judge(live)
 	// Only of Jobs and Pods, this judge knows for sure that they have completed.
-	isSure := runsToCompletion(id) || !result.HookPhase.Running()
+	isSure := observe.RunsToCompletion(id.GroupKind) || !result.HookPhase.Running()
 	if live.GetDeletionTimestamp() == nil && (judged.Status == status.CurrentStatus && isSure || judged.Status == status.FailedStatus) {
 		result = withTask(ResourceSyncResult{Status: ResultCodeSynced, HookPhase: OperationSucceeded, Message: judged.Message}, id, task)
 		if judged.Status == status.FailedStatus {
