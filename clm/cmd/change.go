@@ -215,7 +215,8 @@ func (o *changeOptions) carryOut(ctx context.Context, e *environment, s *connect
 // recordNotes records the notes of a plan that was carried out, and reports whether they differ from those of the current revision.
 func (o *changeOptions) recordNotes(ctx context.Context, e *environment, p *apply.Plan) (bool, error) {
 	recorded, err := apply.RecordNotes(ctx, p, o.Options)
-	if failures.IsChanged(err) {
+	var interrupted *failures.InterruptedError
+	if failures.IsChanged(err) || errors.As(err, &interrupted) && interrupted.CanceledBy != "" {
 		// A newer revision has notes of its own, and what this command was asked for is done.
 		return false, nil
 	}

@@ -4,13 +4,17 @@
 package cmd
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/testenv"
 )
 
 // notedChart writes a chart with notes, and returns its folder.
@@ -134,6 +138,63 @@ func TestNotesAlone(t *testing.T) {
 		t.Errorf("want the notes of revision 1, got %q", got)
 	}
 	p.must("delete", "web")
+}
+
+// TestRollbackPastNotes returns to what was applied before, and not to a revision that has other notes only.
+func TestRollbackPastNotes(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	chart := p.notedChart("first")
+	for i, value := range []string{"one", "two"} {
+		p.write(filepath.Join(chart, "templates", "NOTES.txt"), fmt.Sprintf("notes %d", i))
+		p.must("apply", "web", chart, "--set", "value="+value)
+		p.write(filepath.Join(chart, "templates", "NOTES.txt"), fmt.Sprintf("other notes %d", i))
+		p.must("apply", "web", chart, "--set", "value="+value)
+	}
+	p.expectHistory("Superseded", "Superseded", "Superseded", "Ready")
+	p.must("rollback", "web")
+	p.expectValues(map[string]string{"a": "one"})
+	if got := p.must("get", "notes", "web").stdout; got != "other notes 0\n" {
+		t.Errorf("want the notes that were recorded last, got %q", got)
+	}
+	p.must("delete", "web")
+
+	p.must("apply", "web", chart, "--set", "value=one")
+	p.write(filepath.Join(chart, "templates", "NOTES.txt"), "again")
+	p.must("apply", "web", chart, "--set", "value=one")
+	p.expect(p.clm("rollback", "web"), exitRefused, "release PLACE/web has no earlier revision that was ready")
+	p.must("delete", "web")
+}
+
+// TestNotesThatComeTooLate has another command apply a newer revision when all is done but the record of the notes.
+func TestNotesThatComeTooLate(t *testing.T) {
+	t.Parallel()
+	for name, flags := range map[string][]string{"waits": nil, "cancels": {"--cancel-older"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			chart := p.notedChart("first")
+			p.must("apply", "web", chart, "--set", "value=one")
+			p.write(filepath.Join(chart, "templates", "NOTES.txt"), "second")
+			var once sync.Once
+			x := newProxy(t, func(x *proxy) {
+				x.before = func(request testenv.Request) bool {
+					if acquires(request) {
+						once.Do(func() { p.must("apply", "web", chart, "--set", "value=two") })
+					}
+					return true
+				}
+			})
+			got := p.through(x).clm(append([]string{"apply", "web", chart, "--set", "value=one"}, flags...)...)
+			p.expect(got, 0, "revision 1, is up to date")
+			if strings.Contains(got.stderr, "the notes have changed") {
+				t.Errorf("want nothing to be recorded, got\n%s", got.stderr)
+			}
+			p.expectValues(map[string]string{"a": "two"})
+			p.expectHistory("Superseded", "Ready")
+			p.must("delete", "web")
+		})
+	}
 }
 
 // configMapVersions returns the resource versions of the ConfigMaps of the place, by name.

@@ -191,29 +191,34 @@ func TestInterruptBeforeTheRevert(t *testing.T) {
 	p.must("delete", "web")
 }
 
-// TestInterruptAsTheRevertBegins interrupts a command when it has the lock for the revert of a first installation.
+// TestInterruptAsTheRevertBegins interrupts a command when it has the lock for the revert of a first installation, or reads the record.
 func TestInterruptAsTheRevertBegins(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	bad := strings.Replace(twoWaves, "matchLabels: {app: web}", "matchLabels: {app: other}", 1)
 	for _, tc := range []struct {
-		adopts bool
-		want   string
+		reads, adopts bool
+		want          string
 	}{
-		{false, "To delete the release: clm delete web -n PLACE"},
-		{true, "To keep the objects that existed before the release, do not delete it: fix the sources and apply them again"},
+		{false, false, "To delete the release: clm delete web -n PLACE"},
+		{true, false, "To delete the release: clm delete web -n PLACE"},
+		{false, true, "To keep the objects that existed before the release, do not delete it: fix the sources and apply them again"},
 	} {
 		if tc.adopts {
 			p.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
 		}
 		ctx, interrupt := context.WithCancel(t.Context())
-		locks := 0
+		locks := &atomic.Int32{}
 		x := newProxy(t, func(x *proxy) {
+			x.before = func(request testenv.Request) bool {
+				if locks.Load() == 2 && request.Resource == "secrets" {
+					interrupt()
+				}
+				return true
+			}
 			x.after = func(request testenv.Request) bool {
-				if isLease(request) && request.Method == http.MethodPost {
-					if locks++; locks == 2 {
-						interrupt()
-					}
+				if acquires(request) && locks.Add(1) == 2 && !tc.reads {
+					interrupt()
 				}
 				return true
 			}

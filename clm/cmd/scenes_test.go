@@ -77,15 +77,17 @@ func (s *transcript) playWaiting() {
 	s.must("apply", "web", s.file("app.yaml", configMap("a", "1")))
 	s.run("wait", "web")
 	s.run("wait", "web", "-o", "json")
-	s.run("wait", "web", "--for=deleted", "--timeout", "1s")
+	s.run("wait", "web", "--for=deleted", "--timeout", "3s")
 	s.must("delete", "web")
 	s.run("wait", "web", "--for=deleted")
 	s.run("wait", "web", "--for=deleted", "-o", "json")
-	s.run("wait", "web", "--timeout", "500ms")
+	s.run("wait", "web", "--timeout", "3s")
 	s.must("apply", "web", s.file("app.yaml", configMap("a", "1")+deployment("web", neverReady, "")), "--no-wait")
 	s.eventuallyShows([]string{"status", "web"}, "0/1 replicas available")
 	s.run("wait", "web", "--timeout", "3s")
-	s.run("wait", "web", "--timeout", "1s", "-o", "json")
+	s.run("wait", "web", "--timeout", "3s", "-o", "json")
+	s.run("wait", "web", "--timeout", "1us")
+	s.run("wait", "web", "--timeout", "1us", "-o", "json")
 }
 
 func (s *transcript) playLogs() {

@@ -25,7 +25,7 @@ func (d *definition) claim(ctx context.Context, w *work) ([]ResourceSyncResult, 
 	settled := d.skipped(w)
 	owner := d.marks()
 	limiter, failures := flow.NewLimiter(concurrency), make(chan error, len(w.strays)+len(w.pruned))
-	flow.Each(ctx, limiter, w.strays, func(hook *unstructured.Unstructured) { failures <- owner.Release(ctx, hook) })
+	flow.Each(ctx, limiter, w.strays, func(object *unstructured.Unstructured) { failures <- owner.Release(ctx, object) })
 	claims, ids := make(chan claimed, len(w.pruned)), sortedIDs(w.pruned)
 	flow.Each(ctx, limiter, ids, func(id types.ObjectID) {
 		live := w.obsolete[id]

@@ -71,7 +71,7 @@ func (w *work) abandon(task tasks.Task, live *unstructured.Unstructured) {
 	}
 }
 
-// release has the finalizer removed from a hook, which does not exist if live is nil.
+// release has the finalizer removed from an object, which does not exist if live is nil.
 func (w *work) release(live *unstructured.Unstructured) {
 	if live != nil {
 		w.strays = append(w.strays, live)

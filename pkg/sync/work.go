@@ -52,7 +52,7 @@ type work struct {
 	obsolete map[types.ObjectID]*unstructured.Unstructured
 	// pruned are the items of objects to be deleted.
 	pruned map[types.ObjectID]*inventory.Item
-	// strays are live hooks that are not declared: left over by an operation that nobody has brought to its end, or by one that has ended.
+	// strays are live objects of which no finalizer must hold back the deletion any more: their operation has ended, or nobody has brought it to its end.
 	strays []*unstructured.Unstructured
 	// stays are the items of obsolete objects that are not deleted.
 	stays []*inventory.Item
@@ -215,8 +215,10 @@ func (d *definition) recall(w *work, excluded map[types.ObjectID]bool) {
 			w.request.Inventory = append(w.request.Inventory, item)
 			continue
 		}
-		if w.obsolete[id] != nil {
+		if live := w.obsolete[id]; live != nil {
 			w.stays = append(w.stays, item)
+			// An operation that nobody has brought to its end may have left it with a finalizer.
+			w.release(live)
 		}
 		if recorded[id] {
 			w.spared = append(w.spared, item)

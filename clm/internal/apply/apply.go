@@ -89,7 +89,7 @@ func (w Wait) last() int {
 // an InterruptedError if the context has ended, and one of which IsChanged is true if another plan is to be made: then the end of the operation was not shown.
 func (p *Plan) Apply(ctx context.Context, options Options) error {
 	b := p.board()
-	err := p.apply(ctx, options, b)
+	err := runner.Interrupted(ctx, p.apply(ctx, options, b))
 	b.Finish(applied(p, options, err), err)
 	return err
 }

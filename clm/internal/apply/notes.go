@@ -13,9 +13,6 @@ import (
 	"github.com/component-operator/runtime/clm/internal/runner"
 )
 
-// notesChanged is the description of revisions that differ from the former one only by the notes of the charts.
-const notesChanged = "notes changed"
-
 // RecordNotes records the notes of a plan that was carried out without a new revision, and reports whether they differ from the recorded ones. They come with a revision of
 // their own, of which nothing is to be applied; it takes the place of a former revision of this kind, so that notes that are always different do not supersede the revisions to
 // which a rollback may return. It records nothing unless the release is ready, or if an earlier version of clm has recorded the current revision. Errors are those of Apply.
@@ -25,10 +22,10 @@ func RecordNotes(ctx context.Context, p *Plan, options Options) (bool, error) {
 		return false, nil
 	}
 	next := *current
-	next.Number, next.Basis, next.Description = current.Number+1, cmp.Or(current.Basis, current.Number), notesChanged
+	next.Number, next.Basis, next.Description = current.Number+1, cmp.Or(current.Basis, current.Number), "notes changed"
 	next.Created, next.Target = time.Time{}, 0
 	replaced := int64(0)
-	if current.Basis != 0 && current.Description == notesChanged {
+	if count := len(p.Release.Revisions); count > 1 && p.Release.Revisions[count-2].SameButNotes(current) {
 		replaced = current.Number
 	}
 	o, done, err := runner.Begin(ctx, p.connection, p.Release, runner.NewQuietBoard(p.connection, string(p.Operation)), options.Limits)

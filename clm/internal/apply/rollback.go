@@ -26,7 +26,7 @@ import (
 type RollbackRequest struct {
 	// Namespace and Name of the release.
 	Namespace, Name string
-	// Number of the revision. Defaults to the newest revision before the current one that was ready.
+	// Number of the revision. Defaults to the newest revision before the current one that was ready and differs from it by more than its notes.
 	Number int64
 	// Adoption is the policy of objects without an annotation. Defaults to that of the revision, but never to taking objects from other owners.
 	Adoption reconciler.AdoptionPolicy
@@ -114,7 +114,7 @@ func rollbackTarget(release *releases.Release, number int64) (releases.Revision,
 	for _, revision := range slices.Backward(release.Revisions) {
 		wanted := revision.Number == number
 		if number == 0 {
-			wanted = revision.Number != current.Number && revision.State == releases.RevisionSuperseded
+			wanted = revision.State == releases.RevisionSuperseded && !revision.SameButNotes(current)
 		}
 		if wanted {
 			return revision, nil

@@ -24,7 +24,7 @@ import (
 // an InterruptedError if the context has ended, and one of which IsChanged is true if another plan is needed: then the end of the operation was not shown.
 func (d *Deletion) Delete(ctx context.Context, limits runner.Limits) error {
 	b := runner.NewBoard(d.connection, "delete", d.Release.String(), 0)
-	err := d.delete(ctx, limits, b)
+	err := runner.Interrupted(ctx, d.delete(ctx, limits, b))
 	outcome := progress.Outcome{Done: err == nil, Summary: fmt.Sprintf("release %s was deleted", d.Release), Next: apply.SparedText(d.spared)}
 	if len(d.leftOut) > 0 {
 		outcome.Next = "These hooks could not be applied, because their namespaces are being deleted: " + strings.Join(d.leftOut, ", ")

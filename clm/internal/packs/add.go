@@ -99,7 +99,7 @@ func (p *packing) add(ctx context.Context, number int64, content Content) (err e
 			return nil
 		}
 	}
-	if done, err := p.addDifference(ctx, number, content); done || err != nil {
+	if done, err := p.addDifference(ctx, number, &content); done || err != nil {
 		return err
 	}
 	if content, err = content.Compressed(); err != nil {
@@ -116,8 +116,8 @@ func (p *packing) addWhole(number int64, content Content) Frame {
 	return frame
 }
 
-// addDifference adds the difference from a base, if there is one from which the content differs little.
-func (p *packing) addDifference(ctx context.Context, number int64, content Content) (done bool, err error) {
+// addDifference adds the difference from a base, if there is one from which the content differs little. It may compress the content.
+func (p *packing) addDifference(ctx context.Context, number int64, content *Content) (done bool, err error) {
 	for _, base := range p.bases[:min(len(p.bases), maxBases)] {
 		raw, err := p.Read(ctx, base.Revision)
 		if isUnreadable(err) {
@@ -129,7 +129,7 @@ func (p *packing) addDifference(ctx context.Context, number int64, content Conte
 		limit := base.Bytes
 		if len(content.raw) < len(raw)/2 {
 			// Much smaller contents must not keep the base of the large ones.
-			if content, err = content.Compressed(); err != nil {
+			if *content, err = content.Compressed(); err != nil {
 				return false, err
 			}
 		}

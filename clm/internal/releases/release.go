@@ -4,6 +4,7 @@
 package releases
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -112,8 +113,8 @@ type Revision struct {
 	Rollback bool `json:"rollback,omitempty"`
 	// Target is the number of the revision to which a rollback has returned; 0 if it was none, or was recorded by an earlier version of clm.
 	Target int64 `json:"target,omitempty"`
-	// Basis is the number of the revision from which this one was made by handing over objects, or by leaving fields to others while it was applied, and by nothing else; 0 if it
-	// was not.
+	// Basis is the number of the revision from which this one was made by nothing else than handing over objects, leaving fields to others while it was applied, or recording other
+	// notes; 0 if it was not.
 	Basis int64 `json:"basis,omitempty"`
 	// CanceledBy is the newer operation, such as "apply of jane@laptop/4711", that has ended the last one on this revision before it was ready; empty if
 	// there is none, or it was found to be ready afterwards.
@@ -147,6 +148,11 @@ type Source struct {
 	Version string `json:"version,omitempty"`
 	// AppVersion is the version of what the chart installs; empty for other kinds.
 	AppVersion string `json:"appVersion,omitempty"`
+}
+
+// SameButNotes reports whether nothing but their notes, and what brought them about, distinguishes two revisions.
+func (r Revision) SameButNotes(other *Revision) bool {
+	return r.Inputs == other.Inputs && cmp.Or(r.Basis, r.Number) == cmp.Or(other.Basis, other.Number)
 }
 
 // Content is what is kept of a revision so that it can be shown, and applied again.

@@ -128,6 +128,15 @@ func (c *Convergence) ended(cause error, result reconciler.Result, failure error
 	}
 }
 
+// Interrupted returns the error of an operation. If a request was given up because the user has ended the operation, that is an InterruptedError.
+func Interrupted(ctx context.Context, err error) error {
+	var interrupted *failures.InterruptedError
+	if errors.Is(context.Cause(ctx), context.Canceled) && errors.Is(err, context.Canceled) && !errors.As(err, &interrupted) {
+		return &failures.InterruptedError{}
+	}
+	return err
+}
+
 // ErrTimeout is the cause with which a context of Limited ends after its timeout.
 var ErrTimeout = errors.New("the timeout has expired")
 

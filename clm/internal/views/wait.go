@@ -196,6 +196,11 @@ func (w *waiting) finish(err error) {
 		release += fmt.Sprintf(", revision %d", w.state.Revision)
 	}
 	outcome := progress.Outcome{Done: err == nil, Summary: release + done}
+	if err != nil && w.state.Phase == "" {
+		// It has ended before the release was seen.
+		w.state.Phase = "reading the release"
+		w.printer.Update(w.state)
+	}
 	if err != nil {
 		outcome.Summary = fmt.Sprintf("release %s is not %s: %s", w.name, w.goal, failures.Summary(err))
 		switch {

@@ -65,17 +65,17 @@ func (o Owner) Claim(ctx context.Context, live *unstructured.Unstructured) (Clai
 	return claim, nil
 }
 
-// Release removes the finalizer that keeps a hook until its outcome is recorded, if the hook is ours and has it.
-func (o Owner) Release(ctx context.Context, hook *unstructured.Unstructured) error {
+// Release removes the finalizer that keeps an object until its outcome is recorded, if the object is ours and has it. Otherwise there is no request.
+func (o Owner) Release(ctx context.Context, live *unstructured.Unstructured) error {
 	label, set := o.Name+"/"+types.LabelKeySuffixOwnerId, finalizers.Set{Outcome: finalizers.Outcome(o.Name)}
-	_, err := o.patch(ctx, hook, func(object *metav1.PartialObjectMetadata) (Claim, map[string]any) {
+	_, err := o.patch(ctx, live, func(object *metav1.PartialObjectMetadata) (Claim, map[string]any) {
 		if object.GetLabels()[label] != digest.OwnerLabel(o.ID) || !set.On(object.GetFinalizers()) {
 			return Claimed, nil
 		}
 		return Claimed, map[string]any{"finalizers": set.Without(object.GetFinalizers())}
 	})
 	if err != nil {
-		return fmt.Errorf("removing the finalizer of hook %s: %w", types.IDOf(hook), err)
+		return fmt.Errorf("removing the finalizer of %s: %w", types.IDOf(live), err)
 	}
 	return nil
 }
