@@ -120,3 +120,27 @@ func TestPlanOfHooksThatStay(t *testing.T) {
 	p.expect(p.clm("apply", "web", source("2", changed)), 0, "Job PLACE/kept: recreated", "Job PLACE/removed: run again", "(1 completed, 1 recreated, 2 unchanged, ")
 	p.must("delete", "web")
 }
+
+// TestHooksOfAnInstallationRunAgain upgrades a chart whose hooks were run by the installation, which records nothing of their content, or left alone by a rollback.
+func TestHooksOfAnInstallationRunAgain(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	hook := func(name, deletePolicy string) string {
+		return job(name, "helm.sh/hook", "pre-install,pre-upgrade", "helm.sh/hook-delete-policy", deletePolicy, "example.com/revision", "{{ .Values.hooks }}")
+	}
+	chart := p.chart(map[string]string{"a.yaml": configMap("a", "{{ .Values.value }}"), "stays.yaml": hook("stays", "before-hook-creation"), "goes.yaml": hook("goes", "hook-succeeded")})
+	command := func(verb, value, hooks string) []string {
+		return []string{verb, "web", chart, "--set", "value=" + value, "--set-string", "hooks=" + hooks}
+	}
+	const same = "update: the manifest changed)\n↻ 2 hooks run again, unchanged: Job PLACE/goes, Job PLACE/stays\n1 to update, 2 to run again\n"
+	p.must(command("apply", "1", "1")...)
+	p.expect(p.clm(command("plan", "2", "1")...), 0, same)
+	p.expect(p.clm(command("plan", "1", "2")...), 0, "+ Job PLACE/goes  (create: has completed, and runs again)", "± Job PLACE/stays  (recreate: the manifest changed)", "1 to create, 1 to recreate, 1 unchanged")
+	p.expect(p.clm(command("apply", "2", "1")...), 0, "Job PLACE/goes: run again", "Job PLACE/stays: run again", "(1 completed, 1 run again, 1 updated, ")
+	p.expect(p.clm(command("plan", "3", "1")...), 0, same)
+	p.must("rollback", "web")
+	p.expect(p.clm(command("plan", "3", "1")...), 0, same)
+	p.loseChunks()
+	p.expect(p.clm(command("plan", "3", "1")...), 0, "± Job PLACE/stays  (recreate: the manifest changed)")
+	p.must("delete", "web")
+}

@@ -48,7 +48,7 @@ func decide(ctx context.Context, p *Plan, request Request, compare bool) error {
 		}
 	}
 	p.keeper.note(p)
-	return nil
+	return p.keeper.noteRepeats(ctx, p)
 }
 
 // follow makes the plan again for the objects as they are now. It renders nothing: if it was made from sources, fields that others have changed since, and that are to be left to
@@ -68,7 +68,7 @@ func follow(ctx context.Context, p *Plan, compare bool) error {
 		}
 	}
 	p.keeper.note(p)
-	return nil
+	return p.keeper.noteRepeats(ctx, p)
 }
 
 // extend has the manifest of a plan keep all fields that were chosen. If it is recorded, the revision becomes a new one that is made from the recorded one.

@@ -182,8 +182,7 @@ func isHelmHook(object client.Object) bool {
 func leftBehind(inventory []*reconciler.InventoryItem, namespace string, object client.Object) bool {
 	gvk := object.GetObjectKind().GroupVersionKind()
 	return slices.ContainsFunc(inventory, func(item *reconciler.InventoryItem) bool {
-		done := item.Phase == reconciler.PhaseReady || item.Phase == reconciler.PhaseCompleted
-		return done && item.Group == gvk.Group && item.Kind == gvk.Kind && item.Name == object.GetName() &&
+		return isDone(item) && item.Group == gvk.Group && item.Kind == gvk.Kind && item.Name == object.GetName() &&
 			(item.Namespace == "" || item.Namespace == cmp.Or(object.GetNamespace(), namespace))
 	})
 }
