@@ -13,6 +13,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/apply"
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/releases"
 )
 
 const outputJSON = "json"
@@ -212,18 +213,22 @@ func (o *changeOptions) carryOut(ctx context.Context, e *environment, s *connect
 	return o.conclude(e, p, err)
 }
 
-// recordNotes records the notes of a plan that was carried out, and reports whether they differ from those of the current revision.
+// recordNotes records the notes of a plan that was carried out, and reports whether it did: they may be those of the current revision, or another process may be changing the
+// release. What this command was asked for is done then, and the next one compares the notes again.
 func (o *changeOptions) recordNotes(ctx context.Context, e *environment, p *apply.Plan) (bool, error) {
 	recorded, err := apply.RecordNotes(ctx, p, o.Options)
-	var interrupted *failures.InterruptedError
-	if failures.IsChanged(err) || errors.As(err, &interrupted) && interrupted.CanceledBy != "" {
-		// A newer revision has notes of its own, and what this command was asked for is done.
-		return false, nil
-	}
-	if recorded && !o.events() {
+	var locked *releases.LockedError
+	isBusy := failures.IsChanged(err) || errors.As(err, &locked)
+	switch {
+	case err != nil && !isBusy:
+		return false, err
+	case o.events():
+	case isBusy:
+		fmt.Fprintln(e.err, "the notes have changed, and are not recorded, because another process is changing the release")
+	case recorded:
 		fmt.Fprintf(e.err, "the notes have changed, and are recorded as revision %d\n", p.Revision.Number)
 	}
-	return recorded, err
+	return recorded, nil
 }
 
 // conclude shows the notes of charts after a success, if they are wanted.

@@ -152,6 +152,11 @@ func TestRollbackPastNotes(t *testing.T) {
 		p.must("apply", "web", chart, "--set", "value="+value)
 	}
 	p.expectHistory("Superseded", "Superseded", "Superseded", "Ready")
+	p.write(filepath.Join(chart, "templates", "NOTES.txt"), "the last notes")
+	p.must("apply", "web", chart, "--set", "value=two", "--history-max", "2")
+	if got := p.must("history", "web", "-o", "jsonpath={.items[*].metadata.name}").stdout; got != "web.2 web.5" {
+		t.Errorf("want the revisions to be kept that differ by more than notes, got %s", got)
+	}
 	p.must("rollback", "web")
 	p.expectValues(map[string]string{"a": "one"})
 	if got := p.must("get", "notes", "web").stdout; got != "other notes 0\n" {
@@ -162,7 +167,7 @@ func TestRollbackPastNotes(t *testing.T) {
 	p.must("apply", "web", chart, "--set", "value=one")
 	p.write(filepath.Join(chart, "templates", "NOTES.txt"), "again")
 	p.must("apply", "web", chart, "--set", "value=one")
-	p.expect(p.clm("rollback", "web"), exitRefused, "release PLACE/web has no earlier revision that was ready")
+	p.expect(p.clm("rollback", "web"), exitRefused, "release PLACE/web has no earlier revision that was ready and differs by more than the notes of charts; to list")
 	p.must("delete", "web")
 }
 
@@ -187,7 +192,7 @@ func TestNotesThatComeTooLate(t *testing.T) {
 			})
 			got := p.through(x).clm(append([]string{"apply", "web", chart, "--set", "value=one"}, flags...)...)
 			p.expect(got, 0, "revision 1, is up to date")
-			if strings.Contains(got.stderr, "the notes have changed") {
+			if strings.Contains(got.stderr, "are recorded") {
 				t.Errorf("want nothing to be recorded, got\n%s", got.stderr)
 			}
 			p.expectValues(map[string]string{"a": "two"})
@@ -195,6 +200,46 @@ func TestNotesThatComeTooLate(t *testing.T) {
 			p.must("delete", "web")
 		})
 	}
+}
+
+// TestNotesDoNotCancel has an older apply get the lock when a newer one has found nothing to do but to record notes. The newer one neither waits for it, nor ends it.
+func TestNotesDoNotCancel(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	chart := p.notedChart("first")
+	p.must("apply", "web", chart, "--set", "value=one")
+	p.write(filepath.Join(chart, "templates", "NOTES.txt"), "second")
+
+	planned, proceed := make(chan struct{}), make(chan struct{})
+	delayed := newProxy(t, func(x *proxy) {
+		x.before = func(request testenv.Request) bool {
+			if acquires(request) {
+				close(planned)
+				<-proceed
+			}
+			return true
+		}
+	})
+	older, said := p.through(delayed).start("apply", "web", p.file("gated.yaml", configMap("a", "two")+"---"+gate))
+	testenv.Receive(t, planned, "the older process has its plan")
+	var once sync.Once
+	x := newProxy(t, func(x *proxy) {
+		x.before = func(request testenv.Request) bool {
+			if acquires(request) {
+				once.Do(func() {
+					close(proceed)
+					p.says(said, "gate: waiting")
+				})
+			}
+			return true
+		}
+	})
+	p.expect(p.through(x).clm("apply", "web", chart, "--set", "value=one", "--cancel-older"), 0,
+		"revision 1, is up to date", "the notes have changed, and are not recorded, because another process is changing the release")
+	p.openGate()
+	p.ended(older, said, 0, "revision 2, is ready")
+	p.expectHistory("Superseded", "Ready")
+	p.must("delete", "web")
 }
 
 // configMapVersions returns the resource versions of the ConfigMaps of the place, by name.

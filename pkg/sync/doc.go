@@ -52,7 +52,7 @@
 //	a wave                                              is between -9999 and 9999
 //	an object that has failed to be applied             stops the rest of its wave, and later ones
 //	an object that recovers while SyncFail hooks run    does not end them; the operation fails nevertheless
-//	an object that others delete meanwhile              is applied again, unless it is a hook, or a Job with ttlSecondsAfterFinished, that has ended
+//	an object that others delete meanwhile              is applied again, unless it has ended and is a Job or Pod that is a hook, or a Job with ttlSecondsAfterFinished
 //	an object that is declared twice                    refuses the operation
 //	the wave hook                                       is not called for waves in which nothing has changed
 //	the namespace of the operation                      is not created before the dry run

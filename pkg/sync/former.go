@@ -42,7 +42,7 @@ func (d *definition) recallHooks(ctx context.Context, w *work, before *results) 
 		switch {
 		case isRecorded:
 			item := w.request.Inventory[at].DeepCopy()
-			item.Phase, w.request.Inventory[at] = inventory.PhaseScheduledForApplication, item
+			item.Phase, w.request.Inventory[at], w.saveFirst = inventory.PhaseScheduledForApplication, item, true
 			w.abandon(task, live)
 		case live != nil && task.Hook && !d.isOfOperation(live):
 			w.request.Inventory = append(w.request.Inventory, former(live))

@@ -19,6 +19,12 @@ import (
 
 // call calls the engine, and repeats that to pass on an approval, and to run SyncFail hooks after a failure that the engine does not count as one.
 func (c *syncContext) call(ctx context.Context) (reconciler.Result, error) {
+	if c.work.saveFirst && c.store != nil {
+		if err := c.Save(ctx, c.work.request.Inventory); err != nil {
+			return reconciler.Result{Inventory: c.work.request.Inventory}, err
+		}
+	}
+	c.work.saveFirst = false
 	result, err := c.applyOrFail(ctx)
 	if c.store == nil {
 		return result, err

@@ -61,8 +61,9 @@ type work struct {
 	// mark is the label of our owner, and confirmed means that pruning is approved.
 	mark      string
 	confirmed bool
-	// request is the next one to the engine.
-	request reconciler.ApplyRequest
+	// request is the next one to the engine. Its inventory must be saved before that if saveFirst is set: it says that what had ended is applied again.
+	request   reconciler.ApplyRequest
+	saveFirst bool
 	// same are the objects that are known to be as declared, although the engine has no record of that.
 	same map[types.ObjectID]bool
 	// existed are the objects that existed before the operation.
@@ -197,7 +198,8 @@ func (d *definition) recall(w *work, excluded map[types.ObjectID]bool) {
 		task, wanted := w.tasks[id]
 		switch {
 		case wanted:
-			w.request.Inventory = append(w.request.Inventory, d.recalled(item, task))
+			recalled := d.recalled(item, task)
+			w.request.Inventory, w.saveFirst = append(w.request.Inventory, recalled), w.saveFirst || recalled != item
 			w.existed[id] = w.existed[id] || item.UID != ""
 		case isOver(item):
 			// It was needed only to know that.

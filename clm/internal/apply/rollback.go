@@ -111,18 +111,22 @@ func rollbackTarget(release *releases.Release, number int64) (releases.Revision,
 	if resumes(release, number) {
 		return *current, nil
 	}
+	other := ""
 	for _, revision := range slices.Backward(release.Revisions) {
 		wanted := revision.Number == number
 		if number == 0 {
 			wanted = revision.State == releases.RevisionSuperseded && !revision.SameButNotes(current)
+		}
+		if revision.Number != current.Number && revision.SameButNotes(current) {
+			other = " and differs by more than the notes of charts"
 		}
 		if wanted {
 			return revision, nil
 		}
 	}
 	if number == 0 {
-		return releases.Revision{}, failures.Refused("release %s has no earlier revision that was ready; to list its revisions: clm history %s -n %s",
-			release, release.Name, release.Namespace)
+		return releases.Revision{}, failures.Refused("release %s has no earlier revision that was ready%s; to list its revisions: clm history %s -n %s",
+			release, other, release.Name, release.Namespace)
 	}
 	return releases.Revision{}, failures.Refused("release %s has no revision %d; to list its revisions: clm history %s -n %s", release, number, release.Name, release.Namespace)
 }

@@ -61,7 +61,7 @@ func (d *Deletion) delete(ctx context.Context, limits runner.Limits, b *runner.B
 	ctx, stopTimer := runner.Limited(ctx, limits.Timeout)
 	defer stopTimer()
 	r := &removal{Deletion: d, operation: o, limits: limits, again: again}
-	if err := r.deleteAll(ctx); err != nil {
+	if err := runner.Interrupted(ctx, r.deleteAll(ctx)); err != nil {
 		return errors.Join(err, o.Record(ctx, func(release *releases.Release) { release.Message = err.Error() }))
 	}
 	err = d.connection.Records().Remove(ctx, d.Release)

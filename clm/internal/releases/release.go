@@ -233,10 +233,18 @@ func (r *Release) String() string {
 	return r.Namespace + "/" + r.Name
 }
 
-// Prune forgets the oldest revisions until there are no more than that many, at least the current one. The newest one that is or was ready is
-// kept in addition. What was kept of the others goes when the release is saved.
+// Prune forgets the oldest revisions until there are no more than that many, at least the current one. Those that differ from the next one only by their notes go before all
+// others. The newest one that is or was ready is kept in addition. What was kept of the others goes when the release is saved.
 func (r *Release) Prune(limit int) {
 	surplus := len(r.Revisions) - max(limit, 1)
+	for i := 0; surplus > 0 && i+1 < len(r.Revisions); {
+		if !r.Revisions[i].SameButNotes(&r.Revisions[i+1]) {
+			i++
+			continue
+		}
+		r.Revisions = slices.Delete(r.Revisions, i, i+1)
+		surplus--
+	}
 	if surplus <= 0 {
 		return
 	}

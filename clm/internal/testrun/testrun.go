@@ -103,6 +103,7 @@ func (r *Run) Empty() bool { return len(r.tests) == 0 }
 func (r *Run) Execute(ctx context.Context) ([]Result, error) {
 	b := runner.NewBoard(r.connection, "test", r.Release.String(), 0)
 	results, err := r.underLock(ctx, b)
+	err = runner.Interrupted(ctx, err)
 	b.Finish(tested(r.Release, results, err), err)
 	return results, err
 }

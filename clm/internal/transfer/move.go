@@ -27,7 +27,7 @@ import (
 func (t *Transfer) Move(ctx context.Context, options apply.Options) error {
 	options.Wait = apply.WaitReady
 	b := runner.NewBoard(t.connection, string(apply.Move), t.To.Release.String(), t.To.Revision.Number)
-	err := t.move(ctx, options, b)
+	err := runner.Interrupted(ctx, t.move(ctx, options, b))
 	b.Finish(t.outcome(err), err)
 	return err
 }

@@ -196,14 +196,13 @@ func (w *waiting) finish(err error) {
 		release += fmt.Sprintf(", revision %d", w.state.Revision)
 	}
 	outcome := progress.Outcome{Done: err == nil, Summary: release + done}
-	if err != nil && w.state.Phase == "" {
-		// It has ended before the release was seen.
-		w.state.Phase = "reading the release"
-		w.printer.Update(w.state)
-	}
 	if err != nil {
 		outcome.Summary = fmt.Sprintf("release %s is not %s: %s", w.name, w.goal, failures.Summary(err))
 		switch {
+		case w.state.Phase == "":
+			outcome.Summary = fmt.Sprintf("whether release %s is %s is not known: %s", w.name, w.goal, failures.Summary(err))
+			w.state.Phase = "reading the release"
+			w.printer.Update(w.state)
 		case w.abandoned:
 			outcome.Next = "No process is working on the release, so waiting longer will not help."
 		case len(w.waits) > 0 && w.goal == GoalReady:
