@@ -15,8 +15,9 @@ import (
 
 // Recorder records requests. Its zero value is ready for use. Its methods may be called from several goroutines.
 type Recorder struct {
-	mu   sync.Mutex
-	list []Request
+	mu       sync.Mutex
+	list     []Request
+	underWay int
 }
 
 // All returns the requests so far in the order of their responses.
@@ -38,7 +39,15 @@ func (r *Recorder) Len() int {
 	return len(r.list)
 }
 
-// Reset forgets the requests so far.
+// UnderWay returns the number of requests that were sent and have no response yet, so that they are not among the others. A watch has its
+// response when it begins.
+func (r *Recorder) UnderWay() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.underWay
+}
+
+// Reset forgets the requests so far. Those that are under way are recorded later.
 func (r *Recorder) Reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,6 +97,9 @@ func (r *Recorder) Wrap(next http.RoundTripper) http.RoundTripper {
 		entry := New(request.Method, request.URL)
 		entry.UserAgent = request.UserAgent()
 		entry.Sent = time.Now()
+		r.mu.Lock()
+		r.underWay++
+		r.mu.Unlock()
 		response, err := next.RoundTrip(request)
 		entry.Answered = time.Now()
 		if response != nil {
@@ -95,6 +107,7 @@ func (r *Recorder) Wrap(next http.RoundTripper) http.RoundTripper {
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
+		r.underWay--
 		r.list = append(r.list, entry)
 		return response, err
 	})

@@ -74,6 +74,7 @@ func TestInventoryMovesToChunksAndBack(t *testing.T) {
 	change(r, widget, func(w *Widget) { w.Spec.Objects = crowd{count: 60, changed: 30}.spec() })
 	awaitReady(r, widget)
 	r.expectRecord(widget, 60)
+	r.settleCounting()
 	dependents, chunks = r.writes()
 	diff(t, "writes", []int{1, 3}, []int{dependents, chunks})
 
@@ -129,6 +130,7 @@ func TestThreeThousandDependents(t *testing.T) {
 	change(r, widget, func(w *Widget) { w.Spec.Objects = crowd{count: count, changed: 1500}.spec() })
 	awaitReady(r, widget)
 	r.expectRecord(widget, count)
+	r.settleCounting()
 	dependents, chunks = r.writes()
 	diff(t, "writes for one changed dependent", []int{1, 3}, []int{dependents, chunks})
 	diff(t, "content", "changed", r.configMap("member-1500")["value"])
@@ -148,13 +150,10 @@ func TestThreeThousandDependents(t *testing.T) {
 // when its response is there, which may be after its effect is seen.
 func (r *rig) settleCounting() {
 	r.tb.Helper()
-	before := -1
 	testenv.Eventually(r.tb, func() (bool, string) {
-		now := len(r.requests.All())
-		calm := now == before
-		before = now
-		time.Sleep(300 * time.Millisecond)
-		return calm, "the operator does not come to rest"
+		before := r.requests.Len()
+		time.Sleep(600 * time.Millisecond)
+		return r.requests.UnderWay() == 0 && r.requests.Len() == before, "the operator does not come to rest"
 	})
 }
 

@@ -226,7 +226,7 @@ func (r *rig) settle(component Component) {
 	for quiet := 0; quiet < 10; quiet++ {
 		r.requests.Reset()
 		time.Sleep(100 * time.Millisecond)
-		if len(r.requests.All()) > 0 {
+		if r.requests.UnderWay() > 0 || r.requests.Len() > 0 {
 			quiet = 0
 		}
 	}

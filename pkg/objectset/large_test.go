@@ -131,12 +131,12 @@ func mustMarshal(t *testing.T, value any) []byte {
 	return raw
 }
 
-// quiesce waits until the operator has made no request for a second.
+// quiesce waits until the operator has made no request for a second, and waits for no response.
 func (r *rig) quiesce() {
 	r.tb.Helper()
 	testenv.Eventually(r.tb, func() (bool, string) {
 		before := r.requests.Len()
 		time.Sleep(time.Second)
-		return r.requests.Len() == before, "requests are made"
+		return r.requests.UnderWay() == 0 && r.requests.Len() == before, "requests are made"
 	})
 }
