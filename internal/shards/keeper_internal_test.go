@@ -4,15 +4,11 @@
 package shards
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,133 +23,12 @@ import (
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
-// fleet is a set of replicas of which no two may hold the same shard at the same time.
-type fleet struct {
-	t         *testing.T
-	namespace string
-
-	mu       sync.Mutex
-	replicas []*replica
-}
-
-type replica struct {
-	*Keeper
-	fleet *fleet
-	stop  func()
-	// cut makes all writes fail.
-	cut atomic.Bool
-
-	mu       sync.Mutex
-	acquired []int
-}
-
-func newFleet(t *testing.T) *fleet {
-	t.Helper()
-	return &fleet{t: t, namespace: testenv.Namespace(t)}
-}
-
-func (f *fleet) start(identity string, shards int) *replica {
-	f.t.Helper()
-	config := testenv.Config(f.t)
-	r := &replica{fleet: f}
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return wire{replica: r, next: next} })
-	r.Keeper = New(Options{
-		Name: f.namespace + ".example.io", Namespace: f.namespace, Identity: identity, Shards: shards,
-		LeaseDuration: 3 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: 200 * time.Millisecond,
-		Client:   coordinationv1client.NewForConfigOrDie(config),
-		Acquired: r.begins, Lost: func(int) {},
-	})
-	f.mu.Lock()
-	f.replicas = append(f.replicas, r)
-	f.mu.Unlock()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := r.Run(ctx); err != nil {
-			f.t.Errorf("running %s: %v", identity, err)
-		}
-	}()
-	r.stop = sync.OnceFunc(func() {
-		cancel()
-		<-done
-	})
-	f.t.Cleanup(r.stop)
-	return r
-}
-
-// wire is the transport of a replica.
-type wire struct {
-	replica *replica
-	next    http.RoundTripper
-}
-
-func (w wire) RoundTrip(request *http.Request) (*http.Response, error) {
-	if w.replica.cut.Load() && request.Method != http.MethodGet {
-		return nil, errors.New("cut off")
-	}
-	return w.next.RoundTrip(request)
-}
-
-// begins checks that no other replica relies on holding the shard.
-func (r *replica) begins(shard int) {
-	r.mu.Lock()
-	r.acquired = append(r.acquired, shard)
-	r.mu.Unlock()
-	r.fleet.mu.Lock()
-	others := slices.Clone(r.fleet.replicas)
-	r.fleet.mu.Unlock()
-	for _, other := range others {
-		if other != r && other.relies(shard) {
-			r.fleet.t.Errorf("%s has acquired shard %d, which %s holds", r.options.Identity, shard, other.options.Identity)
-		}
-	}
-}
-
-// relies reports whether the replica would write now.
-func (r *replica) relies(shard int) bool {
-	r.Keeper.mu.Lock()
-	tenure := r.tenures[shard]
-	r.Keeper.mu.Unlock()
-	return tenure != nil && tenure.Check() == nil
-}
-
-func (r *replica) held() []int {
-	var held []int
-	for shard := range r.options.Shards {
-		if r.Holds(shard) {
-			held = append(held, shard)
-		}
-	}
-	return held
-}
-
-// awaitShares waits until these replicas hold their shares if no other replica lives, and others hold nothing.
-func (f *fleet) awaitShares(living ...*replica) {
-	f.t.Helper()
-	var members []string
-	for _, r := range living {
-		members = append(members, r.options.Identity)
-	}
-	want := assign(members, living[0].options.Shards)
-	testenv.Eventually(f.t, func() (bool, string) {
-		for shard, owner := range want {
-			for _, r := range f.replicas {
-				if holds := r.relies(shard); holds != (r.options.Identity == owner) {
-					return false, fmt.Sprintf("shard %d should be held by %s; %s holds %v", shard, owner, r.options.Identity, r.held())
-				}
-			}
-		}
-		return true, ""
-	})
-}
-
 func TestReplicasShareAndTakeOver(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
-	a, b, c := f.start("a", 12), f.start("b", 12), f.start("c", 12)
+	a, b, c := f.startWith("a", 12, late), f.startWith("b", 12, late), f.startWith("c", 12, late)
 	f.awaitShares(a, b, c)
-	before := len(a.acquired) + len(b.acquired)
+	before := f.acquisitions(a, b)
 	c.stop()
 	f.awaitShares(a, b)
 	owners, after := assign([]string{"a", "b", "c"}, 12), assign([]string{"a", "b"}, 12)
@@ -163,7 +38,7 @@ func TestReplicasShareAndTakeOver(t *testing.T) {
 			changed++
 		}
 	}
-	if got := len(a.acquired) + len(b.acquired) - before; got != changed {
+	if got := f.acquisitions(a, b) - before; got != changed {
 		t.Errorf("want %d shards to be acquired after the end of a replica, got %d", changed, got)
 	}
 	leases := &coordinationv1.LeaseList{}
@@ -213,7 +88,7 @@ func TestMetricOfLeases(t *testing.T) {
 func TestAShardIsGivenBackWhenWorkHasEnded(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
-	a := f.start("a", 4)
+	a := f.startWith("a", 4, late)
 	f.awaitShares(a)
 	owners := assign([]string{"a", "b"}, 4)
 	busy := slices.Index(owners, "b")
@@ -221,7 +96,7 @@ func TestAShardIsGivenBackWhenWorkHasEnded(t *testing.T) {
 	if !ok {
 		t.Fatal("want the shard to be held")
 	}
-	b := f.start("b", 4)
+	b := f.startWith("b", 4, late)
 	testenv.Eventually(t, func() (bool, string) {
 		return !a.Holds(busy) && len(b.held()) == 1, fmt.Sprintf("the second one holds %v", b.held())
 	})
