@@ -95,7 +95,7 @@ func (f *fleet) repeatsOnlyAfterReading() {
 func (f *fleet) isQuietAtRest() {
 	f.tb.Helper()
 	isLease := func(request testenv.Request) bool { return request.Resource == "leases" }
-	// while returns the requests until the leases were renewed some times, apart from watches.
+	// while returns the requests until the leases were renewed some times or there was another request, apart from watches.
 	while := func(r *replica) (leases, others []testenv.Request) {
 		f.tb.Helper()
 		before := len(r.requests.All())
@@ -109,23 +109,20 @@ func (f *fleet) isQuietAtRest() {
 					others = append(others, request)
 				}
 			}
-			return len(leases) >= 3*fleetShards, "leases are not renewed"
+			return len(leases) >= 6*fleetShards || len(others) > 0, "leases are not renewed"
 		})
 		return leases, others
 	}
 	for _, r := range f.replicas {
-		// Events are written in the background.
+		// Events are written in the background; and a replica that was late to renew a lease acquires it again.
 		testenv.Eventually(f.tb, func() (bool, string) {
-			_, others := while(r)
-			return len(others) == 0, fmt.Sprint(others)
+			leases, others := while(r)
+			if len(others) > 0 {
+				return false, fmt.Sprintf("%s: want no requests at rest besides leases and watches, got\n%v", r.identity, others)
+			}
+			isRenewal := !slices.ContainsFunc(leases, func(request testenv.Request) bool { return request.Method != http.MethodPut })
+			return isRenewal, fmt.Sprintf("%s: want leases to be renewed by one request each, got\n%v", r.identity, leases)
 		})
-		leases, others := while(r)
-		if len(others) > 0 {
-			f.tb.Errorf("%s: want no requests at rest besides leases and watches, got\n%v", r.identity, others)
-		}
-		if slices.ContainsFunc(leases, func(request testenv.Request) bool { return request.Method != http.MethodPut }) {
-			f.tb.Errorf("%s: want leases to be renewed by one request each, got\n%v", r.identity, leases)
-		}
 	}
 }
 

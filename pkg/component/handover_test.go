@@ -71,6 +71,8 @@ func (r *rig) uidOf(object client.Object, name string) string {
 	return string(object.GetUID()) + "@" + object.GetResourceVersion()
 }
 
+// leader starts an operator that waits for its turn as the leader, and gives up its turn when it is stopped. It does not lose its turn otherwise, however
+// slow the machine is.
 func (r *rig) leader(id string, reconciler *Reconciler[*Widget]) (stop func()) {
 	r.tb.Helper()
 	mgr := r.manager(func(options *ctrl.Options) {
@@ -78,7 +80,7 @@ func (r *rig) leader(id string, reconciler *Reconciler[*Widget]) (stop func()) {
 		options.LeaderElectionID = id
 		options.LeaderElectionNamespace = r.namespace
 		options.LeaderElectionReleaseOnCancel = true
-		options.LeaseDuration, options.RenewDeadline, options.RetryPeriod = new(3*time.Second), new(2*time.Second), new(200*time.Millisecond)
+		options.LeaseDuration, options.RenewDeadline, options.RetryPeriod = new(60*time.Second), new(40*time.Second), new(200*time.Millisecond)
 	})
 	if err := reconciler.SetupWithManager(mgr); err != nil {
 		r.tb.Fatal(err)
