@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -85,7 +86,7 @@ func TestSlowGeneratorsAreExplained(t *testing.T) {
 	}
 	r.start(NewReconciler[*Widget](r.name, manifests.GeneratorFunc(generate), ReconcilerOptions{MaxConcurrentReconciles: 1, generatorPatience: 100 * time.Millisecond}))
 	slow := r.widget(oneConfigMap)
-	slow.Spec.Timeout = &metav1.Duration{Duration: 5 * time.Second}
+	slow.Spec.Timeout = &metav1.Duration{Duration: 15 * time.Second}
 	r.create(slow)
 	expect := func(state State, reason string, parts ...string) {
 		t.Helper()
@@ -95,7 +96,11 @@ func TestSlowGeneratorsAreExplained(t *testing.T) {
 		})
 	}
 	expect(StateProcessing, ReadyConditionReasonProcessing, "Generating dependents: the generator was called at ", ", and has not returned yet")
-	expect(StateError, ReadyConditionReasonTimeout, "Not ready within 5s: generating dependents: the generator was called at ", " and canceled after 5s, but has not returned")
+	expect(StateError, ReadyConditionReasonTimeout, "Not ready within 15s: generating dependents: the generator was called at ", " and canceled after ", "s, but has not returned")
+	// It says how long the call has lasted, which may be more than the timeout.
+	if _, _, message := slow.Status.GetState(); !regexp.MustCompile(` and canceled after (1[5-9]|[2-5][0-9])s, but`).MatchString(message) {
+		t.Errorf("want the call to be canceled after 15 seconds, got %s", message)
+	}
 
 	other := r.widget(strings.Replace(oneConfigMap, "settings", "others", 1))
 	other.Name = "other"
@@ -152,18 +157,21 @@ func TestReadyComponentsStayReadyWhileGenerating(t *testing.T) {
 		Patience: time.Millisecond, Wake: func(apitypes.NamespacedName) {}, Took: func(time.Duration) {}, Panics: &s.worker.panics,
 	})
 	var during []verdict
+	generating, ready := verdict{state: StateProcessing, reason: ReadyConditionReasonProcessing}, verdict{state: StateReady, reason: ReadyConditionReasonReady}
+	want := []verdict{generating, ready, ready, generating, ready}
 	s.worker.generator = manifests.GeneratorFunc(func(context.Context, string, string, types.Unstructurable) ([]client.Object, error) {
+		// What is not expected has some time to be written, and what is expected may take longer.
 		time.Sleep(200 * time.Millisecond)
-		seen := &Widget{}
-		if err := s.client.Get(context.Background(), client.ObjectKeyFromObject(s.widget), seen); err != nil {
-			return nil, err
+		isAwaited := len(during) < len(want) && want[len(during)] == generating
+		now, err := s.verdictNow()
+		for begun := time.Now(); isAwaited && err == nil && now != generating && time.Since(begun) < testenv.Patience(); {
+			time.Sleep(20 * time.Millisecond)
+			now, err = s.verdictNow()
 		}
-		state, reason, _ := seen.Status.GetState()
-		during = append(during, verdict{state: state, reason: reason})
-		return nil, nil
+		during = append(during, now)
+		return nil, err
 	})
 	s.script.result = reconciler.Result{Done: true, Inventory: deployed("web")}
-	generating, ready := verdict{state: StateProcessing, reason: ReadyConditionReasonProcessing}, verdict{state: StateReady, reason: ReadyConditionReasonReady}
 	for range 3 {
 		_, _, _ = s.pass()
 	}
@@ -171,10 +179,20 @@ func TestReadyComponentsStayReadyWhileGenerating(t *testing.T) {
 	for range 2 {
 		_, _, _ = s.pass()
 	}
-	if want := []verdict{generating, ready, ready, generating, ready}; !slices.Equal(during, want) {
+	if !slices.Equal(during, want) {
 		t.Errorf("states during the calls: want %+v, got %+v", want, during)
 	}
 	diff(t, "events", []string{"Normal Ready 1 dependent is ready"}, s.drain())
+}
+
+// verdictNow reads what the status of the component says.
+func (s *stage) verdictNow() (verdict, error) {
+	seen := &Widget{}
+	if err := s.client.Get(context.Background(), client.ObjectKeyFromObject(s.widget), seen); err != nil {
+		return verdict{}, err
+	}
+	state, reason, _ := seen.Status.GetState()
+	return verdict{state: state, reason: reason}, nil
 }
 
 // TestPausedComponentsWaitForTheirGenerator sees what a paused component says meanwhile.

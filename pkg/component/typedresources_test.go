@@ -71,7 +71,7 @@ func TestHealthCondition(t *testing.T) {
 		return r.start(NewReconciler[*Widget](r.name, resources.NewGenerator(func(_ context.Context, input resources.Input) ([]resources.Resource, error) {
 			resource, err := announcing(input)
 			return []resources.Resource{resource}, err
-		}, resources.WithCondition("Available"), resources.WithGracePeriod(2*time.Second)), ReconcilerOptions{}))
+		}, resources.WithCondition("Available"), resources.WithGracePeriod(8*time.Second)), ReconcilerOptions{}))
 	}
 	stop := start()
 	widget := r.widget("")

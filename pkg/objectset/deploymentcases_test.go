@@ -183,7 +183,7 @@ func TestSuccessDelayOfDeployment(t *testing.T) {
 	r.create(web)
 	r.awaitDeployment(web, v1alpha1.DeploymentReady, "True/Available")
 	next := r.deployment(2, "yes")
-	next.Spec.Template.Spec.SuccessDelaySeconds = 3
+	next.Spec.Template.Spec.SuccessDelaySeconds = 15
 	web.Spec.Template = next.Spec.Template
 	if err := r.client.Update(t.Context(), web); err != nil {
 		t.Fatal(err)
@@ -196,7 +196,7 @@ func TestSuccessDelayOfDeployment(t *testing.T) {
 	r.read(second)
 	from, _ := second.Status.GetCondition(available)
 	to, _ := second.Status.GetCondition(succeeded)
-	if passed := to.LastTransitionTime.Sub(from.LastTransitionTime.Time); passed < 3*time.Second {
+	if passed := to.LastTransitionTime.Sub(from.LastTransitionTime.Time); passed < 15*time.Second {
 		t.Errorf("it succeeded after %s", passed)
 	}
 
