@@ -4,6 +4,7 @@
 package sync_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -122,10 +123,16 @@ func TestTerminationDuringAStep(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	began, ended := make(chan struct{}), make(chan struct{})
-	operation := w.begin("one", configMap("a")+configMap("b", waveAnnotation, "1"), sync.WithSyncWaveHook(func(_ sync.SyncPhase, wave int, _ bool) error {
-		if wave == 0 {
-			close(began)
-			time.Sleep(100 * time.Millisecond)
+	var operation sync.SyncContext
+	operation = w.begin("one", configMap("a")+configMap("b", waveAnnotation, "1"), sync.WithSyncWaveHook(func(_ sync.SyncPhase, wave int, _ bool) error {
+		if wave != 0 {
+			return nil
+		}
+		close(began)
+		for begun := time.Now(); !sync.Terminating(operation); time.Sleep(time.Millisecond) {
+			if time.Since(begun) > testenv.Patience() {
+				return errors.New("nobody has terminated the operation")
+			}
 		}
 		return nil
 	}))
