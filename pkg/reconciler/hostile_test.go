@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
@@ -61,8 +62,10 @@ spec:
 func TestTwoOwnersThatAdoptAlwaysAreSlowedDown(t *testing.T) {
 	t.Parallel()
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/adoption-policy: always}}\n"
-	w := newWorld(t)
-	other := newWorld(t)
+	// For the engines, no time passes, however long the fight takes.
+	withClock := withOptions(func(o *reconciler.Options) { o.Clock = clocktesting.NewFakePassiveClock(time.Now()) })
+	w := newWorld(t, withClock)
+	other := newWorld(t, withClock)
 	other.owner.ID, other.owner.Namespace, other.namespace = "other", w.namespace, w.namespace
 	adoptions := 0
 	for range 10 {

@@ -56,6 +56,8 @@ type world struct {
 	steady    *steady                // nil without an observer
 	planner   *reconciler.Reconciler // as engine, with requests that are not recorded; nil if the observer is made up
 	saves     int
+	// isSeen reports whether the observer has seen what another client has done last to a dependent; nil if there is nothing to see.
+	isSeen func() bool
 }
 
 func init() {
@@ -294,43 +296,6 @@ func (w *world) create(manifests string) {
 	}
 }
 
-// awaitEvent waits until the observer has reported something, and ends the test if it does not.
-func (w *world) awaitEvent() {
-	w.Helper()
-	testenv.Eventually(w, func() (bool, string) {
-		select {
-		case <-w.woken:
-			return true, ""
-		default:
-			return false, "the observer has reported nothing"
-		}
-	})
-}
-
-// quiesce waits until the observer has nothing to report.
-func (w *world) quiesce() {
-	for {
-		select {
-		case <-w.woken:
-		case <-time.After(200 * time.Millisecond):
-			return
-		}
-	}
-}
-
-// rest waits until the observer has seen all that happened so far.
-func (w *world) rest(manifests string) {
-	w.Helper()
-	for {
-		select {
-		case <-w.woken:
-		case <-time.After(200 * time.Millisecond):
-			w.mustApply(manifests)
-			return
-		}
-	}
-}
-
 // patch changes an object as another client, by a merge patch.
 func (w *world) patch(object *unstructured.Unstructured, patch string) {
 	w.Helper()
@@ -345,6 +310,7 @@ func (w *world) patchAs(object *unstructured.Unstructured, patch, manager string
 	if err := w.client.Patch(w.Context(), object, client.RawPatch(types.MergePatchType, []byte(w.expand(patch))), client.FieldOwner(manager)); err != nil {
 		w.Fatal(err)
 	}
+	w.noteChange(object, false)
 }
 
 // remove deletes an object as another client.
@@ -356,6 +322,7 @@ func (w *world) remove(object client.Object) {
 	if err := w.client.Delete(w.Context(), object, client.PropagationPolicy("Background")); client.IgnoreNotFound(err) != nil {
 		w.Fatal(err)
 	}
+	w.noteChange(object, true)
 }
 
 // requested returns the names of the objects of all requests with a method, in their order.
