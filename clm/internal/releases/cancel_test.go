@@ -54,6 +54,17 @@ func (w *world) wait(options LockOptions) waiter {
 	return result
 }
 
+// hears has the older process learn that it is asked to end: it renews its lease, which nothing else does, when the newer process watches it. The requests of
+// the newer one are those that are counted.
+func (w *world) hears(older *Lock) {
+	w.Helper()
+	testenv.Eventually(w, func() (bool, string) { return w.requests.Count(testenv.Request.IsWatch) == 1, w.requests.String() })
+	if err := older.renew(w.Context()); err == nil || errors.Is(err, errTaken) {
+		w.Errorf("want the lease to have changed because of the request, got %v", err)
+	}
+	testenv.Receive(w, older.Cancellation().Requested(), "the older process is asked to end")
+}
+
 func isCanceled(l *Lock) bool {
 	select {
 	case <-l.Cancellation().Requested():
@@ -67,17 +78,19 @@ func isCanceled(l *Lock) bool {
 func TestCancelOlder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	older := w.lock(w.store, w.applying("older@host/1", 1))
+	options := w.applying("older@host/1", 1)
+	options.validity = time.Hour // so that no renewal comes in between
+	older := w.lock(w.store, options)
 	if isCanceled(older) || older.Cancellation().By() != "" {
 		t.Error("want nobody to have asked yet")
 	}
-	options := w.applying("newer@host/2", 2)
+	options = w.applying("newer@host/2", 2)
 	options.CancelOlder = true
 	newer := w.wait(options)
 	if got := testenv.Receive(t, newer.told, "the newer process waits"); got.Holder != "older@host/1" || got.Asked != "apply" || got.Obstacle != "" {
 		t.Errorf("got %+v", got)
 	}
-	testenv.Receive(t, older.Cancellation().Requested(), "the older process is asked to end")
+	w.hears(older)
 	if by := older.Cancellation().By(); by != "apply of newer@host/2" {
 		t.Errorf("got %q", by)
 	}
@@ -104,12 +117,13 @@ func TestCancelOlderHasNoFurtherRequests(t *testing.T) {
 	t.Parallel()
 	w, holder := newWorld(t), newWorld(t)
 	holder.namespace = w.namespace
-	older := holder.lock(holder.store, holder.applying("older@host/1", 1))
-	options := w.applying("newer@host/2", 2)
+	options := holder.applying("older@host/1", 1)
+	options.validity = time.Hour // so that no renewal comes in between
+	older := holder.lock(holder.store, options)
+	options = w.applying("newer@host/2", 2)
 	options.CancelOlder = true
 	newer := w.wait(options)
-	testenv.Receive(t, older.Cancellation().Requested(), "the older process is asked to end")
-	testenv.Eventually(t, func() (bool, string) { return w.requests.Count(testenv.Request.IsWatch) == 1, w.requests.String() })
+	w.hears(older)
 	w.must(older.renew(t.Context()))
 	if count := w.requests.Count(isLease); count != 4 {
 		t.Errorf("want one attempt, one look, one request to end and one watch, got:\n%s", w.requests)
@@ -210,6 +224,9 @@ func TestTheNewestRemains(t *testing.T) {
 			for _, second := range order {
 				options := w.applying(map[int]string{2: "newer@host/2", 3: "newest@host/3"}[second], second)
 				options.CancelOlder = true
+				if second == 3 {
+					options.validity = time.Hour // so that no renewal comes between those of the test
+				}
 				waiters[second] = w.wait(options)
 				testenv.Receive(t, waiters[second].told, "it waits")
 			}

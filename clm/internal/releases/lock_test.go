@@ -94,6 +94,7 @@ func TestWaitingIsNoPolling(t *testing.T) {
 	w, holder := newWorld(t), newWorld(t)
 	holder.namespace = w.namespace
 	options := holder.lockOptions("first@host/1")
+	options.validity = time.Hour // so that no renewal comes between those of the test
 	first := holder.lock(holder.store, options)
 	told := make(chan string, 10)
 	options = w.lockOptions("second@host/2")
