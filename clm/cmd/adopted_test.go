@@ -39,20 +39,20 @@ func TestRollbackKeepsWhatWasAdopted(t *testing.T) {
 	p := newPlace(t)
 	const kept = "These objects existed before the release"
 	first := p.file("first.yaml", configMap("ours", "1")+configMap("also", "1"))
-	unready := configMap("ours", "2") + configMap("new", "2") + deployment("web", neverReady, "")
+	failing := configMap("ours", "2") + configMap("new", "2") + inVain(job("bad", "update-policy", "recreate"))
 	p.must("apply", "web", first)
 
 	// In the same second as the revision begins, so that its age does not tell.
 	p.theirs("failed")
-	bad := p.file("bad.yaml", unready+configMap("failed", "2"))
-	p.expect(p.clm("apply", "web", bad, "--timeout", "1s"), exitNotReady)
-	got := p.clm("apply", "web", bad, "--timeout", "1s", "--revert-on-failure")
+	bad := p.file("bad.yaml", failing+configMap("failed", "2"))
+	p.expect(p.clm("apply", "web", bad), exitNotReady, "Job PLACE/bad")
+	got := p.clm("apply", "web", bad, "--revert-on-failure")
 	p.expect(got, exitNotReady, "release PLACE/web, revision 3, is ready", kept+", and were kept, with its changes: ConfigMap PLACE/failed")
 	p.expectNobodys("an attempt before the one that failed finally has adopted it", "failed")
 
 	p.theirs("later")
-	p.expect(p.clm("apply", "web", p.file("bad.yaml", unready), "--timeout", "1s"), exitNotReady)
-	p.expect(p.clm("apply", "web", p.file("bad.yaml", unready+configMap("later", "2")), "--timeout", "1s"), exitNotReady)
+	p.expect(p.clm("apply", "web", p.file("bad.yaml", failing)), exitNotReady)
+	p.expect(p.clm("apply", "web", p.file("bad.yaml", failing+configMap("later", "2"))), exitNotReady)
 	p.expect(p.clm("rollback", "web", "-y"), 0, kept, "ConfigMap PLACE/later")
 	p.expectNobodys("a revision that has failed has adopted it", "later")
 
@@ -82,13 +82,13 @@ func TestRevertKeepsWhatWasHandedOver(t *testing.T) {
 	p := newPlace(t)
 	p.must("apply", "shop", p.file("shop.yaml", manifestOf("moved", "stays")))
 	p.must("apply", "web", p.file("web.yaml", manifestOf("own")))
-	p.expect(p.clm("apply", "web", p.file("web.yaml", manifestOf("own")+"\n"+slowPod("slow")), "--timeout", "1s"), exitNotReady)
+	p.expect(p.timesOut("waiting until wave 0 is ready", "apply", "web", p.file("web.yaml", manifestOf("own")+"\n"+slowPod("slow")), "--timeout", "10m"), exitNotReady)
 	p.expect(p.clm("move", "cm/moved", "--from", "shop", "--to", "web", "--timeout", "10s"), 0)
 	if owner := p.owner("moved"); owner != "web" {
 		t.Fatalf("unexpected owner %q", owner)
 	}
-	source := p.file("web.yaml", manifestOf("own", "moved")+"\n"+slowPod("slow"))
-	p.expect(p.clm("apply", "web", source, "--timeout", "1s", "--revert-on-failure"), exitNotReady, "ConfigMap PLACE/moved")
+	source := p.file("web.yaml", manifestOf("own", "moved")+inVain(job("bad", "update-policy", "recreate")))
+	p.expect(p.clm("apply", "web", source, "--revert-on-failure"), exitNotReady, "Job PLACE/bad", "ConfigMap PLACE/moved")
 	p.expectNobodys("it was handed over after the revision that was ready", "moved")
 	p.must("delete", "web")
 	p.must("delete", "shop")

@@ -230,7 +230,7 @@ func TestMoveBesideTrouble(t *testing.T) {
 	p := newPlace(t)
 	for release, name := range map[string]string{"a": "one", "b": "two"} {
 		source := p.file(release+".yaml", configMap(name, "1")+deployment("web-"+release, neverReady, ""))
-		p.expect(p.clm("apply", release, source, "--timeout", "1s"), exitNotReady)
+		p.expect(p.timesOut("waiting until wave 0 is ready", "apply", release, source, "--timeout", "10m"), exitNotReady)
 	}
 	p.expect(p.clm("move", "cm/one", "--from", "a", "--to", "b", "--timeout", "5m"), 0,
 		"moved 1 object from release PLACE/a to release PLACE/b", "Other objects are not ready; to see why: clm status a -n PLACE; clm status b -n PLACE")

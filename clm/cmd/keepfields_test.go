@@ -160,8 +160,8 @@ func TestKeptFieldsAtARollback(t *testing.T) {
 	}
 	p.must("apply", "web", file(1, "a", ""))
 	p.scale(3)
-	failing := file(1, "b", "---"+gate)
-	p.expect(p.clm("apply", "web", failing, "--conflicts=keep", "--revert-on-failure", "--timeout", "1s"), exitNotReady)
+	failing := file(1, "b", inVain(job("bad", "update-policy", "recreate")))
+	p.expect(p.clm("apply", "web", failing, "--conflicts=keep", "--revert-on-failure"), exitNotReady, "Job PLACE/bad")
 	p.expectScaled("reverted", "3 a info", "spec.replicas")
 	p.expectIdle("reverted", file(1, "a", ""))
 	p.must("apply", "web", file(1, "c", ""))
@@ -180,7 +180,7 @@ func TestARollbackThatKeepsFieldsGoesOn(t *testing.T) {
 	p.scale(3)
 	p.must("apply", "web", p.file("app.yaml", scaled(1, "b")), "--conflicts=keep")
 	for range 2 {
-		p.expect(p.clm("rollback", "web", "1", "--timeout", "1s"), exitNotReady)
+		p.expect(p.timesOut("waiting until wave 0 is ready", "rollback", "web", "1", "--timeout", "10m"), exitNotReady)
 		p.expectScaled("rolled back", "3 a info", "spec.replicas")
 	}
 	if revisions := p.items(p.must("history", "web", "-o", "json").stdout); len(revisions) != 3 {
@@ -206,10 +206,10 @@ func TestARollbackByForceTakesAllFields(t *testing.T) {
 	p.scale(4)
 	p.must("apply", "web", p.file("app.yaml", ignored+"---"+gate), "--conflicts=keep", "--no-wait")
 	p.must("apply", "web", p.file("app.yaml", scaled(1, "d")))
-	p.expect(p.clm("rollback", "web", "6", "--timeout", "1s"), exitNotReady)
+	p.expect(p.timesOut("waiting until wave 0 is ready", "rollback", "web", "6", "--timeout", "10m"), exitNotReady)
 	p.expectScaled("begun", "4 b info", "spec.replicas")
 	for range 2 {
-		p.expect(p.clm("rollback", "web", "6", "--conflicts=force", "--timeout", "1s"), exitNotReady)
+		p.expect(p.timesOut("waiting until wave 0 is ready", "rollback", "web", "6", "--conflicts=force", "--timeout", "10m"), exitNotReady)
 		p.expectScaled("continued by force", "1 b info", "")
 	}
 	revisions := p.items(p.must("history", "web", "-o", "json").stdout)
@@ -229,7 +229,7 @@ func TestNothingIsKeptOfWhatIsNew(t *testing.T) {
 		return p.file("app.yaml", strings.Replace(config, "{name: theirs}", `{name: theirs, annotations: {clm.cs.sap.com/apply-order: "1"}}`, 1)+"---"+gate)
 	}
 	for range 2 {
-		p.expect(p.clm("apply", "web", manifest(""), "--conflicts=keep", "--timeout", "1s"), exitNotReady)
+		p.expect(p.timesOut("waiting until wave 0 is ready", "apply", "web", manifest(""), "--conflicts=keep", "--timeout", "10m"), exitNotReady)
 	}
 	p.openGate()
 	p.must("apply", "web", manifest(""), "--conflicts=keep")

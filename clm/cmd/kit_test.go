@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
@@ -67,6 +69,57 @@ func (p *place) clmContext(ctx context.Context, args ...string) result {
 	s := streams{in: strings.NewReader(p.stdin), out: &stdout, err: &stderr}
 	code := run(ctx, s, append(consenting(args), "--kubeconfig", p.kubeconfig, "--namespace", p.namespace))
 	return result{code: code, stdout: stdout.String(), stderr: stderr.String()}
+}
+
+// timesOut runs clm until it has said a text, in which PLACE stands for the namespace, and then has its time be over, however fast the machine is. The
+// arguments have a longer --timeout, which messages name.
+//
+// The time stays over: clm can neither revert what has failed, nor explain to people why objects are not ready.
+func (p *place) timesOut(sign string, args ...string) result {
+	p.Helper()
+	sign = strings.ReplaceAll(sign, "PLACE", p.namespace)
+	return p.timesOutWhen(func(said string) bool { return strings.Contains(said, sign) }, args...)
+}
+
+// timesOutWhen is timesOut for any condition about what clm has said.
+func (p *place) timesOutWhen(holds func(said string) bool, args ...string) result {
+	p.Helper()
+	ctx, end := context.WithCancelCause(p.Context())
+	var stdout, stderr testenv.Output
+	var code int
+	ended := make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() {
+		defer close(ended)
+		s := streams{in: strings.NewReader(p.stdin), out: &stdout, err: &stderr}
+		code = run(ctx, s, append(consenting(args), "--kubeconfig", p.kubeconfig, "--namespace", p.namespace))
+	})
+	defer running.Wait()
+	defer end(nil)
+	testenv.Eventually(p, func() (bool, string) {
+		said := stdout.String() + stderr.String()
+		select {
+		case <-ended:
+			p.Fatalf("clm %s has ended before its time was over:\n%s", strings.Join(args, " "), said)
+		default:
+		}
+		return holds(said), said
+	})
+	end(runner.ErrTimeout)
+	running.Wait()
+	return result{code: code, stdout: stdout.String(), stderr: stderr.String()}
+}
+
+// inTime calls a function with longer and longer timeouts until it reports that the time was enough for what the test is about: how much that takes depends
+// on the machine. It returns the last timeout.
+func inTime(enough func(timeout string) bool) string {
+	timeout := ""
+	for _, timeout = range []string{"2s", "8s", "32s"} {
+		if enough(timeout) {
+			break
+		}
+	}
+	return timeout
 }
 
 // must runs clm, which has to be successful.

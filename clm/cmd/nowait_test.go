@@ -28,7 +28,7 @@ func TestWaitAfterNoWait(t *testing.T) {
 	// Redundant objects stay until the next apply; clm wait says so.
 	p.must("apply", "web", p.file("app.yaml", deployment("web", "", "")+deployment("slow", "", neverScheduled)), "--no-wait")
 	p.expect(p.clm("status", "web"), exitNotReady, "no process is working on it; to continue: clm apply")
-	p.expect(p.clm("wait", "web", "--timeout", "3s"), exitNotReady,
+	p.expect(p.timesOut("it is still to be deleted", "wait", "web", "--timeout", "10m"), exitNotReady,
 		"it is Applying, and no process is working on it; to continue: clm apply", "ConfigMap PLACE/a: ", "it is still to be deleted", "waiting longer will not help")
 	p.must("apply", "web", p.file("app.yaml", deployment("web", "", "")))
 	p.must("wait", "web", "--timeout", "1m")
@@ -51,7 +51,7 @@ func TestWaitAfterAnInterrupt(t *testing.T) {
 	if got := <-r.ended; got.code != exitInterrupted {
 		t.Fatalf("exit code %d: %s", got.code, got.stderr)
 	}
-	p.expect(p.clm("wait", "web", "--timeout", "3s"), exitNotReady, "no process is working on it; to continue: clm apply", "ConfigMap PLACE/second: ", "it is still to be applied")
+	p.expect(p.timesOut("it is still to be applied", "wait", "web", "--timeout", "10m"), exitNotReady, "no process is working on it; to continue: clm apply", "ConfigMap PLACE/second: ", "it is still to be applied")
 	p.must("delete", "web")
 }
 
@@ -84,7 +84,7 @@ func TestNoWaitForWaves(t *testing.T) {
 	first := deployment("first", "", neverScheduled)
 	second := strings.Replace(configMap("second", "1"), "name: second", `name: second, annotations: {clm.cs.sap.com/apply-order: "1"}`, 1)
 	source := p.file("app.yaml", first+second)
-	p.expect(p.clm("apply", "web", source, "--no-wait", "--timeout", "2s"), exitNotReady, "first")
+	p.expect(p.timesOut("waiting until wave 0 is ready", "apply", "web", source, "--no-wait", "--timeout", "10m"), exitNotReady, "first")
 	if names := p.names("v1", "ConfigMap"); len(names) > 0 {
 		t.Errorf("the second wave did not wait: %v", names)
 	}
@@ -92,7 +92,7 @@ func TestNoWaitForWaves(t *testing.T) {
 	if names := p.names("v1", "ConfigMap"); len(names) != 1 {
 		t.Errorf("the second wave was not written: %v", names)
 	}
-	p.expect(p.clm("wait", "web", "--timeout", "3s"), exitNotReady, "first")
+	p.expect(p.timesOut("first: waiting", "wait", "web", "--timeout", "10m"), exitNotReady, "first")
 	p.expect(p.clm("apply", "web", source, "--no-wait=never"), 1, `"never" is not one of true, false, wave, all`)
 	p.must("delete", "web")
 }

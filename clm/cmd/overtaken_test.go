@@ -183,15 +183,20 @@ func TestApprovalThatIsOvertaken(t *testing.T) {
 // TestAFirstInstallationThatIsOvertaken is reverted like any other: the release is deleted, and its timeout is that of the command.
 func TestAFirstInstallationThatIsOvertaken(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
 	first := strings.Replace(scaled(1, "a"), "await: never", `await: never, clm.cs.sap.com/apply-order: "-1"`, 1)
-	source := p.file("app.yaml", first+configMap("theirs", "1")+"---"+gate)
-	x := p.atWrite("configmaps", "theirs", func() {
-		p.scale(3)
-		p.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}})
+	var p *place
+	var got result
+	timeout := inTime(func(timeout string) bool {
+		p = newPlace(t)
+		source := p.file("app.yaml", first+configMap("theirs", "1")+"---"+gate)
+		x := p.atWrite("configmaps", "theirs", func() {
+			p.scale(3)
+			p.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}})
+		})
+		got = x.clm("apply", "web", source, "--conflicts=keep", "--revert-on-failure", "--timeout", timeout)
+		return strings.Contains(got.stderr, "was deleted")
 	})
-	got := x.clm("apply", "web", source, "--conflicts=keep", "--revert-on-failure", "--timeout", "2s")
-	p.expect(got, exitNotReady, "timed out after 2s (1 adopted, ", "release PLACE/web was deleted", "These objects existed before the release")
+	p.expect(got, exitNotReady, "timed out after "+timeout+" (1 adopted, ", "release PLACE/web was deleted", "These objects existed before the release")
 	if p.configMap("theirs") == nil {
 		t.Error("want what was adopted to be kept")
 	}

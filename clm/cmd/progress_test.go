@@ -44,7 +44,8 @@ func TestWhatMovesIsNamed(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	const held = "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: held, finalizers: [example.com/test], annotations: {clm.cs.sap.com/delete-order: \"7\"}}}\n"
-	got := p.expect(p.clm("apply", "web", p.file("first.yaml", strings.ReplaceAll(gated, "VALUE", "1")+held), "--timeout", "2s", "-o", "json"), exitNotReady)
+	source := p.file("first.yaml", strings.ReplaceAll(gated, "VALUE", "1")+held)
+	got := p.expect(p.timesOut("waiting until wave 0 is ready", "apply", "web", source, "--timeout", "10m", "-o", "json"), exitNotReady)
 	operation, states := phases(t, got.stdout, "gate")
 	if want := []string{"applying", "waiting until wave 0 is ready"}; !slices.Equal(operation, want) {
 		t.Errorf("want the phases %q, got %q", want, operation)
@@ -52,7 +53,8 @@ func TestWhatMovesIsNamed(t *testing.T) {
 	if last := states[len(states)-1]; !strings.HasPrefix(last, "unready Creating") || slices.ContainsFunc(states, func(s string) bool { return strings.Contains(s, "Updating") }) {
 		t.Errorf("a new object is created, not updated, got %q", states)
 	}
-	got = p.expect(p.clm("apply", "web", p.file("second.yaml", configMap("first", "1")), "--timeout", "2s", "-o", "json"), exitNotReady)
+	source = p.file("second.yaml", configMap("first", "1"))
+	got = p.expect(p.timesOut("redundant objects are gone", "apply", "web", source, "--timeout", "10m", "-o", "json"), exitNotReady)
 	if operation, _ = phases(t, got.stdout, ""); !slices.Equal(operation, []string{"applying", "waiting until redundant objects are gone"}) {
 		t.Errorf("want to wait for redundant objects, got %q", operation)
 	}
@@ -67,7 +69,7 @@ func TestWhatMovesIsNamed(t *testing.T) {
 func TestDeletionOfWhatWasNotBegun(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	got := p.expect(p.clm("apply", "web", p.gated("1"), "--timeout", "1s"), exitNotReady)
+	got := p.expect(p.timesOut("waiting until wave 0 is ready", "apply", "web", p.gated("1"), "--timeout", "10m"), exitNotReady)
 	if !strings.Contains(got.stderr, "1 pending") {
 		t.Errorf("want the object of the last wave to be counted, got %s", got.stderr)
 	}
@@ -80,7 +82,7 @@ func TestDeletionOfWhatWasNotBegun(t *testing.T) {
 func TestWhatWasThereIsNotCreated(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.expect(p.clm("apply", "web", p.gated("1"), "--timeout", "1s"), exitNotReady)
+	p.expect(p.timesOut("waiting until wave 0 is ready", "apply", "web", p.gated("1"), "--timeout", "10m"), exitNotReady)
 	owner := releases.OwnerID(p.namespace, "web")
 	last := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{

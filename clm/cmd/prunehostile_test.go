@@ -112,8 +112,8 @@ spec:
 	p.must("apply", "crd", p.file("crd.yaml", definition))
 	source := p.file("one.yaml", "apiVersion: PLACE.example.com/v1\nkind: Thing\nmetadata: {name: one}\n")
 	const waits = "its controller has not reported any condition yet"
-	p.expect(p.clm("apply", "web", source, "--timeout", "2s"), exitNotReady, waits)
-	p.expect(p.clm("wait", "web", "--timeout", "3s"), exitNotReady, waits)
+	p.expect(p.timesOut(waits, "apply", "web", source, "--timeout", "10m"), exitNotReady, waits)
+	p.expect(p.timesOut(waits, "wait", "web", "--timeout", "10m"), exitNotReady, waits)
 	p.expect(p.clm("tree", "web"), 0)
 	object := &unstructured.Unstructured{}
 	object.SetAPIVersion(strings.ReplaceAll("PLACE.example.com/v1", "PLACE", p.namespace))

@@ -49,10 +49,11 @@ func TestRevertOfTheFirstRevision(t *testing.T) {
 func TestRevertOfADerivedFirstRevision(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.expect(p.clm("apply", "web", p.file("app.yaml", configMap("a", "1")+configMap("b", "1")+"---"+gate), "--timeout", "1s"), exitNotReady)
-	p.expect(p.clm("orphan", "web", "ConfigMap/b", "--timeout", "1s"), exitNotReady)
-	got := p.clm("apply", "web", p.file("app.yaml", configMap("a", "1")+"---"+gate), "--timeout", "1s", "--revert-on-failure")
-	p.expect(got, exitNotReady, "release PLACE/web, revision 2: timed out after 1s", "release PLACE/web was deleted")
+	bad := inVain(job("bad", "update-policy", "recreate"))
+	p.expect(p.clm("apply", "web", p.file("app.yaml", configMap("a", "1")+configMap("b", "1")+bad)), exitNotReady)
+	p.expect(p.clm("orphan", "web", "ConfigMap/b"), exitNotReady)
+	got := p.clm("apply", "web", p.file("app.yaml", configMap("a", "1")+bad), "--revert-on-failure")
+	p.expect(got, exitNotReady, "release PLACE/web, revision 2: ", "Job PLACE/bad", "release PLACE/web was deleted")
 	if p.configMap("a") != nil || p.configMap("b") == nil {
 		t.Error("want the release to be deleted, and what was orphaned to stay")
 	}
@@ -142,16 +143,23 @@ func TestRevertOfWhatWasReady(t *testing.T) {
 // TestRevertAdvisesNothingElse neither tells to go on with what is being reverted, nor keeps back what helps if it is not.
 func TestRevertAdvisesNothingElse(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
 	const advice = "To keep waiting, run the same command again"
-	bad := p.file("bad.yaml", configMap("a", "2")+deployment("web", neverReady, ""))
-	p.must("apply", "web", p.file("good.yaml", configMap("a", "1")))
-	got := p.clm("apply", "web", bad, "--timeout", "1s", "--revert-on-failure")
-	p.expect(got, exitNotReady, "timed out after 1s", "release PLACE/web, revision 3, is ready")
+	var p *place
+	var bad string
+	var got result
+	// The revert has as much time.
+	timeout := inTime(func(timeout string) bool {
+		p = newPlace(t)
+		bad = p.file("bad.yaml", configMap("a", "2")+deployment("web", neverReady, ""))
+		p.must("apply", "web", p.file("good.yaml", configMap("a", "1")))
+		got = p.clm("apply", "web", bad, "--timeout", timeout, "--revert-on-failure")
+		return strings.Contains(got.stderr, "is ready")
+	})
+	p.expect(got, exitNotReady, "timed out after "+timeout, "release PLACE/web, revision 3, is ready")
 	if strings.Contains(got.stderr, advice) {
 		t.Errorf("what is reverted must not be gone on with: %s", got.stderr)
 	}
-	p.expect(p.clm("apply", "web", bad, "--timeout", "1s"), exitNotReady, advice)
+	p.expect(p.timesOut("waiting until wave 0 is ready", "apply", "web", bad, "--timeout", "10m"), exitNotReady, advice)
 	p.must("delete", "web")
 }
 

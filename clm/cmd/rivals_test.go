@@ -134,8 +134,11 @@ func TestRenewalsFail(t *testing.T) {
 			return false
 		}
 	})
-	got := p.through(x).clm("apply", "web", source, "--timeout", "20s")
-	p.expect(got, exitNotReady, "timed out after 20s", "waiting for the API server to renew the lock of release PLACE/web")
+	// The gate is open then, and clm has been kept from going on for some seconds.
+	got := p.through(x).timesOutWhen(func(said string) bool {
+		return strings.Contains(said, "waiting for the API server to renew the lock") && withheld.Load() >= 16
+	}, "apply", "web", source, "--timeout", "10m")
+	p.expect(got, exitNotReady, "timed out after 10m", "waiting for the API server to renew the lock of release PLACE/web")
 	if count := int64(x.requests.Count(isChange)); withheld.Load() == 0 || count != changes.Load() {
 		t.Errorf("want nothing to be changed while the lock is in doubt, got %d requests instead of %d:\n%s", count, changes.Load(), x.requests)
 	}

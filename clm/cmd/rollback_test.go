@@ -66,7 +66,7 @@ func TestRollbackGoesOn(t *testing.T) {
 	p.must("apply", "web", p.file("app.yaml", configMap("one", "good")+claim), "--no-wait")
 	p.must("apply", "web", p.file("app.yaml", configMap("one", "bad")))
 	for _, args := range [][]string{{"rollback", "web", "1"}, {"rollback", "web"}, {"rollback", "web", "1"}} {
-		if got := p.clm(append(args, "--timeout", "1s")...); got.code != exitNotReady {
+		if got := p.timesOut("waiting until wave 0 is ready", append(args, "--timeout", "10m")...); got.code != exitNotReady {
 			t.Errorf("%v: want exit code %d, got %+v", args, exitNotReady, got)
 		}
 		if value := p.configMap("one")["value"]; value != "good" {
@@ -90,7 +90,7 @@ func TestRollbackGoesOnWithoutHistory(t *testing.T) {
 	p.must("apply", "web", p.file("app.yaml", configMap("one", "good")+"---"+gate), "--no-wait")
 	p.must("apply", "web", p.file("app.yaml", configMap("one", "bad")))
 	for range 2 {
-		p.expect(p.clm("rollback", "web", "1", "--timeout", "1s", "--history-max", "1"), exitNotReady, "timed out after 1s")
+		p.expect(p.timesOut("waiting until wave 0 is ready", "rollback", "web", "1", "--timeout", "10m", "--history-max", "1"), exitNotReady, "timed out after 10m")
 		p.expectValues(map[string]string{"one": "good"})
 	}
 	p.openGate()

@@ -77,15 +77,15 @@ func (s *transcript) playWaiting() {
 	s.must("apply", "web", s.file("app.yaml", configMap("a", "1")))
 	s.run("wait", "web")
 	s.run("wait", "web", "-o", "json")
-	s.run("wait", "web", "--for=deleted", "--timeout", "3s")
+	s.runOut("waiting until the release is deleted", "wait", "web", "--for=deleted", "--timeout", "10m")
 	s.must("delete", "web")
 	s.run("wait", "web", "--for=deleted")
 	s.run("wait", "web", "--for=deleted", "-o", "json")
-	s.run("wait", "web", "--timeout", "3s")
+	s.runOut("waiting until the release exists", "wait", "web", "--timeout", "10m")
 	s.must("apply", "web", s.file("app.yaml", configMap("a", "1")+deployment("web", neverReady, "")), "--no-wait")
 	s.eventuallyShows([]string{"status", "web"}, "0/1 replicas available")
-	s.run("wait", "web", "--timeout", "3s")
-	s.run("wait", "web", "--timeout", "3s", "-o", "json")
+	s.runOut("web: waiting: 0/1 replicas", "wait", "web", "--timeout", "10m")
+	s.runOut(`"reason":"0/1 replicas available"`, "wait", "web", "--timeout", "10m", "-o", "json")
 	s.run("wait", "web", "--timeout", "1us")
 	s.run("wait", "web", "--timeout", "1us", "-o", "json")
 }
@@ -179,7 +179,12 @@ func (s *transcript) playBlocked() {
 	s.run("apply", "web", less, "--max-deletions", "2")
 	s.run("apply", "web", less, "--max-deletions", "50%")
 	s.run("apply", "web", less, "--max-deletions", "50%", "-o", "json")
-	s.run("apply", "web", less, "--timeout", "2s")
+	var got result
+	timeout := inTime(func(timeout string) bool {
+		got = s.clm("apply", "web", less, "--timeout", timeout)
+		return strings.Contains(got.stderr, ": waiting: kept while") // said only after a while
+	})
+	s.note(got, "apply", "web", less, "--timeout", timeout)
 	if err := s.client.Delete(s.Context(), thing); err != nil {
 		s.Fatal(err)
 	}
@@ -224,7 +229,7 @@ func (s *transcript) playDeleting() {
 	s.must("apply", "web", source)
 	s.must("apply", "shop", s.file("shop.yaml", configMap("c", "1")))
 	s.as("somebody", configMapKind, "a", `{"metadata":{"finalizers":["example.com/hold"]}}`)
-	s.run("delete", "web", "--timeout", "3s")
+	s.run("delete", "web", "--timeout", "10s")
 	for _, args := range [][]string{
 		{"status", "web"},
 		{"apply", "web", source},

@@ -41,7 +41,14 @@ var rejected = strings.Replace(deployment("rejected", "", ""), "matchLabels: {ap
 // TestSlowRevisions are those that become ready after those who have applied them have ceased to wait: the next revision finds them in use.
 func TestSlowRevisions(t *testing.T) {
 	t.Parallel()
-	for name, flags := range map[string][]string{"Timeout": {"--timeout", "1s"}, "NoWait": {"--no-wait"}} {
+	for name, apply := range map[string]func(p *place, args ...string) result{
+		"Timeout": func(p *place, args ...string) result {
+			return p.timesOut("waiting until wave 0 is ready", append([]string{"apply", "web", "--timeout", "10m"}, args...)...)
+		},
+		"NoWait": func(p *place, args ...string) result {
+			return p.clm(append([]string{"apply", "web", "--no-wait"}, args...)...)
+		},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t)
@@ -53,7 +60,7 @@ func TestSlowRevisions(t *testing.T) {
 {apiVersion: v1, kind: ConfigMap, metadata: {name: text}, data: {value: {{ .Values.text }}}}
 `)
 			pod := p.file("pod.yaml", slowPod("slow"))
-			p.clm(append([]string{"apply", "web", dir, pod, "--set", "text=first"}, flags...)...)
+			apply(p, dir, pod, "--set", "text=first")
 			p.becomesReady("slow")
 			p.expect(p.clm("apply", "web", dir, pod, p.file("bad.yaml", rejected), "--set", "text=second", "--revert-on-failure"), 1, "revision 3, is ready")
 			p.expectValues(map[string]string{"once": "first", "text": "first"})
@@ -61,7 +68,7 @@ func TestSlowRevisions(t *testing.T) {
 
 			// Likewise if there is an older one that was ready in time.
 			more := p.file("more.yaml", slowPod("more"))
-			p.clm(append([]string{"apply", "web", dir, pod, more, "--set", "text=third"}, flags...)...)
+			apply(p, dir, pod, more, "--set", "text=third")
 			p.becomesReady("more")
 			p.expect(p.clm("apply", "web", dir, pod, more, p.file("bad.yaml", rejected), "--set", "text=fourth", "--revert-on-failure"), 1, "is ready")
 			p.expectValues(map[string]string{"once": "first", "text": "third"})
@@ -78,12 +85,12 @@ func TestRollbackFromASlowRevision(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.must("apply", "web", p.file("first.yaml", configMap("a", "1")))
-	p.expect(p.clm("apply", "web", p.file("second.yaml", configMap("a", "2")+slowPod("slow")), "--timeout", "1s"), exitNotReady)
+	p.expect(p.timesOut("waiting until wave 0 is ready", "apply", "web", p.file("second.yaml", configMap("a", "2")+slowPod("slow")), "--timeout", "10m"), exitNotReady)
 	p.becomesReady("slow")
 	p.must("rollback", "web")
 	p.expectHistory("Superseded", "Superseded", "Ready")
 	p.expectValues(map[string]string{"a": "1"})
-	p.expect(p.clm("rollback", "web", "--timeout", "1s"), exitNotReady)
+	p.expect(p.timesOut("waiting until wave 0 is ready", "rollback", "web", "--timeout", "10m"), exitNotReady)
 	p.expectValues(map[string]string{"a": "2"})
 	p.becomesReady("slow")
 	// It is continued, and does not return to where it came from.
@@ -96,7 +103,7 @@ func TestRollbackFromASlowRevision(t *testing.T) {
 func TestRevertDeletesItsOwnOnly(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.expect(p.clm("apply", "web", p.file("first.yaml", configMap("a", "1")+slowPod("slow")), "--timeout", "1s"), exitNotReady)
+	p.expect(p.timesOut("waiting until wave 0 is ready", "apply", "web", p.file("first.yaml", configMap("a", "1")+slowPod("slow")), "--timeout", "10m"), exitNotReady)
 	got := p.clm("apply", "web", p.file("second.yaml", configMap("a", "2")+slowPod("slow")+rejected), "--revert-on-failure")
 	p.expect(got, 1, "release PLACE/web was not deleted: it has earlier revisions, whose objects may be in use")
 	if p.configMap("a") == nil || len(p.names("v1", "Pod")) != 1 {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
@@ -98,12 +99,15 @@ func TestStatusAndTree(t *testing.T) {
 	s := &transcript{place: newPlace(t)}
 	first := strings.ReplaceAll(configMap("first", "1"), "{name: first}", `{name: first, annotations: {clm.cs.sap.com/apply-order: "-1"}}`)
 	last := strings.ReplaceAll(configMap("last", "1"), "{name: last}", `{name: last, annotations: {clm.cs.sap.com/apply-order: "1"}}`)
-	// One after the other, so that it is certain which problem is older.
 	for _, manifest := range []string{first + deployment("image", neverReady, ""), first + deployment("image", neverReady, "") + deployment("good", "", "") +
 		deployment("place", "", "disk: none") + last} {
-		if got := s.clm("apply", "web", s.file("app.yaml", manifest), "--timeout", "4s"); got.code != exitNotReady {
+		got := s.timesOut("waiting until wave 0 is ready", "apply", "web", s.file("app.yaml", manifest), "--timeout", "10m")
+		if got.code != exitNotReady {
 			t.Fatalf("got exit code %d, %s", got.code, got.stderr)
 		}
+		// One after the other, so that it is certain which problem is older.
+		s.eventuallyShows([]string{"tree", "web"}, "ContainersNotReady")
+		s.awaitSecondAfter(metav1.Now())
 	}
 	s.cannotPull("image")
 	s.eventuallyShows([]string{"status", "web"}, "ImagePullBackOff", "cannot be scheduled")

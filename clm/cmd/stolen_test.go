@@ -47,7 +47,7 @@ func TestStolenDependents(t *testing.T) {
 	if diff := cmp.Diff(want, problems); diff != "" {
 		t.Errorf("each object must be told (-want +got):\n%s", diff)
 	}
-	p.expect(p.clm("wait", "a", "--timeout", "1s"), exitNotReady, "▸ ConfigMap PLACE/taken: waiting for ", ": belongs to release PLACE/b\n")
+	p.expect(p.timesOut("taken: waiting", "wait", "a", "--timeout", "10m"), exitNotReady, "▸ ConfigMap PLACE/taken: waiting for ", ": belongs to release PLACE/b\n")
 	if tree := p.must("tree", "a").stdout; strings.Count(tree, "NotOwned") != 3 {
 		t.Errorf("expected that three were stolen, got %s", tree)
 	}

@@ -28,7 +28,17 @@ var (
 // run runs clm, whatever comes of it.
 func (s *transcript) run(args ...string) {
 	s.Helper()
-	got := s.clm(args...)
+	s.note(s.clm(args...), args...)
+}
+
+// runOut runs clm as timesOut does.
+func (s *transcript) runOut(sign string, args ...string) {
+	s.Helper()
+	s.note(s.timesOut(sign, args...), args...)
+}
+
+// note notes how clm has ended that was run with the arguments.
+func (s *transcript) note(got result, args ...string) {
 	fmt.Fprintf(&s.text, "$ clm %s\n%s%s", strings.Join(args, " "), got.stdout, got.stderr)
 	if got.code != 0 {
 		fmt.Fprintf(&s.text, "exit code %d\n", got.code)

@@ -51,20 +51,20 @@ func TestWaitForARelease(t *testing.T) {
 func TestWaitInVain(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	got := p.clm("wait", "web", "--timeout", "1s")
-	for _, want := range []string{"waiting until the release exists", "is not ready: timed out after 1s"} {
+	got := p.timesOut("waiting until the release exists", "wait", "web", "--timeout", "10m")
+	for _, want := range []string{"waiting until the release exists", "is not ready: timed out after 10m"} {
 		if got.code != exitNotReady || !strings.Contains(got.stderr, want) {
 			t.Errorf("%q is missing; got exit code %d, %s", want, got.code, got.stderr)
 		}
 	}
-	p.clm("apply", "web", p.file("app.yaml", deployment("web", neverReady, "")), "--timeout", "1s")
-	got = p.clm("wait", "web", "--timeout", "1s")
-	for _, want := range []string{"it is Failed", "▸ Deployment " + p.namespace + "/web: creating for ", "0/1 replicas available", "timed out after 1s"} {
+	p.timesOut("waiting until wave 0 is ready", "apply", "web", p.file("app.yaml", deployment("web", neverReady, "")), "--timeout", "10m")
+	got = p.timesOut("web: waiting: 0/1 replicas", "wait", "web", "--timeout", "10m")
+	for _, want := range []string{"it is Failed", "▸ Deployment " + p.namespace + "/web: creating for ", "0/1 replicas available", "timed out after 10m"} {
 		if got.code != exitNotReady || !strings.Contains(got.stderr, want) {
 			t.Errorf("%q is missing; got exit code %d, %s", want, got.code, got.stderr)
 		}
 	}
-	got = p.clm("wait", "web", "--for=deleted", "--timeout", "1s", "-o", "json")
+	got = p.timesOut("waiting until the release is deleted", "wait", "web", "--for=deleted", "--timeout", "10m", "-o", "json")
 	if got.code != exitNotReady || !strings.Contains(got.stdout, `"type":"failed"`) || got.stderr != "" {
 		t.Errorf("got exit code %d, %s%s", got.code, got.stdout, got.stderr)
 	}
