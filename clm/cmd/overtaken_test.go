@@ -194,7 +194,7 @@ func TestAFirstInstallationThatIsOvertaken(t *testing.T) {
 			p.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}})
 		})
 		got = x.clm("apply", "web", source, "--conflicts=keep", "--revert-on-failure", "--timeout", timeout)
-		return strings.Contains(got.stderr, "was deleted")
+		return strings.Contains(got.stderr, "(1 adopted, ") && strings.Contains(got.stderr, "was deleted")
 	})
 	p.expect(got, exitNotReady, "timed out after "+timeout+" (1 adopted, ", "release PLACE/web was deleted", "These objects existed before the release")
 	if p.configMap("theirs") == nil {
