@@ -53,7 +53,7 @@ func TestRevertOfADerivedFirstRevision(t *testing.T) {
 	p.expect(p.clm("apply", "web", p.file("app.yaml", configMap("a", "1")+configMap("b", "1")+bad)), exitNotReady)
 	p.expect(p.clm("orphan", "web", "ConfigMap/b"), exitNotReady)
 	got := p.clm("apply", "web", p.file("app.yaml", configMap("a", "1")+bad), "--revert-on-failure")
-	p.expect(got, exitNotReady, "release PLACE/web, revision 2: ", "Job PLACE/bad", "release PLACE/web was deleted")
+	p.expect(got, exitNotReady, "release PLACE/web, revision 2: failed", "Job PLACE/bad", "release PLACE/web was deleted")
 	if p.configMap("a") != nil || p.configMap("b") == nil {
 		t.Error("want the release to be deleted, and what was orphaned to stay")
 	}
