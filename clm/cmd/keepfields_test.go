@@ -179,8 +179,8 @@ func TestARollbackThatKeepsFieldsGoesOn(t *testing.T) {
 	p.must("apply", "web", p.file("app.yaml", scaled(1, "a")+"---"+gate), "--no-wait")
 	p.scale(3)
 	p.must("apply", "web", p.file("app.yaml", scaled(1, "b")), "--conflicts=keep")
-	for range 2 {
-		p.expect(p.timesOut("waiting until wave 0 is ready", "rollback", "web", "1", "--timeout", "10m"), exitNotReady)
+	for _, sign := range []string{"Deployment PLACE/web: updated", "waiting until wave 0 is ready"} {
+		p.expect(p.timesOut(sign, "rollback", "web", "1", "--timeout", "10m"), exitNotReady)
 		p.expectScaled("rolled back", "3 a info", "spec.replicas")
 	}
 	if revisions := p.items(p.must("history", "web", "-o", "json").stdout); len(revisions) != 3 {
@@ -206,10 +206,10 @@ func TestARollbackByForceTakesAllFields(t *testing.T) {
 	p.scale(4)
 	p.must("apply", "web", p.file("app.yaml", ignored+"---"+gate), "--conflicts=keep", "--no-wait")
 	p.must("apply", "web", p.file("app.yaml", scaled(1, "d")))
-	p.expect(p.timesOut("waiting until wave 0 is ready", "rollback", "web", "6", "--timeout", "10m"), exitNotReady)
+	p.expect(p.timesOut("Deployment PLACE/web: updated", "rollback", "web", "6", "--timeout", "10m"), exitNotReady)
 	p.expectScaled("begun", "4 b info", "spec.replicas")
-	for range 2 {
-		p.expect(p.timesOut("waiting until wave 0 is ready", "rollback", "web", "6", "--conflicts=force", "--timeout", "10m"), exitNotReady)
+	for _, sign := range []string{"Deployment PLACE/web: updated", "waiting until wave 0 is ready"} {
+		p.expect(p.timesOut(sign, "rollback", "web", "6", "--conflicts=force", "--timeout", "10m"), exitNotReady)
 		p.expectScaled("continued by force", "1 b info", "")
 	}
 	revisions := p.items(p.must("history", "web", "-o", "json").stdout)

@@ -47,7 +47,7 @@ func TestKeptFieldsOfAFailureThatAnOlderClmHasRecorded(t *testing.T) {
 	p.must("apply", "web", p.file("app.yaml", scaled(1, "a")))
 	p.scale(3)
 	source := p.file("app.yaml", scaled(1, "b")+configMap("a", "1")+"---"+gate)
-	p.expect(p.timesOut("waiting until wave 0 is ready", "apply", "web", source, "--conflicts=keep", "--timeout", "10m"), exitNotReady)
+	p.expect(p.timesOut("Deployment PLACE/web: updated", "apply", "web", source, "--conflicts=keep", "--timeout", "10m"), exitNotReady)
 	p.openGate()
 	p.forgetKeptFields()
 	p.as("somebody", configMapKind, "a", `{"data":{"value":null}}`)
