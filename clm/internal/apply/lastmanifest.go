@@ -4,10 +4,12 @@
 package apply
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -58,6 +60,21 @@ func (m *lastManifest) read(ctx context.Context) ([]*unstructured.Unstructured, 
 	}
 	m.known, m.objects = true, content.Manifest
 	return m.objects, nil
+}
+
+// hooks returns the hooks of Helm among the objects, and perhaps others. If the objects were not read yet, the others are not read for that. It returns none if they are lost.
+func (m *lastManifest) hooks(ctx context.Context) ([]*unstructured.Unstructured, error) {
+	current := m.release.Current()
+	if current == nil || m.known {
+		return m.objects, nil
+	}
+	key := []byte(strconv.Quote(helmHookKey))
+	hooks, err := m.connection.Records().Objects(ctx, m.release, current.Number, func(raw []byte) bool { return bytes.Contains(raw, key) })
+	var damage *releases.DamagedError
+	if errors.As(err, &damage) {
+		return nil, nil
+	}
+	return hooks, err
 }
 
 // isRead reports whether the objects were read, and are not lost.

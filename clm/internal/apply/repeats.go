@@ -21,7 +21,7 @@ func (k *keeper) noteRepeats(ctx context.Context, p *Plan) error {
 	if len(hooks) == 0 {
 		return nil
 	}
-	last, err := k.last.read(ctx)
+	last, err := k.last.hooks(ctx)
 	if err != nil {
 		return err
 	}

@@ -43,14 +43,32 @@ func decodeContent(raw []byte) (Content, error) {
 		return Content{}, unreadable("decoding the values: %v", err)
 	}
 	content.Notes = stored.Notes
+	var err error
+	content.Manifest, err = decodeManifest(stored, func([]byte) bool { return true })
+	return content, err
+}
+
+// decodeObjects returns those objects of a document that the function wants. The error is an UnreadableError.
+func decodeObjects(raw []byte, wants func(raw []byte) bool) ([]*unstructured.Unstructured, error) {
+	stored := packs.Document{}
+	if err := json.Unmarshal(raw, &stored); err != nil {
+		return nil, unreadable("decoding it: %v", err)
+	}
+	return decodeManifest(stored, wants)
+}
+
+func decodeManifest(stored packs.Document, wants func(raw []byte) bool) (objects []*unstructured.Unstructured, err error) {
 	for i, raw := range stored.Manifest {
+		if !wants(raw) {
+			continue
+		}
 		object := &unstructured.Unstructured{}
 		if err := object.UnmarshalJSON(raw); err != nil {
-			return Content{}, unreadable("decoding object %d: %v", i, err)
+			return nil, unreadable("decoding object %d: %v", i, err)
 		}
-		content.Manifest = append(content.Manifest, object)
+		objects = append(objects, object)
 	}
-	return content, nil
+	return objects, nil
 }
 
 func unreadable(format string, args ...any) error {
