@@ -69,7 +69,7 @@ func (m *lastManifest) hooks(ctx context.Context) ([]*unstructured.Unstructured,
 		return m.objects, nil
 	}
 	key := []byte(strconv.Quote(helmHookKey))
-	hooks, err := m.connection.Records().Objects(ctx, m.release, current.Number, func(raw []byte) bool { return bytes.Contains(raw, key) })
+	hooks, err := releases.Objects(ctx, m.connection.Records(), m.release, current.Number, func(raw []byte) bool { return bytes.Contains(raw, key) })
 	var damage *releases.DamagedError
 	if errors.As(err, &damage) {
 		return nil, nil

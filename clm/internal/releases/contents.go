@@ -20,16 +20,16 @@ import (
 // Content reads the stored content of a revision. It may be stored in another place since the release was read. The error is a DamagedError if the content
 // cannot be read because the record is damaged; it wraps ErrOutdated if the revision was removed since.
 func (s *Store) Content(ctx context.Context, release *Release, number int64) (content Content, err error) {
-	err = s.read(ctx, release, number, func(raw []byte) error {
+	err = read(ctx, s, release, number, func(raw []byte) error {
 		content, err = decodeContent(raw)
 		return err
 	})
 	return content, err
 }
 
-// Objects reads those objects of the manifest of a revision whose JSON a function wants, which needs less memory than reading all of them. Errors are those of Content.
-func (s *Store) Objects(ctx context.Context, release *Release, number int64, wants func(raw []byte) bool) (objects []*unstructured.Unstructured, err error) {
-	err = s.read(ctx, release, number, func(raw []byte) error {
+// Objects reads those objects of the manifest of a revision whose JSON a function wants, which needs less memory than reading all of them. Errors are those of Store.Content.
+func Objects(ctx context.Context, s *Store, release *Release, number int64, wants func(raw []byte) bool) (objects []*unstructured.Unstructured, err error) {
+	err = read(ctx, s, release, number, func(raw []byte) error {
 		objects, err = decodeObjects(raw, wants)
 		return err
 	})
@@ -37,7 +37,7 @@ func (s *Store) Objects(ctx context.Context, release *Release, number int64, wan
 }
 
 // read calls a function for the stored content of a revision, and again if it cannot be decoded and was stored in another place meanwhile. The rest is as with Content.
-func (s *Store) read(ctx context.Context, release *Release, number int64, decode func(raw []byte) error) error {
+func read(ctx context.Context, s *Store, release *Release, number int64, decode func(raw []byte) error) error {
 	if catalog := release.stored.index.catalog(); !catalog.Keeps(number) {
 		return fmt.Errorf("revision %d of release %s: its content is no longer available; available revisions: %s", number, release, keptNumbers(catalog))
 	}
