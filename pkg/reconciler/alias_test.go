@@ -95,9 +95,13 @@ func TestMoveToAnotherGroupInAPlan(t *testing.T) {
 func TestOneObjectUnderTwoGroupsIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	// Before the object exists, a plan does not know that it is one: then the first of two requests creates it, and the second may update it.
+	planner := w.planner
+	w.planner = nil
 	for range 3 {
 		_, err := w.apply(coreEvent + "---" + groupEvent)
 		w.expectRefusal(err, "is the same object as Event NS/a of ", ", which is also declared")
+		w.planner = planner
 	}
 	w.mustApply(groupEvent)
 	if w.get("v1", "Event", "a") == nil {
