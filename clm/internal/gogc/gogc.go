@@ -15,7 +15,7 @@ func init() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
-	const bytes, percent = 28 << 20, 14
+	const bytes, percent = 24 << 20, 12
 	ballast = make([]byte, bytes)
 	debug.SetGCPercent(percent)
 }
