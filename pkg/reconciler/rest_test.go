@@ -69,13 +69,6 @@ func (w *world) quiesce() {
 // rest waits until the observer has seen what another client has done last and has nothing to report, and makes passes until one is done.
 func (w *world) rest(manifests string) {
 	w.Helper()
-	w.awaitChange()
-	for {
-		select {
-		case <-w.woken:
-		case <-time.After(200 * time.Millisecond):
-			w.mustApply(manifests)
-			return
-		}
-	}
+	w.quiesce()
+	w.mustApply(manifests)
 }

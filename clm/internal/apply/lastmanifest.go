@@ -37,6 +37,8 @@ type lastManifest struct {
 	objects []*unstructured.Unstructured
 	// damage says why there are no objects although there is a revision; nil if it can be read.
 	damage *releases.DamagedError
+	// readHooks is what hooks returns if the objects are not known; nil if it was not called.
+	readHooks []*unstructured.Unstructured
 	// marked is what kept returns; nil if it was not called.
 	marked keptfields.Fields
 	// since is what sinceReady returns; nil if it was not called.
@@ -62,11 +64,15 @@ func (m *lastManifest) read(ctx context.Context) ([]*unstructured.Unstructured, 
 	return m.objects, nil
 }
 
-// hooks returns the hooks of Helm among the objects, and perhaps others. If the objects were not read yet, the others are not read for that. It returns none if they are lost.
+// hooks returns the hooks of Helm among the objects, and perhaps others. If the objects were not read yet, it reads the hooks once, and not the others. It returns none if they are
+// lost.
 func (m *lastManifest) hooks(ctx context.Context) ([]*unstructured.Unstructured, error) {
 	current := m.release.Current()
 	if current == nil || m.known {
 		return m.objects, nil
+	}
+	if m.readHooks != nil {
+		return m.readHooks, nil
 	}
 	key := []byte(strconv.Quote(helmHookKey))
 	hooks, err := releases.Objects(ctx, m.connection.Records(), m.release, current.Number, func(raw []byte) bool { return bytes.Contains(raw, key) })
@@ -74,6 +80,7 @@ func (m *lastManifest) hooks(ctx context.Context) ([]*unstructured.Unstructured,
 	if errors.As(err, &damage) {
 		return nil, nil
 	}
+	m.readHooks = hooks
 	return hooks, err
 }
 
