@@ -7,9 +7,9 @@ import (
 	"os"
 
 	"github.com/component-operator/runtime/clm/cmd"
-	_ "github.com/component-operator/runtime/clm/internal/gogc"
+	"github.com/component-operator/runtime/clm/internal/gogc"
 )
 
 func main() {
-	os.Exit(cmd.Main(os.Args))
+	os.Exit(cmd.Main(os.Args, gogc.KeepMore))
 }

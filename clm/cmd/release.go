@@ -29,6 +29,8 @@ type environment struct {
 	dialog func() (*terminal.Dialog, error)
 	// useOneProcessor is called when an operation begins, if the process does nothing else; nil otherwise.
 	useOneProcessor func()
+	// useMemory is called before a command that only computes, if the process does nothing else; nil otherwise.
+	useMemory func()
 }
 
 // exitCode returns the exit code for an error of a command.

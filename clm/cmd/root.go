@@ -40,13 +40,15 @@ func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) 
 // Main runs clm with the given arguments, of which the first one is the name of the program, and returns its exit code: one of AllExitCodes,
 // or the exit code of a command that clm ran.
 // The first SIGINT, SIGTERM or SIGHUP asks for an orderly end, the second one ends clm at once.
-func Main(args []string) int {
+//
+// A command that computes, and waits for nobody, calls useMemory before it begins. It may let the process use more memory to save time.
+func Main(args []string, useMemory func()) int {
 	silenceLibraries()
 	ctx, stop := signal.NotifyContext(context.Background(), requestsToEnd()...)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 
-	root := Command()
+	root := newCommand(useMemory)
 	return execute(ctx, root, beThePlugin(root, args))
 }
 
@@ -91,8 +93,10 @@ func inLines(err error) string {
 }
 
 // Command returns clm with all its commands, for the reference pages.
-func Command() *cobra.Command {
-	e := &environment{streams: streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}, useOneProcessor: useOneProcessor}
+func Command() *cobra.Command { return newCommand(func() {}) }
+
+func newCommand(useMemory func()) *cobra.Command {
+	e := &environment{streams: streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}, useOneProcessor: useOneProcessor, useMemory: useMemory}
 	e.dialog = e.openDialog
 	return newRootCommand(e)
 }

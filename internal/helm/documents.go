@@ -25,11 +25,11 @@ const documentInSource = ", document "
 // document is one document of a rendered file.
 type document struct {
 	source  string // names it
-	content string
+	content []byte
 }
 
 // documentsOf returns the documents of a rendered file, in their order.
-func documentsOf(name string, content string) []document {
+func documentsOf(name string, content []byte) []document {
 	var all []document
 	for i, text := range splitDocuments(content) {
 		all = append(all, document{source: name + documentInSource + strconv.Itoa(i+1), content: text})
@@ -54,8 +54,8 @@ func parseDocuments(all []document) ([]Object, error) {
 	return objects, nil
 }
 
-func parseDocument(document string) ([]*unstructured.Unstructured, error) {
-	content, err := documents.Decode([]byte(document))
+func parseDocument(document []byte) ([]*unstructured.Unstructured, error) {
+	content, err := documents.Decode(document)
 	if err != nil {
 		return nil, err
 	}

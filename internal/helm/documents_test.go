@@ -53,7 +53,7 @@ func TestParseDocuments(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.reason, func(t *testing.T) {
 			t.Parallel()
-			objects, err := parseDocuments(documentsOf("f.yaml", tt.content))
+			objects, err := parseDocuments(documentsOf("f.yaml", []byte(tt.content)))
 			if tt.err != "" {
 				if err == nil {
 					t.Fatal("it was accepted")
@@ -167,7 +167,7 @@ func FuzzParseDocuments(f *testing.F) {
 	f.Add("apiVersion: v1\nkind: List\nmetadata: {annotations: {helm.sh/hook: x}}\nitems: [{apiVersion: v1, kind: Pod, metadata: {name: a}}]\n---\na: b")
 	f.Add("apiVersion: v1\nkind: PodList\nitems: [{}]")
 	f.Fuzz(func(t *testing.T, content string) {
-		objects, err := parseDocuments(documentsOf("f.yaml", content))
+		objects, err := parseDocuments(documentsOf("f.yaml", []byte(content)))
 		if err != nil {
 			return
 		}

@@ -34,7 +34,7 @@ func postRender(objects []Object, run func(*bytes.Buffer) (*bytes.Buffer, error)
 	if err := checkOutput(map[string]string{postRendererName: changed.String()}); err != nil {
 		return nil, fmt.Errorf("post-rendering: %w", err)
 	}
-	result, err := parseDocuments(documentsOf(postRendererName, changed.String()))
+	result, err := parseDocuments(documentsOf(postRendererName, changed.Bytes()))
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@
 package helm
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -27,7 +28,7 @@ type RecordedHook struct {
 // Helm has installed them. Definitions of the crds folders are not part of what Helm records.
 func ParseRecorded(manifest string, hooks []RecordedHook) ([]Object, error) {
 	var objects []Object
-	add := func(file, document string, number int) error {
+	add := func(file string, document []byte, number int) error {
 		source := file + documentInSource + strconv.Itoa(number)
 		found, err := parseDocument(document)
 		if err != nil {
@@ -38,13 +39,13 @@ func ParseRecorded(manifest string, hooks []RecordedHook) ([]Object, error) {
 		}
 		return nil
 	}
-	for i, document := range splitDocuments(manifest) {
+	for i, document := range splitDocuments([]byte(manifest)) {
 		if err := add(cmp.Or(fileOf(document), "manifest"), document, i+1); err != nil {
 			return nil, err
 		}
 	}
 	for _, hook := range hooks {
-		for i, document := range splitDocuments(hook.Manifest) {
+		for i, document := range splitDocuments([]byte(hook.Manifest)) {
 			if err := add(hook.Path, document, i+1); err != nil {
 				return nil, err
 			}
@@ -55,9 +56,9 @@ func ParseRecorded(manifest string, hooks []RecordedHook) ([]Object, error) {
 }
 
 // fileOf returns the file that the first line of a document names; empty if it names none.
-func fileOf(document string) string {
-	line, _, _ := strings.Cut(document, "\n")
-	file, ok := strings.CutPrefix(line, sourceComment)
+func fileOf(document []byte) string {
+	line, _, _ := bytes.Cut(document, []byte("\n"))
+	file, ok := strings.CutPrefix(string(line), sourceComment)
 	if !ok {
 		return ""
 	}

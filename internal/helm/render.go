@@ -149,7 +149,7 @@ func (c *Chart) render(ctx context.Context, release Release) ([]Object, error) {
 	var rendered []document
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if !strings.HasSuffix(name, notesSuffix) {
-			rendered = append(rendered, documentsOf(name, files[name])...)
+			rendered = append(rendered, documentsOf(name, []byte(files[name]))...)
 		}
 	}
 	found, err := parseDocuments(rendered)
@@ -211,7 +211,7 @@ func identityOf(object Object) identity {
 func definitions(parsed *chart.Chart) ([]Object, error) {
 	var all []document
 	for _, file := range parsed.CRDObjects() {
-		all = append(all, documentsOf(file.Filename, string(file.File.Data))...)
+		all = append(all, documentsOf(file.Filename, file.File.Data)...)
 	}
 	found, err := parseDocuments(all)
 	if err != nil {

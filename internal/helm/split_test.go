@@ -23,7 +23,11 @@ func FuzzSplitDocuments(f *testing.F) {
 		for i := range len(split) {
 			want = append(want, split[fmt.Sprintf("manifest-%d", i)]+"\n")
 		}
-		if diff := cmp.Diff(want, splitDocuments(content)); diff != "" {
+		var got []string
+		for _, document := range splitDocuments([]byte(content)) {
+			got = append(got, string(document))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("unexpected documents (-Helm +got):\n%s", diff)
 		}
 	})

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gogc is imported for its effect: the garbage collector keeps less garbage than by default, because a large chart makes much of it, and does not run
+// Package gogc sets the garbage collector when it is imported: the collector keeps less garbage than by default, because a large chart makes much of it, and does not run
 // while the heap is smaller than 3 MiB. It does nothing if GOGC or GOMEMLIMIT is set.
 //
 // The package depends on the standard library only, so that it takes effect before most other packages are initialized, which allocate a lot.

@@ -8,14 +8,29 @@ import (
 	"runtime/debug"
 )
 
-// ballast counts as part of the heap. Nobody writes to it, so that it takes no memory of the machine.
-var ballast []byte //nolint:unused // it only has to be there
+// A collection begins when the heap is larger by percent than after the last one. A ballast counts as part of the heap.
+const (
+	percent     = 12
+	ballastSize = 24 << 20
+)
+
+// ballast has one element, or two after KeepMore. Nobody writes to them, so that they take no memory of the machine.
+var ballast [][]byte
 
 func init() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
-	const bytes, percent = 24 << 20, 12
-	ballast = make([]byte, bytes)
+	addBallast()
 	debug.SetGCPercent(percent)
 }
+
+// KeepMore doubles the garbage that is kept. It is for commands that only compute: for them, time matters more than some MiB.
+// It does nothing when called again, or if GOGC or GOMEMLIMIT is set. It is not safe for concurrent use.
+func KeepMore() {
+	if len(ballast) == 1 {
+		addBallast()
+	}
+}
+
+func addBallast() { ballast = append(ballast, make([]byte, ballastSize)) }
