@@ -16,6 +16,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/bench/internal/measured"
@@ -286,8 +287,17 @@ func (t *chartTrial) deleteDefinitions(ctx context.Context) error {
 	if err != nil || len(left) == 0 {
 		return err
 	}
+	changed := time.Now()
 	return t.await(ctx, "the definitions to be gone", func(ctx context.Context) (bool, string) {
 		left, err := find(ctx)
+		if err == nil && time.Since(changed) > 10*time.Second {
+			// The API server goes on with a deletion that has stalled when the definition changes.
+			changed = time.Now()
+			err = parallel(ctx, len(left), func(ctx context.Context, i int) error {
+				annotations := fmt.Appendf(nil, `{"metadata":{"annotations":{"changed":%q}}}`, changed.Format(time.RFC3339))
+				return client.IgnoreNotFound(t.client.Patch(ctx, &left[i], client.RawPatch(types.MergePatchType, annotations)))
+			})
+		}
 		return err == nil && len(left) == 0, fmt.Sprintf("%d are left, error: %v", len(left), err)
 	})
 }

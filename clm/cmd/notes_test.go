@@ -133,6 +133,17 @@ func TestNotesAlone(t *testing.T) {
 	if diff := cmp.Diff(before, after); diff != "" || p.configMap("a")["value"] != "1" {
 		t.Errorf("want no change but the correction of drift (-before +after):\n%s", diff)
 	}
+
+	saved := filepath.Join(t.TempDir(), "plan")
+	notes("fifth")
+	p.must("plan", "web", chart, "--out", saved)
+	if got := p.must("apply", "web", "--plan", saved); got.stdout != "fifth\n" || !strings.Contains(got.stderr, "the notes have changed, and are recorded as revision 5\n") {
+		t.Errorf("want the notes of the saved plan, got %s%s", got.stdout, got.stderr)
+	}
+	if got := p.must("get", "notes", "web").stdout; got != "fifth\n" {
+		t.Errorf("want the notes of the saved plan to be recorded, got %q", got)
+	}
+
 	p.must("rollback", "web", "1")
 	if got := p.must("get", "notes", "web").stdout; got != "first, revision 1\n" {
 		t.Errorf("want the notes of revision 1, got %q", got)

@@ -17,7 +17,7 @@ var reserved = []string{
 	types.AnnotationKeySuffixOwnerId, types.AnnotationKeySuffixClaimedAt, types.AnnotationKeySuffixDigest,
 	types.AnnotationKeySuffixSkipDeletionHooks, types.AnnotationKeySuffixDisableEvents, types.AnnotationKeySuffixAbandonTarget,
 	types.AnnotationKeySuffixApproveDeletions, types.AnnotationKeySuffixDeletionApproved, types.AnnotationKeySuffixFormerNames, types.AnnotationKeySuffixOrphanDependents,
-	types.AnnotationKeySuffixDeletionHooksChecksum, types.AnnotationKeySuffixVersionOf, types.AnnotationKeySuffixKeptFields,
+	types.AnnotationKeySuffixDeletionHooksChecksum, types.AnnotationKeySuffixDeletionRetriedAt, types.AnnotationKeySuffixVersionOf, types.AnnotationKeySuffixKeptFields,
 }
 
 // Known returns the suffixes of all annotations that a reconciler sets or reads.

@@ -34,6 +34,8 @@ type Observation struct {
 	Record string
 	// Deleting means that the object is being deleted.
 	Deleting bool
+	// DeletionFailed means that the API server has failed to delete the instances of a CustomResourceDefinition that is being deleted; see status.DeletionFailure.
+	DeletionFailed bool
 	// Outcome is the status of a Job or Pod that had ended before its deletion was requested; empty for all others.
 	Outcome status.Status
 	// Finalizers of the object, separated by commas.
@@ -148,6 +150,7 @@ func (r *Reader) read(object metav1.Object, judged *unstructured.Unstructured) O
 		Owner:           labels[r.OwnerLabel],
 		Record:          RecordLabel(labels),
 		Deleting:        object.GetDeletionTimestamp() != nil,
+		DeletionFailed:  status.DeletionFailure(judged) != "",
 		Outcome:         r.outcome(labels[r.OwnerLabel], judged),
 		PrunePolicy:     annotations[r.PrunePolicyAnnotation],
 		Suspended:       r.SuspendedDigest != "" && strings.HasPrefix(annotations[r.DigestAnnotation], r.SuspendedDigest),

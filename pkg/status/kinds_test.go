@@ -79,6 +79,20 @@ func TestBuiltInKinds(t *testing.T) {
 			status: status.FailedStatus, message: `NamesAccepted is False (PluralConflict): "webs" is already in use`,
 		},
 		{
+			reason: "the API server deletes the instances of a CustomResourceDefinition",
+			object: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition,
+				metadata: {deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [customresourcecleanup.apiextensions.k8s.io]}, status: {conditions: [
+				{type: Terminating, status: "True", reason: InstanceDeletionInProgress, message: CustomResource deletion is in progress}]}}`,
+			status: status.TerminatingStatus, message: "waiting for finalizers: customresourcecleanup.apiextensions.k8s.io",
+		},
+		{
+			reason: "the API server has failed to delete them",
+			object: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition,
+				metadata: {deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [customresourcecleanup.apiextensions.k8s.io]}, status: {conditions: [
+				{type: Terminating, status: "True", reason: InstanceDeletionFailed, message: "could not list instances: no storage"}]}}`,
+			status: status.TerminatingStatus, message: "waiting for finalizers: customresourcecleanup.apiextensions.k8s.io; could not list instances: no storage",
+		},
+		{
 			reason: "a CustomResourceDefinition that is served",
 			object: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition,
 				status: {conditions: [{type: NamesAccepted, status: "True"}, {type: Established, status: "True"}]}}`,

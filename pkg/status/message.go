@@ -76,10 +76,27 @@ func terminatingMessage(object *unstructured.Unstructured) string {
 			}
 		}
 	}
+	if failure := DeletionFailure(object); failure != "" {
+		obstacles = append(obstacles, failure)
+	}
 	if len(obstacles) == 0 {
 		return plainMessage(TerminatingStatus)
 	}
 	return Clip(strings.Join(obstacles, "; "))
+}
+
+// DeletionFailure returns why the API server has failed to delete the instances of a CustomResourceDefinition that is being deleted; empty if it has not, and for all
+// other objects.
+func DeletionFailure(object *unstructured.Unstructured) string {
+	v := newView(object)
+	if object.GetDeletionTimestamp() == nil || !v.is("apiextensions.k8s.io", "CustomResourceDefinition") {
+		return ""
+	}
+	found := v.condition("Terminating")
+	if !found.isTrue() || found.text("reason") != "InstanceDeletionFailed" {
+		return ""
+	}
+	return cmp.Or(found.text("message"), "the instances could not be deleted")
 }
 
 // message words the result of kstatus, by the same rules in the same order.

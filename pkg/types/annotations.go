@@ -112,6 +112,9 @@ const (
 	// AnnotationKeySuffixDeletionApproved, on a component, records that a user has approved its own deletion, so that this holds until the component is gone. The reconciler sets
 	// it; the value identifies the component and its deletion.
 	AnnotationKeySuffixDeletionApproved = "deletion-approved"
+	// AnnotationKeySuffixDeletionRetriedAt is on a CustomResourceDefinition that is being deleted. The reconciler sets it to make the API server retry, after the API server has
+	// failed to delete the instances; the value is the time.
+	AnnotationKeySuffixDeletionRetriedAt = "deletion-retried-at"
 	// AnnotationKeySuffixOrphanDependents, set to "true" on a component, orphans its dependents when it is deleted, instead of
 	// deleting them. The reconciler sets it when a component is deleted with the propagation policy Orphan.
 	AnnotationKeySuffixOrphanDependents = "orphan-dependents"

@@ -8,7 +8,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -88,6 +90,17 @@ func (x *Executor) RemoveFinalizer(ctx context.Context, item *inventory.Item) er
 		last = err
 	}
 	return fmt.Errorf("removing the finalizer of %s: it %s: %s", types.IDOf(item), decisions.ChangedOnEveryAttempt, conflicts.Reason(last))
+}
+
+// RetryDeletion changes an object that is being deleted, so that the API server goes on with its deletion. An object that has changed, or is gone, stays as it is: the API
+// server goes on after each change. Without the right to change it, nothing is done.
+func (x *Executor) RetryDeletion(ctx context.Context, item *inventory.Item, s decisions.Situation) error {
+	key := x.Server.Keys.Prefix + types.AnnotationKeySuffixDeletionRetriedAt
+	err := x.patch(ctx, reference(item, s), map[string]any{"annotations": map[string]any{key: x.Server.Clock.Now().UTC().Format(time.RFC3339)}})
+	if answers.IsGone(err) || answers.IsOutdated(err) || apierrors.IsForbidden(err) {
+		return nil
+	}
+	return err
 }
 
 // Orphan removes all our marks from the observed object, so that others may adopt it.

@@ -308,7 +308,7 @@ func (a *applier) awaitEnd(ctx context.Context, t *desired.Object, s decisions.S
 			return outcome{}, err
 		}
 	}
-	return outcome{item: item, message: d.Message, keepsBarrier: true, unwritten: true}, nil
+	return outcome{item: item, message: d.Message, keepsBarrier: true, unwritten: true}, retryDeletion(ctx, a.call, item, s)
 }
 
 // ended records that the object is gone because it has served its purpose, or has failed.

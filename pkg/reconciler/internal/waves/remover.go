@@ -175,7 +175,7 @@ func (r *Remover) end(ctx context.Context, item *inventory.Item, s decisions.Sit
 func (r *Remover) await(ctx context.Context, item *inventory.Item, s decisions.Situation, d decisions.Deletion, message string) (outcome, error) {
 	r.deleting(item, d)
 	if !r.call.Executor.Holds(s) {
-		return outcome{item: item, message: message}, nil
+		return outcome{item: item, message: message}, retryDeletion(ctx, r.call, item, s)
 	}
 	if err := r.call.Executor.RemoveFinalizer(ctx, item); err != nil {
 		return outcome{}, err
