@@ -29,7 +29,7 @@ type environment struct {
 	dialog func() (*terminal.Dialog, error)
 	// useOneProcessor is called when an operation begins, if the process does nothing else; nil otherwise.
 	useOneProcessor func()
-	// useMemory is called before a command that only computes, if the process does nothing else; nil otherwise.
+	// useMemory is called before a command that mostly computes, if the process does nothing else; nil otherwise.
 	useMemory func()
 }
 

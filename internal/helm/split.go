@@ -44,7 +44,7 @@ func splitDocuments(content []byte) [][]byte {
 // withLineBreak restores the final line break, as the SDK does: a block of text may end there.
 func withLineBreak(document []byte) []byte {
 	if size := len(document); size < cap(document) && document[:size+1][size] == '\n' {
-		return document[:size+1]
+		return document[: size+1 : size+1]
 	}
 	return append(slices.Clip(document), '\n')
 }

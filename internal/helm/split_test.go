@@ -24,8 +24,13 @@ func FuzzSplitDocuments(f *testing.F) {
 			want = append(want, split[fmt.Sprintf("manifest-%d", i)]+"\n")
 		}
 		var got []string
-		for _, document := range splitDocuments([]byte(content)) {
+		rendered := []byte(content)
+		for _, document := range splitDocuments(rendered) {
 			got = append(got, string(document))
+			_ = append(document, "must not overwrite the next one"...)
+		}
+		if string(rendered) != content {
+			t.Errorf("the rendered file has changed to %q", rendered)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("unexpected documents (-Helm +got):\n%s", diff)

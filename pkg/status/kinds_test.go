@@ -93,6 +93,14 @@ func TestBuiltInKinds(t *testing.T) {
 			status: status.TerminatingStatus, message: "waiting for finalizers: customresourcecleanup.apiextensions.k8s.io; could not list instances: no storage",
 		},
 		{
+			reason: "it has waited for them for a minute",
+			object: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition,
+				metadata: {deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [customresourcecleanup.apiextensions.k8s.io]}, status: {conditions: [
+				{type: Terminating, status: "True", reason: InstanceDeletionCheck, message: could not confirm zero CustomResources remaining}]}}`,
+			status:  status.TerminatingStatus,
+			message: "waiting for finalizers: customresourcecleanup.apiextensions.k8s.io; could not confirm zero CustomResources remaining",
+		},
+		{
 			reason: "a CustomResourceDefinition that is served",
 			object: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition,
 				status: {conditions: [{type: NamesAccepted, status: "True"}, {type: Established, status: "True"}]}}`,

@@ -93,10 +93,12 @@ func DeletionFailure(object *unstructured.Unstructured) string {
 		return ""
 	}
 	found := v.condition("Terminating")
-	if !found.isTrue() || found.text("reason") != "InstanceDeletionFailed" {
+	switch reason := found.text("reason"); {
+	case !found.isTrue() || reason != "InstanceDeletionFailed" && reason != "InstanceDeletionCheck":
 		return ""
+	default:
+		return cmp.Or(found.text("message"), reason)
 	}
-	return cmp.Or(found.text("message"), "the instances could not be deleted")
 }
 
 // message words the result of kstatus, by the same rules in the same order.

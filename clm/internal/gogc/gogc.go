@@ -14,7 +14,7 @@ const (
 	ballastSize = 24 << 20
 )
 
-// ballast has one element, or two after KeepMore. Nobody writes to them, so that they take no memory of the machine.
+// ballast has two elements after KeepMore, and none if GOGC or GOMEMLIMIT is set. Nobody writes to them, so that they take no memory of the machine.
 var ballast [][]byte
 
 func init() {
@@ -25,7 +25,7 @@ func init() {
 	debug.SetGCPercent(percent)
 }
 
-// KeepMore doubles the garbage that is kept. It is for commands that only compute: for them, time matters more than some MiB.
+// KeepMore doubles the garbage that is kept. It is for commands that mostly compute: for them, time matters more than some MiB.
 // It does nothing when called again, or if GOGC or GOMEMLIMIT is set. It is not safe for concurrent use.
 func KeepMore() {
 	if len(ballast) == 1 {

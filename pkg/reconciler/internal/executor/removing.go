@@ -6,6 +6,7 @@ package executor
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -92,12 +93,12 @@ func (x *Executor) RemoveFinalizer(ctx context.Context, item *inventory.Item) er
 	return fmt.Errorf("removing the finalizer of %s: it %s: %s", types.IDOf(item), decisions.ChangedOnEveryAttempt, conflicts.Reason(last))
 }
 
-// RetryDeletion changes an object that is being deleted, so that the API server goes on with its deletion. An object that has changed, or is gone, stays as it is: the API
-// server goes on after each change. Without the right to change it, nothing is done.
+// RetryDeletion changes an object that is being deleted, so that the API server goes on with its deletion. If the API server refuses that, nothing happens: the deletion
+// waits as without it.
 func (x *Executor) RetryDeletion(ctx context.Context, item *inventory.Item, s decisions.Situation) error {
 	key := x.Server.Keys.Prefix + types.AnnotationKeySuffixDeletionRetriedAt
 	err := x.patch(ctx, reference(item, s), map[string]any{"annotations": map[string]any{key: x.Server.Clock.Now().UTC().Format(time.RFC3339)}})
-	if answers.IsGone(err) || answers.IsOutdated(err) || apierrors.IsForbidden(err) {
+	if _, refused := errors.AsType[*apierrors.StatusError](err); refused {
 		return nil
 	}
 	return err

@@ -33,8 +33,8 @@ type Object struct {
 	Corrections   Repetition
 	Verifications Repetition
 	Retries       Repetition
-	// DeletionRetries are those that the API server was made to do.
-	DeletionRetries Repetition
+	// Deletion is what is known about failures of the API server to delete the object.
+	Deletion FailedDeletion
 	// Fight says, for repeated corrections, who has changed which fields before the last one; empty if that is not known.
 	Fight string
 	// Consumer remembers whether a claim waits for its first consumer, by the UID of the claim.
@@ -181,11 +181,6 @@ func VerificationPacing(reapplyInterval time.Duration) Pacing {
 
 func retryPacing() Pacing {
 	return Pacing{Step: 500 * time.Millisecond, limit: 30 * time.Second, calm: 2 * time.Minute}
-}
-
-// DeletionRetryPacing spaces out retries of a deletion by the API server: it retries by itself, too, and a failure may last.
-func DeletionRetryPacing() Pacing {
-	return Pacing{Step: 500 * time.Millisecond, limit: 5 * time.Minute, calm: 10 * time.Minute}
 }
 
 // Retry counts a failed operation on an object, and returns how long to wait before retrying.

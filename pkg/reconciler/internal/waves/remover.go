@@ -286,7 +286,7 @@ func (r *Remover) checkGone(ctx context.Context, item *inventory.Item, d decisio
 		return outcome{}, inventory.NewRefusedError(fmt.Sprintf("%s: %s", types.IDOf(item), message))
 	case decisions.AwaitEnd, decisions.RequestDeletion, decisions.Orphan, decisions.Stay, decisions.AwaitApproval:
 		r.call.Server.Observer.Record(item.GroupVersionKind(), item.Namespace, item.Name, s.Seen)
-		return outcome{item: item, message: cmp.Or(message, "being deleted")}, nil
+		return outcome{item: item, message: cmp.Or(message, "being deleted")}, retryDeletion(ctx, r.call, item, s)
 	default:
 		return outcome{}, fmt.Errorf("unknown ending %d", action)
 	}
