@@ -21,6 +21,7 @@ import (
 
 	"github.com/component-operator/runtime/bench/internal/measured"
 	"github.com/component-operator/runtime/bench/internal/processor"
+	"github.com/component-operator/runtime/bench/internal/progress"
 	"github.com/component-operator/runtime/internal/stackchart"
 	"github.com/component-operator/runtime/pkg/sandbox"
 )
@@ -45,6 +46,9 @@ const (
 	stepDeleteFew   = "delete without definitions"
 	stepEnd         = "delete definitions"
 )
+
+// chartPause is how long the servers get before a step. After the deletion of many types, they are busy for a while.
+const chartPause = 3 * time.Second
 
 // chartSteps are those that need a cluster.
 var chartSteps = []string{stepInstall, stepUpgrade, stepDelete, stepDefinitions, stepFew, stepDeleteFew, stepEnd}
@@ -220,6 +224,10 @@ func copyProgram(from, to string) error {
 func (t *chartTrial) run(ctx context.Context, tool chartTool) (chartRun, error) {
 	run := chartRun{times: map[string]float64{}, memory: map[string]float64{}}
 	for _, step := range chartSteps {
+		// What the servers still do because of the step before must not count: it would count for the faster tool.
+		if err := progress.Pause(ctx, pick(t.lab, 0, chartPause)); err != nil {
+			return run, err
+		}
 		took, memory, err := t.start(ctx, tool, step)
 		if err != nil {
 			return run, err
