@@ -180,12 +180,19 @@ func IsFailure(err error) bool {
 	return errors.As(err, &notReady) || errors.As(err, &rejected) || conflicts.IsRejected(err)
 }
 
-// Summary is the text of an error that is shown beside a list of the objects that are not ready.
+// Summary is the text of an error that is shown beside a list of the objects that are not ready. It has the text of each error that was joined.
 func Summary(err error) string {
 	var notReady *NotReadyError
 	var interrupted *InterruptedError
 	var staged *StageError
+	joined := joinedErrors(err)
 	switch {
+	case len(joined) > 0:
+		texts := make([]string, len(joined))
+		for i, part := range joined {
+			texts[i] = Summary(part)
+		}
+		return strings.Join(texts, "; ")
 	case errors.As(err, &staged):
 		return staged.Stage + ": " + Summary(staged.Cause)
 	case errors.As(err, &notReady):
@@ -196,6 +203,18 @@ func Summary(err error) string {
 		// Errors about several objects are joined by line breaks.
 		return strings.ReplaceAll(err.Error(), "\n", "; ")
 	}
+}
+
+// joinedErrors returns the errors that errors.Join has joined; none if it has not made the error.
+func joinedErrors(err error) []error {
+	several, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return nil
+	}
+	if joined := errors.Join(several.Unwrap()...); joined == nil || joined.Error() != err.Error() {
+		return nil
+	}
+	return several.Unwrap()
 }
 
 // AdviceForeign says what to do about objects of other owners.
