@@ -224,7 +224,7 @@ func copyProgram(from, to string) error {
 func (t *chartTrial) run(ctx context.Context, tool chartTool) (chartRun, error) {
 	run := chartRun{times: map[string]float64{}, memory: map[string]float64{}}
 	for _, step := range chartSteps {
-		// What the servers still do because of the step before must not count: it would count for the faster tool.
+		// What the servers still do because of the step before must not count: it would count against the faster tool.
 		if err := progress.Pause(ctx, pick(t.lab, 0, chartPause)); err != nil {
 			return run, err
 		}
@@ -295,11 +295,14 @@ func (t *chartTrial) deleteDefinitions(ctx context.Context) error {
 	if err != nil || len(left) == 0 {
 		return err
 	}
-	changed := time.Now()
+	count, changed := len(left), time.Now()
 	return t.await(ctx, "the definitions to be gone", func(ctx context.Context) (bool, string) {
 		left, err := find(ctx)
-		if err == nil && time.Since(changed) > 10*time.Second {
-			// The API server goes on with a deletion that has stalled when the definition changes.
+		if len(left) != count {
+			count, changed = len(left), time.Now()
+		}
+		if err == nil && time.Since(changed) > time.Second {
+			// The API server goes on with a deletion that has stalled when the definition changes, which clm does after a second, too.
 			changed = time.Now()
 			err = parallel(ctx, len(left), func(ctx context.Context, i int) error {
 				annotations := fmt.Appendf(nil, `{"metadata":{"annotations":{"changed":%q}}}`, changed.Format(time.RFC3339))

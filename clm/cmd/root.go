@@ -41,7 +41,7 @@ func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) 
 // or the exit code of a command that clm ran.
 // The first SIGINT, SIGTERM or SIGHUP asks for an orderly end, the second one ends clm at once.
 //
-// A command that mostly computes calls useMemory before it begins. It may let the process use more memory to save time.
+// A command that mostly computes calls useMemory before it begins. useMemory may let the process use more memory to save time.
 func Main(args []string, useMemory func()) int {
 	silenceLibraries()
 	ctx, stop := signal.NotifyContext(context.Background(), requestsToEnd()...)

@@ -49,11 +49,15 @@ func before(fits func(*http.Request) bool, do func()) option {
 
 // answering returns an option that answers requests for a path with an error.
 func answering(path string, code int, reason metav1.StatusReason) option {
+	return answeringWhere(func(request *http.Request) bool { return strings.Contains(request.URL.Path, path) }, code, reason)
+}
+
+func answeringWhere(matches func(*http.Request) bool, code int, reason metav1.StatusReason) option {
 	return func(s *setup) {
 		s.config = rest.CopyConfig(s.config)
 		s.config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 			return requests.RoundTripper(func(request *http.Request) (*http.Response, error) {
-				if !strings.Contains(request.URL.Path, path) {
+				if !matches(request) {
 					return next.RoundTrip(request)
 				}
 				body := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d,"message":"no"}`, reason, code)

@@ -4,11 +4,19 @@
 package reconciler_test
 
 import (
+	"bytes"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -16,64 +24,118 @@ import (
 // test stands for that of the API server.
 func TestStalledDeletionOfDefinitionIsRetried(t *testing.T) {
 	t.Parallel()
-	const (
-		retriedAt = prefix + "/deletion-retried-at"
-		failed    = `{"status":{"conditions":[{"type":"Terminating","status":"True","reason":"InstanceDeletionFailed","message":"could not list instances: storage is (re)initializing",` +
-			`"lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`
-	)
 	for _, test := range []struct {
 		reason  string
+		option  option
 		prepare func(ty *typed)
 		pass    func(ty *typed) (reconciler.Result, error)
 		retried bool
 	}{
-		{"it is deleted with its owner", func(*typed) {}, (*typed).deleted, true},
-		{"others have deleted it", func(*typed) {}, (*typed).defineType, true},
-		{"it belongs to another owner", func(ty *typed) { ty.owner.ID, ty.owner.Inventory = "other", nil }, (*typed).defineType, false},
+		{"it is deleted with its owner", nil, nil, (*typed).deleted, true},
+		{"others have deleted it", nil, nil, (*typed).defineType, true},
+		{"the API server refuses that", refusingRetries, nil, (*typed).deleted, false},
+		{"it belongs to another owner", nil, func(ty *typed) { ty.owner.ID, ty.owner.Inventory = "other", nil }, (*typed).defineType, false},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			t.Parallel()
-			ty := newTyped(t)
-			ty.settle(ty.expand(customType), func(result reconciler.Result) (bool, string) { return result.Done, notices(result.Waits) })
-			definition := ty.definition()
-			definition.SetFinalizers(append(definition.GetFinalizers(), "example.com/stalled"))
-			if err := ty.client.Update(context(t), definition); err != nil {
-				t.Fatal(err)
+			now := clocktesting.NewFakePassiveClock(time.Now())
+			ty := newStalled(t, now, test.option)
+			if test.prepare != nil {
+				test.prepare(ty)
 			}
-			ty.remove(definition)
-			ty.awaitChange()
-			defer func() { ty.patch(ty.definition(), `{"metadata":{"finalizers":null}}`) }()
-			test.prepare(ty)
 			pass := func() (reconciler.Result, error) { return test.pass(ty) }
-			ty.until(pass, "waiting for finalizers: ")
+			isOurs := test.prepare == nil
+			ty.until(pass, "waiting for finalizers: example.com/stalled")
 			ty.quiesce()
-			if result, err := pass(); err != nil || test.retried && result.RequeueAfter > 0 {
+			if result, err := pass(); err != nil || isOurs && result.RequeueAfter != 0 {
 				t.Errorf("a deletion that has not failed must not be retried, but the next pass comes in %s, error: %v", result.RequeueAfter, err)
 			}
 
-			if err := ty.client.Status().Patch(context(t), ty.definition(), client.RawPatch("application/merge-patch+json", []byte(failed))); err != nil {
-				t.Fatal(err)
-			}
+			ty.fail()
 			ty.until(pass, "could not list instances: storage is (re)initializing")
-			if !test.retried {
-				time.Sleep(time.Second)
-				if _, err := pass(); err != nil || ty.definition().GetAnnotations()[retriedAt] != "" {
-					t.Errorf("want the definition to be left alone, error: %v, annotations: %v", err, ty.definition().GetAnnotations())
-				}
-				return
+			if result, err := pass(); err != nil || isOurs && result.RequeueAfter != time.Second || ty.retriedAt() != "" {
+				t.Errorf("want the API server to have a second to retry by itself, but the next pass comes in %s, error: %v, retried at %q", result.RequeueAfter, err, ty.retriedAt())
 			}
+			now.SetTime(now.Now().Add(time.Second))
 			result, err := pass()
-			if err != nil || result.RequeueAfter == 0 || result.RequeueAfter > time.Second || ty.definition().GetAnnotations()[retriedAt] != "" {
-				t.Errorf("want the API server to have a second to retry by itself, but the next pass comes in %s, error: %v, annotations: %v", result.RequeueAfter, err, ty.definition().GetAnnotations())
+			retried := ty.retriedAt()
+			if err != nil || isOurs && result.RequeueAfter != 2*time.Second || (retried != "") != test.retried {
+				t.Errorf("want a retry: %t, and twice the interval, but the next pass comes in %s, error: %v, retried at %q", test.retried, result.RequeueAfter, err, retried)
 			}
-			for ty.definition().GetAnnotations()[retriedAt] == "" {
-				time.Sleep(result.RequeueAfter)
-				if result, err = pass(); err != nil || result.RequeueAfter == 0 {
-					t.Fatalf("want the next pass to be announced until the API server was made to retry, got %s, error: %v", result.RequeueAfter, err)
-				}
+			version := ty.definition().GetResourceVersion()
+			if _, err := pass(); err != nil || ty.definition().GetResourceVersion() != version {
+				t.Errorf("want no other retry within the interval, error: %v", err)
 			}
 		})
 	}
 }
 
+// TestFailedDeletionIsSeenInAnAnswer has an answer to the reconciler be the first to show the failure: no event follows.
+func TestFailedDeletionIsSeenInAnAnswer(t *testing.T) {
+	t.Parallel()
+	ty := newStalled(t, clocktesting.NewFakePassiveClock(time.Now()), nil)
+	ty.fail()
+	ty.quiesce()
+	if !slices.Contains(ty.definition().GetFinalizers(), prefix) {
+		t.Fatal("the definition does not have our finalizer, which the pass is to remove")
+	}
+	if result, err := ty.deleted(); err != nil || result.RequeueAfter != time.Second {
+		t.Errorf("want another pass in a second, got %s, error: %v", result.RequeueAfter, err)
+	}
+}
+
+// newStalled has a definition that others have deleted, and for which the API server has done what it does.
+func newStalled(t *testing.T, now *clocktesting.FakePassiveClock, more option) *typed {
+	t.Helper()
+	options := []option{withOptions(func(o *reconciler.Options) { o.Clock = now })}
+	if more != nil {
+		options = append(options, more)
+	}
+	ty := newTyped(t, options...)
+	ty.defined(ty.expand(customType))
+	definition := ty.definition()
+	definition.SetFinalizers(append(definition.GetFinalizers(), "example.com/stalled"))
+	if err := ty.client.Update(context(t), definition); err != nil {
+		t.Fatal(err)
+	}
+	ty.remove(definition)
+	ty.awaitChange()
+	testenv.Eventually(t, func() (bool, string) {
+		finalizers := ty.definition().GetFinalizers()
+		return !slices.Contains(finalizers, "customresourcecleanup.apiextensions.k8s.io"), strings.Join(finalizers, " ")
+	})
+	return ty
+}
+
+// fail sets the status that the API server sets when it cannot delete the instances.
+func (ty *typed) fail() {
+	ty.Helper()
+	definition := ty.definition()
+	patch := client.RawPatch("application/merge-patch+json", []byte(`{"status":{"conditions":[{"type":"Terminating","status":"True","reason":"InstanceDeletionFailed",`+
+		`"message":"could not list instances: storage is (re)initializing","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`))
+	if err := ty.client.Status().Patch(context(ty.TB), definition, patch); err != nil {
+		ty.Fatal(err)
+	}
+	ty.noteChange(definition, false)
+}
+
+func (ty *typed) retriedAt() string {
+	return ty.definition().GetAnnotations()[prefix+"/deletion-retried-at"]
+}
+
 func (ty *typed) defineType() (reconciler.Result, error) { return ty.apply(ty.expand(customType)) }
+
+// refusingRetries has the API server refuse the annotation, as a policy may do.
+func refusingRetries(s *setup) {
+	answeringWhere(func(request *http.Request) bool {
+		if request.Method != http.MethodPatch {
+			return false
+		}
+		body, err := request.GetBody()
+		if err != nil {
+			return false
+		}
+		text, _ := io.ReadAll(body)
+		return bytes.Contains(text, []byte("/deletion-retried-at"))
+	}, http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)(s)
+}

@@ -88,8 +88,11 @@ func terminatingMessage(object *unstructured.Unstructured) string {
 // DeletionFailure returns why the API server has failed to delete the instances of a CustomResourceDefinition that is being deleted; empty if it has not, and for all
 // other objects.
 func DeletionFailure(object *unstructured.Unstructured) string {
+	if object.GetDeletionTimestamp() == nil {
+		return ""
+	}
 	v := newView(object)
-	if object.GetDeletionTimestamp() == nil || !v.is("apiextensions.k8s.io", "CustomResourceDefinition") {
+	if !v.is("apiextensions.k8s.io", "CustomResourceDefinition") {
 		return ""
 	}
 	found := v.condition("Terminating")

@@ -144,13 +144,17 @@ func (e *InterruptedError) reason() string {
 	return "canceled by a newer " + e.CanceledBy
 }
 
-// next says what to do after the operation.
-func (e *InterruptedError) next() string {
+// next says what to do after the operation; isAlone means that there is no other error.
+func (e *InterruptedError) next(isAlone bool) string {
 	switch {
+	case e.CanceledBy == "" && !isAlone:
+		return "To continue, run the same command again."
 	case e.CanceledBy == "":
 		return "Nothing is lost: to continue, run the same command again."
 	case e.Untouched:
 		return "The release was not changed. The newer operation was started later; running the same command again would undo what that does."
+	case !isAlone:
+		return "Running the same command again would undo what the newer operation does."
 	}
 	return "What was done so far is recorded, and the newer operation continues from there. Running the same command again would undo what that does."
 }
@@ -205,6 +209,22 @@ func Summary(err error) string {
 	}
 }
 
+// Besides is the Summary of the errors that were joined with NotReadyErrors; empty if there are none.
+func Besides(err error) string {
+	var notReady *NotReadyError
+	joined := joinedErrors(err)
+	if len(joined) == 0 && !errors.As(err, &notReady) {
+		return Summary(err)
+	}
+	var texts []string
+	for _, part := range joined {
+		if text := Besides(part); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, "; ")
+}
+
 // joinedErrors returns the errors that errors.Join has joined; none if it has not made the error.
 func joinedErrors(err error) []error {
 	several, ok := err.(interface{ Unwrap() []error })
@@ -240,7 +260,7 @@ func Next(err error) string {
 	case errors.As(err, &notReady):
 		return "Failed objects will not become ready on their own. To see why they failed: clm status NAME -n NAMESPACE"
 	case errors.As(err, &interrupted):
-		return interrupted.next()
+		return interrupted.next(len(joinedErrors(err)) < 2)
 	case errors.As(err, &rejected) && rejected.Foreign:
 		return "To adopt objects of other owners: " + AdviceForeign + "."
 	case errors.As(err, &stale):

@@ -35,3 +35,44 @@ func TestSummary(t *testing.T) {
 		}
 	}
 }
+
+func TestBesides(t *testing.T) {
+	t.Parallel()
+	failed, unrecorded := &failures.NotReadyError{}, errors.New("recording the progress: denied")
+	for _, test := range []struct {
+		reason string
+		err    error
+		want   string
+	}{
+		{"there is no other error", failed, ""},
+		{"nor among several", errors.Join(failed, nil), ""},
+		{"there is one", errors.Join(failed, unrecorded), "recording the progress: denied"},
+		{"they are joined one after the other", errors.Join(errors.Join(failed, unrecorded), errors.New("x")), "recording the progress: denied; x"},
+		{"nothing has failed but this", unrecorded, "recording the progress: denied"},
+	} {
+		if got := failures.Besides(test.err); got != test.want {
+			t.Errorf("%s: want %q, got %q", test.reason, test.want, got)
+		}
+	}
+}
+
+func TestNextAfterAnInterrupt(t *testing.T) {
+	t.Parallel()
+	unrecorded := errors.New("recording the progress: denied")
+	for _, test := range []struct {
+		reason string
+		err    error
+		want   string
+	}{
+		{"the caller has ended it", &failures.InterruptedError{}, "Nothing is lost: to continue, run the same command again."},
+		{"and it could not be recorded", errors.Join(&failures.InterruptedError{}, unrecorded), "To continue, run the same command again."},
+		{
+			"a newer operation has ended it, and it could not be recorded", errors.Join(&failures.InterruptedError{CanceledBy: "apply"}, unrecorded),
+			"Running the same command again would undo what the newer operation does.",
+		},
+	} {
+		if got := failures.Next(test.err); got != test.want {
+			t.Errorf("%s: want %q, got %q", test.reason, test.want, got)
+		}
+	}
+}

@@ -25,7 +25,7 @@ func init() {
 	debug.SetGCPercent(percent)
 }
 
-// KeepMore doubles the garbage that is kept. It is for commands that mostly compute: for them, time matters more than some MiB.
+// KeepMore doubles the ballast, so that about 3 MiB more garbage is kept. It is for commands that mostly compute: for them, time matters more than some MiB.
 // It does nothing when called again, or if GOGC or GOMEMLIMIT is set. It is not safe for concurrent use.
 func KeepMore() {
 	if len(ballast) == 1 {

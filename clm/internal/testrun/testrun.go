@@ -125,6 +125,9 @@ func tested(release *releases.Release, results []Result, err error) progress.Out
 	case notReady.Timeout > 0:
 		return progress.Outcome{Summary: counts + "; " + failures.Summary(err)}
 	default:
+		if besides := failures.Besides(err); besides != "" {
+			counts += "; " + besides
+		}
 		return progress.Outcome{Summary: counts}
 	}
 }

@@ -78,7 +78,8 @@ func (t *Transfer) move(ctx context.Context, options apply.Options, b *runner.Bo
 		return true
 	}
 	if err := t.From.CarryOut(ctx, from, options); err != nil && len(failures.Failed(err)) == 0 {
-		return errors.Join(failure, fmt.Errorf("ending the ownership of release %s: %w", t.From.Release, err))
+		stage := fmt.Sprintf("ending the ownership of release %s", t.From.Release)
+		return errors.Join(failure, &failures.StageError{Stage: stage, Advice: failures.Next(err), Cause: err})
 	}
 	return failure
 }

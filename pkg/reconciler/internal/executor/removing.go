@@ -93,8 +93,8 @@ func (x *Executor) RemoveFinalizer(ctx context.Context, item *inventory.Item) er
 	return fmt.Errorf("removing the finalizer of %s: it %s: %s", types.IDOf(item), decisions.ChangedOnEveryAttempt, conflicts.Reason(last))
 }
 
-// RetryDeletion changes an object that is being deleted, so that the API server goes on with its deletion. If the API server refuses that, nothing happens: the deletion
-// waits as without it.
+// RetryDeletion changes an object that is being deleted, so that the API server goes on with its deletion. A refusal is ignored: the deletion then
+// waits as it would have anyway.
 func (x *Executor) RetryDeletion(ctx context.Context, item *inventory.Item, s decisions.Situation) error {
 	key := x.Server.Keys.Prefix + types.AnnotationKeySuffixDeletionRetriedAt
 	err := x.patch(ctx, reference(item, s), map[string]any{"annotations": map[string]any{key: x.Server.Clock.Now().UTC().Format(time.RFC3339)}})

@@ -4,6 +4,7 @@
 package memory
 
 import (
+	"math"
 	"time"
 
 	apitypes "k8s.io/apimachinery/pkg/types"
@@ -27,8 +28,8 @@ func (f *FailedDeletion) Next(uid apitypes.UID, now time.Time) (retry bool, wait
 	if f.failures.Count > maxDeletionRetries {
 		return false, 0
 	}
-	// The first one waits for twice the step, because its delay comes after the one that is noted.
-	pacing := Pacing{Step: 500 * time.Millisecond, limit: 5 * time.Minute, calm: 10 * time.Minute}
+	// The step is half of the first interval, because the failure that is noted counts. It never starts over.
+	pacing := Pacing{Step: 500 * time.Millisecond, limit: 5 * time.Minute, calm: math.MaxInt64}
 	if wait = f.failures.Wait(now, pacing); wait > 0 {
 		return false, wait
 	}
