@@ -25,41 +25,36 @@ import (
 func TestStalledDeletionOfDefinitionIsRetried(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		reason  string
-		option  option
-		prepare func(ty *typed)
-		pass    func(ty *typed) (reconciler.Result, error)
-		retried bool
+		reason          string
+		option          option
+		pass            func(ty *typed) (reconciler.Result, error)
+		isOurs, retried bool
 	}{
-		{"it is deleted with its owner", nil, nil, (*typed).deleted, true},
-		{"others have deleted it", nil, nil, (*typed).defineType, true},
-		{"the API server refuses that", refusingRetries, nil, (*typed).deleted, false},
-		{"it belongs to another owner", nil, func(ty *typed) { ty.owner.ID, ty.owner.Inventory = "other", nil }, (*typed).defineType, false},
+		{"it is deleted with its owner", nil, (*typed).deleted, true, true},
+		{"others have deleted it", nil, (*typed).defineType, true, true},
+		{"the API server refuses that", refusingRetries, (*typed).deleted, true, false},
+		{"it belongs to another owner", nil, (*typed).defineTypeElsewhere, false, false},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			t.Parallel()
 			now := clocktesting.NewFakePassiveClock(time.Now())
 			ty := newStalled(t, now, test.option)
-			if test.prepare != nil {
-				test.prepare(ty)
-			}
 			pass := func() (reconciler.Result, error) { return test.pass(ty) }
-			isOurs := test.prepare == nil
 			ty.until(pass, "waiting for finalizers: example.com/stalled")
 			ty.quiesce()
-			if result, err := pass(); err != nil || isOurs && result.RequeueAfter != 0 {
+			if result, err := pass(); err != nil || test.isOurs && result.RequeueAfter != 0 {
 				t.Errorf("a deletion that has not failed must not be retried, but the next pass comes in %s, error: %v", result.RequeueAfter, err)
 			}
 
 			ty.fail()
 			ty.until(pass, "could not list instances: storage is (re)initializing")
-			if result, err := pass(); err != nil || isOurs && result.RequeueAfter != time.Second || ty.retriedAt() != "" {
+			if result, err := pass(); err != nil || test.isOurs && result.RequeueAfter != time.Second || ty.retriedAt() != "" {
 				t.Errorf("want the API server to have a second to retry by itself, but the next pass comes in %s, error: %v, retried at %q", result.RequeueAfter, err, ty.retriedAt())
 			}
 			now.SetTime(now.Now().Add(time.Second))
 			result, err := pass()
 			retried := ty.retriedAt()
-			if err != nil || isOurs && result.RequeueAfter != 2*time.Second || (retried != "") != test.retried {
+			if err != nil || test.isOurs && result.RequeueAfter != 2*time.Second || (retried != "") != test.retried {
 				t.Errorf("want a retry: %t, and twice the interval, but the next pass comes in %s, error: %v, retried at %q", test.retried, result.RequeueAfter, err, retried)
 			}
 			version := ty.definition().GetResourceVersion()
@@ -124,6 +119,13 @@ func (ty *typed) retriedAt() string {
 }
 
 func (ty *typed) defineType() (reconciler.Result, error) { return ty.apply(ty.expand(customType)) }
+
+// defineTypeElsewhere is defineType for another owner.
+func (ty *typed) defineTypeElsewhere() (reconciler.Result, error) {
+	owner := ty.owner
+	owner.ID, owner.Inventory = "other", nil
+	return ty.engine.Apply(ty.Context(), reconciler.ApplyRequest{Owner: owner, Objects: objects(ty.world, ty.expand(customType))})
+}
 
 // refusingRetries has the API server refuse the annotation, as a policy may do.
 func refusingRetries(s *setup) {
