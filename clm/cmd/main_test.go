@@ -21,7 +21,7 @@ const clmVariable = "CLM_TEST_MAIN"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(clmVariable) != "" {
-		os.Exit(Main(os.Args, func() {}))
+		os.Exit(Main(os.Args, nil))
 	}
 	silenceLibraries()
 	os.Exit(m.Run())

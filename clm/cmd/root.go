@@ -41,7 +41,7 @@ func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) 
 // or the exit code of a command that clm ran.
 // The first SIGINT, SIGTERM or SIGHUP asks for an orderly end, the second one ends clm at once.
 //
-// A command that mostly computes calls useMemory before it begins. useMemory may let the process use more memory to save time.
+// A command that mostly computes calls useMemory, if it is not nil, before it begins. useMemory may let the process use more memory to save time.
 func Main(args []string, useMemory func()) int {
 	silenceLibraries()
 	ctx, stop := signal.NotifyContext(context.Background(), requestsToEnd()...)
@@ -93,7 +93,7 @@ func inLines(err error) string {
 }
 
 // Command returns clm with all its commands, for the reference pages.
-func Command() *cobra.Command { return newCommand(func() {}) }
+func Command() *cobra.Command { return newCommand(nil) }
 
 func newCommand(useMemory func()) *cobra.Command {
 	e := &environment{streams: streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}, useOneProcessor: useOneProcessor, useMemory: useMemory}
