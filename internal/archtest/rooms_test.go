@@ -76,6 +76,7 @@ var rooms = []room{
 	{path: "pkg/resources/selectors", layer: vocabulary},
 	{path: "internal/digest", layer: vocabulary},
 	{path: "internal/documents", layer: vocabulary},
+	{path: "internal/dynamicclient", layer: vocabulary},
 	{path: "internal/expressions", layer: vocabulary},
 	{path: "internal/fieldset", layer: vocabulary},
 	{path: "internal/finalizers", layer: vocabulary},

@@ -23,6 +23,8 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
+
+	"github.com/component-operator/runtime/internal/dynamicclient"
 )
 
 // Options configure a Cache.
@@ -91,7 +93,7 @@ func New(options Options) (*Cache, error) {
 	if options.Patience <= 0 {
 		options.Patience = time.Minute
 	}
-	dynamicClient, err := dynamic.NewForConfigAndClient(dynamic.ConfigFor(options.Config), options.HTTPClient)
+	dynamicClient, err := dynamicclient.New(options.Config, options.HTTPClient)
 	if err != nil {
 		return nil, fmt.Errorf("creating a client for watches: %w", err)
 	}
