@@ -16,7 +16,7 @@ import (
 )
 
 // Explainer finds out why objects are not ready while an operation waits for them. It makes no requests for objects that are waited for less than a second, and then watches what
-// the reasons depend on. It is safe for concurrent use.
+// the reasons depend on. It makes none for CustomResourceDefinitions. It is safe for concurrent use.
 type Explainer struct {
 	options Options
 	tell    func(reasons map[dependents.Key]string)
@@ -69,6 +69,9 @@ func (e *Explainer) Await(items []*reconciler.InventoryItem) {
 	isNew := false
 	for _, item := range items {
 		key := dependents.KeyOf(item)
+		if hasAllInStatus(key.GroupKind) {
+			continue
+		}
 		since := time.Now()
 		if was, known := before[key]; known {
 			since = was.since

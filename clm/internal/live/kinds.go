@@ -51,6 +51,11 @@ func isCustom(kind schema.GroupKind) bool {
 	return !clientgoscheme.Scheme.IsGroupRegistered(kind.Group) && !slices.Contains(aggregated, kind.Group)
 }
 
+// hasAllInStatus reports whether the status message of an object of the type has all reasons: nothing belongs to such an object, and there are no events about it.
+func hasAllInStatus(kind schema.GroupKind) bool {
+	return kind == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
+}
+
 // isJustMetadata reports whether metadata is enough to compute the status of objects of the type. Their content is often large or secret.
 func isJustMetadata(kind schema.GroupKind) bool {
 	return kind.Group == "" && (kind.Kind == "Secret" || kind.Kind == "ConfigMap")
