@@ -45,8 +45,11 @@ func decodeObject(data []byte) (fields map[string]any, kind schema.GroupVersionK
 	return fields, version.WithKind(name), err == nil && name != "" && version.Version != ""
 }
 
-// status is the kind of the API server's errors, which clients expect as a metav1.Status. Custom resources may have a kind of that name, too.
-var status = metav1.Unversioned.WithKind("Status")
+// isStatus reports whether the kind is that of the API server's errors, which clients expect as a metav1.Status. The standard serializer does not look at the
+// group, so that it cannot decode custom resources whose kind has that name, or the name of another type without a version, such as APIGroup.
+func isStatus(kind schema.GroupVersionKind) bool {
+	return kind == metav1.Unversioned.WithKind("Status") || kind == metav1.SchemeGroupVersion.WithKind("Status")
+}
 
 // fill returns an object with the fields: into, unless it is nil. It reports whether it could.
 func fill(into runtime.Object, fields map[string]any, kind schema.GroupVersionKind) (runtime.Object, bool) {
@@ -62,7 +65,7 @@ func fill(into runtime.Object, fields map[string]any, kind schema.GroupVersionKi
 		}
 		return into, ok
 	default:
-		return &unstructured.Unstructured{Object: fields}, kind != status
+		return &unstructured.Unstructured{Object: fields}, !isStatus(kind)
 	}
 }
 

@@ -4,7 +4,6 @@
 package dynamicclient
 
 import (
-	"bytes"
 	"errors"
 	"io"
 
@@ -19,25 +18,48 @@ type framer struct {
 	runtime.Framer
 }
 
-// NewFrameReader returns a reader of events. Each call of Read returns one of them, or a part of one and io.ErrShortBuffer.
+// NewFrameReader returns a reader of events. Each call of Read returns one of them, or a part of one and io.ErrShortBuffer, as a decoder of package
+// streaming expects it.
 func (framer) NewFrameReader(body io.ReadCloser) io.ReadCloser {
-	return &frameReader{ReadCloser: body, decoder: newDecoder(body)}
+	source := &source{ReadCloser: body}
+	return &frameReader{source: source, decoder: newDecoder(source)}
+}
+
+// source is a body that keeps its error: a watch compares it with those that are an ordinary end, and the decoder wraps it.
+type source struct {
+	io.ReadCloser
+
+	err error
+}
+
+// Read reads from the body.
+func (s *source) Read(buffer []byte) (int, error) {
+	count, err := s.ReadCloser.Read(buffer)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return count, err
 }
 
 type frameReader struct {
-	io.ReadCloser
+	*source
 
 	decoder *jsontext.Decoder
 	// rest is what the buffers of the last calls had no room for.
 	rest []byte
 }
 
-// Read implements the contract of runtime.Framer.
+// Read returns an event, or a part of it.
 func (r *frameReader) Read(buffer []byte) (int, error) {
 	if len(r.rest) == 0 {
 		event, err := r.decoder.ReadValue()
-		if err != nil {
-			return 0, streamError(err)
+		switch {
+		case err != nil && r.err != nil:
+			return 0, r.err
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			return 0, io.ErrUnexpectedEOF
+		case err != nil:
+			return 0, err
 		}
 		r.rest = event
 	}
@@ -48,20 +70,6 @@ func (r *frameReader) Read(buffer []byte) (int, error) {
 	return count, nil
 }
 
-// streamError returns the error of the stream itself where there is one: a watch compares it with those that are an ordinary end.
-func streamError(err error) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return io.ErrUnexpectedEOF
-	}
-	if _, invalid := errors.AsType[*jsontext.SyntacticError](err); invalid {
-		return err
-	}
-	if cause := errors.Unwrap(err); cause != nil {
-		return cause
-	}
-	return err
-}
-
 // eventSerializer decodes the envelopes of watch events. It leaves all else to the standard serializer.
 type eventSerializer struct {
 	runtime.Serializer
@@ -69,26 +77,29 @@ type eventSerializer struct {
 
 // Decode implements runtime.Decoder. The object of an event is a part of data: it has to be decoded before data is reused.
 func (s eventSerializer) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
-	if event, ok := into.(*metav1.WatchEvent); ok && decodeEvent(data, event) {
-		kind := metav1.Unversioned.WithKind("WatchEvent")
-		return event, &kind, nil
+	if target, ok := into.(*metav1.WatchEvent); ok {
+		if event, ok := decodeEvent(data); ok {
+			*target = event
+			kind := metav1.Unversioned.WithKind("WatchEvent")
+			return target, &kind, nil
+		}
 	}
 	return s.Serializer.Decode(data, defaults, into)
 }
 
 // decodeEvent reports whether data is a complete event.
-func decodeEvent(data []byte, event *metav1.WatchEvent) bool {
-	decoder := newDecoder(bytes.NewBuffer(data))
+func decodeEvent(data []byte) (event metav1.WatchEvent, ok bool) {
+	decoder := newBytesDecoder(data)
 	if token, err := decoder.ReadToken(); err != nil || token.Kind() != jsontext.KindBeginObject {
-		return false
+		return event, false
 	}
 	for {
 		token, err := decoder.ReadToken()
 		if err != nil {
-			return false
+			return event, false
 		}
 		if token.Kind() == jsontext.KindEndObject {
-			return event.Type != "" && len(event.Object.Raw) > 0
+			return event, event.Type != "" && len(event.Object.Raw) > 0
 		}
 		switch name := token.String(); {
 		case name == "type" && decoder.PeekKind() == jsontext.KindString:
@@ -100,7 +111,7 @@ func decodeEvent(data []byte, event *metav1.WatchEvent) bool {
 			err = decoder.SkipValue()
 		}
 		if err != nil {
-			return false
+			return event, false
 		}
 	}
 }

@@ -10,9 +10,10 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
 	"k8s.io/client-go/rest/watch"
@@ -30,7 +31,6 @@ func decoderOf(info runtime.SerializerInfo, body io.Reader) *watch.Decoder {
 type outcome struct {
 	Type   string
 	Object runtime.Object
-	Err    string
 }
 
 // outcomes decodes a stream up to the first error.
@@ -86,21 +86,45 @@ func TestSameEventsAsTheStandardSerializer(t *testing.T) {
 // A watch treats some errors of the connection as an ordinary end, and compares them with ==.
 func TestErrorsOfTheStreamAreNotWrapped(t *testing.T) {
 	info := jsonInfo(t, newSerializers(standardSerializers()))
-	for _, wanted := range []error{io.EOF, io.ErrUnexpectedEOF, context.Canceled, errRefused} {
-		body := io.MultiReader(strings.NewReader(`{"type":"ADDED","object":{"apiVersion":"v1","kind":"Pod"}}`+"\n"), iotest.ErrReader(wanted))
-		events, err := outcomes(decoderOf(info, body))
-		if len(events) != 1 || err != wanted { //nolint:errorlint // not wrapped
-			t.Errorf("%d events, and the error %v; want one, and %v", len(events), err, wanted)
+	const event = `{"type":"ADDED","object":{"apiVersion":"v1","kind":"Pod"}}` + "\n"
+	for _, begun := range []string{"", `{"type":"ADDED","object":{"apiVersion":"v1",`, `{"type":"ADDED","object":{"a":[`, `{"type`} {
+		for _, cause := range []error{io.EOF, io.ErrUnexpectedEOF, context.Canceled, errRefused} {
+			wanted := cause
+			if begun != "" && errors.Is(cause, io.EOF) {
+				wanted = io.ErrUnexpectedEOF
+			}
+			body := io.MultiReader(strings.NewReader(event+begun), iotest.ErrReader(cause))
+			events, err := outcomes(decoderOf(info, body))
+			if len(events) != 1 || err != wanted { //nolint:errorlint // not wrapped
+				t.Errorf("%v after %q: %d events, and the error %v; want one, and %v", cause, begun, len(events), err, wanted)
+			}
 		}
 	}
-	if _, err := outcomes(decoderOf(info, strings.NewReader("{]"))); err == nil || !strings.Contains(err.Error(), "offset") && !strings.Contains(err.Error(), "invalid") {
+	_, err := outcomes(decoderOf(info, strings.NewReader("{]")))
+	if _, invalid := errors.AsType[*jsontext.SyntacticError](err); !invalid {
 		t.Errorf("the error of an invalid stream is %v", err)
+	}
+}
+
+// The limit is that of client-go. The next event can be read after one that is too large.
+func TestEventsAreLimited(t *testing.T) {
+	const event = `{"type":"ADDED","object":{"apiVersion":"v1","kind":"Pod"}}` + "\n"
+	large := strings.Replace(event, "Pod", strings.Repeat("a", 16<<20), 1)
+	decoder := decoderOf(jsonInfo(t, newSerializers(standardSerializers())), strings.NewReader(large+event))
+	if _, _, err := decoder.Decode(); !errors.Is(err, streaming.ErrObjectTooLarge) {
+		t.Errorf("the error is %v", err)
+	}
+	if _, _, err := decoder.Decode(); err != nil {
+		t.Error(err)
 	}
 }
 
 // An event must not wait for the next one, which may come hours later.
 func TestEventsDoNotWaitForMore(t *testing.T) {
 	reader, writer := io.Pipe()
+	defer func() { _ = reader.Close() }()
+	timer := time.AfterFunc(time.Minute, func() { _ = writer.CloseWithError(errRefused) })
+	defer timer.Stop()
 	decoder := decoderOf(jsonInfo(t, newSerializers(standardSerializers())), reader)
 	go func() { _, _ = io.WriteString(writer, `{"type":"ADDED","object":{"apiVersion":"v1","kind":"Pod"}}`) }()
 	if _, _, err := decoder.Decode(); err != nil {
@@ -111,8 +135,8 @@ func TestEventsDoNotWaitForMore(t *testing.T) {
 // The envelope has no copy of the object.
 func TestTheObjectOfAnEventIsPartOfIt(t *testing.T) {
 	data := []byte(`{"type":"ADDED","object":{"a":1}}`)
-	var event metav1.WatchEvent
-	if !decodeEvent(data, &event) {
+	event, ok := decodeEvent(data)
+	if !ok {
 		t.Fatal("not decoded")
 	}
 	if &event.Object.Raw[0] != &data[25] {

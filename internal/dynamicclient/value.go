@@ -17,11 +17,14 @@ func newDecoder(reader io.Reader) *jsontext.Decoder {
 	return jsontext.NewDecoder(reader, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
+// newBytesDecoder returns a decoder of bytes, which it does not copy because they are in a bytes.Buffer.
+func newBytesDecoder(data []byte) *jsontext.Decoder { return newDecoder(bytes.NewBuffer(data)) }
+
 var errTrailingData = errors.New("there is data after the value")
 
 // decodeValue returns a JSON value in the form that unstructured objects have: integers are int64, if they fit.
 func decodeValue(data []byte) (any, error) {
-	decoder := newDecoder(bytes.NewBuffer(data))
+	decoder := newBytesDecoder(data)
 	value, err := nextValue(decoder)
 	if err != nil {
 		return nil, err

@@ -95,7 +95,7 @@ func New(options Options) (*Cache, error) {
 	}
 	dynamicClient, err := dynamicclient.New(options.Config, options.HTTPClient)
 	if err != nil {
-		return nil, fmt.Errorf("creating a client for watches: %w", err)
+		return nil, err
 	}
 	metadataClient, err := metadata.NewForConfigAndClient(metadata.ConfigFor(options.Config), options.HTTPClient)
 	if err != nil {

@@ -51,7 +51,7 @@ func isCustom(kind schema.GroupKind) bool {
 	return !clientgoscheme.Scheme.IsGroupRegistered(kind.Group) && !slices.Contains(aggregated, kind.Group)
 }
 
-// hasAllInStatus reports whether the status message of an object of the type has all reasons: nothing belongs to such an object, and there are no events about it.
+// hasAllInStatus reports whether the status message of an object of the type has all reasons why it is not ready: it owns nothing, and Kubernetes reports no events about it.
 func hasAllInStatus(kind schema.GroupKind) bool {
 	return kind == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 }
