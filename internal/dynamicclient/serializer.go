@@ -46,7 +46,7 @@ func decodeObject(data []byte) (fields map[string]any, kind schema.GroupVersionK
 }
 
 // isStatus reports whether the kind is that of the API server's errors, which clients expect as a metav1.Status. The standard serializer does not look at the
-// group, so that it cannot decode custom resources whose kind has that name, or the name of another type without a version, such as APIGroup.
+// group.
 func isStatus(kind schema.GroupVersionKind) bool {
 	return kind == metav1.Unversioned.WithKind("Status") || kind == metav1.SchemeGroupVersion.WithKind("Status")
 }
