@@ -85,6 +85,7 @@ var rooms = []room{
 	{path: "internal/lists", layer: vocabulary},
 	{path: "internal/redact", layer: vocabulary},
 	{path: "internal/requests", layer: vocabulary},
+	{path: "internal/resourceversions", layer: vocabulary},
 	{path: "internal/values", layer: vocabulary},
 	{path: "internal/yamltext", layer: vocabulary},
 	{path: "clm/internal/gogc", layer: vocabulary},

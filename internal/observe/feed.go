@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/component-operator/runtime/internal/resourceversions"
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
@@ -200,7 +201,7 @@ func (f *feed) get(namespace, name string) (Observation, View) {
 	case ok && !seen.OlderThan(written.ResourceVersion):
 		delete(f.own, key)
 		return seen, Present
-	case !ok && !older(f.version, written.ResourceVersion):
+	case !ok && !resourceversions.Older(f.version, written.ResourceVersion):
 		delete(f.own, key)
 		return f.ended[key], Absent
 	default:

@@ -12,11 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/component-operator/runtime/internal/fieldset"
+	"github.com/component-operator/runtime/internal/resourceversions"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
@@ -82,15 +82,7 @@ func (o Observation) Baseline() string {
 // OlderThan reports whether the observation is older than the resource version. Versions that cannot be compared count as not
 // older.
 func (o Observation) OlderThan(resourceVersion string) bool {
-	return older(o.ResourceVersion, resourceVersion)
-}
-
-func older(a, b string) bool {
-	if a == b {
-		return false
-	}
-	result, err := resourceversion.CompareResourceVersion(a, b)
-	return err == nil && result < 0
+	return resourceversions.Older(o.ResourceVersion, resourceVersion)
 }
 
 // Judges compute the statuses of dependents. An owner is given by the value of its label.

@@ -18,9 +18,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/metadata"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/resourceversions"
 )
 
 // Kind is a kind of referenced objects.
@@ -310,11 +311,7 @@ func (w *Watcher) notify(owners []apitypes.NamespacedName) {
 
 // isNewer tells whether the version differs from the known one and is not known to be older.
 func isNewer(version string, known string) bool {
-	if version == known {
-		return false
-	}
-	result, err := resourceversion.CompareResourceVersion(version, known)
-	return err != nil || result > 0
+	return version != known && !resourceversions.Older(version, known)
 }
 
 func versionsOf(objects []any) map[string]string {

@@ -74,9 +74,9 @@ func setupDeployments(mgr ctrl.Manager, name string, kind deploymentKind, option
 		Complete(d)
 }
 
-// wakes reports whether something is to be done because of an update of a deployment: more than its status has changed, or it has another status than it is to have.
+// wakes reports whether something is to be done because of an update of a deployment: more than its status has changed, or somebody else has written its status.
 func (d deployments) wakes(before, after client.Object) bool {
-	if deployment, ok := after.(v1alpha1.Deployment); !ok || !d.reports.isWanted(deployment) {
+	if deployment, ok := after.(v1alpha1.Deployment); !ok || !d.reports.isKnown(deployment) {
 		return true
 	}
 	return before.GetUID() != after.GetUID() || before.GetGeneration() != after.GetGeneration() || !before.GetDeletionTimestamp().Equal(after.GetDeletionTimestamp()) ||
@@ -121,6 +121,7 @@ func (d deployments) Reconcile(ctx context.Context, request reconcile.Request) (
 		d.reports.forget(request.NamespacedName)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
+	d.reports.complete(deployment)
 	sets, err := setsIn(ctx, d.client, d.kind.newSets(), request.Namespace)
 	if err != nil {
 		return reconcile.Result{}, err

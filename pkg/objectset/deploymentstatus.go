@@ -5,6 +5,8 @@ package objectset
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -16,33 +18,32 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/ellipsis"
+	"github.com/component-operator/runtime/internal/resourceversions"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
-// report writes the status, if it has changed. It compares with the cache after it has said what is wanted: a state that the cache does not have yet will wake the deployment.
+// report writes the status, if it has changed. It replaces the whole status, whatever the server has by then.
 func (d deployments) report(ctx context.Context, deployment v1alpha1.Deployment, status v1alpha1.DeploymentStatus) error {
 	for i := range status.Conditions {
 		// What is stored has no fractions of seconds.
 		status.Conditions[i].LastTransitionTime = status.Conditions[i].LastTransitionTime.Rfc3339Copy()
 	}
-	before := d.reports.want(deployment, status)
-	cached := d.kind.newDeployment()
-	if err := d.client.Get(ctx, client.ObjectKeyFromObject(deployment), cached); err != nil {
+	before := deployment.GetDeploymentStatus()
+	d.reports.want(deployment, status)
+	if equality.Semantic.DeepEqual(before, &status) {
+		return nil
+	}
+	replacement, err := json.Marshal([]map[string]any{{"op": "add", "path": "/status", "value": status}})
+	if err != nil {
+		return fmt.Errorf("encoding the status: %w", err)
+	}
+	written := d.kind.newDeployment()
+	written.SetNamespace(deployment.GetNamespace())
+	written.SetName(deployment.GetName())
+	if err := d.client.Status().Patch(ctx, written, client.RawPatch(apitypes.JSONPatchType, replacement)); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	if before == nil {
-		before = cached.GetDeploymentStatus().DeepCopy()
-	}
-	if !equality.Semantic.DeepEqual(cached.GetDeploymentStatus(), &status) {
-		changed, err := changedCopy(cached, func(changed v1alpha1.Deployment) { *changed.GetDeploymentStatus() = *status.DeepCopy() })
-		if err != nil {
-			return err
-		}
-		if err := d.client.Status().Patch(ctx, changed, client.MergeFrom(cached)); err != nil {
-			return client.IgnoreNotFound(err)
-		}
-	}
-	d.reports.written(deployment, status)
+	d.reports.written(written)
 	d.announce(deployment, before.Conditions, status.Conditions)
 	return nil
 }
@@ -68,7 +69,8 @@ func (d deployments) announce(deployment v1alpha1.Deployment, before, now []meta
 	}
 }
 
-// reports are the last statuses of deployments. An update that brings nothing but the status that is wanted wakes nobody, and nothing is announced twice while the cache is older.
+// reports are the last statuses of deployments. With them, an own write wakes nobody, however late its event comes, and a step that the cache is too old for
+// has the status that the step before has written.
 type reports struct {
 	mu    sync.Mutex
 	known map[apitypes.NamespacedName]lastReport
@@ -77,35 +79,49 @@ type reports struct {
 // lastReport is what is known about the status of one deployment.
 type lastReport struct {
 	uid apitypes.UID
-	// wanted is what was or is being written, written the last one that was written or found; nil if none was.
-	wanted, written *v1alpha1.DeploymentStatus
+	// wanted is the status that the deployment is to have; nil if that was not said yet.
+	wanted *v1alpha1.DeploymentStatus
+	// written is the status that the server had after our last write of it, version the resource version; nil and "" before the first one.
+	written *v1alpha1.DeploymentStatus
+	version string
 }
 
-// want says which status a deployment is to have, and returns the last one that it had; nil if that is not known.
-func (r *reports) want(deployment v1alpha1.Deployment, status v1alpha1.DeploymentStatus) *v1alpha1.DeploymentStatus {
+// want says which status a deployment is to have.
+func (r *reports) want(deployment v1alpha1.Deployment, status v1alpha1.DeploymentStatus) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	last := r.of(deployment)
 	last.wanted = &status
 	r.known[client.ObjectKeyFromObject(deployment)] = last
-	return last.written
 }
 
-// written says that a deployment has a status.
-func (r *reports) written(deployment v1alpha1.Deployment, status v1alpha1.DeploymentStatus) {
+// written takes what the server has answered when a status was written.
+func (r *reports) written(deployment v1alpha1.Deployment) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	last := r.of(deployment)
-	last.written = &status
+	last.written, last.version = deployment.GetDeploymentStatus(), deployment.GetResourceVersion()
 	r.known[client.ObjectKeyFromObject(deployment)] = last
 }
 
-// isWanted reports whether a deployment has the status that it is to have.
-func (r *reports) isWanted(deployment v1alpha1.Deployment) bool {
+// complete gives a deployment the last written status if it comes from a cache that is older.
+func (r *reports) complete(deployment v1alpha1.Deployment) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	wanted := r.of(deployment).wanted
-	return wanted != nil && equality.Semantic.DeepEqual(deployment.GetDeploymentStatus(), wanted)
+	if last := r.of(deployment); resourceversions.Older(deployment.GetResourceVersion(), last.version) {
+		*deployment.GetDeploymentStatus() = *last.written.DeepCopy()
+	}
+}
+
+// isKnown reports whether the status of a deployment is no news: it is the one that the deployment is to have, or not newer than our last write.
+func (r *reports) isKnown(deployment v1alpha1.Deployment) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last := r.of(deployment)
+	if version := deployment.GetResourceVersion(); last.version != "" && (version == last.version || resourceversions.Older(version, last.version)) {
+		return true
+	}
+	return last.wanted != nil && equality.Semantic.DeepEqual(deployment.GetDeploymentStatus(), last.wanted)
 }
 
 // of returns what is known about a deployment. What was known about an earlier one of that name does not count. The caller has locked the reports.

@@ -13,48 +13,63 @@ import (
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
-// TestReports: an update that brings the status that is wanted wakes nobody; each other one does.
+// TestReports: an update that brings the status that is wanted, or an earlier one of ours, wakes nobody; each other one does.
 func TestReports(t *testing.T) {
 	t.Parallel()
 	status := func(revision int64) v1alpha1.DeploymentStatus {
 		return v1alpha1.DeploymentStatus{ObservedGeneration: revision}
 	}
-	deployment := func(uid apitypes.UID, has int64) *v1alpha1.ObjectDeployment {
-		return &v1alpha1.ObjectDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web", UID: uid}, Status: status(has)}
+	deployment := func(uid apitypes.UID, version string, has int64) *v1alpha1.ObjectDeployment {
+		return &v1alpha1.ObjectDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web", UID: uid, ResourceVersion: version}, Status: status(has)}
 	}
 	d := deployments{reports: &reports{known: map[apitypes.NamespacedName]lastReport{}}}
-	first := deployment("a", 0)
-	if !d.wakes(first, deployment("a", 1)) {
+	first := deployment("a", "8", 0)
+	if !d.wakes(first, deployment("a", "9", 1)) {
 		t.Error("nothing is wanted yet")
 	}
-	if before := d.reports.want(first, status(1)); before != nil {
-		t.Errorf("nothing was written, got %v", before)
+	d.reports.want(first, status(1))
+	if d.wakes(first, deployment("a", "9", 1)) {
+		t.Error("the event of a write may come before its answer")
 	}
-	d.reports.written(first, status(1))
-	if before := d.reports.want(first, status(2)); before == nil || before.ObservedGeneration != 1 {
-		t.Errorf("want what was written, got %v", before)
-	}
+	d.reports.written(deployment("a", "9", 1))
+	d.reports.want(first, status(2))
 	for _, tc := range []struct {
-		before, after *v1alpha1.ObjectDeployment
-		wakes         bool
+		reason string
+		after  *v1alpha1.ObjectDeployment
+		wakes  bool
 	}{
-		{deployment("a", 1), deployment("a", 2), false},
-		{deployment("a", 2), deployment("a", 1), true},
-		{deployment("a", 1), deployment("a", 1), true},
-		{deployment("a", 2), deployment("a", 2), false},
-		{deployment("b", 1), deployment("b", 2), true},
+		{"what is wanted", deployment("a", "10", 2), false},
+		{"the event of the last write", deployment("a", "9", 1), false},
+		{"an event from before the last write", deployment("a", "8", 3), false},
+		{"somebody else has written an earlier status", deployment("a", "10", 1), true},
+		{"somebody else has written another status", deployment("a", "10", 3), true},
+		{"another deployment", deployment("b", "10", 2), true},
+		{"another deployment, from before the last write", deployment("b", "8", 2), true},
 	} {
-		if got := d.wakes(tc.before, tc.after); got != tc.wakes {
-			t.Errorf("%s, from status %d to %d: got %v", tc.after.UID, tc.before.Status.ObservedGeneration, tc.after.Status.ObservedGeneration, got)
+		before := deployment(tc.after.UID, "7", 0)
+		if got := d.wakes(before, tc.after); got != tc.wakes {
+			t.Errorf("%s: got %v", tc.reason, got)
+		}
+		tc.after.Generation++
+		if !d.wakes(before, tc.after) {
+			t.Errorf("%s: the specification has changed, too", tc.reason)
 		}
 	}
-	changed := deployment("a", 2)
-	changed.Generation++
-	if !d.wakes(deployment("a", 2), changed) {
-		t.Error("the specification has changed")
+	for _, tc := range []struct {
+		cached *v1alpha1.ObjectDeployment
+		want   int64
+	}{
+		{deployment("a", "8", 0), 1},
+		{deployment("a", "10", 3), 3},
+		{deployment("b", "8", 0), 0},
+	} {
+		d.reports.complete(tc.cached)
+		if got := tc.cached.Status.ObservedGeneration; got != tc.want {
+			t.Errorf("%s in version %s: a step begins with status %d, want %d", tc.cached.UID, tc.cached.ResourceVersion, got, tc.want)
+		}
 	}
 	d.reports.forget(client.ObjectKeyFromObject(first))
-	if !d.wakes(deployment("a", 2), deployment("a", 2)) {
+	if !d.wakes(first, deployment("a", "9", 2)) {
 		t.Error("it was not forgotten")
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"github.com/component-operator/runtime/internal/resourceversions"
 )
 
 // Memory is what a process remembers about its writes of one component. Losing it costs requests, nothing else. Only one pass uses it at a time,
@@ -35,7 +35,7 @@ type Memory struct {
 func (m *Memory) Awaits(version string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.awaiting && !isOlder(version, m.written)
+	return m.awaiting && !resourceversions.Older(version, m.written)
 }
 
 // Rejected counts a rejected status, and returns the number of consecutive ones.
@@ -56,15 +56,6 @@ func (m *Memory) wrote(version string) {
 func (m *Memory) isOutdated(version string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.awaiting = m.written != "" && isOlder(version, m.written)
+	m.awaiting = m.written != "" && resourceversions.Older(version, m.written)
 	return m.awaiting
-}
-
-// isOlder compares versions as integers. Versions that cannot be compared count as not older.
-func isOlder(version, other string) bool {
-	if version == other {
-		return false
-	}
-	result, err := resourceversion.CompareResourceVersion(version, other)
-	return err == nil && result < 0
 }

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package resourceversions compares resource versions of objects. Kubernetes promises since 1.35 that those of one resource can be ordered.
+package resourceversions
+
+import "k8s.io/apimachinery/pkg/util/resourceversion"
+
+// Older reports whether one resource version is older than another one. Versions that cannot be compared, as an empty one, count as not older.
+func Older(version, than string) bool {
+	if version == than {
+		return false
+	}
+	result, err := resourceversion.CompareResourceVersion(version, than)
+	return err == nil && result < 0
+}
