@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package resourceversions compares resource versions of objects. Kubernetes promises since 1.35 that those of one resource can be ordered.
+// Package resourceversions compares resource versions of objects. Since 1.35, Kubernetes guarantees that those of one resource can be ordered.
 package resourceversions
 
 import "k8s.io/apimachinery/pkg/util/resourceversion"
 
-// Older reports whether one resource version is older than another one. Versions that cannot be compared, as an empty one, count as not older.
+// Older reports whether one resource version is older than another one. Versions that cannot be compared, such as an empty one, count as not older.
 func Older(version, than string) bool {
 	if version == than {
 		return false

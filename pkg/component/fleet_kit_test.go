@@ -18,6 +18,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -179,19 +180,26 @@ func (f *fleet) follow() (history func() map[string][]string) {
 	if err != nil {
 		f.tb.Fatal(err)
 	}
+	const last = "end-of-history"
 	seen, done := map[string][]string{}, make(chan struct{})
 	go func() {
 		defer close(done)
 		for event := range events.ResultChan() {
 			configMap, ok := event.Object.(*corev1.ConfigMap)
+			if ok && configMap.Name == last {
+				return
+			}
 			if ok && event.Type != watch.Bookmark && configMap.Data["number"] != "" {
 				seen[configMap.Name] = append(seen[configMap.Name], configMap.Data["number"])
 			}
 		}
 	}()
 	return func() map[string][]string {
-		events.Stop()
+		if err := clnt.Create(f.tb.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: last}}); err != nil {
+			f.tb.Fatal(err)
+		}
 		<-done
+		events.Stop()
 		return seen
 	}
 }

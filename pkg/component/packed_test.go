@@ -129,10 +129,10 @@ func TestADefinitionThatDropsWhatIsPacked(t *testing.T) {
 		t.Errorf("want a list of 20, got %d and %+v", len(widget.Status.Inventory), record)
 	}
 	stop()
-	r.requests.Reset()
-	start()
 	// Another process tries it out, and loses nothing by it.
 	change(r, widget, func(w *OldWidget) { w.Spec.Objects = crowd{count: 21}.spec() })
+	r.requests.Reset()
+	start()
 	awaitReady(r, widget)
 	diff(t, "items", 21, len(widget.Status.Inventory))
 	diff(t, "writes to the status", 3, r.statusWrites())

@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/component-operator/runtime/internal/resourceversions"
 	"github.com/component-operator/runtime/pkg/objectset/internal/revisions"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
@@ -74,8 +75,13 @@ func setupDeployments(mgr ctrl.Manager, name string, kind deploymentKind, option
 		Complete(d)
 }
 
-// wakes reports whether something is to be done because of an update of a deployment: more than its status has changed, or somebody else has written its status.
+// wakes reports whether something is to be done because of an update of a deployment. Nothing is if the update brings only a status that we have written, or
+// labels and other metadata that no decision depends on.
 func (d deployments) wakes(before, after client.Object) bool {
+	if resourceversions.Older(after.GetResourceVersion(), before.GetResourceVersion()) {
+		// The cluster was restored from a backup.
+		d.reports.forget(client.ObjectKeyFromObject(after))
+	}
 	if deployment, ok := after.(v1alpha1.Deployment); !ok || !d.reports.isKnown(deployment) {
 		return true
 	}
@@ -115,6 +121,7 @@ func (k deploymentKind) ends(ctx context.Context, reader client.Reader, set clie
 
 // Reconcile makes one step with a deployment.
 func (d deployments) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	d.reports.begin(request.NamespacedName)
 	deployment := d.kind.newDeployment()
 	if err := d.client.Get(ctx, request.NamespacedName, deployment); err != nil {
 		d.stale.forget(request.NamespacedName)

@@ -5,15 +5,19 @@ package objectset_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -110,17 +114,79 @@ func TestRefusalsWithoutEnd(t *testing.T) {
 				header := http.Header{"Content-Type": {"application/json"}}
 				return &http.Response{StatusCode: tc.code, Header: header, Body: io.NopCloser(strings.NewReader(body)), Request: request}, nil
 			})
-			r.startWith(lateEvents(config, 100*time.Millisecond))
+			r.startWith(lateEvents(config, 1200*time.Millisecond))
 			web := r.deployment(1, "yes")
 			r.create(web)
 			r.awaitDeployment(web, v1alpha1.DeploymentProgressing, tc.want, "creating set web-1: request", "is denied")
 			r.awaitDeployment(web, v1alpha1.DeploymentStalled, tc.stalled)
-			time.Sleep(2 * time.Second)
-			if got := creations(); got > tc.most {
+			since := meta.FindStatusCondition(web.Status.Conditions, v1alpha1.DeploymentStalled).LastTransitionTime
+			time.Sleep(4 * time.Second)
+			if got := creations(); got < 2 || got > tc.most {
 				t.Errorf("got %d attempts", got)
+			}
+			r.read(web)
+			if now := meta.FindStatusCondition(web.Status.Conditions, v1alpha1.DeploymentStalled).LastTransitionTime; !now.Equal(&since) {
+				t.Errorf("the status is the same since %s, the condition says %s", since, now)
 			}
 		})
 	}
+}
+
+// TestStatusesOfOthers: what somebody else writes to a status does not stay, although its event comes late.
+func TestStatusesOfOthers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.startWith(lateEvents(testenv.Config(t), 300*time.Millisecond))
+	web := r.deployment(1, "yes")
+	r.create(web)
+	r.awaitDeployment(web, v1alpha1.DeploymentReady, "True/Available")
+	for _, changed := range []string{`{"status":{"setName":"other"}}`, `{"status":null}`} {
+		if err := r.client.Status().Patch(t.Context(), web.DeepCopy(), client.RawPatch(apitypes.MergePatchType, []byte(changed))); err != nil {
+			t.Fatal(err)
+		}
+		testenv.Eventually(t, func() (bool, string) {
+			r.read(web)
+			return web.Status.SetName == "web-1" && meta.IsStatusConditionTrue(web.Status.Conditions, v1alpha1.DeploymentReady), fmt.Sprintf("the status is %+v", web.Status)
+		})
+	}
+}
+
+// TestStatusOfANamesake: a deployment does not get the status of an earlier one of the same name.
+func TestStatusOfANamesake(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	web, next := r.deployment(1, "yes"), r.deployment(1, "yes")
+	web.Spec.Paused, next.Spec.Paused = true, true
+	former := web.DeepCopy()
+	config, answers := rest.CopyConfig(testenv.Config(t)), make(chan int, 1)
+	var once sync.Once
+	config.Wrap(func(transport http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(request *http.Request) (*http.Response, error) {
+			if request.Method != http.MethodPatch || !strings.HasSuffix(request.URL.Path, "/status") || !strings.Contains(request.URL.Path, "/objectdeployments/") {
+				return transport.RoundTrip(request)
+			}
+			first := false
+			once.Do(func() {
+				first = true
+				noFinalizers := client.RawPatch(apitypes.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+				if err := errors.Join(r.client.Patch(t.Context(), former, noFinalizers), r.client.Delete(t.Context(), former), r.client.Create(t.Context(), next)); err != nil {
+					t.Error(err)
+				}
+			})
+			response, err := transport.RoundTrip(request)
+			if first && err == nil {
+				answers <- response.StatusCode
+			}
+			return response, err
+		})
+	})
+	r.startWith(config)
+	r.create(web)
+	testenv.Eventually(t, func() (bool, string) { return len(answers) == 1, "no status is written" })
+	if got := <-answers; got != http.StatusUnprocessableEntity {
+		t.Errorf("the status of the earlier deployment was answered with code %d", got)
+	}
+	r.awaitDeployment(next, v1alpha1.DeploymentPaused, "True/Paused")
 }
 
 // TestOrphansAtOnce: a deployment that is deleted right after it was created leaves its sets and their objects behind, although the garbage collector may not have heard of them.

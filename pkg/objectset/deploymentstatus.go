@@ -22,30 +22,42 @@ import (
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
+// messageLimit is the longest message of a condition that the definition allows, in bytes.
+const messageLimit = 32768
+
 // report writes the status, if it has changed. It replaces the whole status, whatever the server has by then.
 func (d deployments) report(ctx context.Context, deployment v1alpha1.Deployment, status v1alpha1.DeploymentStatus) error {
 	for i := range status.Conditions {
+		condition := &status.Conditions[i]
+		condition.Message = ellipsis.Truncate(condition.Message, messageLimit)
 		// What is stored has no fractions of seconds.
-		status.Conditions[i].LastTransitionTime = status.Conditions[i].LastTransitionTime.Rfc3339Copy()
+		condition.LastTransitionTime = condition.LastTransitionTime.Rfc3339Copy()
 	}
-	before := deployment.GetDeploymentStatus()
 	d.reports.want(deployment, status)
-	if equality.Semantic.DeepEqual(before, &status) {
-		return nil
+	if !equality.Semantic.DeepEqual(deployment.GetDeploymentStatus(), &status) {
+		written, err := d.writeStatus(ctx, deployment, status)
+		if err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		d.reports.written(written)
 	}
-	replacement, err := json.Marshal([]map[string]any{{"op": "add", "path": "/status", "value": status}})
+	d.announce(deployment, d.reports.announce(deployment, status.Conditions), status.Conditions)
+	return nil
+}
+
+// writeStatus replaces the status of a deployment, unless there is another one of the same name by now, and returns the answer.
+func (d deployments) writeStatus(ctx context.Context, deployment v1alpha1.Deployment, status v1alpha1.DeploymentStatus) (v1alpha1.Deployment, error) {
+	patch, err := json.Marshal([]map[string]any{
+		{"op": "test", "path": "/metadata/uid", "value": deployment.GetUID()},
+		{"op": "add", "path": "/status", "value": status},
+	})
 	if err != nil {
-		return fmt.Errorf("encoding the status: %w", err)
+		return nil, fmt.Errorf("encoding the status: %w", err)
 	}
 	written := d.kind.newDeployment()
 	written.SetNamespace(deployment.GetNamespace())
 	written.SetName(deployment.GetName())
-	if err := d.client.Status().Patch(ctx, written, client.RawPatch(apitypes.JSONPatchType, replacement)); err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	d.reports.written(written)
-	d.announce(deployment, before.Conditions, status.Conditions)
-	return nil
+	return written, d.client.Status().Patch(ctx, written, client.RawPatch(apitypes.JSONPatchType, patch))
 }
 
 // inRollout are the reasons of Progressing while a rollout goes on.
@@ -69,8 +81,8 @@ func (d deployments) announce(deployment v1alpha1.Deployment, before, now []meta
 	}
 }
 
-// reports are the last statuses of deployments. With them, an own write wakes nobody, however late its event comes, and a step that the cache is too old for
-// has the status that the step before has written.
+// reports has the last statuses of deployments. With them, none of our own writes wakes a deployment, however late its event comes, and a step that runs
+// before the cache has caught up begins with the status last written.
 type reports struct {
 	mu    sync.Mutex
 	known map[apitypes.NamespacedName]lastReport
@@ -79,38 +91,58 @@ type reports struct {
 // lastReport is what is known about the status of one deployment.
 type lastReport struct {
 	uid apitypes.UID
-	// wanted is the status that the deployment is to have; nil if that was not said yet.
+	// wanted is the status that the deployment is to have; nil until a step has computed it.
 	wanted *v1alpha1.DeploymentStatus
-	// written is the status that the server had after our last write of it, version the resource version; nil and "" before the first one.
+	// written is the status that the server had after our last write of it; nil before the first one. The version is that of the answer.
 	written *v1alpha1.DeploymentStatus
 	version string
+	// announced are the conditions that events were emitted about; at first, those before the first report. It is nil before that.
+	announced []metav1.Condition
 }
 
-// want says which status a deployment is to have.
-func (r *reports) want(deployment v1alpha1.Deployment, status v1alpha1.DeploymentStatus) {
+// begin says that a step begins, which decides anew which status a deployment is to have. It comes before the step reads the deployment: an event that the
+// step does not see then wakes the deployment again.
+func (r *reports) begin(key apitypes.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	last := r.of(deployment)
-	last.wanted = &status
-	r.known[client.ObjectKeyFromObject(deployment)] = last
+	if last, ok := r.known[key]; ok {
+		last.wanted = nil
+		r.known[key] = last
+	}
 }
 
-// written takes what the server has answered when a status was written.
-func (r *reports) written(deployment v1alpha1.Deployment) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	last := r.of(deployment)
-	last.written, last.version = deployment.GetDeploymentStatus(), deployment.GetResourceVersion()
-	r.known[client.ObjectKeyFromObject(deployment)] = last
-}
-
-// complete gives a deployment the last written status if it comes from a cache that is older.
+// complete replaces the status of a deployment by the one last written if the deployment was read from a cache older than that write.
 func (r *reports) complete(deployment v1alpha1.Deployment) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if last := r.of(deployment); resourceversions.Older(deployment.GetResourceVersion(), last.version) {
 		*deployment.GetDeploymentStatus() = *last.written.DeepCopy()
 	}
+}
+
+// want says which status a deployment is to have.
+func (r *reports) want(deployment v1alpha1.Deployment, status v1alpha1.DeploymentStatus) {
+	r.change(deployment, func(last *lastReport) {
+		last.wanted = &status
+		if last.announced == nil {
+			last.announced = append([]metav1.Condition{}, deployment.GetDeploymentStatus().Conditions...)
+		}
+	})
+}
+
+// written records the answer of the server to a status write.
+func (r *reports) written(deployment v1alpha1.Deployment) {
+	r.change(deployment, func(last *lastReport) {
+		last.written, last.version = deployment.GetDeploymentStatus().DeepCopy(), deployment.GetResourceVersion()
+	})
+}
+
+// announce records that the conditions of a deployment are announced, and returns those that were announced before.
+func (r *reports) announce(deployment v1alpha1.Deployment, conditions []metav1.Condition) (before []metav1.Condition) {
+	r.change(deployment, func(last *lastReport) {
+		before, last.announced = last.announced, conditions
+	})
+	return before
 }
 
 // isKnown reports whether the status of a deployment is no news: it is the one that the deployment is to have, or not newer than our last write.
@@ -122,6 +154,15 @@ func (r *reports) isKnown(deployment v1alpha1.Deployment) bool {
 		return true
 	}
 	return last.wanted != nil && equality.Semantic.DeepEqual(deployment.GetDeploymentStatus(), last.wanted)
+}
+
+// change changes what is known about a deployment.
+func (r *reports) change(deployment v1alpha1.Deployment, change func(*lastReport)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last := r.of(deployment)
+	change(&last)
+	r.known[client.ObjectKeyFromObject(deployment)] = last
 }
 
 // of returns what is known about a deployment. What was known about an earlier one of that name does not count. The caller has locked the reports.

@@ -13,7 +13,7 @@ import (
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
-// TestReports: an update that brings the status that is wanted, or an earlier one of ours, wakes nobody; each other one does.
+// TestReports: an update that brings the status that is wanted, or one that is not newer than our last write, wakes nobody; each other one does.
 func TestReports(t *testing.T) {
 	t.Parallel()
 	status := func(revision int64) v1alpha1.DeploymentStatus {
@@ -46,14 +46,14 @@ func TestReports(t *testing.T) {
 		{"another deployment", deployment("b", "10", 2), true},
 		{"another deployment, from before the last write", deployment("b", "8", 2), true},
 	} {
-		before := deployment(tc.after.UID, "7", 0)
-		if got := d.wakes(before, tc.after); got != tc.wakes {
+		if got := d.wakes(deployment(tc.after.UID, "7", 0), tc.after); got != tc.wakes {
 			t.Errorf("%s: got %v", tc.reason, got)
 		}
-		tc.after.Generation++
-		if !d.wakes(before, tc.after) {
-			t.Errorf("%s: the specification has changed, too", tc.reason)
-		}
+	}
+	changed := deployment("a", "9", 1)
+	changed.Generation++
+	if !d.wakes(first, changed) {
+		t.Error("the specification has changed")
 	}
 	for _, tc := range []struct {
 		cached *v1alpha1.ObjectDeployment
@@ -68,8 +68,19 @@ func TestReports(t *testing.T) {
 			t.Errorf("%s in version %s: a step begins with status %d, want %d", tc.cached.UID, tc.cached.ResourceVersion, got, tc.want)
 		}
 	}
+	d.reports.begin(client.ObjectKeyFromObject(first))
+	if !d.wakes(first, deployment("a", "10", 2)) {
+		t.Error("during a step, it is not known what the step has seen")
+	}
+	if d.wakes(first, deployment("a", "9", 1)) {
+		t.Error("during a step, a late event of our own wakes nobody, either")
+	}
+	if !d.wakes(deployment("a", "12", 1), deployment("a", "6", 3)) {
+		t.Error("the cluster was restored from a backup")
+	}
+	d.reports.written(deployment("a", "12", 3))
 	d.reports.forget(client.ObjectKeyFromObject(first))
-	if !d.wakes(first, deployment("a", "9", 2)) {
+	if !d.wakes(first, deployment("a", "9", 1)) {
 		t.Error("it was not forgotten")
 	}
 }
