@@ -84,3 +84,23 @@ func TestReports(t *testing.T) {
 		t.Error("it was not forgotten")
 	}
 }
+
+// TestAnnounced: what a status write has brought is announced once, although its answer was lost.
+func TestAnnounced(t *testing.T) {
+	t.Parallel()
+	deployment := func(reason string) *v1alpha1.ObjectDeployment {
+		return &v1alpha1.ObjectDeployment{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web", UID: "a"},
+			Status:     v1alpha1.DeploymentStatus{Conditions: []metav1.Condition{{Type: v1alpha1.DeploymentProgressing, Reason: reason}}},
+		}
+	}
+	reports := &reports{known: map[apitypes.NamespacedName]lastReport{}}
+	before, after := deployment("RollingOut"), deployment("Idle")
+	reports.want(before, after.Status)
+	reports.want(after, after.Status)
+	for _, want := range []string{"RollingOut", "Idle"} {
+		if got := reports.announce(after, after.Status.Conditions); len(got) != 1 || got[0].Reason != want {
+			t.Errorf("want %s to be announced before, got %v", want, got)
+		}
+	}
+}
