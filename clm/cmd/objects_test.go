@@ -231,6 +231,13 @@ spec:
 		t.Fatal(err)
 	}
 	p.objects([]string{"objects", "drift", "odeploy/web"}, 0, "does not exist")
+	testenv.Eventually(t, func() (bool, string) {
+		if err := clnt.Get(t.Context(), client.ObjectKeyFromObject(web), web); err != nil {
+			return false, err.Error()
+		}
+		progressing := meta.FindStatusCondition(web.Status.Conditions, v1alpha1.DeploymentProgressing)
+		return strings.Contains(progressing.Message, "1 held back"), progressing.Message
+	})
 	p.objects([]string{"objects", "status", "objectdeployments.core.component-operator.dev/web"}, exitNotReady, "Paused:       True, Paused\n", "1 held back")
 	p.objects([]string{"objects", "rollback", "odeploy/web"}, exitRefused, "ObjectDeployment PLACE/web is paused; set spec.paused to false first")
 	if err := clnt.Delete(t.Context(), web); err != nil {

@@ -109,6 +109,11 @@ func (r *Remover) deleteOne(ctx context.Context, item *inventory.Item, d decisio
 		// Nothing has to be done about it.
 		return outcome{item: item, ready: true, stays: true}, nil
 	}
+	if err == nil && s.Seen.Deleting && !s.Proven && !isEnding(item) {
+		// The cache may be older than a process that has created the object again, and died. After the deletion has begun, such an object would count as
+		// one that others have created.
+		s, err = r.call.Server.AskServed(ctx, item)
+	}
 	for attempt := 0; err == nil && attempt < server.MaxAttempts; attempt++ {
 		if bookkeeping.IsRedundant(item) && s.Exists {
 			if s, err = r.call.Pacing.Expected.AsExpected(ctx, item, s); err != nil {
@@ -258,9 +263,14 @@ func (r *Remover) reportGone(item *inventory.Item, d decisions.Deletion, message
 	switch {
 	case message != "":
 		r.call.Report.Notes(item, message)
-	case item.Phase == inventory.PhaseDeleting || item.Phase == inventory.PhaseCompleting:
+	case isEnding(item):
 		r.call.Report.Acted(d.Verb, d.Wave, item, d.Why)
 	}
+}
+
+// isEnding reports whether the deletion of an object has begun.
+func isEnding(item *inventory.Item) bool {
+	return item.Phase == inventory.PhaseDeleting || item.Phase == inventory.PhaseCompleting
 }
 
 func (r *Remover) deleting(item *inventory.Item, d decisions.Deletion) {
