@@ -41,32 +41,6 @@ func creatingSets(config *rest.Config, create func(next http.RoundTripper, reque
 	return config, creations.Load
 }
 
-// lateEvents returns a configuration whose watches of deployments deliver each event after a delay.
-func lateEvents(config *rest.Config, delay time.Duration) *rest.Config {
-	config = rest.CopyConfig(config)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(request *http.Request) (*http.Response, error) {
-			response, err := next.RoundTrip(request)
-			if err == nil && request.URL.Query().Get("watch") != "" && strings.HasSuffix(request.URL.Path, "/objectdeployments") {
-				response.Body = lateBody{ReadCloser: response.Body, delay: delay}
-			}
-			return response, err
-		})
-	})
-	return config
-}
-
-type lateBody struct {
-	io.ReadCloser
-	delay time.Duration
-}
-
-func (b lateBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	time.Sleep(b.delay)
-	return n, err
-}
-
 // TestChangedSets: a set that a webhook has changed is the one of the template nevertheless.
 func TestChangedSets(t *testing.T) {
 	t.Parallel()
@@ -114,7 +88,7 @@ func TestRefusalsWithoutEnd(t *testing.T) {
 				header := http.Header{"Content-Type": {"application/json"}}
 				return &http.Response{StatusCode: tc.code, Header: header, Body: io.NopCloser(strings.NewReader(body)), Request: request}, nil
 			})
-			r.startWith(lateEvents(config, 1200*time.Millisecond))
+			r.startWith(testenv.LateEvents(config, "objectdeployments", 1200*time.Millisecond))
 			web := r.deployment(1, "yes")
 			r.create(web)
 			r.awaitDeployment(web, v1alpha1.DeploymentProgressing, tc.want, "creating set web-1: request", "is denied")
@@ -136,7 +110,7 @@ func TestRefusalsWithoutEnd(t *testing.T) {
 func TestStatusesOfOthers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.startWith(lateEvents(testenv.Config(t), 300*time.Millisecond))
+	r.startWith(testenv.LateEvents(testenv.Config(t), "objectdeployments", 300*time.Millisecond))
 	web := r.deployment(1, "yes")
 	r.create(web)
 	r.awaitDeployment(web, v1alpha1.DeploymentReady, "True/Available")

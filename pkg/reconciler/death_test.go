@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -71,12 +73,13 @@ func TestDeathAfterRunningAgain(t *testing.T) {
 	}
 }
 
-// TestDeathAfterWantedAgain ends the process after it has created an object again that was being deleted.
+// TestDeathAfterWantedAgain ends the process after it has created an object again that was being deleted. The cache of the one that deletes it has not heard of
+// that.
 func TestDeathAfterWantedAgain(t *testing.T) {
 	t.Parallel()
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, annotations: {PREFIX/apply-order: \"1\"}}\ndata: {value: VALUE}\n"
 	keep := strings.SplitAfter(manifest, "---\n")[1]
-	w := newWorld(t)
+	w := newWorld(t, func(s *setup) { s.config = testenv.LateEvents(s.config, "configmaps", 500*time.Millisecond) })
 	w.mustApply(manifest)
 	w.patch(w.configMap("a"), `{"metadata":{"finalizers":["example.com/hold"]}}`)
 	if _, err := w.apply(keep); err != nil {

@@ -104,15 +104,10 @@ func (r *Remover) deleteTier(ctx context.Context, tier []*inventory.Item) ([]out
 func (r *Remover) deleteOne(ctx context.Context, item *inventory.Item, d decisions.Deletion) (outcome, error) {
 	var fight decisions.Contention
 	r.call.Barriers.Reach(item)
-	s, err := r.call.Server.LookServed(ctx, item)
+	s, err := r.look(ctx, item)
 	if item.Phase == inventory.PhaseKept && apierrors.IsForbidden(err) {
 		// Nothing has to be done about it.
 		return outcome{item: item, ready: true, stays: true}, nil
-	}
-	if err == nil && s.Seen.Deleting && !s.Proven && !isEnding(item) {
-		// The cache may be older than a process that has created the object again, and died. After the deletion has begun, such an object would count as
-		// one that others have created.
-		s, err = r.call.Server.AskServed(ctx, item)
 	}
 	for attempt := 0; err == nil && attempt < server.MaxAttempts; attempt++ {
 		if bookkeeping.IsRedundant(item) && s.Exists {
@@ -145,6 +140,17 @@ func (r *Remover) deleteOne(ctx context.Context, item *inventory.Item, d decisio
 		return outcome{item: item, message: reason}, nil
 	}
 	return outcome{}, fmt.Errorf("deleting %s: %w", types.IDOf(item), err)
+}
+
+// look observes a dependent that should be gone. It asks the server whether others are deleting it: the cache may be older than a process that has created
+// the object again, and died. After the deletion has begun, such an object would count as one that others have created.
+func (r *Remover) look(ctx context.Context, item *inventory.Item) (decisions.Situation, error) {
+	s, err := r.call.Server.LookServed(ctx, item)
+	begins := item.Phase == inventory.PhaseScheduledForDeletion || item.Phase == inventory.PhaseScheduledForCompletion
+	if err != nil || !begins || !s.Seen.Deleting || s.Proven {
+		return s, err
+	}
+	return r.call.Server.AskServed(ctx, item)
 }
 
 func (r *Remover) end(ctx context.Context, item *inventory.Item, s decisions.Situation, d decisions.Deletion, action decisions.Ending, message string) (outcome, error) {
@@ -263,14 +269,9 @@ func (r *Remover) reportGone(item *inventory.Item, d decisions.Deletion, message
 	switch {
 	case message != "":
 		r.call.Report.Notes(item, message)
-	case isEnding(item):
+	case item.Phase == inventory.PhaseDeleting || item.Phase == inventory.PhaseCompleting:
 		r.call.Report.Acted(d.Verb, d.Wave, item, d.Why)
 	}
-}
-
-// isEnding reports whether the deletion of an object has begun.
-func isEnding(item *inventory.Item) bool {
-	return item.Phase == inventory.PhaseDeleting || item.Phase == inventory.PhaseCompleting
 }
 
 func (r *Remover) deleting(item *inventory.Item, d decisions.Deletion) {
