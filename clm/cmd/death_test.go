@@ -4,6 +4,7 @@
 package cmd
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"sync"
@@ -65,6 +66,8 @@ func (m *mortal) runTo(p *place, code, k int, args ...string) bool {
 	m.left.Store(int64(k))
 	m.killed.Store(false)
 	command := p.through(m.proxy).command(args...)
+	var said bytes.Buffer
+	command.Stderr = &said
 	m.mu.Lock()
 	err := command.Start()
 	m.process = command.Process
@@ -78,7 +81,7 @@ func (m *mortal) runTo(p *place, code, k int, args ...string) bool {
 	m.process = nil
 	m.mu.Unlock()
 	if got := command.ProcessState.ExitCode(); got != code && !m.killed.Load() {
-		p.Errorf("clm %v, which nobody has killed: %v", args, err)
+		p.Errorf("clm %v, which nobody has killed: %v\n%s", args, err, said.String())
 	}
 	return m.killed.Load()
 }

@@ -5,6 +5,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,20 +51,28 @@ func (p *place) jobsThatAppear() (names func(prefix string) []string) {
 		p.Fatal(err)
 	}
 	p.Cleanup(stream.Stop)
+	last := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "last-of-the-jobs"}}
+	last.Spec.Suspend = new(true)
+	last.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "example.com/none"}}}
 	var mu sync.Mutex
 	var seen []string
-	go func() {
-		for event := range stream.ResultChan() {
-			if job, ok := event.Object.(*batchv1.Job); ok && event.Type == watch.Added {
-				mu.Lock()
-				seen = append(seen, job.Name)
-				mu.Unlock()
-			}
-		}
-	}()
 	return func(prefix string) []string {
+		p.Helper()
 		mu.Lock()
 		defer mu.Unlock()
+		// Events come in order, and later than what they are about.
+		if err := errors.Join(clnt.Create(p.Context(), last.DeepCopy()), clnt.Delete(p.Context(), last, client.PropagationPolicy(metav1.DeletePropagationBackground))); err != nil {
+			p.Fatal(err)
+		}
+		for event := range stream.ResultChan() {
+			job, ok := event.Object.(*batchv1.Job)
+			if ok && event.Type == watch.Added && job.Name != last.Name {
+				seen = append(seen, job.Name)
+			}
+			if ok && event.Type == watch.Deleted && job.Name == last.Name {
+				break
+			}
+		}
 		return slices.DeleteFunc(slices.Clone(seen), func(name string) bool { return !strings.HasPrefix(name, prefix) })
 	}
 }
