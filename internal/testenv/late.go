@@ -13,7 +13,7 @@ import (
 )
 
 // LateEvents returns a configuration whose watches of a resource, such as "configmaps", deliver their events after a delay, as those of a busy API server do.
-// Several events that come at once count as one.
+// Events that arrive together are delayed once.
 func LateEvents(config *rest.Config, resource string, delay time.Duration) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
