@@ -16,8 +16,9 @@ func TestOlder(t *testing.T) {
 		{"10", "10", false},
 		{"", "10", false},
 		{"10", "", false},
-		{"a", "b", false},
-		{"9223372036854775807", "9223372036854775808", true},
+		{"x", "1", false},
+		{"1", "x", false},
+		{"18446744073709551615", "18446744073709551616", true},
 	} {
 		if got := Older(tc.version, tc.than); got != tc.want {
 			t.Errorf("%q and %q: got %v", tc.version, tc.than, got)
