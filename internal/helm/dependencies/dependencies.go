@@ -72,7 +72,7 @@ func run(ctx context.Context, folder string, options Options, do func(*downloade
 	var said bytes.Buffer
 	manager := &downloader.Manager{
 		Out: &said, ChartPath: folder, SkipUpdate: options.SkipRefresh, Keyring: options.Keyring,
-		Getters: getters(ctx, settings, options), RegistryClient: registry,
+		Getters: getters(ctx, settings, repositories, options), RegistryClient: registry,
 		RepositoryConfig: repositories.file, RepositoryCache: settings.RepositoryCache,
 	}
 	if options.Verify {

@@ -6,25 +6,46 @@ package dependencies
 import (
 	"bytes"
 	"context"
-	"fmt"
-	"net/url"
+	"crypto/tls"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
 
 	"helm.sh/helm/v3/pkg/cli"
 	"helm.sh/helm/v3/pkg/getter"
+
+	"github.com/component-operator/runtime/internal/helm/remote"
 )
 
-// getters returns Helm's, plugins included. They end with the context, and refuse what is not encrypted unless that is allowed.
-func getters(ctx context.Context, settings *cli.EnvSettings, options Options) getter.Providers {
+var httpSchemes = []string{"http", "https"}
+
+// getters returns Helm's, plugins included. They end with the context. What they get by HTTP is fetched as remote does: without encryption only if that is allowed,
+// and the credentials of a repository go to its origin only.
+func getters(ctx context.Context, settings *cli.EnvSettings, repositories repositories, options Options) getter.Providers {
+	// HTTP/2 is left out because that would be another implementation of https.
+	fetching := &http.Transport{TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}}
+	for _, scheme := range httpSchemes {
+		fetching.RegisterProtocol(scheme, transportFunc(func(request *http.Request) (*http.Response, error) {
+			identity, _, _ := request.BasicAuth()
+			file, err := remote.Get(ctx, request, repositories.entries[identity], remote.Options{PlainHTTP: options.PlainHTTP})
+			if err != nil {
+				return nil, err
+			}
+			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(bytes.NewReader(file.Content)), Request: request}, nil
+		}))
+	}
 	providers := getter.All(settings)
 	for i, provider := range providers {
 		providers[i].New = func(given ...getter.Option) (getter.Getter, error) {
-			next, err := provider.New(given...)
+			next, err := provider.New(append(slices.Clip(given), getter.WithTransport(fetching))...)
 			if err != nil {
 				return nil, err
 			}
 			return getterFunc(func(from string, given ...getter.Option) (*bytes.Buffer, error) {
-				if parsed, err := url.Parse(from); err == nil && parsed.Scheme == "http" && !options.PlainHTTP {
-					return nil, fmt.Errorf("http://%s is not encrypted; --plain-http allows that", parsed.Host)
+				if scheme, _, _ := strings.Cut(from, ":"); !slices.Contains(httpSchemes, scheme) && !repositories.plugins[scheme] {
+					// An index has led to a plugin.
+					given = append(slices.Clip(given), getter.WithBasicAuth("", ""))
 				}
 				return get(ctx, next, from, given)
 			}), nil
@@ -32,6 +53,11 @@ func getters(ctx context.Context, settings *cli.EnvSettings, options Options) ge
 	}
 	return providers
 }
+
+// transportFunc is a function that is a transport.
+type transportFunc func(*http.Request) (*http.Response, error)
+
+func (f transportFunc) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
 // getterFunc is a function that is a getter.
 type getterFunc func(from string, options ...getter.Option) (*bytes.Buffer, error)

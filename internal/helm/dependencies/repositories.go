@@ -12,6 +12,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"helm.sh/helm/v3/pkg/registry"
@@ -21,12 +23,29 @@ import (
 	"github.com/component-operator/runtime/internal/helm/remote"
 )
 
-// repositories is a file in the form of repositories.yaml that has the repositories of one chart only.
+// repositories is a file in the form of repositories.yaml that has the repositories of one chart only. Helm's library does not say for which of them it fetches a
+// file, so those for HTTP have their identities as user names there, and no credentials.
 type repositories struct {
 	folder, file string
+	// entries has the repositories for HTTP by identity, plugins the schemes of all others.
+	entries map[string]*repo.Entry
+	plugins map[string]bool
 }
 
 func (r repositories) remove() { _ = os.RemoveAll(r.folder) }
+
+// add returns the entry for the file.
+func (r repositories) add(entry *repo.Entry) *repo.Entry {
+	used := *entry
+	if scheme, _, _ := strings.Cut(strings.ToLower(entry.URL), ":"); !slices.Contains(httpSchemes, scheme) {
+		r.plugins[scheme] = true
+		return &used
+	}
+	used.Username, used.Password, used.PassCredentialsAll = strconv.Itoa(len(r.entries)), "none", true
+	used.CertFile, used.KeyFile, used.CAFile = "", "", ""
+	r.entries[used.Username] = entry
+	return &used
+}
 
 // repositoriesFor writes the file for a chart. The caller removes it.
 func repositoriesFor(declared []helm.Dependency, config string, options Options) (repositories, error) {
@@ -34,6 +53,7 @@ func repositoriesFor(declared []helm.Dependency, config string, options Options)
 	if err != nil {
 		return repositories{}, err
 	}
+	r := repositories{entries: map[string]*repo.Entry{}, plugins: map[string]bool{}}
 	needed := repo.NewFile()
 	for _, dependency := range declared {
 		entry, err := entryFor(dependency, known)
@@ -43,15 +63,14 @@ func repositoriesFor(declared []helm.Dependency, config string, options Options)
 		if entry != nil && !needed.Has(entry.Name) {
 			used := *entry
 			used.CAFile = cmp.Or(used.CAFile, options.CAFile)
-			needed.Add(&used)
+			needed.Add(r.add(&used))
 		}
 	}
-	folder, err := os.MkdirTemp("", "clm-repositories-")
-	if err != nil {
+	if r.folder, err = os.MkdirTemp("", "clm-repositories-"); err != nil {
 		return repositories{}, err
 	}
-	r := repositories{folder: folder, file: filepath.Join(folder, "repositories.yaml")}
-	// It has passwords.
+	r.file = filepath.Join(r.folder, "repositories.yaml")
+	// Those for plugins have passwords.
 	if err := needed.WriteFile(r.file, 0o600); err != nil {
 		r.remove()
 		return repositories{}, err

@@ -9,8 +9,11 @@ import (
 	"crypto/x509"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -29,7 +32,9 @@ const (
 // newClient returns a client whose requests end with the context, even those of Helm's SDK, which takes no context.
 func newClient(ctx context.Context, options Options, limit int64) (*http.Client, error) {
 	base := &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
+		Proxy: http.ProxyFromEnvironment,
+		// Some servers say of packaged charts that gzip is their encoding; unpacked, they would be no charts any more.
+		DisableCompression:    true,
 		ForceAttemptHTTP2:     true,
 		TLSHandshakeTimeout:   maxSilence,
 		ResponseHeaderTimeout: maxSilence,
@@ -38,9 +43,14 @@ func newClient(ctx context.Context, options Options, limit int64) (*http.Client,
 	if base.TLSClientConfig, err = tlsConfig(options); err != nil {
 		return nil, err
 	}
-	bounded := &boundedTransport{ctx: ctx, next: retry.NewTransport(base), plainHTTP: options.PlainHTTP, limit: limit}
+	strangers := base.Clone()
+	strangers.TLSClientConfig.Certificates = nil
+	bounded := &boundedTransport{ctx: ctx, next: retry.NewTransport(base), strangers: retry.NewTransport(strangers), options: options, limit: limit}
 	bounded.left.Store(limit)
-	bounded.closeIdle = base.CloseIdleConnections
+	bounded.closeIdle = func() {
+		base.CloseIdleConnections()
+		strangers.CloseIdleConnections()
+	}
 	return &http.Client{Transport: bounded}, nil
 }
 
@@ -78,28 +88,82 @@ func trust(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
+// originOf returns scheme, host and port of a URL.
+func (o Options) originOf(of *url.URL) string {
+	scheme, port := of.Scheme, of.Port()
+	if scheme == schemeOCI {
+		scheme = schemeHTTPS
+		if o.PlainHTTP {
+			scheme = schemeHTTP
+		}
+	}
+	if port == "" {
+		port = map[string]string{schemeHTTP: "80", schemeHTTPS: "443"}[scheme]
+	}
+	return scheme + "://" + net.JoinHostPort(strings.ToLower(of.Hostname()), port)
+}
+
+// mayAuthenticate reports whether the credentials are for that URL.
+func (o Options) mayAuthenticate(to *url.URL) bool {
+	return o.passCredentials || o.originOf(to) == o.origin
+}
+
 // boundedTransport serves one fetch, therefore it may keep the context.
 type boundedTransport struct {
-	ctx       context.Context //nolint:containedctx // see above
-	next      http.RoundTripper
-	plainHTTP bool
+	ctx context.Context //nolint:containedctx // see above
+	// next is for URLs that may get the client certificate, strangers is for all others.
+	next, strangers http.RoundTripper
+	options         Options
 	// limit is how many bytes may be read, left is how many still may.
 	limit     int64
 	left      atomic.Int64
 	closeIdle func()
 }
 
-// RoundTrip also gets requests that follow a redirection.
+// RoundTrip also gets requests that follow a redirection. The HTTP client would let those to other ports and to subdomains have the header with the password, oras
+// does so if there are two of them.
 func (t *boundedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
-	if request.URL.Scheme == schemeHTTP && !t.plainHTTP {
-		return nil, fmt.Errorf("http://%s is not encrypted; --plain-http allows that", request.URL.Host)
-	}
-	response, err := t.next.RoundTrip(request.WithContext(t.ctx))
+	response, err := t.send(request)
 	if err != nil {
 		return nil, err
 	}
 	response.Body = &boundedBody{ReadCloser: response.Body, left: &t.left, limit: t.limit}
 	return response, nil
+}
+
+func (t *boundedTransport) send(given *http.Request) (*http.Response, error) {
+	request := given.Clone(t.ctx)
+	if request.URL.Scheme == schemeHTTP && !t.options.PlainHTTP {
+		return nil, refuse(request, fmt.Errorf("http://%s is not encrypted; --plain-http allows that", request.URL.Host))
+	}
+	// The URL before the redirection may contain a token.
+	request.Header.Del("Referer")
+	if asked := firstOf(given).URL; !t.options.passCredentials && t.options.originOf(asked) != t.options.originOf(request.URL) {
+		if request.Body != nil && request.Body != http.NoBody {
+			return nil, refuse(request, fmt.Errorf("%s redirects to %s a request that may contain a password", asked.Host, request.URL.Host))
+		}
+		request.Header.Del("Authorization")
+	}
+	if t.options.mayAuthenticate(request.URL) {
+		return t.next.RoundTrip(request)
+	}
+	return t.strangers.RoundTrip(request)
+}
+
+// firstOf returns the request that was redirected, once or several times, to the given one.
+func firstOf(request *http.Request) *http.Request {
+	for request.Response != nil && request.Response.Request != nil {
+		request = request.Response.Request
+	}
+	return request
+}
+
+// refuse does not send a request, and closes its body as transports must.
+func refuse(request *http.Request, reason error) error {
+	if request.Body != nil {
+		_ = request.Body.Close()
+	}
+	return reason
 }
 
 // CloseIdleConnections lets the client's method of that name have an effect.

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"path"
 
+	"helm.sh/helm/v3/pkg/repo"
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/errcode"
 )
@@ -25,12 +26,14 @@ type Options struct {
 	PlainHTTP bool
 	// CAFile is a PEM file with certificate authorities to trust in addition to those of the system. Defaults to none.
 	CAFile string
-	// Username and Password are sent to the host of the reference only. Default to none; for registries to the credentials of Helm
+	// Username and Password are sent to the origin of the reference only. Default to none; for registries to the credentials of Helm
 	// and Docker.
 	Username, Password string
 
-	// What follows is known of named repositories only: the client certificate with its key, whether to accept any server certificate, and whether the password is for
-	// all hosts.
+	// origin is the origin of the reference or of its repository. Only it gets credentials.
+	origin string
+	// What follows is known of named repositories only: the client certificate with its key, whether to accept any server certificate, and whether the credentials are
+	// for all origins.
 	certFile, keyFile         string
 	insecure, passCredentials bool
 }
@@ -47,14 +50,31 @@ func (r Reference) Fetch(ctx context.Context, options Options) (File, error) {
 	if r.TakesVersion() {
 		r.version = options.Version
 	}
-	options = options.withRepository(r.repository)
-	client, err := newClient(ctx, options, maxFetched)
+	f, err := newFetcher(ctx, r.url, r.repository, options)
 	if err != nil {
 		return File{}, err
 	}
-	defer client.CloseIdleConnections()
-	f := &fetcher{host: r.url.Host, client: client, options: options}
+	defer f.client.CloseIdleConnections()
 	return f.fetch(ctx, r)
+}
+
+// Get gets what a request of Helm's SDK asks for: the index of a repository, or a file from the index. Of the request, it uses the URL and the header Accept. The
+// credentials are those of the repository, for which Fetch has the same rules; nil means that there are none. The context ends it.
+func Get(ctx context.Context, request *http.Request, repository *repo.Entry, options Options) (File, error) {
+	own := request.URL
+	if repository != nil {
+		var err error
+		if own, err = url.Parse(repository.URL); err != nil {
+			return File{}, fmt.Errorf("repository %s has an invalid URL; must be https://HOST/PATH", repository.Name)
+		}
+	}
+	f, err := newFetcher(ctx, own, repository, options)
+	if err != nil {
+		return File{}, err
+	}
+	defer f.client.CloseIdleConnections()
+	f.accept = request.Header.Get("Accept")
+	return f.get(ctx, request.URL)
 }
 
 func (f *fetcher) fetch(ctx context.Context, r Reference) (File, error) {
@@ -70,15 +90,23 @@ func (f *fetcher) fetch(ctx context.Context, r Reference) (File, error) {
 
 // fetcher fetches one reference.
 type fetcher struct {
-	// host is the one that gets the password.
-	host    string
 	client  *http.Client
 	options Options
+	// accept has the media types that servers may choose from; empty if they are free.
+	accept string
 }
 
-// credentials returns the credentials for a host.
-func (f *fetcher) credentials(host string) (username, password string) {
-	if host != f.host && !f.options.passCredentials {
+// newFetcher returns a fetcher that sends credentials to the origin of that URL. The repository may be nil.
+func newFetcher(ctx context.Context, own *url.URL, repository *repo.Entry, options Options) (*fetcher, error) {
+	options = options.withRepository(repository)
+	options.origin = options.originOf(own)
+	client, err := newClient(ctx, options, maxFetched)
+	return &fetcher{client: client, options: options}, err
+}
+
+// credentials returns the credentials for a URL.
+func (f *fetcher) credentials(to *url.URL) (username, password string) {
+	if !f.options.mayAuthenticate(to) {
 		return "", ""
 	}
 	return f.options.Username, f.options.Password
@@ -91,7 +119,10 @@ func (f *fetcher) get(ctx context.Context, from *url.URL) (File, error) {
 		return File{}, err
 	}
 	request.Header.Set("User-Agent", userAgent)
-	if username, password := f.credentials(from.Host); username != "" || password != "" {
+	if f.accept != "" {
+		request.Header.Set("Accept", f.accept)
+	}
+	if username, password := f.credentials(from); username != "" || password != "" {
 		request.SetBasicAuth(username, password)
 	}
 	response, err := f.client.Do(request)

@@ -6,6 +6,7 @@ package remote
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"os"
 	"strings"
 
@@ -19,7 +20,7 @@ const registryConfigVariable = "HELM_REGISTRY_CONFIG"
 // pull fetches a chart from a registry.
 func (f *fetcher) pull(reference Reference) (File, error) {
 	host := reference.url.Host
-	client, err := f.registryClient(host)
+	client, err := f.registryClient(reference.url)
 	if err != nil {
 		return File{}, fmt.Errorf("reading credentials for registries: %w", err)
 	}
@@ -38,13 +39,13 @@ func (f *fetcher) pull(reference Reference) (File, error) {
 	return File{Name: fmt.Sprintf("%s-%s.tgz", pulled.Chart.Meta.Name, pulled.Chart.Meta.Version), Content: pulled.Chart.Data}, nil
 }
 
-func (f *fetcher) registryClient(host string) (*registry.Client, error) {
+func (f *fetcher) registryClient(own *url.URL) (*registry.Client, error) {
 	options := []registry.ClientOption{
 		registry.ClientOptHTTPClient(f.client),
 		registry.ClientOptEnableCache(true),
 		registry.ClientOptCredentialsFile(os.Getenv(registryConfigVariable)),
 	}
-	if username, password := f.credentials(host); username != "" || password != "" {
+	if username, password := f.credentials(own); username != "" || password != "" {
 		options = append(options, registry.ClientOptBasicAuth(username, password))
 	}
 	if f.options.PlainHTTP {
@@ -64,7 +65,7 @@ func NewRegistryClient(ctx context.Context, options Options) (*registry.Client, 
 		return nil, err
 	}
 	f := &fetcher{client: client, options: Options{PlainHTTP: options.PlainHTTP}}
-	return f.registryClient("")
+	return f.registryClient(&url.URL{})
 }
 
 // findTag returns the tag of a version. It lists the tags only if there is a choice.

@@ -50,7 +50,7 @@ func (f *fetcher) fromRepository(ctx context.Context, reference Reference) (File
 	if target.Scheme == schemeOCI {
 		return f.fromIndexedRegistry(target, found.Version)
 	}
-	if target.Host == base.Host && target.RawQuery == "" {
+	if f.options.originOf(target) == f.options.origin && target.RawQuery == "" {
 		// A token in the query of the repository's URL is meant for all its files.
 		target.RawQuery = base.RawQuery
 	}
