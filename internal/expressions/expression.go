@@ -4,6 +4,7 @@
 package expressions
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common"
 	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/ext"
 	"cel.dev/cel-go/interpreter"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -25,8 +27,6 @@ const (
 	// maxEstimate is the maximum estimated cost of an expression, if all lists and maps of the object have assumedSize entries. That allows two nested
 	// loops, but not three.
 	maxEstimate = 10_000_000
-	// maxCost is the maximum cost of one evaluation, in the units of CEL: about as many elementary operations.
-	maxCost = 1_000_000
 	// assumedSize is the assumed number of entries of the lists and maps of an object, and of characters of its texts.
 	assumedSize = 200
 	// remembered is the number of compiled expressions that are kept.
@@ -35,9 +35,6 @@ const (
 
 // Variable is the name of the object in an expression.
 const Variable = "self"
-
-// ErrTooExpensive means that an evaluation was ended because it costs too much.
-var ErrTooExpensive = errors.New("costs too much for this object")
 
 // errHidden replaces errors that may contain values of a Secret.
 var errHidden = errors.New("the reason is not shown, because the object is a Secret")
@@ -51,6 +48,7 @@ type Expression struct {
 var (
 	compiled    = lru.New(remembered)
 	environment = sync.OnceValues(newEnvironment)
+	decorator   = sync.OnceValues(newDecorator)
 	// compiling guards the environment while an expression is compiled. The first unknown name makes cel-go fill in a field of the environment, for
 	// the suggestions in its message, and each comprehension copies this field without a lock. Evaluation does not use the environment.
 	compiling sync.Mutex
@@ -98,7 +96,11 @@ func compile(text string) (*Expression, error) {
 		return nil, fmt.Errorf("invalid value %q: with lists of %d entries, it costs %d; must be at most %d, which is enough for two nested loops",
 			text, assumedSize, estimate.Max, maxEstimate)
 	}
-	program, err := env.Program(ast, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(maxCost))
+	decorate, err := decorator()
+	if err != nil {
+		return nil, fmt.Errorf("preparing expressions: %w", err)
+	}
+	program, err := env.Program(ast, cel.CustomDecoratorV2(decorate), cel.EvalOptions(cel.OptOptimize), cel.InterruptCheckFrequency(interruptEvery))
 	if err != nil {
 		return nil, invalid(text, err.Error())
 	}
@@ -119,18 +121,19 @@ func position(found []*common.Error) string {
 func (e *Expression) String() string { return e.text }
 
 // Holds reports whether the expression is true for the object, which is not changed. An error means that there is no answer, for example because
-// a field is missing, or because it is no bool; the error wraps ErrTooExpensive if the evaluation was ended. It contains no values of Secrets.
-func (e *Expression) Holds(object *unstructured.Unstructured) (bool, error) {
-	value, _, err := e.program.Eval(map[string]any{Variable: object.Object})
-	if err != nil {
-		var ended interpreter.EvalCancelledError
-		if errors.As(err, &ended) && ended.Cause == interpreter.CostLimitExceeded {
-			return false, ErrTooExpensive
-		}
-		if isSecret(object) && !strings.HasPrefix(err.Error(), "no such key: ") {
-			return false, errHidden
-		}
-		return false, err //nolint:wrapcheck // callers say which expression
+// a field is missing, because it is no bool, or because the budget does not suffice; then the error wraps ErrTooExpensive. It contains no values of
+// Secrets.
+func (e *Expression) Holds(object *unstructured.Unstructured, budget *Budget) (bool, error) {
+	value, err := e.evaluate(object, budget)
+	switch {
+	case errors.Is(err, interpreter.InterruptError{}):
+		return false, fmt.Errorf("%w: it takes longer than %s", ErrTooExpensive, budget.patience)
+	case canceled(err):
+		return false, ErrTooExpensive
+	case err != nil && isSecret(object) && !strings.HasPrefix(err.Error(), "no such key: "):
+		return false, errHidden
+	case err != nil:
+		return false, err
 	}
 	holds, ok := value.Value().(bool)
 	if !ok {
@@ -139,8 +142,35 @@ func (e *Expression) Holds(object *unstructured.Unstructured) (bool, error) {
 	return holds, nil
 }
 
+func (e *Expression) evaluate(object *unstructured.Unstructured, budget *Budget) (ref.Val, error) {
+	frame, err := interpreter.NewExecutionFrame(map[string]any{Variable: object.Object})
+	if err != nil {
+		return nil, err //nolint:wrapcheck // callers say which expression
+	}
+	defer frame.Close()
+	if budget.limit > Brief {
+		// The others end before a clock would matter.
+		ctx, cancel := context.WithTimeout(context.Background(), budget.patience)
+		defer cancel()
+		if err := frame.SetContext(ctx, interruptEvery); err != nil {
+			return nil, err //nolint:wrapcheck // callers say which expression
+		}
+	}
+	frame.SetCostTracker(budget.tracker)
+	value, _, err := e.program.Eval(frame)
+	return value, err //nolint:wrapcheck // callers say which expression
+}
+
 func isSecret(object *unstructured.Unstructured) bool {
 	return object.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Secret"}
+}
+
+func newDecorator() (interpreter.InterpretableDecoratorV2, error) {
+	env, err := environment()
+	if err != nil {
+		return nil, err
+	}
+	return charged(env)
 }
 
 func newEnvironment() (*cel.Env, error) {

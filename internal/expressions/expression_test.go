@@ -58,7 +58,7 @@ func TestHolds(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		holds, err := expression.Holds(widget)
+		holds, err := expression.Holds(widget, expressions.NewBudget(expressions.Full))
 		switch {
 		case err != nil && !strings.Contains(err.Error(), expected), err == nil && fmt.Sprint(holds) != expected:
 			t.Errorf("%s: expected %s, got %v, %v", text, expected, holds, err)
@@ -99,7 +99,7 @@ func TestEvaluationsAreLimited(t *testing.T) {
 	for i := range list {
 		list[i] = int64(i)
 	}
-	if _, err := expression.Holds(&unstructured.Unstructured{Object: map[string]any{"a": list}}); !errors.Is(err, expressions.ErrTooExpensive) {
+	if _, err := expression.Holds(&unstructured.Unstructured{Object: map[string]any{"a": list}}, expressions.NewBudget(expressions.Full)); !errors.Is(err, expressions.ErrTooExpensive) {
 		t.Errorf("expected the evaluation to end, got %v", err)
 	}
 }
@@ -116,7 +116,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := expression.Holds(secret); err == nil || err.Error() != expected {
+		if _, err := expression.Holds(secret, expressions.NewBudget(expressions.Full)); err == nil || err.Error() != expected {
 			t.Errorf("%s: expected %q, got %v", text, expected, err)
 		}
 	}
@@ -160,7 +160,7 @@ func BenchmarkHolds(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if holds, err := expression.Holds(widget); !holds || err != nil {
+		if holds, err := expression.Holds(widget, expressions.NewBudget(expressions.Brief)); !holds || err != nil {
 			b.Fatal(holds, err)
 		}
 	}
