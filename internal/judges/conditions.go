@@ -35,9 +35,17 @@ func newConditions(reconcilerName string) conditions {
 //	ready-when holds                                          Current
 //	ready-when does not hold, or cannot be evaluated          InProgress, or Failed as the judge says
 //
-// If an annotation is not a valid expression, or costs too much to evaluate, the status is Unknown.
-func (c conditions) judge(object *unstructured.Unstructured, judge guarded) status.Result {
-	result := judge.judge(object)
+// If an annotation is not a valid expression, or costs more than the limit to evaluate, the status is Unknown. It reports false if any rule costs more
+// than the limit.
+func (c conditions) judge(object *unstructured.Unstructured, judge guarded, limit uint64) (result status.Result, within bool) {
+	result, within = judge.judge(object, limit)
+	budget := expressions.NewBudget(limit)
+	result = c.annotated(object, judge, result, budget)
+	return result, within && budget.Spend(0) == nil
+}
+
+// annotated returns the status of an object by its annotations; result is the one without them.
+func (c conditions) annotated(object *unstructured.Unstructured, judge guarded, result status.Result, budget *expressions.Budget) status.Result {
 	values := object.GetAnnotations()
 	readyWhen, isReadyWhen := values[c.readyWhen]
 	failWhen, isFailWhen := values[c.failWhen]
@@ -48,7 +56,7 @@ func (c conditions) judge(object *unstructured.Unstructured, judge guarded) stat
 		return unready(result, fmt.Sprintf("generation %d is not observed yet", object.GetGeneration()))
 	}
 	if isFailWhen {
-		switch failed, err := holds(failWhen, object); {
+		switch failed, err := holds(failWhen, object, budget); {
 		case failed:
 			return status.Result{Status: status.FailedStatus, Message: status.Clip("fail-when holds: " + failWhen)}
 		case isInvalid(err):
@@ -58,12 +66,12 @@ func (c conditions) judge(object *unstructured.Unstructured, judge guarded) stat
 	if !isReadyWhen || judge.overrules(object) {
 		return result
 	}
-	return c.byReadyWhen(object, readyWhen, result)
+	return c.byReadyWhen(object, readyWhen, result, budget)
 }
 
 // byReadyWhen returns the status of an object by its annotation ready-when; base is the status without it.
-func (c conditions) byReadyWhen(object *unstructured.Unstructured, readyWhen string, base status.Result) status.Result {
-	switch ready, err := holds(readyWhen, object); {
+func (c conditions) byReadyWhen(object *unstructured.Unstructured, readyWhen string, base status.Result, budget *expressions.Budget) status.Result {
+	switch ready, err := holds(readyWhen, object, budget); {
 	case ready:
 		return status.Result{Status: status.CurrentStatus, Message: "ready-when holds"}
 	case isInvalid(err):
@@ -97,12 +105,12 @@ func isInvalid(err error) bool {
 }
 
 // holds evaluates the expression of an annotation.
-func holds(text string, object *unstructured.Unstructured) (bool, error) {
+func holds(text string, object *unstructured.Unstructured, budget *expressions.Budget) (bool, error) {
 	expression, err := expressions.Compile(text)
 	if err != nil {
 		return false, invalidError{err}
 	}
-	answer, err := expression.Holds(object)
+	answer, err := expression.Holds(object, budget)
 	if errors.Is(err, expressions.ErrTooExpensive) {
 		return false, invalidError{err}
 	}

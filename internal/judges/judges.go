@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/component-operator/runtime/internal/expressions"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -83,8 +84,36 @@ func (a assigned) forObject(id types.ObjectID, ownRules string) (judge status.Ju
 	return single, ownRules + "\n" + single.Rules()
 }
 
-// Judge returns the status of a dependent, which is not changed, and the rules by which it was computed; see Rules.
+// NotJudged is in place of the rules of an object that was not judged, because that costs too much where others wait.
+const NotJudged = "not judged"
+
+// costly is held while rules are evaluated that cost more than expressions.Brief, so that no owner can take all processors and all memory for them.
+var costly sync.Mutex
+
+// Judge returns the status of a dependent, which is not changed, and the rules by which it was computed; see Rules. If the rules are expensive, it waits
+// until no other evaluation of such rules is in progress.
 func (j *Judges) Judge(owner string, object *unstructured.Unstructured) (result status.Result, rules string) {
+	result, rules = j.Glance(owner, object)
+	if rules != NotJudged {
+		return result, rules
+	}
+	costly.Lock()
+	defer costly.Unlock()
+	result, rules, _ = j.judge(owner, object, expressions.Full)
+	return result, rules
+}
+
+// Glance is Judge for places where others wait. If the rules are expensive, the object is in progress, and the rules are NotJudged.
+func (j *Judges) Glance(owner string, object *unstructured.Unstructured) (result status.Result, rules string) {
+	result, rules, within := j.judge(owner, object, expressions.Brief)
+	if !within {
+		return status.Result{Status: status.InProgressStatus, Message: "not judged yet, because its conditions are expensive to evaluate"}, NotJudged
+	}
+	return result, rules
+}
+
+// judge is Judge with a limit of what conditions may cost. It reports false if they cost more.
+func (j *Judges) judge(owner string, object *unstructured.Unstructured, limit uint64) (result status.Result, rules string, within bool) {
 	judges, rules := j.of(owner)
 	judge := guarded{base: judges.own}
 	if len(judges.objects) > 0 {
@@ -94,9 +123,10 @@ func (j *Judges) Judge(owner string, object *unstructured.Unstructured) (result 
 		}
 	}
 	if result, terminating := status.Terminating(object); terminating {
-		return result, rules
+		return result, rules, true
 	}
-	return j.conditions.judge(object, judge), rules
+	result, within = j.conditions.judge(object, judge, limit)
+	return result, rules, within
 }
 
 // Rules identifies the rules that hold for a dependent now.
@@ -129,7 +159,14 @@ func Guarded(judge status.Judge, object *unstructured.Unstructured) status.Resul
 	if result, terminating := status.Terminating(object); terminating {
 		return result
 	}
-	return guarded{base: judge}.judge(object)
+	result, _ := guarded{base: judge}.judge(object, expressions.Full)
+	return result
+}
+
+// limited is a status.Judge with rules that may be expensive.
+type limited interface {
+	// JudgeWithin is Judge with a limit of what conditions may cost; see expressions.Budget. It reports false if they cost more.
+	JudgeWithin(object *unstructured.Unstructured, limit uint64) (result status.Result, within bool)
 }
 
 // guarded is a judge that does not panic: it is called where a panic would end the program.
@@ -137,15 +174,19 @@ type guarded struct {
 	base status.Judge
 }
 
-func (g guarded) judge(object *unstructured.Unstructured) (result status.Result) {
+func (g guarded) judge(object *unstructured.Unstructured, limit uint64) (result status.Result, within bool) {
 	defer func() {
 		if reason := recover(); reason != nil {
-			result = status.Result{Status: status.UnknownStatus, Message: status.Clip(fmt.Sprintf("the judge has panicked: %v", reason))}
+			result, within = status.Result{Status: status.UnknownStatus, Message: status.Clip(fmt.Sprintf("the judge has panicked: %v", reason))}, true
 		}
 	}()
-	result = g.base.Judge(object)
+	if base, ok := g.base.(limited); ok {
+		result, within = base.JudgeWithin(object, limit)
+	} else {
+		result, within = g.base.Judge(object), true
+	}
 	result.Message = status.Clip(result.Message)
-	return result
+	return result, within
 }
 
 func (g guarded) overrules(object *unstructured.Unstructured) (overrules bool) {

@@ -19,7 +19,7 @@ func RunsToCompletion(kind schema.GroupKind) bool {
 
 // outcome returns the status that a Job or Pod had when its deletion was requested, if it had ended by then. What happens to it later is the
 // consequence of its deletion.
-func (r *Reader) outcome(owner string, object *unstructured.Unstructured) status.Status {
+func (r *Reader) outcome(owner string, object *unstructured.Unstructured, judge judging) status.Status {
 	requested := object.GetDeletionTimestamp()
 	if requested == nil || !RunsToCompletion(object.GroupVersionKind().GroupKind()) {
 		return ""
@@ -35,7 +35,7 @@ func (r *Reader) outcome(owner string, object *unstructured.Unstructured) status
 	left.SetDeletionTimestamp(nil)
 	left.SetDeletionGracePeriodSeconds(nil)
 	left.SetFinalizers(nil)
-	if result, _ := r.Judges.Judge(owner, left); result.Status == status.CurrentStatus || result.Status == status.FailedStatus {
+	if result, _ := judge(owner, left); result.Status == status.CurrentStatus || result.Status == status.FailedStatus {
 		return result.Status
 	}
 	return ""

@@ -89,6 +89,8 @@ func (o Observation) OlderThan(resourceVersion string) bool {
 type Judges interface {
 	// Judge returns the status of a dependent, and the rules that hold for its owner.
 	Judge(owner string, object *unstructured.Unstructured) (result status.Result, rules string)
+	// Glance is Judge for events. If the rules are expensive, it returns rules that hold for nobody, so that the owner reads and judges the object.
+	Glance(owner string, object *unstructured.Unstructured) (result status.Result, rules string)
 	// JudgesMetadata reports whether the status of objects of this kind depends on their metadata only, unless a Need says otherwise.
 	JudgesMetadata(kind schema.GroupKind) bool
 }
@@ -116,7 +118,12 @@ type Reader struct {
 
 // Read returns the observation of an object, which is not changed.
 func (r *Reader) Read(object *unstructured.Unstructured) Observation {
-	return r.read(object, object)
+	return r.read(object, object, r.Judges.Judge)
+}
+
+// Glance is Read for events: all owners wait for it, so no expensive rules are evaluated.
+func (r *Reader) Glance(object *unstructured.Unstructured) Observation {
+	return r.read(object, object, r.Judges.Glance)
 }
 
 // ReadMetadata returns the observation of an object from its metadata alone. It equals that of Read if no rule reads the content of the object.
@@ -130,10 +137,13 @@ func (r *Reader) ReadMetadata(gvk schema.GroupVersionKind, object *metav1.Partia
 	judged.SetFinalizers(object.Finalizers)
 	judged.SetCreationTimestamp(object.CreationTimestamp)
 	judged.SetDeletionTimestamp(object.DeletionTimestamp)
-	return r.read(object, judged)
+	return r.read(object, judged, r.Judges.Glance)
 }
 
-func (r *Reader) read(object metav1.Object, judged *unstructured.Unstructured) Observation {
+// judging is Judge or Glance of Judges.
+type judging func(owner string, object *unstructured.Unstructured) (result status.Result, rules string)
+
+func (r *Reader) read(object metav1.Object, judged *unstructured.Unstructured, judge judging) Observation {
 	labels, annotations := object.GetLabels(), object.GetAnnotations()
 	observation := Observation{
 		UID:             object.GetUID(),
@@ -143,7 +153,7 @@ func (r *Reader) read(object metav1.Object, judged *unstructured.Unstructured) O
 		Record:          RecordLabel(labels),
 		Deleting:        object.GetDeletionTimestamp() != nil,
 		DeletionFailed:  status.DeletionFailure(judged) != "",
-		Outcome:         r.outcome(labels[r.OwnerLabel], judged),
+		Outcome:         r.outcome(labels[r.OwnerLabel], judged, judge),
 		PrunePolicy:     annotations[r.PrunePolicyAnnotation],
 		Suspended:       r.SuspendedDigest != "" && strings.HasPrefix(annotations[r.DigestAnnotation], r.SuspendedDigest),
 		Finalizers:      strings.Join(object.GetFinalizers(), ","),
@@ -156,7 +166,7 @@ func (r *Reader) read(object metav1.Object, judged *unstructured.Unstructured) O
 	// If the field ownership cannot be read, only generation and resource version show changes.
 	observation.Fingerprint, _ = fieldset.Fingerprint(object, r.Manager, uncounted...)
 	var result status.Result
-	result, observation.Rules = r.Judges.Judge(observation.Owner, judged)
+	result, observation.Rules = judge(observation.Owner, judged)
 	observation.Status, observation.Message, observation.Reason, observation.Grade = result.Status, result.Message, result.Reason, result.Health()
 	if result.Deadline > 0 {
 		observation.Deadline = r.now().Add(result.Deadline)

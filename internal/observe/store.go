@@ -58,7 +58,7 @@ func (s *feedStore) entry(object any) (*entry, error) {
 	reader := s.kind.cache.options.Reader
 	switch object := object.(type) {
 	case *unstructured.Unstructured:
-		e.observation = reader.Read(object)
+		e.observation = reader.Glance(object)
 		if s.kind.isWhole(e.key) {
 			e.observation.Object = Kept(object)
 		}

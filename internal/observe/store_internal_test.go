@@ -195,3 +195,29 @@ func TestObservation(t *testing.T) {
 		}
 	}
 }
+
+// glances are judges that must not be asked for more than a glance.
+type glances struct {
+	Judges
+	t *testing.T
+}
+
+func (g glances) Judge(string, *unstructured.Unstructured) (status.Result, string) {
+	g.t.Error("an object is judged at length while events wait")
+	return status.Result{}, ""
+}
+
+// TestEventsAreJudgedAtAGlance: events of all owners wait while an object is judged.
+func TestEventsAreJudgedAtAGlance(t *testing.T) {
+	t.Parallel()
+	w := newStoreWorld(t)
+	reader := w.feed.kind.cache.options.Reader
+	reader.Judges = glances{reader.Judges, t}
+	w.add(state(11, "o", 0))
+	w.update(state(12, "o", 0))
+	w.remove(state(13, "o", 0))
+	w.list("14", state(14, "o", 0))
+	if len(w.notified) != 4 {
+		t.Errorf("expected that the owner hears of 4 changes, got %v", w.notified)
+	}
+}

@@ -90,10 +90,14 @@ func conditionCheck(declared Condition) (check, error) {
 	if !slices.Contains([]metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown}, wanted) {
 		return nil, fmt.Errorf(".status: invalid value %q; must be one of: True, False, Unknown", declared.Status)
 	}
-	return func(object *unstructured.Unstructured) (answer, string) {
-		items, _, err := unstructured.NestedSlice(object.Object, "status", "conditions")
-		if err != nil {
+	return func(object *unstructured.Unstructured, budget *expressions.Budget) (answer, string) {
+		found, _, _ := unstructured.NestedFieldNoCopy(object.Object, "status", "conditions")
+		items, isList := found.([]any)
+		if !isList && found != nil {
 			return unknown, "status.conditions is not a list of conditions"
+		}
+		if err := budget.Spend(uint64(len(items))); err != nil {
+			return unknown, fmt.Sprintf("condition %s: looking for it %s", declared.Type, err)
 		}
 		for _, item := range items {
 			fields, _ := item.(map[string]any)
@@ -131,9 +135,12 @@ func fieldsCheck(declared FieldsEqual) (check, error) {
 	if err != nil {
 		return nil, fmt.Errorf(".fieldB: %w", err)
 	}
-	return func(object *unstructured.Unstructured) (answer, string) {
+	return func(object *unstructured.Unstructured, budget *expressions.Budget) (answer, string) {
 		left, hasLeft := a.find(object)
 		right, hasRight := b.find(object)
+		if err := budget.Spend(expressions.Size(left) + expressions.Size(right)); err != nil {
+			return unknown, fmt.Sprintf("%s and %s: comparing them %s", a, b, err)
+		}
 		switch {
 		case hasLeft != hasRight && hasLeft:
 			return no, fmt.Sprintf("%s%s, and %s is missing", a, is(object, left), b)
@@ -158,8 +165,11 @@ func valueCheck(declared FieldValue) (check, error) {
 	if err := json.Unmarshal(declared.Value.Raw, &wanted); err != nil {
 		return nil, fmt.Errorf(".value: invalid value %q: %w; must be a JSON value", declared.Value.Raw, err)
 	}
-	return func(object *unstructured.Unstructured) (answer, string) {
+	return func(object *unstructured.Unstructured, budget *expressions.Budget) (answer, string) {
 		found, exists := field.find(object)
+		if err := budget.Spend(expressions.Size(found)); err != nil {
+			return unknown, fmt.Sprintf("%s: comparing it %s", field, err)
+		}
 		switch {
 		case !exists:
 			return unknown, fmt.Sprintf("%s is missing", field)
@@ -199,8 +209,8 @@ func celCheck(declared CEL) (check, error) {
 	if err != nil {
 		return nil, fmt.Errorf(".rule: %w", err)
 	}
-	return func(object *unstructured.Unstructured) (answer, string) {
-		switch holds, err := expression.Holds(object); {
+	return func(object *unstructured.Unstructured, budget *expressions.Budget) (answer, string) {
+		switch holds, err := expression.Holds(object, budget); {
 		case err != nil:
 			return unknown, fmt.Sprintf("%s cannot be evaluated: %s", expression, err)
 		case holds:

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/expressions"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
@@ -30,8 +31,11 @@ type compiled struct {
 	checks []check
 }
 
-// check returns the answer for an object, and the reason if it is not yes.
-type check func(object *unstructured.Unstructured) (answer, string)
+// check returns the answer for an object, and the reason if it is not yes. The budget limits what it may cost.
+type check func(object *unstructured.Unstructured, budget *expressions.Budget) (answer, string)
+
+// MaxChecks is the maximum number of checks of all probes together.
+const MaxChecks = 256
 
 type answer int
 
@@ -47,7 +51,11 @@ const (
 // The error says which field of which probe is invalid, and what is allowed; also if two checks contradict each other.
 func New(probes []Probe, base status.Judge) (status.Judge, error) {
 	j := &judge{base: base}
+	count := 0
 	for i, probe := range probes {
+		if count += len(probe.Checks); count > MaxChecks {
+			return nil, fmt.Errorf("probes[%d].probes: more than %d checks in all probes together; must be at most that many", i, MaxChecks)
+		}
 		c, err := compile(probe)
 		if err != nil {
 			return nil, fmt.Errorf("probes[%d].%w", i, err)
@@ -90,6 +98,18 @@ func (j *judge) Overrules(object *unstructured.Unstructured) bool {
 
 // Judge evaluates all checks of all probes that select the object. If some answers are unknown, the message has only these.
 func (j *judge) Judge(object *unstructured.Unstructured) status.Result {
+	result, _ := j.JudgeWithin(object, expressions.Full)
+	return result
+}
+
+// JudgeWithin is Judge with a limit of what all checks together may cost; see package judges. Checks beyond it are unknown, and it reports false.
+func (j *judge) JudgeWithin(object *unstructured.Unstructured, limit uint64) (result status.Result, within bool) {
+	budget := expressions.NewBudget(limit)
+	result = j.judge(object, budget)
+	return result, budget.Spend(0) == nil
+}
+
+func (j *judge) judge(object *unstructured.Unstructured, budget *expressions.Budget) status.Result {
 	selected := false
 	reasons := map[answer][]string{}
 	for _, c := range j.probes {
@@ -101,7 +121,12 @@ func (j *judge) Judge(object *unstructured.Unstructured) status.Result {
 			return status.Result{Status: status.InProgressStatus, Message: fmt.Sprintf("generation %d is not observed yet, only %d", object.GetGeneration(), observed)}
 		}
 		for _, check := range c.checks {
-			found, reason := check(object)
+			if err := budget.Spend(1); err != nil {
+				reasons[unknown] = append(reasons[unknown], "evaluating all checks "+err.Error())
+				break
+			}
+			found, reason := check(object, budget)
+			reason = status.Clip(reason)
 			if !slices.Contains(reasons[found], reason) {
 				reasons[found] = append(reasons[found], reason)
 			}

@@ -5,6 +5,7 @@ package probes_test
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -70,7 +71,12 @@ func TestJudge(t *testing.T) {
 		"the field has another value":         {`[{probes: [{fieldValue: {field: .spec.replicas, value: "3"}}]}]`, ``, status.InProgressStatus, `.spec.replicas is 3, not "3"`},
 		"the field is missing":                {`[{probes: [{fieldValue: {field: .spec.paused, value: true}}]}]`, ``, status.InProgressStatus, ".spec.paused is missing"},
 		"a path through a number":             {`[{probes: [{fieldValue: {field: .spec.replicas.x, value: 3}}]}]`, ``, status.InProgressStatus, ".spec.replicas.x is missing"},
-		"a path to several values":            {`[{probes: [{fieldValue: {field: '.status.conditions[*].type', value: [A, B]}}]}]`, `conditions: [{type: A}, {type: B}]`, status.CurrentStatus, "all probes pass"},
+		"an entry of a list":                  {`[{probes: [{fieldValue: {field: '.status.conditions[1].type', value: B}}]}]`, `conditions: [{type: A}, {type: B}]`, status.CurrentStatus, "all probes pass"},
+		"no such entry":                       {`[{probes: [{fieldValue: {field: '.status.conditions[2].type', value: B}}]}]`, `conditions: [{type: A}, {type: B}]`, status.InProgressStatus, ".status.conditions[2].type is missing"},
+		"an entry of a map":                   {`[{probes: [{fieldValue: {field: '.spec[0]', value: 3}}]}]`, ``, status.InProgressStatus, ".spec[0] is missing"},
+		"a field of a list":                   {`[{probes: [{fieldValue: {field: '.status.conditions.type', value: A}}]}]`, `conditions: [{type: A}]`, status.InProgressStatus, ".status.conditions.type is missing"},
+		"a quoted field":                      {`[{probes: [{fieldValue: {field: ".metadata.annotations['example.io/revision']", value: "7"}}]}]`, ``, status.CurrentStatus, "all probes pass"},
+		"a field in double quotes":            {`[{probes: [{fieldValue: {field: '{.metadata["annotations"].example\.io/revision}', value: "7"}}]}]`, ``, status.CurrentStatus, "all probes pass"},
 		"the field is a map":                  {`[{probes: [{fieldValue: {field: .metadata.labels, value: {tier: web}}}]}]`, ``, status.CurrentStatus, "all probes pass"},
 		"the expression is true":              {`[{probes: [{cel: {rule: self.spec.replicas == 3}}]}]`, ``, status.CurrentStatus, "all probes pass"},
 		"the expression is false":             {`[{probes: [{cel: {rule: self.spec.replicas == 4, message: four are needed}}]}]`, ``, status.InProgressStatus, "four are needed"},
@@ -115,9 +121,14 @@ func TestInvalidProbes(t *testing.T) {
 		`[{selector: {selector: {matchExpressions: [{key: a, operator: Like}]}}, probes: [{cel: {rule: "true"}}]}]`:                                        `probes[0].selector.selector: "Like" is not a valid label selector operator`,
 		`[{probes: [{condition: {type: ""}}]}]`:                                                                                                            `probes[0].probes[0].condition.type: invalid value ""; must be`,
 		`[{probes: [{condition: {type: A, status: "true"}}]}]`:                                                                                             `probes[0].probes[0].condition.status: invalid value "true"; must be one of: True, False, Unknown`,
-		`[{probes: [{fieldsEqual: {fieldA: "", fieldB: .a}}]}]`:                                                                                            `probes[0].probes[0].fieldsEqual.fieldA: invalid value ""; must be the JSON path`,
-		`[{probes: [{fieldsEqual: {fieldA: .a, fieldB: "."}}]}]`:                                                                                           `probes[0].probes[0].fieldsEqual.fieldB: invalid value "."; must be the JSON path`,
+		`[{probes: [{fieldsEqual: {fieldA: "", fieldB: .a}}]}]`:                                                                                            `probes[0].probes[0].fieldsEqual.fieldA: invalid value ""; must be the path of one field`,
+		`[{probes: [{fieldsEqual: {fieldA: .a, fieldB: "."}}]}]`:                                                                                           `probes[0].probes[0].fieldsEqual.fieldB: invalid value "."; must be the path of one field`,
 		`[{probes: [{fieldValue: {field: ".a[", value: 1}}]}]`:                                                                                             `probes[0].probes[0].fieldValue.field: invalid value ".a["`,
+		`[{probes: [{fieldValue: {field: "..a", value: 1}}]}]`:                                                                                             `probes[0].probes[0].fieldValue.field: invalid value "..a"; must be the path of one field`,
+		`[{probes: [{fieldValue: {field: ".a[*].b", value: 1}}]}]`:                                                                                         `probes[0].probes[0].fieldValue.field: invalid value ".a[*].b"; must be the path of one field`,
+		`[{probes: [{fieldValue: {field: ".a['b','c']", value: 1}}]}]`:                                                                                     `probes[0].probes[0].fieldValue.field: invalid value ".a['b','c']"; must be the path of one field`,
+		`[{probes: [{fieldValue: {field: ".a` + strings.Repeat("['a']", 200) + `", value: 1}}]}]`:                                                          `probes[0].probes[0].fieldValue.field: invalid value of 1002 bytes; must be the path of one field`,
+		`[{probes: [` + strings.Repeat(`{cel: {rule: "true"}},`, 128) + `]}, {probes: [` + strings.Repeat(`{cel: {rule: "true"}},`, 129) + `]}]`:           `probes[1].probes: more than 256 checks in all probes together`,
 		`[{probes: [{cel: {rule: slef}}]}]`:                                                                                                                `probes[0].probes[0].cel.rule: invalid value "slef": line 1, column 1: undeclared reference to 'slef'`,
 		`[{probes: [{condition: {type: A}}]}, {probes: [{condition: {type: A, status: "False"}}]}]`:                                                        "probes[1].probes[0]: it requires condition A to be False, but probes[0].probes[0] requires True",
 		`[{selector: {kind: {group: "", kind: Pod}}, probes: [{fieldValue: {field: .a, value: 1}}]}, {probes: [{fieldValue: {field: "{.a}", value: 2}}]}]`: "probes[1].probes[0]: it requires .a to be 2, but probes[0].probes[0] requires 1",
@@ -196,7 +207,7 @@ func TestBase(t *testing.T) {
 // TestProbesAreUsedConcurrently is for the race detector.
 func TestProbesAreUsedConcurrently(t *testing.T) {
 	t.Parallel()
-	judge, err := probes.New(declared(t, `[{probes: [{fieldsEqual: {fieldA: ".status.conditions[*].type", fieldB: .spec.replicas}}, {cel: {rule: self.spec.replicas == 3}}]}]`), nil)
+	judge, err := probes.New(declared(t, `[{probes: [{fieldsEqual: {fieldA: ".status.conditions[1].type", fieldB: .spec.replicas}}, {cel: {rule: self.spec.replicas == 3}}]}]`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +216,7 @@ func TestProbesAreUsedConcurrently(t *testing.T) {
 	for range 8 {
 		group.Go(func() {
 			for range 100 {
-				if found := judge.Judge(judged); found.Message != `.status.conditions[*].type is ["A","B"], and .spec.replicas is 3` {
+				if found := judge.Judge(judged); found.Message != `.status.conditions[1].type is "B", and .spec.replicas is 3` {
 					t.Error(found.Message)
 					return
 				}
@@ -213,6 +224,61 @@ func TestProbesAreUsedConcurrently(t *testing.T) {
 		})
 	}
 	group.Wait()
+}
+
+// TestHostileProbes judges an object by as many checks as are allowed, each of which costs almost as much as is allowed for all of them.
+func TestHostileProbes(t *testing.T) {
+	entries := make([]any, 30_000)
+	for i := range entries {
+		entries[i] = map[string]any{"a": "b"}
+	}
+	hostile := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Hostile", "a": entries, "b": entries}}
+	for text, expected := range map[string]string{
+		`{cel: {rule: "self.a.all(x, self.b.size() > 0)"}}`: "costs too much for this object",
+		`{cel: {rule: "self.a == self.b"}}`:                 "costs too much for this object",
+		`{fieldsEqual: {fieldA: .a, fieldB: .b}}`:           ".a and .b: comparing them costs too much for this object",
+		`{fieldValue: {field: .a, value: 1}}`:               ".a: comparing it costs too much for this object",
+	} {
+		judge, err := probes.New(declared(t, `[{probes: [`+strings.Repeat(text+",", probes.MaxChecks)+`]}]`), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		found := judge.Judge(hostile)
+		runtime.ReadMemStats(&after)
+		if found.Status != status.InProgressStatus || !strings.Contains(found.Message, expected) {
+			t.Errorf("%s: expected %q, got %s (%s)", text, expected, found.Status, found.Message)
+		}
+		if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 200_000_000 {
+			t.Errorf("%s: it has allocated %d bytes", text, allocated)
+		}
+	}
+}
+
+// FuzzPaths compares fields that paths lead to. A path leads to one value or nowhere, whatever it looks like.
+func FuzzPaths(f *testing.F) {
+	for _, seed := range []string{
+		".spec.replicas", "{.metadata.labels}", ".metadata.annotations.example\\.io/revision", ".status.conditions[1].type", ".a['b']", `.a["b"]`, "..a..a..a", ".a[*]", ".a[?(@.b)]", ".a[-1]",
+		".a[0:2]", ".a['b','c']", ".metadata['labels'" + strings.Repeat(",'labels'", 100) + "]", "", ".", "{", "{}", ".a[999999999999]", ".a\\",
+	} {
+		f.Add(seed)
+	}
+	judged := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"labels": map[string]any{"a": "b"}}, "a": []any{map[string]any{"b": "c"}}, "spec": map[string]any{"replicas": int64(3)},
+	}}
+	f.Fuzz(func(t *testing.T, text string) {
+		judge, err := probes.New([]probes.Probe{{Checks: []probes.Check{{FieldsEqual: &probes.FieldsEqual{FieldA: text, FieldB: text}}}}}, nil)
+		if err != nil {
+			if !strings.Contains(err.Error(), "must be the path of one field") {
+				t.Errorf("%q: %v", text, err)
+			}
+			return
+		}
+		if found := judge.Judge(judged); found.Status != status.CurrentStatus {
+			t.Errorf("%q: a field does not equal itself: %s", text, found.Message)
+		}
+	})
 }
 
 func ExampleNew() {

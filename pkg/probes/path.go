@@ -5,62 +5,82 @@ package probes
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/util/jsonpath"
 )
 
-// path is a JSON path of a field. It is safe for concurrent use.
-type path struct {
-	text string
+// maxPath is the maximum length of a path, in bytes; see also the schema.
+const maxPath = 512
 
-	mu     sync.Mutex // a JSONPath keeps state while it is evaluated
-	parsed *jsonpath.JSONPath
+// path is the path of one field: a subset of the JSON paths of kubectl, without wildcards, slices, filters and recursive descent.
+type path struct {
+	text  string
+	steps []step
 }
 
-func newPath(text string) (*path, error) {
+// step leads to a field of an object, or to an entry of a list.
+type step struct {
+	name  string
+	index int // -1: the step has a name
+}
+
+// segment is one step of a path: .name, with backslashes before special characters, ['name'], ["name"] or [3].
+var segment = regexp.MustCompile(`^(?:\.((?:[^.\[\]\\*]|\\.)+)|\['([^']+)'\]|\["([^"]+)"\]|\[(\d{1,9})\])`)
+
+func newPath(text string) (path, error) {
+	const allowed = `must be the path of one field, such as .status.replicas or .metadata.annotations['example.io/revision'], of at most %d bytes`
 	trimmed := strings.TrimSpace(text)
 	if inner, ok := strings.CutPrefix(trimmed, "{"); ok {
 		trimmed = strings.TrimSuffix(inner, "}")
 	}
-	parsed := jsonpath.New("path").AllowMissingKeys(true)
-	if !strings.HasPrefix(trimmed, ".") || strings.Trim(trimmed, ".") == "" {
-		return nil, fmt.Errorf("invalid value %q; must be the JSON path of a field, such as .status.replicas", text)
+	if len(text) > maxPath {
+		return path{}, fmt.Errorf("invalid value of %d bytes; "+allowed, len(text), maxPath)
 	}
-	if err := parsed.Parse("{" + trimmed + "}"); err != nil {
-		return nil, fmt.Errorf("invalid value %q: %w; must be the JSON path of a field, such as .status.replicas", text, err)
+	p := path{text: trimmed}
+	for rest := trimmed; rest != "" || len(p.steps) == 0; {
+		found := segment.FindStringSubmatch(rest)
+		if found == nil {
+			return path{}, fmt.Errorf("invalid value %q; "+allowed, text, maxPath)
+		}
+		p.steps = append(p.steps, newStep(found))
+		rest = rest[len(found[0]):]
 	}
-	return &path{text: trimmed, parsed: parsed}, nil
+	return p, nil
 }
 
-// String returns the path without braces.
-func (p *path) String() string { return p.text }
-
-// find returns the value of the field, and reports whether it exists. A path that leads through a value that has no fields leads nowhere. If it leads to
-// several values, they are returned as a list.
-func (p *path) find(object *unstructured.Unstructured) (any, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	results, err := p.parsed.FindResults(object.Object)
-	if err != nil {
-		return nil, false
+// newStep returns the step of a match of segment.
+func newStep(found []string) step {
+	if index, err := strconv.Atoi(found[4]); err == nil {
+		return step{index: index}
 	}
-	var found []any
-	for _, values := range results {
-		for _, value := range values {
-			if value.IsValid() && value.CanInterface() {
-				found = append(found, value.Interface())
+	return step{name: unescape.ReplaceAllString(found[1], "$1") + found[2] + found[3], index: -1}
+}
+
+var unescape = regexp.MustCompile(`\\(.)`)
+
+// String returns the path without braces.
+func (p path) String() string { return p.text }
+
+// find returns the value of the field, and reports whether it exists. A path that leads through a value that has no fields leads nowhere.
+func (p path) find(object *unstructured.Unstructured) (any, bool) {
+	value := any(object.Object)
+	for _, step := range p.steps {
+		exists := false
+		switch parent := value.(type) {
+		case map[string]any:
+			value, exists = parent[step.name]
+			exists = exists && step.index < 0
+		case []any:
+			if exists = step.index >= 0 && step.index < len(parent); exists {
+				value = parent[step.index]
 			}
 		}
+		if !exists {
+			return nil, false
+		}
 	}
-	switch len(found) {
-	case 0:
-		return nil, false
-	case 1:
-		return found[0], true
-	default:
-		return found, true
-	}
+	return value, true
 }

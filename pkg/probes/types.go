@@ -12,7 +12,7 @@ import (
 type Probe struct {
 	// Selector selects objects as they are in the cluster. Defaults to all objects.
 	Selector Selector `json:"selector,omitzero"`
-	// Checks must all be true. At least one.
+	// Checks must all be true. At least one; at most 256 in all probes together.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	Checks []Check `json:"probes"`
@@ -64,13 +64,16 @@ type Condition struct {
 
 // FieldsEqual is true if both fields have the same value, or if neither exists. It is false if only one exists.
 //
-// The fields are JSON paths, as kubectl has them: .status.replicas, .metadata.annotations.example\.io/revision. Braces are optional.
+// The fields are JSON paths of one field each: .status.replicas, .spec.containers[0].image, .metadata.annotations['example.io/revision'], or with
+// backslashes, .metadata.annotations.example\.io/revision. Braces are optional. Wildcards, filters and the like are not allowed; use cel for these.
 type FieldsEqual struct {
 	// FieldA is one field. Required.
 	// +kubebuilder:validation:Pattern=`^\{?\..*[^.].*$`
+	// +kubebuilder:validation:MaxLength=512
 	FieldA string `json:"fieldA"`
 	// FieldB is the other one. Required.
 	// +kubebuilder:validation:Pattern=`^\{?\..*[^.].*$`
+	// +kubebuilder:validation:MaxLength=512
 	FieldB string `json:"fieldB"`
 }
 
@@ -78,6 +81,7 @@ type FieldsEqual struct {
 type FieldValue struct {
 	// Field is a JSON path; see FieldsEqual. Required.
 	// +kubebuilder:validation:Pattern=`^\{?\..*[^.].*$`
+	// +kubebuilder:validation:MaxLength=512
 	Field string `json:"field"`
 	// Value is the JSON of the value: "text" in quotes, 3, true, [1, 2]. Required.
 	Value apiextensionsv1.JSON `json:"value"`
@@ -87,7 +91,9 @@ type FieldValue struct {
 type CEL struct {
 	// Rule is an expression over the object, self, that is true or false. Required.
 	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
 	Rule string `json:"rule"`
 	// Message says what is wrong if the expression is false. Defaults to the expression.
+	// +kubebuilder:validation:MaxLength=4096
 	Message string `json:"message,omitempty"`
 }

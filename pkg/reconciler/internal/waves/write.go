@@ -74,7 +74,7 @@ func (a *applier) wrote(t *desired.Object, object *unstructured.Unstructured, d 
 	item := a.call.Ledger.Of(t)
 	seen, view := a.call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
 	// The event of a write often arrives before its response.
-	if view != observe.Present || seen.UID != object.GetUID() || seen.ResourceVersion != object.GetResourceVersion() {
+	if view != observe.Present || seen.UID != object.GetUID() || seen.ResourceVersion != object.GetResourceVersion() || a.call.Server.Outdated(t.Key, seen) {
 		seen = a.call.Server.Reader.Read(object)
 		if t.Extracting {
 			seen.Object = observe.Kept(object)
