@@ -21,32 +21,86 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// family has all sets of one kind in a namespace, by name.
-type family map[string]v1alpha1.Set
+// family has the sets of one kind in a namespace that are related to one of them.
+type family struct {
+	self   v1alpha1.Set
+	byName map[string]v1alpha1.Set
+	// older has the names of the previous sets of self, directly or by way of others; newer has those of the sets that self is previous of.
+	older, newer map[string]bool
+}
 
-// relation returns what another set is to a set; empty if it is nothing.
+// maxRelatives is the maximum number of sets that are older, or newer, by way of spec.previous. The nearest ones count.
+const maxRelatives = 256
+
+// newFamily finds the relatives of a set among all sets of its kind and namespace. The time is proportional to the number of references.
+func newFamily(self v1alpha1.Set, sets []v1alpha1.Set) family {
+	f := family{self: self, byName: make(map[string]v1alpha1.Set, len(sets))}
+	for _, set := range sets {
+		f.byName[set.GetName()] = set
+	}
+	f.byName[self.GetName()] = self
+	next := map[string][]string{}
+	for name, set := range f.byName {
+		for _, previous := range set.GetSetSpec().Previous {
+			next[previous.Name] = append(next[previous.Name], name)
+		}
+	}
+	f.older = f.reach(func(name string) (names []string) {
+		if set := f.byName[name]; set != nil {
+			for _, previous := range set.GetSetSpec().Previous {
+				names = append(names, previous.Name)
+			}
+		}
+		return names
+	})
+	f.newer = f.reach(func(name string) []string { return next[name] })
+	return f
+}
+
+// reach returns the names that self leads to, step by step.
+func (f family) reach(step func(name string) []string) map[string]bool {
+	reached := map[string]bool{}
+	for pending := []string{f.self.GetName()}; len(pending) > 0; pending = pending[1:] {
+		for _, name := range step(pending[0]) {
+			if !reached[name] && len(reached) < maxRelatives {
+				reached[name] = true
+				pending = append(pending, name)
+			}
+		}
+	}
+	return reached
+}
+
+// relation returns what another set is to self; empty if it is nothing.
 //
 //	other is previous of self, directly or by way of others      older
 //	self is previous of other, directly or by way of others      newer
 //	same label revisions-of, other has the lower revision        older
 //	same label revisions-of, other has the higher revision       newer
 //	anything else, or other is archived and has no objects       nothing
-func (f family) relation(self, other v1alpha1.Set) reconciler.Relation {
+func (f family) relation(other v1alpha1.Set) reconciler.Relation {
 	if revisions.IsOver(other) {
 		return ""
 	}
-	forth, back := f.precedes(other.GetName(), self, map[string]bool{}), f.precedes(self.GetName(), other, map[string]bool{})
+	return f.kinship(other)
+}
+
+// kinship is relation for a set that has objects.
+func (f family) kinship(other v1alpha1.Set) reconciler.Relation {
+	forth, back := f.older[other.GetName()], f.newer[other.GetName()]
 	switch {
+	case other.GetName() == f.self.GetName():
+		return ""
 	case forth && !back:
 		return reconciler.RelationOlder
 	case back && !forth:
 		return reconciler.RelationNewer
 	}
-	series := self.GetLabels()[v1alpha1.LabelRevisionsOf]
+	series := f.self.GetLabels()[v1alpha1.LabelRevisionsOf]
 	if series == "" || series != other.GetLabels()[v1alpha1.LabelRevisionsOf] {
 		return ""
 	}
-	own, others := self.GetSetSpec().Revision, other.GetSetSpec().Revision
+	own, others := f.self.GetSetSpec().Revision, other.GetSetSpec().Revision
 	switch {
 	case others < own:
 		return reconciler.RelationOlder
@@ -57,22 +111,6 @@ func (f family) relation(self, other v1alpha1.Set) reconciler.Relation {
 	}
 }
 
-// precedes reports whether a name is among the previous sets of a set, or of these. Each set is looked at once.
-func (f family) precedes(name string, set v1alpha1.Set, seen map[string]bool) bool {
-	for _, previous := range set.GetSetSpec().Previous {
-		if previous.Name == name {
-			return true
-		}
-		if next := f[previous.Name]; next != nil && !seen[previous.Name] {
-			seen[previous.Name] = true
-			if f.precedes(name, next, seen) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // siblings returns a function that returns the siblings of a set. It lists all sets of the kind in the namespace.
 func siblings[T v1alpha1.Set](newList func() client.ObjectList) component.SiblingsFunc[T] {
 	return func(ctx context.Context, reader client.Reader, self T) (map[apitypes.NamespacedName]reconciler.Relation, error) {
@@ -81,8 +119,8 @@ func siblings[T v1alpha1.Set](newList func() client.ObjectList) component.Siblin
 			return nil, err
 		}
 		found := map[apitypes.NamespacedName]reconciler.Relation{}
-		for name, other := range sets {
-			if related := sets.relation(self, other); name != self.GetName() && related != "" {
+		for _, other := range sets.byName {
+			if related := sets.relation(other); related != "" {
 				found[client.ObjectKeyFromObject(other)] = related
 			}
 		}
@@ -102,9 +140,9 @@ func olderFirst[T v1alpha1.Set](reader client.Reader, kind deploymentKind) compo
 		if err != nil {
 			return err
 		}
-		for _, name := range slices.Sorted(maps.Keys(sets)) {
-			other := sets[name]
-			if name == self.GetName() || sets.relation(self, other) != reconciler.RelationOlder {
+		for _, name := range slices.Sorted(maps.Keys(sets.byName)) {
+			other := sets.byName[name]
+			if sets.relation(other) != reconciler.RelationOlder {
 				continue
 			}
 			if other.GetDeletionTimestamp() != nil || ends(other) {
@@ -118,17 +156,13 @@ func olderFirst[T v1alpha1.Set](reader client.Reader, kind deploymentKind) compo
 // olderFirstDelay is how long to wait before looking again whether an older set is gone, if no event tells.
 const olderFirstDelay = time.Minute
 
-// familyOf returns all sets of the kind in the namespace of a set.
+// familyOf returns the relatives of a set.
 func familyOf(ctx context.Context, reader client.Reader, list client.ObjectList, set v1alpha1.Set) (family, error) {
 	found, err := setsIn(ctx, reader, list, set.GetNamespace())
 	if err != nil {
-		return nil, err
+		return family{}, err
 	}
-	sets := family{}
-	for _, other := range found {
-		sets[other.GetName()] = other
-	}
-	return sets, nil
+	return newFamily(set, found), nil
 }
 
 // setsIn returns all sets of the kind of a list in a namespace. They must not be changed.

@@ -4,6 +4,7 @@
 package objectset
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/component-operator/runtime/pkg/component"
@@ -60,18 +61,44 @@ func TestRelations(t *testing.T) {
 			s["b"].Status.Conditions = []component.Condition{{Type: v1alpha1.ConditionTypeArchived, Status: component.ConditionTrue, ObservedGeneration: 1}}
 		}, reconciler.RelationNewer, reconciler.RelationOlder},
 	} {
-		all, known := sets{}, family{}
+		all, known := sets{}, []v1alpha1.Set{}
 		for _, name := range []string{"a", "b", "c"} {
 			all[name] = &v1alpha1.ObjectSet{}
 			all[name].Name = name
-			known[name] = all[name]
+			known = append(known, all[name])
 		}
 		tc.change(all)
-		if got := known.relation(all["a"], all["b"]); got != tc.bToA {
+		if got := newFamily(all["a"], known).relation(all["b"]); got != tc.bToA {
 			t.Errorf("%s: b is %q to a, want %q", tc.reason, got, tc.bToA)
 		}
-		if got := known.relation(all["b"], all["a"]); got != tc.aToB {
+		if got := newFamily(all["b"], known).relation(all["a"]); got != tc.aToB {
 			t.Errorf("%s: a is %q to b, want %q", tc.reason, got, tc.aToB)
 		}
+	}
+}
+
+// TestManyRelatives has sets that name 64 others each.
+func TestManyRelatives(t *testing.T) {
+	t.Parallel()
+	const count = 2000
+	known := make([]v1alpha1.Set, count)
+	for i := range known {
+		set := &v1alpha1.ObjectSet{}
+		set.Name = fmt.Sprint(i)
+		for k := range 64 {
+			set.Spec.Previous = append(set.Spec.Previous, v1alpha1.PreviousReference{Name: fmt.Sprint((i + k + 1) % count)})
+		}
+		known[i] = set
+	}
+	innocent := &v1alpha1.ObjectSet{}
+	innocent.Name, innocent.Spec.Previous = "b", []v1alpha1.PreviousReference{{Name: "a"}}
+	before := &v1alpha1.ObjectSet{}
+	before.Name = "a"
+	known = append(known, innocent, before)
+	if relations := newFamily(innocent, known); relations.relation(before) != reconciler.RelationOlder || len(relations.older)+len(relations.newer) != 1 {
+		t.Errorf("the relations of a set depend on sets that it has nothing to do with: %v", relations.older)
+	}
+	if relations := newFamily(known[0], known); len(relations.older) != maxRelatives || len(relations.newer) != maxRelatives {
+		t.Errorf("expected %d older and newer sets, got %d and %d", maxRelatives, len(relations.older), len(relations.newer))
 	}
 }

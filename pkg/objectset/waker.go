@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/component"
+	"github.com/component-operator/runtime/pkg/objectset/internal/revisions"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
@@ -96,9 +97,8 @@ func (w waker[T]) changed(ctx context.Context, object any) {
 		w.log.Error(err, "siblings of a set cannot be found", "namespace", set.GetNamespace(), "name", set.GetName())
 		return
 	}
-	sets[set.GetName()] = set
-	for name, other := range sets {
-		if name == set.GetName() || sets.relation(set, other) == "" && sets.relation(other, set) == "" {
+	for name, other := range sets.byName {
+		if sets.kinship(other) == "" || revisions.IsOver(set) && revisions.IsOver(other) {
 			continue
 		}
 		if err := w.wake(other.GetNamespace(), name); err != nil {

@@ -13,6 +13,9 @@ import (
 // LabelRevisionsOf is a label of sets. Sets of one kind and namespace that have the same value of it are revisions of one set: see SetSpec.Revision.
 const LabelRevisionsOf = "core.component-operator.dev/revisions-of"
 
+// MaxRevision is the maximum revision of a set: the largest integer that all readers of JSON keep.
+const MaxRevision = 1 << 53
+
 // SetSpec is what the specs of ObjectSets and ClusterObjectSets have in common. All but the lifecycle state and the deadline is fixed once the set exists.
 //
 // +kubebuilder:validation:XValidation:rule="self.phases == oldSelf.phases",message="phases cannot be changed; create another set"
@@ -33,6 +36,7 @@ type SetSpec struct {
 	// Revision orders the sets that have the same value of the label core.component-operator.dev/revisions-of: a set adopts objects from sets with lower
 	// revisions, and leaves objects of sets with higher revisions alone. It cannot be changed once it is set.
 	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=9007199254740992
 	Revision int64 `json:"revision,omitempty"`
 	// Previous are sets, of the same kind and namespace, whose objects this set adopts, whatever their revisions. A set that does not exist is ignored.
 	// +listType=map

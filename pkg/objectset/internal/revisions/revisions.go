@@ -88,7 +88,7 @@ func (r Revisions) WithoutOrphans() Revisions {
 	return r
 }
 
-// Decide returns what is to be done. The error says why spec.rollbackTo is refused; then no set is created.
+// Decide returns what is to be done. The error says why no set is created: because spec.rollbackTo is refused, or because there is no higher revision.
 func (r Revisions) Decide() (Decision, error) {
 	switch {
 	case r.deployment.GetDeletionTimestamp() != nil:
@@ -107,12 +107,13 @@ func (r Revisions) Decide() (Decision, error) {
 		}
 		return Decision{RollBackTo: set}, nil
 	}
+	var err error
 	if r.isCurrent {
 		decision.Delete = r.surplus()
 	} else {
-		decision.Create = r.next()
+		decision.Create, err = r.next()
 	}
-	return decision, nil
+	return decision, err
 }
 
 // hasCurrent reports whether the newest set is the one that the template makes: because it has that content, or was made from this template and changed by the
@@ -129,35 +130,42 @@ func (r Revisions) hasCurrent() bool {
 	}
 }
 
-// orphans are sets of the series without a controller.
+// orphans are sets of the series without a controller, and with a revision that is allowed.
 func (r Revisions) orphans() []v1alpha1.Set {
 	var found []v1alpha1.Set
 	if r.adoptsNone {
 		return nil
 	}
 	for _, set := range r.series {
-		if metav1.GetControllerOfNoCopy(set) == nil && set.GetDeletionTimestamp() == nil {
+		if metav1.GetControllerOfNoCopy(set) == nil && set.GetDeletionTimestamp() == nil && set.GetSetSpec().Revision <= v1alpha1.MaxRevision {
 			found = append(found, set)
 		}
 	}
 	return found
 }
 
-// next returns the set that the template makes. Its revision is higher than that of any set of the series, and such that its name is free.
-func (r Revisions) next() v1alpha1.Set {
-	set, revision := r.deployment.NewSet(), r.deployment.GetDeploymentStatus().Revision+1
+// next returns the set that the template makes. Its revision is higher than that of any set of the series, and such that its name is free. The error says
+// that there is no such revision, and which set has the highest one.
+func (r Revisions) next() (v1alpha1.Set, error) {
+	set, revision, holder := r.deployment.NewSet(), r.deployment.GetDeploymentStatus().Revision, "status.revision"
 	for _, other := range slices.Concat(r.own, r.series) {
-		revision = max(revision, other.GetSetSpec().Revision+1)
+		if others := other.GetSetSpec().Revision; others > revision {
+			revision, holder = others, "set "+other.GetName()
+		}
 	}
+	if revision >= v1alpha1.MaxRevision {
+		return nil, fmt.Errorf("no set is created, because its revision would have to be higher than that of %s, %d; must be at most %d", holder, revision, v1alpha1.MaxRevision)
+	}
+	revision++
 	name := func() string { return fmt.Sprintf("%s-%d", r.deployment.GetName(), revision) }
-	for r.names[name()] {
+	for r.names[name()] && revision < v1alpha1.MaxRevision {
 		revision++
 	}
 	set.SetName(name())
 	set.GetSetSpec().Revision = revision
 	set.SetAnnotations(with(set.GetAnnotations(), v1alpha1.AnnotationTemplateDigest, v1alpha1.TemplateDigest(r.deployment)))
 	r.currentSettings(settingsOf(set)).ApplyTo(set)
-	return set
+	return set, nil
 }
 
 // currentSettings returns the settings of the current set. A change cause is not removed.

@@ -172,6 +172,10 @@ func TestDecide(t *testing.T) {
 		{"sets were deleted", "a seen=7", nil, "create web-8"},
 		{"a name is taken", "a", []string{"web-1 0 a foreign"}, "create web-2"},
 		{"a revision of the series is taken", "b", []string{"web-1 1 a" + good, "other 5 a foreign"}, "create web-6"},
+		{"the highest revision is taken", "b", []string{"web-1 9007199254740992 a" + good}, "no set is created, because its revision would have to be higher than that of set web-1, 9007199254740992; must be at most 9007199254740992"},
+		{"an impossible revision", "b", []string{"web-1 9223372036854775807 a" + half}, "web-1 Paused; no set is created, because its revision would have to be higher than that of set web-1, 9223372036854775807; must be at most 9007199254740992"},
+		{"an impossible revision of another owner", "b", []string{"web-1 1 a" + good, "other 9223372036854775807 a foreign"}, "no set is created, because its revision would have to be higher than that of set other, 9223372036854775807; must be at most 9007199254740992"},
+		{"an impossible revision without a controller", "b", []string{"web-1 1 a" + good, "other 9223372036854775807 a orphan"}, "no set is created, because its revision would have to be higher than that of set other, 9223372036854775807; must be at most 9007199254740992"},
 		{"a paused newest set", "a", []string{"web-1 1 a paused noticed" + good}, "web-1 Active"},
 		{"another deadline", "a deadline=9", []string{"web-1 1 a" + good}, "web-1 Active deadline=9"},
 		{"a change cause", "a cause=why", []string{"web-1 1 a" + good}, "web-1 Active cause=why"},
@@ -298,6 +302,7 @@ func TestReport(t *testing.T) {
 		{"archived", "b", []string{"web-1 1 a archived noticed", "web-2 2 b" + good}, nil, "True/Available False/Idle True/Available False/Idle"},
 		{"pausing", "a paused", []string{"web-1 1 a" + good}, nil, "True/Available False/Paused False/Paused False/Paused True/Paused"},
 		{"a refused rollback", "a rollback=9", []string{"web-1 1 a" + good}, nil, "True/Available False/RollbackRefused False/RollbackRefused True/RollbackRefused"},
+		{"no revision is left", "b", []string{"web-1 9223372036854775807 a" + good}, nil, "True/PreviousRevisionAvailable False/PreflightError False/PreflightError True/PreflightError"},
 		{"deleting", "a deleting", []string{"web-1 1 a deleting" + good}, nil, "True/PreviousRevisionAvailable True/Deleting False/Deleting False/Deleting"},
 	} {
 		sets := make([]v1alpha1.Set, len(tc.sets))

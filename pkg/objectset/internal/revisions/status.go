@@ -99,6 +99,9 @@ func (r Revisions) progressing(refusal, failure error) verdict {
 		if current != nil {
 			message += ". " + about(current, v1alpha1.ConditionTypeProgressing)
 		}
+		if r.deployment.GetDeploymentSpec().RollbackTo == nil {
+			return verdict{reason: v1alpha1.ReasonPreflightError, message: message}
+		}
 		return verdict{reason: v1alpha1.ReasonRollbackRefused, message: message}
 	case !r.isCurrent:
 		return verdict{holds: true, reason: v1alpha1.ReasonRollingOut, message: "A set for the changed template is created"}
