@@ -99,8 +99,9 @@ func canonical(entry metav1.ManagedFieldsEntry, uncounted []fieldpath.Path) ([]b
 	if entry.FieldsV1 != nil {
 		raw = entry.FieldsV1.GetRawBytes()
 	}
+	raw = slices.Clip(raw)
 	for _, path := range uncounted {
-		raw = fmt.Append(raw[:len(raw):len(raw)], "\x00", path)
+		raw = fmt.Append(raw, "\x00", path)
 	}
 	forms.Lock()
 	form, known := forms.of[string(raw)]

@@ -21,7 +21,11 @@ func ParsePaths(text string) ([]fieldpath.Path, error) {
 		end := 0
 		for end < len(text) && text[end] != ',' {
 			if text[end] == '[' {
-				end += max(closing(text[end:]), 0)
+				length := closing(text[end:])
+				if length < 0 {
+					return nil, fmt.Errorf("invalid field path %q: missing ]", text)
+				}
+				end += length
 			}
 			end++
 		}
