@@ -398,7 +398,7 @@ func TestOtherFailuresAreNoDamage(t *testing.T) {
 		apierrors.NewServiceUnavailable("later"), context.DeadlineExceeded,
 	} {
 		store, _, _ := newStore(t, func(o *chunks.Options) { o.Reader = failing{o.Reader, err} })
-		if _, got := store.Read(t.Context(), []string{"list-a-1"}); !errors.Is(got, err) {
+		if _, got := store.Read(t.Context(), []string{store.Name([]byte("[1]"))}); !errors.Is(got, err) {
 			t.Errorf("want %v, got %v", err, got)
 		}
 	}

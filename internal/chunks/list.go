@@ -4,12 +4,25 @@
 package chunks
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 
+	"github.com/component-operator/runtime/internal/documents"
 	"github.com/component-operator/runtime/internal/parallel"
+)
+
+const (
+	// MaxItems is the maximum number of items in a list.
+	MaxItems = 100_000
+	// maxTotal is the maximum size of the contents of a list together, in bytes: 600 bytes for each of MaxItems.
+	maxTotal = 64 << 20
+	// maxValues is the maximum number of JSON values in a list: 20 for each of MaxItems.
+	maxValues = 20 * MaxItems
 )
 
 // List is how a reference records a list of items: either packed into the reference itself, or as the names of chunks.
@@ -56,7 +69,8 @@ func (l List) Holds(items []Item, size int) bool {
 	return l.Items == len(items) && l.Checksum == Checksum(contents)
 }
 
-// Load reads the contents of a list. Damage and missing chunks are part of the result; see Read.
+// Load reads the contents of a list. Damage and missing chunks are part of the result; see Read. A packed content with another checksum than the recorded
+// one is left out.
 func (s *Store) Load(ctx context.Context, list List) (Found, error) {
 	found := Found{Intact: Handles{}}
 	switch {
@@ -68,36 +82,84 @@ func (s *Store) Load(ctx context.Context, list List) (Found, error) {
 	case len(list.Packed) > 0:
 		content, err := Unpack(list.Packed)
 		if err != nil {
-			found.Damage = []string{err.Error()}
+			found.add(err.Error())
 			break
 		}
 		found.Contents = [][]byte{content}
 	}
 	if len(found.Damage) == 0 && Checksum(found.Contents) != list.Checksum {
-		found.Damage = []string{"the items do not have the recorded checksum"}
+		found.add("the items do not have the recorded checksum")
+		if len(list.Chunks) == 0 {
+			found.Contents = nil
+		}
 	}
 	return found, nil
 }
 
-// Decode returns the items of a list from the contents that Load has found. It adds to the damage contents that cannot be
-// decoded, which it leaves out, and a number of items that differs from the recorded one.
-func Decode[T any](found *Found, list List) []T {
+// Decode returns the items of a list from the contents that Load has found. Check returns an error for an item that cannot be right; nil accepts all. Decode stops at the
+// first item that cannot be decoded or is refused, at the recorded number of items, and at the limits of a list: whoever can write the reference can also write its
+// checksum, so that contents which are intact may be made to do harm. Decode adds to the damage where it stopped, and a number of items that differs from the recorded one.
+func Decode[T any](found *Found, list List, check func(T) error) []T {
+	if len(found.Contents) == 0 && len(found.Damage) > 0 {
+		return nil
+	}
+	if list.Items > MaxItems {
+		found.add(fmt.Sprintf("the record lists %d items; must be at most %d", list.Items, MaxItems))
+		return nil
+	}
+	if err := documents.CheckJSON(maxValues, found.Contents...); err != nil {
+		found.add("decoding a list of items: " + err.Error())
+		return nil
+	}
 	var items []T
 	for _, content := range found.Contents {
-		var part []T
-		if err := json.Unmarshal(content, &part); err != nil {
-			found.Damage = append(found.Damage, "decoding a list of items: "+err.Error())
-			continue
+		if err := decodeEach(content, func(item T) error {
+			if len(items) >= list.Items {
+				return fmt.Errorf("there are more than %d items; the record lists %d", len(items), list.Items)
+			}
+			if check != nil {
+				if err := check(item); err != nil {
+					return fmt.Errorf("item %d %w", len(items), err)
+				}
+			}
+			items = append(items, item)
+			return nil
+		}); err != nil {
+			found.add(err.Error())
+			return items
 		}
-		items = append(items, part...)
 	}
 	if len(found.Damage) == 0 && list.Items != len(items) {
-		found.Damage = append(found.Damage, fmt.Sprintf("there are %d items; the record lists %d", len(items), list.Items))
+		found.add(fmt.Sprintf("there are %d items; the record lists %d", len(items), list.Items))
 	}
 	return items
 }
 
-// Encode returns values as items, with the key of each.
+// decodeEach calls a function for each value of a JSON list until it returns an error.
+func decodeEach[T any](content []byte, use func(T) error) error {
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	if start, err := decoder.Token(); err != nil || start != json.Delim('[') {
+		return fmt.Errorf("decoding a list of items: %w", cmp.Or(err, errors.New("it is not a list")))
+	}
+	for decoder.More() {
+		var item T
+		if err := decoder.Decode(&item); err != nil {
+			return fmt.Errorf("decoding a list of items: %w", err)
+		}
+		if err := use(item); err != nil {
+			return err
+		}
+	}
+	if _, err := decoder.Token(); err != nil {
+		return fmt.Errorf("decoding a list of items: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("decoding a list of items: something follows the list")
+	}
+	return nil
+}
+
+// Encode returns values as items, with the key of each. The error is ErrTooLarge if the list exceeds a limit, so that it could not be decoded.
 func Encode[T any](values []T, key func(T) string) ([]Item, error) {
 	items, failures := make([]Item, len(values)), make([]error, len(values))
 	parallel.Do(len(values), func(i int) {
@@ -106,6 +168,9 @@ func Encode[T any](values []T, key func(T) string) ([]Item, error) {
 	})
 	if err := cmp.Or(failures...); err != nil {
 		return nil, fmt.Errorf("encoding a list of items: %w", err)
+	}
+	if size := Size(items); len(items) > MaxItems || size > maxTotal {
+		return nil, fmt.Errorf("%w: %d items take %d bytes; must be at most %d items and %d bytes", ErrTooLarge, len(items), size, MaxItems, maxTotal)
 	}
 	return items, nil
 }

@@ -33,12 +33,12 @@ const (
 	dataKey = "content"
 	// maxStored is the maximum size of the encoded content of an object, in bytes; it leaves room for metadata below 900 KiB.
 	maxStored = 880 << 10
-	// maxContent is the maximum size of a decompressed content, in bytes. Contents that Spread makes and that can be stored are smaller.
-	maxContent = 64 << 20
+	// maxContent is the maximum size of a decompressed content, in bytes. Contents that Spread makes are smaller, unless an item is that large.
+	maxContent = 16 << 20
 )
 
-// ErrTooLarge means that an item is too large for a chunk.
-var ErrTooLarge = errors.New("an item is too large to be stored")
+// ErrTooLarge means that an item is too large for a chunk, or that a list is larger than it may be.
+var ErrTooLarge = errors.New("too large to be stored")
 
 // newObject returns an object without metadata.
 func (k Kind) newObject(packed []byte) client.Object {
@@ -76,8 +76,9 @@ func Pack(content []byte) ([]byte, error) {
 	if err := writer.Close(); err != nil {
 		return nil, fmt.Errorf("compressing a chunk: %w", err)
 	}
-	if size := base64.StdEncoding.EncodedLen(packed.Len()); size > maxStored {
-		return nil, fmt.Errorf("%w: it takes %d bytes; must be at most %d", ErrTooLarge, size, maxStored)
+	if size := base64.StdEncoding.EncodedLen(packed.Len()); size > maxStored || len(content) > maxContent {
+		return nil, fmt.Errorf("an item is %w: its content takes %d bytes, and %d bytes compressed; must be at most %d and %d",
+			ErrTooLarge, len(content), size, maxContent, maxStored)
 	}
 	return packed.Bytes(), nil
 }
@@ -88,9 +89,12 @@ func Unpack(packed []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("decompressing its content: %w", err)
 	}
-	content, err := io.ReadAll(io.LimitReader(reader, maxContent))
+	content, err := io.ReadAll(io.LimitReader(reader, maxContent+1))
 	if err != nil {
 		return nil, fmt.Errorf("decompressing its content: %w", err)
+	}
+	if len(content) > maxContent {
+		return nil, fmt.Errorf("decompressing its content: it has more than %d bytes", maxContent)
 	}
 	return content, nil
 }

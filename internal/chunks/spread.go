@@ -112,6 +112,9 @@ func Checksum(contents [][]byte) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
+// digestLength is the length of a digest.
+const digestLength = 32
+
 // digest is a hash of a content, 128 bits long.
 func digest(content []byte) string {
 	sum := sha256.Sum256(content)

@@ -5,17 +5,20 @@ package chunks
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/conflicts"
+	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/internal/parallel"
 )
 
@@ -89,41 +92,53 @@ func digestIn(name string) string {
 	return name[strings.LastIndexByte(name, '-')+1:]
 }
 
+// isOurs reports whether the store gives such names. Whoever can write the reference could name any other object, which would then be read and removed.
+func (s *Store) isOurs(name string) bool {
+	found := digestIn(name)
+	_, err := hex.DecodeString(found)
+	return err == nil && len(found) == digestLength && name == s.options.Prefix+"-"+found
+}
+
 // Found is the result of Read.
 type Found struct {
 	// Contents are those of the intact chunks, in the order in which Read was given their names.
 	Contents [][]byte
 	// Intact are the chunks that exist and have the content that belongs to their name.
 	Intact Handles
-	// Damage says what is wrong with the other chunks; sorted.
+	// Damage says what is wrong with the other chunks, or the list; sorted. Long texts and long lists are cut.
 	Damage []string
 }
 
-// Read reads chunks by name. Missing and damaged chunks are part of the result. Any other failure is an error, and says nothing
-// about the chunks.
+const (
+	// maxDamage is how many chunks the damage names, maxText how long a text about one may be, in bytes.
+	maxDamage, maxText = 8, 600
+)
+
+func (f *Found) add(damage string) { f.Damage = append(f.Damage, ellipsis.Truncate(damage, maxText)) }
+
+// Read reads chunks by name. Missing and damaged chunks, and names that the store does not give, are part of the result. Any other failure is an error, and says nothing
+// about the chunks. What exceeds the limits of a list is not read.
 func (s *Store) Read(ctx context.Context, names []string) (Found, error) {
 	found := Found{Intact: Handles{}}
+	if len(names) > maxCount {
+		found.add(fmt.Sprintf("there are %d chunks; must be at most %d", len(names), maxCount))
+		return found, nil
+	}
 	contents := make([][]byte, len(names))
+	var total atomic.Int64
 	var mu sync.Mutex
 	err := parallel.Each(maxRequests, names, func(i int, name string) error {
-		object := s.options.Kind.newObject(nil)
-		err := s.options.Reader.Get(ctx, client.ObjectKey{Namespace: s.options.Namespace, Name: name}, object)
-		if err != nil && !apierrors.IsNotFound(err) {
+		chunk, err := s.readOne(ctx, name, &total)
+		if err != nil {
 			return fmt.Errorf("reading %s: %w", s.text(name), err)
-		}
-		var content []byte
-		if err == nil {
-			content, err = unpack(object, digestIn(name))
-		} else {
-			err = errors.New("it does not exist")
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		if err != nil {
-			found.Damage = append(found.Damage, s.text(name)+": "+err.Error())
+		if chunk.damage != nil {
+			found.add(s.text(name) + ": " + chunk.damage.Error())
 			return nil
 		}
-		contents[i], found.Intact[name] = content, s.handleOf(object)
+		contents[i], found.Intact[name] = chunk.content, chunk.handle
 		return nil
 	})
 	if err != nil {
@@ -131,7 +146,44 @@ func (s *Store) Read(ctx context.Context, names []string) (Found, error) {
 	}
 	found.Contents = slices.DeleteFunc(contents, func(content []byte) bool { return content == nil })
 	slices.Sort(found.Damage)
+	if more := len(found.Damage) - maxDamage; more > 0 {
+		found.Damage = append(found.Damage[:maxDamage:maxDamage], fmt.Sprintf("and %d more", more))
+	}
 	return found, nil
+}
+
+// chunk is what was read of a chunk; damage says what is wrong with it.
+type chunk struct {
+	content []byte
+	handle  Handle
+	damage  error
+}
+
+// readOne reads a chunk, and adds the size of its content to the total.
+func (s *Store) readOne(ctx context.Context, name string, total *atomic.Int64) (chunk, error) {
+	tooMuch := fmt.Errorf("the chunks of the list have more than %d bytes", maxTotal)
+	switch {
+	case !s.isOurs(name):
+		return chunk{damage: fmt.Errorf("it is not a chunk of this list; its name must be %s- and a digest", s.options.Prefix)}, nil
+	case total.Load() > maxTotal:
+		return chunk{damage: tooMuch}, nil
+	}
+	object := s.options.Kind.newObject(nil)
+	err := s.options.Reader.Get(ctx, client.ObjectKey{Namespace: s.options.Namespace, Name: name}, object)
+	if apierrors.IsNotFound(err) {
+		return chunk{damage: errors.New("it does not exist")}, nil
+	}
+	if err != nil {
+		return chunk{}, err
+	}
+	content, err := unpack(object, digestIn(name))
+	if err == nil && total.Add(int64(len(content))) > maxTotal {
+		err = tooMuch
+	}
+	if err != nil {
+		return chunk{damage: err}, nil
+	}
+	return chunk{content: content, handle: s.handleOf(object)}, nil
 }
 
 // Written is the result of Write.
@@ -221,7 +273,7 @@ func (s *Store) labels() map[string]string {
 
 // text names a chunk in messages.
 func (s *Store) text(name string) string {
-	return string(s.options.Kind) + " " + s.options.Namespace + "/" + name
+	return string(s.options.Kind) + " " + s.options.Namespace + "/" + ellipsis.Truncate(name, maxText/2)
 }
 
 // isOutdated reports whether a chunk has changed since it was observed.

@@ -5,6 +5,7 @@ package deletionhooks
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,6 +28,14 @@ type Hook struct {
 	Hook string `json:"hook"`
 	// Object lacks the annotation that makes it a hook.
 	Object *unstructured.Unstructured `json:"object"`
+}
+
+// Check says what is wrong with a stored hook, which Split cannot have returned.
+func (h Hook) Check() error {
+	if h.Object == nil || h.Object.GetName() == "" {
+		return errors.New("does not name an object")
+	}
+	return nil
 }
 
 // Split splits generated objects into regular ones and hooks. The name is that of the reconciler, the prefix of its annotations. It refuses hooks

@@ -5,7 +5,7 @@
 package inventories
 
 import (
-	"fmt"
+	"errors"
 	"slices"
 
 	"github.com/component-operator/runtime/internal/chunks"
@@ -18,16 +18,15 @@ func Encode(list []*inventory.Item) ([]chunks.Item, error) {
 	return chunks.Encode(list, func(item *inventory.Item) string { return types.IDOf(item).String() })
 }
 
-// Decode returns the dependents of a list from the contents that were found. It leaves out an item that does not identify an object, and adds it to
-// the damage: the item is of no use, and Encode never gets one.
+// Decode returns the dependents of a list from the contents that were found. It stops at an item that does not identify an object, and adds that to the damage: Encode
+// never gets one.
 func Decode(found *chunks.Found, list chunks.List) []*inventory.Item {
-	decoded := chunks.Decode[*inventory.Item](found, list)
-	for i, item := range decoded {
+	return chunks.Decode(found, list, func(item *inventory.Item) error {
 		if !identifiesObject(item) {
-			found.Damage = append(found.Damage, fmt.Sprintf("item %d does not name an object", i))
+			return errors.New("does not name an object")
 		}
-	}
-	return Valid(decoded)
+		return nil
+	})
 }
 
 // Valid returns the items that identify an object. It changes the list.

@@ -254,7 +254,7 @@ func TestHooksInANamespaceOfState(t *testing.T) {
 			awaitReady(r, widget)
 			diff(t, "Secrets", 1, len(r.hookSecrets()))
 			stop()
-			r.startGlobally(specObjects, ReconcilerOptions{StateNamespace: next})
+			r.startGlobally(specObjects, ReconcilerOptions{StateNamespace: next, FormerStateNamespaces: []string{r.namespace}})
 			r.delete(widget)
 			r.awaitGone(widget)
 			diff(t, "hooks that ran", []string{"+jobs/before", "-jobs/before"}, r.story())

@@ -56,9 +56,10 @@ func TestHome(t *testing.T) {
 		reason, namespace, state, recorded, target, cluster, want string
 	}{
 		{"the component", "a", "", "", "", "", "a"},
-		{"and the chunks of its record", "a", "", "b", "", "", "a b"},
+		{"its record is nowhere else, whatever the status says", "a", "", "b", "", "", "a"},
 		{"a cluster-scoped one needs what is kept beside it", "", "state", "", "", "", "state"},
 		{"also if that was elsewhere before", "", "state", "old", "", "", "state old"},
+		{"but the status alone does not say where", "", "state", "other", "", "", "state"},
 		{"a namespace counts once", "a", "a", "a", "", "", "a"},
 		{"that of the same name in another cluster is another one", "a", "state", "b", "kubeconfig", "there", ""},
 		{"a cluster that nobody knows is another one", "a", "", "", "kubeconfig", "", ""},
@@ -67,7 +68,7 @@ func TestHome(t *testing.T) {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()
 			w := r.bareWorker(newWidget, "Widget")
-			w.clusterID, w.options.StateNamespace = "here", tc.state
+			w.clusterID, w.options.StateNamespace, w.options.FormerStateNamespaces = "here", tc.state, []string{"old"}
 			widget := r.widget("")
 			widget.Namespace, widget.Name = tc.namespace, "demo"
 			if tc.cluster != "" {

@@ -34,6 +34,7 @@ func TestBadOptions(t *testing.T) {
 		{"a finalizer is a qualified name", name, ReconcilerOptions{Finalizer: new("a/b/c")}, `Finalizer "a/b/c"`},
 		{"a service account has a name", name, ReconcilerOptions{DefaultServiceAccount: new("A B")}, `DefaultServiceAccount "A B"`},
 		{"so has a namespace", name, ReconcilerOptions{StateNamespace: "a.b"}, `StateNamespace "a.b"`},
+		{"and a former one", name, ReconcilerOptions{FormerStateNamespaces: []string{"a", "a.b"}}, `FormerStateNamespaces "a.b"`},
 		{"an interval is positive", name, ReconcilerOptions{ReapplyInterval: new(-time.Second)}, `option ReapplyInterval: invalid value "-1s"`},
 		{"an interval does not occupy the operator", name, ReconcilerOptions{ReapplyInterval: new(time.Millisecond)}, `option ReapplyInterval: invalid value "1ms"; must be a duration of at least 1s`},
 		{"a limit of deletions is a number or a share", name, ReconcilerOptions{MaxDeletions: "101%"}, `option MaxDeletions: invalid value "101%"; must be a number of at least 0`},

@@ -104,8 +104,9 @@ func (w *worker) newPass(ctx context.Context, component Component, tenure *shard
 // storesOf gives access to the ConfigMaps and Secrets beside the component.
 func storesOf(p *pass) *stores.Stores {
 	return &stores.Stores{
-		Component: p.key, OwnerID: p.ownerID, Reconciler: p.worker.name, FieldOwner: *p.worker.options.FieldOwner, StateNamespace: p.worker.options.StateNamespace,
-		Client: p.handle.Writer(), Live: p.worker.resource.Live, FormerNames: p.worker.options.FormerNames,
+		Component: p.key, OwnerID: p.ownerID, Reconciler: p.worker.name, FieldOwner: *p.worker.options.FieldOwner, FormerNames: p.worker.options.FormerNames,
+		StateNamespace: p.worker.options.StateNamespace, FormerStateNamespaces: p.worker.options.FormerStateNamespaces,
+		Client: p.handle.Writer(), Live: p.worker.resource.Live,
 	}
 }
 
@@ -224,7 +225,7 @@ func (p *pass) home() []string {
 		return nil
 	}
 	var namespaces []string
-	for _, namespace := range []string{p.key.Namespace, p.worker.options.StateNamespace, p.status.fields().ChunkNamespace()} {
+	for _, namespace := range []string{p.key.Namespace, p.worker.options.StateNamespace, storesOf(p).Trusted(p.status.fields().ChunkNamespace())} {
 		if namespace != "" && !slices.Contains(namespaces, namespace) {
 			namespaces = append(namespaces, namespace)
 		}

@@ -263,9 +263,9 @@ func (p pruningWriter) Patch(ctx context.Context, object client.Object, patch cl
 }
 
 // startGlobal starts an operator for components without namespace, whose chunks are kept in the given one.
-func (r *rig) startGlobal(namespace string) (stop func()) {
+func (r *rig) startGlobal(namespace string, former ...string) (stop func()) {
 	r.tb.Helper()
-	return r.startGlobally(crowdObjects, ReconcilerOptions{inlineLimit: 4000, StateNamespace: namespace})
+	return r.startGlobally(crowdObjects, ReconcilerOptions{inlineLimit: 4000, StateNamespace: namespace, FormerStateNamespaces: former})
 }
 
 func TestClusterScopedComponents(t *testing.T) {

@@ -20,11 +20,11 @@ import (
 )
 
 // globalRecorder is recorder for a component without a namespace, whose chunks are kept in the given one.
-func (r *rig) globalRecorder(config *rest.Config, namespace string) *worker {
+func (r *rig) globalRecorder(config *rest.Config, namespace string, former ...string) *worker {
 	r.tb.Helper()
 	w := r.recorder(config)
 	w.resource.Kind, w.resource.New = testGroup.WithKind("GlobalWidget"), func() client.Object { return &GlobalWidget{} }
-	w.options.StateNamespace = namespace
+	w.options.StateNamespace, w.options.FormerStateNamespaces = namespace, former
 	return w
 }
 
@@ -62,7 +62,7 @@ func (r *rig) chunkNames(namespace string) []string {
 }
 
 // TestChunksFollowTheStateNamespace lets the process die after each write while chunks move to another namespace. Most of them have the
-// same content, and so the same name, in both. The next process, which does not know the old namespace but from the status, leaves nothing there:
+// same content, and so the same name, in both. The next process leaves nothing there:
 // chunks have a finalizer, and would keep the namespace from being deleted.
 func TestChunksFollowTheStateNamespace(t *testing.T) {
 	t.Parallel()
@@ -87,11 +87,11 @@ func TestChunksFollowTheStateNamespace(t *testing.T) {
 					t.Fatal(err)
 				}
 				config, left := dying(testenv.Config(t), survived)
-				err := r.saveGlobal(r.globalRecorder(config, namespace), widget, now)
+				err := r.saveGlobal(r.globalRecorder(config, namespace, former), widget, now)
 				if done = *left > 0; done && err != nil {
 					t.Fatal(err)
 				}
-				heir := r.globalRecorder(testenv.Config(t), namespace)
+				heir := r.globalRecorder(testenv.Config(t), namespace, former)
 				s := r.begin(heir, widget)
 				if o := s.recall(t.Context()); o.Kind != outcomes.Continue || !items.Same(s.status.Inventory, before) && !items.Same(s.status.Inventory, now) {
 					t.Fatalf("death after %d writes: want either inventory, got %d items, %s", survived, len(s.status.Inventory), o.Message)
@@ -143,7 +143,7 @@ func TestTheStateNamespaceIsChanged(t *testing.T) {
 	r.create(widget)
 	awaitReady(r, widget)
 	stop()
-	r.startGlobal(r.namespace)
+	r.startGlobal(r.namespace, former)
 	change(r, widget, func(w *GlobalWidget) { w.Spec.Objects = crowd{count: 60, changed: 30, namespace: r.namespace}.spec() })
 	awaitReady(r, widget)
 	testenv.Eventually(t, func() (bool, string) {

@@ -77,11 +77,11 @@ func (h *Hooks) Record(ctx context.Context, hooks []deletionhooks.Hook, version 
 	if len(hooks) == 0 && reference == nil {
 		return h.dropProof(ctx)
 	}
-	recorded := ""
+	recorded, trusted := "", false
 	if reference != nil {
-		recorded = reference.Checksum
+		recorded, trusted = reference.Checksum, h.stores.Trusts(reference.Namespace)
 	}
-	if known := h.memory.stored; len(hooks) > 0 && known != nil && version != "" && known.version == version && known.checksum == recorded {
+	if known := h.memory.stored; len(hooks) > 0 && known != nil && version != "" && known.version == version && known.checksum == recorded && trusted {
 		if err := h.prove(ctx, recorded); err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func (h *Hooks) Record(ctx context.Context, hooks []deletionhooks.Hook, version 
 		return err
 	}
 	checksum := chunks.Checksum(contents)
-	if checksum != recorded || len(hooks) == 0 {
+	if checksum != recorded || len(hooks) == 0 || !trusted {
 		if err := h.replace(ctx, contents, len(hooks)); err != nil {
 			return err
 		}
@@ -149,7 +149,7 @@ func (h *Hooks) replace(ctx context.Context, contents [][]byte, count int) error
 	recorded := *h.options.Field
 	namespace := h.stores.Namespace()
 	if count == 0 {
-		namespace = recorded.Namespace
+		namespace = h.stores.Trusted(recorded.Namespace)
 	} else if namespace == "" {
 		return &reconciler.RefusedError{Problems: []string{
 			h.options.Subject + ": deletion hooks of cluster-scoped components require the operator's option StateNamespace",
@@ -162,8 +162,8 @@ func (h *Hooks) replace(ctx context.Context, contents [][]byte, count int) error
 		if stale, err = h.list(ctx); err != nil {
 			return fmt.Errorf("looking for deletion hooks: %w", err)
 		}
-		previous = recorded.PreviousNamespace
-		if recorded.Namespace != namespace {
+		previous = h.stores.Trusted(recorded.PreviousNamespace)
+		if recorded.Namespace != namespace && h.stores.Trusts(recorded.Namespace) {
 			previous = recorded.Namespace
 		}
 	} else if err := h.refer(ctx, inventory.DeletionHooks{Namespace: namespace, Secrets: []string{}, Checksum: chunks.Checksum(nil)}); err != nil {
@@ -223,11 +223,14 @@ func (h *Hooks) read(ctx context.Context) (hooks []deletionhooks.Hook, damage st
 		return nil, damage, nil
 	}
 	list := chunks.List{Items: reference.Objects, Checksum: reference.Checksum, Chunks: reference.Secrets}
+	if err := h.stores.CheckNamespace("status.deletionHooks.namespace", reference.Namespace); err != nil && len(list.Chunks) > 0 {
+		return nil, err.Error(), nil
+	}
 	found, err := h.stores.In(chunks.Secret, reference.Namespace).Load(ctx, list)
 	if err != nil {
 		return nil, "", fmt.Errorf("reading deletion hooks: %w", err)
 	}
-	if hooks = chunks.Decode[deletionhooks.Hook](&found, list); len(found.Damage) > 0 {
+	if hooks = chunks.Decode(&found, list, deletionhooks.Hook.Check); len(found.Damage) > 0 {
 		return nil, texts.Join(found.Damage, "; "), nil
 	}
 	for _, hook := range hooks {

@@ -26,6 +26,9 @@ func (r *Record) plan(ctx context.Context) error {
 		return nil
 	}
 	encoded, err := inventories.Encode(*r.fields.Inventory)
+	if errors.Is(err, chunks.ErrTooLarge) {
+		return &reconciler.RefusedError{Problems: []string{fmt.Sprintf("%s: status.inventory: %s", r.options.Subject, err)}}
+	}
 	if err != nil || r.options.Deleting {
 		return err
 	}
@@ -80,7 +83,7 @@ func (p *planning) nextForm() form {
 func (p *planning) planStatus(ctx context.Context, record inventory.Record) {
 	next := &nextRecord{previous: *p.record.fields.Record, swept: p.record.memory.swept}
 	if next.previous != nil {
-		record.Namespace, record.Unlisted = next.previous.Namespace, next.previous.Unlisted
+		record.Namespace, record.Unlisted = p.record.stores.Trusted(next.previous.Namespace), next.previous.Unlisted
 		record.PreviousNamespace = p.record.previousNamespace(record.Namespace)
 	}
 	if p.record.fields.form() == formChunks {
@@ -201,11 +204,11 @@ func (r *Record) previousNamespace(namespace string) string {
 	switch reference := *r.fields.Record; {
 	case reference == nil:
 		return ""
-	case reference.Namespace != "" && reference.Namespace != namespace:
+	case r.stores.Trusts(reference.Namespace) && reference.Namespace != namespace:
 		return reference.Namespace
 	case r.memory.swept:
 		return ""
 	default:
-		return reference.PreviousNamespace
+		return r.stores.Trusted(reference.PreviousNamespace)
 	}
 }

@@ -83,13 +83,16 @@ func mustListAgain(r *Record, request RebuildRequest) bool {
 // anyType stands for all types of the cluster.
 var anyType = reconciler.TypeVersionInfo{Group: "*", Version: "*", Kind: "*"}
 
+// maxKinds is the maximum number of recorded kinds that are listed one by one. A record with more of them was made to cause requests.
+const maxKinds = 1000
+
 // lostTypes returns the types that missing items may have, besides those of the generated objects.
 func (r *Record) lostTypes(leaving bool) []reconciler.TypeVersionInfo {
 	var kinds []reconciler.TypeVersionInfo
 	if record := *r.fields.Record; r.gap != "" && record != nil {
 		kinds = append(kinds, record.Kinds...)
 	}
-	if r.gap != "" && leaving && len(kinds) == 0 {
+	if r.gap != "" && leaving && len(kinds) == 0 || len(kinds) > maxKinds {
 		return []reconciler.TypeVersionInfo{anyType}
 	}
 	for _, kind := range r.fields.Unlisted() {

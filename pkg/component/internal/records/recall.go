@@ -66,6 +66,13 @@ func (r *Record) recallNext() {
 // read reads the inventory of a record. Only items that are certainly missing or damaged leave a gap.
 func (r *Record) read(ctx context.Context, reference *inventory.Record) error {
 	list := listOf(reference)
+	if len(list.Chunks) > 0 {
+		if err := r.stores.CheckNamespace("status.inventoryRecord.namespace", reference.Namespace); err != nil {
+			r.gap = "its record was damaged (" + err.Error() + ")"
+			*r.fields.Inventory = inventories.Valid(completed(reference))
+			return nil
+		}
+	}
 	found, err := r.stores.In(chunks.ConfigMap, reference.Namespace).Load(ctx, list)
 	if err != nil {
 		return fmt.Errorf("reading the inventory: %w", err)

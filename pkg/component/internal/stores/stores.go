@@ -52,9 +52,10 @@ type Stores struct {
 	Reconciler  string
 	FieldOwner  string
 	FormerNames []string
-	// StateNamespace has the objects of cluster-scoped components; may be empty.
-	StateNamespace string
-	Client         client.Client
+	// StateNamespace has the objects of cluster-scoped components; may be empty. FormerStateNamespaces may have earlier ones.
+	StateNamespace        string
+	FormerStateNamespaces []string
+	Client                client.Client
 	// Live reads from the server, not from a cache.
 	Live client.Reader
 }
@@ -65,6 +66,32 @@ func (s *Stores) Namespace() string {
 		return s.Component.Namespace
 	}
 	return s.StateNamespace
+}
+
+// Trusts reports whether objects of the component may be in a namespace. What a status says is not enough: whoever may write it must not make the operator
+// read or delete objects elsewhere.
+func (s *Stores) Trusts(namespace string) bool {
+	return namespace != "" && (namespace == s.Namespace() || s.Component.Namespace == "" && slices.Contains(s.FormerStateNamespaces, namespace))
+}
+
+// Trusted returns a namespace that a status names; empty if it is not trusted.
+func (s *Stores) Trusted(namespace string) string {
+	if !s.Trusts(namespace) {
+		return ""
+	}
+	return namespace
+}
+
+// CheckNamespace returns an error if the namespace that a field of the status names is not trusted.
+func (s *Stores) CheckNamespace(field, namespace string) error {
+	switch {
+	case s.Trusts(namespace):
+		return nil
+	case s.Component.Namespace != "":
+		return fmt.Errorf("%s is %q; must be %q, the namespace of the component", field, namespace, s.Component.Namespace)
+	default:
+		return fmt.Errorf("%s is %q; must be %q, the operator's StateNamespace, or one of its FormerStateNamespaces", field, namespace, s.StateNamespace)
+	}
 }
 
 // In returns the store for objects of a kind in a namespace.
@@ -93,11 +120,11 @@ func (s *Stores) In(kind chunks.Kind, namespace string) *chunks.Store {
 }
 
 // List finds all objects of a kind that belong to the component, in its present namespace and in the recorded ones. They differ if the operator's
-// state namespace has changed. Empty names are ignored.
+// state namespace has changed. Names that are empty or not trusted are ignored.
 func (s *Stores) List(ctx context.Context, kind chunks.Kind, recorded ...string) (Placed, error) {
 	namespaces := map[string]bool{s.Namespace(): true}
 	for _, namespace := range recorded {
-		namespaces[namespace] = true
+		namespaces[s.Trusted(namespace)] = true
 	}
 	delete(namespaces, "")
 	found := Placed{}
