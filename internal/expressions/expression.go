@@ -29,6 +29,10 @@ const (
 	maxEstimate = 10_000_000
 	// assumedSize is the assumed number of entries of the lists and maps of an object, and of characters of its texts.
 	assumedSize = 200
+	// maxDepth is the maximum depth of an expression. The types of nested lists and maps cost memory that grows with the square of their depth.
+	maxDepth = 30
+	// unitsPerByte is what compiling costs for each byte.
+	unitsPerByte = 20
 	// remembered is the number of compiled expressions that are kept.
 	remembered = 1000
 )
@@ -66,6 +70,16 @@ func Compile(text string) (*Expression, error) {
 	}
 	compiled.Add(text, expression)
 	return expression, nil
+}
+
+// CompileWithin is Compile with a budget, which a text costs that was not compiled lately.
+func CompileWithin(text string, budget *Budget) (*Expression, error) {
+	if _, known := compiled.Get(text); !known && len(text) <= MaxLength {
+		if err := budget.Spend(uint64(len(text)) * unitsPerByte); err != nil {
+			return nil, err
+		}
+	}
+	return Compile(text)
 }
 
 func compile(text string) (*Expression, error) {
@@ -114,6 +128,9 @@ func invalid(text string, reason string) error {
 // position returns the first of several errors, with its position. The others usually follow from it.
 func position(found []*common.Error) string {
 	first := found[0]
+	if strings.Contains(first.Message, "depth exceeded") {
+		return fmt.Sprintf("it is nested more than %d levels deep", maxDepth)
+	}
 	return fmt.Sprintf("line %d, column %d: %s", first.Location.Line(), first.Location.Column()+1, first.Message)
 }
 
@@ -176,6 +193,8 @@ func newDecorator() (interpreter.InterpretableDecoratorV2, error) {
 func newEnvironment() (*cel.Env, error) {
 	return cel.NewEnv( //nolint:wrapcheck // the caller wraps it
 		cel.Variable(Variable, cel.DynType),
+		cel.ParserRecursionLimit(maxDepth),
+		cel.ExpressionNestingDepthLimit(maxDepth),
 		cel.CrossTypeNumericComparisons(true),
 		cel.DefaultUTCTimeZone(true),
 		cel.OptionalTypes(),

@@ -30,8 +30,8 @@ var hostile = func() *unstructured.Unstructured {
 }()
 
 // TestHostileExpressions evaluates expressions whose cost is out of proportion to the object. Each is refused, or ends before it has allocated 200 MB.
-func TestHostileExpressions(t *testing.T) {
-	double := strings.Repeat(`.map(x, [x, x])`, 60)
+func TestHostileExpressions(t *testing.T) { //nolint:paralleltest // it measures what is allocated
+	double := strings.Repeat(`.map(x, [x, x])`, 25)
 	for text, reason := range map[string]string{
 		`self.big.replace("", self.big).size() > 0`:                                                                       "the result has 40 GB",
 		`self.big.replace("a", self.big, 100000).size() > 0`:                                                              "the result has 20 GB",
@@ -80,6 +80,34 @@ func TestHostileExpressions(t *testing.T) {
 		}
 		if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 200_000_000 {
 			t.Errorf("%.100s: it has allocated %d bytes", text, allocated)
+		}
+	}
+}
+
+// TestHostileTexts compiles texts that cost much time and memory to parse or to check. Each is refused, or takes less than 100 MB.
+func TestHostileTexts(t *testing.T) { //nolint:paralleltest // it measures what is allocated
+	repeat := strings.Repeat
+	for name, text := range map[string]string{
+		"lists in lists":                   repeat("[", 200) + repeat("]", 200) + ".size() > 0",
+		"many lists in lists":              repeat(repeat("[", 20)+repeat("]", 20)+".size() > 0 || ", 70) + "true",
+		"maps in maps":                     repeat(`{"a":`, 100) + "1" + repeat("}", 100) + ".size() > 0",
+		"many maps in maps":                repeat(repeat("{1:", 20)+"1"+repeat("}", 20)+".size() > 0 || ", 40) + "true",
+		"maps of maps":                     "{1:1}" + repeat(".transformMap(k,v,{k:v})", 160) + ".size() > 0",
+		"lists of lists":                   "[1]" + repeat(".map(x,[x,x])", 300) + ".size() > 0",
+		"loops in loops":                   repeat("[1].map(x,", 200) + "x" + repeat(")", 200) + ".size() > 0",
+		"unknown names":                    repeat("abc||", 800) + "true",
+		"parentheses":                      repeat("(", 2000) + "true" + repeat(")", 2000),
+		"fields of fields":                 "self" + repeat(".a", 2000) + " == 1",
+		"nothing that makes sense":         repeat("{[(.?", 800),
+		"a large regular expression":       `self.a.matches("` + repeat("x{1000}", 500) + `")`,
+		"regular expressions of this size": repeat(`self.a.matches("`+repeat("x{1000}", 60)+`") || `, 5) + "true",
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := expressions.Compile(text)
+		runtime.ReadMemStats(&after)
+		if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 100_000_000 {
+			t.Errorf("%s: it has allocated %d bytes, %v", name, allocated, err)
 		}
 	}
 }

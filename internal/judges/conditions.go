@@ -106,7 +106,7 @@ func isInvalid(err error) bool {
 
 // holds evaluates the expression of an annotation.
 func holds(text string, object *unstructured.Unstructured, budget *expressions.Budget) (bool, error) {
-	expression, err := expressions.Compile(text)
+	expression, err := expressions.CompileWithin(text, budget)
 	if err != nil {
 		return false, invalidError{err}
 	}

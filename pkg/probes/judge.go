@@ -34,8 +34,12 @@ type compiled struct {
 // check returns the answer for an object, and the reason if it is not yes. The budget limits what it may cost.
 type check func(object *unstructured.Unstructured, budget *expressions.Budget) (answer, string)
 
-// MaxChecks is the maximum number of checks of all probes together.
-const MaxChecks = 256
+const (
+	// MaxChecks is the maximum number of checks of all probes together.
+	MaxChecks = 256
+	// maxRules is the maximum length of the expressions of all probes together, in bytes.
+	maxRules = 64 << 10
+)
 
 type answer int
 
@@ -51,8 +55,16 @@ const (
 // The error says which field of which probe is invalid, and what is allowed; also if two checks contradict each other.
 func New(probes []Probe, base status.Judge) (status.Judge, error) {
 	j := &judge{base: base}
-	count := 0
+	count, length := 0, 0
 	for i, probe := range probes {
+		for _, check := range probe.Checks {
+			if check.CEL != nil {
+				length += len(check.CEL.Rule)
+			}
+		}
+		if length > maxRules {
+			return nil, fmt.Errorf("probes[%d].probes: the expressions of all probes together have more than %d bytes; must be at most that many", i, maxRules)
+		}
 		if count += len(probe.Checks); count > MaxChecks {
 			return nil, fmt.Errorf("probes[%d].probes: more than %d checks in all probes together; must be at most that many", i, MaxChecks)
 		}

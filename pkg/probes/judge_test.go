@@ -129,6 +129,7 @@ func TestInvalidProbes(t *testing.T) {
 		`[{probes: [{fieldValue: {field: ".a['b','c']", value: 1}}]}]`:                                                                                     `probes[0].probes[0].fieldValue.field: invalid value ".a['b','c']"; must be the path of one field`,
 		`[{probes: [{fieldValue: {field: ".a` + strings.Repeat("['a']", 200) + `", value: 1}}]}]`:                                                          `probes[0].probes[0].fieldValue.field: invalid value of 1002 bytes; must be the path of one field`,
 		`[{probes: [` + strings.Repeat(`{cel: {rule: "true"}},`, 128) + `]}, {probes: [` + strings.Repeat(`{cel: {rule: "true"}},`, 129) + `]}]`:           `probes[1].probes: more than 256 checks in all probes together`,
+		`[{probes: [` + strings.Repeat(`{cel: {rule: "`+strings.Repeat("true && ", 500)+`true"}},`, 17) + `]}]`:                                            `probes[0].probes: the expressions of all probes together have more than 65536 bytes`,
 		`[{probes: [{cel: {rule: slef}}]}]`:                                                                                                                `probes[0].probes[0].cel.rule: invalid value "slef": line 1, column 1: undeclared reference to 'slef'`,
 		`[{probes: [{condition: {type: A}}]}, {probes: [{condition: {type: A, status: "False"}}]}]`:                                                        "probes[1].probes[0]: it requires condition A to be False, but probes[0].probes[0] requires True",
 		`[{selector: {kind: {group: "", kind: Pod}}, probes: [{fieldValue: {field: .a, value: 1}}]}, {probes: [{fieldValue: {field: "{.a}", value: 2}}]}]`: "probes[1].probes[0]: it requires .a to be 2, but probes[0].probes[0] requires 1",
@@ -227,7 +228,7 @@ func TestProbesAreUsedConcurrently(t *testing.T) {
 }
 
 // TestHostileProbes judges an object by as many checks as are allowed, each of which costs almost as much as is allowed for all of them.
-func TestHostileProbes(t *testing.T) {
+func TestHostileProbes(t *testing.T) { //nolint:paralleltest // it measures what is allocated
 	entries := make([]any, 30_000)
 	for i := range entries {
 		entries[i] = map[string]any{"a": "b"}
