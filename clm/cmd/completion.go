@@ -203,7 +203,7 @@ func completeRevisions(ctx context.Context, e *environment, args []string) ([]co
 	}
 	var offers []cobra.Completion
 	for _, revision := range slices.Backward(release.Revisions) {
-		offers = append(offers, cobra.CompletionWithDesc(fmt.Sprint(revision.Number), string(revision.State)+", "+revision.Description))
+		offers = append(offers, cobra.CompletionWithDesc(fmt.Sprint(revision.Number), terminal.Clean(string(revision.State)+", "+revision.Description)))
 	}
 	return offers, nil
 }

@@ -158,7 +158,7 @@ func showDeletion(out io.Writer, d *deletion.Deletion) {
 		fmt.Fprintln(out, "Of these, the following namespaces will be kept until nothing else is left in them:")
 	}
 	for _, notice := range d.Kept {
-		writeWrapped(out, "  ", names.Of(notice.Object)+": "+terminal.Clean(notice.Message))
+		writeWrapped(out, "  ", terminal.Clean(names.Of(notice.Object)+": "+notice.Message))
 	}
 	show(counted(len(d.Stays), "will be orphaned (kept in the cluster without an owner):"), textsOf(names, d.Stays))
 	show("These hooks will run last, and be deleted afterwards:", textsOf(names, afterwards))

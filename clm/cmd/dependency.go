@@ -143,11 +143,7 @@ func runListDependencies(e *environment, folder string, printed output) error {
 		terminal.Column{Header: "LOCKED", Fit: terminal.End, Spare: true}, terminal.Column{Header: "FOUND", Fit: terminal.End, Spare: true},
 		terminal.Column{Header: "REPOSITORY", Fit: terminal.Middle, Spare: true}, terminal.Column{Header: "STATUS", Fit: terminal.End})
 	for _, d := range found {
-		cells := []string{d.Name, cmp.Or(d.Version, "-"), cmp.Or(d.Locked, "-"), cmp.Or(d.Versions(), "-"), cmp.Or(d.Repository, "-"), cmp.Or(d.Problem, declaration(d))}
-		for j, cell := range cells {
-			cells[j] = terminal.Clean(cell)
-		}
-		list.AddTexts(cells...)
+		list.AddTexts(d.Name, cmp.Or(d.Version, "-"), cmp.Or(d.Locked, "-"), cmp.Or(d.Versions(), "-"), cmp.Or(d.Repository, "-"), cmp.Or(d.Problem, declaration(d)))
 	}
 	return list.Write(e.out)
 }

@@ -122,8 +122,7 @@ func (o eventOptions) write(out io.Writer, found []live.Event) error {
 	table := newTable(out, terminal.Column{Header: "LAST SEEN"}, terminal.Column{Header: "TYPE"}, terminal.Column{Header: "REASON", Fit: terminal.Middle},
 		terminal.Column{Header: "OBJECT", Fit: terminal.Middle}, terminal.Column{Header: "COUNT", Spare: true}, terminal.Column{Header: "MESSAGE", Fit: terminal.End})
 	for _, event := range found {
-		table.AddTexts(age(event.Time, time.Now()), terminal.Clean(event.Type), terminal.Clean(event.Reason), terminal.Clean(names.Of(event.Object)), fmt.Sprint(event.Count),
-			terminal.Clean(event.Message))
+		table.AddTexts(age(event.Time, time.Now()), event.Type, event.Reason, names.Of(event.Object), fmt.Sprint(event.Count), event.Message)
 	}
 	return table.Write(out)
 }
@@ -169,7 +168,7 @@ func (o eventOptions) printEvent(e *environment, event live.Event, style termina
 	}
 	const kindWidth = len(corev1.EventTypeWarning)
 	_, err := fmt.Fprintf(e.out, "%s  %s  %s: %s: %s%s\n", event.Time.Local().Format(time.DateTime), terminal.Pad(kind, kindWidth),
-		terminal.Clean(event.Object.String()), event.Reason, event.Message, often)
+		terminal.Clean(event.Object.String()), terminal.Clean(event.Reason), terminal.Clean(event.Message), often)
 	return err
 }
 

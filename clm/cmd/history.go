@@ -53,7 +53,7 @@ func runHistory(ctx context.Context, e *environment, name string, printed output
 		terminal.Column{Header: "SOURCE", Fit: terminal.Middle}, terminal.Column{Header: "DESCRIPTION", Fit: terminal.End})
 	for _, revision := range release.Revisions {
 		table.AddTexts(fmt.Sprint(revision.Number), string(revision.State), fmt.Sprint(revision.Objects), age(revision.Created, time.Now()),
-			terminal.Clean(sourceTexts(revision.Sources)), terminal.Clean(descriptionText(revision)))
+			sourceTexts(revision.Sources), descriptionText(revision))
 	}
 	return table.Write(e.out)
 }

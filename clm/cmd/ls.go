@@ -127,7 +127,7 @@ func findDegraded(ctx context.Context, e *environment, s *connection.Connection,
 		return nil
 	})
 	for _, note := range slices.Sorted(maps.Keys(noted)) {
-		fmt.Fprintln(e.err, note)
+		fmt.Fprintln(e.err, terminal.Clean(note))
 	}
 	return err
 }
@@ -182,7 +182,7 @@ func printReleases(e *environment, found []*releases.Release, namespaces bool) e
 			message = awaitedText(release)
 		}
 		cells := []string{release.Name, revision, string(release.State), fmt.Sprint(release.Items()), age(release.Updated, time.Now())}
-		cells = append(cells, terminal.Clean(sources), oneText(message))
+		cells = append(cells, sources, oneText(message))
 		if namespaces {
 			cells = slices.Insert(cells, 0, release.Namespace)
 		}

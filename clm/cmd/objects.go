@@ -266,7 +266,7 @@ func writeSets(out io.Writer, sets []v1alpha1.Set, width int) error {
 	for _, set := range sets {
 		table.AddTexts(fmt.Sprint(set.GetSetSpec().Revision), set.GetName(), string(set.GetSetSpec().GetPresence()), conditionText(set, v1alpha1.ConditionTypeAvailable),
 			conditionText(set, v1alpha1.ConditionTypeSucceeded), fmt.Sprint(objectsOf(set)), age(set.GetCreationTimestamp().Time, time.Now()),
-			terminal.Clean(set.GetAnnotations()[v1alpha1.AnnotationChangeCause]))
+			set.GetAnnotations()[v1alpha1.AnnotationChangeCause])
 	}
 	return table.Write(out)
 }

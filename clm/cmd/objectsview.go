@@ -118,7 +118,7 @@ func (v objectsView) head(style terminal.Style) [][2]string {
 		if slices.Contains(forTools, condition.Type) {
 			continue
 		}
-		text := fmt.Sprintf("%s, %s", condition.Status, condition.Reason)
+		text := terminal.Clean(fmt.Sprintf("%s, %s", condition.Status, condition.Reason))
 		if condition.Type == v1alpha1.DeploymentAvailable {
 			paint := style.Yellow
 			if condition.Status == metav1.ConditionTrue {
@@ -169,7 +169,7 @@ func (v objectsView) writeTrees(out io.Writer, style terminal.Style, width int) 
 func (v objectsView) facts() []fact {
 	var facts []fact
 	for _, condition := range v.conditions() {
-		facts = append(facts, fact{condition.Type, fmt.Sprintf("%s: %s: %s", condition.Status, condition.Reason, terminal.Clean(condition.Message))})
+		facts = append(facts, fact{condition.Type, fmt.Sprintf("%s: %s: %s", condition.Status, condition.Reason, condition.Message)})
 	}
 	return facts
 }

@@ -110,6 +110,9 @@ func useOneProcessor() {
 }
 
 func newRootCommand(e *environment) *cobra.Command {
+	// Commands that run other commands give them the terminal itself.
+	unguarded := e.streams
+	e.out, e.err = terminal.Guard(e.out), terminal.Guard(e.err)
 	command := &cobra.Command{
 		Use:   "clm",
 		Short: "Manage releases of charts, kustomizations and manifests",
@@ -143,7 +146,7 @@ installed in the cluster.`,
 	add(groupChange, newApplyCommand(e), newRollbackCommand(e), newTestCommand(e), newDeleteCommand(e), newAdoptCommand(e), newOrphanCommand(e), newMoveCommand(e))
 	add(groupLook, newPlanCommand(e), newDiffCommand(e), newTemplateCommand(e), newLintCommand(e), newRbacCommand(e), newLsCommand(e), newHistoryCommand(e), newGetCommand(e),
 		newDriftCommand(e), newDoctorCommand(e), newStatusCommand(e), newTreeCommand(e), newEventsCommand(e), newLogsCommand(e), newWaitCommand(e))
-	command.AddCommand(newDependencyCommand(e), newObjectsCommand(e), newSandboxCommand(e.streams), newOptionsCommand(), newVersionCommand(e))
+	command.AddCommand(newDependencyCommand(e), newObjectsCommand(e), newSandboxCommand(unguarded), newOptionsCommand(), newVersionCommand(e))
 	explain(command)
 	addCompletions(e, command)
 	return command

@@ -65,7 +65,7 @@ func writeRows(out io.Writer, rows [][2]string, indent, width int) error {
 		for i, line := range lines {
 			label := ""
 			if i == 0 && row[0] != "" {
-				label = row[0] + ":"
+				label = terminal.Clean(row[0]) + ":"
 			}
 			if _, err := fmt.Fprintf(out, "%s\n", strings.TrimRight(terminal.Pad(label, indent)+line, " ")); err != nil {
 				return err
@@ -207,7 +207,7 @@ func nodeText(node *dependents.Node) string {
 	} else if at != nil {
 		text += "; " + at.Kind + " " + at.Name + ": " + reason
 	}
-	return terminal.Clean(text)
+	return text
 }
 
 // firstReason returns the first reason of the node or of the objects that it owns, and the object of the reason; nil if there is none.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/sources"
+	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/internal/documents"
 	"github.com/component-operator/runtime/internal/parallel"
 	"github.com/component-operator/runtime/pkg/types"
@@ -112,7 +113,7 @@ func runTemplate(ctx context.Context, e *environment, o templateOptions) error {
 	out := bufio.NewWriter(e.out)
 	for i, document := range encoded {
 		if document != nil {
-			fmt.Fprintf(out, "---\n# Source: %s\n%s", origins[i], document)
+			fmt.Fprintf(out, "---\n# Source: %s\n%s", terminal.Clean(origins[i]), document)
 		}
 	}
 	return out.Flush()

@@ -121,7 +121,7 @@ func showTests(out io.Writer, namespace string, results []testrun.Result) error 
 	}
 	table := newTable(out, terminal.Column{Header: "TEST", Fit: terminal.Middle}, terminal.Column{Header: "RESULT"}, terminal.Column{Header: "MESSAGE", Fit: terminal.End})
 	for _, result := range results {
-		table.AddTexts(terminal.Clean(names.Of(result.Test)), string(result.State), terminal.Clean(result.Message))
+		table.AddTexts(names.Of(result.Test), string(result.State), result.Message)
 	}
 	if err := table.Write(out); err != nil {
 		return err
@@ -136,9 +136,9 @@ func showTest(out io.Writer, result testrun.Result) {
 	if len(result.Why) == 0 && result.Log == "" {
 		return
 	}
-	fmt.Fprintf(out, "\n%s:\n", result.Test)
+	fmt.Fprintf(out, "\n%s:\n", terminal.Clean(fmt.Sprint(result.Test)))
 	for _, reason := range result.Why {
-		writeWrapped(out, "  ", fmt.Sprintf("%s: %s", reason.Source, reason.Text))
+		writeWrapped(out, "  ", terminal.Clean(fmt.Sprintf("%s: %s", reason.Source, reason.Text)))
 	}
 	if result.Log != "" {
 		fmt.Fprintln(out, result.Log)

@@ -109,10 +109,10 @@ func (v treeView) facts() []fact {
 func appendFacts(facts []fact, node *dependents.Node) []fact {
 	text := node.Status.String()
 	if node.Message != "" {
-		text += ": " + terminal.Clean(node.Message)
+		text += ": " + node.Message
 	}
 	for _, reason := range node.Why {
-		text += "; " + terminal.Clean(reason.Text)
+		text += "; " + reason.Text
 	}
 	facts = append(facts, fact{node.String(), text})
 	for _, child := range node.Children {

@@ -85,7 +85,7 @@ func (v *viewer) show(next view, notes []dependents.Note) {
 	v.current, v.problem = next, ""
 	for _, note := range notes {
 		if !v.notes[note] && v.live == nil {
-			fmt.Fprintln(v.environment.err, note)
+			fmt.Fprintln(v.environment.err, terminal.Clean(fmt.Sprint(note)))
 		}
 		v.notes[note] = true
 	}
@@ -131,7 +131,7 @@ func (v *viewer) close() error {
 	v.live.Clear(columns, rows)
 	v.keep(v.current.write(v.out, v.style, columns))
 	for note := range v.notes {
-		fmt.Fprintln(v.environment.err, note)
+		fmt.Fprintln(v.environment.err, terminal.Clean(fmt.Sprint(note)))
 	}
 	return v.err
 }
@@ -174,13 +174,13 @@ func (v *viewer) sayNews(next view) {
 	v.said = said(next)
 	for _, fact := range next.facts() {
 		if before[fact.subject] != fact.text {
-			fmt.Fprintf(v.out, "%s: %s\n", fact.subject, fact.text)
+			fmt.Fprintf(v.out, "%s: %s\n", terminal.Clean(fact.subject), terminal.Clean(fact.text))
 			before[fact.subject] = fact.text
 		}
 	}
 	for subject := range before {
 		if _, still := v.said[subject]; !still {
-			fmt.Fprintf(v.out, "%s: gone\n", subject)
+			fmt.Fprintf(v.out, "%s: gone\n", terminal.Clean(subject))
 		}
 	}
 }

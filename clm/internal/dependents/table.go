@@ -68,8 +68,8 @@ func (p *printer) include(node *Node) {
 // add prints a node behind the given branch, and below it whatever it has behind the given guides.
 func (p *printer) add(node *Node, title, branch, guides string) {
 	paint := p.paint(node.Status)
-	p.table.Add(terminal.Cell{Lead: branch, Text: terminal.Clean(title)}, terminal.Cell{Text: node.Status.String(), Paint: paint},
-		terminal.Cell{Text: Age(node.Created, p.now)}, terminal.Cell{Text: terminal.Clean(node.Message)})
+	p.table.Add(terminal.Cell{Lead: branch, Text: title}, terminal.Cell{Text: node.Status.String(), Paint: paint},
+		terminal.Cell{Text: Age(node.Created, p.now)}, terminal.Cell{Text: node.Message})
 	children := node.Children
 	if p.Flat {
 		children = nil
@@ -129,7 +129,7 @@ func (p *printer) reasonsBelow(node *Node) []string {
 			}
 			return
 		}
-		byText[reason.Text] = &group{Reason: reason, first: terminal.Clean(object.Kind + " " + object.Name)}
+		byText[reason.Text] = &group{Reason: reason, first: object.Kind + " " + object.Name}
 		groups = append(groups, byText[reason.Text])
 	}
 	for _, child := range node.Children {

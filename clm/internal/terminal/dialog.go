@@ -45,7 +45,7 @@ func OpenDialog(input io.Reader, messages io.Writer) (*Dialog, error) {
 	device, err := openControlling()
 	switch {
 	case err == nil:
-		return &Dialog{Writer: device, in: device, close: device.Close}, nil
+		return &Dialog{Writer: Guard(device), in: device, close: device.Close}, nil
 	case !errors.Is(err, errNoTerminal):
 		return nil, &SilenceError{Reason: err.Error(), Attended: true}
 	case isTerminal(input) && IsTerminal(messages):

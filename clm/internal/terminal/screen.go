@@ -6,6 +6,7 @@ package terminal
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -19,12 +20,23 @@ type Screen struct {
 }
 
 // NewScreen returns a screen without a view.
-func NewScreen(out io.Writer) *Screen { return &Screen{out: out} }
+func NewScreen(out io.Writer) *Screen {
+	if guarded, isGuard := out.(*guard); isGuard {
+		out = guarded.out
+	}
+	return &Screen{out: out}
+}
 
 // Show replaces the view in one write, and does not rewrite unchanged lines. Lines must be shorter than the width of the terminal, and fewer than its
-// rows.
+// rows. All that they can do to the terminal is to colour text.
 func (s *Screen) Show(lines []string, columns, rows int) {
 	var b strings.Builder
+	lines = slices.Clone(lines)
+	for i, line := range lines {
+		if safe := escape(line, colors); safe != line {
+			lines[i] = Truncate(safe, columns-1)
+		}
+	}
 	if columns != s.columns || rows != s.rows {
 		if len(s.lines) > 0 {
 			s.erase(&b, columns, rows)

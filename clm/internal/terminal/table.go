@@ -5,6 +5,7 @@ package terminal
 
 import (
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -36,7 +37,7 @@ type Column struct {
 type Cell struct {
 	// Lead is the part before the text that is never shortened, such as the lines of a tree.
 	Lead string
-	// Text must be a single line without colours.
+	// Text may be any text: the table shows what [Clean] makes of it.
 	Text string
 	// Paint colours the text after it was shortened; nil leaves it as it is.
 	Paint func(text string) string
@@ -80,7 +81,16 @@ type tableRow struct {
 func NewTable(limit int, columns ...Column) *Table { return &Table{columns: columns, limit: limit} }
 
 // Add adds a row. Cells that are missing at its end are empty.
-func (t *Table) Add(cells ...Cell) { t.rows = append(t.rows, tableRow{cells: cells}) }
+func (t *Table) Add(cells ...Cell) { t.rows = append(t.rows, tableRow{cells: cleaned(cells)}) }
+
+// cleaned returns cells with texts that are safe to show.
+func cleaned(cells []Cell) []Cell {
+	cells = slices.Clone(cells)
+	for i := range cells {
+		cells[i].Text = Clean(cells[i].Text)
+	}
+	return cells
+}
 
 // AddTexts adds a row of cells without colours.
 func (t *Table) AddTexts(texts ...string) {
@@ -93,7 +103,7 @@ func (t *Table) AddTexts(texts ...string) {
 
 // AddBelow adds a text that is not in a column below the last row. It is wrapped between words, because its end is often what matters.
 func (t *Table) AddBelow(text Cell) {
-	t.rows = append(t.rows, tableRow{cells: []Cell{text}, below: true})
+	t.rows = append(t.rows, tableRow{cells: cleaned([]Cell{text}), below: true})
 }
 
 // Write writes the header and all rows in one write. It fails if writing fails.
@@ -233,6 +243,7 @@ func (l *Layout) lastSpare() int {
 // Line returns a row, which need not be one of the table, without blanks at its end. It also reports whether the last of the cells is shown whole.
 func (l *Layout) Line(cells ...Cell) (line string, whole bool) {
 	var b strings.Builder
+	cells = cleaned(cells)
 	blanks, last := 0, len(cells)-1
 	whole = last < 0 || cells[last].Text == ""
 	for i, at := range l.shown {

@@ -94,6 +94,19 @@ func TestTableWidths(t *testing.T) {
 	}
 }
 
+// TestTableOfOthers has texts that are no names.
+func TestTableOfOthers(t *testing.T) {
+	t.Parallel()
+	table := terminal.NewTable(0, terminal.Column{Header: "NAME"}, terminal.Column{Header: "STATE"})
+	table.AddTexts("\x1b[2J\u202eweb", "\nREADY\r\x9b")
+	table.AddBelow(terminal.Cell{Lead: "  ", Text: "because\nshop  Ready"})
+	line, _ := table.Layout().Line(terminal.Cell{Text: "a\x1bb"})
+	want := []string{"NAME              STATE", `\x1b[2J\u202eweb  READY \x9b`, "  because shop  Ready", `a\x1bb`}
+	if diff := cmp.Diff(want, append(table.Lines(), line)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestLayout(t *testing.T) {
 	t.Parallel()
 	table := terminal.NewTable(20, terminal.Column{}, terminal.Column{}, terminal.Column{Fit: terminal.End})

@@ -116,6 +116,7 @@ func TestClean(t *testing.T) {
 		{"harmless", "Größe 映 👩\u200d💻", "Größe 映 👩\u200d💻"},
 		{"one line", "a\r\n\tb\n", "a b"},
 		{"commands to the terminal", "\x1b[2J\u009b1A\x07", `\x1b[2J\u009b1A\a`},
+		{"bytes that are no text", "a\x9b2J", `a\x9b2J`},
 		{"text that pretends to run the other way", "a\u202eb", `a\u202eb`},
 	}
 	for _, tc := range cases {

@@ -4,6 +4,7 @@
 package terminal
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -108,17 +109,30 @@ func CleanLines(text string) string {
 }
 
 // Escape replaces unprintable characters and invalid UTF-8, except tabs, by escape sequences of Go.
-func Escape(text string) string {
-	if strings.IndexFunc(text, hidden) < 0 {
+func Escape(text string) string { return escape(text, func(string) int { return 0 }) }
+
+// escape implements Escape. Where it would replace a character, spare returns how many bytes stay instead.
+func escape(text string, spare func(rest string) int) string {
+	if strings.IndexFunc(text, hidden) < 0 && utf8.ValidString(text) {
 		return text
 	}
 	var b strings.Builder
-	for _, r := range text {
-		if hidden(r) {
-			b.WriteString(strings.Trim(strconv.QuoteRuneToGraphic(r), "'"))
-			continue
+	for len(text) > 0 {
+		r, size := utf8.DecodeRuneInString(text)
+		invalid, kept := r == utf8.RuneError && size == 1, size
+		if invalid || hidden(r) {
+			kept = spare(text)
 		}
-		b.WriteRune(r)
+		switch {
+		case kept > 0:
+			b.WriteString(text[:kept])
+			size = kept
+		case invalid:
+			fmt.Fprintf(&b, `\x%02x`, text[0])
+		default:
+			b.WriteString(strings.Trim(strconv.QuoteRuneToGraphic(r), "'"))
+		}
+		text = text[size:]
 	}
 	return b.String()
 }
