@@ -4,6 +4,7 @@
 package objectset
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -82,7 +83,10 @@ func setup[T v1alpha1.Set](mgr ctrl.Manager, name string, options Options, kind 
 		DeleteOrder: new(reconciler.DeleteOrderReversed), MaxConcurrentReconciles: options.MaxConcurrentReconciles, StateNamespace: options.StateNamespace,
 		FormerStateNamespaces: options.FormerStateNamespaces,
 	})
-	r.WithSiblings(siblings[T](kind.newSets)).WithPreDeleteHook(olderFirst[T](mgr.GetClient(), kind))
+	if err := mgr.GetFieldIndexer().IndexField(context.Background(), kind.newSet(), indexPrevious, previousOf); err != nil {
+		return fmt.Errorf("indexing sets: %w", err)
+	}
+	r.WithSiblings(siblings[T](mgr.GetClient(), kind.newSets)).WithPreDeleteHook(olderFirst[T](mgr.GetClient(), kind))
 	r.WithStatusHook(func(set T, conclusion component.Conclusion) (time.Duration, error) {
 		return report(set, conclusion), nil
 	})

@@ -5,6 +5,7 @@ package objectset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -30,45 +31,51 @@ type family struct {
 }
 
 // maxRelatives is the maximum number of sets that are older, or newer, by way of spec.previous. The nearest ones count.
-const maxRelatives = 256
+const maxRelatives = 64
 
-// newFamily finds the relatives of a set among all sets of its kind and namespace. The time is proportional to the number of references.
-func newFamily(self v1alpha1.Set, sets []v1alpha1.Set) family {
-	f := family{self: self, byName: make(map[string]v1alpha1.Set, len(sets))}
+// newFamily finds the relatives of a set among all sets of its kind and namespace. The function namedBy returns the names of the sets that name one as
+// previous.
+func newFamily(self v1alpha1.Set, sets []v1alpha1.Set, namedBy func(name string) ([]string, error)) (family, error) {
+	f := family{self: self, byName: make(map[string]v1alpha1.Set, len(sets)+1)}
 	for _, set := range sets {
 		f.byName[set.GetName()] = set
 	}
 	f.byName[self.GetName()] = self
-	next := map[string][]string{}
-	for name, set := range f.byName {
-		for _, previous := range set.GetSetSpec().Previous {
-			next[previous.Name] = append(next[previous.Name], name)
-		}
+	var older, newer error
+	f.older, older = f.reach(func(name string) ([]string, error) { return previousOf(f.byName[name]), nil })
+	f.newer, newer = f.reach(namedBy)
+	return f, errors.Join(older, newer)
+}
+
+// previousOf returns the names of the sets that a set names as previous. There may be no set.
+func previousOf(set client.Object) []string {
+	found, ok := set.(v1alpha1.Set)
+	if !ok {
+		return nil
 	}
-	f.older = f.reach(func(name string) (names []string) {
-		if set := f.byName[name]; set != nil {
-			for _, previous := range set.GetSetSpec().Previous {
-				names = append(names, previous.Name)
-			}
-		}
-		return names
-	})
-	f.newer = f.reach(func(name string) []string { return next[name] })
-	return f
+	names := make([]string, len(found.GetSetSpec().Previous))
+	for i, previous := range found.GetSetSpec().Previous {
+		names[i] = previous.Name
+	}
+	return names
 }
 
 // reach returns the names that self leads to, step by step.
-func (f family) reach(step func(name string) []string) map[string]bool {
+func (f family) reach(step func(name string) ([]string, error)) (map[string]bool, error) {
 	reached := map[string]bool{}
-	for pending := []string{f.self.GetName()}; len(pending) > 0; pending = pending[1:] {
-		for _, name := range step(pending[0]) {
+	for pending := []string{f.self.GetName()}; len(pending) > 0 && len(reached) < maxRelatives; pending = pending[1:] {
+		names, err := step(pending[0])
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
 			if !reached[name] && len(reached) < maxRelatives {
 				reached[name] = true
 				pending = append(pending, name)
 			}
 		}
 	}
-	return reached
+	return reached, nil
 }
 
 // relation returns what another set is to self; empty if it is nothing.
@@ -112,9 +119,9 @@ func (f family) kinship(other v1alpha1.Set) reconciler.Relation {
 }
 
 // siblings returns a function that returns the siblings of a set. It lists all sets of the kind in the namespace.
-func siblings[T v1alpha1.Set](newList func() client.ObjectList) component.SiblingsFunc[T] {
+func siblings[T v1alpha1.Set](cached client.Reader, newList func() client.ObjectList) component.SiblingsFunc[T] {
 	return func(ctx context.Context, reader client.Reader, self T) (map[apitypes.NamespacedName]reconciler.Relation, error) {
-		sets, err := familyOf(ctx, reader, newList(), self)
+		sets, err := relatives{reader: reader, cached: cached, newList: newList}.of(ctx, self)
 		if err != nil {
 			return nil, err
 		}
@@ -132,7 +139,7 @@ func siblings[T v1alpha1.Set](newList func() client.ObjectList) component.Siblin
 // one has what comes later in the order of the phases. The end of the older one wakes the set.
 func olderFirst[T v1alpha1.Set](reader client.Reader, kind deploymentKind) component.HookFunc[T] {
 	return func(ctx context.Context, _ client.Client, self T) error {
-		sets, err := familyOf(ctx, reader, kind.newSets(), self)
+		sets, err := relatives{reader: reader, cached: reader, newList: kind.newSets}.of(ctx, self)
 		if err != nil {
 			return err
 		}
@@ -156,18 +163,42 @@ func olderFirst[T v1alpha1.Set](reader client.Reader, kind deploymentKind) compo
 // olderFirstDelay is how long to wait before looking again whether an older set is gone, if no event tells.
 const olderFirstDelay = time.Minute
 
-// familyOf returns the relatives of a set.
-func familyOf(ctx context.Context, reader client.Reader, list client.ObjectList, set v1alpha1.Set) (family, error) {
-	found, err := setsIn(ctx, reader, list, set.GetNamespace())
+// indexPrevious is the index of sets in the cache by the names of their previous sets.
+const indexPrevious = "spec.previous"
+
+// relatives finds the relatives of sets.
+type relatives struct {
+	// reader lists all sets of a namespace; cached has the index.
+	reader, cached client.Reader
+	newList        func() client.ObjectList
+}
+
+// of returns the relatives of a set. Sets that name it directly are found even if the cache does not have them yet.
+func (r relatives) of(ctx context.Context, set v1alpha1.Set) (family, error) {
+	sets, err := setsIn(ctx, r.reader, r.newList(), set.GetNamespace())
 	if err != nil {
 		return family{}, err
 	}
-	return newFamily(set, found), nil
+	return newFamily(set, sets, func(name string) ([]string, error) {
+		var names []string
+		if name == set.GetName() && r.reader != r.cached {
+			for _, other := range sets {
+				if slices.Contains(previousOf(other), name) {
+					names = append(names, other.GetName())
+				}
+			}
+		}
+		found, err := setsIn(ctx, r.cached, r.newList(), set.GetNamespace(), client.MatchingFields{indexPrevious: name})
+		for _, other := range found {
+			names = append(names, other.GetName())
+		}
+		return names, err
+	})
 }
 
 // setsIn returns all sets of the kind of a list in a namespace. They must not be changed.
-func setsIn(ctx context.Context, reader client.Reader, list client.ObjectList, namespace string) ([]v1alpha1.Set, error) {
-	if err := reader.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+func setsIn(ctx context.Context, reader client.Reader, list client.ObjectList, namespace string, options ...client.ListOption) ([]v1alpha1.Set, error) {
+	if err := reader.List(ctx, list, append(options, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)...); err != nil {
 		return nil, fmt.Errorf("listing sets: %w", err)
 	}
 	items, err := meta.ExtractList(list)

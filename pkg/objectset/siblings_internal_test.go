@@ -5,6 +5,7 @@ package objectset
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/component-operator/runtime/pkg/component"
@@ -68,13 +69,34 @@ func TestRelations(t *testing.T) {
 			known = append(known, all[name])
 		}
 		tc.change(all)
-		if got := newFamily(all["a"], known).relation(all["b"]); got != tc.bToA {
+		if got := relativesOf(t, all["a"], known).relation(all["b"]); got != tc.bToA {
 			t.Errorf("%s: b is %q to a, want %q", tc.reason, got, tc.bToA)
 		}
-		if got := newFamily(all["b"], known).relation(all["a"]); got != tc.aToB {
+		if got := relativesOf(t, all["b"], known).relation(all["a"]); got != tc.aToB {
 			t.Errorf("%s: a is %q to b, want %q", tc.reason, got, tc.aToB)
 		}
 	}
+}
+
+// relativesOf returns the relatives of a set, without a cache.
+func relativesOf(t *testing.T, self v1alpha1.Set, sets []v1alpha1.Set) family {
+	t.Helper()
+	asked := 0
+	found, err := newFamily(self, sets, func(name string) (names []string, err error) {
+		if asked++; asked > maxRelatives {
+			t.Errorf("the sets that name one as previous are looked up %d times", asked)
+		}
+		for _, set := range sets {
+			if slices.Contains(previousOf(set), name) {
+				names = append(names, set.GetName())
+			}
+		}
+		return names, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
 }
 
 // TestManyRelatives has sets that name 64 others each.
@@ -95,10 +117,10 @@ func TestManyRelatives(t *testing.T) {
 	before := &v1alpha1.ObjectSet{}
 	before.Name = "a"
 	known = append(known, innocent, before)
-	if relations := newFamily(innocent, known); relations.relation(before) != reconciler.RelationOlder || len(relations.older)+len(relations.newer) != 1 {
+	if relations := relativesOf(t, innocent, known); relations.relation(before) != reconciler.RelationOlder || len(relations.older)+len(relations.newer) != 1 {
 		t.Errorf("the relations of a set depend on sets that it has nothing to do with: %v", relations.older)
 	}
-	if relations := newFamily(known[0], known); len(relations.older) != maxRelatives || len(relations.newer) != maxRelatives {
+	if relations := relativesOf(t, known[0], known); len(relations.older) != maxRelatives || len(relations.newer) != maxRelatives {
 		t.Errorf("expected %d older and newer sets, got %d and %d", maxRelatives, len(relations.older), len(relations.newer))
 	}
 }

@@ -92,7 +92,7 @@ func (w waker[T]) changed(ctx context.Context, object any) {
 	if !ok {
 		return
 	}
-	sets, err := familyOf(ctx, w.cache, w.newList(), set)
+	sets, err := relatives{reader: w.cache, cached: w.cache, newList: w.newList}.of(ctx, set)
 	if err != nil {
 		w.log.Error(err, "siblings of a set cannot be found", "namespace", set.GetNamespace(), "name", set.GetName())
 		return
