@@ -131,12 +131,6 @@ func (r *rig) expectRecord(widget *Widget, items int) {
 func (r *rig) recorded(component Component) []*reconciler.InventoryItem {
 	r.tb.Helper()
 	w := r.bareWorker(newWidget, "Widget")
-	// The names of chunks depend on it.
-	system := &corev1.Namespace{}
-	if err := r.client.Get(r.tb.Context(), client.ObjectKey{Name: metav1.NamespaceSystem}, system); err != nil {
-		r.tb.Fatal(err)
-	}
-	w.clusterID = string(system.UID)
 	s := r.begin(w, component)
 	if o := s.recall(r.tb.Context()); o.Kind != outcomes.Continue || s.record.Gap() != "" {
 		r.tb.Fatalf("want a complete record, got %+v, %q", o, s.record.Gap())

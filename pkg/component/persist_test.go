@@ -43,8 +43,8 @@ func (r *rig) bareWorker(component func() Component, kind string) *worker {
 	calls := generation.NewCalls(generation.Options{
 		Patience: time.Hour, Wake: func(apitypes.NamespacedName) {}, Took: measured.Generated, Panics: &panics.Catcher{},
 	})
-	return &worker{
-		name: r.name, calls: calls, options: options, clusterID: "test", memories: newMemories(), metrics: measured,
+	w := &worker{
+		name: r.name, calls: calls, options: options, memories: newMemories(), metrics: measured,
 		resource: &resource.Client{
 			Kind: testGroup.WithKind(kind), New: func() client.Object { return component() }, ClearStatus: clearStatus, Client: r.client, Live: r.client,
 			FieldOwner: *options.FieldOwner, OwnFields: statusFields, Clock: options.Clock,
@@ -53,6 +53,11 @@ func (r *rig) bareWorker(component func() Component, kind string) *worker {
 		loader:    &declared.Loader{Walker: newWalker(nil), Reference: referenceOf},
 		places:    visits.New(options.MaxConcurrentReconciles, visits.Slowness{}),
 	}
+	// The names of chunks depend on it.
+	if err := w.identifyCluster(nil, nil); err != nil {
+		r.tb.Fatal(err)
+	}
+	return w
 }
 
 func newWidget() Component { return &Widget{} }

@@ -91,7 +91,7 @@ func Examine(ctx context.Context, c *connection.Connection, request Request) (*D
 	namespace, name := request.Namespace, request.Name
 	e := &examination{
 		connection: c, namespace: namespace, name: name, trusted: request.Trusted, diagnosis: &Diagnosis{},
-		recorded: map[string]*releases.Release{}, unread: map[string]bool{}, lettingGo: map[string]*lettingGo{},
+		recorded: map[string][]string{}, unread: map[string]bool{}, lettingGo: map[string]*lettingGo{},
 	}
 	for _, step := range []func(context.Context) error{e.readRecords, e.sweepCluster, e.examineLost, e.examineLocks, e.examineHelm} {
 		if err := step(ctx); err != nil {
@@ -99,7 +99,7 @@ func Examine(ctx context.Context, c *connection.Connection, request Request) (*D
 		}
 	}
 	for _, release := range e.intact {
-		if err := e.examineRelease(ctx, release); err != nil {
+		if err := e.examineIntact(ctx, release); err != nil {
 			return nil, err
 		}
 	}
@@ -129,9 +129,12 @@ type examination struct {
 	trusted         []string
 	diagnosis       *Diagnosis
 
-	// recorded are all releases with a record, by namespace and name; intact are those whose record can be read completely.
-	recorded map[string]*releases.Release
+	// recorded are the namespaces of all releases with a record, by namespace and name; intact are those whose record can be read completely. Those that were not kept
+	// have no state.
+	recorded map[string][]string
 	intact   []*releases.Release
+	// kept is the number of dependents and revisions of the releases that were kept.
+	kept int
 	// unread are those whose record exists, and cannot be used; by namespace and name.
 	unread map[string]bool
 	found  []markedObject
@@ -171,7 +174,7 @@ func (e *examination) readRecords(ctx context.Context) error {
 		case errors.Is(err, releases.ErrNotFound):
 			continue
 		case errors.As(err, &damaged):
-			e.recorded[name.String()] = release
+			e.recorded[name.String()] = namespacesOf(release)
 			e.add(Finding{
 				Kind: FindingDamaged, Release: name.String(), Message: fmt.Sprintf("%s is damaged: %s", damaged.Part, damaged.Damage),
 				Repair: "the record will be rebuilt from the dependents that are found by their labels, and from the revisions that are left",
@@ -183,12 +186,38 @@ func (e *examination) readRecords(ctx context.Context) error {
 			e.note("%s", err)
 			e.unread[name.String()] = true
 		default:
-			e.recorded[name.String()] = release
-			e.intact = append(e.intact, release)
+			e.keep(release)
 		}
 	}
 	e.diagnosis.Releases = len(e.recorded)
 	return nil
+}
+
+// maxKept is how many dependents and revisions of all releases are kept. The records of further releases are read again, one after the other: they may be too large together.
+const maxKept = 100_000
+
+// keep notes a release whose record is intact.
+func (e *examination) keep(release *releases.Release) {
+	e.recorded[release.String()] = namespacesOf(release)
+	count := len(release.Inventory) + len(release.HookInventory) + len(release.TestInventory) + len(release.Revisions)
+	if e.kept+count > maxKept {
+		release, count = &releases.Release{Namespace: release.Namespace, Name: release.Name}, 0
+	}
+	e.kept += count
+	e.intact = append(e.intact, release)
+}
+
+// examineIntact examines a release whose record is intact.
+func (e *examination) examineIntact(ctx context.Context, release *releases.Release) error {
+	if release.State == "" {
+		again, err := e.connection.Records().Get(ctx, release.Namespace, release.Name)
+		if err != nil {
+			e.note("%s", err)
+			return nil
+		}
+		release = again
+	}
+	return e.examineRelease(ctx, release)
 }
 
 // sweepCluster finds all objects with the mark of a release.
@@ -227,8 +256,8 @@ func (e *examination) namespacesOf() []string {
 	if e.namespace != "" {
 		namespaces = append(namespaces, e.namespace)
 	}
-	for _, release := range e.recorded {
-		namespaces = append(namespaces, namespacesOf(release)...)
+	for _, found := range e.recorded {
+		namespaces = append(namespaces, found...)
 	}
 	slices.Sort(namespaces)
 	return slices.Compact(namespaces)

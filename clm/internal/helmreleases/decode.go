@@ -15,12 +15,20 @@ import (
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/component-operator/runtime/internal/documents"
+	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/internal/helm"
 )
 
-// maxRecord bounds the size of a record after decompression, in bytes. Since a compressed one has at most 1 MiB, only one that is made to do harm has more. clm could not
-// record a larger one either; see deltas.MaxSize.
-const maxRecord = 64 << 20
+const (
+	// maxRecord bounds the size of a record after decompression, in bytes. Since a compressed one has at most 1 MiB, only one that is made to do harm has more.
+	maxRecord = 32 << 20
+	// maxValues is how many values the JSON of a record may have, and the YAML of its manifests: one for each 32 bytes. A value that is decoded takes much more memory than
+	// its text.
+	maxValues = maxRecord / 32
+	// maxReason is how long a text about a damaged record may be, in bytes: some errors have all of a value.
+	maxReason = 1000
+)
 
 // header has what tells revisions apart, as Helm records it: JSON, compressed by gzip, and encoded by base64. Helm 3 and 4 use the same names. What
 // Helm's packages offer to decode it leaves out revisions that cannot be decoded, and links the drivers of SQL databases.
@@ -69,6 +77,9 @@ func decode(data []byte, into any) error {
 		if raw, err = decompress(raw); err != nil {
 			return err
 		}
+	}
+	if err := documents.CheckJSON(maxValues, raw); err != nil {
+		return fmt.Errorf("decoding JSON: %w", err)
 	}
 	if err := utiljson.Unmarshal(raw, into); err != nil {
 		return fmt.Errorf("decoding JSON: %w", err)
@@ -121,7 +132,7 @@ func (r *header) revision() (Revision, error) {
 func (r Revision) Content() (Content, error) {
 	content, err := decodeContent(r.data)
 	if err != nil {
-		return Content{}, fmt.Errorf("reading Helm's record in %s %s/%s: revision %d: %w", r.kind, r.namespace, r.name, r.Number, err)
+		return Content{}, fmt.Errorf("reading Helm's record in %s %s/%s: revision %d: %s", r.kind, r.namespace, r.name, r.Number, ellipsis.Truncate(err.Error(), maxReason))
 	}
 	return content, nil
 }
@@ -131,9 +142,13 @@ func decodeContent(data []byte) (Content, error) {
 	if err := decode(data, r); err != nil {
 		return Content{}, err
 	}
-	hooks := make([]helm.RecordedHook, len(r.Hooks))
+	hooks, texts := make([]helm.RecordedHook, len(r.Hooks)), [][]byte{[]byte(r.Manifest)}
 	for i, hook := range r.Hooks {
 		hooks[i] = helm.RecordedHook{Path: hook.Path, Manifest: hook.Manifest}
+		texts = append(texts, []byte(hook.Manifest))
+	}
+	if err := documents.CheckYAML(maxValues, texts...); err != nil {
+		return Content{}, fmt.Errorf("decoding its manifests: %w", err)
 	}
 	objects, err := helm.ParseRecorded(r.Manifest, hooks)
 	if err != nil {

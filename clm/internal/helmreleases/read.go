@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/ellipsis"
 )
 
 const (
@@ -28,6 +30,9 @@ const (
 	recordType corev1.SecretType = "helm.sh/release.v1"
 
 	kindSecret, kindConfigMap = "Secret", "ConfigMap"
+
+	// pageSize is how many records are read at once, maxRecords how large those of a release may be together, in bytes.
+	pageSize, maxRecords = 50, 256 << 20
 )
 
 // ErrNotFound is the error if Helm has no record of a release. The error that is returned says where was looked.
@@ -87,7 +92,7 @@ func (r *Release) check() error {
 // damagedError says what is wrong with a record that nobody can read.
 type damagedError struct{ reason error }
 
-func (e *damagedError) Error() string { return e.reason.Error() }
+func (e *damagedError) Error() string { return ellipsis.Truncate(e.reason.Error(), maxReason) }
 
 func (e *damagedError) Unwrap() error { return e.reason }
 
@@ -103,7 +108,7 @@ type stored struct {
 // decode returns the revision without its content. The error is a damagedError if nobody could read the record.
 func (s stored) decode(namespace, name string) (Revision, error) {
 	if s.kind == kindSecret && s.secretType != recordType {
-		return Revision{}, fmt.Errorf("its type is %q; supported is %q, the type of Helm 3 and 4", s.secretType, recordType)
+		return Revision{}, fmt.Errorf("its type is %.64q; supported is %q, the type of Helm 3 and 4", s.secretType, recordType)
 	}
 	if len(s.data) == 0 {
 		return Revision{}, &damagedError{fmt.Errorf("it has no data with key %q", recordKey)}
@@ -113,11 +118,11 @@ func (s stored) decode(namespace, name string) (Revision, error) {
 		return Revision{}, &damagedError{err}
 	}
 	if decoded.Name != name {
-		return Revision{}, fmt.Errorf("it is labelled as a record of release %q, and has one of release %q", name, decoded.Name)
+		return Revision{}, fmt.Errorf("it is labelled as a record of release %q, and has one of release %.64q", name, decoded.Name)
 	}
 	if decoded.Namespace != "" && decoded.Namespace != namespace {
 		// Flux can record a release in another namespace than that of its objects; and backups may have been restored elsewhere.
-		return Revision{}, fmt.Errorf("it records a release in namespace %s, not in %s", decoded.Namespace, namespace)
+		return Revision{}, fmt.Errorf("it records a release in namespace %.64s, not in %s", decoded.Namespace, namespace)
 	}
 	revision, err := decoded.revision()
 	if err != nil {
@@ -135,27 +140,47 @@ func objectOf(kind string, found metav1.Object) object {
 func list(ctx context.Context, clnt client.Reader, namespace, name string) ([]stored, error) {
 	where := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{ownerKey: ownerHelm, nameKey: name}}
 	var found []stored
+	size := 0
 	add := func(kind string, object metav1.Object, secretType corev1.SecretType, data []byte) {
+		size += len(data)
 		found = append(found, stored{object: objectOf(kind, object), labels: object.GetLabels(), secretType: secretType, data: data})
 	}
-	secrets := &corev1.SecretList{}
-	if err := clnt.List(ctx, secrets, where...); err != nil {
-		return nil, err
+	options := func(next string) []client.ListOption {
+		return append(where[:len(where):len(where)], client.Limit(pageSize), client.Continue(next))
 	}
-	for _, secret := range secrets.Items {
-		add(kindSecret, &secret, secret.Type, secret.Data[recordKey])
+	// Each page has a list of its own: decoding into one that is not empty leaves what was in it before.
+	for _, page := range []func(next string) (string, error){
+		func(next string) (string, error) {
+			secrets := &corev1.SecretList{}
+			err := clnt.List(ctx, secrets, options(next)...)
+			for _, secret := range secrets.Items {
+				add(kindSecret, &secret, secret.Type, secret.Data[recordKey])
+			}
+			return secrets.Continue, err
+		},
+		func(next string) (string, error) {
+			configMaps := &corev1.ConfigMapList{}
+			err := clnt.List(ctx, configMaps, options(next)...)
+			for _, configMap := range configMaps.Items {
+				add(kindConfigMap, &configMap, "", []byte(configMap.Data[recordKey]))
+			}
+			return configMaps.Continue, err
+		},
+	} {
+		next, err := page("")
+		for err == nil && next != "" && size <= maxRecords {
+			next, err = page(next)
+		}
+		switch {
+		case err != nil:
+			return nil, err
+		case size > maxRecords:
+			return nil, fmt.Errorf("they take more than %d bytes; delete those of old revisions", maxRecords)
+		case len(found) > 0:
+			return found, nil
+		}
 	}
-	if len(found) > 0 {
-		return found, nil
-	}
-	configMaps := &corev1.ConfigMapList{}
-	if err := clnt.List(ctx, configMaps, where...); err != nil {
-		return nil, err
-	}
-	for _, configMap := range configMaps.Items {
-		add(kindConfigMap, &configMap, "", []byte(configMap.Data[recordKey]))
-	}
-	return found, nil
+	return nil, nil
 }
 
 // Names returns the namespaces and names of all releases in a namespace of which Helm has records, without reading these; all namespaces if it is empty.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/deltas"
 	"github.com/component-operator/runtime/internal/chunks"
+	"github.com/component-operator/runtime/internal/ellipsis"
 )
 
 // UnreadableError says why a content cannot be read: because the record is damaged. Any other failure to read it says nothing about the record.
@@ -19,6 +20,9 @@ type UnreadableError struct {
 	// Damage says what is wrong with which object.
 	Damage string
 }
+
+// maxDamage is how long the text about a content may be, in bytes: it may name what somebody else has written.
+const maxDamage = 600
 
 // Error is the damage.
 func (e *UnreadableError) Error() string { return e.Damage }
@@ -50,7 +54,7 @@ func (a *Archive) unpacked(ctx context.Context, number int64) ([]byte, error) {
 	}
 	document, err := joinDocument(contents)
 	if err != nil {
-		return nil, &UnreadableError{Damage: err.Error()}
+		return nil, &UnreadableError{Damage: ellipsis.Truncate(err.Error(), maxDamage)}
 	}
 	return document, nil
 }

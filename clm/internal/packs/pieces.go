@@ -9,6 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/component-operator/runtime/clm/internal/deltas"
+	"github.com/component-operator/runtime/internal/documents"
 )
 
 // Document is the content of a revision. Its JSON form is what is stored.
@@ -19,6 +22,24 @@ type Document struct {
 	Manifest []json.RawMessage `json:"manifest"`
 	// Notes of the charts; empty if there are none.
 	Notes string `json:"notes,omitempty"`
+}
+
+// maxValues is how many JSON values a content may have: one for each 16 bytes of the largest one. Somebody else may have written it.
+const maxValues = deltas.MaxSize / 16
+
+// DecodeDocument returns the document of which Encode has returned the JSON form.
+func DecodeDocument(raw []byte) (Document, error) {
+	decoded := Document{}
+	err := decode(raw, &decoded)
+	return decoded, err
+}
+
+// decode decodes JSON within a limit.
+func decode(raw []byte, into any) error {
+	if err := documents.CheckJSON(maxValues, raw); err != nil {
+		return err
+	}
+	return json.Unmarshal(raw, into)
 }
 
 // Encode returns the JSON form. The values and the objects must be valid JSON, which json.Marshal would check, and take several times the memory of the result for it.
@@ -77,13 +98,16 @@ func joinDocument(contents [][]byte) ([]byte, error) {
 		return nil, errors.New("the values or the order of the objects are missing")
 	}
 	var order []string
-	if err := json.Unmarshal(documents[orderKey], &order); err != nil {
+	if err := decode(documents[orderKey], &order); err != nil {
 		return nil, fmt.Errorf("decoding the order of the objects: %w", err)
 	}
-	joined := Document{Values: documents[valuesKey], Manifest: []json.RawMessage{}}
+	joined, size := Document{Values: documents[valuesKey], Manifest: []json.RawMessage{}}, 0
 	for _, key := range order {
 		if documents[key] == nil {
 			return nil, fmt.Errorf("%s is missing", key)
+		}
+		if size += len(documents[key]); size > deltas.MaxSize {
+			return nil, fmt.Errorf("the objects have more than %d bytes", deltas.MaxSize)
 		}
 		joined.Manifest = append(joined.Manifest, documents[key])
 	}
@@ -96,6 +120,9 @@ func joinDocument(contents [][]byte) ([]byte, error) {
 
 // joinPieces returns all documents.
 func joinPieces(contents [][]byte) (map[string][]byte, error) {
+	if err := documents.CheckJSON(maxValues, contents...); err != nil {
+		return nil, fmt.Errorf("decoding a chunk: %w", err)
+	}
 	documents := map[string][]byte{}
 	parts := map[string][]piece{}
 	for _, content := range contents {

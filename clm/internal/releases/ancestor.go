@@ -19,6 +19,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/documents"
+	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/internal/guarded"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -31,6 +33,8 @@ const (
 	ancestorFinalizer = ReconcilerName + "/finalizer"
 	// ancestorVersion is the only version of the format that there ever was.
 	ancestorVersion = "1"
+	// maxAncestor is how many YAML values an inventory may have: one for each 4 bytes of the largest ConfigMap.
+	maxAncestor = 1 << 18
 )
 
 // ancestors selects the ancestor's records among the ConfigMaps.
@@ -102,15 +106,20 @@ func decodeAncestor(configMap *corev1.ConfigMap) (*Release, error) {
 	state, known := ancestorStates[configMap.Data["state"]]
 	switch {
 	case configMap.Data["version"] != ancestorVersion:
-		return refuse(fmt.Sprintf("version is %q; must be %q", configMap.Data["version"], ancestorVersion), repair)
+		return refuse(fmt.Sprintf("version is %.64q; must be %q", configMap.Data["version"], ancestorVersion), repair)
 	case configMap.DeletionTimestamp != nil || strings.HasPrefix(configMap.Data["state"], "Delet"):
 		return refuse("it is being deleted", "finish the deletion with the version of clm that started it (clm delete), and try again")
 	case !known:
-		return refuse(fmt.Sprintf("state is %q", configMap.Data["state"]), repair)
+		return refuse(fmt.Sprintf("state is %.64q", configMap.Data["state"]), repair)
 	}
 	var inventory []*reconciler.InventoryItem
-	if err := yaml.Unmarshal([]byte(configMap.Data["inventory"]), &inventory); err != nil {
-		return refuse("decoding inventory: "+err.Error(), repair)
+	text := []byte(configMap.Data["inventory"])
+	err := documents.CheckYAML(maxAncestor, text)
+	if err == nil {
+		err = yaml.Unmarshal(text, &inventory)
+	}
+	if err != nil {
+		return refuse("decoding inventory: "+ellipsis.Truncate(err.Error(), maxDamage), repair)
 	}
 	if slices.ContainsFunc(inventory, func(item *reconciler.InventoryItem) bool { return item == nil || item.Kind == "" || item.Name == "" }) {
 		return refuse("inventory has an item without kind or name", repair)

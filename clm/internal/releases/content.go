@@ -11,6 +11,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/component-operator/runtime/clm/internal/packs"
+	"github.com/component-operator/runtime/internal/ellipsis"
 )
 
 // encodeContent returns the document of a content as JSON, the same for the same content.
@@ -30,8 +31,8 @@ func encodeContent(content Content) ([]byte, error) {
 
 // decodeContent returns the content of a document. The error is an UnreadableError.
 func decodeContent(raw []byte) (Content, error) {
-	stored := packs.Document{}
-	if err := json.Unmarshal(raw, &stored); err != nil {
+	stored, err := packs.DecodeDocument(raw)
+	if err != nil {
 		return Content{}, unreadable("decoding it: %v", err)
 	}
 	if len(stored.Values) == 0 {
@@ -43,15 +44,14 @@ func decodeContent(raw []byte) (Content, error) {
 		return Content{}, unreadable("decoding the values: %v", err)
 	}
 	content.Notes = stored.Notes
-	var err error
 	content.Manifest, err = decodeManifest(stored, func([]byte) bool { return true })
 	return content, err
 }
 
 // decodeObjects returns those objects of a document that the function wants. The error is an UnreadableError.
 func decodeObjects(raw []byte, wants func(raw []byte) bool) ([]*unstructured.Unstructured, error) {
-	stored := packs.Document{}
-	if err := json.Unmarshal(raw, &stored); err != nil {
+	stored, err := packs.DecodeDocument(raw)
+	if err != nil {
 		return nil, unreadable("decoding it: %v", err)
 	}
 	return decodeManifest(stored, wants)
@@ -72,5 +72,5 @@ func decodeManifest(stored packs.Document, wants func(raw []byte) bool) (objects
 }
 
 func unreadable(format string, args ...any) error {
-	return &packs.UnreadableError{Damage: fmt.Sprintf(format, args...)}
+	return &packs.UnreadableError{Damage: ellipsis.Truncate(fmt.Sprintf(format, args...), maxDamage)}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/packs"
 	"github.com/component-operator/runtime/internal/chunks"
+	"github.com/component-operator/runtime/internal/documents"
 	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/pkg/inventory"
 )
@@ -41,6 +42,11 @@ const (
 	maxIndex = 1 << 20
 	// maxMessage is how much of a message is kept, in bytes.
 	maxMessage = 4096
+	// maxValues is how many JSON values an index may have: one for each 8 bytes. maxRevisions is how many revisions: one for each 64 bytes. Somebody else may
+	// have written the Secret, and decoded values take much more memory than their text.
+	maxValues, maxRevisions = maxIndex / 8, maxIndex / 64
+	// maxDamage is how long a text about an index may be, in bytes: some errors have all of a value.
+	maxDamage = 600
 )
 
 // index is the form in which a release is stored.
@@ -150,11 +156,23 @@ func decodeIndex(raw []byte) (index, error) {
 		return index{}, errors.New("it has no data")
 	}
 	decoded := index{}
-	if err := json.Unmarshal(raw, &decoded); err != nil {
-		return index{}, fmt.Errorf("decoding its data: %w", err)
+	err := documents.CheckJSON(maxValues, raw)
+	if err == nil {
+		err = json.Unmarshal(raw, &decoded)
+	}
+	if err != nil {
+		return index{}, fmt.Errorf("decoding its data: %s", ellipsis.Truncate(err.Error(), maxDamage))
 	}
 	if decoded.Version > formatVersion {
 		return index{}, &newerError{version: decoded.Version}
+	}
+	if len(decoded.Revisions) > maxRevisions {
+		return index{}, fmt.Errorf("decoding its data: it has %d revisions; must be at most %d", len(decoded.Revisions), maxRevisions)
+	}
+	for i, revision := range decoded.Revisions {
+		if revision.Number < 1 {
+			return index{}, fmt.Errorf("decoding its data: revisions[%d] has number %d; must be at least 1", i, revision.Number)
+		}
 	}
 	for i, pack := range decoded.Packs {
 		if err := pack.Check(); err != nil {

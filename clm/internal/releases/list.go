@@ -16,14 +16,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/chunks"
+	"github.com/component-operator/runtime/internal/ellipsis"
 )
 
 // pageSize is the size of a page of indexes, which may be large.
 const pageSize = 50
 
 // List reads all releases of a namespace, or of all namespaces if it is empty, sorted by namespace and name, without their
-// inventories: what it returns cannot be saved. A record that cannot be used does not prevent the others from being listed; see
-// Release.Problem.
+// inventories and with no other revision than the current one: what it returns cannot be saved. A record that cannot be used does not prevent the others from being
+// listed; see Release.Problem.
 func (s *Store) List(ctx context.Context, namespace string) ([]*Release, error) {
 	var found []*Release
 	err := pages(ctx, s.options.Client, namespace, ours, func() client.ObjectList { return &corev1.SecretList{} }, func(page client.ObjectList) {
@@ -47,13 +50,19 @@ func (s *Store) List(ctx context.Context, namespace string) ([]*Release, error) 
 	return found, nil
 }
 
-// listed returns what an index says.
+// listed returns what an index says, as far as it is shown: those of all releases of a cluster may be too large together.
 func listed(secret *corev1.Secret) *Release {
 	release, err := decodeSecret(secret)
 	if release == nil {
 		release = &Release{Namespace: secret.Namespace, Name: strings.TrimPrefix(secret.Name, prefix)}
 	}
-	release.stored.incomplete = true
+	dependents := release.Items()
+	release.stored.incomplete, release.stored.raw = true, nil
+	release.stored.index = index{State: release.stored.index.State, Inventory: &chunks.List{Items: dependents}}
+	if current := release.Current(); current != nil {
+		release.Revisions = []Revision{*current}
+	}
+	release.Message = ellipsis.Truncate(release.Message, maxMessage)
 	if err != nil {
 		release.Problem = problemOf(err)
 	}

@@ -137,7 +137,7 @@ func (s *Store) get(ctx context.Context, namespace, name string) (*Release, erro
 func decodeSecret(secret *corev1.Secret) (*Release, error) {
 	name, named := strings.CutPrefix(secret.Name, prefix)
 	if secret.Type != SecretType || !named {
-		return nil, fmt.Errorf("reading the release %s/%s: Secret %s is not the record of a release: its type is %q; must be %q",
+		return nil, fmt.Errorf("reading the release %s/%s: Secret %s is not the record of a release: its type is %.64q; must be %q",
 			secret.Namespace, name, secret.Name, secret.Type, SecretType)
 	}
 	decoded, err := decodeIndex(secret.Data[dataKey])
