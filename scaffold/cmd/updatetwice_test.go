@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // writeChart writes a chart of a version: one file changes between versions, one has no final newline.
@@ -62,6 +64,51 @@ func TestUpdateOfAnEditedChart(t *testing.T) {
 	}
 	if content, exists := got[templates+"old.yaml"]; exists {
 		t.Errorf("the removed file is back:\n%s", content)
+	}
+}
+
+// TestUpdateToUntrustedCharts updates a project whose go.mod is from before charts were ignored by the go command, to a chart with Go code. A chart with a repository, or a link that
+// leaves it, is refused, also if it is that of the project.
+func TestUpdateToUntrustedCharts(t *testing.T) {
+	t.Parallel()
+	folder := newProject(t, "--chart="+writeChart(t, "1.0.0", nil))
+	const ignore = "ignore ./pkg/generator/chart\n\n"
+	replace(t, folder, "go.mod", ignore, "")
+	record := ".scaffold/files.txtar"
+	content, err := os.ReadFile(filepath.Join(folder, record))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, folder, record, strings.Replace(string(content), ignore, "", 1))
+	code := map[string]string{"files/x_test.go": "package files\n"}
+	if shown, err := scaffold(t, "--update", "--chart="+writeChart(t, "2.0.0", code), folder); err != nil {
+		t.Fatalf("%v\n%s", err, shown)
+	}
+	before := files(t, folder)
+	if !strings.Contains(before["go.mod"], ignore) || before["pkg/generator/chart/files/x_test.go"] == "" {
+		t.Errorf("the go command does not ignore the chart:\n%s", before["go.mod"])
+	}
+	linking := writeChart(t, "3.0.0", nil)
+	if err := os.Symlink("/etc/hostname", filepath.Join(linking, "notes.txt")); err != nil {
+		t.Fatal(err)
+	}
+	for chart, want := range map[string]string{
+		linking: "notes.txt: a symbolic link must be relative, and lead to something in this folder",
+		writeChart(t, "3.0.0", map[string]string{"files/.git/config": "[core]\n"}): "files/.git: a repository of a version control system cannot be in a project",
+	} {
+		if _, err := scaffold(t, "--update", "--chart="+chart, folder); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got error %v, want one with %q", err, want)
+		}
+	}
+	if diff := cmp.Diff(before, files(t, folder)); diff != "" {
+		t.Errorf("files have changed:\n%s", diff)
+	}
+	if err := os.MkdirAll(filepath.Join(folder, "pkg/generator/chart/files/.git"), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	write(t, folder, "pkg/generator/chart/files/.git/config", "[core]\n")
+	if _, err := scaffold(t, "--update", folder); err == nil || !strings.Contains(err.Error(), "files/.git: a repository") {
+		t.Errorf("got error %v", err)
 	}
 }
 

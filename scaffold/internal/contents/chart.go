@@ -37,7 +37,7 @@ func Chart(ctx context.Context, request Request) (*Contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	contents := &Contents{Files: chart.Files(), Folder: chartFolder, Name: chart.Name(), Version: chart.Version()}
+	contents := &Contents{Files: chart.Files(), Folder: chartFolder, Name: oneLine(chart.Name()), Version: chart.Version()}
 	if err := contents.checkFiles(); err != nil {
 		return nil, err
 	}
@@ -80,6 +80,9 @@ func Chart(ctx context.Context, request Request) (*Contents, error) {
 // load reads the chart from wherever it is.
 func load(ctx context.Context, reference string) (*internalhelm.Chart, error) {
 	if !remote.Is(reference) {
+		if info, err := os.Stat(reference); err == nil && info.IsDir() {
+			return loadFolder(reference)
+		}
 		return internalhelm.Load(nil, reference)
 	}
 	parsed, err := remote.Parse(reference)
@@ -100,6 +103,17 @@ func load(ctx context.Context, reference string) (*internalhelm.Chart, error) {
 		return nil, fmt.Errorf("unpacking the chart: %w", err)
 	}
 	return internalhelm.Load(nil, path)
+}
+
+// loadFolder reads a chart from a folder. Links are followed as long as they stay in the folder.
+func loadFolder(folder string) (*internalhelm.Chart, error) {
+	root, err := openFolder(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer root.close()
+	chart, err := internalhelm.Load(root.FS(), ".")
+	return chart, root.explain(err)
 }
 
 func valuesOf(anatomy internalhelm.Anatomy) valuetypes.Chart {

@@ -7,10 +7,12 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 	"testing/fstest"
+	"unicode"
 
 	"golang.org/x/mod/module"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -49,20 +51,34 @@ func (c *Contents) complete(ctx context.Context, source permissions.Source) erro
 	}
 	c.Rules, c.Needs, c.Random = needed.Rules, needed.Needs, needed.Random
 	c.Notes = append(c.Notes, needed.Notes...)
+	for i, note := range c.Notes {
+		c.Notes[i] = oneLine(note)
+	}
 	return nil
 }
 
-// checkFiles refuses what the go command does not embed.
+// oneLine returns a text that came from a chart as a single line without control characters.
+func oneLine(text string) string {
+	printable := strings.Map(func(c rune) rune {
+		if unicode.IsPrint(c) {
+			return c
+		}
+		return ' '
+	}, text)
+	return strings.Join(strings.Fields(printable), " ")
+}
+
+// checkFiles refuses what the go command does not embed, and what commands would run that the author of the project uses.
 func (c *Contents) checkFiles() error {
-	for name := range c.Files {
-		if err := module.CheckFilePath(path.Join(c.Folder, name)); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(c.Files)) {
+		if err := module.CheckFilePath(c.Folder + "/" + name); err != nil {
 			return fmt.Errorf("%s: a file of that name cannot be embedded into a program: %w", name, err)
 		}
-		if path.Base(name) == "go.mod" {
+		if strings.EqualFold(path.Base(name), "go.mod") {
 			return fmt.Errorf("%s: a folder with a Go module cannot be embedded into a program", name)
 		}
 	}
-	return nil
+	return c.checkRepositories()
 }
 
 // fileSystem returns the files as the generator of the program will see them.

@@ -7,8 +7,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/component-operator/runtime/pkg/manifests/kustomize"
 	"github.com/component-operator/runtime/scaffold/internal/permissions"
@@ -36,27 +34,30 @@ func Kustomization(ctx context.Context, request Request) (*Contents, error) {
 	return contents, nil
 }
 
-// readFolder reads all files; links to files are followed.
+// readFolder reads all files; links to files are followed as long as they stay in the folder. What git stores for a checkout is left out.
 func (c *Contents) readFolder(folder string) error {
-	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return fmt.Errorf("reading %s: %w", folder, err)
-		}
-		if entry.IsDir() {
-			if entry.Name() == ".git" {
-				return fs.SkipDir
-			}
+	root, err := openFolder(folder)
+	if err != nil {
+		return err
+	}
+	defer root.close()
+	return fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return root.explain(err)
+		case name == ".git" && entry.IsDir():
+			return fs.SkipDir
+		case name == ".git" || entry.IsDir():
 			return nil
 		}
-		content, err := os.ReadFile(path)
+		info, err := root.Stat(name)
 		if err != nil {
-			return fmt.Errorf("reading %s: %w", folder, err)
+			return root.explain(err)
 		}
-		name, err := filepath.Rel(folder, path)
-		if err != nil {
-			return fmt.Errorf("reading %s: %w", folder, err)
+		if !info.Mode().IsRegular() {
+			return fmt.Errorf("%s: %s: must be a file, a folder, or a link to a file", folder, name)
 		}
-		c.Files[filepath.ToSlash(name)] = content
-		return nil
+		c.Files[name], err = root.ReadFile(name)
+		return root.explain(err)
 	})
 }

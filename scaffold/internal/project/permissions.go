@@ -76,10 +76,7 @@ func yamlOf(rules []Rule) string {
 func quoted(values []string) string {
 	texts := make([]string, len(values))
 	for i, value := range values {
-		texts[i] = value
-		if value == "" || strings.ContainsAny(value, `*:{}[],&#?|<>=!%@"'\`+"`") {
-			texts[i] = fmt.Sprintf("%q", value)
-		}
+		texts[i] = yamlText(value)
 	}
 	return strings.Join(texts, ", ")
 }
@@ -110,7 +107,7 @@ func tableOf(permissions *Permissions) string {
 			if rule.Need != rights.NeedNothing {
 				reason += ", if `rbac." + string(rule.Need) + "` is true"
 			}
-			fmt.Fprintf(&out, "| %s | %s | %s | %s |\n", where, strings.Join(resources, ", "), strings.Join(rule.Verbs, ", "), reason)
+			fmt.Fprintf(&out, "| %s | %s | %s | %s |\n", where, markdown(strings.Join(resources, ", ")), markdown(strings.Join(rule.Verbs, ", ")), markdown(reason))
 		}
 	}
 	write("cluster", permissions.Cluster)

@@ -58,6 +58,9 @@ type parameters struct {
 	LogrVersion string
 	// Contents are what the operator is built around.
 	Contents *contents.Contents
+	// ContentsFolder has the files of the contents; empty if there are none. They come from others: no command that works on ./... may take Go files there for
+	// a part of the project.
+	ContentsFolder string
 	// Sample is the spec of the sample, as it follows "spec:".
 	Sample string
 	// ValuesImports are the imports of the types of the values.
@@ -102,7 +105,7 @@ func Render(options *Options, contents *contents.Contents) (Tree, error) {
 	if options.License == LicenseApache {
 		layers = append(layers, "apache")
 	}
-	parts := template.New("").Delims("[[", "]]").Option("missingkey=error").Funcs(template.FuncMap{"header": data.header})
+	parts := template.New("").Delims("[[", "]]").Option("missingkey=error").Funcs(template.FuncMap{"header": data.header, "markdown": markdown})
 	for _, layer := range layers[1:] {
 		if err := parseParts(parts, layer); err != nil {
 			return nil, err
@@ -115,7 +118,7 @@ func Render(options *Options, contents *contents.Contents) (Tree, error) {
 		}
 	}
 	for name, content := range contents.Files {
-		tree[path.Join("pkg/generator", contents.Folder, name)] = File{Content: content}
+		tree[path.Join(data.ContentsFolder, name)] = File{Content: content}
 	}
 	if err := addRecord(options, tree); err != nil {
 		return nil, err
@@ -135,6 +138,7 @@ func newParameters(options *Options, contents *contents.Contents) (*parameters, 
 		ImageRepository: repository, ImageTag: tag,
 		Licensed: options.License != LicenseNone, Validating: options.ValidatingWebhook, Mutating: options.MutatingWebhook,
 		Typed: options.Generator == GeneratorResources, LogrVersion: versions.logr, Contents: contents, Sample: " {}",
+		ContentsFolder: ContentsFolder(options),
 	}
 	data.setValues()
 	permissions := permissionsOf(options, contents)

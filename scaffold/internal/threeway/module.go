@@ -5,13 +5,14 @@ package threeway
 
 import (
 	"fmt"
+	"slices"
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
 )
 
-// MergeModule brings the requirements of a go.mod file into another one: versions that are missing or older, the version of Go, and replacements that the template
-// changed. Lines do not matter, because the go command rearranges the file.
+// MergeModule brings the requirements of a go.mod file into another one: versions that are missing or older, the version of Go, and what the template changed in
+// replacements, or has added to the folders that the go command ignores. Lines do not matter, because the go command rearranges the file.
 func MergeModule(then, now, current []byte) ([]byte, error) {
 	parsed := make([]*modfile.File, 3)
 	for i, content := range [][]byte{then, now, current} {
@@ -25,6 +26,13 @@ func MergeModule(then, now, current []byte) ([]byte, error) {
 	if latest.Go != nil && (merged.Go == nil || semver.Compare("v"+merged.Go.Version, "v"+latest.Go.Version) < 0) {
 		if err := merged.AddGoStmt(latest.Go.Version); err != nil {
 			return nil, fmt.Errorf("setting the version of Go: %w", err)
+		}
+	}
+	for _, folder := range latest.Ignore {
+		if !ignores(former, folder.Path) && !ignores(merged, folder.Path) {
+			if err := merged.AddIgnore(folder.Path); err != nil {
+				return nil, fmt.Errorf("ignoring %s: %w", folder.Path, err)
+			}
 		}
 	}
 	if err := mergeReplacements(former, latest, merged); err != nil {
@@ -67,6 +75,10 @@ func mergeReplacements(former, latest, merged *modfile.File) error {
 		}
 	}
 	return nil
+}
+
+func ignores(file *modfile.File, folder string) bool {
+	return slices.ContainsFunc(file.Ignore, func(ignored *modfile.Ignore) bool { return ignored.Path == folder })
 }
 
 func hasReplacement(file *modfile.File, wanted *modfile.Replace) bool {

@@ -63,8 +63,8 @@ func TestMergeFiles(t *testing.T) {
 
 func TestMergeModule(t *testing.T) {
 	t.Parallel()
-	then := "module example.org/x\n\ngo 1.26.0\n\nrequire example.org/runtime v1.0.0\n\nreplace example.org/runtime => ../runtime\n"
-	now := "module example.org/x\n\ngo 1.27.0\n\nrequire (\n\texample.org/lib v1.5.0\n\texample.org/new v0.1.0\n\texample.org/runtime v1.1.0\n)\n"
+	then := "module example.org/x\n\ngo 1.26.0\n\nignore ./a\n\nrequire example.org/runtime v1.0.0\n\nreplace example.org/runtime => ../runtime\n"
+	now := "module example.org/x\n\ngo 1.27.0\n\nignore (\n\t./a\n\t./b\n\t./c\n)\n\nrequire (\n\texample.org/lib v1.5.0\n\texample.org/new v0.1.0\n\texample.org/runtime v1.1.0\n)\n"
 	current := `module example.org/x
 
 go 1.26.0
@@ -79,6 +79,8 @@ require example.org/indirect v1.0.0 // indirect
 replace example.org/runtime => ../runtime
 
 replace example.org/indirect => ../mine
+
+ignore ./b
 `
 	want := `module example.org/x
 
@@ -93,6 +95,11 @@ require (
 require example.org/indirect v1.0.0 // indirect
 
 replace example.org/indirect => ../mine
+
+ignore (
+	./b
+	./c
+)
 `
 	merged, err := threeway.MergeModule([]byte(then), []byte(now), []byte(current))
 	if err != nil {
