@@ -28,10 +28,7 @@ func TestUntrustedFiles(t *testing.T) {
 		// want is part of the refusal; empty if there is none.
 		want string
 	}{
-		"a hook of git": {
-			"its configuration runs commands in each git status",
-			[]string{"files/.git/config"}, "files/.git: a repository of a version control system cannot be in a project",
-		},
+		"a monitor of git":                   {"git status runs it", []string{"files/.git/config"}, "files/.git: a repository of a version control system cannot be in a project"},
 		"a file that leads to a repository":  {"worktrees and submodules have one", []string{"files/.git"}, "files/.git: a repository"},
 		"in upper case":                      {"macOS and Windows ignore case", []string{"files/.GIT/config"}, "files/.GIT: a repository"},
 		"with a blank at the end":            {"Windows ignores it", []string{"files/.Git /config"}, "files/.Git : a repository"},

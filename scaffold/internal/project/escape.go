@@ -27,7 +27,7 @@ func yamlText(text string) string {
 }
 
 // markup are the characters with which Markdown begins a cell, HTML, a link or an escape, and templates an action.
-var markup = regexp.MustCompile("[\\\\|<\\[{]")
+var markup = regexp.MustCompile(`[\\|<\[{]`)
 
 // markdown returns a text so that it stays where it is put in Markdown, or in a comment of Go: in its cell, item or line. Backticks stay: they reach no further.
 func markdown(text string) string {
