@@ -43,9 +43,12 @@ func requestsIn(requests *testenv.Requests, namespace string) int {
 // changed, and other components go on.
 func TestForgedInventories(t *testing.T) {
 	t.Parallel()
-	const bomb = 20 << 20
+	const bomb = 7 << 20
 	var packed bytes.Buffer
-	writer := gzip.NewWriter(&packed)
+	writer, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
 	content := "[" + strings.Repeat("{},", bomb) + "{}]"
 	_, _ = writer.Write([]byte(content))
 	_ = writer.Close()
@@ -55,7 +58,7 @@ func TestForgedInventories(t *testing.T) {
 		want   string
 	}{
 		{
-			"some KB that are 60 MiB unpacked", func(_ *rig, _ string, record *inventory.Record) {
+			"some KB that are 20 MiB unpacked", func(_ *rig, _ string, record *inventory.Record) {
 				*record = inventory.Record{Items: bomb + 1, Checksum: chunks.Checksum([][]byte{[]byte(content)}), Content: packed.Bytes()}
 			}, "it has more than 16777216 bytes",
 		}, {
@@ -214,4 +217,26 @@ func TestForgedHooksAreRecordedAgain(t *testing.T) {
 	r.awaitGone(widget)
 	diff(t, "what happened", []string{"+configmaps/settings", "+jobs/before", "-jobs/before", "-configmaps/settings"}, r.story())
 	diff(t, "Secrets that are left", 0, len(r.hookSecrets()))
+}
+
+// TestForgedListsAreRefused has lists in the status that would take a hundred times their size in the cache of each operator.
+func TestForgedListsAreRefused(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	widget := r.widget("")
+	r.create(widget)
+	empty := func(count int) string { return "[" + strings.Repeat("{},", count-1) + "{}]" }
+	for field, limit := range map[string]int{"inventory": 10_000, "deletionHooks.inventory": 10_000, "inventoryRecord.kinds": 10_000, "inventoryRecord.completed": 1000, "inventoryRecord.unlisted": 10_000} {
+		outer, inner, nested := strings.Cut(field, ".")
+		for count, refused := range map[int]bool{limit: false, limit + 1: true} {
+			value := empty(count)
+			if nested {
+				value = fmt.Sprintf("{%q: %s}", inner, value)
+			}
+			err := r.client.Status().Patch(t.Context(), widget, client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"status":{%q: %s}}`, outer, value)))
+			if (err != nil) != refused || refused && !strings.Contains(err.Error(), "Too many") {
+				t.Errorf("status.%s with %d items: got error %v", field, count, err)
+			}
+		}
+	}
 }

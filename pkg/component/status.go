@@ -52,11 +52,13 @@ type Status struct {
 	InstalledRevision int64 `json:"installedRevision,omitempty"`
 	// Conditions are Ready, Reconciling and Stalled.
 	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=1000
 	Conditions []Condition `json:"conditions,omitempty"`
 	// State summarizes the conditions in one word.
 	State State `json:"state,omitempty"`
 	// Inventory lists the dependents. It is empty if inventoryRecord has them in another form.
 	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10000
 	Inventory []*reconciler.InventoryItem `json:"inventory,omitempty"`
 	// InventoryRecord holds the inventory, or says where it is stored, if it is too large for a list. It also lists kinds that could not be searched.
 	InventoryRecord *InventoryRecord `json:"inventoryRecord,omitempty"`

@@ -29,6 +29,7 @@ type DeletionHooks struct {
 	Stage DeletionStage `json:"stage,omitempty"`
 	// Inventory lists the hook objects that were applied and not removed yet.
 	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10000
 	Inventory []*Item `json:"inventory,omitempty"`
 }
 

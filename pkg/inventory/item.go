@@ -109,6 +109,7 @@ type Item struct {
 	// What happens to the object when its manifest is removed; empty if the owner decides.
 	PrunePolicy PrunePolicy `json:"prunePolicy,omitempty"`
 	// Types that this object defines, as a CustomResourceDefinition or APIService.
+	// +kubebuilder:validation:MaxItems=1000
 	ManagedTypes []TypeVersionInfo `json:"managedTypes,omitempty"`
 	// Digest of the manifest; empty if the manifest was removed.
 	// +optional

@@ -26,14 +26,17 @@ type Record struct {
 	Items int `json:"items,omitempty"`
 	// Kinds are the types of all items.
 	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10000
 	Kinds []TypeVersionInfo `json:"kinds,omitempty"`
 	// Completed lists up to 100 purged dependents. Their objects no longer exist, so the chunks could not be rebuilt without this
 	// list.
 	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=1000
 	Completed []CompletedDependent `json:"completed,omitempty"`
 	// Unlisted are kinds that could not be listed when the inventory was rebuilt. There may be unrecorded dependents of these
 	// kinds.
 	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10000
 	Unlisted []UnlistedKind `json:"unlisted,omitempty"`
 }
 
