@@ -67,19 +67,20 @@ func TestUpdateOfAnEditedChart(t *testing.T) {
 	}
 }
 
-// TestUpdateToUntrustedCharts updates a project whose go.mod is from before charts were ignored by the go command, to a chart with Go code. A chart with a repository, or a link that
-// leaves it, is refused, also if it is that of the project.
+// TestUpdateToUntrustedCharts updates a project whose go.mod is from before charts were ignored by the go command, to a
+// chart with Go code. A chart with a repository, or a link that leaves it, is refused, also if it is that of the
+// project.
 func TestUpdateToUntrustedCharts(t *testing.T) {
 	t.Parallel()
 	folder := newProject(t, "--chart="+writeChart(t, "1.0.0", nil))
-	const ignore = "ignore ./pkg/generator/chart\n\n"
-	replace(t, folder, "go.mod", ignore, "")
+	const ignore = "ignore ./pkg/generator/chart\n"
+	replace(t, folder, "go.mod", ignore, "require example.org/indirect v1.0.0 // indirect, as the go command adds it\n")
 	record := ".scaffold/files.txtar"
 	content, err := os.ReadFile(filepath.Join(folder, record))
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, folder, record, strings.Replace(string(content), ignore, "", 1))
+	write(t, folder, record, strings.Replace(string(content), ignore+"\n", "", 1))
 	code := map[string]string{"files/x_test.go": "package files\n"}
 	if shown, err := scaffold(t, "--update", "--chart="+writeChart(t, "2.0.0", code), folder); err != nil {
 		t.Fatalf("%v\n%s", err, shown)

@@ -68,7 +68,8 @@ func oneLine(text string) string {
 	return strings.Join(strings.Fields(printable), " ")
 }
 
-// checkFiles refuses what the go command does not embed, and what commands would run that the author of the project uses.
+// checkFiles refuses what the go command does not embed, and what commands would run that the author of the project
+// uses.
 func (c *Contents) checkFiles() error {
 	for _, name := range slices.Sorted(maps.Keys(c.Files)) {
 		if err := module.CheckFilePath(c.Folder + "/" + name); err != nil {

@@ -34,7 +34,8 @@ func Kustomization(ctx context.Context, request Request) (*Contents, error) {
 	return contents, nil
 }
 
-// readFolder reads all files; links to files are followed as long as they stay in the folder. What git stores for a checkout is left out.
+// readFolder reads all files; links to files are followed as long as they stay in the folder. What git stores for a
+// checkout is left out.
 func (c *Contents) readFolder(folder string) error {
 	root, err := openFolder(folder)
 	if err != nil {

@@ -14,12 +14,14 @@ import (
 	"strings"
 )
 
-// repositories are the names, in lower case, of files and folders in which version control systems find commands that they run, such as hooks and file system
-// monitors. git~1 is what Windows calls .git, too. Files such as .gitattributes and .gitmodules are not among them: in a folder of a repository, they can only
-// choose among commands that the user has configured.
+// repositories are the names, in lower case, of files and folders in which version control systems find commands that
+// they run, such as hooks and file system monitors. git~1 is what Windows calls .git, too. Files such as .gitattributes
+// and .gitmodules are not among them: in a folder of a repository, they can only choose among commands that the user
+// has configured.
 var repositories = []string{".bzr", ".git", ".hg", ".jj", ".pijul", ".sl", ".svn", "_darcs", "git~1"}
 
-// checkRepositories refuses what a version control system takes for a repository, also on file systems that ignore case, or blanks at the end of a name.
+// checkRepositories refuses what a version control system takes for a repository, also on file systems that ignore
+// case, or blanks at the end of a name.
 func (c *Contents) checkRepositories() error {
 	refuse := func(name string) error {
 		return fmt.Errorf("%s: a repository of a version control system cannot be in a project, because commands of that system run what it configures; "+

@@ -19,7 +19,8 @@ import (
 	"github.com/component-operator/runtime/scaffold/internal/contents"
 )
 
-// TestUntrustedFiles makes contents of files that somebody else has written, as the folder of a chart, as a packaged chart, and as a kustomization.
+// TestUntrustedFiles makes contents of files that somebody else has written, as the folder of a chart, as a packaged
+// chart, and as a kustomization.
 func TestUntrustedFiles(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {

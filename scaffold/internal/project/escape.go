@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// What a chart or kustomization says gets into files of the project through the functions below, through packages that marshal YAML, or as declarations of package
-// valuetypes.
+// What a chart or kustomization says gets into files of the project through the functions below, through packages that
+// marshal YAML, or as declarations of package valuetypes.
 
 // bare are texts that need no quotes in YAML unless they are something else than text, such as true.
 var bare = regexp.MustCompile(`^[A-Za-z0-9/][A-Za-z0-9./_-]*$`)
@@ -29,7 +29,8 @@ func yamlText(text string) string {
 // markup are the characters with which Markdown begins a cell, HTML, a link or an escape, and templates an action.
 var markup = regexp.MustCompile(`[\\|<\[{]`)
 
-// markdown returns a text so that it stays where it is put in Markdown, or in a comment of Go: in its cell, item or line. Backticks stay: they reach no further.
+// markdown returns a text so that it stays where it is put in Markdown, or in a comment of Go: in its cell, item or
+// line. Backticks stay: they reach no further.
 func markdown(text string) string {
 	return markup.ReplaceAllString(strings.Join(strings.Fields(text), " "), `\$0`)
 }

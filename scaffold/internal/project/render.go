@@ -58,8 +58,8 @@ type parameters struct {
 	LogrVersion string
 	// Contents are what the operator is built around.
 	Contents *contents.Contents
-	// ContentsFolder has the files of the contents; empty if there are none. They come from others: no command that works on ./... may take Go files there for
-	// a part of the project.
+	// ContentsFolder has the files of the contents; empty if there are none. They come from others: no command that
+	// works on ./... may take Go files there for a part of the project.
 	ContentsFolder string
 	// Sample is the spec of the sample, as it follows "spec:".
 	Sample string

@@ -84,8 +84,9 @@ func quotedInTemplate(text string) string {
 	return strings.ReplaceAll(fmt.Sprintf("%q", text), "{", `\x7b`)
 }
 
-// TestTextOfOthersIsNotEvaluated makes projects of a chart and a kustomization with names that are templates, YAML, Markdown and Go. The chart of the operator renders to the rules
-// that were computed, and the pages have no more markup than those of other projects.
+// TestTextOfOthersIsNotEvaluated makes projects of a chart and a kustomization with names that are templates, YAML,
+// Markdown and Go. The chart of the operator renders to the rules that were computed, and the pages have no more markup
+// than those of other projects.
 func TestTextOfOthersIsNotEvaluated(t *testing.T) {
 	t.Parallel()
 	for _, generator := range []GeneratorKind{GeneratorHelm, GeneratorKustomize} {
@@ -158,7 +159,8 @@ func clusterRules(t *testing.T, tree Tree) []rbacv1.PolicyRule {
 	return rules
 }
 
-// TestCodeOfOthersIsNotBuilt makes projects of a chart and a kustomization with Go code: the patterns of commands that build, test and tidy do not match it.
+// TestCodeOfOthersIsNotBuilt makes projects of a chart and a kustomization with Go code: the patterns of commands that
+// build, test and tidy do not match it.
 func TestCodeOfOthersIsNotBuilt(t *testing.T) {
 	t.Parallel()
 	runtimePath, err := filepath.Abs("../../..")

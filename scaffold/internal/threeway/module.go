@@ -11,8 +11,9 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// MergeModule brings the requirements of a go.mod file into another one: versions that are missing or older, the version of Go, and what the template changed in
-// replacements, or has added to the folders that the go command ignores. Lines do not matter, because the go command rearranges the file.
+// MergeModule brings the requirements of a go.mod file into another one: versions that are missing or older, the
+// version of Go, and what the template changed in replacements, or has added to the folders that the go command
+// ignores. Lines do not matter, because the go command rearranges the file.
 func MergeModule(then, now, current []byte) ([]byte, error) {
 	parsed := make([]*modfile.File, 3)
 	for i, content := range [][]byte{then, now, current} {
