@@ -69,8 +69,8 @@ func (l List) Holds(items []Item, size int) bool {
 	return l.Items == len(items) && l.Checksum == Checksum(contents)
 }
 
-// Load reads the contents of a list. Damage and missing chunks are part of the result; see Read. A packed content with another checksum than the recorded
-// one is left out.
+// Load reads the contents of a list. Damage and missing chunks are part of the result; see Read. A packed content with
+// another checksum than the recorded one is left out.
 func (s *Store) Load(ctx context.Context, list List) (Found, error) {
 	found := Found{Intact: Handles{}}
 	switch {
@@ -96,9 +96,11 @@ func (s *Store) Load(ctx context.Context, list List) (Found, error) {
 	return found, nil
 }
 
-// Decode returns the items of a list from the contents that Load has found. Check returns an error for an item that cannot be right; nil accepts all. Decode stops at the
-// first item that cannot be decoded or is refused, at the recorded number of items, and at the limits of a list: whoever can write the reference can also write its
-// checksum, so that contents which are intact may be made to do harm. Decode adds to the damage where it stopped, and a number of items that differs from the recorded one.
+// Decode returns the items of a list from the contents that Load has found. Check returns an error for an item that
+// cannot be right; nil accepts all. Decode stops at the first item that cannot be decoded or is refused, at the
+// recorded number of items, and at the limits of a list: whoever can write the reference can also write its checksum,
+// so that contents which are intact may be made to do harm. Decode adds to the damage where it stopped, and a number of
+// items that differs from the recorded one.
 func Decode[T any](found *Found, list List, check func(T) error) []T {
 	if len(found.Contents) == 0 && len(found.Damage) > 0 {
 		return nil
@@ -159,7 +161,8 @@ func decodeEach[T any](content []byte, use func(T) error) error {
 	return nil
 }
 
-// Encode returns values as items, with the key of each. The error is ErrTooLarge if the list exceeds a limit, so that it could not be decoded.
+// Encode returns values as items, with the key of each. The error is ErrTooLarge if the list exceeds a limit, so that
+// it could not be decoded.
 func Encode[T any](values []T, key func(T) string) ([]Item, error) {
 	items, failures := make([]Item, len(values)), make([]error, len(values))
 	parallel.Do(len(values), func(i int) {

@@ -33,7 +33,8 @@ const (
 	dataKey = "content"
 	// maxStored is the maximum size of the encoded content of an object, in bytes; it leaves room for metadata below 900 KiB.
 	maxStored = 880 << 10
-	// maxContent is the maximum size of a decompressed content, in bytes. Contents that Spread makes are smaller, unless an item is that large.
+	// maxContent is the maximum size of a decompressed content, in bytes. Contents that Spread makes are smaller,
+	// unless an item is that large.
 	maxContent = 16 << 20
 )
 

@@ -92,7 +92,8 @@ func digestIn(name string) string {
 	return name[strings.LastIndexByte(name, '-')+1:]
 }
 
-// isOurs reports whether the store gives such names. Whoever can write the reference could name any other object, which would then be read and removed.
+// isOurs reports whether the store gives such names. Whoever can write the reference could name any other object, which
+// would then be read and removed.
 func (s *Store) isOurs(name string) bool {
 	found := digestIn(name)
 	_, err := hex.DecodeString(found)
@@ -116,8 +117,9 @@ const (
 
 func (f *Found) add(damage string) { f.Damage = append(f.Damage, ellipsis.Truncate(damage, maxText)) }
 
-// Read reads chunks by name. Missing and damaged chunks, and names that the store does not give, are part of the result. Any other failure is an error, and says nothing
-// about the chunks. What exceeds the limits of a list is not read.
+// Read reads chunks by name. Missing and damaged chunks, and names that the store does not give, are part of the
+// result. Any other failure is an error, and says nothing about the chunks. What exceeds the limits of a list is not
+// read.
 func (s *Store) Read(ctx context.Context, names []string) (Found, error) {
 	found := Found{Intact: Handles{}}
 	if len(names) > maxCount {

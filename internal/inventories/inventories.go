@@ -18,8 +18,8 @@ func Encode(list []*inventory.Item) ([]chunks.Item, error) {
 	return chunks.Encode(list, func(item *inventory.Item) string { return types.IDOf(item).String() })
 }
 
-// Decode returns the dependents of a list from the contents that were found. It stops at an item that does not identify an object, and adds that to the damage: Encode
-// never gets one.
+// Decode returns the dependents of a list from the contents that were found. It stops at an item that does not identify
+// an object, and adds that to the damage: Encode never gets one.
 func Decode(found *chunks.Found, list chunks.List) []*inventory.Item {
 	return chunks.Decode(found, list, func(item *inventory.Item) error {
 		if !identifiesObject(item) {

@@ -12,8 +12,8 @@ import (
 	"github.com/component-operator/runtime/pkg/inventory"
 )
 
-// TestItemsWithoutObject has items that identify nothing, which any user can write where the schema of the definition does not prevent it. Nothing is decoded after the first
-// of them.
+// TestItemsWithoutObject has items that identify nothing, which any user can write where the schema of the definition
+// does not prevent it. Nothing is decoded after the first of them.
 func TestItemsWithoutObject(t *testing.T) {
 	t.Parallel()
 	named := &inventory.Item{TypeVersionInfo: inventory.TypeVersionInfo{Version: "v1", Kind: "ConfigMap"}, NameInfo: inventory.NameInfo{Name: "a"}}

@@ -39,8 +39,8 @@ func requestsIn(requests *testenv.Requests, namespace string) int {
 	})
 }
 
-// TestForgedInventories has a user who may write statuses. The operator survives, and says what is damaged; dependents stay as they are, others' objects are neither read nor
-// changed, and other components go on.
+// TestForgedInventories has a user who may write statuses. The operator survives, and says what is damaged; dependents
+// stay as they are, others' objects are neither read nor changed, and other components go on.
 func TestForgedInventories(t *testing.T) {
 	t.Parallel()
 	const bomb = 7 << 20
@@ -129,7 +129,8 @@ func TestForgedInventories(t *testing.T) {
 	}
 }
 
-// TestForgedHooks has a user who may write statuses make the reference to deletion hooks lead elsewhere, or to hooks that are none.
+// TestForgedHooks has a user who may write statuses make the reference to deletion hooks lead elsewhere, or to hooks
+// that are none.
 func TestForgedHooks(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -219,7 +220,8 @@ func TestForgedHooksAreRecordedAgain(t *testing.T) {
 	diff(t, "Secrets that are left", 0, len(r.hookSecrets()))
 }
 
-// TestForgedListsAreRefused has lists in the status that would take a hundred times their size in the cache of each operator.
+// TestForgedListsAreRefused has lists in the status that would take a hundred times their size in the cache of each
+// operator.
 func TestForgedListsAreRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -89,8 +89,9 @@ type ReconcilerOptions struct {
 	// StateNamespace has the inventories of cluster-scoped components that are too large for the status. Those of namespaced components are in the
 	// namespace of the component. Defaults to none: a cluster-scoped component with that many dependents is refused.
 	StateNamespace string
-	// FormerStateNamespaces are former values of StateNamespace. An inventory there is read until it changes, which moves it; deletion hooks are read there as long as they stay the same.
-	// A namespace that only the status of a component names is not read: its record counts as damaged. Defaults to none.
+	// FormerStateNamespaces are former values of StateNamespace. An inventory there is read until it changes, which
+	// moves it; deletion hooks are read there as long as they stay the same. A namespace that only the status of a
+	// component names is not read: its record counts as damaged. Defaults to none.
 	FormerStateNamespaces []string
 	// SchemeBuilder adds types to the scheme of the clients for dependents, in addition to those that the generator adds.
 	// Defaults to none.

@@ -129,8 +129,8 @@ type examination struct {
 	trusted         []string
 	diagnosis       *Diagnosis
 
-	// recorded are the namespaces of all releases with a record, by namespace and name; intact are those whose record can be read completely. Those that were not kept
-	// have no state.
+	// recorded are the namespaces of all releases with a record, by namespace and name; intact are those whose record
+	// can be read completely. Those that were not kept have no state.
 	recorded map[string][]string
 	intact   []*releases.Release
 	// kept is the number of dependents and revisions of the releases that were kept.
@@ -193,7 +193,8 @@ func (e *examination) readRecords(ctx context.Context) error {
 	return nil
 }
 
-// maxKept is how many dependents and revisions of all releases are kept. The records of further releases are read again, one after the other: they may be too large together.
+// maxKept is how many dependents and revisions of all releases are kept. The records of further releases are read
+// again, one after the other: they may be too large together.
 const maxKept = 100_000
 
 // keep notes a release whose record is intact.

@@ -19,7 +19,8 @@ import (
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
-// TestLargeRecordsAreReadOneByOne has records that somebody has written to fill the memory of the doctor. They do not keep it from finding what is wrong with another release.
+// TestLargeRecordsAreReadOneByOne has records that somebody has written to fill the memory of the doctor. They do not
+// keep it from finding what is wrong with another release.
 func TestLargeRecordsAreReadOneByOne(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

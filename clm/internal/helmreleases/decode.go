@@ -21,10 +21,11 @@ import (
 )
 
 const (
-	// maxRecord bounds the size of a record after decompression, in bytes. Since a compressed one has at most 1 MiB, only one that is made to do harm has more.
+	// maxRecord bounds the size of a record after decompression, in bytes. Since a compressed one has at most 1 MiB,
+	// only one that is made to do harm has more.
 	maxRecord = 32 << 20
-	// maxValues is how many values the JSON of a record may have, and the YAML of its manifests: one for each 32 bytes. A value that is decoded takes much more memory than
-	// its text.
+	// maxValues is how many values the JSON of a record may have, and the YAML of its manifests: one for each 32 bytes.
+	// A value that is decoded takes much more memory than its text.
 	maxValues = maxRecord / 32
 	// maxReason is how long a text about a damaged record may be, in bytes: some errors have all of a value.
 	maxReason = 1000

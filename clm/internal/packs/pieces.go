@@ -24,7 +24,8 @@ type Document struct {
 	Notes string `json:"notes,omitempty"`
 }
 
-// maxValues is how many JSON values a content may have: one for each 16 bytes of the largest one. Somebody else may have written it.
+// maxValues is how many JSON values a content may have: one for each 16 bytes of the largest one. Somebody else may
+// have written it.
 const maxValues = deltas.MaxSize / 16
 
 // DecodeDocument returns the document of which Encode has returned the JSON form.

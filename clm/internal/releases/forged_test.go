@@ -15,7 +15,8 @@ import (
 	"github.com/component-operator/runtime/clm/internal/packs"
 )
 
-// memory returns how many bytes a function allocates, and how many of them are in use afterwards. Tests that call it are not parallel.
+// memory returns how many bytes a function allocates, and how many of them are in use afterwards. Tests that call it
+// are not parallel.
 func memory(f func() any) (allocated, kept int64) {
 	var before, after runtime.MemStats
 	runtime.GC()

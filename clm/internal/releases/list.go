@@ -24,9 +24,9 @@ import (
 // pageSize is the size of a page of indexes, which may be large.
 const pageSize = 50
 
-// List reads all releases of a namespace, or of all namespaces if it is empty, sorted by namespace and name, without their
-// inventories and with no other revision than the current one: what it returns cannot be saved. A record that cannot be used does not prevent the others from being
-// listed; see Release.Problem.
+// List reads all releases of a namespace, or of all namespaces if it is empty, sorted by namespace and name, without
+// their inventories and with no other revision than the current one: what it returns cannot be saved. A record that
+// cannot be used does not prevent the others from being listed; see Release.Problem.
 func (s *Store) List(ctx context.Context, namespace string) ([]*Release, error) {
 	var found []*Release
 	err := pages(ctx, s.options.Client, namespace, ours, func() client.ObjectList { return &corev1.SecretList{} }, func(page client.ObjectList) {
@@ -50,7 +50,8 @@ func (s *Store) List(ctx context.Context, namespace string) ([]*Release, error) 
 	return found, nil
 }
 
-// listed returns what an index says, as far as it is shown: those of all releases of a cluster may be too large together.
+// listed returns what an index says, as far as it is shown: those of all releases of a cluster may be too large
+// together.
 func listed(secret *corev1.Secret) *Release {
 	release, err := decodeSecret(secret)
 	if release == nil {

@@ -77,11 +77,8 @@ func (h *Hooks) Record(ctx context.Context, hooks []deletionhooks.Hook, version 
 	if len(hooks) == 0 && reference == nil {
 		return h.dropProof(ctx)
 	}
-	recorded, trusted := "", false
-	if reference != nil {
-		recorded, trusted = reference.Checksum, h.stores.Trusts(reference.Namespace)
-	}
-	if known := h.memory.stored; len(hooks) > 0 && known != nil && version != "" && known.version == version && known.checksum == recorded && trusted {
+	recorded := h.recorded()
+	if known := h.memory.stored; len(hooks) > 0 && known != nil && version != "" && known.version == version && known.checksum == recorded {
 		if err := h.prove(ctx, recorded); err != nil {
 			return err
 		}
@@ -92,7 +89,7 @@ func (h *Hooks) Record(ctx context.Context, hooks []deletionhooks.Hook, version 
 		return err
 	}
 	checksum := chunks.Checksum(contents)
-	if checksum != recorded || len(hooks) == 0 || !trusted {
+	if checksum != recorded || len(hooks) == 0 {
 		if err := h.replace(ctx, contents, len(hooks)); err != nil {
 			return err
 		}
@@ -101,6 +98,15 @@ func (h *Hooks) Record(ctx context.Context, hooks []deletionhooks.Hook, version 
 	}
 	h.memory.stored = &storedHooks{version: version, checksum: checksum, hooks: hooks}
 	return h.checkKept(len(hooks))
+}
+
+// recorded returns the checksum of the recorded hooks; empty if there are none, or if they are in a namespace that is
+// not trusted.
+func (h *Hooks) recorded() string {
+	if reference := *h.options.Field; reference != nil && h.stores.Trusts(reference.Namespace) {
+		return reference.Checksum
+	}
+	return ""
 }
 
 // checkKept returns an error if the server has dropped the reference to the hooks from the status.

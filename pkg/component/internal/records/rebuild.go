@@ -83,7 +83,8 @@ func mustListAgain(r *Record, request RebuildRequest) bool {
 // anyType stands for all types of the cluster.
 var anyType = reconciler.TypeVersionInfo{Group: "*", Version: "*", Kind: "*"}
 
-// maxKinds is the maximum number of recorded kinds that are listed one by one. A record with more of them was made to cause requests.
+// maxKinds is the maximum number of recorded kinds that are listed one by one. A record with more of them was made to
+// cause requests.
 const maxKinds = 1000
 
 // lostTypes returns the types that missing items may have, besides those of the generated objects.

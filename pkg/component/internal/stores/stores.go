@@ -52,7 +52,8 @@ type Stores struct {
 	Reconciler  string
 	FieldOwner  string
 	FormerNames []string
-	// StateNamespace has the objects of cluster-scoped components; may be empty. FormerStateNamespaces may have earlier ones.
+	// StateNamespace has the objects of cluster-scoped components; may be empty. FormerStateNamespaces may have earlier
+	// ones.
 	StateNamespace        string
 	FormerStateNamespaces []string
 	Client                client.Client
@@ -68,8 +69,8 @@ func (s *Stores) Namespace() string {
 	return s.StateNamespace
 }
 
-// Trusts reports whether objects of the component may be in a namespace. What a status says is not enough: whoever may write it must not make the operator
-// read or delete objects elsewhere.
+// Trusts reports whether objects of the component may be in a namespace. What a status says is not enough: whoever may
+// write it must not make the operator read or delete objects elsewhere.
 func (s *Stores) Trusts(namespace string) bool {
 	return namespace != "" && (namespace == s.Namespace() || s.Component.Namespace == "" && slices.Contains(s.FormerStateNamespaces, namespace))
 }
