@@ -114,7 +114,7 @@ func rulesOf(resource schema.GroupResource, verbs map[string]map[string]bool) []
 	byNames := map[string]*rbacv1.PolicyRule{}
 	for _, verb := range sortedVerbs(maps.Keys(verbs)) {
 		names := slices.Sorted(maps.Keys(verbs[verb]))
-		key := strings.Join(names, " ")
+		key := strings.Join(names, "\x00")
 		if byNames[key] == nil {
 			byNames[key] = &rbacv1.PolicyRule{APIGroups: []string{resource.Group}, Resources: []string{resource.Resource}, ResourceNames: names}
 		}
