@@ -25,7 +25,7 @@ const maxWholeFloat = 1e21
 // and decodes that; skipping the JSON saves a third of the time. Like Kubernetes, Decode reads YAML 1.1, and the
 // last of several equal keys wins. The content consists of maps with string keys, slices, strings, bools, int64 and
 // float64; it is nil if the document holds only blanks and comments. Unlike Kubernetes, which takes the first of several
-// values, Decode returns a *SecondValueError if there is more than one.
+// values, Decode returns a *SecondValueError if there is more than one. It fails as CheckSize does.
 func Decode(document []byte) (any, error) {
 	return decode(document, false)
 }
@@ -46,6 +46,9 @@ func DecodeUnique(document []byte) (any, error) {
 
 // decode implements Decode. If it is strict, duplicate keys are among the reasons of a TypeError, including keys that replace those of a merge key.
 func decode(document []byte, strict bool) (any, error) {
+	if err := CheckSize(document); err != nil {
+		return nil, err
+	}
 	decoder := yaml.NewDecoder(bytes.NewReader(document))
 	decoder.SetStrict(strict)
 	var content any

@@ -34,6 +34,9 @@ func FuzzDecode(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, document string) {
+		if CheckSize([]byte(document)) != nil {
+			return
+		}
 		want, wantErr := decodeViaJSON(document)
 		got, gotErr := Decode([]byte(document))
 		var second *SecondValueError

@@ -27,8 +27,11 @@ func (e *SecondValueError) Error() string {
 }
 
 // CheckSingle returns a *SecondValueError if a text has more than one value, with or without separators. Documents without content do not count. It accepts
-// invalid YAML, which the decoder refuses.
+// invalid YAML, which the decoder refuses. It fails as CheckSize does.
 func CheckSingle(text []byte) error {
+	if err := CheckSize(text); err != nil {
+		return err
+	}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var content any
 	for content == nil {
@@ -43,8 +46,11 @@ func CheckSingle(text []byte) error {
 }
 
 // CheckSeparated returns a *SecondValueError if one of the documents of a text, which lines with --- separate, has more than one value. It accepts
-// invalid YAML, which the decoder refuses.
+// invalid YAML, which the decoder refuses. It fails as CheckSize does.
 func CheckSeparated(text []byte) error {
+	if err := CheckSize(text); err != nil {
+		return err
+	}
 	begin, offset, line, first := 0, 0, 0, 1
 	check := func(end int) error {
 		document := text[begin:end]

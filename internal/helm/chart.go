@@ -153,6 +153,9 @@ func readArchive(raw []byte) ([]*loader.BufferedFile, error) {
 	if !bytes.HasPrefix(raw, []byte("\x1f\x8b")) {
 		return nil, errors.New("it is neither a folder nor a gzip-compressed archive")
 	}
+	if err := CheckArchive(raw); err != nil {
+		return nil, err
+	}
 	return loader.LoadArchiveFiles(bytes.NewReader(raw))
 }
 

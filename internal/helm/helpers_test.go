@@ -55,7 +55,7 @@ func (f files) buffered() []*loader.BufferedFile {
 }
 
 // archive packages the files as "helm package" does.
-func (f files) archive(t *testing.T, folder string) string {
+func (f files) archive(t testing.TB, folder string) string {
 	t.Helper()
 	var buffer bytes.Buffer
 	zipper := gzip.NewWriter(&buffer)

@@ -174,6 +174,15 @@ func renderedValues(t testing.TB, f files, values map[string]any) (map[string]an
 }
 
 // FuzzValues compares the values that templates see with what Helm makes of the same values in a values file.
+func TestValuesDoNotGrow(t *testing.T) {
+	t.Parallel()
+	read := func(string) ([]byte, error) { return []byte(bomb(1<<10, 100)), nil }
+	_, err := MergeValues(ValuesInput{Files: []string{"a.yaml"}, Read: read})
+	if want := "parsing values a.yaml: with its aliases replaced, it has more than"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("want an error with %q, got %v", want, err)
+	}
+}
+
 func FuzzValues(f *testing.F) {
 	for i := range byte(16) {
 		layout, defaults, given := sha512.Sum512([]byte{i, 0}), sha512.Sum512([]byte{i, 1}), sha512.Sum512([]byte{i, 2})

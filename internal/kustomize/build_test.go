@@ -161,6 +161,26 @@ func TestSchemaConcernsOneKustomization(t *testing.T) {
 	group.Wait()
 }
 
+// TestGrowth: a small kustomization does not become a large one by aliases, wherever these are.
+func TestGrowth(t *testing.T) {
+	t.Parallel()
+	const base = "/b/kustomization.yaml"
+	for name, f := range map[string]files{
+		"/a/kustomization.yaml: ": {"/a/kustomization.yaml": repeated},
+		base + ": ":               {"/a/kustomization.yaml": "resources: [../b]", base: repeated},
+		"/a/b.yaml: ":             {"/a/kustomization.yaml": "resources: [b.yaml]", "/a/b.yaml": configMap("c") + "---\n" + repeated},
+		"/a/t.yaml: ":             {"/a/kustomization.yaml": "transformers: [t.yaml]", "/a/t.yaml": repeated},
+		"/a/p.yaml: ":             {"/a/kustomization.yaml": "patches: [{path: p.yaml}]", "/a/p.yaml": repeated},
+	} {
+		if _, err := kustomize.Build(f.fs(), "/a"); err == nil || !strings.Contains(err.Error(), name+"with its aliases replaced, it has more than") {
+			t.Errorf("%s: got error %v", name, err)
+		}
+	}
+}
+
+// repeated is YAML with a text that aliases repeat.
+var repeated = "x: &x " + strings.Repeat("x", 1<<10) + "\ny: [" + strings.Repeat("*x, ", 100) + "]\n"
+
 func TestCycle(t *testing.T) {
 	t.Parallel()
 	_, err := kustomize.Build(files{"/a/kustomization.yaml": "resources: [../b]", "/b/kustomization.yaml": "resources: [../a]"}.fs(), "/a")

@@ -6,6 +6,7 @@ package kustomize
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -14,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/kustomize/api/konfig"
 	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/component-operator/runtime/internal/documents"
 )
 
 // Files is the file system that Walk reads. Paths are slash-separated.
@@ -73,6 +76,9 @@ func (w *walker) kustomization(folder string, configs bool) error {
 		raw, err := w.files.ReadFile(source)
 		if err != nil {
 			return err
+		}
+		if err := documents.CheckSize(raw); err != nil {
+			return fmt.Errorf("%s: %w", source, err)
 		}
 		var content map[string]any
 		if err := sigsyaml.Unmarshal(raw, &content); err != nil {
@@ -143,6 +149,9 @@ func (w *walker) config(at place, text string) error {
 }
 
 func (w *walker) documents(at place, raw []byte) error {
+	if err := documents.CheckSize(raw); err != nil {
+		return fmt.Errorf("%s: %w", at.source, err)
+	}
 	reader := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(raw)))
 	for {
 		document, err := reader.Read()

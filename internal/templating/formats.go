@@ -11,6 +11,8 @@ import (
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
+
+	"github.com/component-operator/runtime/internal/documents"
 )
 
 // toYaml returns YAML without the final line break.
@@ -24,6 +26,9 @@ func toYaml(value any) (string, error) {
 
 // fromYaml returns a value of any type. Integers are int64, so that they render unchanged.
 func fromYaml(text string) (any, error) {
+	if err := documents.CheckSize([]byte(text)); err != nil {
+		return nil, err
+	}
 	raw, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
 		return nil, err

@@ -31,6 +31,7 @@ func TestFunctions(t *testing.T) {
 		{"what is no data", `{{ toYaml .function }}`, "error: a.yaml:1:3: executing \"a.yaml\" at <toYaml .function>: error calling toYaml"},
 		{"large numbers stay as they are", `{{ (fromYaml "a: 1234567890123").a }}`, "1234567890123"},
 		{"YAML of any type", `{{ fromYaml "[a, b]" | len }} {{ fromYaml "x" }} {{ fromYaml "1.5" }}`, "2 x 1.5"},
+		{"YAML with a text that aliases repeat", `{{ fromYaml (printf "a: &a %s\nb: [%s]" (repeat 1024 "x") (repeat 100 "*a, ")) | len }}`, "error: with its aliases replaced"},
 		{"invalid YAML", `{{ fromYaml "a: [" }}`, "error: error calling fromYaml"},
 		{"the same with must", `{{ (mustFromYaml "a: b").a }}`, "b"},
 		{"an array", `{{ index (fromYamlArray "[a, b]") 1 }}`, "b"},

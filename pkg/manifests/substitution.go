@@ -148,11 +148,11 @@ func singleDocument(text []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		var content any
-		if err := yaml.Unmarshal(document, &content); err != nil {
+		if err := documents.CheckSingle(document); err != nil {
 			return nil, err
 		}
-		if err := documents.CheckSingle(document); err != nil {
+		var content any
+		if err := yaml.Unmarshal(document, &content); err != nil {
 			return nil, err
 		}
 		if content != nil && found != nil {

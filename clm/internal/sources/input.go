@@ -24,7 +24,14 @@ type input struct {
 // file reads a file, or standard input. It does not wait for the writer of a pipe after the context has ended.
 func (i *input) file(ctx context.Context, name string) ([]byte, error) {
 	if name != stdinReference {
-		return await(ctx, func() ([]byte, error) { return os.ReadFile(name) })
+		return await(ctx, func() ([]byte, error) {
+			opened, err := os.Open(name)
+			if err != nil {
+				return nil, err
+			}
+			defer func() { _ = opened.Close() }()
+			return readAll(opened)
+		})
 	}
 	switch {
 	case i.stdin == nil:
@@ -33,7 +40,19 @@ func (i *input) file(ctx context.Context, name string) ([]byte, error) {
 		return nil, errors.New("standard input can be read only once; use a file for the other")
 	}
 	i.used = true
-	return await(ctx, func() ([]byte, error) { return io.ReadAll(i.stdin) })
+	return await(ctx, func() ([]byte, error) { return readAll(i.stdin) })
+}
+
+// maxFile is the limit for a file, in bytes: what remote references may load, too.
+const maxFile = 64 << 20
+
+// readAll fails if there is too much to read.
+func readAll(from io.Reader) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(from, maxFile+1))
+	if len(content) > maxFile {
+		return nil, fmt.Errorf("it is larger than %d MiB", maxFile>>20)
+	}
+	return content, err
 }
 
 // await returns the result of a function, or the error of the context if that ends first.

@@ -29,6 +29,9 @@ type part struct {
 
 // parseManifests parses YAML documents concurrently; each document may instead consist of several JSON values.
 func parseManifests(content []byte) ([]*unstructured.Unstructured, error) {
+	if err := documents.CheckSize(content); err != nil {
+		return nil, err
+	}
 	split, err := splitManifests(bytes.TrimPrefix(content, []byte(byteOrderMark)))
 	if err != nil {
 		return nil, err

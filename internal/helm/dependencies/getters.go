@@ -9,12 +9,15 @@ import (
 	"crypto/tls"
 	"io"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 
 	"helm.sh/helm/v3/pkg/cli"
 	"helm.sh/helm/v3/pkg/getter"
 
+	"github.com/component-operator/runtime/internal/documents"
+	"github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/internal/helm/remote"
 )
 
@@ -47,7 +50,11 @@ func getters(ctx context.Context, settings *cli.EnvSettings, repositories reposi
 					// An index has led to a plugin.
 					given = append(slices.Clip(given), getter.WithBasicAuth("", ""))
 				}
-				return get(ctx, next, from, given)
+				content, err := get(ctx, next, from, given)
+				if err != nil {
+					return nil, err
+				}
+				return content, checkContent(from, content.Bytes())
 			}), nil
 		}
 	}
@@ -58,6 +65,18 @@ func getters(ctx context.Context, settings *cli.EnvSettings, repositories reposi
 type transportFunc func(*http.Request) (*http.Response, error)
 
 func (f transportFunc) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
+
+// checkContent refuses what Helm's library would need too much memory for.
+func checkContent(from string, content []byte) error {
+	switch {
+	case bytes.HasPrefix(content, []byte("\x1f\x8b")):
+		return helm.CheckArchive(content)
+	case path.Base(from) == "index.yaml":
+		return documents.CheckSize(content)
+	default:
+		return nil
+	}
+}
 
 // getterFunc is a function that is a getter.
 type getterFunc func(from string, options ...getter.Option) (*bytes.Buffer, error)

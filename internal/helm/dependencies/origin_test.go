@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
 
@@ -160,6 +161,43 @@ func TestPlugins(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, string(got)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestHostileRepositories: what a repository sends is checked before Helm's library unpacks or decodes it.
+//
+//nolint:paralleltest // Helm is told by environment variables where its files are
+func TestHostileRepositories(t *testing.T) {
+	bomb := fmt.Sprintf("a: &a %s\nb: [%s]\n", strings.Repeat("x", 1<<16), strings.Repeat("*a, ", 1000))
+	folder := t.TempDir()
+	write(t, folder, "db", "1.0.0")
+	loaded, err := loader.LoadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded.Raw = append(loaded.Raw, &chart.File{Name: "values.yaml", Data: []byte(bomb)})
+	archive, err := chartutil.Save(loaded, folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed, err := os.ReadFile(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const index = "apiVersion: v1\nentries: {db: [{apiVersion: v2, name: db, version: 1.0.0, urls: [db-1.0.0.tgz]}]}\n"
+	for reason, content := range map[string]map[string]string{
+		"a chart":  {"/index.yaml": index, "/db-1.0.0.tgz": string(packed)},
+		"an index": {"/index.yaml": index + bomb},
+	} {
+		home(t)
+		repository := httptest.NewServer(http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) { fmt.Fprint(writer, content[request.URL.Path]) }))
+		t.Cleanup(repository.Close)
+		web := t.TempDir()
+		write(t, web, "web", "1.0.0", "dependencies: [{name: db, version: 1.0.0, repository: '"+repository.URL+"'}]")
+		_, err := dependencies.Update(t.Context(), web, dependencies.Options{PlainHTTP: true})
+		if want := "with its aliases replaced, it has more than"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: want an error with %q, got %v", reason, want, err)
 		}
 	}
 }

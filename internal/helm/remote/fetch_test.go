@@ -68,6 +68,12 @@ entries:
 	mux := http.NewServeMux()
 	mux.HandleFunc("/charts/index.yaml", func(writer http.ResponseWriter, _ *http.Request) { fmt.Fprint(writer, index) })
 	mux.HandleFunc("/broken/index.yaml", func(writer http.ResponseWriter, _ *http.Request) { fmt.Fprint(writer, "entries: [") })
+	mux.HandleFunc("/bomb/index.yaml", func(writer http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(writer, "x: &x %s\ny: [%s]\nentries: {}\n", strings.Repeat("x", 1<<16), strings.Repeat("*x, ", 1000))
+	})
+	mux.HandleFunc("/dense/index.yaml", func(writer http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(writer, strings.Repeat("[],\n", 8<<20/3))
+	})
 	mux.HandleFunc("/none/index.yaml", func(writer http.ResponseWriter, _ *http.Request) { fmt.Fprint(writer, "entries: {}") })
 	for _, path := range []string{"web-1.0.0", "files/web-1.10.0", "files/web-1.9.0", "web-2.0.0-rc.1"} {
 		_, version, _ := strings.Cut(path, "web-")
@@ -120,6 +126,8 @@ func TestRepositoryErrors(t *testing.T) {
 	}{
 		{"no repository", "https://HOST/elsewhere#web", []string{"fetching the index of the repository: HOST responded with 404 Not Found"}},
 		{"no index", "https://HOST/broken#web", []string{"parsing the index of the repository: "}},
+		{"an index that grows", "https://HOST/bomb#web", []string{"parsing the index of the repository: with its aliases replaced, it has more than"}},
+		{"an index that fills the memory", "https://HOST/dense#web", []string{"parsing the index of the repository: it has about 8388606 values; at most 3145728 are allowed"}},
 		{"an empty repository", "https://HOST/none#web", []string{"there are no charts in the index of the repository"}},
 		{"no such chart", "https://HOST/charts#db", []string{`there is no chart "db" in the index of the repository`}},
 		{"a chart without versions", "https://HOST/charts#empty", []string{`there is no chart "empty"`}},

@@ -12,18 +12,20 @@ import (
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
-	"sigs.k8s.io/yaml"
+	"go.yaml.in/yaml/v2"
+
+	"github.com/component-operator/runtime/internal/documents"
 )
 
 // index is the part of a repository's index.yaml that is used.
 type index struct {
-	Entries map[string][]*entry `json:"entries"`
+	Entries map[string][]*entry `yaml:"entries"`
 }
 
 // entry is one version of a chart.
 type entry struct {
-	Version string   `json:"version"`
-	URLs    []string `json:"urls"`
+	Version string   `yaml:"version"`
+	URLs    []string `yaml:"urls"`
 }
 
 // fromRepository fetches a chart by the index of a repository.
@@ -33,6 +35,9 @@ func (f *fetcher) fromRepository(ctx context.Context, reference Reference) (File
 		return File{}, fmt.Errorf("fetching the index of the repository: %w", err)
 	}
 	var content index
+	if err := documents.CheckSize(file.Content); err != nil {
+		return File{}, fmt.Errorf("parsing the index of the repository: %w", err)
+	}
 	if err := yaml.Unmarshal(file.Content, &content); err != nil {
 		return File{}, fmt.Errorf("parsing the index of the repository: %w", err)
 	}

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package documents
+
+import (
+	"strings"
+	"testing"
+)
+
+// repeated is YAML with a text that aliases repeat.
+func repeated(size, aliases int) string {
+	return "a: &a " + strings.Repeat("x", size) + "\nb: [" + strings.Repeat("*a, ", aliases) + "]\n"
+}
+
+func TestCheckSize(t *testing.T) {
+	t.Parallel()
+	const grown, dense = "with its aliases replaced, it has more than", "values; at most 3145728 are allowed"
+	for _, test := range []struct {
+		reason, text, want string
+	}{
+		{"a short text may repeat much", repeated(100, 500), ""},
+		{"a long text may repeat some", repeated(100<<10, 6), ""},
+		{"aliases must not make a long text of a short one", repeated(1<<10, 100), grown},
+		{"nor a very long one of a long one", repeated(100<<10, 10), grown},
+		{"aliases of aliases", "a: &a " + strings.Repeat("x", 200) + "\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\n", grown},
+		{"aliases as keys", "a: &a " + strings.Repeat("x", 1<<10) + "\nb: [" + strings.Repeat("{? *a : 1}, ", 100) + "]\n", grown},
+		{"aliases in JSON", `{"a":&a "` + strings.Repeat("x", 1<<10) + `","b":[` + strings.Repeat("*a,", 100) + "1]}", grown},
+		{"aliases behind the line breaks of YAML", "a:\u0085 &a " + strings.Repeat("x", 1<<10) + "\u2028b: [" + strings.Repeat("*a,", 100) + "]\n", grown},
+		{"aliases in a later document", "a: b\n---\n" + repeated(1<<10, 100), grown},
+		{"signs in texts are no aliases", "a: '" + strings.Repeat("R&D ** & *", 100_000) + "'\nb: \"*\"\n", ""},
+		{"many values in flow style", "a: [" + strings.Repeat("[],", 2<<20) + "]", dense},
+		{"many values in block style", strings.Repeat("- a\n", 2<<20), dense},
+		{"many keys", strings.Repeat("a: b\n", 2<<20), dense},
+		{"a large text is one value", "a: " + strings.Repeat("x", 4<<20), ""},
+		{"many values are allowed", strings.Repeat("- a\n", 3<<19), ""},
+	} {
+		checks := map[string]func() error{"CheckSize": func() error { return CheckSize([]byte(test.text)) }}
+		if test.want != "" {
+			// What is allowed is not decoded here, because that takes time.
+			checks["CheckSingle"] = func() error { return CheckSingle([]byte(test.text)) }
+			checks["CheckSeparated"] = func() error { return CheckSeparated([]byte(test.text)) }
+			checks["Decode"] = func() error {
+				_, err := Decode([]byte(test.text))
+				return err
+			}
+		}
+		for name, check := range checks {
+			if err := check(); test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("%s: %s: want an error with %q, got %v", test.reason, name, test.want, err)
+			}
+		}
+	}
+	if err := CheckSize([]byte(strings.Repeat("- a\n", 1<<20)), []byte(strings.Repeat("- a\n", 1<<20))); err == nil || !strings.Contains(err.Error(), dense) {
+		t.Errorf("want all texts together to count, got %v", err)
+	}
+}
