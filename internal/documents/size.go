@@ -64,7 +64,8 @@ func hasAliases(text []byte) bool {
 	return hasReference(text, '&') && hasReference(text, '*')
 }
 
-// hasReference looks for a sign at the beginning of a value. YAML also has line breaks outside of ASCII.
+// hasReference looks for a sign at the beginning of a value. YAML also has line breaks outside of ASCII, and may be
+// in UTF-16.
 func hasReference(text []byte, sign byte) bool {
 	for at := 0; ; at++ {
 		next := bytes.IndexByte(text[at:], sign)
@@ -72,7 +73,8 @@ func hasReference(text []byte, sign byte) bool {
 			return false
 		}
 		at += next
-		if at+1 < len(text) && !strings.ContainsRune(" \t\r\n", rune(text[at+1])) && (at == 0 || text[at-1] >= utf8.RuneSelf || strings.ContainsRune(" \t\r\n,[{:-", rune(text[at-1]))) {
+		begins := at == 0 || text[at-1] >= utf8.RuneSelf || strings.ContainsRune("\x00 \t\r\n,[{:-", rune(text[at-1]))
+		if begins && at+1 < len(text) && !strings.ContainsRune(" \t\r\n", rune(text[at+1])) {
 			return true
 		}
 	}

@@ -4,8 +4,11 @@
 package documents
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // repeated is YAML with a text that aliases repeat.
@@ -27,6 +30,7 @@ func TestCheckSize(t *testing.T) {
 		{"aliases as keys", "a: &a " + strings.Repeat("x", 1<<10) + "\nb: [" + strings.Repeat("{? *a : 1}, ", 100) + "]\n", grown},
 		{"aliases in JSON", `{"a":&a "` + strings.Repeat("x", 1<<10) + `","b":[` + strings.Repeat("*a,", 100) + "1]}", grown},
 		{"aliases behind the line breaks of YAML", "a:\u0085 &a " + strings.Repeat("x", 1<<10) + "\u2028b: [" + strings.Repeat("*a,", 100) + "]\n", grown},
+		{"aliases in UTF-16", "\xfe\xff\x00" + strings.Join(strings.Split(repeated(1<<10, 200), ""), "\x00"), grown},
 		{"aliases in a later document", "a: b\n---\n" + repeated(1<<10, 100), grown},
 		{"signs in texts are no aliases", "a: '" + strings.Repeat("R&D ** & *", 100_000) + "'\nb: \"*\"\n", ""},
 		{"many values in flow style", "a: [" + strings.Repeat("[],", 2<<20) + "]", dense},
@@ -54,4 +58,21 @@ func TestCheckSize(t *testing.T) {
 	if err := CheckSize([]byte(strings.Repeat("- a\n", 1<<20)), []byte(strings.Repeat("- a\n", 1<<20))); err == nil || !strings.Contains(err.Error(), dense) {
 		t.Errorf("want all texts together to count, got %v", err)
 	}
+}
+
+// FuzzAliases looks for aliases that are overlooked.
+func FuzzAliases(f *testing.F) {
+	for _, seed := range append(documentSeeds, "a: &a b\nc: *a", "&a a: *a", "{\"a\":&a b,c:*a}", "[&a b,*a]", "- - &a b\n  - ? *a\n    : *a", "a:\u2029&a b\nc:\u0085*a", "!!str &a b: *a", "a: &a\n- *b", "%TAG ! !\n---\n&a b") {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, document string) {
+		var node yaml.Node
+		if yaml.Unmarshal([]byte(document), &node) == nil && hasAlias(&node) && !hasAliases([]byte(document)) {
+			t.Errorf("the aliases in %q are overlooked", document)
+		}
+	})
+}
+
+func hasAlias(node *yaml.Node) bool {
+	return node.Kind == yaml.AliasNode || slices.ContainsFunc(node.Content, hasAlias)
 }
