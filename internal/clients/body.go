@@ -16,9 +16,10 @@ type boundedBody struct {
 	io.ReadCloser
 
 	exchange *exchange
-	// taken is the number of bytes read so far; for a watch, since the last event.
-	taken atomic.Int64
-	close sync.Once
+	// taken is the weight of what was read so far, in bytes; for a watch, since the last event.
+	taken  atomic.Int64
+	weight weight
+	close  sync.Once
 }
 
 // Read fails with a NoAnswerError or a TooLargeError if the response is not complete in time, or is too large.
@@ -36,27 +37,31 @@ func (b *boundedBody) Read(buffer []byte) (int, error) {
 	return count, err
 }
 
-// take counts bytes. It returns the limit that they exceed, or 0.
+// take weighs bytes. It returns the limit that they exceed, or 0.
 func (b *boundedBody) take(content []byte) (exceeded int64) {
 	bounds := b.exchange.bounds
 	if !bounds.remote {
 		return 0
 	}
+	total, rest, ended := b.weight.add(content)
 	if b.exchange.endless {
-		// JSON events end with a newline. Binary events have many newlines, but clients limit their size.
-		if end := bytes.LastIndexByte(content, '\n'); end >= 0 {
-			b.taken.Store(int64(len(content) - end - 1))
+		if b.weight.encoding != jsonEncoding {
+			// Binary events have many newlines, but clients limit their size. Lines of logs are passed on as they come.
+			total, rest, ended = int64(len(content)), 0, bytes.IndexByte(content, '\n') >= 0
+		}
+		if ended {
+			b.taken.Store(rest)
 			return 0
 		}
-		if b.taken.Add(int64(len(content))) > largestEvent {
+		if b.taken.Add(total) > largestEvent {
 			return largestEvent
 		}
 		return 0
 	}
-	if b.taken.Add(int64(len(content))) > b.exchange.largest {
+	if b.taken.Add(total) > b.exchange.largest {
 		exceeded = b.exchange.largest
 	}
-	if bounds.open.Add(int64(len(content))) > largestAnswers {
+	if bounds.open.Add(total) > largestAnswers {
 		return largestAnswers
 	}
 	return exceeded

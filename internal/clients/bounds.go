@@ -85,7 +85,18 @@ func (t boundedTransport) RoundTrip(request *http.Request) (*http.Response, erro
 	if response.StatusCode == http.StatusSwitchingProtocols {
 		return t.switched(e, request, response)
 	}
-	response.Body = &boundedBody{ReadCloser: response.Body, exchange: e}
+	bounded := &boundedBody{ReadCloser: response.Body, exchange: e}
+	response.Body = bounded
+	if t.bounds.remote {
+		encoding, asked := encodingOf(request, response)
+		if !asked {
+			_ = response.Body.Close()
+			return nil, &ForeignAnswerError{Server: e.server, Code: response.StatusCode}
+		}
+		if bounded.weight.encoding = encoding; isText(request) {
+			bounded.weight.encoding = noEncoding
+		}
+	}
 	if e.unattended {
 		response.Header.Del("Retry-After")
 	}
@@ -178,11 +189,17 @@ func largestAnswer(request *http.Request) int64 {
 	asked := requests.New(request.Method, request.URL)
 	creates := asked.Name == "" && request.Method == http.MethodPost
 	switch {
-	case asked.Resource == "", asked.Name == "" && !creates, asked.Subresource == "log", strings.HasPrefix(asked.Subresource, "proxy"):
+	case asked.Resource == "", asked.Name == "" && !creates, isText(request):
 		return largestAnswers
 	default:
 		return largestObject
 	}
+}
+
+// isText reports whether the response is not decoded.
+func isText(request *http.Request) bool {
+	subresource := requests.New(request.Method, request.URL).Subresource
+	return subresource == "log" || strings.HasPrefix(subresource, "proxy")
 }
 
 // isEndless reports whether the response is a stream that only client or server end.

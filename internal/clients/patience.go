@@ -64,13 +64,13 @@ func (e *ClosedError) Error() string {
 type TooLargeError struct {
 	// Server is the host of the server, with its port if it has one.
 	Server string
-	// Limit is the exceeded limit in bytes: of one watch event, one object, or all responses that are read at the same time.
+	// Limit is the exceeded limit in bytes: of one watch event, one object, or all responses that are read at the same time. Each value counts 32 bytes at least.
 	Limit int64
 }
 
 // Error says which server sent too much.
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("the answer of the cluster at %s is larger than %d MiB", e.Server, e.Limit>>20)
+	return fmt.Sprintf("the answer of the cluster at %s is larger than %d MiB, or has more than %d values", e.Server, e.Limit>>20, e.Limit/valueWeight)
 }
 
 // ForeignAnswerError says that the response is not from a Kubernetes API server. It does not quote the response.

@@ -5,10 +5,13 @@ package targets
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"net/url"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/component-operator/runtime/pkg/cluster"
 )
@@ -31,6 +34,10 @@ func (t *Targets) Identify(ctx context.Context, id Identity) (Cluster, error) {
 	uid, err := cluster.UIDOf(ctx, connection)
 	if err != nil {
 		return Cluster{}, err
+	}
+	if uid == LocalCluster || len(validation.IsValidLabelValue(string(uid))) > 0 {
+		// It would be believed that the dependents are in the cluster of the component, where their deletion is not their server's business.
+		return Cluster{}, fmt.Errorf("the cluster at %s: the UID of namespace %s is not valid; must be a UUID", HostOf(connection.Config().Host), metav1.NamespaceSystem)
 	}
 	if uid != "" {
 		found = Cluster{UID: string(uid), Host: HostOf(connection.Config().Host)}
