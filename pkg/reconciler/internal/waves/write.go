@@ -70,24 +70,24 @@ func removeSurplus(
 }
 
 // observed returns the observation of an object in the response of a write. The event of the write often arrives before the response.
-func (a *applier) observed(t *desired.Object, object *unstructured.Unstructured) observe.Observation {
-	seen, view := a.call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
+func observed(call *calls.Call, t *desired.Object, object *unstructured.Unstructured) observe.Observation {
+	seen, view := call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
 	isSame := view == observe.Present && seen.UID == object.GetUID() && seen.ResourceVersion == object.GetResourceVersion()
-	if isSame && !a.call.Server.Outdated(t.Key, seen) {
+	if isSame && !call.Server.Outdated(t.Key, seen) {
 		return seen
 	}
-	seen = a.call.Server.Reader.Read(object)
+	seen = call.Server.Reader.Read(object)
 	if t.Extracting {
 		seen.Object = observe.Kept(object)
 	}
-	a.call.Server.Observer.Record(t.GVK(), t.Key.Namespace, t.Key.Name, seen)
+	call.Server.Observer.Record(t.GVK(), t.Key.Namespace, t.Key.Name, seen)
 	return seen
 }
 
 // wrote records the response of a write.
 func (a *applier) wrote(t *desired.Object, object *unstructured.Unstructured, d decisions.Decision, changed bool) (outcome, error) {
 	item := a.call.Ledger.Of(t)
-	seen := a.observed(t, object)
+	seen := observed(a.call, t, object)
 	if err := a.call.Aliases.Refuse(t, seen.UID); err != nil {
 		return outcome{}, err
 	}
