@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 )
@@ -31,7 +32,7 @@ type SyncContext interface {
 	// Terminate ends the operation: it requests the deletion of hooks that are running, does not wait until they are gone, and leaves all other objects as they are. A step that
 	// is under way ends early. If the operation has completed, it does nothing.
 	Terminate(ctx context.Context)
-	// GetState returns the phase of the operation, a message, and a result for each object.
+	// GetState returns the phase of the operation, a message of at most 8 KiB, and a result for each object, with a message of at most 1 KiB.
 	GetState() (OperationPhase, string, []ResourceSyncResult)
 }
 
@@ -232,9 +233,9 @@ func (c *syncContext) set(phase OperationPhase, message string) {
 	if !c.phase.Completed() && phase.Completed() {
 		close(c.completed)
 	}
-	c.phase, c.message = phase, message
+	c.phase, c.message = phase, ellipsis.Truncate(message, longestMessage)
 	if phase.Completed() {
-		c.log.Info("the operation has ended", "phase", phase, "message", message)
+		c.log.Info("the operation has ended", "phase", phase, "message", c.message)
 	}
 }
 
@@ -242,7 +243,7 @@ func (c *syncContext) set(phase OperationPhase, message string) {
 func (c *syncContext) retry(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.message = "trying again after: " + err.Error()
+	c.message = ellipsis.Truncate("trying again after: "+err.Error(), longestMessage)
 	c.last = State{Phase: OperationRunning, Err: err, RetryAfter: c.operation.backOff()}
 }
 

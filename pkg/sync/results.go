@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/sync/internal/tasks"
@@ -22,6 +23,10 @@ type results struct {
 	at   map[resultKey]int
 }
 
+// Messages quote objects, and have to fit into the status of whatever records the operation. These are the maximum lengths of the message of a result, and of that of the
+// operation, in bytes.
+const longestResult, longestMessage = 1 << 10, 8 << 10
+
 // resultKey identifies a result: an object may have one in each phase.
 type resultKey struct {
 	object ResourceKey
@@ -30,6 +35,7 @@ type resultKey struct {
 
 // set adds a result, or updates that of the same object in the same phase. It keeps the message if there is no new one.
 func (r *results) set(result ResourceSyncResult) {
+	result.Message = ellipsis.Truncate(result.Message, longestResult)
 	key := resultKey{object: result.ResourceKey, phase: result.SyncPhase}
 	at, known := r.at[key]
 	if !known {
