@@ -63,7 +63,11 @@ func restrictions(schema map[string]any, path string) []string {
 	for _, keyword := range []string{
 		"enum", "pattern", "required", "minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum", "x-kubernetes-validations",
 	} {
-		if value, exists := schema[keyword]; exists {
+		value, exists := schema[keyword]
+		if limit, isNumber := value.(int64); keyword == "maxItems" && isNumber && limit >= 1000 {
+			continue // no record has that many; see TestForgedListsAreRefused
+		}
+		if exists {
 			found = append(found, fmt.Sprintf("%s: %s: %v", path, keyword, value))
 		}
 	}
