@@ -21,8 +21,15 @@ import (
 // CEL charges a call after it has run, and equality by the number of entries. So the calls of an expression are replaced by ones that are charged
 // before they run, by what they are going to read and return.
 
-// maxPattern is the maximum length of a regular expression, in bytes. Its program has at most some ten thousand instructions.
-const maxPattern = 512
+const (
+	// maxPattern is the maximum length of a regular expression, in bytes. Its program has less than a hundred thousand instructions.
+	maxPattern = 512
+	// maxKept is the maximum number of instructions of a regular expression that stays compiled. Larger ones are compiled for each call, which is charged for
+	// it: an expression has space for ten megabytes of them.
+	maxKept = 100
+	// timeZone is what it costs to read the data of a time zone.
+	timeZone = 100
+)
 
 // work returns what a call costs. It depends on the arguments alone.
 func work(function string, args []ref.Val) uint64 {
@@ -33,18 +40,23 @@ func work(function string, args []ref.Val) uint64 {
 	if price, ok := prices[function]; ok {
 		return 1 + price(args)
 	}
+	if len(args) == 2 && strings.HasPrefix(function, "get") {
+		return timeZone
+	}
 	return 1 + total(args)
 }
 
 // prices are the costs of functions that cost something else than the size of their arguments.
 var prices = map[string]func(args []ref.Val) uint64{
 	// These do not look into their arguments.
-	"size": free, "type": free, "dyn": free, "first": free, "last": free, "cel.@mapInsert": free,
+	"type": free, "dyn": free, "first": free, "last": free,
 	"optional.of": free, "hasValue": free, "value": free, "or": free, "orValue": free,
 	// These look at each part of the one for each part of the other.
 	"indexOf": product, "lastIndexOf": product, "sets.contains": product, "sets.equivalent": product, "sets.intersects": product,
 	"hasAll": product, "hasAny": product, "hasExactly": product, "hasOnly": product,
 
+	"size":                  measuring,
+	"cel.@mapInsert":        inserting,
 	"startsWith":            func(args []ref.Val) uint64 { return Size(args[1]) },
 	"endsWith":              func(args []ref.Val) uint64 { return Size(args[1]) },
 	"distinct":              func(args []ref.Val) uint64 { return times(Size(args[0]), length(args[0])) },
@@ -73,6 +85,23 @@ func searching(args []ref.Val) uint64 { return times(Size(args[0]), length(args[
 func counting(args []ref.Val) uint64 {
 	count, _ := args[0].(types.Int)
 	return uint64(max(count, 0))
+}
+
+// measuring a text counts its characters.
+func measuring(args []ref.Val) uint64 {
+	if _, isText := args[0].(types.String); isText {
+		return Size(args[0])
+	}
+	return 0
+}
+
+// inserting an entry into a map reads the keys of the map, and may copy it.
+func inserting(args []ref.Val) uint64 {
+	inserted := uint64(1)
+	if len(args) == 2 {
+		inserted = entries(args[1])
+	}
+	return times(inserted, entries(args[0])+inserted)
 }
 
 // adding lists only refers to them.
@@ -117,7 +146,7 @@ func matching(args []ref.Val) uint64 {
 	}
 	instructions, err := types.RegexProgramSize(pattern)
 	if err != nil {
-		return 0
+		return uint64(len(pattern))
 	}
 	return times(Size(args[0]), uint64(instructions))
 }
@@ -141,10 +170,19 @@ func times(a, b uint64) uint64 {
 // length returns the number of entries of a list, and 1 for other values.
 func length(value ref.Val) uint64 {
 	if list, ok := value.(traits.Lister); ok {
-		count, _ := list.Size().(types.Int)
-		return uint64(max(count, 1))
+		return max(entries(list), 1)
 	}
 	return 1
+}
+
+// entries returns the number of entries of a list or map.
+func entries(value ref.Val) uint64 {
+	sized, ok := value.(traits.Sizer)
+	if !ok {
+		return 0
+	}
+	count, _ := sized.Size().(types.Int)
+	return uint64(max(count, 0))
 }
 
 func text(value ref.Val) string {
@@ -263,7 +301,8 @@ func implementation(binding *functions.Overload) functions.FunctionOp {
 	}
 }
 
-// matcher returns a function that matches with a constant regular expression, which is compiled once; for others, it returns the usual function.
+// matcher returns a function that matches with a constant regular expression, which is compiled once; for others, and for large ones, it returns the
+// usual function.
 func matcher(pattern interpreter.InterpretableV2, usual functions.FunctionOp) (functions.FunctionOp, error) {
 	constant, ok := pattern.(interpreter.InterpretableConst)
 	if !ok {
@@ -272,6 +311,13 @@ func matcher(pattern interpreter.InterpretableV2, usual functions.FunctionOp) (f
 	expression := text(constant.Value())
 	if len(expression) > maxPattern {
 		return nil, fmt.Errorf("the regular expression has %d bytes; must have at most %d", len(expression), maxPattern)
+	}
+	instructions, err := types.RegexProgramSize(expression)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // the message has the expression
+	}
+	if instructions > maxKept {
+		return usual, nil
 	}
 	compiled, err := regexp.Compile(expression)
 	if err != nil {

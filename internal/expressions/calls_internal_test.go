@@ -5,7 +5,9 @@ package expressions
 
 import (
 	"errors"
+	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -39,6 +41,65 @@ func TestFunctions(t *testing.T) {
 		if !slices.Contains(found, function) {
 			t.Errorf("function %s has a price, and does not exist", function)
 		}
+	}
+}
+
+// TestPrices evaluates calls whose work depends on something else than the number of values.
+func TestPrices(t *testing.T) {
+	t.Parallel()
+	labels := map[string]any{}
+	for i := range 1000 {
+		labels[fmt.Sprint(i)] = "a"
+	}
+	judged := &unstructured.Unstructured{Object: map[string]any{
+		"text": strings.Repeat("ä", 5000), "labels": labels, "maps": []any{labels}, "invalid": strings.Repeat("(", 500), "zone": "Nowhere/Land",
+	}}
+	for _, tc := range []struct {
+		text   string
+		least  uint64
+		reason string
+	}{
+		{`self.text.size() > 0`, 1000, "it counts the characters of 10,000 bytes"},
+		{`self.labels.transformMap(k, v, v).size() > 0`, 500_000, "it reads all keys for each entry"},
+		{`self.maps.transformMapEntry(i, m, m).size() > 0`, 500_000, "it inserts 1000 entries into the same map"},
+		{`"a".matches(self.invalid) || true`, 500, "it parses 500 bytes"},
+		{`timestamp(0).getHours(self.zone) > 0 || true`, 100, "it reads a file"},
+	} {
+		expression, err := Compile(tc.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		budget := NewBudget(10 * Full)
+		if _, err := expression.Holds(judged, budget); err != nil {
+			t.Errorf("%s: %v", tc.text, err)
+		}
+		if cost := budget.tracker.ActualCost(); cost < tc.least {
+			t.Errorf("%s: %s; expected a cost of at least %d, got %d", tc.text, tc.reason, tc.least, cost)
+		}
+	}
+}
+
+// TestLargeRegularExpressions compiles expressions that are kept. They have no compiled regular expressions that are much larger than their text.
+func TestLargeRegularExpressions(t *testing.T) { //nolint:paralleltest // it measures what is allocated
+	text := strings.Repeat(`self.a.matches("`+strings.Repeat("x{1000}", 70)+`") || `, 7) + `"x".matches("^x{1}$")`
+	var before, after runtime.MemStats
+	kept := make([]*Expression, 10)
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for i := range kept {
+		expression, err := compile(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept[i] = expression
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if size := int64(after.HeapAlloc) - int64(before.HeapAlloc); size > 20<<20 {
+		t.Errorf("%d expressions need %d bytes", len(kept), size)
+	}
+	if holds, err := kept[0].Holds(&unstructured.Unstructured{Object: map[string]any{"a": "b"}}, NewBudget(Full)); !holds || err != nil {
+		t.Errorf("expected that the expression holds, got %t, %v", holds, err)
 	}
 }
 

@@ -82,7 +82,13 @@ func CompileWithin(text string, budget *Budget) (*Expression, error) {
 	return Compile(text)
 }
 
-func compile(text string) (*Expression, error) {
+func compile(text string) (compiled *Expression, err error) {
+	defer func() {
+		// cel-go panics if the key of a map that is constant cannot be a key.
+		if reason := recover(); reason != nil {
+			err = invalid(text, fmt.Sprintf("it cannot be compiled: %v", reason))
+		}
+	}()
 	if len(text) > MaxLength {
 		return nil, fmt.Errorf("invalid value of %d bytes; must be at most %d bytes", len(text), MaxLength)
 	}

@@ -80,6 +80,7 @@ func TestInvalidExpressions(t *testing.T) {
 		`"true"`:                       "it is of type string; must be a CEL expression",
 		`self.a.all(x, self.b.all(y, self.c.all(z, x == y && y == z)))`: "must be at most 10000000",
 		strings.Repeat("true && ", 600) + "true":                        "must be at most 4096 bytes",
+		`{b"a": 1}.size() > 0`:                                          "it cannot be compiled: runtime error: hash of unhashable type types.Bytes",
 		`timestamp("x") < now()`:                                        "undeclared reference to 'now'",
 	} {
 		_, err := expressions.Compile(text)
