@@ -181,7 +181,7 @@ func (r relatives) of(ctx context.Context, set v1alpha1.Set) (family, error) {
 	}
 	return newFamily(set, sets, func(name string) ([]string, error) {
 		var names []string
-		if name == set.GetName() && r.reader != r.cached {
+		if name == set.GetName() {
 			for _, other := range sets {
 				if slices.Contains(previousOf(other), name) {
 					names = append(names, other.GetName())

@@ -27,8 +27,8 @@ type step struct {
 	index int // -1: the step has a name
 }
 
-// segment is one step of a path: .name, with backslashes before special characters, ['name'], ["name"] or [3].
-var segment = regexp.MustCompile(`^(?:\.((?:[^.\[\]\\*]|\\.)+)|\['([^']+)'\]|\["([^"]+)"\]|\[(\d{1,9})\])`)
+// segment is one step of a path: .name, ['name'], ["name"] or [3]. A backslash in a name means the character that follows.
+var segment = regexp.MustCompile(`^(?:\.((?:[^.\[\]{}\\*\s]|\\.)+)|\['((?:[^'\\]|\\.)+)'\]|\["((?:[^"\\]|\\.)+)"\]|\[(\d{1,9})\])`)
 
 func newPath(text string) (path, error) {
 	const allowed = `must be the path of one field, such as .status.replicas or .metadata.annotations['example.io/revision'], of at most %d bytes`
@@ -56,7 +56,7 @@ func newStep(found []string) step {
 	if index, err := strconv.Atoi(found[4]); err == nil {
 		return step{index: index}
 	}
-	return step{name: unescape.ReplaceAllString(found[1], "$1") + found[2] + found[3], index: -1}
+	return step{name: unescape.ReplaceAllString(found[1]+found[2]+found[3], "$1"), index: -1}
 }
 
 var unescape = regexp.MustCompile(`\\(.)`)

@@ -147,14 +147,14 @@ func (r Revisions) orphans() []v1alpha1.Set {
 // next returns the set that the template makes. Its revision is higher than that of any set of the series, and such that its name is free. The error says
 // that there is no such revision, and which set has the highest one.
 func (r Revisions) next() (v1alpha1.Set, error) {
-	set, revision, holder := r.deployment.NewSet(), r.deployment.GetDeploymentStatus().Revision, "status.revision"
+	set, revision, holder := r.deployment.NewSet(), lastRevision(r.deployment), ""
 	for _, other := range slices.Concat(r.own, r.series) {
 		if others := other.GetSetSpec().Revision; others > revision {
-			revision, holder = others, "set "+other.GetName()
+			revision, holder = others, other.GetName()
 		}
 	}
 	if revision >= v1alpha1.MaxRevision {
-		return nil, fmt.Errorf("no set is created, because its revision would have to be higher than that of %s, %d; must be at most %d", holder, revision, v1alpha1.MaxRevision)
+		return nil, fmt.Errorf("no set is created, because its revision would have to be higher than that of set %s, %d; must be at most %d", holder, revision, v1alpha1.MaxRevision)
 	}
 	revision++
 	name := func() string { return fmt.Sprintf("%s-%d", r.deployment.GetName(), revision) }
@@ -166,6 +166,15 @@ func (r Revisions) next() (v1alpha1.Set, error) {
 	set.SetAnnotations(with(set.GetAnnotations(), v1alpha1.AnnotationTemplateDigest, v1alpha1.TemplateDigest(r.deployment)))
 	r.currentSettings(settingsOf(set)).ApplyTo(set)
 	return set, nil
+}
+
+// lastRevision returns the highest revision that a deployment has had, as its status says. If no higher one would be allowed, only the sets count, so that
+// it is enough to delete the one with that revision.
+func lastRevision(deployment v1alpha1.Deployment) int64 {
+	if last := deployment.GetDeploymentStatus().Revision; last < v1alpha1.MaxRevision {
+		return last
+	}
+	return 0
 }
 
 // currentSettings returns the settings of the current set. A change cause is not removed.

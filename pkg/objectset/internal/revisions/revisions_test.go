@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -103,7 +104,7 @@ func deployment(t *testing.T, description string) *v1alpha1.ObjectDeployment {
 		case "rollback":
 			result.Spec.RollbackTo = &v1alpha1.RollbackTarget{Revision: int64(value[0] - '0')}
 		case "seen":
-			result.Status.Revision = int64(value[0] - '0')
+			result.Status.Revision, _ = strconv.ParseInt(value, 10, 64)
 		case "deadline":
 			result.Spec.ProgressDeadlineSeconds = int32(value[0] - '0')
 		case "cause":
@@ -172,6 +173,7 @@ func TestDecide(t *testing.T) {
 		{"sets were deleted", "a seen=7", nil, "create web-8"},
 		{"a name is taken", "a", []string{"web-1 0 a foreign"}, "create web-2"},
 		{"a revision of the series is taken", "b", []string{"web-1 1 a" + good, "other 5 a foreign"}, "create web-6"},
+		{"the set with the highest revision is gone", "b seen=9007199254740992", []string{"web-1 1 a" + good}, "create web-2"},
 		{"the highest revision is taken", "b", []string{"web-1 9007199254740992 a" + good}, "no set is created, because its revision would have to be higher than that of set web-1, 9007199254740992; must be at most 9007199254740992"},
 		{"an impossible revision", "b", []string{"web-1 9223372036854775807 a" + half}, "web-1 Paused; no set is created, because its revision would have to be higher than that of set web-1, 9223372036854775807; must be at most 9007199254740992"},
 		{"an impossible revision of another owner", "b", []string{"web-1 1 a" + good, "other 9223372036854775807 a foreign"}, "no set is created, because its revision would have to be higher than that of set other, 9223372036854775807; must be at most 9007199254740992"},

@@ -29,7 +29,7 @@ func (r Revisions) Report(refusal, failure error) v1alpha1.DeploymentStatus {
 	status.ObservedGeneration = r.deployment.GetGeneration()
 	status.SetName = ""
 	if current := r.Current(); current != nil {
-		status.Revision, status.SetName = max(status.Revision, current.GetSetSpec().Revision), current.GetName()
+		status.Revision, status.SetName = max(lastRevision(r.deployment), current.GetSetSpec().Revision), current.GetName()
 	}
 	set := func(name string, v verdict) {
 		value := metav1.ConditionFalse
