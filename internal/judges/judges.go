@@ -84,17 +84,14 @@ func (a assigned) forObject(id types.ObjectID, ownRules string) (judge status.Ju
 	return single, ownRules + "\n" + single.Rules()
 }
 
-// NotJudged is in place of the rules of an object that was not judged, because that costs too much where others wait.
-const NotJudged = "not judged"
-
 // costly is held while rules are evaluated that cost more than expressions.Brief, so that no owner can take all processors and all memory for them.
 var costly sync.Mutex
 
 // Judge returns the status of a dependent, which is not changed, and the rules by which it was computed; see Rules. If the rules are expensive, it waits
 // until no other evaluation of such rules is in progress.
 func (j *Judges) Judge(owner string, object *unstructured.Unstructured) (result status.Result, rules string) {
-	result, rules = j.Glance(owner, object)
-	if rules != NotJudged {
+	result, rules, within := j.judge(owner, object, expressions.Brief)
+	if within {
 		return result, rules
 	}
 	costly.Lock()
@@ -103,11 +100,12 @@ func (j *Judges) Judge(owner string, object *unstructured.Unstructured) (result 
 	return result, rules
 }
 
-// Glance is Judge for places where others wait. If the rules are expensive, the object is in progress, and the rules are NotJudged.
+// Glance is Judge for places where others wait. If the rules are expensive, the object is in progress, and instead of the rules, Glance returns a text that no
+// rules have, another one for each resource version.
 func (j *Judges) Glance(owner string, object *unstructured.Unstructured) (result status.Result, rules string) {
 	result, rules, within := j.judge(owner, object, expressions.Brief)
 	if !within {
-		return status.Result{Status: status.InProgressStatus, Message: "not judged yet, because its conditions are expensive to evaluate"}, NotJudged
+		return status.Result{Status: status.InProgressStatus, Message: "not judged yet, because its conditions are expensive to evaluate"}, "not judged at " + object.GetResourceVersion()
 	}
 	return result, rules
 }

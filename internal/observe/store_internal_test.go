@@ -51,6 +51,12 @@ func state(version int, owner string, generation int64) *unstructured.Unstructur
 	return u
 }
 
+// expensive gives an object a condition that is not evaluated while events wait.
+func expensive(u *unstructured.Unstructured) *unstructured.Unstructured {
+	u.SetAnnotations(map[string]string{"op.example.com/ready-when": `lists.range(10000).all(x, x < 10000)`})
+	return u
+}
+
 func (w *storeWorld) update(u *unstructured.Unstructured) { w.must(w.store().Update(u)) }
 func (w *storeWorld) add(u *unstructured.Unstructured)    { w.must(w.store().Add(u)) }
 func (w *storeWorld) remove(u *unstructured.Unstructured) { w.must(w.store().Delete(u)) }
@@ -83,6 +89,15 @@ func TestStore(t *testing.T) {
 		{"the same again", func(w *storeWorld) { w.add(state(11, "o", 0)); w.list("12", state(11, "o", 0)) }, []string{"o"}, "11"},
 		{"a change", func(w *storeWorld) { w.add(state(11, "o", 0)); w.update(state(12, "o", 0)) }, []string{"o", "o"}, "12"},
 		{"a change that matters to nobody", func(w *storeWorld) { w.add(state(11, "o", 3)); w.update(state(12, "o", 3)) }, []string{"o"}, "12"},
+		{"a change of an object that is not judged", func(w *storeWorld) {
+			w.add(expensive(state(11, "o", 3)))
+			w.update(expensive(state(12, "o", 3)))
+			w.write(expensive(state(11, "o", 3))) // read before, and judged meanwhile
+		}, []string{"o", "o"}, "12"},
+		{"an object that is not judged, again", func(w *storeWorld) {
+			w.add(expensive(state(11, "o", 3)))
+			w.update(expensive(state(11, "o", 3)))
+		}, []string{"o"}, "11"},
 		{"a new generation", func(w *storeWorld) { w.add(state(11, "o", 3)); w.update(state(12, "o", 4)) }, []string{"o", "o"}, "12"},
 		{"gone", func(w *storeWorld) { w.add(state(11, "o", 0)); w.remove(state(12, "o", 0)) }, []string{"o", "o"}, ""},
 		{"gone while we did not watch", func(w *storeWorld) { w.add(state(11, "o", 0)); w.list("15") }, []string{"o", "o"}, ""},
