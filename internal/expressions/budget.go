@@ -44,7 +44,7 @@ func NewBudget(limit uint64) *Budget {
 	return &Budget{tracker: &tracker, limit: limit, patience: patience}
 }
 
-// unlimited is what the trackers of all budgets are copies of.
+// unlimited is the tracker that those of all budgets are copied from.
 var unlimited = sync.OnceValue(func() *cost.Tracker {
 	tracker, _ := cost.NewTracker(charges{}) // only options cause errors
 	return tracker

@@ -25,7 +25,7 @@ const (
 	// maxPattern is the maximum length of a regular expression, in bytes. Its program has less than a hundred thousand instructions.
 	maxPattern = 512
 	// maxKept is the maximum number of instructions of a regular expression that stays compiled. Larger ones are compiled for each call, which is charged for
-	// it: an expression has space for ten megabytes of them.
+	// it: a single expression has room for patterns that need 20 MB.
 	maxKept = 100
 	// timeZone is what it costs to read the data of a time zone.
 	timeZone = 100

@@ -126,7 +126,7 @@ func object(count int) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{"a": list}}
 }
 
-// TestBudgets are spent by several evaluations together.
+// TestBudgets spends a budget on several evaluations.
 func TestBudgets(t *testing.T) {
 	t.Parallel()
 	expression, err := Compile(`self.a.all(x, x >= 0)`)

@@ -72,7 +72,7 @@ func Compile(text string) (*Expression, error) {
 	return expression, nil
 }
 
-// CompileWithin is Compile with a budget, which a text costs that was not compiled lately.
+// CompileWithin is Compile, and charges the budget for a text that was not compiled recently.
 func CompileWithin(text string, budget *Budget) (*Expression, error) {
 	if _, known := compiled.Get(text); !known && len(text) <= MaxLength {
 		if err := budget.Spend(uint64(len(text)) * unitsPerByte); err != nil {
@@ -84,7 +84,7 @@ func CompileWithin(text string, budget *Budget) (*Expression, error) {
 
 func compile(text string) (compiled *Expression, err error) {
 	defer func() {
-		// cel-go panics if the key of a map that is constant cannot be a key.
+		// cel-go panics if a constant map has a key of a type that no map can have, such as bytes.
 		if reason := recover(); reason != nil {
 			err = invalid(text, fmt.Sprintf("it cannot be compiled: %v", reason))
 		}

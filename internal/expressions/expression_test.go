@@ -123,7 +123,6 @@ func TestSecretsAreNotShown(t *testing.T) {
 	}
 }
 
-// TestEachTextIsCompiledOnce compares expressions by identity.
 // TestExpressionsAreCompiledInParallel is for the race detector: unknown names and comprehensions concern the same field of cel-go's environment.
 func TestExpressionsAreCompiledInParallel(t *testing.T) {
 	t.Parallel()
@@ -143,6 +142,7 @@ func TestExpressionsAreCompiledInParallel(t *testing.T) {
 	group.Wait()
 }
 
+// TestEachTextIsCompiledOnce compares expressions by identity.
 func TestEachTextIsCompiledOnce(t *testing.T) {
 	t.Parallel()
 	first, err := expressions.Compile(`self.kind == "Once"`)

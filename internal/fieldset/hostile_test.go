@@ -15,7 +15,7 @@ import (
 	"github.com/component-operator/runtime/internal/fieldset"
 )
 
-// TestManyPaths computes a fingerprint without as many fields as an annotation can name. The work is not proportional to the product of fields and paths.
+// TestManyPaths computes a fingerprint that leaves out as many fields as an annotation can name. The work is not proportional to the product of fields and paths.
 func TestManyPaths(t *testing.T) { //nolint:paralleltest // it measures what is allocated
 	paths, err := fieldset.ParsePaths(strings.Repeat("a.b.c.d.e.f.g.h,", 16_000))
 	if err != nil || len(paths) != 16_000 {
@@ -40,7 +40,7 @@ func TestManyPaths(t *testing.T) { //nolint:paralleltest // it measures what is 
 	}
 }
 
-// TestOpenBrackets ends at the first bracket that is not closed. To look for the end of each of them would take hours.
+// TestOpenBrackets ends at the first bracket that is not closed. Looking for the end of each of them would take hours.
 func TestOpenBrackets(t *testing.T) {
 	t.Parallel()
 	if _, err := fieldset.ParsePaths(strings.Repeat("[", 5_000_000)); err == nil || !strings.Contains(err.Error(), "missing ]") {

@@ -100,8 +100,8 @@ func (j *Judges) Judge(owner string, object *unstructured.Unstructured) (result 
 	return result, rules
 }
 
-// Glance is Judge for places where others wait. If the rules are expensive, the object is in progress, and instead of the rules, Glance returns a text that no
-// rules have, another one for each resource version.
+// Glance is Judge for places where others wait. If the rules are expensive, the object is in progress, and Glance does not return the rules, but a text that
+// identifies no rules and differs for each resource version.
 func (j *Judges) Glance(owner string, object *unstructured.Unstructured) (result status.Result, rules string) {
 	result, rules, within := j.judge(owner, object, expressions.Brief)
 	if !within {

@@ -89,8 +89,8 @@ func (o Observation) OlderThan(resourceVersion string) bool {
 type Judges interface {
 	// Judge returns the status of a dependent, and the rules that hold for its owner.
 	Judge(owner string, object *unstructured.Unstructured) (result status.Result, rules string)
-	// Glance is Judge for events. If the rules are expensive, it returns rules that hold for nobody, so that the owner reads and judges the object. They are
-	// others for each resource version: each change of such an object is news, because it may arrive while the owner judges the state before.
+	// Glance is Judge for events. If the rules are expensive, it returns rules that hold for nobody, so that the owner reads and judges the object. They
+	// differ for each resource version: each change of such an object is news, because it may arrive while the owner judges the previous state.
 	Glance(owner string, object *unstructured.Unstructured) (result status.Result, rules string)
 	// JudgesMetadata reports whether the status of objects of this kind depends on their metadata only, unless a Need says otherwise.
 	JudgesMetadata(kind schema.GroupKind) bool

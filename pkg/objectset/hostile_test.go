@@ -39,7 +39,7 @@ spec:
 	r.patch(r.get("v1", "ConfigMap", "expensive"), `{"data":{"bad":"wort"}}`)
 	r.awaitCondition(expensive, available, "True/Available")
 
-	// Nothing is requested at rest, but for what a timer makes another attempt for.
+	// At rest, nothing is requested but what a timer retries.
 	r.quiesce()
 	for _, request := range r.requests.All() {
 		if request.Name == "many" && request.Resource == "configmaps" {

@@ -36,7 +36,7 @@ type Options struct {
 	// StateNamespace has the inventories of ClusterObjectSets that are too large for the status. Those of ObjectSets are in their namespaces. Defaults to none: a ClusterObjectSet
 	// with that many objects is refused.
 	StateNamespace string
-	// FormerStateNamespaces are former values of StateNamespace, where inventories may still be. Defaults to none.
+	// FormerStateNamespaces are former values of StateNamespace, where inventories may still be found. Defaults to none.
 	FormerStateNamespaces []string
 	// SkipClusterObjectSets keeps ClusterObjectSets and ClusterObjectDeployments from being reconciled, for operators without permissions beyond namespaces. Defaults to false.
 	SkipClusterObjectSets bool

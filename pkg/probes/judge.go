@@ -63,10 +63,10 @@ func New(probes []Probe, base status.Judge) (status.Judge, error) {
 			}
 		}
 		if length > maxRules {
-			return nil, fmt.Errorf("probes[%d].probes: the expressions of all probes together have more than %d bytes; must be at most that many", i, maxRules)
+			return nil, fmt.Errorf("probes[%d].probes: the expressions of all probes together have more than %d bytes; at most %d are allowed", i, maxRules, maxRules)
 		}
 		if count += len(probe.Checks); count > MaxChecks {
-			return nil, fmt.Errorf("probes[%d].probes: more than %d checks in all probes together; must be at most that many", i, MaxChecks)
+			return nil, fmt.Errorf("probes[%d].probes: more than %d checks in all probes together; at most %d are allowed", i, MaxChecks, MaxChecks)
 		}
 		c, err := compile(probe)
 		if err != nil {
