@@ -37,7 +37,11 @@ func (f *Factory) connect(key Key) (*Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Connection{Client: clnt, own: own, limits: limits}, nil
+	server, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("finding the server: %w", err)
+	}
+	return &Connection{Client: clnt, own: own, limits: limits, host: server.Host}, nil
 }
 
 // foundation returns the mapper of a connection, and its recorder if it has one of its own. All connections to the local cluster

@@ -26,6 +26,8 @@ type Connection struct {
 	// own is the recorder of this connection; nil if it uses the one of the local connection.
 	own    *recorder
 	limits *bounds
+	// host is the host and port of the server, as metrics have it.
+	host string
 }
 
 // close closes the recorder, and retires the network connections.
@@ -45,6 +47,9 @@ type Factory struct {
 	closed  bool
 	active  int
 	entries map[string]*entry
+	// dropped has the hosts of connections that were dropped since the last sweep, settled those of the time between the last two. What was under way when a
+	// connection was dropped is counted a little later.
+	dropped, settled []string
 }
 
 // entry is a connection that is kept or being made. All fields but making are guarded by the factory's mutex.
@@ -154,6 +159,7 @@ func (f *Factory) Drop(id string) {
 
 func (f *Factory) dropLocked(id string, kept *entry) {
 	kept.connection.close()
+	f.dropped = append(f.dropped, kept.connection.host)
 	delete(f.entries, id)
 	f.active--
 	f.options.Metrics.ClientsActive(f.active)
@@ -188,11 +194,22 @@ func (f *Factory) sweep() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := f.options.Clock.Now()
+	used := map[string]bool{f.local.host: true}
 	for id, kept := range f.entries {
-		if kept.connection != nil && now.Sub(kept.lastUsed) >= f.options.Validity {
+		switch {
+		case kept.connection == nil:
+		case now.Sub(kept.lastUsed) >= f.options.Validity:
 			f.dropLocked(id, kept)
+		default:
+			used[kept.connection.host] = true
 		}
 	}
+	for _, host := range f.settled {
+		if !used[host] {
+			f.options.Metrics.HostDropped(host)
+		}
+	}
+	f.settled, f.dropped = f.dropped, nil
 }
 
 // Close drops all connections. It may be called more than once.

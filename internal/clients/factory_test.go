@@ -15,10 +15,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/metrics"
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
@@ -95,6 +98,7 @@ func TestRefusedKeys(t *testing.T) {
 		{reason: "no kubeconfig", key: clients.Key{KubeConfig: []byte("hello")}, err: "invalid kubeconfig: must be YAML or JSON with apiVersion v1 and kind Config"},
 		{reason: "no text of its content is shown", key: clients.Key{KubeConfig: []byte("kind: hunter2\napiVersion: v1")}, err: "invalid kubeconfig: must be YAML or JSON with apiVersion v1 and kind Config"},
 		{reason: "nor of what is no URL", key: clients.Key{KubeConfig: kubeConfig("{server: 'hunter2://127.0.0.1:1/%zz'}", "{token: t}")}, err: "server is not a URL"},
+		{reason: "a host that metrics cannot have", key: clients.Key{KubeConfig: kubeConfig("{server: 'https://%ff:6443'}", "{token: t}")}, err: "server is not a URL"},
 		{
 			reason: "no context", key: clients.Key{KubeConfig: []byte("{apiVersion: v1, kind: Config}")},
 			err: `invalid kubeconfig: current-context is missing, or not among the contexts`,
@@ -314,4 +318,68 @@ func TestValidity(t *testing.T) {
 	if factory.NeedLeaderElection() {
 		t.Error("connections are needed on each replica")
 	}
+}
+
+// TestHostsAreForgotten has a user whose kubeconfig names ever new hosts.
+func TestHostsAreForgotten(t *testing.T) {
+	t.Parallel()
+	made, err := metrics.New(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	local, kept, left := newServer(t), newServer(t), newServer(t)
+	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
+	factory := newFactory(t, clients.Options{Config: local.config(), Metrics: made.ForController("hosts"), Clock: clock})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- factory.Run(ctx) }()
+	defer func() { cancel(); <-ended }()
+	for !clock.HasWaiters() {
+		time.Sleep(time.Millisecond)
+	}
+	keys := map[string]clients.Key{"local": {}, "kept": {KubeConfig: kept.kubeConfig("{token: t}")}, "left": {KubeConfig: left.kubeConfig("{token: t}")}}
+	hosts := map[string]string{"local": local.Listener.Addr().String(), "kept": kept.Listener.Addr().String(), "left": left.Listener.Addr().String()}
+	for name, key := range keys {
+		connection := get(t, factory, key)
+		if err := connection.DiscoveryClient().RESTClient().Get().AbsPath("/version").Do(t.Context()).Error(); err != nil {
+			t.Fatal(err)
+		}
+		if !isCounted(t, hosts[name]) {
+			t.Fatalf("requests to the %s host are not counted", name)
+		}
+	}
+	// The host of a dropped connection stays as long as another one has it.
+	other := get(t, factory, clients.Key{KubeConfig: kept.kubeConfig("{token: other}")})
+	for _, connection := range []*clients.Connection{other, get(t, factory, keys["left"])} {
+		factory.Drop(connection.ID)
+	}
+	testenv.Eventually(t, func() (bool, string) {
+		get(t, factory, keys["kept"])
+		clock.Step(clients.DefaultValidity / 4)
+		return !isCounted(t, hosts["left"]), "requests to a host that is not used any more are still counted"
+	})
+	for _, name := range []string{"local", "kept"} {
+		if !isCounted(t, hosts[name]) {
+			t.Errorf("what was counted of the %s host is lost", name)
+		}
+	}
+}
+
+// isCounted reports whether a series of the default registry has the host as a label.
+func isCounted(t *testing.T, host string) bool {
+	t.Helper()
+	families, err := ctrlmetrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			for _, label := range metric.GetLabel() {
+				if label.GetValue() == host {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }

@@ -111,6 +111,8 @@ func (c *counters) ClientsActive(count int) {
 	c.active = count
 }
 
+func (c *counters) HostDropped(string) {}
+
 func (c *counters) check(t *testing.T, created int, active int) {
 	t.Helper()
 	c.mu.Lock()

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -61,7 +62,8 @@ func parseKubeConfig(raw []byte, allowLocalCredentials bool, hosts Hosts) (*rest
 	if err != nil {
 		return nil, fmt.Errorf("invalid kubeconfig: %w", err)
 	}
-	if _, _, err := rest.DefaultServerUrlFor(config); err != nil {
+	// The host is a label of client-go's metrics, which panic if it is not UTF-8.
+	if server, _, err := rest.DefaultServerUrlFor(config); err != nil || !utf8.ValidString(server.Host) {
 		return nil, errors.New("invalid kubeconfig: server is not a URL")
 	}
 	return config, nil

@@ -27,6 +27,8 @@ type Metrics interface {
 	ClientCreated()
 	// ClientsActive is called with the number of kept connections whenever it changes.
 	ClientsActive(count int)
+	// HostDropped is called with the host and port of a remote cluster some time after its last connection was dropped.
+	HostDropped(host string)
 }
 
 // Options configure a Factory.
@@ -123,5 +125,6 @@ func (o Options) complete() (Options, error) {
 
 type noMetrics struct{}
 
-func (noMetrics) ClientCreated()    {}
-func (noMetrics) ClientsActive(int) {}
+func (noMetrics) ClientCreated()     {}
+func (noMetrics) ClientsActive(int)  {}
+func (noMetrics) HostDropped(string) {}

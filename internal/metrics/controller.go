@@ -71,8 +71,11 @@ func (c *Controller) Reconciled(err error) {
 
 func errorType(err error) string {
 	var status apierrors.APIStatus
-	if errors.As(err, &status) && status.Status().Code != 0 {
-		return strconv.Itoa(int(status.Status().Code))
+	if errors.As(err, &status) {
+		// A remote server may put any number into a Status, and each would be a series for ever.
+		if code := int(status.Status().Code); http.StatusText(code) != "" {
+			return strconv.Itoa(code)
+		}
 	}
 	return "other"
 }
@@ -112,6 +115,11 @@ func (c *Controller) ClientCreated() {
 // ClientsActive records the number of cached clients.
 func (c *Controller) ClientsActive(count int) {
 	c.metrics.activeClients.set(float64(count), c.name)
+}
+
+// HostDropped removes what controller-runtime has counted of requests to a host, which the operator no longer uses.
+func (c *Controller) HostDropped(host string) {
+	c.metrics.hosts.DeletePartialMatch(prometheus.Labels{"host": host})
 }
 
 // Drifted counts a change by others to a dependent with the given drift policy.

@@ -37,6 +37,8 @@ type Metrics struct {
 	generation        *prometheus.HistogramVec
 	readiness         *prometheus.HistogramVec
 	shards            *prometheus.GaugeVec
+	// hosts is the collector of controller-runtime that counts requests by host.
+	hosts *prometheus.CounterVec
 }
 
 // New returns the collectors of a registry, and registers them on the first call. If registerer is nil,
@@ -66,11 +68,21 @@ func New(registerer prometheus.Registerer) (*Metrics, error) {
 		readiness: r.histogram("time_to_ready_seconds", "Time from the reconciliation that first saw a change of a component until the component was ready",
 			[]float64{.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600}),
 		shards: r.gauge("shards_held", "Shards that this replica holds", controllerLabels),
+		hosts:  hostsOfControllerRuntime(),
 	}
 	if len(r.errs) > 0 {
 		return nil, fmt.Errorf("registering metrics: %w", errors.Join(r.errs...))
 	}
 	return m, nil
+}
+
+// hostsOfControllerRuntime returns the collector that controller-runtime registers itself. Registering one of the same description yields it. If a later version
+// describes it differently, nothing is removed from it.
+func hostsOfControllerRuntime() *prometheus.CounterVec {
+	r := &registration{registerer: ctrlmetrics.Registry}
+	return register(r, prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "rest_client_requests_total", Help: "Number of HTTP requests, partitioned by status code, method, and host.",
+	}, []string{"code", "method", "host"}))
 }
 
 // registration registers collectors one by one and collects the errors.

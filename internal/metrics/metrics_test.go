@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
@@ -68,6 +69,10 @@ func TestNamesAndLabels(t *testing.T) {
 	c.Reconciled(nil)
 	c.Reconciled(errors.New("boom"))
 	c.Reconciled(fmt.Errorf("applying: %w", apierrors.NewConflict(schema.GroupResource{Resource: "webs"}, "x", nil)))
+	for code := range int32(3) {
+		// The server of a kubeconfig may send any code.
+		c.Reconciled(&apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: 1000 + code}})
+	}
 	c.Operated(metrics.ActionCreate)
 	c.ClientCreated()
 	c.ClientsActive(2)
@@ -87,8 +92,8 @@ component_operator_runtime_drift_total{controller=webs,policy=correct} 1
 component_operator_runtime_fights_total{controller=webs} 1
 component_operator_runtime_operations_total{action=create,controller=webs} 1
 component_operator_runtime_reconcile_errors_total{controller=webs,type=409} 1
-component_operator_runtime_reconcile_errors_total{controller=webs,type=other} 1
-component_operator_runtime_reconcile_total{controller=webs} 3
+component_operator_runtime_reconcile_errors_total{controller=webs,type=other} 4
+component_operator_runtime_reconcile_total{controller=webs} 6
 component_operator_runtime_refusals_total{controller=webs,reason=owned} 1
 component_operator_runtime_unready_dependents{controller=webs,group=example.io,kind=Web,name=x,namespace=ns} 1
 component_operator_runtime_unready_dependents_total{controller=webs,group=example.io,kind=Web,name=x,namespace=ns} 1
