@@ -5,6 +5,7 @@ package shards
 
 import (
 	"context"
+	"math"
 	"strconv"
 	"time"
 
@@ -42,11 +43,17 @@ func LeaseName(name string, shard int) string {
 	return name + "-shard-" + strconv.Itoa(shard)
 }
 
-// Get reads the lease.
+// Get reads the lease. Its holder decides how long it lasts without a renewal, but no longer than a holder may, and its number of holders stays so small that it can grow:
+// otherwise, a single forged write would block the shard for 68 years.
 func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	return l.LeaseLock.Get(ctx)
+	record, raw, err := l.LeaseLock.Get(ctx)
+	if record != nil {
+		record.LeaseDurationSeconds = min(record.LeaseDurationSeconds, int(LongestLease/time.Second))
+		record.LeaderTransitions = min(record.LeaderTransitions, math.MaxInt32-1)
+	}
+	return record, raw, err
 }
 
 // Create acquires a lease that does not exist yet.

@@ -22,7 +22,7 @@ type Options struct {
 	Identity string
 	// Shards is the number of shards.
 	Shards int
-	// LeaseDuration is how long after the last renewal another replica may take a lease; whole seconds. RenewDeadline is how long
+	// LeaseDuration is how long after the last renewal another replica may take a lease; whole seconds, and at most LongestLease. RenewDeadline is how long
 	// a replica trusts its own renewal; at least one second less, because other replicas see renewal times in whole seconds.
 	// RetryPeriod is the time between two renewals, or attempts to acquire a lease.
 	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
@@ -36,6 +36,9 @@ type Options struct {
 	// now is the clock for the validity of leases.
 	now func() time.Time
 }
+
+// LongestLease is the maximum of Options.LeaseDuration.
+const LongestLease = time.Hour
 
 // The values of the label that all leases carry.
 const (

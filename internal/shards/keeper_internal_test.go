@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -234,5 +236,47 @@ func TestTroublesAreToldOnce(t *testing.T) {
 	m.watchFailed(t.Context(), nil, errors.New("forbidden"))
 	if len(logged) != 4 {
 		t.Errorf("want each trouble to be told once, got %q", logged)
+	}
+}
+
+// TestForgedLeases has leases that another client has written once.
+func TestForgedLeases(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	forge := func(shard int, seconds int32) {
+		t.Helper()
+		lease := &coordinationv1.Lease{}
+		lease.Namespace, lease.Name = f.namespace, LeaseName(f.namespace+".example.io", shard)
+		lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds, lease.Spec.LeaseTransitions = new("nobody"), &seconds, new(int32(math.MaxInt32))
+		lease.Spec.RenewTime = &metav1.MicroTime{Time: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}
+		if err := testenv.Client(t).Create(t.Context(), lease); err != nil {
+			t.Fatal(err)
+		}
+	}
+	forge(0, 1)
+	a := f.start("a", 1)
+	f.awaitShares(a)
+
+	forge(1, math.MaxInt32)
+	record, _, err := a.newLock(1, newTenure(1, time.Minute, time.Now)).Get(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := time.Duration(record.LeaseDurationSeconds) * time.Second; got != LongestLease {
+		t.Errorf("want the lease to last %s without a renewal, got %s", LongestLease, got)
+	}
+}
+
+// TestReplicasAreListedOnce has two leases of one holder.
+func TestReplicasAreListedOnce(t *testing.T) {
+	t.Parallel()
+	m := newMembers(Options{Name: "example.io", Client: coordinationv1client.New(nil), LeaseDuration: time.Minute, now: time.Now})
+	for i, identity := range []string{"b", "b", "c"} {
+		lease := &coordinationv1.Lease{}
+		lease.Name, lease.Spec.HolderIdentity = strconv.Itoa(i), new(identity)
+		m.observe(lease)
+	}
+	if live, _ := m.live(); !slices.Equal(live, []string{"b", "c"}) {
+		t.Errorf("want each replica once, since shards of others would go to no one, got %v", live)
 	}
 }

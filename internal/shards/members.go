@@ -192,5 +192,6 @@ func (m *members) live() ([]string, time.Duration) {
 		}
 	}
 	slices.Sort(identities)
-	return identities, next
+	// A shard goes to no one if its share is computed for a replica that is listed twice. Only forged leases have the same holder.
+	return slices.Compact(identities), next
 }

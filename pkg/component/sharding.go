@@ -41,8 +41,8 @@ type Sharding struct {
 	Namespace string
 	// Identity of this replica, which must be unique. Defaults to the host name and random characters.
 	Identity string
-	// LeaseDuration is how long a replica may go without renewing its lease before it counts as dead; whole seconds. Another replica then waits as long once more for the lease
-	// of each shard, because clocks may differ, so that the shards of a killed replica are taken over after about twice this time. Defaults to 15 seconds.
+	// LeaseDuration is how long a replica may go without renewing its lease before it counts as dead; whole seconds, at most one hour. Another replica then waits as long once
+	// more for the lease of each shard, because clocks may differ, so that the shards of a killed replica are taken over after about twice this time. Defaults to 15 seconds.
 	LeaseDuration time.Duration
 	// RenewDeadline is how long a replica continues to write without renewing its lease; at least one second less than LeaseDuration. Defaults to 10
 	// seconds.
@@ -73,8 +73,8 @@ func (s *Sharding) complete(name string) (*Sharding, error) {
 	if messages := validation.IsDNS1123Label(s.Namespace); s.Namespace != "" && len(messages) > 0 {
 		refuse("Namespace", s.Namespace, strings.Join(messages, "; "))
 	}
-	if completed.LeaseDuration < time.Second || completed.LeaseDuration%time.Second != 0 {
-		refuse("LeaseDuration", completed.LeaseDuration, "must be whole seconds")
+	if completed.LeaseDuration < time.Second || completed.LeaseDuration > shards.LongestLease || completed.LeaseDuration%time.Second != 0 {
+		refuse("LeaseDuration", completed.LeaseDuration, fmt.Sprintf("must be whole seconds, and at most %s", shards.LongestLease))
 	}
 	if completed.RenewDeadline > completed.LeaseDuration-time.Second {
 		refuse("RenewDeadline", completed.RenewDeadline, fmt.Sprintf("must be at least one second less than LeaseDuration (%s)", completed.LeaseDuration))
