@@ -5,6 +5,7 @@ package generation
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -13,12 +14,14 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/deletionhooks"
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/internal/renames"
 	"github.com/component-operator/runtime/pkg/generator"
+	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -132,6 +135,10 @@ func Generate(ctx context.Context, calls *Calls, memory *Memory, request Request
 func (r Request) call(ctx context.Context, parameters types.Unstructurable) (objects []client.Object, hooks []deletionhooks.Hook, err error) {
 	if objects, err = r.Generator.Generate(ctx, r.Inputs.Namespace, r.Inputs.Name, parameters); err != nil {
 		return nil, nil, err
+	}
+	if len(objects) > chunks.MaxItems {
+		// They could not be recorded. Each step before that makes copies.
+		return nil, nil, inventory.NewRefusedError(fmt.Sprintf("the generator returns %d objects; at most %d are allowed", len(objects), chunks.MaxItems))
 	}
 	if err := clients.Normalize(objects); err != nil {
 		return nil, nil, err
