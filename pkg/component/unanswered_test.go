@@ -32,10 +32,17 @@ func silentServer(tb testing.TB) string {
 	}
 	tb.Cleanup(func() { _ = listener.Close() })
 	go func() {
+		// The garbage collector closes connections that nothing refers to.
+		var open []net.Conn
 		for {
-			if _, err := listener.Accept(); err != nil {
-				return
+			connection, err := listener.Accept()
+			if err != nil {
+				break
 			}
+			open = append(open, connection)
+		}
+		for _, connection := range open {
+			_ = connection.Close()
 		}
 	}()
 	return listener.Addr().String()
