@@ -23,7 +23,9 @@ func limitedFunctions(sprig map[string]any) map[string]any {
 			}
 			return strings.Repeat(text, count), nil
 		},
-		"indent": indent,
+		"replace": replace,
+		"join":    joinOf(sprig),
+		"indent":  indent,
 		"nindent": func(blanks int, text string) (string, error) {
 			indented, err := indent(blanks, text)
 			return "\n" + indented, err
@@ -72,6 +74,39 @@ func limitedFunctions(sprig map[string]any) map[string]any {
 		}
 	}
 	return limited
+}
+
+func replace(old, replacement, text string) (string, error) {
+	if err := checkLength("replacing", float64(len(text))+float64(strings.Count(text, old))*float64(len(replacement)-len(old))); err != nil {
+		return "", err
+	}
+	return strings.ReplaceAll(text, old, replacement), nil
+}
+
+// joinOf returns join, which takes lists of anything.
+func joinOf(sprig map[string]any) any {
+	toStrings, ok := sprig["toStrings"].(func(any) []string)
+	if !ok {
+		return sprig["join"]
+	}
+	return func(separator string, list any) (string, error) {
+		texts := toStrings(list)
+		length := float64(len(texts)) * float64(len(separator))
+		for _, text := range texts {
+			length += float64(len(text))
+		}
+		if err := checkLength("joining", length); err != nil {
+			return "", err
+		}
+		return strings.Join(texts, separator), nil
+	}
+}
+
+func checkLength(doing string, length float64) error {
+	if length > MaxOutput {
+		return fmt.Errorf("%s yields %.0f bytes; at most %d are allowed", doing, length, MaxOutput)
+	}
+	return nil
 }
 
 func checkItems(count float64) error {
