@@ -24,20 +24,14 @@ const (
 // CheckSize fails if texts in YAML would take much more memory when they are decoded than their length makes one expect. It accepts invalid YAML, which the decoder
 // refuses.
 func CheckSize(texts ...[]byte) error {
-	// There are not more values than bytes.
-	values, length := 0, 0
+	length := 0
 	for _, text := range texts {
 		length += len(text)
 	}
-	for _, text := range texts {
-		if length > maxValues {
-			for _, sign := range []string{",", "[", "{", "\n", "- ", ": "} {
-				values += bytes.Count(text, []byte(sign))
-			}
+	if length > maxValues { // there are not more values than bytes
+		if values := countYAML(texts); values > maxValues {
+			return fmt.Errorf("it has about %d values; at most %d are allowed", values, maxValues)
 		}
-	}
-	if values > maxValues {
-		return fmt.Errorf("it has about %d values; at most %d are allowed", values, maxValues)
 	}
 	limit := maxGrowth*length + freeGrowth
 	left := limit

@@ -11,7 +11,6 @@ import (
 	"cel.dev/cel-go/common/cost"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
-	"cel.dev/cel-go/interpreter"
 )
 
 const (
@@ -85,9 +84,3 @@ type spending struct{}
 
 func (spending) Function() string   { return "@spend" }
 func (spending) OverloadID() string { return "" }
-
-// canceled reports whether an evaluation has ended because of its cost, or because of the time that it has taken.
-func canceled(err error) bool {
-	var ended interpreter.EvalCancelledError
-	return errors.As(err, &ended) || errors.Is(err, interpreter.InterruptError{})
-}

@@ -148,10 +148,11 @@ func (e *Expression) String() string { return e.text }
 // Secrets.
 func (e *Expression) Holds(object *unstructured.Unstructured, budget *Budget) (bool, error) {
 	value, err := e.evaluate(object, budget)
+	var canceled interpreter.EvalCancelledError
 	switch {
 	case errors.Is(err, interpreter.InterruptError{}):
 		return false, fmt.Errorf("%w: it takes longer than %s", ErrTooExpensive, budget.patience)
-	case canceled(err):
+	case errors.As(err, &canceled):
 		return false, ErrTooExpensive
 	case err != nil && isSecret(object) && !strings.HasPrefix(err.Error(), "no such key: "):
 		return false, errHidden

@@ -183,7 +183,7 @@ func (r relatives) of(ctx context.Context, set v1alpha1.Set) (family, error) {
 		var names []string
 		if name == set.GetName() {
 			for _, other := range sets {
-				if slices.Contains(previousOf(other), name) {
+				if slices.Contains(other.GetSetSpec().Previous, v1alpha1.PreviousReference{Name: name}) {
 					names = append(names, other.GetName())
 				}
 			}
