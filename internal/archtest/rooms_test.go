@@ -100,6 +100,7 @@ var rooms = []room{
 
 	{path: "pkg/behaviors", layer: attachments},
 	{path: "pkg/resources/internal/...", layer: attachments},
+	{path: "internal/templating", layer: attachments},
 
 	{path: "pkg/inventory", layer: services},
 	{path: "pkg/probes", layer: services},
@@ -123,7 +124,6 @@ var rooms = []room{
 	{path: "internal/rights", layer: services},
 	{path: "internal/shards", layer: services},
 	{path: "internal/stackchart", layer: services},
-	{path: "internal/templating", layer: services},
 
 	{path: "internal/renames", layer: contracts},
 	{path: "pkg/generator", layer: contracts},

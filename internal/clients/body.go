@@ -45,8 +45,8 @@ func (b *boundedBody) take(content []byte) (exceeded int64) {
 	}
 	total, rest, ended := b.weight.add(content)
 	if b.exchange.endless {
-		if b.weight.encoding != jsonEncoding {
-			// Binary events have many newlines, but clients limit their size. Lines of logs are passed on as they come.
+		if b.weight.text {
+			// Lines of logs are passed on as they come.
 			total, rest, ended = int64(len(content)), 0, bytes.IndexByte(content, '\n') >= 0
 		}
 		if ended {

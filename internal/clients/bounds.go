@@ -75,7 +75,11 @@ func (t boundedTransport) WrappedRoundTripper() http.RoundTripper { return t.nex
 // RoundTrip sends the request.
 func (t boundedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	e := t.bounds.begin(request)
-	response, err := t.next.RoundTrip(request.WithContext(e.ctx))
+	request = request.WithContext(e.ctx)
+	if t.bounds.remote {
+		lighten(request)
+	}
+	response, err := t.next.RoundTrip(request)
 	if err != nil {
 		err = e.explain(err)
 		e.end()
@@ -88,14 +92,11 @@ func (t boundedTransport) RoundTrip(request *http.Request) (*http.Response, erro
 	bounded := &boundedBody{ReadCloser: response.Body, exchange: e}
 	response.Body = bounded
 	if t.bounds.remote {
-		encoding, asked := encodingOf(request, response)
-		if !asked {
+		if isHeavy(response.Header.Get("Content-Type")) {
 			_ = response.Body.Close()
 			return nil, &ForeignAnswerError{Server: e.server, Code: response.StatusCode}
 		}
-		if bounded.weight.encoding = encoding; isText(request) {
-			bounded.weight.encoding = noEncoding
-		}
+		bounded.weight.text = isText(request)
 	}
 	if e.unattended {
 		response.Header.Del("Retry-After")

@@ -4,8 +4,8 @@
 package clients
 
 import (
-	"mime"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -13,39 +13,25 @@ import (
 // decoded. So 64 MiB have at most two million values.
 const valueWeight = 32
 
-// weight estimates the memory that a response takes when it is decoded. The zero value is for JSON.
+// weight estimates the memory that a response in JSON takes when it is decoded.
 type weight struct {
-	encoding encoding
-	quoted   bool
-	escaped  bool
-	depth    int
+	// text is set if the response is not decoded.
+	text bool
+
+	quoted  bool
+	escaped bool
+	depth   int
 }
-
-// encoding says what the values of a response look like.
-type encoding int
-
-const (
-	jsonEncoding encoding = iota
-	// binaryEncoding is protobuf: tags and lengths of small values are control characters.
-	binaryEncoding
-	// noEncoding is text that is not decoded.
-	noEncoding
-)
 
 // add returns the weight of content, in bytes, and the weight of what follows the last complete JSON text in it; that is the same if no text ends in it.
 func (w *weight) add(content []byte) (total, rest int64, ended bool) {
 	total = int64(len(content))
-	if w.encoding == noEncoding {
+	if w.text {
 		return total, total, false
 	}
 	rest = total
 	for i, c := range content {
 		switch {
-		case w.encoding == binaryEncoding:
-			if c < ' ' {
-				total += valueWeight
-			}
-			rest = total
 		case w.escaped:
 			w.escaped = false
 		case w.quoted:
@@ -66,19 +52,19 @@ func (w *weight) add(content []byte) (total, rest int64, ended bool) {
 	return total, rest, ended
 }
 
-// encodings are the encodings that clients decode although they have not asked for them.
-var encodings = []string{"protobuf", "yaml", "cbor"}
+// heavy are the encodings of an API server whose weight is not known.
+var heavy = []string{"protobuf", "yaml", "cbor"}
 
-// encodingOf returns the encoding of a response; false if it is one that was not asked for, so that the response is not from an API server.
-func encodingOf(request *http.Request, response *http.Response) (encoding, bool) {
-	media, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
-	if err != nil {
-		return jsonEncoding, true
+// isHeavy reports whether a media type is one of a heavy encoding.
+func isHeavy(media string) bool {
+	return slices.ContainsFunc(heavy, func(name string) bool { return strings.Contains(media, name) })
+}
+
+// lighten removes heavy encodings from those that a request to a remote cluster accepts.
+func lighten(request *http.Request) {
+	accepted := strings.Join(request.Header.Values("Accept"), ",")
+	if isHeavy(accepted) {
+		request.Header = request.Header.Clone()
+		request.Header.Set("Accept", strings.Join(slices.DeleteFunc(strings.Split(accepted, ","), isHeavy), ","))
 	}
-	for _, name := range encodings {
-		if strings.Contains(media, name) {
-			return binaryEncoding, strings.Contains(strings.Join(request.Header.Values("Accept"), ","), media)
-		}
-	}
-	return jsonEncoding, true
 }

@@ -13,6 +13,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/metadata"
 
 	"github.com/component-operator/runtime/internal/clients"
 )
@@ -82,5 +84,27 @@ func TestManyEvents(t *testing.T) {
 		if err := apierrors.FromObject(event.Object); event.Type != "ADDED" && !errors.Is(err, io.EOF) {
 			t.Fatalf("event %d: %v", i, err)
 		}
+	}
+}
+
+// TestRemoteClustersAnswerInJSON pins that no encoding is asked for whose weight is not known, although the client does.
+func TestRemoteClustersAnswerInJSON(t *testing.T) {
+	t.Parallel()
+	accepted := make(chan string, 1)
+	connection := remote(t, handled(t, func(writer http.ResponseWriter, request *http.Request) {
+		accepted <- request.Header.Get("Accept")
+		writer.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(writer, `{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList", "items": [{"metadata": {"name": "name"}}]}`)
+	}), clients.Patience{})
+	clnt, err := metadata.NewForConfigAndClient(metadata.ConfigFor(connection.Config()), connection.HttpClient())
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := clnt.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(list.Items) != 1 {
+		t.Errorf("got %v and error %v", list, err)
+	}
+	if accept := <-accepted; strings.Contains(accept, "protobuf") || !strings.Contains(accept, "application/json;as=PartialObjectMetadataList") {
+		t.Errorf("asked for %s", accept)
 	}
 }

@@ -106,11 +106,11 @@ func TestLookup(t *testing.T) {
 		{"an object of a type that has just gone", `lookup "x.io/v1" "Gone" "shop" "x"`, `{}`, ""},
 		{"a type whose group has just gone", `lookup "x.io/v1" "Vanished" "shop" ""`, `{}`, ""},
 		{"an object of a type whose group has just gone", `lookup "x.io/v1" "Vanished" "shop" "x"`, `{}`, ""},
-		{"a broken API", `lookup "x.io/v1" "Silent" "shop" "x"`, ``, "looking up x.io/v1 Silent: "},
+		{"a broken API", `lookup "x.io/v1" "Silent" "shop" "x"`, ``, "looking up x.io/v1 Silent shop/x: "},
 		{"a list of a broken API", `lookup "x.io/v1" "Silent" "shop" ""`, ``, "the API does not answer"},
-		{"an object that must not be read", `lookup "v1" "Secret" "shop" "one"`, ``, "looking up v1 Secret: secrets are forbidden"},
-		{"a list that must not be read", `lookup "v1" "Secret" "shop" ""`, ``, "looking up v1 Secret: secrets are forbidden"},
-		{"no type", `lookup "" "" "shop" ""`, ``, "lookup needs an API version and a kind"},
+		{"an object that must not be read", `lookup "v1" "Secret" "shop" "one"`, ``, "looking up v1 Secret shop/one: secrets are forbidden"},
+		{"a list that must not be read", `lookup "v1" "Secret" "shop" ""`, ``, "looking up v1 Secret shop: secrets are forbidden"},
+		{"no type", `lookup "" "" "shop" ""`, ``, "an API version and a kind are needed"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.reason, func(t *testing.T) {
@@ -158,7 +158,7 @@ func TestLookupAsksForTheClientOnceAndOnlyIfNeeded(t *testing.T) {
 	if err == nil {
 		t.Fatal("a missing client is not noticed")
 	}
-	expectParts(t, err.Error(), "looking up v1 ConfigMap: no client")
+	expectParts(t, err.Error(), "looking up v1 ConfigMap shop/one: no client")
 }
 
 func TestRenderOfCanceledContext(t *testing.T) {

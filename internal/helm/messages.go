@@ -30,23 +30,22 @@ func readable(err error) error {
 // maxCalls is how many of the calls that led to an error are shown.
 const maxCalls = 4
 
-var (
-	call = regexp.MustCompile(`error calling (?:include|tpl): `)
-	// calledText is a text given to tpl, which may be long, and confidential.
-	calledText = regexp.MustCompile(`(?:error during tpl function execution for|cannot parse template) "(?:[^"\\]|\\.)*": `)
-	// tooDeep is the engine's error if a template includes itself a thousand times.
-	tooDeep = regexp.MustCompile(`rendering template has a nested reference name: (.*): unable to execute template`)
-)
+var call = regexp.MustCompile(`error calling (?:include|tpl): `)
 
-// located returns an error of the engine with a readable text: it names the template where rendering
-// began and the place that failed, and does not show texts that were given to tpl, which it calls gotpl.
+// located returns an error of a template with a readable text, which names the template where rendering
+// began and the place that failed.
 func located(err error) error {
-	text := calledText.ReplaceAllString(err.Error(), "")
-	text = tooDeep.ReplaceAllString(text, fmt.Sprintf(`template "$1" is rendered within itself too deeply; at most %d levels are allowed`, maxDepth))
-	if calls := call.Split(text, -1); len(calls) > maxCalls {
-		text = strings.TrimSuffix(calls[0], ": ") + fmt.Sprintf(": %d calls further: ", len(calls)-1) + calls[len(calls)-1]
+	text := err.Error()
+	var refused *refusal
+	switch calls := call.Split(text, -1); {
+	case errors.As(err, &refused):
+		place, _, _ := strings.Cut(text, ": ")
+		return &templateError{fmt.Sprintf("execution error at (%s): %s", place, refused.message), err}
+	case len(calls) > maxCalls:
+		return &templateError{fmt.Sprintf("%s%d calls further: %s", calls[0], len(calls)-1, calls[len(calls)-1]), err}
+	default:
+		return err
 	}
-	return &templateError{text: text, err: err}
 }
 
 type templateError struct {

@@ -25,17 +25,17 @@ func TestRenderErrors(t *testing.T) {
 		"a template that includes itself": {
 			files{"templates/_helpers.tpl": `{{ define "loop" }}{{ include "loop" . }}{{ end }}`, "templates/a.yaml": "\n" + `{{ include "loop" . }}`},
 			nil,
-			[]string{"top/templates/a.yaml:2:3", `template "loop" is rendered within itself too deeply; at most 1000 levels are allowed`},
+			[]string{"top/templates/a.yaml:2:3", `template "loop" is rendered within itself or others too deeply; at most 1000 levels are allowed`},
 		},
 		"templates that include each other": {
 			files{"templates/_helpers.tpl": `{{ define "a" }}{{ include "b" . }}{{ end }}{{ define "b" }}{{ include "a" . }}{{ end }}`, "templates/a.yaml": `{{ include "a" . }}`},
 			nil,
-			[]string{"top/templates/a.yaml:1:3", "is rendered within itself too deeply"},
+			[]string{"top/templates/a.yaml:1:3", "is rendered within itself or others too deeply"},
 		},
 		"a template that includes itself by way of a value": {
 			files{"templates/_helpers.tpl": `{{ define "loop" }}{{ tpl .Values.text . }}{{ end }}`, "templates/a.yaml": `{{ include "loop" . }}`},
 			map[string]any{"text": `{{ include "loop" . }}`},
-			[]string{"top/templates/a.yaml:1:3", `template "loop" is rendered within itself too deeply`},
+			[]string{"top/templates/a.yaml:1:3", "is rendered within itself or others too deeply"},
 		},
 		"a long way to an error": {
 			files{
@@ -49,7 +49,7 @@ func TestRenderErrors(t *testing.T) {
 		"too much text": {
 			files{"templates/a.yaml": object, "templates/b.yaml": `{{ repeat 20000000 "#" }}`},
 			nil,
-			[]string{"20000051 bytes of text", "20000000 of them top/templates/b.yaml", "at most 16777216 bytes are allowed"},
+			[]string{"top/templates/b.yaml:1:3", "repeating 1 bytes 20000000 times: the result must have from 0 to 16777216 bytes"},
 		},
 		"a template that does not parse": {files{"templates/a.yaml": "a:\n{{ if }}"}, nil, []string{"top/templates/a.yaml:2", "missing value for if"}},
 		"values that violate the schema": {
@@ -76,7 +76,7 @@ func TestRenderErrorsHideTexts(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`secret "x" {{ fail`, `secret \ {{ .a.b.c }}`, "secret\n{{ tpl .Values.inner . }}", `secret {{ template "none" }}`} {
 		message := renderError(t, files{"Chart.yaml": metadata("top"), "templates/a.yaml": "{{ tpl .Values.text . }}"}, map[string]any{"text": text, "inner": "secret {{ .a.b.c }}"})
-		expectParts(t, message, "rendering chart top", "top/templates/a.yaml:1:3", "gotpl:")
+		expectParts(t, message, "rendering chart top", "top/templates/a.yaml:1:3", "text given to tpl:")
 		if strings.Contains(message, "secret") {
 			t.Errorf("the message shows the text: %s", message)
 		}

@@ -31,8 +31,8 @@ func postRender(objects []Object, run func(*bytes.Buffer) (*bytes.Buffer, error)
 	if changed == nil {
 		return nil, errors.New("post-rendering: the post-renderer returned nil; to render no objects, return an empty buffer")
 	}
-	if err := checkOutput(map[string]string{postRendererName: changed.String()}); err != nil {
-		return nil, fmt.Errorf("post-rendering: %w", err)
+	if changed.Len() > MaxOutput {
+		return nil, fmt.Errorf("post-rendering: the post-renderer returned %d bytes; at most %d are allowed", changed.Len(), MaxOutput)
 	}
 	result, err := parseDocuments(documentsOf(postRendererName, changed.Bytes()))
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
-	"helm.sh/helm/v3/pkg/engine"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -123,11 +122,11 @@ func (c *Chart) prepare(release Release) (*chart.Chart, chartutil.Values, error)
 
 // execute returns the output of the templates of a prepared chart.
 func execute(ctx context.Context, parsed *chart.Chart, values chartutil.Values, release Release) (map[string]string, error) {
-	files, err := engine.RenderWithClientProvider(parsed, values, newLookupProvider(ctx, release.Client))
+	files, err := newRendering(parsed, values).render(ctx, release.Client)
 	if err != nil {
 		return nil, located(err)
 	}
-	return files, checkOutput(files)
+	return files, nil
 }
 
 func (c *Chart) render(ctx context.Context, release Release) ([]Object, error) {

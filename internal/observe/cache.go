@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -46,6 +47,9 @@ type Options struct {
 	// Patience is how long Watch waits for the first list of a kind. After that, objects of the kind are read one by one until
 	// the list comes. Defaults to one minute.
 	Patience time.Duration
+	// MaxBytes limits the memory that the observations of all kinds take, estimated. A kind for which there is no room is read one by one from then on. It
+	// is for clusters that are not trusted. Defaults to no limit.
+	MaxBytes int64
 	// Prepare is called with the resource of a kind before its objects are listed, each time they are. If it fails, the attempt does. Defaults to nothing.
 	Prepare func(ctx context.Context, mapping *meta.RESTMapping) error
 	// Notify is called with the value of the owner label whenever the observation of a dependent has changed. It must not block,
@@ -70,6 +74,9 @@ type Cache struct {
 	metadata metadata.Interface
 	ctx      context.Context //nolint:containedctx // the lifetime of the watches, ended by Close
 	cancel   context.CancelFunc
+
+	// kept is the size of all observations in feeds, in bytes.
+	kept atomic.Int64
 
 	types  sync.Once
 	absent *absences

@@ -38,6 +38,8 @@ type feed struct {
 	attempts int                                  // failed attempts since a watch was steady
 	refused  bool                                 // the server has last forbidden to watch
 	listed   bool                                 // a list has come that counts once the watch is open
+	listing  int64                                // the size of the list that is being received, in bytes
+	full     bool                                 // there is no room for the objects
 }
 
 // steady is how long a watch must last so that its end does not count as a failure. Where listing is allowed and watching is not,
@@ -62,6 +64,13 @@ func (f *feed) forbidden() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return apierrors.IsForbidden(f.err)
+}
+
+// lasting reports whether the feed is broken for long.
+func (f *feed) lasting() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.full || apierrors.IsForbidden(f.err)
 }
 
 func (f *feed) reason() string {
@@ -107,6 +116,7 @@ func (f *feed) run(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
+	defer f.drop()
 	defer time.AfterFunc(f.kind.cache.options.Patience, f.overdue).Stop()
 	for ctx.Err() == nil {
 		err := f.listAndWatch(ctx)
@@ -121,6 +131,23 @@ func (f *feed) run(ctx context.Context) {
 		if cluster.IsNoMatch(err) {
 			f.kind.cache.absent.await(ctx, f.kind.gvk)
 		}
+	}
+}
+
+// drop forgets the objects after the end of the feed.
+func (f *feed) drop() {
+	f.mu.Lock()
+	for key, observation := range f.objects {
+		f.kind.cache.kept.Add(-(&entry{key, observation}).size())
+	}
+	f.objects, f.state = nil, feedBroken
+	full := f.full
+	if full {
+		f.err = errTooMany
+	}
+	f.mu.Unlock()
+	if full {
+		f.kind.settle(f)
 	}
 }
 
@@ -189,6 +216,9 @@ func (f *feed) get(namespace, name string) (Observation, View) {
 	key := types.NamespacedName{Namespace: namespace, Name: name}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.state != feedSynced {
+		return Observation{}, Unseen // it has ended just now
+	}
 	seen, ok := f.objects[key]
 	written, wrote := f.own[key]
 	if !wrote {
@@ -218,6 +248,7 @@ func (f *feed) record(namespace, name string, observation Observation) {
 	case ok && seen.ResourceVersion == observation.ResourceVersion:
 		// The same state, but its status may have changed by the passing of time.
 		f.objects[key] = observation
+		f.kind.cache.kept.Add((&entry{key, observation}).size() - (&entry{key, seen}).size())
 		return
 	case ok && !seen.OlderThan(observation.ResourceVersion):
 		return

@@ -83,7 +83,7 @@ func TestChangedOwners(t *testing.T) {
 		{"taken by our own write, and by others after that", seen("o", "1"), seen("p", "2"), seen("q", "3"), []string{"o", "p", "q"}},
 		{"gone", seen("o", "1"), nil, nil, []string{"o"}},
 	} {
-		f := &feed{objects: map[types.NamespacedName]Observation{}, own: map[types.NamespacedName]Observation{}}
+		f := &feed{kind: &kind{cache: &Cache{}}, objects: map[types.NamespacedName]Observation{}, own: map[types.NamespacedName]Observation{}}
 		if tc.known != nil {
 			f.objects[key] = *tc.known
 		}

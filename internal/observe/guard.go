@@ -229,7 +229,7 @@ func (g *guard) label(instance metav1.Object) string {
 	return instance.GetLabels()[g.cache.options.Reader.OwnerLabel]
 }
 
-// mark notes the owner label of an instance; empty if it has none. The mutex must be held.
+// mark notes the owner label of an instance; empty if it has none. An instance for which there is no room counts as foreign. The mutex must be held.
 func (g *guard) mark(uid types.UID, label string) {
 	if former := g.labels[uid]; former != "" {
 		if g.own[former]--; g.own[former] == 0 {
@@ -237,7 +237,7 @@ func (g *guard) mark(uid types.UID, label string) {
 		}
 		delete(g.labels, uid)
 	}
-	if label != "" {
+	if label != "" && g.cache.options.fits(int64(len(g.labels)+1)*fixedSize) {
 		g.labels[uid] = label
 		g.own[label]++
 	}

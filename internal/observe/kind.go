@@ -164,7 +164,7 @@ func (k *kind) settle(f *feed) {
 // final. That the server cannot be reached for a while changes no mode.
 func (k *kind) newsLocked(f *feed) (mode string, news bool) {
 	mode = k.modeLocked()
-	if mode == k.logged || k.pendingLocked() || (f.namespace == "" && !f.forbidden() && mode != wholeCluster) {
+	if mode == k.logged || k.pendingLocked() || (f.namespace == "" && !f.lasting() && mode != wholeCluster) {
 		return mode, false
 	}
 	k.logged = mode

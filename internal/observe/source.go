@@ -37,6 +37,9 @@ func (c *Cache) listAndWatch(ctx context.Context, s source, gvk schema.GroupVers
 
 // listAndWatchMetadata is listAndWatch with metadata only.
 func (c *Cache) listAndWatchMetadata(ctx context.Context, s source, store cache.ReflectorStore) error {
+	if _, trims := store.(cache.TransformingStore); c.options.MaxBytes > 0 && !trims {
+		store = &trimming{ReflectorStore: store, cache: c}
+	}
 	objects := lists.Of(c.metadata.Resource(s.resource).Namespace(s.namespace), lists.Selection{Labels: s.selector, Fields: s.fields})
 	return c.reflect(ctx, s, &metav1.PartialObjectMetadata{}, objects, store)
 }
@@ -50,6 +53,9 @@ func (c *Cache) reflect(ctx context.Context, s source, expected runtime.Object, 
 			told.opened(err)
 			return open, err
 		}
+	}
+	if small, ok := store.(cache.TransformingStore); ok && c.options.MaxBytes > 0 {
+		objects.ListWithContextFunc = trimmed(objects.ListWithContextFunc, small.Transformer())
 	}
 	if c.options.Delay <= 0 {
 		return cache.NewReflectorWithOptions(objects, expected, store, options).ListAndWatchWithContext(c.quiet(ctx))

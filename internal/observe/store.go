@@ -11,6 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
@@ -37,9 +39,36 @@ func (e *entry) GetObjectMeta() metav1.Object {
 	return &metav1.ObjectMeta{Namespace: e.key.Namespace, Name: e.key.Name}
 }
 
-// Transformer returns the function that turns objects into entries.
+// GetObjectKind lets a list have entries.
+func (e *entry) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
+
+// DeepCopyObject returns the entry, which is not changed.
+func (e *entry) DeepCopyObject() runtime.Object { return e }
+
+// Transformer returns the function that turns the objects of a list into entries.
 func (s *feedStore) Transformer() cache.TransformFunc {
-	return func(object any) (any, error) { return s.entry(object) }
+	return func(object any) (any, error) {
+		if known, ok := object.(*entry); ok {
+			return known, nil
+		}
+		e, err := s.entry(object)
+		if err != nil {
+			return nil, err
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.listing += e.size(); !s.kind.cache.options.fits(s.listing) {
+			s.overflow()
+			return nil, errTooMany
+		}
+		return e, nil
+	}
+}
+
+// overflow ends the feed, because there is no room for its objects. The mutex must be held.
+func (s *feedStore) overflow() {
+	s.full = true
+	s.cancel()
 }
 
 func (s *feedStore) entry(object any) (*entry, error) {
@@ -147,7 +176,7 @@ func (s *feedStore) Replace(objects []any, resourceVersion string) error {
 		fresh[e.key] = &e.observation
 	}
 	s.mu.Lock()
-	s.version = resourceVersion
+	s.version, s.listing = resourceVersion, 0
 	owners := map[string]bool{}
 	// An object that we have written may be gone before the feed received it.
 	for _, known := range []map[types.NamespacedName]Observation{s.objects, s.own} {
@@ -178,6 +207,7 @@ func (s *feedStore) Replace(objects []any, resourceVersion string) error {
 // of that, so from the first refusal on, a list counts only when the watch is open.
 func (s *feedStore) opened(err error) {
 	s.mu.Lock()
+	s.listing = 0
 	news := false
 	switch {
 	case apierrors.IsForbidden(err):
@@ -218,6 +248,9 @@ func (s *feedStore) change(key types.NamespacedName, observation *Observation) m
 	before, existed := s.objects[key]
 	written, wrote := s.own[key]
 	owners := map[string]bool{}
+	if existed {
+		s.kind.cache.kept.Add(-(&entry{key, before}).size())
+	}
 	if observation == nil {
 		delete(s.objects, key)
 		if wrote && !written.OlderThan(s.version) {
@@ -230,6 +263,9 @@ func (s *feedStore) change(key types.NamespacedName, observation *Observation) m
 	}
 	s.objects[key] = *observation
 	delete(s.ended, key)
+	if !s.kind.cache.options.fits(s.kind.cache.kept.Add((&entry{key, *observation}).size())) {
+		s.overflow()
+	}
 	if wrote {
 		// Our own write may have taken the object from another owner.
 		owners[before.Owner] = existed && before.Owner != observation.Owner

@@ -6,6 +6,7 @@ package templating
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"strings"
 	"text/template"
@@ -14,16 +15,22 @@ import (
 	"github.com/spf13/cast"
 )
 
-// commonFunctions are available to all templates. The map must not be changed.
+// commonFunctions are available unless the options of a Set have other ones. The map must not be changed.
 var commonFunctions = newCommonFunctions()
 
-func newCommonFunctions() template.FuncMap {
+// Sprig returns the functions of sprig, with limits for what they generate, and without env, expandenv and getHostByName:
+// authors of templates must not see the operator's environment, nor which names it can resolve, and even less the authors of texts that reach tpl.
+func Sprig() template.FuncMap {
 	functions := sprig.TxtFuncMap()
-	// Authors of templates must not see the operator's environment, nor which names it can resolve, and even less the authors of
-	// texts that reach tpl.
 	for _, name := range []string{"env", "expandenv", "getHostByName"} {
 		delete(functions, name)
 	}
+	maps.Copy(functions, limitedFunctions(functions))
+	return functions
+}
+
+func newCommonFunctions() template.FuncMap {
+	functions := Sprig()
 	for name, function := range map[string]any{
 		"toYaml":            toYaml,
 		"mustToYaml":        toYaml,
@@ -52,12 +59,7 @@ func newCommonFunctions() template.FuncMap {
 	} {
 		functions[name] = function
 	}
-	for name, function := range limitedFunctions(functions) {
-		functions[name] = function
-	}
-	for name, function := range acyclic(functions) {
-		functions[name] = function
-	}
+	maps.Copy(functions, acyclic(functions))
 	return functions
 }
 

@@ -6,7 +6,9 @@ package templating
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -16,6 +18,13 @@ import (
 // limitedFunctions returns replacements for those functions of sprig whose arguments decide how much they generate.
 // Untrusted values are often among these arguments.
 func limitedFunctions(sprig map[string]any) map[string]any {
+	limited := limitedTexts(sprig)
+	maps.Copy(limited, limitedLists(sprig))
+	return limited
+}
+
+// limitedTexts returns the functions whose results grow with texts.
+func limitedTexts(sprig map[string]any) map[string]any {
 	limited := map[string]any{
 		"repeat": func(count int, text string) (string, error) {
 			if count < 0 || (count > 0 && len(text) > MaxOutput/count) {
@@ -31,6 +40,26 @@ func limitedFunctions(sprig map[string]any) map[string]any {
 			return "\n" + indented, err
 		},
 	}
+	for _, name := range []string{"regexReplaceAll", "mustRegexReplaceAll"} {
+		limited[name] = regexReplace((*regexp.Regexp).ReplaceAllString)
+	}
+	for _, name := range []string{"regexReplaceAllLiteral", "mustRegexReplaceAllLiteral"} {
+		limited[name] = regexReplace((*regexp.Regexp).ReplaceAllLiteralString)
+	}
+	if wrapWith, ok := sprig["wrapWith"].(func(int, string, string) string); ok {
+		limited["wrapWith"] = func(width int, separator, text string) (string, error) {
+			if err := checkLength("wrapping", float64(len(text))*float64(1+len(separator))); err != nil {
+				return "", err
+			}
+			return wrapWith(width, separator, text), nil
+		}
+	}
+	return limited
+}
+
+// limitedLists returns the functions to which a number says how much they generate.
+func limitedLists(sprig map[string]any) map[string]any {
+	limited := map[string]any{}
 	if until, ok := sprig["until"].(func(int) []int); ok {
 		limited["until"] = func(count int) ([]int, error) {
 			if err := checkItems(math.Abs(float64(count))); err != nil {
@@ -81,6 +110,26 @@ func replace(old, replacement, text string) (string, error) {
 		return "", err
 	}
 	return strings.ReplaceAll(text, old, replacement), nil
+}
+
+// regexReplace takes a replacement that may refer to parts of a match by "$", each of which is at most the whole match.
+func regexReplace(replace func(pattern *regexp.Regexp, text, replacement string) string) any {
+	return func(pattern, text, replacement string) (string, error) {
+		compiled, err := regexp.Compile(pattern)
+		if err != nil {
+			return "", err
+		}
+		length := func(matches int) float64 {
+			return float64(len(text))*float64(1+strings.Count(replacement, "$")) + float64(matches)*float64(len(replacement))
+		}
+		// There is at most one match more than bytes. The matches are counted if that is not enough.
+		if length(len(text)+1) > MaxOutput {
+			if err := checkLength("replacing", length(len(compiled.FindAllStringIndex(text, -1)))); err != nil {
+				return "", err
+			}
+		}
+		return replace(compiled, text, replacement), nil
+	}
 }
 
 // joinOf returns join, which takes lists of anything.

@@ -26,8 +26,9 @@ const noValue = "<no value>"
 
 // limits counts the text and the nested calls of a rendering.
 type limits struct {
-	depth  int
-	output int
+	depth       int
+	output      int
+	keepNoValue bool
 }
 
 // limitError means that a template exceeded a limit.
@@ -57,9 +58,9 @@ type output struct {
 	limits *limits
 }
 
-// Write leaves out the text for nil: text/template writes each value separately.
+// Write leaves out the text for nil, unless it is kept for now: text/template writes each value separately.
 func (o *output) Write(text []byte) (int, error) {
-	if string(text) == noValue {
+	if !o.limits.keepNoValue && string(text) == noValue {
 		return len(text), nil
 	}
 	if o.limits.output+len(text) > MaxOutput {
@@ -67,6 +68,14 @@ func (o *output) Write(text []byte) (int, error) {
 	}
 	o.limits.output += len(text)
 	return o.Builder.Write(text)
+}
+
+// complete returns the text of a file or of tpl.
+func (o *output) complete() string {
+	if o.limits.keepNoValue {
+		return strings.ReplaceAll(o.String(), noValue, "")
+	}
+	return o.String()
 }
 
 // release is called if the text is dropped.

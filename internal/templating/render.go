@@ -22,21 +22,24 @@ type Renderer struct {
 
 // Render returns the output of a file. The templates may change the data. An error names file and line.
 func (r *Renderer) Render(name string, data any) (string, error) {
-	text, err := r.execute(name, data)
-	return text, located(err)
+	out, err := r.execute(name, data)
+	if err != nil {
+		return "", located(err)
+	}
+	return out.complete(), nil
 }
 
-func (r *Renderer) execute(name string, data any) (string, error) {
+func (r *Renderer) execute(name string, data any) (*output, error) {
 	found := r.root.Lookup(name)
 	if found == nil {
-		return "", fmt.Errorf("there is no template %q", name)
+		return nil, fmt.Errorf("there is no template %q", name)
 	}
-	out := output{name: name, limits: r.limits}
-	if err := found.Execute(&out, data); err != nil {
+	out := &output{name: name, limits: r.limits}
+	if err := found.Execute(out, data); err != nil {
 		out.release()
-		return "", err
+		return nil, err
 	}
-	return out.String(), nil
+	return out, nil
 }
 
 func (r *Renderer) functions() template.FuncMap {
@@ -49,7 +52,11 @@ func (r *Renderer) include(name string, data any) (string, error) {
 		return "", err
 	}
 	defer r.limits.leave()
-	return r.embed(name, data)
+	out, err := r.embed(name, data)
+	if err != nil {
+		return "", err
+	}
+	return out.String(), nil
 }
 
 // tpl renders a text, which may use all templates, and may define some of its own.
@@ -67,22 +74,26 @@ func (r *Renderer) tpl(text string, data any) (string, error) {
 	if _, err := clone.Funcs(inner.functions()).New(tplName).Parse(text); err != nil {
 		return "", located(err)
 	}
-	return inner.embed(tplName, data)
+	out, err := inner.embed(tplName, data)
+	if err != nil {
+		return "", err
+	}
+	return out.complete(), nil
 }
 
 // embed renders a value for another template; the text no longer counts as output then.
-func (r *Renderer) embed(name string, data any) (string, error) {
-	text, err := r.execute(name, data)
+func (r *Renderer) embed(name string, data any) (*output, error) {
+	out, err := r.execute(name, data)
 	if err != nil {
 		// The outermost call says where the limit was exceeded; hundreds of nested calls would add nothing.
 		var exceeded *limitError
 		if errors.As(err, &exceeded) {
-			return "", exceeded
+			return nil, exceeded
 		}
-		return "", located(err)
+		return nil, located(err)
 	}
-	r.limits.output -= len(text)
-	return text, nil
+	out.release()
+	return out, nil
 }
 
 // templateError is an error of text/template without the common prefix.

@@ -43,7 +43,7 @@ func newCache(r *Reconciler) (*cache, error) {
 	}
 	watching := observe.Options{
 		Reader: r.reader, Config: r.client.Config(), HTTPClient: r.client.HttpClient(), Mapper: r.client.RESTMapper(),
-		Owner: owner, Delay: options.WatchDelay, Notify: c.notify, Log: options.Log,
+		Owner: owner, Delay: options.WatchDelay, MaxBytes: options.MaxObservedBytes, Notify: c.notify, Log: options.Log,
 	}
 	if r.definitions != nil {
 		watching.Prepare = func(ctx context.Context, mapping *meta.RESTMapping) error {

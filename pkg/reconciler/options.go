@@ -70,6 +70,9 @@ type Options struct {
 	// short-lived programs, which rarely run long enough to see changes by others, and need not see them. Defaults to zero: kinds are watched
 	// right away.
 	WatchDelay time.Duration
+	// MaxObservedBytes limits the memory that the observations of dependents take, estimated: some 700 bytes for each. The dependents of a kind for which there is no
+	// room are read one by one from then on. It is for clusters that are not trusted, which could send objects without end. Defaults to no limit.
+	MaxObservedBytes int64
 	// OnStatus is called with the status of a dependent that the response of a write or of a single read shows. It must not block, and may be
 	// called from several goroutines. Defaults to none.
 	OnStatus func(object types.ObjectKey, found status.Status, message string)

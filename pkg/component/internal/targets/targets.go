@@ -194,12 +194,19 @@ func (t *Targets) Local() (*reconciler.Reconciler, error) {
 	return t.engineLocked(localView, t.options.Factory.Local())
 }
 
+// maxObservedBytes is how much memory the observations of the dependents in one remote cluster may take: enough for some 90,000.
+const maxObservedBytes = 64 << 20
+
 // engineLocked returns the engine that watches a cluster, as the observer.
 func (t *Targets) engineLocked(view string, observer *clients.Connection) (*reconciler.Reconciler, error) {
 	if found := t.engines[view]; found != nil {
 		return found, nil
 	}
-	made, err := reconciler.New(t.options.Name, observer, t.options.Engine)
+	options := t.options.Engine
+	if view != localView {
+		options.MaxObservedBytes = maxObservedBytes
+	}
+	made, err := reconciler.New(t.options.Name, observer, options)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"math"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// TestHostileValues gives values that a user may have written to functions that charts call with values. Each rendering fails, and takes
+// less than 200 MB.
+func TestHostileValues(t *testing.T) { //nolint:paralleltest // it measures what is allocated
+	const many = "at most 1048576 are allowed"
+	const large = "at most 16777216"
+	text := strings.Repeat("x", 1<<20)
+	bomb := "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+	for i := range 8 {
+		next := string(rune('b' + i))
+		bomb += next + ": &" + next + " [" + strings.TrimSuffix(strings.Repeat("*"+string(rune('a'+i))+", ", 10), ", ") + "]\n"
+	}
+	for reason, tt := range map[string]struct {
+		expression string
+		want       string
+	}{
+		"a count":                          {`range until (int .Values.n) }}x{{ end`, many},
+		"a count in steps":                 {`range untilStep 0 (int .Values.n) 1 }}x{{ end`, many},
+		"a sequence":                       {`seq 0 (int .Values.n)`, many},
+		"a loop":                           {`range int .Values.n }}xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx{{ end`, large},
+		"a repetition":                     {`repeat (int .Values.n) "x"`, "the result must have from 0 to 16777216 bytes"},
+		"an indentation":                   {`indent (int .Values.n) .Values.text`, large},
+		"an indentation in a new line":     {`nindent (int .Values.n) .Values.text`, large},
+		"a random text":                    {`randAlphaNum (int .Values.n)`, many},
+		"random bytes":                     {`randBytes (int .Values.n)`, many},
+		"a replacement":                    {`replace "x" .Values.text .Values.text`, large},
+		"a replacement by pattern":         {`regexReplaceAll "x" .Values.text .Values.text`, large},
+		"a replacement that repeats":       {`regexReplaceAll "x+" .Values.text (repeat 100 "$0")`, large},
+		"a replacement by pattern, raw":    {`regexReplaceAllLiteral "x" .Values.text .Values.text`, large},
+		"a separator":                      {`join .Values.text (splitList "" .Values.text)`, large},
+		"a separator of lines":             {`wrapWith 1 .Values.text .Values.text`, large},
+		"aliases":                          {`fromYaml .Values.bomb | toJson | contains "Error" | not | ternary "no error" (fail "it has an error")`, "it has an error"},
+		"a definition that repeats itself": {`tpl .Values.recursion .`, "too deeply; at most 1000 levels are allowed"},
+		"a text for each of many":          {`range until 1000 }}{{ $.Values.text }}{{ end`, "yields too much text; at most 16777216 bytes are allowed"},
+	} {
+		chart := load(t, files{"Chart.yaml": metadata("top"), "templates/a.yaml": "{{ " + tt.expression + " }}"})
+		values := release(map[string]any{"n": int64(math.MaxInt64 / 8), "text": text, "bomb": bomb, "recursion": `{{ tpl .Values.recursion . }}`})
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := chart.Render(t.Context(), values)
+		runtime.ReadMemStats(&after)
+		if err == nil {
+			t.Errorf("%s: no error", reason)
+			continue
+		}
+		expectParts(t, err.Error(), "rendering chart top", "top/templates/a.yaml", tt.want)
+		if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 200_000_000 {
+			t.Errorf("%s: it has allocated %d bytes", reason, allocated)
+		}
+	}
+}
+
+// TestMissingValuesInIncludes pins that templates see what stands for a missing value in the result of include, and that no output has it.
+func TestMissingValuesInIncludes(t *testing.T) {
+	t.Parallel()
+	got := render(t, files{
+		"Chart.yaml":             metadata("top"),
+		"templates/_helpers.tpl": `{{ define "missing" }}{{ .Values.missing }}{{ end }}`,
+		"templates/a.yaml":       configMap("a", `seen: "{{ if include "missing" . }}yes{{ end }}"`, `shown: "[{{ include "missing" . }}]"`, `tpl: "{{ len (tpl "{{ .Values.missing }}" .) }}"`),
+	}, nil)
+	expectParts(t, strings.Join([]string{got["a"]["seen"].(string), got["a"]["shown"].(string), got["a"]["tpl"].(string)}, " "), "yes [] 0")
+}
