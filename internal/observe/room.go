@@ -72,8 +72,21 @@ func trimmed(list cache.ListWithContextFunc, trim cache.TransformFunc) cache.Lis
 type trimming struct {
 	cache.ReflectorStore
 	cache *Cache
+	// end ends the watch.
+	end context.CancelCauseFunc
 	// listed is the size of the list that is being received, in bytes.
 	listed int64
+}
+
+// listAndWatchTrimmed is listAndWatchMetadata for a store that need not have all of the metadata.
+func (c *Cache) listAndWatchTrimmed(ctx context.Context, s source, store cache.ReflectorStore) error {
+	within, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	err := c.listAndWatchMetadata(within, s, &trimming{ReflectorStore: store, cache: c, end: end})
+	if errors.Is(context.Cause(within), errTooMany) {
+		return errTooMany
+	}
+	return err
 }
 
 // Transformer returns the function that trims the objects of a list.
@@ -84,6 +97,7 @@ func (s *trimming) Transformer() cache.TransformFunc {
 			return nil, err
 		}
 		if s.listed += fixedSize + int64(len(small.Namespace)+len(small.Name)+len(small.ResourceVersion)); !s.cache.options.fits(s.listed) {
+			s.end(errTooMany)
 			return nil, errTooMany
 		}
 		return small, nil

@@ -28,6 +28,8 @@ type endless struct {
 	pages bool
 	// listed says that the first list is complete, and only the events after it have no end.
 	listed bool
+	// content says that objects are watched with their content.
+	content bool
 	// padding makes names longer.
 	padding string
 
@@ -35,9 +37,9 @@ type endless struct {
 	sent, begun atomic.Int64
 }
 
-func (s *endless) object() string {
-	const form = `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a%[1]d%[2]s", "namespace": "n", "uid": "%[1]d", "resourceVersion": "%[1]d", "labels": {"x/owner-id": "o"}}}`
-	return fmt.Sprintf(form, s.sent.Add(1), s.padding)
+func (s *endless) object(about string) string {
+	const form = `{%[3]s, "metadata": {"name": "a%[1]d%[2]s", "namespace": "n", "uid": "%[1]d", "resourceVersion": "%[1]d", "labels": {"x/owner-id": "o"}}}`
+	return fmt.Sprintf(form, s.sent.Add(1), s.padding, about)
 }
 
 func (s *endless) ServeHTTP(writer http.ResponseWriter, request *http.Request) {
@@ -46,22 +48,26 @@ func (s *endless) ServeHTTP(writer http.ResponseWriter, request *http.Request) {
 	if watch := query.Get("watch") != ""; watch != s.pages && query.Get("continue") == "" {
 		s.begun.Add(1)
 	}
+	about, list := `"apiVersion": "v1", "kind": "ConfigMap"`, `"apiVersion": "v1", "kind": "ConfigMapList"`
+	if strings.Contains(request.Header.Get("Accept"), "as=PartialObjectMetadata") {
+		about, list = `"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata"`, `"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList"`
+	}
 	switch {
 	case query.Get("watch") == "":
 		items := make([]string, 100)
 		for i := range items {
-			items[i] = s.object()
+			items[i] = s.object(about)
 		}
-		fmt.Fprintf(writer, `{"apiVersion": "v1", "kind": "ConfigMapList", "metadata": {"resourceVersion": "1", "continue": "more"}, "items": [%s]}`, strings.Join(items, ","))
+		fmt.Fprintf(writer, `{%s, "metadata": {"resourceVersion": "1", "continue": "more"}, "items": [%s]}`, list, strings.Join(items, ","))
 	case s.pages:
 		writer.WriteHeader(http.StatusUnprocessableEntity)
 		fmt.Fprint(writer, `{"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "Invalid", "code": 422}`)
 	default:
 		if s.listed {
-			fmt.Fprint(writer, `{"type": "BOOKMARK", "object": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"resourceVersion": "1", "annotations": {"k8s.io/initial-events-end": "true"}}}}`+"\n")
+			fmt.Fprintf(writer, `{"type": "BOOKMARK", "object": {%s, "metadata": {"resourceVersion": "1", "annotations": {"k8s.io/initial-events-end": "true"}}}}`+"\n", about)
 		}
 		for request.Context().Err() == nil {
-			fmt.Fprintf(writer, `{"type": "ADDED", "object": %s}`+"\n", s.object())
+			fmt.Fprintf(writer, `{"type": "ADDED", "object": %s}`+"\n", s.object(about))
 		}
 	}
 }
@@ -72,16 +78,19 @@ func TestEndlessObjects(t *testing.T) {
 	const limit = 1 << 20
 	for reason, server := range map[string]*endless{
 		"pages of a list":                  {pages: true},
+		"pages of a list of content":       {pages: true, content: true},
 		"pages with long names":            {pages: true, padding: strings.Repeat("x", 10_000)},
 		"a list by events":                 {},
+		"a list of content by events":      {content: true},
 		"a list by events with long names": {padding: strings.Repeat("x", 10_000)},
 		"events after a list":              {listed: true},
+		"events after a list of content":   {listed: true, content: true},
 	} {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()
 			var logged atomic.Value
 			cache := newDistrustful(t, server, limit, func(text string) { logged.Store(text) })
-			if err := cache.Watch(t.Context(), "o", []observe.Need{{Kind: configMaps, Namespaces: []string{"n"}}}); err != nil {
+			if err := cache.Watch(t.Context(), "o", []observe.Need{{Kind: configMaps, Namespaces: []string{"n"}, Content: server.content}}); err != nil {
 				t.Fatal(err)
 			}
 			testenv.Eventually(t, func() (bool, string) {

@@ -38,7 +38,7 @@ func (c *Cache) listAndWatch(ctx context.Context, s source, gvk schema.GroupVers
 // listAndWatchMetadata is listAndWatch with metadata only.
 func (c *Cache) listAndWatchMetadata(ctx context.Context, s source, store cache.ReflectorStore) error {
 	if _, trims := store.(cache.TransformingStore); c.options.MaxBytes > 0 && !trims {
-		store = &trimming{ReflectorStore: store, cache: c}
+		return c.listAndWatchTrimmed(ctx, s, store)
 	}
 	objects := lists.Of(c.metadata.Resource(s.resource).Namespace(s.namespace), lists.Selection{Labels: s.selector, Fields: s.fields})
 	return c.reflect(ctx, s, &metav1.PartialObjectMetadata{}, objects, store)
