@@ -66,3 +66,27 @@ func TestGlance(t *testing.T) {
 		}
 	}
 }
+
+// TestDependentsShareALimit pins that an owner with many dependents cannot keep a worker busy for as long as it likes.
+func TestDependentsShareALimit(t *testing.T) {
+	t.Parallel()
+	list := make([]any, 2000)
+	for i := range list {
+		list[i] = int64(i)
+	}
+	object := widget(map[string]string{prefix + "/ready-when": "self.status.a.all(x, x >= 0)"}, map[string]any{"a": list})
+	all := judges.New(prefix, fixed{result: status.Result{Status: status.CurrentStatus}})
+	for _, tc := range []struct {
+		dependents int
+		want       status.Status
+	}{{0, status.CurrentStatus}, {50, status.CurrentStatus}, {100, status.UnknownStatus}, {100_000, status.UnknownStatus}, {1, status.CurrentStatus}} {
+		all.AssignObjects("owner", nil, tc.dependents)
+		if result, _ := all.Judge("owner", object); result.Status != tc.want {
+			t.Errorf("%d dependents: expected %s, got %s (%s)", tc.dependents, tc.want, result.Status, result.Message)
+		}
+		cheap := widget(map[string]string{prefix + "/ready-when": "self.status.a.size() == 2000"}, map[string]any{"a": list})
+		if result, _ := all.Judge("owner", cheap); result.Status != status.CurrentStatus {
+			t.Errorf("%d dependents: a usual condition: got %s (%s)", tc.dependents, result.Status, result.Message)
+		}
+	}
+}

@@ -28,6 +28,15 @@ type Judges struct {
 type assigned struct {
 	own     status.Judge // nil for that of the reconciler
 	objects map[types.ObjectID]status.Judge
+	count   int // of the dependents that share expressions.Full
+}
+
+// limit returns what the rules for one dependent may cost.
+func (a assigned) limit() uint64 {
+	if a.count <= 1 {
+		return expressions.Full
+	}
+	return max(expressions.Full/uint64(a.count), expressions.Brief)
 }
 
 // New returns Judges with one judge for all owners. The reconciler name is the prefix of the annotations.
@@ -40,9 +49,11 @@ func (j *Judges) Assign(owner string, judge status.Judge) {
 	j.change(owner, func(a *assigned) { a.own = judge })
 }
 
-// AssignObjects sets the judges of single objects of an owner. They replace its judge for these objects, unless that overrules them.
-func (j *Judges) AssignObjects(owner string, judges map[types.ObjectID]status.Judge) {
-	j.change(owner, func(a *assigned) { a.objects = judges })
+// AssignObjects sets the judges of single objects of an owner, and the number of all its dependents. These judges replace its judge for the objects, unless that overrules
+// them. The rules of all dependents together may cost expressions.Full, so that an owner with many of them does not keep those who wait for a worker waiting; but
+// those of each may cost expressions.Brief.
+func (j *Judges) AssignObjects(owner string, judges map[types.ObjectID]status.Judge, count int) {
+	j.change(owner, func(a *assigned) { a.objects, a.count = judges, count })
 }
 
 // Forget drops all judges of an owner.
@@ -55,7 +66,7 @@ func (j *Judges) change(owner string, change func(*assigned)) {
 	defer j.mu.Unlock()
 	a := j.owners[owner]
 	change(&a)
-	if a.own == nil && len(a.objects) == 0 {
+	if a.own == nil && len(a.objects) == 0 && a.count <= 1 {
 		delete(j.owners, owner)
 		return
 	}
@@ -96,7 +107,8 @@ func (j *Judges) Judge(owner string, object *unstructured.Unstructured) (result 
 	}
 	costly.Lock()
 	defer costly.Unlock()
-	result, rules, _ = j.judge(owner, object, expressions.Full)
+	judges, _ := j.of(owner)
+	result, rules, _ = j.judge(owner, object, judges.limit())
 	return result, rules
 }
 
