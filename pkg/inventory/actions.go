@@ -62,6 +62,8 @@ type Notice struct {
 	Grade status.Grade
 	// Grace is how long the object may be not ready before its grade counts (see behaviors.Graceful); zero if there is no limit.
 	Grace time.Duration
+	// Recreating means that the object is being deleted, and that a later call creates it again.
+	Recreating bool
 }
 
 // NoticeReasonBlocked is the Notice.Reason of an object that is held back by a guard, or by missing data.

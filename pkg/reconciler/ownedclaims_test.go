@@ -159,8 +159,8 @@ func TestRecreationLooksForClaimsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	reads := w.requests.Count(func(r testenv.Request) bool { return !r.IsWrite() && !r.IsWatch() && !isDiscovery(r) })
-	if writes := w.writes(); len(writes) != 2 || reads != 1 {
-		t.Errorf("expected a list, a deletion and a creation, got:\n%s", w.requests)
+	if writes := w.writes(); len(writes) != 3 || reads != 1 {
+		t.Errorf("expected a dry run of the creation, a list, a deletion and a creation, got:\n%s", w.requests)
 	}
 }
 

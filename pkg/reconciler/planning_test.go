@@ -258,7 +258,7 @@ func TestRequestsOfPlan(t *testing.T) {
 	get, patch, put := http.MethodGet, http.MethodPatch, http.MethodPut
 	want := map[string]map[string]int{
 		"new": {patch: 1}, "lost": {patch: 1},
-		"":     {get: 1}, // whether "anew" owns claims
+		"":     {get: 1, http.MethodPost: 1}, // whether "anew" owns claims, and can be created
 		"anew": {get: 1, patch: 1}, "changed": {get: 1, patch: 1}, "shared": {get: 1, patch: 1},
 		"drifted": {get: 1, patch: 1, put: 1}, // fields of others go
 		"found":   {get: 1, patch: 2, put: 1}, // it was found by trying to create it

@@ -99,7 +99,7 @@ func (o *Operation) phaseAfter(result reconciler.Result, err error) OperationPha
 		return OperationSucceeded
 	case hooksGo:
 		return OperationRunning
-	case err != nil && (IsFinal(err) || o.IsFinal != nil && o.IsFinal(err)):
+	case err != nil && (IsFinal(err) || o.IsFinal != nil && o.IsFinal(err)) && !mustRecreate(result, err):
 		return OperationFailed
 	case err == nil && HasFailed(result):
 		return OperationFailed
@@ -111,6 +111,12 @@ func (o *Operation) phaseAfter(result reconciler.Result, err error) OperationPha
 // goes reports whether on-failure hooks are under way, or will be tried again.
 func goes(aftermath reconciler.Aftermath) bool {
 	return aftermath.Goes() || aftermath.Problem != "" && !aftermath.Lasting
+}
+
+// mustRecreate reports whether dependents are being deleted to be created again, after other objects were refused: nobody else would create them.
+func mustRecreate(result reconciler.Result, err error) bool {
+	_, isRefused := errors.AsType[*reconciler.RefusedError](err)
+	return isRefused && slices.ContainsFunc(result.Waits, func(notice reconciler.Notice) bool { return notice.Recreating })
 }
 
 // IsFinal reports whether it is useless to repeat a call of the engine after an error: the objects, or the permissions to write them, have to change first.

@@ -41,9 +41,12 @@ func IsOutdated(err error) bool {
 	return apierrors.IsInvalid(err) && hasCause(err, "metadata.uid")
 }
 
-// IsImmutable reports whether the server refused a change that only recreating the object can make.
+// IsInvalid reports whether the server rejected the content of an object.
+func IsInvalid(err error) bool { return err != nil && apierrors.IsInvalid(err) && !IsOutdated(err) }
+
+// IsImmutable reports whether the server says that it refused a change because the field cannot be changed. It says so in many ways, not all of which are known.
 func IsImmutable(err error) bool {
-	if err == nil || !apierrors.IsInvalid(err) || IsOutdated(err) {
+	if !IsInvalid(err) {
 		return false
 	}
 	text := err.Error()

@@ -5,7 +5,6 @@ package executor
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,7 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -128,11 +126,7 @@ func (x *Executor) read(ctx context.Context, t *desired.Object, item *inventory.
 	if len(t.IgnoreFields) == 0 || action == decisions.Create {
 		return nil, nil
 	}
-	live, err := x.Server.Get(ctx, item)
-	if answers.IsGone(err) || err == nil && (live.GetUID() != s.Seen.UID || live.GetResourceVersion() != s.Seen.ResourceVersion) {
-		return nil, apierrors.NewConflict(schema.GroupResource{Group: t.Key.Group, Resource: t.Key.Kind}, t.Key.Name, errors.New("it has changed since it was observed"))
-	}
-	return live, err
+	return x.readUnchanged(ctx, item, s)
 }
 
 // marked returns the manifest with the marks of the owner. Callers may change its metadata only; the rest is shared with the
@@ -251,7 +245,11 @@ func (x *Executor) RemoveSurplus(
 
 // WithoutSurplus returns the object without the fields that RemoveSurplus removes, and their paths; nil if there are none.
 func (x *Executor) WithoutSurplus(t *desired.Object, object *unstructured.Unstructured, metadata bool) (*unstructured.Unstructured, []fieldpath.Path, error) {
-	if entries, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", "managedFields"); isAlone(entries) {
+	restored, err := x.restoredAccount(t, object)
+	if err != nil {
+		return nil, nil, err
+	}
+	if entries, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", "managedFields"); isAlone(entries) && len(restored) == 0 {
 		return nil, nil, nil
 	}
 	reclaim := func(manager string) bool { return x.Reclaims(t.Update, manager) }
@@ -271,6 +269,7 @@ func (x *Executor) WithoutSurplus(t *desired.Object, object *unstructured.Unstru
 		// A Secret or ConfigMap that is declared without content is meant to be filled by others.
 		surplus = fieldset.Outside(surplus, "data", "binaryData")
 	}
+	surplus = append(surplus, restored...)
 	if len(surplus) == 0 {
 		return nil, nil, nil
 	}

@@ -5,6 +5,7 @@ package plans
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -52,6 +53,12 @@ func (p *preview) show(ctx context.Context, change *inventory.Change, t *desired
 	switch {
 	case err == nil && d.Action == decisions.Recreate:
 		return false, p.recreated(change, t, v, c.after)
+	case d.Action == decisions.Compare && answers.IsInvalid(err):
+		change.Reason = decisions.ChangedByOthers
+		return false, nil
+	case errors.Is(err, errRecreation):
+		change.Recreate = true
+		return false, p.compute(change, t, v)
 	case err == nil:
 		p.compared(change, t, d, c)
 		return false, nil
@@ -62,6 +69,9 @@ func (p *preview) show(ctx context.Context, change *inventory.Change, t *desired
 	}
 }
 
+// errRecreation means that a write would have to recreate the object.
+var errRecreation = errors.New("the object has to be recreated")
+
 // comparison is an object before and after a write.
 type comparison struct {
 	before, after *unstructured.Unstructured
@@ -71,16 +81,9 @@ type comparison struct {
 
 // dryRun makes the requests of a write as dry runs.
 func (p *preview) dryRun(ctx context.Context, t *desired.Object, d decisions.Decision, v calls.View) (comparison, error) {
-	action := d.Action
-	if action != decisions.Create {
-		action = decisions.Write
-	}
-	if d.Action == decisions.Recreate {
-		t = declaring(t)
-	}
 	collector := &clients.Collector{}
 	ctx = clients.WithWarnings(ctx, collector)
-	object, err := p.call.Executor.Apply(ctx, t, p.call.Ledger.Of(t), v.Situation, action)
+	object, err := p.apply(ctx, t, d, v)
 	c := comparison{before: v.Live, applied: object, after: object}
 	if err == nil {
 		err = p.call.Executor.NoteAnswer(t, p.call.Ledger.Of(t), object, collector)
@@ -102,6 +105,33 @@ func (p *preview) dryRun(ctx context.Context, t *desired.Object, d decisions.Dec
 	}
 	c.after, c.surplus = cleaned, surplus
 	return c, err
+}
+
+// apply makes the apply request of a write. If it is rejected, the object is the one that replaces the live one. The error is errRecreation if it has to be recreated.
+func (p *preview) apply(ctx context.Context, t *desired.Object, d decisions.Decision, v calls.View) (*unstructured.Unstructured, error) {
+	item := p.call.Ledger.Of(t)
+	if d.Action == decisions.Create {
+		return p.call.Executor.Apply(ctx, t, item, v.Situation, decisions.Create)
+	}
+	if d.Action == decisions.Recreate {
+		if err := p.call.Executor.ProbeCreation(ctx, t, item); err != nil {
+			return nil, err
+		}
+		object, err := p.call.Executor.Apply(ctx, declaring(t), item, v.Situation, decisions.Write)
+		if answers.IsInvalid(err) {
+			err = errRecreation
+		}
+		return object, err
+	}
+	object, err := p.call.Executor.Apply(ctx, t, item, v.Situation, decisions.Write)
+	if !answers.IsInvalid(err) || d.Action == decisions.Compare {
+		return object, err
+	}
+	remedy, object, err := p.call.Executor.Remedy(ctx, t, item, v.Situation, err)
+	if err == nil && remedy == executor.Recreation {
+		err = errRecreation
+	}
+	return object, err
 }
 
 // declaring returns a desired object that declares all its fields: an object that is created again has them, whoever owned them before.
@@ -192,9 +222,6 @@ func (p *preview) changedBy(c comparison) string {
 // dryRunFailed completes a change whose dry run failed, or returns the error.
 func (p *preview) dryRunFailed(change *inventory.Change, t *desired.Object, v calls.View, err error) error {
 	switch {
-	case answers.IsImmutable(err) && v.MayRecreate(t):
-		change.Recreate = true
-		return p.compute(change, t, v)
 	case p.createsNamespaces && answers.IsNotFound(err) && answers.KindOf(err) == "namespaces":
 		p.lacks(t.Key.Namespace)
 		return p.compute(change, t, v)

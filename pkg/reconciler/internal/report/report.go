@@ -72,7 +72,7 @@ func (r *Report) AwaitsHealth(item *inventory.Item, message string, health Healt
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.summary.Waits = append(r.summary.Waits, inventory.Notice{
-		Object: objectRef(item), Message: message, Reason: health.Reason, Grade: health.Grade, Grace: health.Grace,
+		Object: objectRef(item), Message: message, Reason: health.Reason, Grade: health.Grade, Grace: health.Grace, Recreating: health.Recreating,
 	})
 }
 
@@ -81,6 +81,8 @@ type Health struct {
 	Reason string
 	Grade  status.Grade
 	Grace  time.Duration
+	// Recreating means that it is being deleted.
+	Recreating bool
 }
 
 // AwaitsInVain is Awaits for a dependent that cannot become ready, because its namespace is being deleted.

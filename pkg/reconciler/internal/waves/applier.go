@@ -16,6 +16,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/executor"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/report"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 	"github.com/component-operator/runtime/pkg/status"
@@ -171,20 +172,28 @@ func (a *applier) execute(ctx context.Context, t *desired.Object, s decisions.Si
 	}
 }
 
-// overwrite applies the manifest to the observed object. If a field is immutable, it recreates the object if the update policy
-// says so.
+// overwrite applies the manifest to the observed object. If the result is rejected, it replaces the object, or recreates it, as far as the policies permit that.
 func (a *applier) overwrite(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) (outcome, bool, error) {
 	o, err := a.write(ctx, t, s, d)
-	if !answers.IsImmutable(err) || !s.MayRecreate(t) {
+	if !answers.IsInvalid(err) {
 		return o, false, err
 	}
-	if s.Relation == inventory.RelationOlder {
+	remedy, object, err := a.call.Executor.Remedy(ctx, t, a.call.Ledger.Of(t), s, err)
+	switch {
+	case err != nil:
+		return o, false, err
+	case remedy == executor.Replaced:
+		s.Seen = a.call.Server.Reader.Read(object)
+		o, err = a.write(ctx, t, s, d)
+		return o, false, err
+	case s.Relation == inventory.RelationOlder:
 		// The sibling must know that the object is not its own any more before it vanishes.
 		_, err := a.mark(ctx, t, s, d)
 		a.call.Ledger.Of(t).Phase = inventory.PhaseScheduledForApplication
 		return o, err == nil, err
+	default:
+		return a.deleteAndCreate(ctx, t, s, d)
 	}
-	return a.recreate(ctx, t, s, d)
 }
 
 // settled records the observed status of a dependent, and returns the outcome.
@@ -308,7 +317,7 @@ func (a *applier) awaitEnd(ctx context.Context, t *desired.Object, s decisions.S
 			return outcome{}, err
 		}
 	}
-	return outcome{item: item, message: d.Message, keepsBarrier: true, unwritten: true}, retryDeletion(ctx, a.call, item, s)
+	return outcome{item: item, message: d.Message, keepsBarrier: true, unwritten: true, health: report.Health{Recreating: true}}, retryDeletion(ctx, a.call, item, s)
 }
 
 // ended records that the object is gone because it has served its purpose, or has failed.

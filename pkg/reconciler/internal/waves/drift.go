@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/component-operator/runtime/internal/fieldset"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/contents"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
@@ -100,11 +101,11 @@ func (a *applier) compare(ctx context.Context, t *desired.Object, s decisions.Si
 	err = a.call.Server.Read(func() error {
 		return a.call.Server.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.ForceOwnership, client.FieldOwner(a.call.Server.FieldOwner), client.DryRunAll)
 	})
-	if err != nil {
+	if err != nil && !answers.IsInvalid(err) {
 		return outcome{}, fmt.Errorf("comparing %s: %w", t.Key, err)
 	}
 	a.call.Memory.Of(t.Key).Verifications.Happened(a.call.Server.Clock.Now())
-	if !contents.Same(withDigestOf(applied, live, a.call.Server.Keys.Digest), applied) {
+	if err != nil || !contents.Same(withDigestOf(applied, live, a.call.Server.Keys.Digest), applied) {
 		return a.reported(t, s, decisions.Decision{Message: decisions.ChangedByOthers}), nil
 	}
 	item.Baseline = a.call.Server.Reader.Read(live).Baseline()

@@ -15,11 +15,20 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/losses"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/report"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
-// recreate deletes the observed object and, if it is gone at once, creates it.
+// recreate deletes the observed object and, if it is gone at once, creates it. It deletes nothing that the API server would not accept again.
 func (a *applier) recreate(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) (outcome, bool, error) {
+	if err := a.call.Executor.ProbeCreation(ctx, t, a.call.Ledger.Of(t)); err != nil {
+		return outcome{}, false, err
+	}
+	return a.deleteAndCreate(ctx, t, s, d)
+}
+
+// deleteAndCreate is recreate for an object that can be created.
+func (a *applier) deleteAndCreate(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) (outcome, bool, error) {
 	item := a.call.Ledger.Of(t)
 	if !kinds.DefinesTypes(t.Key.GroupKind) {
 		if again, err := a.mayRecreate(ctx, t, s); again || err != nil {
@@ -47,7 +56,7 @@ func (a *applier) recreate(ctx context.Context, t *desired.Object, s decisions.S
 	}
 	if s.Exists {
 		item.Status = status.TerminatingStatus
-		return outcome{item: item, message: "being deleted, to be recreated: " + s.Seen.Message, keepsBarrier: true, unwritten: true}, false, nil
+		return outcome{item: item, message: "being deleted, to be recreated: " + s.Seen.Message, keepsBarrier: true, unwritten: true, health: report.Health{Recreating: true}}, false, nil
 	}
 	create := a.create
 	if gone {

@@ -184,14 +184,14 @@ func (w *Waves) applyStep(ctx context.Context, step, stage []*desired.Object, pr
 			}
 		}
 		unready, err := w.applyTier(ctx, tier)
+		for _, o := range unready {
+			w.noteUnready(o, progress)
+		}
 		if err != nil {
 			return fmt.Errorf("applying %s: %w", types.WaveText(step[0].ApplyOrder), answers.Join(err, w.applyExistingWebhooks(ctx, err, stage)))
 		}
 		if err := w.dismissFailed(ctx, tier); err != nil {
 			return fmt.Errorf("deleting failed objects of %s: %w", types.WaveText(step[0].ApplyOrder), err)
-		}
-		for _, o := range unready {
-			w.noteUnready(o, progress)
 		}
 	}
 	return nil
