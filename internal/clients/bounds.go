@@ -97,6 +97,10 @@ func (t boundedTransport) RoundTrip(request *http.Request) (*http.Response, erro
 			return nil, &ForeignAnswerError{Server: e.server, Code: response.StatusCode}
 		}
 		bounded.weight.text = isText(request)
+		if response.Header.Get("Content-Type") == "" {
+			// Otherwise the client takes it for what it prefers.
+			response.Header.Set("Content-Type", "application/json")
+		}
 	}
 	if e.unattended {
 		response.Header.Del("Retry-After")

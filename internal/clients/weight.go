@@ -57,7 +57,7 @@ var heavy = []string{"protobuf", "yaml", "cbor"}
 
 // isHeavy reports whether a media type is one of a heavy encoding.
 func isHeavy(media string) bool {
-	return slices.ContainsFunc(heavy, func(name string) bool { return strings.Contains(media, name) })
+	return slices.ContainsFunc(heavy, func(name string) bool { return strings.Contains(strings.ToLower(media), name) })
 }
 
 // lighten removes heavy encodings from those that a request to a remote cluster accepts.

@@ -53,6 +53,7 @@ func TestManySmallValues(t *testing.T) {
 		"an event with 600,000 lists":             {json, `{"type": "ADDED", "object": ` + head + `, "x": [` + strings.Repeat("[],\n", 600_000) + "[]]}}}", event, isTooLarge},
 		"a YAML answer to a request for JSON":     {yaml, "a: &a [x]\nb: [*a, *a]\n", list, asForeign},
 		"a protobuf answer to a request for JSON": {protobuf, "k8s\x00", list, asForeign},
+		"protobuf in capitals":                    {"application/vnd.kubernetes.Protobuf", "k8s\x00", list, asForeign},
 		"text that looks like values":             {json, head + `}, "data": {"a": "` + strings.Repeat(`{[\",`, 1_000_000) + `"}}`, read, isNone},
 	} {
 		t.Run(reason, func(t *testing.T) {
@@ -93,7 +94,7 @@ func TestRemoteClustersAnswerInJSON(t *testing.T) {
 	accepted := make(chan string, 1)
 	connection := remote(t, handled(t, func(writer http.ResponseWriter, request *http.Request) {
 		accepted <- request.Header.Get("Accept")
-		writer.Header().Set("Content-Type", "application/json")
+		writer.Header()["Content-Type"] = nil // what is not said counts as JSON
 		_, _ = io.WriteString(writer, `{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList", "items": [{"metadata": {"name": "name"}}]}`)
 	}), clients.Patience{})
 	clnt, err := metadata.NewForConfigAndClient(metadata.ConfigFor(connection.Config()), connection.HttpClient())

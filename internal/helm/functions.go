@@ -6,6 +6,7 @@ package helm
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"text/template"
 
@@ -25,13 +26,14 @@ var library = newLibrary()
 func newLibrary() template.FuncMap {
 	functions := templating.Sprig()
 	for name, function := range map[string]any{
-		"toYaml":        toYaml,
-		"toYamlPretty":  toYamlPretty,
-		"toToml":        toToml,
+		"toYaml":        limited(toYaml),
+		"toYamlPretty":  limited(toYamlPretty),
+		"toToml":        limited(toToml),
 		"toJson":        toJSON,
 		"fromYaml":      func(text string) map[string]any { return readMap(text, unmarshalYaml) },
 		"fromJson":      func(text string) map[string]any { return readMap(text, json.Unmarshal) },
-		"fromToml":      func(text string) map[string]any { return readMap(text, toml.Unmarshal) },
+		"toPrettyJson":  limited(prettyJSON),
+		"fromToml":      func(text string) map[string]any { return readMap(text, unmarshalToml) },
 		"fromYamlArray": func(text string) []any { return readList(text, unmarshalYaml) },
 		"fromJsonArray": func(text string) []any { return readList(text, json.Unmarshal) },
 		"required":      required,
@@ -44,6 +46,36 @@ func newLibrary() template.FuncMap {
 		functions[name] = function
 	}
 	return functions
+}
+
+// limited is a function that writes a value, with a limit for its length.
+func limited(write func(value any) string) func(value any) (string, error) {
+	return func(value any) (string, error) {
+		if err := templating.CheckEncoding(value); err != nil {
+			return "", err
+		}
+		return write(value), nil
+	}
+}
+
+func prettyJSON(value any) string {
+	raw, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return ""
+	}
+	return string(raw)
+}
+
+// maxKeyParts is the maximum number of parts of a dotted key: the library takes much memory for each.
+const maxKeyParts = 100
+
+func unmarshalToml(raw []byte, value any) error {
+	for line := range strings.Lines(string(raw)) {
+		if key, _, _ := strings.Cut(line, "="); strings.Count(key, ".") > maxKeyParts {
+			return fmt.Errorf("a key has more than %d parts", maxKeyParts)
+		}
+	}
+	return toml.Unmarshal(raw, value)
 }
 
 func toYaml(value any) string {

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestHostileValues gives values that a user may have written to functions that charts call with values. Each rendering fails, and takes
@@ -20,6 +22,14 @@ func TestHostileValues(t *testing.T) { //nolint:paralleltest // it measures what
 	for i := range 8 {
 		next := string(rune('b' + i))
 		bomb += next + ": &" + next + " [" + strings.TrimSuffix(strings.Repeat("*"+string(rune('a'+i))+", ", 10), ", ") + "]\n"
+	}
+	var deep any = "x"
+	for range 300 {
+		deep = map[string]any{"a": deep}
+	}
+	shared := map[string]any{
+		"n": int64(math.MaxInt64 / 8), "text": text, "bomb": bomb, "recursion": `{{ tpl .Values.recursion . }}`, "deep": deep, "wide": make([]any, 300_000),
+		"pattern": strings.Repeat("(x?){1000}", 150), "format": strings.Repeat("%999999[1]d", 400), "toml": strings.Repeat("a.", 5000) + "a = 1",
 	}
 	for reason, tt := range map[string]struct {
 		expression string
@@ -40,12 +50,22 @@ func TestHostileValues(t *testing.T) { //nolint:paralleltest // it measures what
 		"a replacement by pattern, raw":    {`regexReplaceAllLiteral "x" .Values.text .Values.text`, large},
 		"a separator":                      {`join .Values.text (splitList "" .Values.text)`, large},
 		"a separator of lines":             {`wrapWith 1 .Values.text .Values.text`, large},
+		"a pattern":                        {`regexMatch .Values.pattern "x"`, "too many repetitions and groups"},
+		"a long pattern":                   {`regexFindAll .Values.text "x" 1`, "at most 4096 are allowed"},
+		"a pattern for a replacement":      {`regexReplaceAll .Values.pattern "x" "y"`, "too many repetitions and groups"},
+		"a format":                         {`printf .Values.format 1`, large},
+		"keys in TOML":                     {`get (fromToml .Values.toml) "Error" | fail`, "a key has more than 100 parts"},
+		"a deep value":                     {`toYaml .Values.deep`, "nested more than 200 levels deep"},
+		"a deep value in JSON":             {`toPrettyJson .Values.deep`, "nested more than 200 levels deep"},
+		"a deep value in TOML":             {`toToml .Values.deep`, "nested more than 200 levels deep"},
+		"a value with many parts":          {`toYaml .Values.wide`, "more than 262144 parts"},
+		"the names of files":               {`.Files.Glob .Values.text`, "at most 1024 are allowed"},
 		"aliases":                          {`fromYaml .Values.bomb | toJson | contains "Error" | not | ternary "no error" (fail "it has an error")`, "it has an error"},
 		"a definition that repeats itself": {`tpl .Values.recursion .`, "too deeply; at most 1000 levels are allowed"},
 		"a text for each of many":          {`range until 1000 }}{{ $.Values.text }}{{ end`, "yields too much text; at most 16777216 bytes are allowed"},
 	} {
 		chart := load(t, files{"Chart.yaml": metadata("top"), "templates/a.yaml": "{{ " + tt.expression + " }}"})
-		values := release(map[string]any{"n": int64(math.MaxInt64 / 8), "text": text, "bomb": bomb, "recursion": `{{ tpl .Values.recursion . }}`})
+		values := release(shared)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		_, err := chart.Render(t.Context(), values)
@@ -70,4 +90,25 @@ func TestMissingValuesInIncludes(t *testing.T) {
 		"templates/a.yaml":       configMap("a", `seen: "{{ if include "missing" . }}yes{{ end }}"`, `shown: "[{{ include "missing" . }}]"`, `tpl: "{{ len (tpl "{{ .Values.missing }}" .) }}"`),
 	}, nil)
 	expectParts(t, strings.Join([]string{got["a"]["seen"].(string), got["a"]["shown"].(string), got["a"]["tpl"].(string)}, " "), "yes [] 0")
+}
+
+// TestCornersOfTheEngine pins what Helm's engine does in corners that charts use.
+func TestCornersOfTheEngine(t *testing.T) {
+	t.Parallel()
+	got := render(t, files{
+		"Chart.yaml": metadata("top"),
+		"templates/a.yaml": configMap("a", `nested: "{{ tpl "a{{ tpl .Values.empty . }}b" . }}"`, `blank: "{{ tpl "a{{ tpl .Values.blank . }}b" . }}"`,
+			`bytes: {{ .Files.GetBytes "none" | toJson | quote }}`, `width: "{{ printf "%5.1f|%-4s|%%|%[1]v" 1.25 "x" }}"`),
+		"charts/one/Chart.yaml":       metadata("dup"),
+		"charts/one/templates/b.yaml": configMap("b", "version: one"),
+		"charts/two/Chart.yaml":       strings.Replace(metadata("dup"), "1.2.3", "2.0.0", 1),
+		"charts/two/templates/b.yaml": configMap("b", "version: two {{ .Chart.Version }}"),
+	}, map[string]any{"empty": "", "blank": " {{/* nothing */}}"})
+	want := map[string]map[string]any{
+		"a": {"nested": "ab", "blank": "a b", "bytes": `""`, "width": "  1.2|x   |%|1.25"},
+		"b": {"version": "two 2.0.0"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("unexpected data (-want +got):\n%s", diff)
+	}
 }

@@ -6,6 +6,7 @@ package helm
 import (
 	"context"
 	"encoding/base64"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -72,9 +73,9 @@ func (r *rendering) add(parsed *chart.Chart, given chartutil.Values) chartutil.V
 			continue
 		}
 		name := path.Join(parsed.ChartFullPath(), file.Name)
-		if r.data[name] == nil {
-			r.files = append(r.files, templating.File{Name: name, Text: string(file.Data)})
-		}
+		// Of several files of the same name, the last one counts.
+		r.files = slices.DeleteFunc(r.files, func(other templating.File) bool { return r.data[name] != nil && other.Name == name })
+		r.files = append(r.files, templating.File{Name: name, Text: string(file.Data)})
 		r.data[name], r.folders[name] = data, path.Join(parsed.ChartFullPath(), "templates")
 	}
 	return data
@@ -114,10 +115,16 @@ type chartFiles map[string][]byte
 func (f chartFiles) Get(name string) string { return string(f[name]) }
 
 // GetBytes returns the content of a file; empty if there is none.
-func (f chartFiles) GetBytes(name string) []byte { return f[name] }
+func (f chartFiles) GetBytes(name string) []byte { return append([]byte{}, f[name]...) }
+
+// maxPattern is the maximum length of the pattern of Glob, in bytes.
+const maxPattern = 1024
 
 // Glob returns the files whose names match a pattern. An invalid pattern matches all.
-func (f chartFiles) Glob(pattern string) chartFiles {
+func (f chartFiles) Glob(pattern string) (chartFiles, error) {
+	if len(pattern) > maxPattern {
+		return nil, fmt.Errorf("the pattern has %d bytes; at most %d are allowed", len(pattern), maxPattern)
+	}
 	matcher, err := glob.Compile(pattern, '/')
 	matching := chartFiles{}
 	for name, content := range f {
@@ -125,7 +132,7 @@ func (f chartFiles) Glob(pattern string) chartFiles {
 			matching[name] = content
 		}
 	}
-	return matching
+	return matching, nil
 }
 
 // AsConfig returns the data of a ConfigMap as YAML.

@@ -80,7 +80,7 @@ func TestDependentsShareALimit(t *testing.T) {
 		dependents int
 		want       status.Status
 	}{{0, status.CurrentStatus}, {50, status.CurrentStatus}, {100, status.UnknownStatus}, {100_000, status.UnknownStatus}, {1, status.CurrentStatus}} {
-		all.AssignObjects("owner", nil, tc.dependents)
+		all.Share("owner", tc.dependents)
 		if result, _ := all.Judge("owner", object); result.Status != tc.want {
 			t.Errorf("%d dependents: expected %s, got %s (%s)", tc.dependents, tc.want, result.Status, result.Message)
 		}

@@ -49,11 +49,15 @@ func (j *Judges) Assign(owner string, judge status.Judge) {
 	j.change(owner, func(a *assigned) { a.own = judge })
 }
 
-// AssignObjects sets the judges of single objects of an owner, and the number of all its dependents. These judges replace its judge for the objects, unless that overrules
-// them. The rules of all dependents together may cost expressions.Full, so that an owner with many of them does not keep those who wait for a worker waiting; but
-// those of each may cost expressions.Brief.
-func (j *Judges) AssignObjects(owner string, judges map[types.ObjectID]status.Judge, count int) {
-	j.change(owner, func(a *assigned) { a.objects, a.count = judges, count })
+// AssignObjects sets the judges of single objects of an owner. They replace its judge for these objects, unless that overrules them.
+func (j *Judges) AssignObjects(owner string, judges map[types.ObjectID]status.Judge) {
+	j.change(owner, func(a *assigned) { a.objects = judges })
+}
+
+// Share sets the number of an owner's dependents. Their rules together may cost expressions.Full, so that nobody waits for long for a worker that evaluates them; but those
+// of each may cost expressions.Brief.
+func (j *Judges) Share(owner string, count int) {
+	j.change(owner, func(a *assigned) { a.count = count })
 }
 
 // Forget drops all judges of an owner.

@@ -145,7 +145,7 @@ func TestOwnersHaveTheirJudges(t *testing.T) {
 		if owner != "another" {
 			all.Assign(owner, fixed{result: status.Result{Status: status.InProgressStatus, Message: "overruled"}, rules: "v1", overrules: owner == "overruling"})
 		}
-		all.AssignObjects(owner, single, len(single))
+		all.AssignObjects(owner, single)
 		expect(owner, status.InProgressStatus, expected.message, expected.rules, owner != "another")
 		plain := widget(nil, nil)
 		message := map[bool]string{true: "overruled", false: "single"}[owner == "overruling"]

@@ -38,8 +38,10 @@ type feed struct {
 	attempts int                                  // failed attempts since a watch was steady
 	refused  bool                                 // the server has last forbidden to watch
 	listed   bool                                 // a list has come that counts once the watch is open
-	listing  int64                                // the size of the list that is being received, in bytes
+	listing  *listing                             // the list that is being received
 	full     bool                                 // there is no room for the objects
+	// replacing is set while a complete list is stored.
+	replacing bool
 }
 
 // steady is how long a watch must last so that its end does not count as a failure. Where listing is allowed and watching is not,
@@ -55,7 +57,7 @@ const (
 )
 
 func newFeed(k *kind, namespace string) *feed {
-	return &feed{kind: k, namespace: namespace, objects: map[types.NamespacedName]Observation{}, own: map[types.NamespacedName]Observation{}}
+	return &feed{kind: k, namespace: namespace, listing: &listing{cache: k.cache}, objects: map[types.NamespacedName]Observation{}, own: map[types.NamespacedName]Observation{}}
 }
 
 func (f *feed) pending() bool { f.mu.Lock(); defer f.mu.Unlock(); return f.state == feedStarting }
@@ -92,6 +94,7 @@ func (f *feed) inherit(other *feed) {
 	for key, observation := range own {
 		if _, known := f.own[key]; !known {
 			f.own[key] = observation
+			f.kind.cache.keep(&entry{key, observation}, nil)
 		}
 	}
 }
@@ -113,10 +116,10 @@ func (f *feed) overdue() {
 }
 
 func (f *feed) run(ctx context.Context) {
+	defer f.end()
 	if ctx.Err() != nil {
 		return
 	}
-	defer f.drop()
 	defer time.AfterFunc(f.kind.cache.options.Patience, f.overdue).Stop()
 	for ctx.Err() == nil {
 		err := f.listAndWatch(ctx)
@@ -134,13 +137,10 @@ func (f *feed) run(ctx context.Context) {
 	}
 }
 
-// drop forgets the objects after the end of the feed.
-func (f *feed) drop() {
+// end forgets the objects of a feed that has ended.
+func (f *feed) end() {
+	f.release()
 	f.mu.Lock()
-	for key, observation := range f.objects {
-		f.kind.cache.kept.Add(-(&entry{key, observation}).size())
-	}
-	f.objects, f.state = nil, feedBroken
 	full := f.full
 	if full {
 		f.err = errTooMany
@@ -149,6 +149,23 @@ func (f *feed) drop() {
 	if full {
 		f.kind.settle(f)
 	}
+}
+
+// release forgets the objects. The responses of our writes stay, for a feed that takes the place of this one.
+func (f *feed) release() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.state = feedBroken
+	if f.objects == nil {
+		return
+	}
+	for _, known := range []map[types.NamespacedName]Observation{f.objects, f.own} {
+		for key, observation := range known {
+			f.kind.cache.keep(nil, &entry{key, observation})
+		}
+	}
+	f.listing.end()
+	f.objects = nil
 }
 
 // listAndWatch returns when the watch cannot be continued. The ordinary end of a watch is no error.
@@ -229,10 +246,10 @@ func (f *feed) get(namespace, name string) (Observation, View) {
 	}
 	switch {
 	case ok && !seen.OlderThan(written.ResourceVersion):
-		delete(f.own, key)
+		(*feedStore)(f).forgetOwn(key)
 		return seen, Present
 	case !ok && !resourceversions.Older(f.version, written.ResourceVersion):
-		delete(f.own, key)
+		(*feedStore)(f).forgetOwn(key)
 		return f.ended[key], Absent
 	default:
 		return written, Present
@@ -247,11 +264,14 @@ func (f *feed) record(namespace, name string, observation Observation) {
 	switch {
 	case ok && seen.ResourceVersion == observation.ResourceVersion:
 		// The same state, but its status may have changed by the passing of time.
-		f.objects[key] = observation
-		f.kind.cache.kept.Add((&entry{key, observation}).size() - (&entry{key, seen}).size())
+		(*feedStore)(f).store(key, &observation)
 		return
-	case ok && !seen.OlderThan(observation.ResourceVersion):
+	case ok && !seen.OlderThan(observation.ResourceVersion), f.objects == nil:
 		return
 	}
+	(*feedStore)(f).forgetOwn(key)
 	f.own[key] = observation
+	if !f.kind.cache.keep(&entry{key, observation}, nil) {
+		(*feedStore)(f).overflow()
+	}
 }

@@ -101,6 +101,7 @@ func (k *kind) watchContent() {
 		f.cancel()
 		k.addLocked(namespace)
 		k.feeds[namespace].inherit(f)
+		f.release()
 	}
 }
 
@@ -125,6 +126,7 @@ func (k *kind) addLocked(namespace string) {
 func (k *kind) dropLocked(namespace string) {
 	if f := k.feeds[namespace]; f != nil && namespace != "" {
 		f.cancel()
+		f.release()
 		delete(k.feeds, namespace)
 	}
 }

@@ -16,7 +16,7 @@ func TestSettledKnowsWhoTakesOver(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // so that no feed begins
-	k := &kind{ctx: ctx, namespaces: map[string]int{"place": 1}, feeds: map[string]*feed{}, changed: make(chan struct{})}
+	k := &kind{cache: &Cache{}, ctx: ctx, namespaces: map[string]int{"place": 1}, feeds: map[string]*feed{}, changed: make(chan struct{})}
 	failed := newFeed(k, "")
 	failed.state, failed.err = feedBroken, apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", nil)
 	k.feeds[""] = failed

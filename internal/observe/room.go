@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -24,6 +25,8 @@ var errTooMany = errors.New("the cluster has too many objects")
 const (
 	// fixedSize is how much memory an observation takes besides its texts, with its place in a map, in bytes.
 	fixedSize = 600
+	// largestEntry is the maximum size of an entry: texts of an object that are longer are not those of an API server.
+	largestEntry = 16 << 10
 	// longestID is the maximum length of UIDs and label values that guards keep.
 	longestID = 128
 )
@@ -41,9 +44,70 @@ func (e *entry) size() int64 {
 // fits reports whether there is room for so many bytes.
 func (o Options) fits(bytes int64) bool { return o.MaxBytes <= 0 || bytes <= o.MaxBytes }
 
+// keep notes that an entry is kept instead of another one; either may be nil. It reports false if there is no room for it.
+func (c *Cache) keep(now, before *entry) bool {
+	size := int64(0)
+	if now != nil {
+		size = now.size()
+	}
+	change := size
+	if before != nil {
+		change -= before.size()
+	}
+	return c.options.fits(c.kept.Add(change)) && (c.options.MaxBytes <= 0 || size <= largestEntry)
+}
+
+// listing is the size of a list that is being received, which counts as kept until it is complete. It is safe for concurrent use: an attempt that was given up may
+// still receive a page.
+type listing struct {
+	cache *Cache
+	mu    sync.Mutex
+	size  int64
+	ended bool
+}
+
+// add reports false if there is no room for an item. A list may be received beside the one that it is going to replace.
+func (l *listing) add(size int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended {
+		return false
+	}
+	l.size += size
+	options := l.cache.options
+	return options.fits((l.cache.kept.Add(size)+1)/2) && options.fits(l.size) && (options.MaxBytes <= 0 || size <= largestEntry)
+}
+
+// over is called when the list is complete, or begins anew.
+func (l *listing) over() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cache.kept.Add(-l.size)
+	l.size = 0
+}
+
+// end is called when no more lists are wanted.
+func (l *listing) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cache.kept.Add(-l.size)
+	l.size, l.ended = 0, true
+}
+
+// trims is a store that takes trimmed objects.
+type trims interface {
+	cache.TransformingStore
+	// begin is called before the first page of a list.
+	begin()
+}
+
 // trimmed lists with trimmed objects.
-func trimmed(list cache.ListWithContextFunc, trim cache.TransformFunc) cache.ListWithContextFunc {
+func trimmed(list cache.ListWithContextFunc, store trims) cache.ListWithContextFunc {
+	trim := store.Transformer()
 	return func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+		if options.Continue == "" {
+			store.begin()
+		}
 		page, err := list(ctx, options)
 		if err != nil {
 			return nil, err
@@ -73,16 +137,17 @@ type trimming struct {
 	cache.ReflectorStore
 	cache *Cache
 	// end ends the watch.
-	end context.CancelCauseFunc
-	// listed is the size of the list that is being received, in bytes.
-	listed int64
+	end     context.CancelCauseFunc
+	listing *listing
 }
 
 // listAndWatchTrimmed is listAndWatchMetadata for a store that need not have all of the metadata.
 func (c *Cache) listAndWatchTrimmed(ctx context.Context, s source, store cache.ReflectorStore) error {
 	within, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	err := c.listAndWatchMetadata(within, s, &trimming{ReflectorStore: store, cache: c, end: end})
+	small := &trimming{ReflectorStore: store, cache: c, end: end, listing: &listing{cache: c}}
+	defer small.listing.end()
+	err := c.listAndWatchMetadata(within, s, small)
 	if errors.Is(context.Cause(within), errTooMany) {
 		return errTooMany
 	}
@@ -96,7 +161,7 @@ func (s *trimming) Transformer() cache.TransformFunc {
 		if err != nil {
 			return nil, err
 		}
-		if s.listed += fixedSize + int64(len(small.Namespace)+len(small.Name)+len(small.ResourceVersion)); !s.cache.options.fits(s.listed) {
+		if !s.listing.add(fixedSize + int64(len(small.Namespace)+len(small.Name)+len(small.ResourceVersion))) {
 			s.end(errTooMany)
 			return nil, errTooMany
 		}
@@ -123,11 +188,13 @@ func (s *trimming) pass(object any, take func(object any) error) error {
 
 // Replace ends a list.
 func (s *trimming) Replace(objects []any, resourceVersion string) error {
-	s.listed = 0
+	s.begin()
 	return s.ReflectorStore.Replace(objects, resourceVersion)
 }
 
-func (s *trimming) opened(error) { s.listed = 0 }
+func (s *trimming) opened(error) { s.begin() }
+
+func (s *trimming) begin() { s.listing.over() }
 
 // trim returns the parts of metadata that guards and watches of names need. It leaves out identifiers that no API server has.
 func (s *trimming) trim(object any) (*metav1.PartialObjectMetadata, error) {

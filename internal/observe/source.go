@@ -37,7 +37,7 @@ func (c *Cache) listAndWatch(ctx context.Context, s source, gvk schema.GroupVers
 
 // listAndWatchMetadata is listAndWatch with metadata only.
 func (c *Cache) listAndWatchMetadata(ctx context.Context, s source, store cache.ReflectorStore) error {
-	if _, trims := store.(cache.TransformingStore); c.options.MaxBytes > 0 && !trims {
+	if _, ok := store.(trims); c.options.MaxBytes > 0 && !ok {
 		return c.listAndWatchTrimmed(ctx, s, store)
 	}
 	objects := lists.Of(c.metadata.Resource(s.resource).Namespace(s.namespace), lists.Selection{Labels: s.selector, Fields: s.fields})
@@ -54,8 +54,8 @@ func (c *Cache) reflect(ctx context.Context, s source, expected runtime.Object, 
 			return open, err
 		}
 	}
-	if small, ok := store.(cache.TransformingStore); ok && c.options.MaxBytes > 0 {
-		objects.ListWithContextFunc = trimmed(objects.ListWithContextFunc, small.Transformer())
+	if small, ok := store.(trims); ok && c.options.MaxBytes > 0 {
+		objects.ListWithContextFunc = trimmed(objects.ListWithContextFunc, small)
 	}
 	if c.options.Delay <= 0 {
 		return cache.NewReflectorWithOptions(objects, expected, store, options).ListAndWatchWithContext(c.quiet(ctx))

@@ -57,12 +57,19 @@ func (s *feedStore) Transformer() cache.TransformFunc {
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.listing += e.size(); !s.kind.cache.options.fits(s.listing) {
+		if !s.listing.add(e.size()) {
 			s.overflow()
 			return nil, errTooMany
 		}
 		return e, nil
 	}
+}
+
+// begin notes that a list begins.
+func (s *feedStore) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listing.over()
 }
 
 // overflow ends the feed, because there is no room for its objects. The mutex must be held.
@@ -176,7 +183,10 @@ func (s *feedStore) Replace(objects []any, resourceVersion string) error {
 		fresh[e.key] = &e.observation
 	}
 	s.mu.Lock()
-	s.version, s.listing = resourceVersion, 0
+	s.version = resourceVersion
+	s.listing.over()
+	// The list was received within the limit. What it replaces, also in other feeds, goes only now.
+	s.replacing = true
 	owners := map[string]bool{}
 	// An object that we have written may be gone before the feed received it.
 	for _, known := range []map[types.NamespacedName]Observation{s.objects, s.own} {
@@ -189,6 +199,7 @@ func (s *feedStore) Replace(objects []any, resourceVersion string) error {
 	for key, observation := range fresh {
 		maps.Copy(owners, s.change(key, observation))
 	}
+	s.replacing = false
 	news := false
 	if s.refused {
 		s.listed = true
@@ -207,7 +218,7 @@ func (s *feedStore) Replace(objects []any, resourceVersion string) error {
 // of that, so from the first refusal on, a list counts only when the watch is open.
 func (s *feedStore) opened(err error) {
 	s.mu.Lock()
-	s.listing = 0
+	s.listing.over()
 	news := false
 	switch {
 	case apierrors.IsForbidden(err):
@@ -226,6 +237,9 @@ func (s *feedStore) opened(err error) {
 
 // synchronised notes that the objects are complete, and reports whether that is new. The mutex must be held.
 func (s *feedStore) synchronised() bool {
+	if s.objects == nil {
+		return false // the feed has ended
+	}
 	news := s.state != feedSynced
 	s.state, s.err, s.since, s.listed = feedSynced, nil, time.Now(), false
 	return news
@@ -245,27 +259,23 @@ func (s *feedStore) Resync() error { return nil }
 // change stores an observation (nil: drops it) and returns the owners that may decide differently now. Our own writes are no
 // news.
 func (s *feedStore) change(key types.NamespacedName, observation *Observation) map[string]bool {
+	if s.objects == nil {
+		return nil // the feed has ended
+	}
 	before, existed := s.objects[key]
 	written, wrote := s.own[key]
 	owners := map[string]bool{}
-	if existed {
-		s.kind.cache.kept.Add(-(&entry{key, before}).size())
-	}
+	s.store(key, observation)
 	if observation == nil {
-		delete(s.objects, key)
 		if wrote && !written.OlderThan(s.version) {
 			return nil
 		}
-		delete(s.own, key)
+		s.forgetOwn(key)
 		owners[before.Owner] = existed
 		owners[written.Owner] = wrote
 		return owners
 	}
-	s.objects[key] = *observation
 	delete(s.ended, key)
-	if !s.kind.cache.options.fits(s.kind.cache.kept.Add((&entry{key, *observation}).size())) {
-		s.overflow()
-	}
 	if wrote {
 		// Our own write may have taken the object from another owner.
 		owners[before.Owner] = existed && before.Owner != observation.Owner
@@ -273,7 +283,7 @@ func (s *feedStore) change(key types.NamespacedName, observation *Observation) m
 	if wrote && observation.OlderThan(written.ResourceVersion) {
 		return owners
 	}
-	delete(s.own, key)
+	s.forgetOwn(key)
 	if wrote {
 		before, existed = written, true
 	}
@@ -282,6 +292,30 @@ func (s *feedStore) change(key types.NamespacedName, observation *Observation) m
 		owners[before.Owner] = existed || owners[before.Owner]
 	}
 	return owners
+}
+
+// store stores an observation (nil: drops it). The mutex must be held.
+func (s *feedStore) store(key types.NamespacedName, observation *Observation) {
+	var now, before *entry
+	if known, ok := s.objects[key]; ok {
+		before = &entry{key, known}
+	}
+	if observation == nil {
+		delete(s.objects, key)
+	} else {
+		s.objects[key], now = *observation, &entry{key, *observation}
+	}
+	if !s.kind.cache.keep(now, before) && !s.replacing {
+		s.overflow()
+	}
+}
+
+// forgetOwn drops the response of our write to an object. The mutex must be held.
+func (s *feedStore) forgetOwn(key types.NamespacedName) {
+	if written, wrote := s.own[key]; wrote {
+		s.kind.cache.keep(nil, &entry{key, written})
+		delete(s.own, key)
+	}
 }
 
 func (s *feedStore) notify(owners map[string]bool) {

@@ -17,6 +17,9 @@ import (
 
 // toYaml returns YAML without the final line break.
 func toYaml(value any) (string, error) {
+	if err := CheckEncoding(value); err != nil {
+		return "", err
+	}
 	raw, err := yaml.Marshal(value)
 	if err != nil {
 		return "", err
@@ -50,6 +53,9 @@ func toJSON(value any) (string, error) {
 }
 
 func toPrettyJSON(value any) (string, error) {
+	if err := CheckEncoding(value); err != nil {
+		return "", err
+	}
 	raw, err := json.MarshalIndent(value, "", "  ")
 	return string(raw), err
 }

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"regexp"
+	"regexp/syntax"
 	"strconv"
 	"strings"
 
@@ -40,12 +42,16 @@ func limitedTexts(sprig map[string]any) map[string]any {
 			return "\n" + indented, err
 		},
 	}
-	for _, name := range []string{"regexReplaceAll", "mustRegexReplaceAll"} {
-		limited[name] = regexReplace((*regexp.Regexp).ReplaceAllString)
+	limited["regexReplaceAll"] = regexReplace((*regexp.Regexp).ReplaceAllString)
+	limited["regexReplaceAllLiteral"] = regexReplace((*regexp.Regexp).ReplaceAllLiteralString)
+	for _, name := range []string{"regexMatch", "regexFind", "regexFindAll", "regexSplit"} {
+		limited[name] = withPattern(sprig[name])
+		limited["must"+strings.ToUpper(name[:1])+name[1:]] = withPattern(sprig["must"+strings.ToUpper(name[:1])+name[1:]])
 	}
-	for _, name := range []string{"regexReplaceAllLiteral", "mustRegexReplaceAllLiteral"} {
-		limited[name] = regexReplace((*regexp.Regexp).ReplaceAllLiteralString)
+	for _, name := range []string{"regexReplaceAll", "regexReplaceAllLiteral"} {
+		limited["must"+strings.ToUpper(name[:1])+name[1:]] = limited[name]
 	}
+	limited["printf"] = printf
 	if wrapWith, ok := sprig["wrapWith"].(func(int, string, string) string); ok {
 		limited["wrapWith"] = func(width int, separator, text string) (string, error) {
 			if err := checkLength("wrapping", float64(len(text))*float64(1+len(separator))); err != nil {
@@ -112,24 +118,91 @@ func replace(old, replacement, text string) (string, error) {
 	return strings.ReplaceAll(text, old, replacement), nil
 }
 
+// maxPattern is the maximum length of a regular expression, in bytes.
+const maxPattern = 4096
+
+// compile compiles a regular expression. Each of its instructions may keep the places of all its groups while it is matched.
+func compile(pattern string) (*regexp.Regexp, error) {
+	if len(pattern) > maxPattern {
+		return nil, fmt.Errorf("the regular expression has %d bytes; at most %d are allowed", len(pattern), maxPattern)
+	}
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return nil, fmt.Errorf("the regular expression is not valid: %w", err)
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return nil, fmt.Errorf("the regular expression is not valid: %w", err)
+	}
+	if len(program.Inst)*(program.NumCap+1) > maxItems {
+		return nil, errors.New("the regular expression has too many repetitions and groups")
+	}
+	return regexp.Compile(pattern)
+}
+
+// withPattern checks the first argument of a function, a regular expression, before the function is called.
+func withPattern(function any) any {
+	value, failure := reflect.ValueOf(function), reflect.TypeFor[error]()
+	var arguments []reflect.Type
+	for argument := range value.Type().Ins() {
+		arguments = append(arguments, argument)
+	}
+	result := value.Type().Out(0)
+	checked := reflect.FuncOf(arguments, []reflect.Type{result, failure}, false)
+	return reflect.MakeFunc(checked, func(arguments []reflect.Value) []reflect.Value {
+		if _, err := compile(arguments[0].String()); err != nil {
+			return []reflect.Value{reflect.Zero(result), reflect.ValueOf(err)}
+		}
+		return append(value.Call(arguments), reflect.Zero(failure))[:2]
+	}).Interface()
+}
+
 // regexReplace takes a replacement that may refer to parts of a match by "$", each of which is at most the whole match.
 func regexReplace(replace func(pattern *regexp.Regexp, text, replacement string) string) any {
 	return func(pattern, text, replacement string) (string, error) {
-		compiled, err := regexp.Compile(pattern)
+		compiled, err := compile(pattern)
 		if err != nil {
 			return "", err
 		}
-		length := func(matches int) float64 {
-			return float64(len(text))*float64(1+strings.Count(replacement, "$")) + float64(matches)*float64(len(replacement))
-		}
+		parts := float64(len(text)) * float64(1+strings.Count(replacement, "$"))
 		// There is at most one match more than bytes. The matches are counted if that is not enough.
-		if length(len(text)+1) > MaxOutput {
-			if err := checkLength("replacing", length(len(compiled.FindAllStringIndex(text, -1)))); err != nil {
+		if parts+float64(len(text)+1)*float64(len(replacement)) > MaxOutput {
+			enough := MaxOutput/max(len(replacement), 1) + 1
+			matches := len(compiled.FindAllStringIndex(text, enough))
+			if err := checkLength("replacing", parts+float64(matches)*float64(len(replacement))); err != nil {
 				return "", err
 			}
 		}
 		return replace(compiled, text, replacement), nil
 	}
+}
+
+// verb is a verb of printf, with its width and precision.
+var verb = regexp.MustCompile(`%[-+# 0]*(?:\[\d+\])?(\d*|\*)(?:\.(?:\[\d+\])?(\d*|\*))?(?:\[\d+\])?[a-zA-Z%]`)
+
+// printf limits how many blanks the widths and precisions of a format yield.
+func printf(format string, arguments ...any) (string, error) {
+	widest := 0
+	for _, argument := range arguments {
+		if number := reflect.ValueOf(argument); number.CanInt() {
+			widest = max(widest, int(min(number.Int(), math.MaxInt32)))
+		}
+	}
+	total := 0.0
+	for _, match := range verb.FindAllStringSubmatch(format, maxItems) {
+		for _, text := range match[1:] {
+			switch width, err := strconv.Atoi(text); {
+			case text == "*":
+				total += float64(widest)
+			case err == nil:
+				total += float64(width)
+			}
+		}
+	}
+	if err := checkLength("formatting", total); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf(format, arguments...), nil
 }
 
 // joinOf returns join, which takes lists of anything.
@@ -210,4 +283,49 @@ func parseOctet(text string) (uint32, error) {
 		return 0, fmt.Errorf("%q is not a number between 0 and 255", text)
 	}
 	return cast.ToUint32(number), nil
+}
+
+// maxDepth is how deep values that are written as YAML, TOML or indented JSON may be nested.
+const maxDepth = 200
+
+// CheckEncoding returns an error if writing a value with indentation takes too much memory: each line begins with blanks for its depth.
+func CheckEncoding(value any) error {
+	size, count := 0.0, 0
+	return checkEncoding(reflect.ValueOf(value), 0, &size, &count)
+}
+
+func checkEncoding(value reflect.Value, depth int, size *float64, count *int) error {
+	*count++
+	switch {
+	case depth > maxDepth:
+		return fmt.Errorf("writing a value: it is nested more than %d levels deep", maxDepth)
+	case *count > maxItems/4:
+		return fmt.Errorf("writing a value: it has more than %d parts", maxItems/4)
+	}
+	for value.Kind() == reflect.Interface {
+		value = value.Elem()
+	}
+	*size += float64(2*depth + 1)
+	switch value.Kind() {
+	case reflect.Map:
+		for entries := value.MapRange(); entries.Next(); {
+			*size += float64(len(entries.Key().String()))
+			if err := checkEncoding(entries.Value(), depth+1, size, count); err != nil {
+				return err
+			}
+		}
+	case reflect.Slice:
+		if value.Type().Elem().Kind() == reflect.Uint8 {
+			return checkLength("writing a value", *size+float64(value.Len()))
+		}
+		for i := range value.Len() {
+			if err := checkEncoding(value.Index(i), depth+1, size, count); err != nil {
+				return err
+			}
+		}
+	case reflect.String:
+		*size += float64(value.Len()) + float64(strings.Count(value.String(), "\n"))*float64(2*depth)
+	default:
+	}
+	return checkLength("writing a value", *size)
 }

@@ -22,15 +22,15 @@ type Renderer struct {
 
 // Render returns the output of a file. The templates may change the data. An error names file and line.
 func (r *Renderer) Render(name string, data any) (string, error) {
-	out, err := r.execute(name, data)
+	out, err := r.execute(r.root.Lookup(name), name, data)
 	if err != nil {
 		return "", located(err)
 	}
 	return out.complete(), nil
 }
 
-func (r *Renderer) execute(name string, data any) (*output, error) {
-	found := r.root.Lookup(name)
+// execute renders a template, which is nil if there is none of that name.
+func (r *Renderer) execute(found *template.Template, name string, data any) (*output, error) {
 	if found == nil {
 		return nil, fmt.Errorf("there is no template %q", name)
 	}
@@ -52,7 +52,7 @@ func (r *Renderer) include(name string, data any) (string, error) {
 		return "", err
 	}
 	defer r.limits.leave()
-	out, err := r.embed(name, data)
+	out, err := r.embed(r.root.Lookup(name), name, data)
 	if err != nil {
 		return "", err
 	}
@@ -71,10 +71,12 @@ func (r *Renderer) tpl(text string, data any) (string, error) {
 	}
 	// The functions of the text see its definitions.
 	inner := &Renderer{root: clone, limits: r.limits}
-	if _, err := clone.Funcs(inner.functions()).New(tplName).Parse(text); err != nil {
+	// An empty text would not replace one that it is within, so the template is not found by its name.
+	parsed, err := clone.Funcs(inner.functions()).New(tplName).Parse(text)
+	if err != nil {
 		return "", located(err)
 	}
-	out, err := inner.embed(tplName, data)
+	out, err := inner.embed(parsed, tplName, data)
 	if err != nil {
 		return "", err
 	}
@@ -82,8 +84,8 @@ func (r *Renderer) tpl(text string, data any) (string, error) {
 }
 
 // embed renders a value for another template; the text no longer counts as output then.
-func (r *Renderer) embed(name string, data any) (*output, error) {
-	out, err := r.execute(name, data)
+func (r *Renderer) embed(found *template.Template, name string, data any) (*output, error) {
+	out, err := r.execute(found, name, data)
 	if err != nil {
 		// The outermost call says where the limit was exceeded; hundreds of nested calls would add nothing.
 		var exceeded *limitError

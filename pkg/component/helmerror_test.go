@@ -44,7 +44,7 @@ func TestConditionShowsErrorsOfCharts(t *testing.T) {
 			map[string]string{"templates/_a.tpl": `{{ define "loop" }}{{ include "loop" . }}{{ end }}`, "templates/a.yaml": "\n" + `{{ include "loop" . }}`},
 			[]string{"demo/templates/a.yaml:2:3", `template "loop"`, "at most 1000 levels are allowed"},
 		},
-		"too much output":    {map[string]string{"templates/a.yaml": `{{ repeat 20000000 "#" }}`}, []string{"20000000 of them demo/templates/a.yaml", "at most 16777216 bytes are allowed"}},
+		"too much output":    {map[string]string{"templates/a.yaml": `{{ repeat 20000000 "#" }}`}, []string{"demo/templates/a.yaml:1:3", "repeating 1 bytes 20000000 times", "from 0 to 16777216 bytes"}},
 		"a broken template":  {map[string]string{"templates/a.yaml": object + `{{ if }}`}, []string{"demo/templates/a.yaml:4", "missing value for if"}},
 		"a failing template": {map[string]string{"templates/a.yaml": `{{ required "size is needed" .Values.size }}`}, []string{"demo/templates/a.yaml:1:3", "size is needed"}},
 		"values that violate the schema": {

@@ -182,7 +182,7 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config, choose se
 	plan.ProtectUnwritten()
 	r.JudgeBy(request.ID, request.Judge)
 	call := r.callWith(request.Owner, plan.Items, config)
-	r.judges.AssignObjects(call.Owner.Label, manifests.Judges(append(slices.Clip(wanted), apart...)), len(wanted)+len(apart))
+	r.judges.AssignObjects(call.Owner.Label, manifests.Judges(append(slices.Clip(wanted), apart...)))
 	call.Ledger.DecisionsUnsaved = plan.NewOrphans
 	call.Ledger.Want(len(set.Objects), wanted, plan.Wanted)
 	call.Ledger.Want(len(set.Objects), apart, plan.Apart)

@@ -25,6 +25,7 @@ func (r *Reconciler) callWith(owner Owner, items []*InventoryItem, config server
 		Owner: known, Memory: r.memory.For(owner.ID), Report: report.New(), Additional: r.additionalTypes(owner),
 		Ledger: calls.NewLedger(items, owner.Store, r.options.Clock),
 	}
+	r.judges.Share(known.Label, len(items))
 	c.Needs = calls.NewNeeds(c.Ledger, r.cache, r.judges, known.Label)
 	c.Consent = calls.NewConsent(c.Ledger, r.cache, owner.Fence, owner.Confirm)
 	c.Server = &server.Server{Config: config, Label: known.Label, Flow: limiter, Permit: c.Consent.Permit}

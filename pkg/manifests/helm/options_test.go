@@ -127,7 +127,7 @@ func TestPostRendererFails(t *testing.T) {
 		"nothing at all": {func(*bytes.Buffer) (*bytes.Buffer, error) { return nil, nil }, []string{"the post-renderer returned nil", "return an empty buffer"}},
 		"too much": {
 			func(*bytes.Buffer) (*bytes.Buffer, error) { return bytes.NewBuffer(make([]byte, 17<<20)), nil },
-			[]string{"of them output of the post-renderer", "at most 16777216 bytes are allowed"},
+			[]string{"the post-renderer returned 17825792 bytes; at most 16777216 are allowed"},
 		},
 		"no objects": {func(*bytes.Buffer) (*bytes.Buffer, error) { return bytes.NewBufferString("a: b"), nil }, []string{"output of the post-renderer, document 1"}},
 	} {

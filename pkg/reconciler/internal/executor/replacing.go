@@ -33,12 +33,12 @@ type Remedy int
 const (
 	// Replaced means that the object was replaced by its manifest, which can be applied now.
 	Replaced Remedy = iota
-	// Recreation means that the object cannot be updated, and can be created as the manifest has it.
+	// Recreation means that the object cannot be updated, and may be recreated if ProbeCreation permits it.
 	Recreation
 )
 
-// Remedy replaces an observed object for which the API server has rejected an apply request (cause), and returns the response. If it rejects that, too, and the object may be
-// recreated, it makes sure that the object can be created. The error is the cause if nothing helps.
+// Remedy replaces an observed object for which the API server has rejected an apply request (cause), and returns the response. The error is the cause
+// if nothing helps.
 func (x *Executor) Remedy(ctx context.Context, t *desired.Object, item *inventory.Item, s decisions.Situation, cause error) (Remedy, *unstructured.Unstructured, error) {
 	live, err := x.readUnchanged(ctx, item, s)
 	if err != nil {
@@ -63,7 +63,7 @@ func (x *Executor) Remedy(ctx context.Context, t *desired.Object, item *inventor
 	case !s.MayRecreate(t):
 		return 0, nil, cause
 	default:
-		return Recreation, nil, x.ProbeCreation(ctx, t, item)
+		return Recreation, nil, nil
 	}
 }
 

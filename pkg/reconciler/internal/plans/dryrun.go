@@ -53,19 +53,13 @@ func (p *preview) show(ctx context.Context, change *inventory.Change, t *desired
 	switch {
 	case err == nil && d.Action == decisions.Recreate:
 		return false, p.recreated(change, t, v, c.after)
-	case d.Action == decisions.Compare && answers.IsInvalid(err):
-		change.Reason = decisions.ChangedByOthers
-		return false, nil
-	case errors.Is(err, errRecreation):
-		change.Recreate = true
-		return false, p.compute(change, t, v)
 	case err == nil:
 		p.compared(change, t, d, c)
 		return false, nil
 	case answers.IsOutdated(err):
 		return true, nil
 	default:
-		return false, p.dryRunFailed(change, t, v, err)
+		return false, p.dryRunFailed(change, t, d, v, err)
 	}
 }
 
@@ -129,7 +123,9 @@ func (p *preview) apply(ctx context.Context, t *desired.Object, d decisions.Deci
 	}
 	remedy, object, err := p.call.Executor.Remedy(ctx, t, item, v.Situation, err)
 	if err == nil && remedy == executor.Recreation {
-		err = errRecreation
+		if err = p.call.Executor.ProbeCreation(ctx, t, item); err == nil {
+			err = errRecreation
+		}
 	}
 	return object, err
 }
@@ -220,8 +216,14 @@ func (p *preview) changedBy(c comparison) string {
 }
 
 // dryRunFailed completes a change whose dry run failed, or returns the error.
-func (p *preview) dryRunFailed(change *inventory.Change, t *desired.Object, v calls.View, err error) error {
+func (p *preview) dryRunFailed(change *inventory.Change, t *desired.Object, d decisions.Decision, v calls.View, err error) error {
 	switch {
+	case d.Action == decisions.Compare && answers.IsInvalid(err):
+		change.Reason = decisions.ChangedByOthers
+		return nil
+	case errors.Is(err, errRecreation):
+		change.Recreate = true
+		return p.compute(change, t, v)
 	case p.createsNamespaces && answers.IsNotFound(err) && answers.KindOf(err) == "namespaces":
 		p.lacks(t.Key.Namespace)
 		return p.compute(change, t, v)

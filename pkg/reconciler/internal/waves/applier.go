@@ -192,7 +192,7 @@ func (a *applier) overwrite(ctx context.Context, t *desired.Object, s decisions.
 		a.call.Ledger.Of(t).Phase = inventory.PhaseScheduledForApplication
 		return o, err == nil, err
 	default:
-		return a.deleteAndCreate(ctx, t, s, d)
+		return a.recreate(ctx, t, s, d)
 	}
 }
 

@@ -19,16 +19,11 @@ import (
 	"github.com/component-operator/runtime/pkg/status"
 )
 
-// recreate deletes the observed object and, if it is gone at once, creates it. It deletes nothing that the API server would not accept again.
+// recreate deletes the observed object and, if it is gone at once, creates it. It deletes nothing that the API server would not let it create.
 func (a *applier) recreate(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) (outcome, bool, error) {
 	if err := a.call.Executor.ProbeCreation(ctx, t, a.call.Ledger.Of(t)); err != nil {
 		return outcome{}, false, err
 	}
-	return a.deleteAndCreate(ctx, t, s, d)
-}
-
-// deleteAndCreate is recreate for an object that can be created.
-func (a *applier) deleteAndCreate(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) (outcome, bool, error) {
 	item := a.call.Ledger.Of(t)
 	if !kinds.DefinesTypes(t.Key.GroupKind) {
 		if again, err := a.mayRecreate(ctx, t, s); again || err != nil {
