@@ -20,10 +20,12 @@ func WithOrigins(ctx context.Context, report func(object client.Object, file str
 	return context.WithValue(ctx, originsKey{}, report)
 }
 
-// WithNotes makes Chart.Render call the function with the notes of a chart, if there are any.
+// WithNotes makes Chart.Render render the notes of a chart, too, and call the function with them, if there are any.
 func WithNotes(ctx context.Context, report func(notes string)) context.Context {
 	return context.WithValue(ctx, notesKey{}, report)
 }
+
+func wantsNotes(ctx context.Context) bool { return ctx.Value(notesKey{}) != nil }
 
 // reportNotes reports the notes of a chart to the function of WithNotes, if the context has one.
 func reportNotes(ctx context.Context, notes string) {

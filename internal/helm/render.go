@@ -98,7 +98,7 @@ func (c *Chart) Notes(ctx context.Context, release Release) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("rendering chart %s: %w", c.Name(), err)
 	}
-	files, err := execute(ctx, parsed, values, release)
+	files, err := execute(WithNotes(ctx, func(string) {}), parsed, values, release)
 	if err != nil {
 		return "", fmt.Errorf("rendering chart %s: %w", c.Name(), err)
 	}

@@ -84,7 +84,7 @@ func (r *rendering) add(parsed *chart.Chart, given chartutil.Values) chartutil.V
 // isPartial reports whether a file only has definitions for others.
 func isPartial(name string) bool { return strings.HasPrefix(path.Base(name), "_") }
 
-// render returns the output of all files but partials.
+// render returns the output of all files but partials, and but notes if nobody wants them: charts fail in notes on purpose, to speak to users of Helm.
 func (r *rendering) render(ctx context.Context, getClient func() (client.Client, error)) (map[string]string, error) {
 	set, err := templating.Parse(r.files, templating.Options{Library: library, KeepNoValue: true})
 	if err != nil {
@@ -96,7 +96,7 @@ func (r *rendering) render(ctx context.Context, getClient func() (client.Client,
 	}
 	rendered := map[string]string{}
 	for _, file := range r.files {
-		if isPartial(file.Name) {
+		if isPartial(file.Name) || !wantsNotes(ctx) && strings.HasSuffix(file.Name, notesSuffix) {
 			continue
 		}
 		data := r.data[file.Name]

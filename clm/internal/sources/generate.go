@@ -49,6 +49,11 @@ type Request struct {
 // Component that has the values as spec. Versioned ConfigMaps and Secrets have the names of their versions; the objects of Request.Recorded that are
 // carried over come last. It fails if the context ends or a source fails. The error is a RefusedError if an object cannot be versioned.
 func (s *Set) Generate(ctx context.Context, request Request) ([]client.Object, error) {
+	// Helm renders notes in any case, so that a chart that fails in them fails here, too.
+	return s.generate(internalhelm.WithNotes(ctx, func(string) {}), request)
+}
+
+func (s *Set) generate(ctx context.Context, request Request) ([]client.Object, error) {
 	generating, err := s.contextFor(ctx, request)
 	if err != nil {
 		return nil, err
@@ -100,7 +105,7 @@ func (s *Set) GenerateWithOrigins(ctx context.Context, request Request) ([]clien
 func (s *Set) GenerateWithNotes(ctx context.Context, request Request) ([]client.Object, string, error) {
 	var notes []string
 	ctx = internalhelm.WithNotes(ctx, func(text string) { notes = append(notes, strings.TrimSpace(text)) })
-	objects, err := s.Generate(ctx, request)
+	objects, err := s.generate(ctx, request)
 	return objects, strings.Join(notes, "\n\n"), err
 }
 
