@@ -104,11 +104,12 @@ func (h Hints) with(other Hints) Hints {
 }
 
 // impliedHints returns the hints for built-in kinds. Without them, a workload that its controller has not observed yet could
-// count as current, for example a StatefulSet with zero replicas.
+// count as current, for example a StatefulSet with zero replicas. A PodDisruptionBudget needs none: it is in force at once, and where no controllers run, as in tests, it
+// would never be ready.
 func impliedHints(object *unstructured.Unstructured) Hints {
 	gvk := object.GroupVersionKind()
 	switch gvk.Group + "/" + gvk.Kind {
-	case "apps/Deployment", "apps/StatefulSet", "apps/ReplicaSet", "apps/DaemonSet", "/ReplicationController", "policy/PodDisruptionBudget":
+	case "apps/Deployment", "apps/StatefulSet", "apps/ReplicaSet", "apps/DaemonSet", "/ReplicationController":
 		return Hints{HasObservedGeneration: true}
 	}
 	return Hints{}

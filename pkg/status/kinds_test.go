@@ -28,9 +28,9 @@ func TestBuiltInKinds(t *testing.T) {
 			status: status.CurrentStatus, message: "ready",
 		},
 		{
-			reason: "a PodDisruptionBudget without any status was not seen",
-			object: `{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {generation: 1}}`,
-			status: status.InProgressStatus, message: "generation 1 not observed yet",
+			reason: "a PodDisruptionBudget is current at once, as for kstatus",
+			object: `{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {generation: 1}, status: {currentHealthy: 0, desiredHealthy: 0}}`,
+			status: status.CurrentStatus, message: "ready",
 		},
 		{
 			reason: "a PodDisruptionBudget is current when it was computed",
