@@ -309,3 +309,37 @@ func TestDriftThatCannotBeApplied(t *testing.T) {
 		t.Errorf("planned: %+v", change)
 	}
 }
+
+// TestDeathInARemedy ends the process before each write of an update that the API server rejects at first.
+func TestDeathInARemedy(t *testing.T) {
+	t.Parallel()
+	const service = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {type: ClusterIP, ports: [{name: http, port: 80, targetPort: TARGET}]}\n"
+	for name, tc := range map[string]struct {
+		before, after, patch string
+		recreated            bool
+	}{
+		"Replaced":  {replaced(service, "TARGET", "1"), replaced(service, "TARGET", "2"), `{"spec":{"ports":[{"name":"http","port":83,"targetPort":1}]}}`, false},
+		"Recreated": {replaced(endpoint, "SPEC", ""), replaced(endpoint, "SPEC", "clusterIP: None,"), `{}`, true},
+	} {
+		for survived := range 5 {
+			t.Run(fmt.Sprint(name, survived), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t)
+				w.mustApply(tc.before)
+				uid := w.get("v1", "Service", "a").GetUID()
+				w.patch(w.get("v1", "Service", "a"), tc.patch)
+				mortal := w.restart(func(s *setup) { s.config = dying(s.config, survived) })
+				_, _ = mortal.engine.Apply(t.Context(), mortal.request(tc.after))
+				heir := w.restart()
+				heir.owner.Inventory = mortal.owner.Inventory
+				heir.mustApply(tc.after)
+				live := w.get("v1", "Service", "a")
+				ports, _, _ := unstructured.NestedSlice(live.Object, "spec", "ports")
+				if len(ports) != 1 || ports[0].(map[string]any)["port"] != int64(80) || (live.GetUID() != uid) != tc.recreated {
+					t.Errorf("recreated: %t, ports %v", live.GetUID() != uid, ports)
+				}
+				heir.mustDelete()
+			})
+		}
+	}
+}

@@ -41,6 +41,9 @@ const (
 // if nothing helps.
 func (x *Executor) Remedy(ctx context.Context, t *desired.Object, item *inventory.Item, s decisions.Situation, cause error) (Remedy, *unstructured.Unstructured, error) {
 	live, err := x.readUnchanged(ctx, item, s)
+	if apierrors.IsForbidden(err) {
+		return 0, nil, cause
+	}
 	if err != nil {
 		return 0, nil, err
 	}
@@ -58,10 +61,10 @@ func (x *Executor) Remedy(ctx context.Context, t *desired.Object, item *inventor
 		return Replaced, object, nil
 	case err == nil:
 		return 0, nil, fmt.Errorf("%w; the fields %s, which others have set, do not go with the manifest: remove them, or use the update policy replace", cause, FieldTexts(kept))
+	case apierrors.IsForbidden(err), answers.IsInvalid(err) && !s.MayRecreate(t):
+		return 0, nil, cause
 	case !answers.IsInvalid(err):
 		return 0, nil, err
-	case !s.MayRecreate(t):
-		return 0, nil, cause
 	default:
 		return Recreation, nil, nil
 	}
