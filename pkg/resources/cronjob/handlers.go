@@ -36,10 +36,13 @@ func DefaultSuspendMutationHandler(mutator *Mutator) error {
 	return nil
 }
 
-// DefaultSuspensionStatusHandler returns how far the suspension of a CronJob is. It is Suspended if none of its Jobs is running.
+// DefaultSuspensionStatusHandler returns how far the suspension of a CronJob is. It is Suspended if it has spec.suspend and none of its Jobs is running.
 func DefaultSuspensionStatusHandler(cronjob *batchv1.CronJob) (concepts.SuspensionStatusWithReason, error) {
 	if running := len(cronjob.Status.Active); running > 0 {
 		return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspending, Reason: fmt.Sprintf("Waiting for %d running jobs", running)}, nil
+	}
+	if cronjob.Spec.Suspend == nil || !*cronjob.Spec.Suspend {
+		return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspending, Reason: "The cronjob may start jobs: spec.suspend is not set"}, nil
 	}
 	return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended, Reason: "No jobs are running"}, nil
 }

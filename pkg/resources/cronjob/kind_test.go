@@ -38,7 +38,8 @@ func TestHandlers(t *testing.T) {
 		Change: func(cronjob *batchv1.CronJob) { cronjob.Spec.Suspend = new(true) },
 		States: []resourcestest.SuspensionState[*batchv1.CronJob]{
 			{Why: "jobs are running", Object: running("a", "b"), Want: resourcestest.Suspending("Waiting for 2 running jobs")},
-			{Why: "no jobs are running", Object: running(), Want: resourcestest.Suspended("No jobs are running")},
+			{Why: "it may start jobs", Object: running(), Want: resourcestest.Suspending("The cronjob may start jobs: spec.suspend is not set")},
+			{Why: "no jobs are running", Object: suspended(running()), Want: resourcestest.Suspended("No jobs are running")},
 		},
 	})
 }
@@ -56,4 +57,9 @@ func TestMutator(t *testing.T) {
 func TestBuild(t *testing.T) {
 	t.Parallel()
 	resourcestest.CheckBuild(t, NewBuilder, sample, "batch/v1/CronJob/default/sample")
+}
+
+func suspended(cronjob *batchv1.CronJob) *batchv1.CronJob {
+	cronjob.Spec.Suspend = new(true)
+	return cronjob
 }

@@ -50,7 +50,8 @@ func DefaultSuspendMutationHandler(mutator *Mutator) error {
 	return nil
 }
 
-// DefaultSuspensionStatusHandler returns how far the suspension of a Job is. It is Suspended if the Job has finished, or has no pods that are active or terminating.
+// DefaultSuspensionStatusHandler returns how far the suspension of a Job is. It is Suspended if the Job has finished, or if it has spec.suspend and no pods that are
+// active or terminating.
 func DefaultSuspensionStatusHandler(job *batchv1.Job) (concepts.SuspensionStatusWithReason, error) {
 	left := job.Status.Active
 	if job.Status.Terminating != nil {
@@ -61,6 +62,8 @@ func DefaultSuspensionStatusHandler(job *batchv1.Job) (concepts.SuspensionStatus
 		return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended, Reason: "The job has finished"}, nil
 	case left > 0:
 		return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspending, Reason: fmt.Sprintf("Waiting for %d pods to terminate", left)}, nil
+	case job.Spec.Suspend == nil || !*job.Spec.Suspend:
+		return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspending, Reason: "The job may start pods: spec.suspend is not set"}, nil
 	default:
 		return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended, Reason: "The job has no pods"}, nil
 	}

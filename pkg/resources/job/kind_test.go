@@ -56,8 +56,9 @@ func TestHandlers(t *testing.T) {
 			{Why: "pods are running", Object: with(2, nil), Want: resourcestest.Suspending("Waiting for 2 pods to terminate")},
 			{Why: "pods are ending", Object: with(0, new(int32(1))), Want: resourcestest.Suspending("Waiting for 1 pods to terminate")},
 			{Why: "some pods are running, and some are ending", Object: with(2, new(int32(1))), Want: resourcestest.Suspending("Waiting for 3 pods to terminate")},
-			{Why: "there are no pods", Object: with(0, nil), Want: resourcestest.Suspended("The job has no pods")},
-			{Why: "no pods are ending", Object: with(0, new(int32(0))), Want: resourcestest.Suspended("The job has no pods")},
+			{Why: "it may start pods", Object: with(0, nil), Want: resourcestest.Suspending("The job may start pods: spec.suspend is not set")},
+			{Why: "there are no pods", Object: suspended(with(0, nil)), Want: resourcestest.Suspended("The job has no pods")},
+			{Why: "no pods are ending", Object: suspended(with(0, new(int32(0)))), Want: resourcestest.Suspended("The job has no pods")},
 			{Why: "it is done", Object: with(0, new(int32(1)), complete), Want: resourcestest.Suspended("The job has finished")},
 			{Why: "it has failed", Object: with(1, nil, failed), Want: resourcestest.Suspended("The job has finished")},
 		},
@@ -76,4 +77,9 @@ func TestMutator(t *testing.T) {
 func TestBuild(t *testing.T) {
 	t.Parallel()
 	resourcestest.CheckBuild(t, NewBuilder, sample, "batch/v1/Job/default/sample")
+}
+
+func suspended(job *batchv1.Job) *batchv1.Job {
+	job.Spec.Suspend = new(true)
+	return job
 }
