@@ -60,15 +60,15 @@ func TestWhatCannotBeCreatedIsNotDeleted(t *testing.T) {
 	}{
 		"Immutable": {
 			"apps/v1 Deployment", replaced(workload, "ANNOTATIONS", ifImmutable, "SELECTOR", "a", "NAME", "main"), replaced(workload, "ANNOTATIONS", ifImmutable, "SELECTOR", "b", "NAME", "Not_Valid"), "",
-			[]string{"Deployment NS/a: rejected by the API server: it would have to be deleted and created, which is not possible", "Not_Valid"},
+			[]string{"Deployment NS/a: rejected by the API server: it has to be recreated, which would fail", "Not_Valid"},
 		},
 		"Recreate": {
 			"batch/v1 Job", replaced(task, "RESTART", "Never"), replaced(task, "RESTART", "Always"), "",
-			[]string{"Job NS/a: rejected by the API server: it would have to be deleted and created, which is not possible", "restartPolicy"},
+			[]string{"Job NS/a: rejected by the API server: it has to be recreated, which would fail", "restartPolicy"},
 		},
 		"Denied": {
 			"batch/v1 Job", replaced(task, "RESTART", "Never"), replaced(task, "RESTART", "OnFailure"), `object.spec.template.spec.restartPolicy == "Never"`,
-			[]string{"it would have to be deleted and created, which is not possible", "denied request"},
+			[]string{"it has to be recreated, which would fail", "denied request"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

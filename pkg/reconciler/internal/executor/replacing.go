@@ -141,7 +141,7 @@ func (x *Executor) ProbeCreation(ctx context.Context, t *desired.Object, item *i
 		apierrors.IsInvalid(err) && strings.Contains(err.Error(), "already allocated"):
 		return nil
 	default:
-		return fmt.Errorf("it would have to be deleted and created, which is not possible: %w", err)
+		return fmt.Errorf("it has to be recreated, which would fail: %w", err)
 	}
 }
 
