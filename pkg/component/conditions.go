@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -23,6 +24,8 @@ type verdict struct {
 	message string
 	// retried means that the error may go away without a change by the user.
 	retried bool
+	// next is the delay until the next attempt after a failure; zero if that is not known, or if there is none.
+	next time.Duration
 }
 
 // polarity has the status of each condition for each state. A component that is suspended, paused or archived, or waits for an approval, is Pending, but
@@ -41,8 +44,7 @@ var idle = []string{
 	ReadyConditionReasonSuspended, ReadyConditionReasonPaused, ReadyConditionReasonArchived, ReadyConditionReasonDeletionsHeld, ReadyConditionReasonTimeout,
 }
 
-// statusOf returns the status of one condition. A retry that has timed out counts as stalled, although its state stays Pending. An error that is
-// being retried does not, until the timeout.
+// statusOf returns the status of one condition. An error that is being retried does not count as stalled until the timeout.
 func (v verdict) statusOf(name ConditionType) ConditionStatus {
 	status, known := polarity[v.state][name]
 	switch {
@@ -54,8 +56,6 @@ func (v verdict) statusOf(name ConditionType) ConditionStatus {
 		return ConditionFalse
 	case name == ConditionTypeReconciling && slices.Contains(idle, v.reason):
 		return ConditionFalse
-	case name == ConditionTypeStalled && v.reason == ReadyConditionReasonTimeout:
-		return ConditionTrue
 	default:
 		return status
 	}
@@ -71,6 +71,10 @@ func (s *Status) setState(v verdict, now metav1.Time) {
 		condition.Message = ""
 		if name == ConditionTypeReady || condition.Status == ConditionTrue {
 			condition.Message = message
+		}
+		// The message of Ready changes only if the situation does.
+		if name != ConditionTypeReady && condition.Status == ConditionTrue && v.next > 0 {
+			condition.Message += "; the next attempt is at " + now.Add(v.next).UTC().Format(time.RFC3339)
 		}
 	}
 }

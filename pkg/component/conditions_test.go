@@ -28,7 +28,6 @@ func TestConditionsFollowTheState(t *testing.T) {
 		{"on its way", verdict{state: StateProcessing, reason: ReadyConditionReasonProcessing, message: ""}, [3]ConditionStatus{"Unknown", "True", "False"}},
 		{"just seen", verdict{state: StatePending, reason: ReadyConditionReasonNew, message: ""}, [3]ConditionStatus{"Unknown", "True", "False"}},
 		{"waiting", verdict{state: StatePending, reason: ReadyConditionReasonRetrying, message: ""}, [3]ConditionStatus{"Unknown", "True", "False"}},
-		{"waiting for too long", verdict{state: StatePending, reason: ReadyConditionReasonTimeout, message: ""}, [3]ConditionStatus{"Unknown", "False", "True"}},
 		{"nothing goes on while suspended", verdict{state: StatePending, reason: ReadyConditionReasonSuspended, message: ""}, [3]ConditionStatus{"Unknown", "False", "False"}},
 		{"nothing goes on while deletions are held", verdict{state: StatePending, reason: ReadyConditionReasonDeletionsHeld, message: ""}, [3]ConditionStatus{"Unknown", "False", "False"}},
 		{"failed", verdict{state: StateError, reason: ReadyConditionReasonError, message: ""}, [3]ConditionStatus{"False", "False", "True"}},
@@ -48,6 +47,26 @@ func TestConditionsFollowTheState(t *testing.T) {
 			}
 			diff(t, "conditions", test.want, got)
 		})
+	}
+}
+
+// TestNextAttempt pins where the time of the next attempt is: not in the message of Ready, which changes only if the situation does.
+func TestNextAttempt(t *testing.T) {
+	t.Parallel()
+	now := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	for _, test := range []struct {
+		reason                      string
+		verdict                     verdict
+		ready, reconciling, stalled string
+	}{
+		{"an error that is retried", verdict{state: StateError, reason: ReadyConditionReasonError, message: "boom", retried: true, next: time.Minute}, "Boom", "Boom; the next attempt is at 2026-01-02T03:05:05Z", ""},
+		{"a refusal", verdict{state: StateError, reason: ReadyConditionReasonError, message: "bad", next: 5 * time.Second}, "Bad", "", "Bad; the next attempt is at 2026-01-02T03:04:10Z"},
+		{"progress", verdict{state: StateProcessing, reason: ReadyConditionReasonProcessing, message: "soon"}, "Soon", "Soon", ""},
+	} {
+		status := &Status{}
+		status.setState(test.verdict, now)
+		got := []string{status.condition(ConditionTypeReady).Message, status.condition(ConditionTypeReconciling).Message, status.condition(ConditionTypeStalled).Message}
+		diff(t, test.reason, []string{test.ready, test.reconciling, test.stalled}, got)
 	}
 }
 

@@ -88,8 +88,8 @@ type RequeueConfiguration interface {
 
 // RetryConfiguration sets the retry interval.
 type RetryConfiguration interface {
-	// GetRetryInterval returns how long to wait before a retry after a types.RetriableError without a delay of its own. Defaults to the requeue
-	// interval. At least a second.
+	// GetRetryInterval returns how long to wait before a retry after a types.RetriableError without a delay of its own. Defaults to 10 seconds, or to the requeue
+	// interval if that is shorter. At least a second.
 	GetRetryInterval() time.Duration
 }
 

@@ -21,8 +21,8 @@ type history struct {
 	deleting bool
 	// since is when the component stopped being ready, or when its present digest was first seen; zero if it is ready.
 	since time.Time
-	// refusals is the number of consecutive passes with refused input.
-	refusals int
+	// refusals is the number of consecutive passes with refused input, and errors that of passes that ended with an error.
+	refusals, errors int
 }
 
 // decision is the consequence of an outcome.
@@ -47,8 +47,14 @@ func decide(o outcomes.Outcome, h history, t timing, now time.Time) decision {
 		d.since = now
 	}
 	d.requeue = requeueOf(o, h, t)
-	if o.Kind == outcomes.Error {
+	switch o.Kind {
+	case outcomes.Error:
 		d.err = o.Err
+		d.next = min(soonest<<min(h.errors, 20), longestErrorDelay)
+	case outcomes.Refused:
+		d.next = d.requeue
+	case outcomes.Continue, outcomes.Ready, outcomes.Progressing, outcomes.Held, outcomes.Failed, outcomes.Suspended, outcomes.Paused, outcomes.Archived, outcomes.Retriable,
+		outcomes.Blocked, outcomes.Deleting, outcomes.Gone, outcomes.Abandoned:
 	}
 	if d.since.IsZero() {
 		return d
@@ -59,7 +65,7 @@ func decide(o outcomes.Outcome, h history, t timing, now time.Time) decision {
 		return d
 	}
 	d.reason = ReadyConditionReasonTimeout
-	if d.state == StateProcessing {
+	if d.state == StateProcessing || d.state == StatePending {
 		d.state = StateError
 	}
 	d.message = "not ready within " + t.timeout.String() + ": " + o.Message
@@ -124,7 +130,7 @@ func dueAfter(o outcomes.Outcome, h history, t timing) time.Duration {
 		}
 		return t.retry
 	case outcomes.Refused:
-		delay := outcomes.Backoff(h.refusals, t.requeue)
+		delay := outcomes.Backoff(h.refusals, min(t.requeue, outcomes.LongestBackoff))
 		if o.Wake > 0 {
 			// On-failure hooks may be under way.
 			delay = min(delay, o.Wake)

@@ -74,6 +74,10 @@ func (e ending) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, 
 	d := decide(o, e.history(), e.pass.settings.timing, now)
 	d.requeue = e.noteHealth(o, d, metav1.NewTime(now))
 	e.noteRefusal(o)
+	e.noteError(o)
+	if panics.Is(o.Err) {
+		d.next = e.panicDelay()
+	}
 	e.note(d, metav1.NewTime(now))
 	d = e.completeStatus(o, d, metav1.NewTime(now))
 	err := e.pass.record.Save(ctx)
@@ -93,7 +97,7 @@ func (e ending) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, 
 	e.pass.worker.announcer.measure(e.pass.worker.series(e.pass.key), e.pass.status)
 	if panics.Is(d.err) {
 		// The log has it. The controller would log each attempt, with another stack.
-		delay := outcomes.Backoff(e.pass.memory.panics, e.pass.settings.timing.requeue)
+		delay := e.panicDelay()
 		if o.Kind != outcomes.Error && d.requeue > 0 {
 			// A status hook has panicked. That must not slow down what the pass has done.
 			delay = min(delay, d.requeue)
@@ -149,6 +153,20 @@ func (e ending) noteRefusal(o outcomes.Outcome) {
 	}
 }
 
+// panicDelay returns the delay before the next pass after a panic.
+func (e ending) panicDelay() time.Duration {
+	return outcomes.Backoff(e.pass.memory.panics, min(e.pass.settings.timing.requeue, outcomes.LongestBackoff))
+}
+
+// noteError counts consecutive errors, as the queue does.
+func (e ending) noteError(o outcomes.Outcome) {
+	if o.Kind == outcomes.Error && !panics.Is(o.Err) {
+		e.pass.memory.errors++
+	} else {
+		e.pass.memory.errors = 0
+	}
+}
+
 // requeue schedules the next pass after a delay; zero means none. A short delay continues work in progress. Passes without a conclusion keep their
 // priority.
 func (e ending) requeue(delay time.Duration) ctrl.Result {
@@ -160,7 +178,7 @@ func (e ending) requeue(delay time.Duration) ctrl.Result {
 }
 
 func (e ending) history() history {
-	h := history{deleting: e.pass.deleting, refusals: e.pass.memory.refusals}
+	h := history{deleting: e.pass.deleting, refusals: e.pass.memory.refusals, errors: e.pass.memory.errors}
 	if e.pass.status.ProcessingSince != nil {
 		h.since = e.pass.status.ProcessingSince.Time
 	}

@@ -142,6 +142,7 @@ const (
 	defaultListLimit               = 32 << 10
 	defaultInlineLimit             = 256 << 10
 	defaultRequeueInterval         = 10 * time.Minute
+	defaultRetryInterval           = 10 * time.Second
 	// shortestInterval keeps the spec of a component from occupying the operator.
 	shortestInterval = annotations.ShortestInterval
 )

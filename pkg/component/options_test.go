@@ -107,7 +107,7 @@ func TestSettings(t *testing.T) {
 		return w
 	}
 	interval := func(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
-	defaults := timing{10 * time.Minute, 10 * time.Minute, 10 * time.Minute}
+	defaults := timing{10 * time.Minute, 10 * time.Second, 10 * time.Minute}
 	nothing := widget(func(*WidgetSpec) {})
 	placed := widget(func(s *WidgetSpec) { s.Namespace, s.Name = "of the spec", "of the spec" })
 	for _, test := range []struct {
@@ -125,7 +125,7 @@ func TestSettings(t *testing.T) {
 				w := widget(func(s *WidgetSpec) { s.RequeueInterval, s.Timeout = interval(time.Minute), interval(-time.Hour) })
 				return &w
 			}(),
-			settings{namespace: "demo", name: "web", timing: timing{time.Minute, time.Minute, time.Minute}},
+			settings{namespace: "demo", name: "web", timing: timing{time.Minute, 10 * time.Second, time.Minute}},
 		},
 		{
 			"no interval occupies the operator",

@@ -89,37 +89,42 @@ func TestDecide(t *testing.T) {
 			outcome: outcomes.Outcome{Kind: outcomes.Retriable, Message: "not yet", RetryAfter: new(time.Duration(0))},
 			want:    decision{verdict: verdict{state: StatePending, reason: ReadyConditionReasonRetrying, message: "not yet"}, since: now, requeue: time.Second},
 		}, {
-			reason:  "a retry that takes too long stays pending, with another reason",
+			reason:  "a retry that takes too long is an error, too, so that alerts select it",
 			outcome: outcomes.Outcome{Kind: outcomes.Retriable, Message: "not yet"},
 			history: history{since: ago(time.Hour)},
 			want: decision{
-				verdict: verdict{state: StatePending, reason: ReadyConditionReasonTimeout, message: "not ready within 30m0s: not yet"},
+				verdict: verdict{state: StateError, reason: ReadyConditionReasonTimeout, message: "not ready within 30m0s: not yet"},
 				since:   ago(time.Hour), requeue: 2 * time.Minute,
 			},
 		}, {
 			reason:  "refused input is not retried hotly",
 			outcome: outcomes.Outcome{Kind: outcomes.Refused, Message: "bad"},
-			want:    decision{verdict: verdict{state: StateError, reason: ReadyConditionReasonError, message: "bad"}, since: now, requeue: 5 * time.Second},
+			want:    decision{verdict: verdict{state: StateError, reason: ReadyConditionReasonError, message: "bad", next: 5 * time.Second}, since: now, requeue: 5 * time.Second},
 		}, {
 			reason:  "but more and more seldom",
 			outcome: outcomes.Outcome{Kind: outcomes.Refused, Message: "bad"},
 			history: history{since: now, refusals: 3},
-			want:    decision{verdict: verdict{state: StateError, reason: ReadyConditionReasonError, message: "bad"}, since: now, requeue: 40 * time.Second},
+			want:    decision{verdict: verdict{state: StateError, reason: ReadyConditionReasonError, message: "bad", next: 40 * time.Second}, since: now, requeue: 40 * time.Second},
 		}, {
-			reason:  "down to the requeue interval",
+			reason:  "but at least once a minute, because what was repaired must not wait for long",
 			outcome: outcomes.Outcome{Kind: outcomes.Refused, Message: "bad"},
 			history: history{since: now, refusals: 1000},
-			want:    decision{verdict: verdict{state: StateError, reason: ReadyConditionReasonError, message: "bad"}, since: now, requeue: 10 * time.Minute},
+			want:    decision{verdict: verdict{state: StateError, reason: ReadyConditionReasonError, message: "bad", next: time.Minute}, since: now, requeue: time.Minute},
 		}, {
 			reason:  "an error starts the clock, too",
 			outcome: outcomes.Outcome{Kind: outcomes.Error, Message: "boom", Err: boom},
-			want:    decision{verdict: verdict{state: StateError, reason: ReadyConditionReasonError, message: "boom", retried: true}, since: now, err: boom},
+			want:    decision{verdict: verdict{state: StateError, reason: ReadyConditionReasonError, message: "boom", retried: true, next: time.Second}, since: now, err: boom},
+		}, {
+			reason:  "and is retried at least once a minute",
+			outcome: outcomes.Outcome{Kind: outcomes.Error, Message: "boom", Err: boom},
+			history: history{since: now, errors: 1000},
+			want:    decision{verdict: verdict{state: StateError, reason: ReadyConditionReasonError, message: "boom", retried: true, next: time.Minute}, since: now, err: boom},
 		}, {
 			reason:  "a component that fails permanently reaches the timeout",
 			outcome: outcomes.Outcome{Kind: outcomes.Error, Message: "boom", Err: boom},
 			history: history{since: ago(time.Hour)},
 			want: decision{
-				verdict: verdict{state: StateError, reason: ReadyConditionReasonTimeout, message: "not ready within 30m0s: boom", retried: true},
+				verdict: verdict{state: StateError, reason: ReadyConditionReasonTimeout, message: "not ready within 30m0s: boom", retried: true, next: time.Second},
 				since:   ago(time.Hour), err: boom,
 			},
 		}, {
@@ -141,7 +146,7 @@ func TestDecide(t *testing.T) {
 			reason:  "an error during the deletion",
 			outcome: outcomes.Outcome{Kind: outcomes.Error, Message: "boom", Err: boom},
 			history: history{deleting: true},
-			want:    decision{verdict: verdict{state: StateError, reason: ReadyConditionReasonError, message: "boom", retried: true}, err: boom},
+			want:    decision{verdict: verdict{state: StateError, reason: ReadyConditionReasonError, message: "boom", retried: true, next: time.Second}, err: boom},
 		},
 	} {
 		t.Run(test.reason, func(t *testing.T) {

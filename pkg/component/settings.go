@@ -65,7 +65,7 @@ func timingOf(component Component) timing {
 		t.timeout = c.GetTimeout()
 	}
 	t.requeue = max(orDuration(t.requeue, defaultRequeueInterval), shortestInterval)
-	t.retry = max(orDuration(t.retry, t.requeue), shortestInterval)
+	t.retry = max(orDuration(t.retry, min(t.requeue, defaultRetryInterval)), shortestInterval)
 	t.timeout = orDuration(t.timeout, t.requeue)
 	return t
 }

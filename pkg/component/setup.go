@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"reflect"
 	"strings"
@@ -63,12 +64,23 @@ func NewQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]
 	return queue.New(name, limiter)
 }
 
-// longestErrorDelay is the default of controller-runtime.
-const longestErrorDelay = 1000 * time.Second
+// longestErrorDelay is the maximum delay before a pass is repeated because of an error: what was repaired must not wait for long.
+const longestErrorDelay = time.Minute
 
-// errorDelays delays retries after errors: one second, doubled up to longestErrorDelay.
+// errorDelays delays retries after errors: one second, doubled up to longestErrorDelay, and some percent less, so that components that fail together spread out.
 func errorDelays() workqueue.TypedRateLimiter[reconcile.Request] {
-	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](soonest, longestErrorDelay)
+	return spreading{workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](soonest, longestErrorDelay)}
+}
+
+// spreading shortens the delays of a limiter by up to 10 percent.
+type spreading struct {
+	workqueue.TypedRateLimiter[reconcile.Request]
+}
+
+// When returns the delay before a retry.
+func (s spreading) When(request reconcile.Request) time.Duration {
+	delay := s.TypedRateLimiter.When(request)
+	return max(delay-delay/100*time.Duration(rand.IntN(11)), soonest)
 }
 
 // SetupWithManagerAndBuilder is SetupWithManager with a controller that the caller has begun to build. The caller may have added watches and options,

@@ -136,7 +136,7 @@ func (s *RequeueSpec) GetRequeueInterval() time.Duration { return durationOf(s.R
 // RetrySpec implements RetryConfiguration.
 type RetrySpec struct {
 	// RetryInterval is the time after which the component is reconciled again if it waits for something outside, such as a missing reference.
-	// Defaults to requeueInterval.
+	// Defaults to 10s, or to requeueInterval if that is shorter.
 	// +kubebuilder:validation:Type:=string
 	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"
 	RetryInterval *metav1.Duration `json:"retryInterval,omitempty"`

@@ -98,6 +98,8 @@ const (
 	MissingDelay = 10 * time.Second
 	// FirstBackoff is the first delay after a failure that needs a change by a user.
 	FirstBackoff = 5 * time.Second
+	// LongestBackoff is the maximum delay after such a failure: what was repaired must not wait for long.
+	LongestBackoff = time.Minute
 )
 
 // Backoff returns FirstBackoff, doubled with each attempt up to a limit.
