@@ -4,6 +4,8 @@
 package fieldset
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -11,12 +13,14 @@ import (
 )
 
 // Carry completes the content of an object that replaces the live one: it adds the fields that must stay although the manifest does not declare them, see Surplus,
-// and those at or below the given paths. It adds no field of a list item that the content does not have, and no caBundle without the configuration
+// those that were written through a subresource, and those at or below the given paths. The number of replicas is one of them in any case: the API server does not
+// always record who has scaled an object. It adds no field of a list item that the content does not have, and no caBundle without the configuration
 // around it.
 func Carry(kind schema.GroupKind, live, content map[string]any, entries []metav1.ManagedFieldsEntry, paths ...fieldpath.Path) error {
 	if status, ok := live["status"]; ok {
 		content["status"] = runtime.DeepCopyJSONValue(status)
 	}
+	carry(live, content, replicas, false)
 	for _, entry := range entries {
 		set, err := parse(entry)
 		if err != nil {
@@ -24,7 +28,8 @@ func Carry(kind schema.GroupKind, live, content map[string]any, entries []metav1
 		}
 		for path := range set.Leaves().All() {
 			switch {
-			case IsWithin(path, paths), exempt(kind, path) && !isField(path, 0, "status") && !hasField(path, "caBundle"):
+			case entry.Subresource == "status":
+			case entry.Subresource != "", IsWithin(path, paths), exempt(kind, path) && !isField(path, 0, "status") && !hasField(path, "caBundle"):
 				carry(live, content, path, true)
 			case hasField(path, "caBundle"):
 				carry(live, content, path, false)
@@ -32,6 +37,25 @@ func Carry(kind schema.GroupKind, live, content map[string]any, entries []metav1
 		}
 	}
 	return nil
+}
+
+var replicas = fieldpath.MakePathOrDie("spec", "replicas")
+
+// InOtherVersions returns the fields that managers other than the given one have written in another API version, and that need not stay: they may have other names
+// in this one.
+func InOtherVersions(kind schema.GroupKind, entries []metav1.ManagedFieldsEntry, manager, apiVersion string) ([]fieldpath.Path, error) {
+	var found []fieldpath.Path
+	err := eachOfOthers(entries, manager, func(entry metav1.ManagedFieldsEntry, set *fieldpath.Set) {
+		if entry.Subresource != "" || entry.APIVersion == apiVersion {
+			return
+		}
+		for path := range set.Leaves().All() {
+			if !exempt(kind, path) {
+				found = append(found, slices.Clone(path))
+			}
+		}
+	})
+	return found, err
 }
 
 // carry copies a field of live to content, which it changes, unless content has it. Create also creates the maps around the field.

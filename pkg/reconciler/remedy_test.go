@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -258,6 +260,28 @@ spec:
 			w.patch(live(), `{"metadata":{"finalizers":null}}`)
 			w.mustDelete()
 		})
+	}
+}
+
+// TestReplacingKeepsTheScale has a client scale a Deployment, as autoscalers do, whose strategy is changed then.
+func TestReplacingKeepsTheScale(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	before := replaced(workload, "ANNOTATIONS", "", "  replicas: 0\n", "", "SELECTOR", "a", "NAME", "main")
+	if _, err := w.apply(before); err != nil {
+		t.Fatal(err)
+	}
+	live := w.get("apps/v1", "Deployment", "a")
+	scale := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "a"}, Spec: autoscalingv1.ScaleSpec{Replicas: 5}}
+	if err := w.client.SubResource("scale").Update(t.Context(), live, client.WithSubResourceBody(scale), client.FieldOwner("scaler")); err != nil {
+		t.Fatal(err)
+	}
+	w.settle(before+"  strategy: {type: Recreate}\n", func(reconciler.Result) (bool, string) {
+		kind, _, _ := unstructured.NestedString(w.get("apps/v1", "Deployment", "a").Object, "spec", "strategy", "type")
+		return kind == "Recreate", "the strategy is " + kind
+	})
+	if replicas, _, _ := unstructured.NestedInt64(w.get("apps/v1", "Deployment", "a").Object, "spec", "replicas"); replicas != 5 {
+		t.Errorf("it has %d replicas", replicas)
 	}
 }
 

@@ -97,7 +97,11 @@ func (x *Executor) replacement(
 	if err != nil {
 		return nil, nil, err
 	}
-	kept = slices.DeleteFunc(all, func(path fieldpath.Path) bool {
+	others, err := fieldset.InOtherVersions(t.Key.GroupKind, live.GetManagedFields(), x.Server.FieldOwner, live.GetAPIVersion())
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the fields of %s: %w", t.Key, err)
+	}
+	kept = slices.DeleteFunc(append(all, others...), func(path fieldpath.Path) bool {
 		return fieldset.IsWithin(path, reclaimed) || fieldset.Exists(object.Object, path)
 	})
 	spared := slices.Concat(t.IgnoreFields, kept)
