@@ -89,9 +89,9 @@ func TestShop(t *testing.T) {
 	upgrade := apply("--set", "image=example.com/shop:2")
 	q.must(upgrade...)
 	p.expectImages("example.com/shop:2", "example.com/shop:2")
-	// A Deployment each; and the Job, which is deleted, and made again.
+	// A Deployment each; and the Job, which is deleted, and made again, after a dry run of its creation.
 	changes := x.requests.Count(func(r testenv.Request) bool { return r.IsWrite() && r.Resource != "leases" && r.Resource != "secrets" })
-	if changes != 13 {
+	if changes != 14 {
 		t.Errorf("want only Deployments and the hook to be written, got:\n%s", x.requests)
 	}
 	p.expectHistory("Superseded", "Ready")
