@@ -73,8 +73,10 @@ func (r *rendering) add(parsed *chart.Chart, given chartutil.Values) chartutil.V
 			continue
 		}
 		name := path.Join(parsed.ChartFullPath(), file.Name)
-		// Of several files of the same name, the last one counts.
-		r.files = slices.DeleteFunc(r.files, func(other templating.File) bool { return r.data[name] != nil && other.Name == name })
+		if r.data[name] != nil {
+			// Of several files of the same name, the last one counts.
+			r.files = slices.DeleteFunc(r.files, func(other templating.File) bool { return other.Name == name })
+		}
 		r.files = append(r.files, templating.File{Name: name, Text: string(file.Data)})
 		r.data[name], r.folders[name] = data, path.Join(parsed.ChartFullPath(), "templates")
 	}
@@ -115,7 +117,12 @@ type chartFiles map[string][]byte
 func (f chartFiles) Get(name string) string { return string(f[name]) }
 
 // GetBytes returns the content of a file; empty if there is none.
-func (f chartFiles) GetBytes(name string) []byte { return append([]byte{}, f[name]...) }
+func (f chartFiles) GetBytes(name string) []byte {
+	if content, ok := f[name]; ok {
+		return content
+	}
+	return []byte{}
+}
 
 // maxPattern is the maximum length of the pattern of Glob, in bytes.
 const maxPattern = 1024

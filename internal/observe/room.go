@@ -79,19 +79,16 @@ func (l *listing) add(size int64) bool {
 }
 
 // over is called when the list is complete, or begins anew.
-func (l *listing) over() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.cache.kept.Add(-l.size)
-	l.size = 0
-}
+func (l *listing) over() { l.forget(false) }
 
 // end is called when no more lists are wanted.
-func (l *listing) end() {
+func (l *listing) end() { l.forget(true) }
+
+func (l *listing) forget(ended bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cache.kept.Add(-l.size)
-	l.size, l.ended = 0, true
+	l.size, l.ended = 0, l.ended || ended
 }
 
 // trims is a store that takes trimmed objects.

@@ -121,23 +121,26 @@ func replace(old, replacement, text string) (string, error) {
 // maxPattern is the maximum length of a regular expression, in bytes.
 const maxPattern = 4096
 
-// compile compiles a regular expression. Each of its instructions may keep the places of all its groups while it is matched.
-func compile(pattern string) (*regexp.Regexp, error) {
-	if len(pattern) > maxPattern {
-		return nil, fmt.Errorf("the regular expression has %d bytes; at most %d are allowed", len(pattern), maxPattern)
+// checkPattern limits what a regular expression takes to be matched: each of its instructions may keep the places of all its groups.
+func checkPattern(pattern string) error {
+	switch {
+	case len(pattern) > maxPattern:
+		return fmt.Errorf("the regular expression has %d bytes; at most %d are allowed", len(pattern), maxPattern)
+	case len(pattern) <= maxPattern/16 && !strings.Contains(pattern, "{"):
+		return nil // without repetitions, it cannot have that many instructions
 	}
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
-		return nil, fmt.Errorf("the regular expression is not valid: %w", err)
+		return fmt.Errorf("the regular expression is not valid: %w", err)
 	}
 	program, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
-		return nil, fmt.Errorf("the regular expression is not valid: %w", err)
+		return fmt.Errorf("the regular expression is not valid: %w", err)
 	}
 	if len(program.Inst)*(program.NumCap+1) > maxItems {
-		return nil, errors.New("the regular expression has too many repetitions and groups")
+		return errors.New("the regular expression has too many repetitions and groups")
 	}
-	return regexp.Compile(pattern)
+	return nil
 }
 
 // withPattern checks the first argument of a function, a regular expression, before the function is called.
@@ -150,7 +153,7 @@ func withPattern(function any) any {
 	result := value.Type().Out(0)
 	checked := reflect.FuncOf(arguments, []reflect.Type{result, failure}, false)
 	return reflect.MakeFunc(checked, func(arguments []reflect.Value) []reflect.Value {
-		if _, err := compile(arguments[0].String()); err != nil {
+		if err := checkPattern(arguments[0].String()); err != nil {
 			return []reflect.Value{reflect.Zero(result), reflect.ValueOf(err)}
 		}
 		return append(value.Call(arguments), reflect.Zero(failure))[:2]
@@ -160,7 +163,10 @@ func withPattern(function any) any {
 // regexReplace takes a replacement that may refer to parts of a match by "$", each of which is at most the whole match.
 func regexReplace(replace func(pattern *regexp.Regexp, text, replacement string) string) any {
 	return func(pattern, text, replacement string) (string, error) {
-		compiled, err := compile(pattern)
+		if err := checkPattern(pattern); err != nil {
+			return "", err
+		}
+		compiled, err := regexp.Compile(pattern)
 		if err != nil {
 			return "", err
 		}

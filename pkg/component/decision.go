@@ -4,8 +4,12 @@
 package component
 
 import (
+	"math/rand/v2"
 	"slices"
 	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 )
@@ -47,14 +51,11 @@ func decide(o outcomes.Outcome, h history, t timing, now time.Time) decision {
 		d.since = now
 	}
 	d.requeue = requeueOf(o, h, t)
-	switch o.Kind {
-	case outcomes.Error:
-		d.err = o.Err
-		d.next = min(soonest<<min(h.errors, 20), longestErrorDelay)
-	case outcomes.Refused:
+	if o.Kind == outcomes.Error {
+		d.err, d.next = o.Err, min(soonest<<min(h.errors, 20), longestErrorDelay)
+	}
+	if o.Kind == outcomes.Refused {
 		d.next = d.requeue
-	case outcomes.Continue, outcomes.Ready, outcomes.Progressing, outcomes.Held, outcomes.Failed, outcomes.Suspended, outcomes.Paused, outcomes.Archived, outcomes.Retriable,
-		outcomes.Blocked, outcomes.Deleting, outcomes.Gone, outcomes.Abandoned:
 	}
 	if d.since.IsZero() {
 		return d
@@ -144,4 +145,23 @@ func dueAfter(o outcomes.Outcome, h history, t timing) time.Duration {
 	default:
 		return 0
 	}
+}
+
+// longestErrorDelay is the maximum delay before a pass is repeated because of an error: what was repaired must not wait for long.
+const longestErrorDelay = time.Minute
+
+// errorDelays delays retries after errors: one second, doubled up to longestErrorDelay, and some percent less, so that components that fail together spread out.
+func errorDelays() workqueue.TypedRateLimiter[reconcile.Request] {
+	return spreading{workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](soonest, longestErrorDelay)}
+}
+
+// spreading shortens the delays of a limiter by up to 10 percent.
+type spreading struct {
+	workqueue.TypedRateLimiter[reconcile.Request]
+}
+
+// When returns the delay before a retry.
+func (s spreading) When(request reconcile.Request) time.Duration {
+	delay := s.TypedRateLimiter.When(request)
+	return max(delay-delay/100*time.Duration(rand.IntN(11)), soonest)
 }

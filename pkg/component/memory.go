@@ -38,9 +38,9 @@ type memory struct {
 	finished bool
 	// refusals is the number of consecutive passes with refused input; refused is the last message about it.
 	refusals int
+	refused  string
 	// errors is the number of consecutive passes that ended with an error.
-	errors  int
-	refused string
+	errors int
 	// panics is the number of consecutive passes with a panic.
 	panics int
 	// changedAt is when the present declaration was first seen; zero after the component has become ready with it.

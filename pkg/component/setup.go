@@ -7,12 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"reflect"
 	"strings"
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
@@ -62,25 +60,6 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 // SetupWithManagerAndBuilder can set it as the option NewQueue of the controller.
 func NewQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	return queue.New(name, limiter)
-}
-
-// longestErrorDelay is the maximum delay before a pass is repeated because of an error: what was repaired must not wait for long.
-const longestErrorDelay = time.Minute
-
-// errorDelays delays retries after errors: one second, doubled up to longestErrorDelay, and some percent less, so that components that fail together spread out.
-func errorDelays() workqueue.TypedRateLimiter[reconcile.Request] {
-	return spreading{workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](soonest, longestErrorDelay)}
-}
-
-// spreading shortens the delays of a limiter by up to 10 percent.
-type spreading struct {
-	workqueue.TypedRateLimiter[reconcile.Request]
-}
-
-// When returns the delay before a retry.
-func (s spreading) When(request reconcile.Request) time.Duration {
-	delay := s.TypedRateLimiter.When(request)
-	return max(delay-delay/100*time.Duration(rand.IntN(11)), soonest)
 }
 
 // SetupWithManagerAndBuilder is SetupWithManager with a controller that the caller has begun to build. The caller may have added watches and options,
