@@ -53,7 +53,7 @@ metadata: {name: new}
 apiVersion: v1
 kind: Service
 metadata: {name: found}
-spec: {type: LoadBalancer, ports: [{port: 80}]}
+spec: {type: LoadBalancer, externalIPs: [192.0.2.1], ports: [{port: 80}]}
 ---
 `
 
@@ -62,7 +62,7 @@ func (w *world) prepareExpected() (after string, plan *reconciler.Plan) {
 	w.Helper()
 	before := strings.ReplaceAll(expectedBefore, "VALUE", "1") + goes
 	w.settle(before, func(result reconciler.Result) (bool, string) { return result.Done, notices(result.Waits) })
-	w.create("apiVersion: v1\nkind: Service\nmetadata: {name: found}\nspec: {type: LoadBalancer, externalTrafficPolicy: Local, ports: [{port: 80}]}\n")
+	w.create("apiVersion: v1\nkind: Service\nmetadata: {name: found}\nspec: {type: LoadBalancer, externalIPs: [192.0.2.1], externalTrafficPolicy: Local, ports: [{port: 80}]}\n")
 	w.rest(before)
 	after = strings.ReplaceAll(expectedBefore, "VALUE", "2") + expectedMore
 	return after, w.saved(w.plan(after, compare))

@@ -135,6 +135,8 @@ func (a *Analyzer) judgeKind(view view, computed *kstatus.Result, result Result)
 		return judgeJob(view, result)
 	case view.is("", "PersistentVolumeClaim"), view.is("", "PersistentVolume"):
 		return judgeVolume(view, result)
+	case view.is("", "Service"):
+		return judgeService(view, result)
 	case view.is("autoscaling", "HorizontalPodAutoscaler"):
 		return judgeAutoscaler(view, result)
 	case view.is("apiextensions.k8s.io", "CustomResourceDefinition"):
@@ -189,6 +191,21 @@ func judgeJob(view view, result Result) Result {
 		result.Status = InProgressStatus
 	}
 	return result
+}
+
+// judgeService is stricter than kstatus: a Service of type LoadBalancer has an address when it is ready, as users of Helm and Argo CD expect.
+func judgeService(view view, result Result) Result {
+	addresses, _ := view.field("status", "loadBalancer", "ingress")
+	external, _ := view.field("spec", "externalIPs")
+	if view.text("spec", "type") == "LoadBalancer" && result.Status == CurrentStatus && isEmpty(addresses) && isEmpty(external) {
+		return Result{Status: InProgressStatus, Message: "its load balancer has no address yet"}
+	}
+	return result
+}
+
+func isEmpty(list any) bool {
+	items, _ := list.([]any)
+	return len(items) == 0
 }
 
 // judgeVolume makes a claim fail that has lost its volume, and a volume that could not be reclaimed, for which kstatus waits for ever, or is content.

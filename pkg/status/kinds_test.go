@@ -48,8 +48,18 @@ func TestBuiltInKinds(t *testing.T) {
 			status: status.InProgressStatus, message: "no cluster IP assigned yet",
 		},
 		{
-			reason: "the address of a load balancer is not waited for",
-			object: `{apiVersion: v1, kind: Service, spec: {type: LoadBalancer, clusterIP: 10.0.0.1}}`,
+			reason: "and the address of its load balancer",
+			object: `{apiVersion: v1, kind: Service, spec: {type: LoadBalancer, clusterIP: 10.0.0.1}, status: {loadBalancer: {ingress: []}}}`,
+			status: status.InProgressStatus, message: "its load balancer has no address yet",
+		},
+		{
+			reason: "which is a name at some providers",
+			object: `{apiVersion: v1, kind: Service, spec: {type: LoadBalancer, clusterIP: 10.0.0.1}, status: {loadBalancer: {ingress: [{hostname: a.example.com}]}}}`,
+			status: status.CurrentStatus, message: "ready",
+		},
+		{
+			reason: "or was given in the manifest",
+			object: `{apiVersion: v1, kind: Service, spec: {type: LoadBalancer, clusterIP: 10.0.0.1, externalIPs: [192.0.2.1]}}`,
 			status: status.CurrentStatus, message: "ready",
 		},
 		{

@@ -57,7 +57,7 @@ func IsWebhookConfiguration(kind schema.GroupKind) bool {
 // TierLast is the tier of webhook configurations that do not exist, the last one of a stage.
 const TierLast = 1
 
-// ApplyTier ranks kinds within a stage: kinds that others refer to come first. A webhook configuration that does not exist comes
+// ApplyTier ranks kinds within a stage: kinds that others refer to, or that concern Pods from their start, come first. A webhook configuration that does not exist comes
 // last, because the server that answers its calls may be among the objects, which would be denied until it runs. One that exists
 // calls its server already, and may deny objects until its manifest is applied; so it comes early. Without our label, the
 // observer does not see that it exists.
@@ -76,14 +76,19 @@ func ApplyTier(kind schema.GroupKind, exists bool) int {
 		schema.GroupKind{Group: "node.k8s.io", Kind: "RuntimeClass"},
 		schema.GroupKind{Group: "scheduling.k8s.io", Kind: "PriorityClass"},
 		schema.GroupKind{Group: "storage.k8s.io", Kind: "StorageClass"},
+		schema.GroupKind{Kind: "PersistentVolume"},
+		schema.GroupKind{Kind: "LimitRange"},
+		schema.GroupKind{Kind: "ResourceQuota"},
 		schema.GroupKind{Group: GroupRBAC, Kind: "ClusterRole"},
 		schema.GroupKind{Group: GroupRBAC, Kind: "Role"}:
 		return -2
 	case schema.GroupKind{Kind: "ServiceAccount"},
-		schema.GroupKind{Kind: "LimitRange"},
-		schema.GroupKind{Kind: "ResourceQuota"},
 		schema.GroupKind{Kind: "ConfigMap"},
 		schema.GroupKind{Kind: "Secret"},
+		schema.GroupKind{Kind: "Service"},
+		schema.GroupKind{Kind: "PersistentVolumeClaim"},
+		schema.GroupKind{Group: "networking.k8s.io", Kind: "NetworkPolicy"},
+		schema.GroupKind{Group: "policy", Kind: "PodDisruptionBudget"},
 		schema.GroupKind{Group: GroupRBAC, Kind: "ClusterRoleBinding"},
 		schema.GroupKind{Group: GroupRBAC, Kind: "RoleBinding"}:
 		return -1
@@ -103,7 +108,8 @@ func DeleteTier(kind schema.GroupKind) int {
 	switch kind {
 	case schema.GroupKind{Kind: "Service"},
 		schema.GroupKind{Kind: "ConfigMap"},
-		schema.GroupKind{Kind: "Secret"}:
+		schema.GroupKind{Kind: "Secret"},
+		schema.GroupKind{Group: "networking.k8s.io", Kind: "NetworkPolicy"}:
 		return 2
 	case schema.GroupKind{Kind: "Namespace"}:
 		return 3
