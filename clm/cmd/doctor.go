@@ -103,7 +103,7 @@ func (o *doctorOptions) print(e *environment, diagnosis *doctor.Diagnosis) error
 		objects := make([]*unstructured.Unstructured, len(diagnosis.Findings))
 		for i, finding := range diagnosis.Findings {
 			namespace, name, _ := strings.Cut(finding.Release, "/")
-			objects[i] = resource("Finding", namespace, fmt.Sprintf("%s.%d", name, i+1), findingContent(finding))
+			objects[i] = resource("Finding", namespace, fmt.Sprintf("%s.%d", cmp.Or(name, "cluster"), i+1), findingContent(finding))
 		}
 		for _, note := range diagnosis.Notes {
 			fmt.Fprintln(e.err, "note:", terminal.Clean(note))

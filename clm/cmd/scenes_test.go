@@ -10,12 +10,14 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
 )
@@ -171,6 +173,10 @@ func (s *transcript) playBlocked() {
 	s.must("apply", "web", s.file("app.yaml", configMap("a", "1")+configMap("b", "1")+configMap("c", "1")+thingDefinition))
 	thing := testenv.Object(s, "{apiVersion: "+group+"/v1, kind: Thing, metadata: {name: foreign}}")
 	s.create(thing)
+	definition := testenv.Object(s, "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: things."+group+"}}")
+	if err := s.client.Get(s.Context(), client.ObjectKeyFromObject(definition), definition); err != nil || slices.Contains(definition.GetFinalizers(), "clm.cs.sap.com") {
+		s.Errorf("nobody would remove a finalizer of clm from a type: %v, %v", err, definition.GetFinalizers())
+	}
 	s.run("delete", "web", "--dry-run")
 	s.run("delete", "web")
 	s.run("delete", "web", "-o", "json")

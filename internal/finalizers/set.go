@@ -7,7 +7,7 @@ import "slices"
 
 // Set is the finalizers of an operator.
 type Set struct {
-	// Current is the finalizer that the operator sets. Required.
+	// Current is the finalizer that the operator sets. Empty means none.
 	Current string
 	// Former are the finalizers of earlier versions, which the operator removes.
 	Former []string
@@ -17,7 +17,7 @@ type Set struct {
 
 // Owns reports whether a finalizer belongs to the operator.
 func (s Set) Owns(finalizer string) bool {
-	return finalizer == s.Current || finalizer != "" && finalizer == s.Outcome || slices.Contains(s.Former, finalizer)
+	return finalizer != "" && (finalizer == s.Current || finalizer == s.Outcome || slices.Contains(s.Former, finalizer))
 }
 
 // On reports whether any finalizer of the operator is among those of an object.

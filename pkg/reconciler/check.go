@@ -21,8 +21,8 @@ import (
 // instance; at most ten types. While there are blockers, the subscription of the owner is notified when the last instance of one
 // of these types is deleted, and occasionally before.
 //
-// Instances of additional managed types always count. Instances of types that dependents define do not count if all dependents
-// are going to be orphaned.
+// Instances of additional managed types always count. Instances of a type that a dependent defines do not count if this dependent is going to be orphaned:
+// they stay with it.
 //
 // Instances are listed with the identity of the client, or where that is forbidden with that of the reconciler whose As returned
 // this one. The exception are types that only Owner.AdditionalManagedTypes names: there the error is that of the API server, or

@@ -120,7 +120,24 @@ func (ty *typed) expectHeld(manifests, instance string) {
 // TestFormerFinalizers has one version of an operator delete, orphan or change objects that another version has applied.
 func TestFormerFinalizers(t *testing.T) {
 	t.Parallel()
-	const former, current = "example.io/former", "example.io/current"
+	type versions struct{ former, current option }
+	finalizers := func(current string, former ...string) option {
+		return withOptions(func(o *reconciler.Options) { o.Finalizer, o.FormerFinalizers = current, former })
+	}
+	brief := func(s *setup) { s.brief = true }
+	for version, v := range map[string]versions{
+		"Another": {finalizers("example.io/former"), finalizers("example.io/current", "example.io/former")},
+		"None":    {finalizers(prefix), brief},
+		"Never":   {brief, brief},
+	} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			testFormerFinalizers(t, v.former, v.current, version == "Another")
+		})
+	}
+}
+
+func testFormerFinalizers(t *testing.T, former, current option, remains bool) {
 	for name, end := range map[string]func(ty *typed, manifests string){
 		"Deleted": func(ty *typed, _ string) { ty.mustDelete() },
 		"Released": func(ty *typed, manifests string) {
@@ -133,10 +150,10 @@ func TestFormerFinalizers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			before := newTyped(t, withOptions(func(o *reconciler.Options) { o.Finalizer = former }))
+			before := newTyped(t, former)
 			manifests := before.expand(customType)
 			before.mustApply(manifests)
-			after := newTyped(t, withOptions(func(o *reconciler.Options) { o.Finalizer, o.FormerFinalizers = current, []string{former} }))
+			after := newTyped(t, current)
 			after.owner, after.namespace, after.group = before.owner, before.namespace, before.group
 			after.owner.Store = after
 			after.mustApply(manifests)
@@ -144,8 +161,12 @@ func TestFormerFinalizers(t *testing.T) {
 			switch definition := after.definition(); {
 			case name == "Deleted" && definition != nil:
 				t.Errorf("the definition is still there, with finalizers %v", definition.GetFinalizers())
-			case name != "Deleted" && (definition == nil || slices.Contains(definition.GetFinalizers(), former)):
-				t.Errorf("expected a definition without the former finalizer, got %v", definition)
+			case name == "Deleted":
+			case definition == nil:
+				t.Error("the definition is gone")
+			case slices.Contains(definition.GetFinalizers(), "example.io/current") != (remains && name == "Changed") ||
+				slices.ContainsFunc(definition.GetFinalizers(), func(f string) bool { return f == prefix || f == "example.io/former" }):
+				t.Errorf("the definition has the finalizers %v", definition.GetFinalizers())
 			}
 		})
 	}

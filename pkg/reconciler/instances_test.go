@@ -60,6 +60,32 @@ spec: {replicas: 0, selector: {a: b}, template: {metadata: {labels: {a: b}}, spe
 
 func (ty *typed) deleted() (reconciler.Result, error) { return ty.delete() }
 
+// TestReleasedTypeIsTakenBack keeps a type with its instances when the owner is deleted, although other dependents go, and has the owner created again.
+func TestReleasedTypeIsTakenBack(t *testing.T) {
+	t.Parallel()
+	ty := newTyped(t)
+	ty.policies.Adoption = reconciler.AdoptionPolicyNever
+	manifests := strings.Replace(ty.expand(customType), "metadata: {", "metadata: {annotations: {"+prefix+"/delete-policy: orphan-on-delete}, ", 1) +
+		"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: goes}\n"
+	ty.settle(manifests, func(result reconciler.Result) (bool, string) { return result.Done, notices(result.Waits) })
+	ty.create(ty.expand(strings.ReplaceAll(widget, "NAME", "foreign")))
+	if blockers := ty.check(); len(blockers) > 0 {
+		t.Errorf("the type and its instances stay, and yet the deletion is blocked: %v", blockers)
+	}
+	ty.mustDelete()
+	if ty.configMap("goes") != nil || ty.definition() == nil || ty.widget("foreign") == nil {
+		t.Error("expected that all but the type and its instance are deleted")
+	}
+	stranger := newWorld(t)
+	stranger.policies.Adoption = reconciler.AdoptionPolicyNever
+	_, err := stranger.apply(manifests)
+	stranger.expectRefusal(err, "already exists and has no owner, but its adoption policy is never")
+	if result := ty.mustApply(manifests); !slices.Contains(actions(result), "Adopted CustomResourceDefinition "+ty.definition().GetName()) {
+		t.Errorf("what was released was not taken back: %v", actions(result))
+	}
+	ty.mustDelete()
+}
+
 // TestTypeThatAnotherOwnerHasAdopted has a new operator adopt the definition before the former owner is deleted.
 func TestTypeThatAnotherOwnerHasAdopted(t *testing.T) {
 	t.Parallel()

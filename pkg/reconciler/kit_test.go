@@ -72,6 +72,7 @@ type setup struct {
 	observer reconciler.Observer // instead of watches; nil if there are such
 	config   *rest.Config
 	pause    time.Duration // of barriers
+	brief    bool          // does not run all the time, like clm
 }
 
 func withoutObserver(s *setup) { s.observer = reconciler.Blind{} }
@@ -86,6 +87,9 @@ func newWorld(t testing.TB, options ...option) *world {
 	s := setup{name: prefix, config: config, pause: time.Millisecond}
 	for _, apply := range options {
 		apply(&s)
+	}
+	if !s.brief && s.options.Finalizer == "" {
+		s.options.Finalizer = s.name
 	}
 	w := &world{TB: t, client: testenv.Client(t), namespace: testenv.Namespace(t), woken: make(chan string, 10000), requests: requests, digest: "d"}
 	w.owner = reconciler.Owner{ID: "uid/" + w.namespace + "/" + "component", Namespace: w.namespace, Store: w}

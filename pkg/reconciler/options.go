@@ -35,10 +35,10 @@ import (
 type Options struct {
 	// FieldOwner is the field manager of all writes. It must be unique per operator. Defaults to the name.
 	FieldOwner string
-	// Finalizer is put on dependents that define types. Defaults to the name.
+	// Finalizer is put on dependents that define types. It is for programs that run all the time: nobody else removes it. Defaults to none.
 	Finalizer string
 	// FormerFinalizers are finalizers of earlier versions of the operator. They are removed from dependents that define types when these are
-	// deleted or orphaned; so they must not be finalizers of other controllers, nor of Kubernetes. Defaults to none.
+	// deleted or orphaned; so they must not be finalizers of other controllers, nor of Kubernetes. Without a Finalizer, the name is one of them. Defaults to none.
 	FormerFinalizers []string
 	// FormerNames are the names that the reconciler had in earlier versions of the operator, also as field manager; see Reconciler.Rename. Objects that were applied under such a
 	// name are not applied again merely because the annotations in their manifests have the present one. Defaults to none.
@@ -138,7 +138,9 @@ func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, e
 		return nil, fmt.Errorf("creating the reconciler %q: name and client are required", name)
 	}
 	options.FieldOwner = cmp.Or(options.FieldOwner, name)
-	options.Finalizer = cmp.Or(options.Finalizer, name)
+	if options.Finalizer == "" {
+		options.FormerFinalizers = append(slices.Clone(options.FormerFinalizers), name)
+	}
 	if options.MaxConcurrency <= 0 {
 		options.MaxConcurrency = defaultConcurrency
 	}

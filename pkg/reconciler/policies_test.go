@@ -225,7 +225,7 @@ metadata: {name: a, annotations: {PREFIX/delete-policy: POLICY}}
 						t.Errorf("the label %s must not stay", key)
 					}
 				}
-				if annotations := left.GetAnnotations(); annotations[prefix+"/owner-id"] != "" || annotations[prefix+"/digest"] != "" {
+				if annotations := left.GetAnnotations(); annotations[prefix+"/owner-id"] != "" {
 					t.Errorf("marks must not stay, got %v", annotations)
 				}
 				// Any owner may adopt it now.

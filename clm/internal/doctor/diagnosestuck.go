@@ -11,10 +11,14 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/ownership"
 	"github.com/component-operator/runtime/clm/internal/releases"
 )
 
@@ -33,13 +37,67 @@ func (e *examination) examineDeletion(release *releases.Release, found markedObj
 	if len(found.finalizers) > 0 {
 		finding.Message = fmt.Sprintf("it has been terminating for %s, and is waiting for finalizers: %s",
 			e.ago(found.deleting.Time), strings.Join(found.finalizers, ", "))
-		finding.Advice = "if no controller is left that would remove them, remove them by hand; this skips the cleanup that they protect"
+		finding.Advice = finalizerAdvice
 	}
 	if slices.Contains(found.finalizers, releases.ReconcilerName) {
 		finding.Advice = fmt.Sprintf("to remove the finalizer of clm: clm drift %s --correct -n %s, or clm delete %s -n %s",
 			release.Name, release.Namespace, release.Name, release.Namespace)
 	}
 	e.add(finding)
+}
+
+const finalizerAdvice = "if no controller is left that would remove them, remove them by hand; this skips the cleanup that they protect"
+
+// examineDefinitions looks for types that no release manages, and whose deletion is stuck: usually because an operator was uninstalled before its components.
+func (e *examination) examineDefinitions(ctx context.Context) error {
+	if e.namespace != "" {
+		return nil
+	}
+	definitions := &apiextensionsv1.CustomResourceDefinitionList{}
+	if err := e.connection.Client().List(ctx, definitions); err != nil {
+		return e.denied(fmt.Errorf("listing CustomResourceDefinitions: %w", err))
+	}
+	for i := range definitions.Items {
+		definition := &definitions.Items[i]
+		since := definition.DeletionTimestamp
+		if since == nil || e.connection.Clock().Since(since.Time) < patience || !ownership.Of(definition).IsMissing() {
+			continue
+		}
+		finding := Finding{
+			Kind: FindingStuck, Object: &dependents.Object{APIVersion: apiextensionsv1.SchemeGroupVersion.String(), Kind: "CustomResourceDefinition", Name: definition.Name},
+			Advice: finalizerAdvice + ". For an operator that was uninstalled before its components: install it again, delete the components, and then the operator",
+		}
+		waits := "finalizers: " + strings.Join(definition.Finalizers, ", ")
+		if slices.Contains(definition.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer) {
+			left, err := e.instanceOf(ctx, definition)
+			if err := e.denied(err); err != nil {
+				return err
+			}
+			if left != nil {
+				instance := dependents.Object{Kind: definition.Spec.Names.Kind, Namespace: left.Namespace, Name: left.Name}
+				waits = fmt.Sprintf("its instances, such as %s, which is waiting for finalizers: %s", instance, strings.Join(left.Finalizers, ", "))
+			}
+		}
+		finding.Message = fmt.Sprintf("it has been terminating for %s, and is waiting for %s", e.ago(since.Time), waits)
+		e.add(finding)
+	}
+	return nil
+}
+
+// instanceOf returns an instance of a type; nil if there is none.
+func (e *examination) instanceOf(ctx context.Context, definition *apiextensionsv1.CustomResourceDefinition) (*metav1.PartialObjectMetadata, error) {
+	served := slices.IndexFunc(definition.Spec.Versions, func(version apiextensionsv1.CustomResourceDefinitionVersion) bool { return version.Served })
+	if served < 0 {
+		return nil, nil
+	}
+	instances := &metav1.PartialObjectMetadataList{}
+	instances.SetGroupVersionKind(schema.GroupVersionKind{
+		Group: definition.Spec.Group, Version: definition.Spec.Versions[served].Name, Kind: definition.Spec.Names.Kind + "List",
+	})
+	if err := e.connection.Client().List(ctx, instances, client.Limit(1)); err != nil || len(instances.Items) == 0 {
+		return nil, client.IgnoreNotFound(err)
+	}
+	return &instances.Items[0], nil
 }
 
 // examineNamespaces looks whether the deletion of a namespace is stuck.

@@ -51,7 +51,7 @@ const (
 // Finding is one problem of a release.
 type Finding struct {
 	Kind FindingKind
-	// Release is namespace and name of the release.
+	// Release is namespace and name of the release; empty if the object is not of a release.
 	Release string
 	// Object is the object in question; nil if the problem is one of the record.
 	Object *dependents.Object
@@ -93,7 +93,7 @@ func Examine(ctx context.Context, c *connection.Connection, request Request) (*D
 		connection: c, namespace: namespace, name: name, trusted: request.Trusted, diagnosis: &Diagnosis{},
 		recorded: map[string][]string{}, unread: map[string]bool{}, lettingGo: map[string]*lettingGo{},
 	}
-	for _, step := range []func(context.Context) error{e.readRecords, e.sweepCluster, e.examineLost, e.examineLocks, e.examineHelm} {
+	for _, step := range []func(context.Context) error{e.readRecords, e.sweepCluster, e.examineLost, e.examineLocks, e.examineHelm, e.examineDefinitions} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}

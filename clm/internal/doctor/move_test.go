@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -250,6 +251,22 @@ func TestDoctorKnowsTheTime(t *testing.T) {
 	if err := p.client.Create(t.Context(), lease); err != nil {
 		t.Fatal(err)
 	}
+	group := p.namespace + ".example.com"
+	orphan := testenv.Object(t, strings.ReplaceAll(`{apiVersion: GROUP/v1, kind: Thing, metadata: {name: orphan, finalizers: [example.com/operator]}}`, "GROUP", group))
+	orphan.SetNamespace(p.namespace)
+	definition := testenv.Object(t, strings.ReplaceAll(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: things.GROUP},
+		spec: {group: GROUP, scope: Namespaced, names: {kind: Thing, plural: things, singular: thing, listKind: ThingList},
+		versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}`, "GROUP", group))
+	if err := p.client.Create(t.Context(), definition); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() (bool, string) {
+		err := p.client.Create(t.Context(), orphan)
+		return err == nil, fmt.Sprint(err)
+	})
+	if err := p.client.Delete(t.Context(), definition); err != nil {
+		t.Fatal(err)
+	}
 	diagnosis, err := doctor.Examine(t.Context(), s, doctor.Request{Namespace: p.namespace})
 	if err != nil {
 		t.Fatal(err)
@@ -279,9 +296,20 @@ func TestDoctorKnowsTheTime(t *testing.T) {
 	if err := p.client.Get(t.Context(), client.ObjectKeyFromObject(lease), lease); client.IgnoreNotFound(err) != nil || err == nil {
 		t.Errorf("expected the lock to be removed, got %v", err)
 	}
-	release := client.RawPatch(apitypes.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
-	if err := p.client.Patch(t.Context(), object, release); err != nil {
+	if diagnosis, err = doctor.Examine(t.Context(), later, doctor.Request{}); err != nil {
 		t.Fatal(err)
+	}
+	stuck := "is waiting for its instances, such as Thing " + p.namespace + "/orphan, which is waiting for finalizers: example.com/operator"
+	if !slices.ContainsFunc(diagnosis.Findings, func(finding doctor.Finding) bool {
+		return finding.Object != nil && finding.Object.Name == "things."+group && strings.Contains(finding.Message, stuck)
+	}) {
+		t.Errorf("expected that a type without its operator is found, got %+v", diagnosis.Findings)
+	}
+	release := client.RawPatch(apitypes.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+	for _, held := range []client.Object{object, orphan} {
+		if err := p.client.Patch(t.Context(), held, release); err != nil {
+			t.Fatal(err)
+		}
 	}
 	p.delete(s, "a")
 }

@@ -181,14 +181,19 @@ func Foreign(t *desired.Object, item *inventory.Item, s Situation) Decision {
 	case t.Update == inventory.UpdatePolicyRecreate:
 		adopt.Action = Recreate
 	}
+	unowned := s.Seen.Owner == "" && s.Rival.text == ""
 	switch t.Adoption {
 	case inventory.AdoptionPolicyAlways:
 		return adopt
 	case inventory.AdoptionPolicyIfUnowned:
-		if s.Seen.Owner == "" && s.Rival.text == "" {
+		if unowned {
 			return adopt
 		}
 	case inventory.AdoptionPolicyNever:
+		// What the owner has released itself may be taken back, if nobody has written it anew since.
+		if unowned && s.Released && s.Seen.Fingerprint != "" {
+			return adopt
+		}
 	}
 	return Decision{Action: Refuse, Message: fmt.Sprintf("%s and %s, but its adoption policy is %s", alreadyExists, owner, annotations.Kebab(string(t.Adoption)))}
 }

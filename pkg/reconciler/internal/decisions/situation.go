@@ -48,6 +48,8 @@ type Situation struct {
 	Seen  observe.Observation
 	// Whose is the owner's ID according to the object's annotation, if the object was read from the server.
 	Whose string
+	// Released means that the owner had the object and has orphaned it, if the object was read from the server.
+	Released bool
 	// Rival is who else claims the object, if the object was read from the server.
 	Rival                    Rival
 	Correction, Verification time.Duration

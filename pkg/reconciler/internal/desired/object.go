@@ -59,6 +59,8 @@ const (
 	DigestRules = "2:"
 	// DigestSuspended is the prefix of the digests of suspended forms.
 	DigestSuspended = DigestRules + "suspended:"
+	// DigestReleased is the prefix of what orphaned objects have instead of a digest; the label of their former owner follows.
+	DigestReleased = DigestRules + "released:"
 )
 
 // newObjects returns the desired objects for manifests, with the policies of their annotations.

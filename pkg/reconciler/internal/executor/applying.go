@@ -141,7 +141,7 @@ func (x *Executor) marked(t *desired.Object) (*unstructured.Unstructured, error)
 		object.Object["metadata"] = maps.Clone(metadata)
 	}
 	x.SetMarks(object, t)
-	if kinds.DefinesTypes(t.Key.GroupKind) {
+	if kinds.DefinesTypes(t.Key.GroupKind) && x.Finalizers.Current != "" {
 		controllerutil.AddFinalizer(object, x.Finalizers.Current)
 	}
 	return object, nil

@@ -104,12 +104,12 @@ func (x *Executor) RetryDeletion(ctx context.Context, item *inventory.Item, s de
 	return err
 }
 
-// Orphan removes all our marks from the observed object, so that others may adopt it.
+// Orphan removes all our marks from the observed object, so that others may adopt it. What remains says who has released it, and may take it back.
 func (x *Executor) Orphan(ctx context.Context, item *inventory.Item, s decisions.Situation) error {
 	object := reference(item, s)
 	changes := map[string]any{
 		"labels":      map[string]any{x.Server.Keys.OwnerLabel: nil},
-		"annotations": map[string]any{x.Server.Keys.OwnerAnnotation: nil, x.Server.Keys.Digest: nil},
+		"annotations": map[string]any{x.Server.Keys.OwnerAnnotation: nil, x.Server.Keys.Digest: desired.DigestReleased + x.Owner.Label},
 	}
 	if x.Holds(s) {
 		changes["finalizers"] = x.withoutOurs(s)

@@ -32,7 +32,7 @@ type Demand struct {
 	configured bool
 }
 
-// Demands returns the managed types of the owner. If all dependents are going to be orphaned, these are only the additional ones.
+// Demands returns the managed types of the owner, except those whose definitions are going to be orphaned: their instances stay.
 func (l *Losses) Demands(ctx context.Context) ([]Demand, error) {
 	var demands []Demand
 	for _, additional := range l.Configured {
@@ -41,14 +41,8 @@ func (l *Losses) Demands(ctx context.Context) ([]Demand, error) {
 	for _, additional := range l.Owner.AdditionalManagedTypes {
 		demands = append(demands, Demand{TypeVersionInfo: inAnyVersion(additional)})
 	}
-	allOrphaned := !slices.ContainsFunc(l.Items, func(item *inventory.Item) bool {
-		return item.Phase != inventory.PhaseCompleted && !policies.IsOrphanedOnDelete(item.DeletePolicy)
-	})
-	if allOrphaned {
-		return demands, nil
-	}
 	for _, item := range l.Items {
-		if item.Phase == inventory.PhaseCompleted {
+		if item.Phase == inventory.PhaseCompleted || policies.IsOrphanedOnDelete(item.DeletePolicy) {
 			continue
 		}
 		defined, err := l.DefinedBy(ctx, item)

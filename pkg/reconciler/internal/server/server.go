@@ -18,6 +18,7 @@ import (
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -145,6 +146,7 @@ func (api *Server) situationOf(object *unstructured.Unstructured, err error) (de
 		return s, err
 	}
 	s.Exists, s.Seen, s.Whose = true, api.Reader.Read(object), object.GetAnnotations()[api.Keys.OwnerAnnotation]
+	s.Released = object.GetAnnotations()[api.Keys.Digest] == desired.DigestReleased+api.Label
 	s.Rival = decisions.RivalOf(object, api.Keys, api.FormerNames)
 	return s, nil
 }
