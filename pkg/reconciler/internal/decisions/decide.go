@@ -181,21 +181,25 @@ func Foreign(t *desired.Object, item *inventory.Item, s Situation) Decision {
 	case t.Update == inventory.UpdatePolicyRecreate:
 		adopt.Action = Recreate
 	}
+	if mayAdopt(t, s) {
+		return adopt
+	}
+	return Decision{Action: Refuse, Message: fmt.Sprintf("%s and %s, but its adoption policy is %s", alreadyExists, owner, annotations.Kebab(string(t.Adoption)))}
+}
+
+// mayAdopt reports whether the adoption policy permits the adoption of an object without our label.
+func mayAdopt(t *desired.Object, s Situation) bool {
 	unowned := s.Seen.Owner == "" && s.Rival.text == ""
 	switch t.Adoption {
 	case inventory.AdoptionPolicyAlways:
-		return adopt
+		return true
 	case inventory.AdoptionPolicyIfUnowned:
-		if unowned {
-			return adopt
-		}
+		return unowned
 	case inventory.AdoptionPolicyNever:
 		// What the owner has released itself may be taken back, if nobody has written it anew since.
-		if unowned && s.Released && s.Seen.Fingerprint != "" {
-			return adopt
-		}
+		return unowned && s.Released && s.Seen.Fingerprint != ""
 	}
-	return Decision{Action: Refuse, Message: fmt.Sprintf("%s and %s, but its adoption policy is %s", alreadyExists, owner, annotations.Kebab(string(t.Adoption)))}
+	return false
 }
 
 // decideUnlabelled decides about an object that we wrote, and of which only the label is gone, or that has the label of a former name. It reports whether it is such an object.
