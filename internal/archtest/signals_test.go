@@ -178,7 +178,7 @@ func signalsOfMetrics(t *testing.T) []signal {
 	c.Operated(metrics.ActionRead)
 	c.ClientCreated()
 	c.ClientsActive(1)
-	c.SetComponent(metrics.Component{}, "Ready", 1, 1)
+	c.SetComponent(metrics.Component{}, "Ready", "Ready", 1, 1)
 	c.Generated(1)
 	c.BecameReady(1)
 	c.ShardsHeld(1)

@@ -6,6 +6,7 @@ package metrics
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -44,7 +45,7 @@ type Controller struct {
 	name    string
 
 	mu     sync.Mutex
-	states map[Component]string
+	states map[Component][]string
 }
 
 // ForController binds the collectors to a controller. Refusals, drift and fights are present from then on, so that alert rules see their first increase.
@@ -57,7 +58,7 @@ func (m *Metrics) ForController(name string) *Controller {
 	}
 	m.fights.WithLabelValues(name)
 	m.panics.WithLabelValues(name)
-	return &Controller{metrics: m, name: name, states: map[Component]string{}}
+	return &Controller{metrics: m, name: name, states: map[Component][]string{}}
 }
 
 // Reconciled counts a reconciliation. A failed one also counts under the HTTP status code of its
@@ -150,18 +151,19 @@ func (c *Controller) ShardsHeld(more int) {
 	c.metrics.shards.WithLabelValues(c.name).Add(float64(more))
 }
 
-// SetComponent records the state of a component and how many dependents it has.
-func (c *Controller) SetComponent(component Component, state string, dependents int, unready int) {
+// SetComponent records the state of a component, the reason of its condition Ready, and how many dependents it has.
+func (c *Controller) SetComponent(component Component, state, reason string, dependents int, unready int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	labels := c.labels(component)
 	c.metrics.dependents.set(float64(dependents), labels...)
 	c.metrics.unreadyDependents.set(float64(unready), labels...)
-	if previous, known := c.states[component]; known && previous != state {
-		c.metrics.state.DeleteLabelValues(append(labels, previous)...)
+	current := append(labels, state, reason)
+	if previous, known := c.states[component]; known && !slices.Equal(previous, current) {
+		c.metrics.state.DeleteLabelValues(previous...)
 	}
-	c.metrics.state.WithLabelValues(append(labels, state)...).Set(1)
-	c.states[component] = state
+	c.metrics.state.WithLabelValues(current...).Set(1)
+	c.states[component] = current
 }
 
 // RemoveComponent removes all series of a component. It does nothing if there are none.
@@ -171,7 +173,7 @@ func (c *Controller) RemoveComponent(component Component) {
 	labels := c.labels(component)
 	c.metrics.dependents.remove(labels...)
 	c.metrics.unreadyDependents.remove(labels...)
-	c.metrics.state.DeleteLabelValues(append(labels, c.states[component])...)
+	c.metrics.state.DeleteLabelValues(c.states[component]...)
 	delete(c.states, component)
 }
 

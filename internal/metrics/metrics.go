@@ -16,7 +16,7 @@ const prefix = "component_operator_runtime_"
 var (
 	controllerLabels = []string{"controller"}
 	componentLabels  = []string{"controller", "group", "kind", "namespace", "name"}
-	stateLabels      = []string{"controller", "group", "kind", "namespace", "name", "state"}
+	stateLabels      = []string{"controller", "group", "kind", "namespace", "name", "state", "reason"}
 )
 
 // Metrics are the collectors of one registry. They are safe for concurrent use.
@@ -59,7 +59,7 @@ func New(registerer prometheus.Registerer) (*Metrics, error) {
 		activeClients:     r.renamed("active_clients", "Clients that are kept for impersonated users and remote clusters", controllerLabels),
 		drift:             r.counter("drift_total", "Changes that other clients made to dependents, by drift policy", []string{"controller", "policy"}),
 		fights:            r.counter("fights_total", "Corrections that were delayed because other clients keep changing the same dependent", controllerLabels),
-		state:             r.gauge("component_state", "State of a component; 1 for the current one, no series for others", stateLabels),
+		state:             r.gauge("component_state", "State of a component and reason of its condition Ready; 1 for the current ones, no series for others", stateLabels),
 		dependents:        r.renamed("dependents", "Dependents of a component", componentLabels),
 		unreadyDependents: r.renamed("unready_dependents", "Dependents of a component that are not ready", componentLabels),
 		panics:            r.counter("panics_total", "Panics during reconciliations", controllerLabels),

@@ -79,12 +79,12 @@ func TestNamesAndLabels(t *testing.T) {
 	c.Drifted("correct")
 	c.Fought()
 	c.Refused(metrics.RefusalOwned)
-	c.SetComponent(metrics.Component{Group: "example.io", Kind: "Web", Namespace: "ns", Name: "x"}, "Ready", 3, 1)
+	c.SetComponent(metrics.Component{Group: "example.io", Kind: "Web", Namespace: "ns", Name: "x"}, "Ready", "Ready", 3, 1)
 
 	check(t, registry, `
 component_operator_runtime_active_clients{controller=webs} 2
 component_operator_runtime_active_clients_total{controller=webs} 2
-component_operator_runtime_component_state{controller=webs,group=example.io,kind=Web,name=x,namespace=ns,state=Ready} 1
+component_operator_runtime_component_state{controller=webs,group=example.io,kind=Web,name=x,namespace=ns,reason=Ready,state=Ready} 1
 component_operator_runtime_created_clients_total{controller=webs} 1
 component_operator_runtime_dependents{controller=webs,group=example.io,kind=Web,name=x,namespace=ns} 3
 component_operator_runtime_dependents_total{controller=webs,group=example.io,kind=Web,name=x,namespace=ns} 3
@@ -109,7 +109,7 @@ func TestConventions(t *testing.T) {
 	c.Operated(metrics.ActionCreate)
 	c.ClientCreated()
 	c.ClientsActive(2)
-	c.SetComponent(metrics.Component{Kind: "Web", Name: "x"}, "Ready", 3, 1)
+	c.SetComponent(metrics.Component{Kind: "Web", Name: "x"}, "Ready", "Ready", 3, 1)
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -151,13 +151,13 @@ func TestComponentSeriesComeAndGo(t *testing.T) {
 	first := metrics.Component{Group: "example.io", Kind: "Web", Namespace: "ns", Name: "first"}
 	second := metrics.Component{Kind: "Web", Name: "second"}
 
-	c.SetComponent(first, "Processing", 2, 2)
-	c.SetComponent(first, "Ready", 2, 0)
-	c.SetComponent(second, "Error", 1, 1)
+	c.SetComponent(first, "Processing", "Processing", 2, 2)
+	c.SetComponent(first, "Ready", "Ready", 2, 0)
+	c.SetComponent(second, "Error", "Error", 1, 1)
 	c.RemoveComponent(first)
 	c.RemoveComponent(first)
 	check(t, registry, `
-component_operator_runtime_component_state{controller=webs,group=,kind=Web,name=second,namespace=,state=Error} 1
+component_operator_runtime_component_state{controller=webs,group=,kind=Web,name=second,namespace=,reason=Error,state=Error} 1
 component_operator_runtime_dependents{controller=webs,group=,kind=Web,name=second,namespace=} 1
 component_operator_runtime_dependents_total{controller=webs,group=,kind=Web,name=second,namespace=} 1
 component_operator_runtime_unready_dependents{controller=webs,group=,kind=Web,name=second,namespace=} 1

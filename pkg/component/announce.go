@@ -220,12 +220,12 @@ func (a *announcer) released(subject *unstructured.Unstructured, log logr.Logger
 }
 
 // measure updates the metrics of a component.
-func (a *announcer) measure(series metrics.Component, component *Status) {
+func (a *announcer) measure(series metrics.Component, component *Status, reason string) {
 	ready := func(item *reconciler.InventoryItem) bool {
 		return item.Phase == reconciler.PhaseCompleted || (item.Phase == reconciler.PhaseReady && item.Status == status.CurrentStatus)
 	}
 	unready := len(slices.DeleteFunc(slices.Clone(component.Inventory), ready))
-	a.metrics.SetComponent(series, string(component.State), len(component.Inventory), unready)
+	a.metrics.SetComponent(series, string(component.State), reason, len(component.Inventory), unready)
 }
 
 // An outbox has events that wait to be written.

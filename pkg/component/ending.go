@@ -94,7 +94,7 @@ func (e ending) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, 
 	e.noteReady(o.Kind, d.err, now)
 	e.pass.later.emit()
 	e.pass.worker.announcer.verdict(e.pass.subject, e.pass.log, e.pass.before, d.verdict, o.Kind)
-	e.pass.worker.announcer.measure(e.pass.worker.series(e.pass.key), e.pass.status)
+	e.pass.worker.announcer.measure(e.pass.worker.series(e.pass.key), e.pass.status, d.reason)
 	if panics.Is(d.err) {
 		// The log has it. The controller would log each attempt, with another stack.
 		delay := e.panicDelay()

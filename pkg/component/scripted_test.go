@@ -358,7 +358,7 @@ func (s *stage) series() (found []string) {
 			}
 			if labels["controller"] == s.name && labels["namespace"] == s.namespace {
 				name := strings.TrimPrefix(family.GetName(), "component_operator_runtime_")
-				found = append(found, fmt.Sprintf("%s %s %v", name, labels["state"], metric.GetGauge().GetValue()))
+				found = append(found, fmt.Sprintf("%s %s %v", name, strings.TrimSpace(labels["state"]+" "+labels["reason"]), metric.GetGauge().GetValue()))
 			}
 		}
 	}
@@ -371,7 +371,7 @@ func TestMetricsOfAComponent(t *testing.T) {
 	s.script.result = reconciler.Result{Done: true, Inventory: deployed("a", "b")}
 	s.script.result.Inventory[0].Status = status.InProgressStatus
 	_, _, _ = s.pass()
-	diff(t, "series", []string{"component_state Ready 1", "dependents  2", "dependents_total  2", "unready_dependents  1", "unready_dependents_total  1"}, s.series())
+	diff(t, "series", []string{"component_state Ready Ready 1", "dependents  2", "dependents_total  2", "unready_dependents  1", "unready_dependents_total  1"}, s.series())
 	s.delete(s.widget)
 	s.script.result = reconciler.Result{Done: true}
 	_, _, _ = s.pass()
