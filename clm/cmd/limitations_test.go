@@ -46,6 +46,7 @@ func limitations() map[string][]limitation {
 		"clm adopt":        {{args: "web cm/taken", nobody: record, reader: object, code: 1}},
 		"clm orphan":       writes("web cm/first"),
 		"clm move":         writes("cm/first --from web --to other"),
+		"clm reconcile":    {{args: "cm/first", nobody: `cannot get resource "configmaps"`, reader: "is no component", code: exitRefused}},
 		"clm plan":         {{args: "web FILE", nobody: record, reader: object, code: exitRefused}},
 		"clm diff":         {{args: "web FILE", nobody: record, reader: object, code: exitRefused}},
 		"clm lint":         {{args: "FILE --name web", nobody: record, reader: object, code: 1}},

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	kubectlresource "k8s.io/cli-runtime/pkg/resource"
+
+	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/releases"
+)
+
+// reconcileAt is the annotation whose change starts an attempt. Any annotation would do.
+const reconcileAt = releases.ReconcilerName + "/reconcile-at"
+
+func newReconcileCommand(e *environment) *cobra.Command {
+	return &cobra.Command{
+		Use:   "reconcile KIND/NAME...",
+		Short: "Have an operator reconcile components now",
+		Long: `Have an operator reconcile components now, instead of when their next attempt is due: what fails is retried more and more seldom, at least once a minute.
+clm sets the annotation ` + reconcileAt + ` of the components, and does not wait. A component is a custom resource of an operator that is made with
+component-operator-runtime, or an ObjectSet; to apply a release of clm again, use clm apply or clm drift --correct.`,
+		Annotations: exits(exitRefused),
+		Example:     "  clm reconcile webshop/demo",
+		Args:        cobra.MinimumNArgs(1),
+		RunE:        func(_ *cobra.Command, args []string) error { return runReconcile(e, args) },
+	}
+}
+
+func runReconcile(e *environment, args []string) error {
+	namespace, err := e.kube.namespace()
+	if err != nil {
+		return err
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{reconcileAt: time.Now().UTC().Format(time.RFC3339Nano)}}})
+	if err != nil {
+		return err
+	}
+	found, err := kubectlresource.NewBuilder(e.kube.flags).Unstructured().NamespaceParam(namespace).DefaultNamespace().
+		ResourceTypeOrNameArgs(false, args...).ContinueOnError().Flatten().Do().Infos()
+	problems := []error{err}
+	for _, info := range found {
+		component, _ := info.Object.(*unstructured.Unstructured)
+		name := dependents.ObjectOf(component).String()
+		if state, _, _ := unstructured.NestedString(component.Object, "status", "state"); state == "" {
+			problems = append(problems, failures.Refused("%s is no component: no operator has reported its status.state", name))
+			continue
+		}
+		_, err := kubectlresource.NewHelper(info.Client, info.Mapping).WithFieldManager(releases.ReconcilerName).
+			Patch(info.Namespace, info.Name, apitypes.MergePatchType, patch, &metav1.PatchOptions{})
+		if err != nil {
+			problems = append(problems, fmt.Errorf("patching %s: %w", name, err))
+			continue
+		}
+		fmt.Fprintf(e.out, "%s: reconciliation requested\n", name)
+	}
+	return errors.Join(problems...)
+}
