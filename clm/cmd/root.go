@@ -143,7 +143,8 @@ installed in the cluster.`,
 			command.AddCommand(added)
 		}
 	}
-	add(groupChange, newApplyCommand(e), newRollbackCommand(e), newTestCommand(e), newDeleteCommand(e), newAdoptCommand(e), newOrphanCommand(e), newMoveCommand(e), newReconcileCommand(e))
+	add(groupChange, newApplyCommand(e), newRollbackCommand(e), newTestCommand(e), newDeleteCommand(e), newAdoptCommand(e), newOrphanCommand(e), newMoveCommand(e),
+		newReconcileCommand(e))
 	add(groupLook, newPlanCommand(e), newDiffCommand(e), newTemplateCommand(e), newLintCommand(e), newRbacCommand(e), newLsCommand(e), newHistoryCommand(e), newGetCommand(e),
 		newDriftCommand(e), newDoctorCommand(e), newStatusCommand(e), newTreeCommand(e), newEventsCommand(e), newLogsCommand(e), newWaitCommand(e))
 	command.AddCommand(newDependencyCommand(e), newObjectsCommand(e), newSandboxCommand(unguarded), newOptionsCommand(), newVersionCommand(e))

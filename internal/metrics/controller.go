@@ -158,7 +158,7 @@ func (c *Controller) SetComponent(component Component, state, reason string, dep
 	labels := c.labels(component)
 	c.metrics.dependents.set(float64(dependents), labels...)
 	c.metrics.unreadyDependents.set(float64(unready), labels...)
-	current := append(labels, state, reason)
+	current := slices.Concat(labels, []string{state, reason})
 	if previous, known := c.states[component]; known && !slices.Equal(previous, current) {
 		c.metrics.state.DeleteLabelValues(previous...)
 	}

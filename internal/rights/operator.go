@@ -57,6 +57,7 @@ func OfOperator(components schema.GroupResource) []Purpose {
 		cluster,
 		purpose("types of dependents", NeedNothing, "apiextensions.k8s.io", []string{"customresourcedefinitions"}, read),
 		purpose("types of dependents", NeedNothing, "apiregistration.k8s.io", []string{"apiservices"}, read),
+		purpose("Pods of dependents, to say why they are not ready", NeedNothing, "", []string{"pods"}, []string{"list"}),
 		purpose("deletion hooks", NeedDeletionHooks, "", []string{"secrets"}, state),
 		purpose("references of components", NeedReferences, "", []string{"configmaps", "secrets"}, read),
 		purpose("service accounts that components choose", NeedImpersonation, "", []string{"serviceaccounts"}, []string{"impersonate"}),

@@ -151,6 +151,7 @@ func (a application) apply(ctx context.Context) outcomes.Outcome {
 	}
 	result, err := a.applyRequest(ctx, a.request(generated, judge))
 	a.announceWarnings(generated)
+	a.explain(ctx, &result)
 	switch {
 	case err != nil:
 		o := outcomes.Of(err)

@@ -56,6 +56,8 @@ type memory struct {
 	noticedIn string
 	// drifted has the dependents whose drift has been reported.
 	drifted map[string]bool
+	// explained has what is known from their Pods about workloads that are not ready.
+	explained map[types.ObjectID]explanation
 	// posted is the last run of the post-reconcile hooks; zero if the component was not ready since, or if what they have set in its status is not written.
 	posted hookRun
 }

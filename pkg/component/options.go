@@ -122,6 +122,10 @@ type ReconcilerOptions struct {
 	// definition it may not read do not count, nor do components with their own judge. Defaults to false: then such a dependent is ready as soon as it
 	// exists, unless a status hint says otherwise.
 	AwaitReports bool
+	// ExplainPods says in the condition why Pods of a workload among the dependents are not ready, for example that an image cannot be pulled. A workload that has been waited for
+	// for two seconds, or that has failed, is read with its Pods: two requests for each state of it, and further ones, more and more seldom, while the Pods give no reason. The
+	// identity that applies the dependents must be allowed to list Pods. Defaults to false.
+	ExplainPods bool
 	// Clock defaults to the real time.
 	Clock clock.PassiveClock
 

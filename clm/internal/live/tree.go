@@ -172,6 +172,13 @@ func restartsOf(live *unstructured.Unstructured) int64 {
 	return total
 }
 
+func times(count int64) string {
+	if count == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", count)
+}
+
 // addChildren adds the objects that the object owns, unless they have a node already.
 func (s *survey) addChildren(node *dependents.Node, placed map[apitypes.UID]bool) {
 	for _, live := range slices.Concat(s.owned[node.Object.UID], s.claimsOf(node)) {

@@ -62,13 +62,14 @@ func (s *survey) explainOne(ctx context.Context, node *dependents.Node) error {
 	if node.Object.Key().GroupKind == pods.GroupKind() {
 		pod := &corev1.Pod{}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(node.Live.Object, pod); err == nil {
-			for _, f := range podFindings(pod) {
+			for _, f := range status.PodFindings(pod) {
+				reason := dependents.Reason{Source: dependents.Source(f.Source), Text: oneLine(joined(f.Text, f.Output)), Since: f.Since, Vague: f.Vague}
 				if f.Vague {
-					vague = append(vague, f.Reason)
+					vague = append(vague, reason)
 					continue
 				}
-				node.Why = append(node.Why, f.Reason)
-				if f.crashed != "" && !s.SkipLogs {
+				node.Why = append(node.Why, reason)
+				if f.Crashed != "" && !s.SkipLogs {
 					node.Why = append(node.Why, s.lastLine(ctx, pod, f)...)
 				}
 			}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 
 	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/pkg/status"
 )
 
 // maxEventReasons is the maximum number of event reasons that are shown for an object.
@@ -77,10 +78,10 @@ func restates(event Event) bool {
 }
 
 // lastLine returns the last line in the log of a crashed container, if there is one.
-func (s *survey) lastLine(ctx context.Context, pod *corev1.Pod, f finding) []dependents.Reason {
+func (s *survey) lastLine(ctx context.Context, pod *corev1.Pod, f status.PodFinding) []dependents.Reason {
 	lines := int64(1)
 	raw, err := s.core.Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{
-		Container: f.crashed, Previous: f.previous, TailLines: &lines, LimitBytes: new(int64(maxLastLine)),
+		Container: f.Crashed, Previous: f.Previous, TailLines: &lines, LimitBytes: new(int64(maxLastLine)),
 	}).DoRaw(ctx)
 	text := oneLine(string(raw))
 	switch {
@@ -89,11 +90,11 @@ func (s *survey) lastLine(ctx context.Context, pod *corev1.Pod, f finding) []dep
 		return nil
 	case err != nil:
 		// The node may be unreachable, and the log of an earlier run may be gone. The other reasons are shown nevertheless.
-		return []dependents.Reason{{Source: dependents.SourceLog, Text: joined("the log of container "+f.crashed+" cannot be read", err.Error())}}
+		return []dependents.Reason{{Source: dependents.SourceLog, Text: joined("the log of container "+f.Crashed+" cannot be read", err.Error())}}
 	case text == "":
 		return nil
 	}
-	return []dependents.Reason{{Source: dependents.SourceLog, Text: fmt.Sprintf("last log line of container %s: %s", f.crashed, text), Since: f.Since}}
+	return []dependents.Reason{{Source: dependents.SourceLog, Text: fmt.Sprintf("last log line of container %s: %s", f.Crashed, text), Since: f.Since}}
 }
 
 const (
@@ -101,3 +102,10 @@ const (
 	// maxLastLine limits the bytes of the last line of a log.
 	maxLastLine = 4096
 )
+
+func joined(text, more string) string {
+	if more = oneLine(more); more != "" {
+		text += ": " + more
+	}
+	return text
+}

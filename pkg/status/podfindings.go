@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package live
+package status
 
 import (
 	"fmt"
@@ -10,27 +10,42 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/internal/ellipsis"
 )
 
-// finding is a reason from the status of a pod.
-type finding struct {
-	dependents.Reason
-	// crashed is the name of a container whose log may say more; previous says that it is the log of the previous run.
-	crashed  string
-	previous bool
+// PodFinding is a reason why a Pod is not ready.
+type PodFinding struct {
+	// Text is one line, such as "container main: CrashLoopBackOff, restarted 3 times; exited with code 1".
+	Text string
+	// Output is what the container has left as its termination message; it may be secret.
+	Output string
+	// Source says where the reason was found: "container", "condition" or "status".
+	Source string
+	// Since is when it began; zero if that is not known.
+	Since time.Time
+	// Vague means that the text says no more than that the Pod is not ready.
+	Vague bool
+	// Crashed is the container whose log may say more; empty if there is none. Previous means that it is the log of the previous run.
+	Crashed  string
+	Previous bool
 }
 
-// podFindings returns the reasons in the status of a pod why it is not ready.
-func podFindings(pod *corev1.Pod) []finding {
-	var found []finding
+const (
+	sourceContainer = "container"
+	sourceCondition = "condition"
+	sourceStatus    = "status"
+)
+
+// PodFindings returns the reasons in the status of a Pod why it is not ready, the most comprehensive first.
+func PodFindings(pod *corev1.Pod) []PodFinding {
+	var found []PodFinding
 	if pod.Status.Reason != "" {
-		found = append(found, finding{Reason: dependents.Reason{Source: dependents.SourceStatus, Text: joined(pod.Status.Reason, pod.Status.Message)}})
+		found = append(found, PodFinding{Source: sourceStatus, Text: joined(pod.Status.Reason, pod.Status.Message)})
 	}
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
 			text := joined("cannot be scheduled", condition.Message)
-			found = append(found, finding{Reason: dependents.Reason{Source: dependents.SourceCondition, Text: text, Since: condition.LastTransitionTime.Time}})
+			found = append(found, PodFinding{Source: sourceCondition, Text: text, Since: condition.LastTransitionTime.Time})
 		}
 	}
 	for _, container := range pod.Status.InitContainerStatuses {
@@ -43,34 +58,34 @@ func podFindings(pod *corev1.Pod) []finding {
 }
 
 // containerFindings returns at most one finding.
-func containerFindings(pod *corev1.Pod, title string, c corev1.ContainerStatus) []finding {
+func containerFindings(pod *corev1.Pod, title string, c corev1.ContainerStatus) []PodFinding {
 	if c.Ready {
 		return nil
 	}
-	f := finding{Reason: dependents.Reason{Source: dependents.SourceContainer}}
+	f := PodFinding{Source: sourceContainer}
 	last := c.LastTerminationState.Terminated
 	switch {
 	case c.State.Waiting != nil:
 		f = waitingFinding(pod, c)
 	case c.State.Terminated != nil && (c.State.Terminated.ExitCode != 0 || pod.Status.Phase == corev1.PodFailed):
-		f.Text, f.Since, f.crashed = exitText(c.State.Terminated), c.State.Terminated.FinishedAt.Time, c.Name
+		f.Text, f.Output, f.Since, f.Crashed = exitText(c.State.Terminated), c.State.Terminated.Message, c.State.Terminated.FinishedAt.Time, c.Name
 	case c.State.Terminated != nil:
 		return nil
 	case last != nil:
 		f.Text = fmt.Sprintf("running, but not ready; restarted %s; before the last restart it %s", times(int64(c.RestartCount)), exitText(last))
-		f.Since, f.crashed, f.previous = last.FinishedAt.Time, c.Name, true
+		f.Output, f.Since, f.Crashed, f.Previous = last.Message, last.FinishedAt.Time, c.Name, true
 	case c.State.Running != nil:
 		f.Text, f.Since, f.Vague = "running, but not ready", c.State.Running.StartedAt.Time, true
 	default:
 		f.Text, f.Vague = "not started yet", true
 	}
 	f.Text = title + ": " + f.Text
-	return []finding{f}
+	return []PodFinding{f}
 }
 
-func waitingFinding(pod *corev1.Pod, c corev1.ContainerStatus) finding {
+func waitingFinding(pod *corev1.Pod, c corev1.ContainerStatus) PodFinding {
 	waiting, last := c.State.Waiting, c.LastTerminationState.Terminated
-	f := finding{Reason: dependents.Reason{Source: dependents.SourceContainer}}
+	f := PodFinding{Source: sourceContainer}
 	if pod.Status.StartTime != nil {
 		f.Since = pod.Status.StartTime.Time
 	}
@@ -81,7 +96,7 @@ func waitingFinding(pod *corev1.Pod, c corev1.ContainerStatus) finding {
 		f.Text = waiting.Reason + ", restarted " + times(int64(c.RestartCount))
 		if last != nil {
 			f.Text += "; " + exitText(last)
-			f.Since, f.crashed, f.previous = last.FinishedAt.Time, c.Name, true
+			f.Output, f.Since, f.Crashed, f.Previous = last.Message, last.FinishedAt.Time, c.Name, true
 		}
 	default:
 		f.Text = joined(waiting.Reason, waiting.Message)
@@ -103,12 +118,12 @@ func exitText(t *corev1.ContainerStateTerminated) string {
 	default:
 		text += " (" + t.Reason + ")"
 	}
-	return joined(text, t.Message)
+	return text
 }
 
 // gateFindings returns the readiness gates that are not True.
-func gateFindings(pod *corev1.Pod) []finding {
-	var found []finding
+func gateFindings(pod *corev1.Pod) []PodFinding {
+	var found []PodFinding
 	for _, gate := range pod.Spec.ReadinessGates {
 		isOpen, message, since := false, "", time.Time{}
 		for _, condition := range pod.Status.Conditions {
@@ -118,14 +133,14 @@ func gateFindings(pod *corev1.Pod) []finding {
 		}
 		if !isOpen {
 			text := joined(fmt.Sprintf("readiness gate %s is not True", gate.ConditionType), message)
-			found = append(found, finding{Reason: dependents.Reason{Source: dependents.SourceCondition, Text: text, Since: since}})
+			found = append(found, PodFinding{Source: sourceCondition, Text: text, Since: since})
 		}
 	}
 	return found
 }
 
 func joined(text, more string) string {
-	if more = oneLine(more); more != "" {
+	if more = ellipsis.Truncate(strings.Join(strings.Fields(more), " "), 2*MaxMessageLength); more != "" {
 		text += ": " + more
 	}
 	return text
