@@ -105,9 +105,9 @@ func (s *SuspensionSpec) IsSuspended() bool { return s.Suspend }
 
 // PresenceSpec implements PresenceConfiguration.
 type PresenceSpec struct {
-	// Presence is Active, Suspended, Paused or Archived. Suspended: dependents that can be suspended are, for example by scaling them down. Paused: no
-	// dependent is written or deleted, and the condition Ready says what would be done. Archived: the dependents are deleted, and the component stays.
-	// Defaults to Active.
+	// Presence is Active, Suspended, Paused or Archived. Suspended: dependents that the operator can suspend are suspended, for example by scaling them down.
+	// All others are left alone, and run on. Paused: no dependent is written or deleted, and the condition Ready says what would be done. Archived: the
+	// dependents are deleted, and the component stays. Defaults to Active.
 	Presence Presence `json:"presence,omitempty"`
 }
 

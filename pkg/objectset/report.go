@@ -161,7 +161,7 @@ func (r *reporting) setAvailable() {
 		reason, message := r.unavailable()
 		r.condition(v1alpha1.ConditionTypeAvailable, false, reason, message)
 	case r.conclusion.Err == nil && r.conclusion.Result != nil:
-		r.condition(v1alpha1.ConditionTypeAvailable, false, v1alpha1.ReasonProbeFailure, r.waits())
+		r.condition(v1alpha1.ConditionTypeAvailable, false, v1alpha1.ReasonProbeFailure, cmp.Or(r.waits(), message))
 	case state == component.StatePending:
 		// Something is awaited before the objects are looked at.
 		r.set.GetStatus().SetCondition(v1alpha1.ConditionTypeAvailable, component.ConditionUnknown, v1alpha1.ReasonProbeFailure, message, r.conclusion.Now)
@@ -190,13 +190,19 @@ func (r *reporting) summary() string {
 	return fmt.Sprintf("%d of %d objects in %d phases are available", r.total.Available, r.total.Objects, len(r.set.GetSetSpec().Phases))
 }
 
-// waits says what the pass waits for.
+// waits says which objects the pass waits for, and why; empty if it has ended for another reason.
 func (r *reporting) waits() string {
 	result := r.conclusion.Result
-	if len(result.Waits) == 0 {
+	switch {
+	case r.conclusion.Err != nil || result == nil:
+		return ""
+	case len(result.Waits) > 0:
+		return r.inPhase(result.Wave, result.Waits)
+	case len(result.Failures) > 0:
 		return r.inPhase(result.Wave, result.Failures)
+	default:
+		return ""
 	}
-	return r.inPhase(result.Wave, result.Waits)
 }
 
 // inPhase names a phase, and what its objects lack.
@@ -241,15 +247,15 @@ func (r *reporting) setProgressing() {
 		set(true, v1alpha1.ReasonArchivalInProgress, message)
 	case reason == component.ReadyConditionReasonPaused:
 		set(false, v1alpha1.ReasonPaused, message)
+	case r.refusal() != "":
+		set(false, r.refusal(), r.conclusion.Refusal.Error())
 	case reason == component.ReadyConditionReasonTimeout:
-		if r.conclusion.Err == nil && r.conclusion.Result != nil {
-			message = fmt.Sprintf("not available within %s: %s", r.set.GetSetSpec().GetTimeout(), r.waits())
+		if waits := r.waits(); waits != "" {
+			message = fmt.Sprintf("not available within %s: %s", r.set.GetSetSpec().GetTimeout(), waits)
 		}
 		set(false, v1alpha1.ReasonProgressDeadlineExceeded, message)
 	case state == component.StateReady:
 		set(false, v1alpha1.ReasonIdle, r.summary())
-	case r.refusal() != "":
-		set(false, r.refusal(), r.conclusion.Refusal.Error())
 	default:
 		set(true, v1alpha1.ReasonRollingOut, r.summary())
 	}

@@ -131,6 +131,18 @@ func TestVerdicts(t *testing.T) {
 			}, "False/CollisionDetected", "False/CollisionDetected", "False/Settled", "No",
 		},
 		{
+			"somebody else's, and too late", func(set *v1alpha1.ObjectSet, c *component.Conclusion) {
+				set.Status.SetState(component.StateError, component.ReadyConditionReasonTimeout, "timeout")
+				c.Refusal, c.Result = &reconciler.RefusedError{Problems: []string{"no"}, Foreign: true}, &reconciler.Result{}
+			}, "False/CollisionDetected", "False/CollisionDetected", "False/Settled", "No",
+		},
+		{
+			"nothing is known about the objects, and too late", func(set *v1alpha1.ObjectSet, c *component.Conclusion) {
+				set.Status.SetState(component.StateError, component.ReadyConditionReasonTimeout, "no answer")
+				c.Result = &reconciler.Result{}
+			}, "False/ProbeFailure", "False/ProgressDeadlineExceeded", "False/Settled", "No answer",
+		},
+		{
 			"something is awaited before", func(set *v1alpha1.ObjectSet, c *component.Conclusion) {
 				set.Status.SetState(component.StatePending, component.ReadyConditionReasonRetrying, "a type is not known")
 				c.Result = nil

@@ -27,7 +27,8 @@ var capabilities = []capability{
 	},
 	{
 		Type: "PresenceSpec", Fields: []string{"presence"},
-		Line: "users can suspend a component (its dependents are scaled down), pause it (it shows what would be done), or archive it (its dependents are deleted).",
+		Line:      "users can suspend a component (its dependents are left alone, and run on), pause it (it shows what would be done), or archive it (its dependents are deleted).",
+		TypedLine: "users can suspend a component (its dependents are scaled down), pause it (it shows what would be done), or archive it (its dependents are deleted).",
 	},
 	{Type: "RequeueSpec", Fields: []string{"requeueInterval"}, Embedded: true, Line: "users can choose how often a ready component is reconciled without an event."},
 	{Type: "RetrySpec", Fields: []string{"retryInterval"}, Embedded: true, Line: "users can choose how long to wait before a retry."},
