@@ -26,7 +26,8 @@ type Guarded interface {
 	// The component names the object and the reason. A change of an object whose data are extracted (see Extracting) leads to another pass; for
 	// other reasons, the requeue interval of the component applies.
 	//
-	// An error has the same effect, and the pass is repeated after a delay that grows.
+	// An error has the same effect, and the pass is repeated after a delay that grows. One that is a types.RetriableError is no failure of the guard, but a reason
+	// after which the pass is repeated.
 	Guard() (reason string, err error)
 }
 

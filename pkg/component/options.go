@@ -72,6 +72,9 @@ type ReconcilerOptions struct {
 	PruneAt *reconciler.PruneAt
 	// DriftPolicy defaults to reconciler.DriftPolicyCorrect.
 	DriftPolicy *reconciler.DriftPolicy
+	// AwaitTypes lets dependents whose types are not served wait for these when their waves have come, unless their missing-type-policy says otherwise; see
+	// reconciler.Options. Defaults to false: the component is refused.
+	AwaitTypes bool
 	// MissingNamespacesPolicy defaults to reconciler.MissingNamespacesPolicyCreate.
 	MissingNamespacesPolicy *reconciler.MissingNamespacesPolicy
 	// ReapplyInterval defaults to 60 minutes. At least a second.

@@ -288,6 +288,7 @@ func (w *worker) engineOptions() reconciler.Options {
 		FormerNames:            w.options.FormerNames,
 		RetainOutcomes:         true,
 		Policies:               w.options.policies(),
+		AwaitTypes:             w.options.AwaitTypes,
 		OwnAnnotations:         w.options.OwnAnnotations,
 		ReclaimedFieldManagers: w.options.ReclaimedFieldManagers,
 		Judge:                  w.options.judge(w.name),

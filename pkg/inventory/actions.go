@@ -66,7 +66,7 @@ type Notice struct {
 	Recreating bool
 }
 
-// NoticeReasonBlocked is the Notice.Reason of an object that is held back by a guard, or by missing data.
+// NoticeReasonBlocked is the Notice.Reason of an object that is held back by a guard, by missing data, or because its type is not served.
 const NoticeReasonBlocked = "Blocked"
 
 // Unhealthy is a dependent that does its job in part, or not at all.

@@ -4,6 +4,7 @@
 package objectset_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -152,5 +153,66 @@ func TestCollisionProtection(t *testing.T) {
 		} else if tc.want != "True/Available" {
 			t.Errorf("%+v: an object that was not adopted is gone", tc)
 		}
+	}
+}
+
+// TestMissingType: a type that is not served holds back its phase and later ones, not earlier ones, which may bring it. A set without a service account gets nothing
+// outside of its namespace, whatever the scope of the type turns out to be.
+func TestMissingType(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start()
+	group := r.name + ".example.com"
+	content := func(name, kind, annotations string) string {
+		return replace("phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: SET-a, namespace: NS}}}]}, "+
+			"{name: b, objects: [{object: {apiVersion: GROUP/v1, kind: KIND, metadata: {name: SET, namespace: NS, annotations: {ANNOTATIONS}}}}]}, "+
+			"{name: c, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: SET-c, namespace: NS}}}]}]",
+			"SET", name, "KIND", kind, "GROUP", group, "NS", r.namespace, "ANNOTATIONS", annotations)
+	}
+	set := func(name, kind, annotations string) v1alpha1.Set {
+		return r.set("metadata: {name: " + name + "}\nspec: {" + content(name, kind, annotations) + "}")
+	}
+	clustered := &v1alpha1.ClusterObjectSet{}
+	r.decode("metadata: {name: "+r.name+", labels: {"+labelRig+": "+r.name+"}}\nspec: {"+content(r.name, "Widget", "")+"}", clustered)
+	good := []v1alpha1.Set{set("plain", "Widget", ""), set("declared", "Widget", r.name+".objectset.core.component-operator.dev/missing-type-policy: wait"), clustered}
+	wide := set("wide", "Globe", "")
+	for _, s := range append(good, wide) {
+		r.create(s)
+		r.awaitCondition(s, available, "False/PreflightError", `Phase "b": `, "its type "+group+"/v1 ", " is not served")
+		r.awaitCondition(s, progressing, "True/RollingOut")
+		r.expectPhases(s, "a 1 1 1 0", "b 1 0 0 0", "c 1 0 0 0")
+	}
+	refusing := set("refusing", "Widget", r.name+".objectset.core.component-operator.dev/missing-type-policy: refuse")
+	r.create(refusing)
+	r.awaitCondition(refusing, available, "False/PreflightError", "type "+group+"/v1 Widget is unknown to the cluster")
+	r.expectPhases(refusing, "a 1 0 0 0", "b 1 0 0 0", "c 1 0 0 0")
+	for kind, scope := range map[string]string{"Widget": "Namespaced", "Globe": "Cluster"} {
+		definition := newUnstructured(t, replace(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: PLURAL.GROUP}
+spec:
+  group: GROUP
+  scope: SCOPE
+  names: {kind: KIND, plural: PLURAL}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+`, "PLURAL", strings.ToLower(kind)+"s", "GROUP", group, "SCOPE", scope, "KIND", kind))
+		r.create(definition)
+		t.Cleanup(func() {
+			if err := r.client.Delete(context.WithoutCancel(t.Context()), definition); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for _, s := range append(good, refusing) {
+		r.awaitCondition(s, available, "True/Available")
+	}
+	r.awaitCondition(wide, available, "False/PreflightError", `Phase "b": objects[0]: Globe.`+group+" NS/wide is cluster-scoped")
+	if r.get(group+"/v1", "Globe", "wide") != nil {
+		t.Error("a set without a service account has written outside of its namespace")
+	}
+	for _, s := range append(good, refusing, wide) {
+		r.delete(s)
+		r.awaitGone(s)
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/annotations"
+	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/inventory"
@@ -150,8 +151,18 @@ func (r *reading) read(where string, order int, declared v1alpha1.Object) error 
 		own[r.prefix+"/"+types.AnnotationKeySuffixAdoptionPolicy] = annotations.Kebab(string(declared.CollisionProtection.AdoptionPolicy()))
 	}
 	object.SetAnnotations(own)
-	r.objects = append(r.objects, object)
+	r.objects = append(r.objects, r.guarded(object))
 	return nil
+}
+
+// guarded returns an object of a confined set with a guard if nobody knows yet whether it is namespaced: its phase does not begin before this is read again, with the type known.
+func (r *reading) guarded(object *unstructured.Unstructured) client.Object {
+	kind := object.GroupVersionKind()
+	if !r.confined || r.scopes[kind].known {
+		return object
+	}
+	err := types.NewRetriableError(fmt.Errorf("its type %s %s is not served", kind.GroupVersion(), kind.Kind), new(unknownTypeDelay))
+	return behaviors.Attach(object, behaviors.Guard(func() (string, error) { return "", err }))
 }
 
 // dropEmpty removes fields of the metadata that are empty. Templates leave them behind.
@@ -229,8 +240,7 @@ func examineMetadata(object *unstructured.Unstructured) string {
 // isPathSegment checks what names of all types have in common.
 func isPathSegment(name string, _ bool) []string { return content.IsPathSegmentName(name) }
 
-// place puts a namespaced object of an ObjectSet into the namespace of the set. It returns what is wrong with its namespace. The error is temporary: nobody knows yet whether the
-// object is namespaced.
+// place puts a namespaced object of an ObjectSet into the namespace of the set. It returns what is wrong with its namespace.
 //
 // An ObjectSet without a service account is written with the permissions of the operator, which may have more than whoever creates the set. So it is confined to
 // its namespace.
@@ -243,8 +253,6 @@ func (r *reading) place(object *unstructured.Unstructured) (problem string, err 
 	switch {
 	case err != nil:
 		return "", err
-	case !found.known && r.confined:
-		return "", types.NewRetriableError(fmt.Errorf("type %s of %s is not known yet", kind.GroupKind(), object.GetName()), new(unknownTypeDelay))
 	case found.known && !found.namespaced && r.confined:
 		return fmt.Sprintf("%s is cluster-scoped; in an ObjectSet without serviceAccountName, all objects must be in namespace %s", types.IDOf(object), r.namespace), nil
 	case object.GetNamespace() == "" && (found.namespaced || !found.known):

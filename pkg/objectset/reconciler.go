@@ -80,7 +80,7 @@ func (o Options) named(name string) string {
 // setup adds the reconciler of one kind.
 func setup[T v1alpha1.Set](mgr ctrl.Manager, name string, options Options, kind deploymentKind) error {
 	r := component.NewReconciler[T](name, phases{}, component.ReconcilerOptions{
-		DeleteOrder: new(reconciler.DeleteOrderReversed), MaxConcurrentReconciles: options.MaxConcurrentReconciles, StateNamespace: options.StateNamespace,
+		DeleteOrder: new(reconciler.DeleteOrderReversed), AwaitTypes: true, MaxConcurrentReconciles: options.MaxConcurrentReconciles, StateNamespace: options.StateNamespace,
 		FormerStateNamespaces: options.FormerStateNamespaces,
 	})
 	if err := mgr.GetFieldIndexer().IndexField(context.Background(), kind.newSet(), indexPrevious, previousOf); err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/component-operator/runtime/pkg/component"
+	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
@@ -161,7 +162,7 @@ func (r *reporting) setAvailable() {
 		reason, message := r.unavailable()
 		r.condition(v1alpha1.ConditionTypeAvailable, false, reason, message)
 	case r.conclusion.Err == nil && r.conclusion.Result != nil:
-		r.condition(v1alpha1.ConditionTypeAvailable, false, v1alpha1.ReasonProbeFailure, cmp.Or(r.waits(), message))
+		r.condition(v1alpha1.ConditionTypeAvailable, false, cmp.Or(r.blocked(), v1alpha1.ReasonProbeFailure), cmp.Or(r.waits(), message))
 	case state == component.StatePending:
 		// Something is awaited before the objects are looked at.
 		r.set.GetStatus().SetCondition(v1alpha1.ConditionTypeAvailable, component.ConditionUnknown, v1alpha1.ReasonProbeFailure, message, r.conclusion.Now)
@@ -183,6 +184,15 @@ func (r *reporting) refusal() string {
 	default:
 		return v1alpha1.ReasonPreflightError
 	}
+}
+
+// blocked returns the reason if the type of an object is not served; empty if the pass does not wait for that.
+func (r *reporting) blocked() string {
+	isBlocked := func(notice reconciler.Notice) bool { return notice.Reason == inventory.NoticeReasonBlocked }
+	if r.conclusion.Result != nil && slices.ContainsFunc(r.conclusion.Result.Waits, isBlocked) {
+		return v1alpha1.ReasonPreflightError
+	}
+	return ""
 }
 
 // summary counts what is available.
@@ -253,7 +263,7 @@ func (r *reporting) setProgressing() {
 		if waits := r.waits(); waits != "" {
 			message = fmt.Sprintf("not available within %s: %s", r.set.GetSetSpec().GetTimeout(), waits)
 		}
-		set(false, v1alpha1.ReasonProgressDeadlineExceeded, message)
+		set(false, cmp.Or(r.blocked(), v1alpha1.ReasonProgressDeadlineExceeded), message)
 	case state == component.StateReady:
 		set(false, v1alpha1.ReasonIdle, r.summary())
 	default:

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/component-operator/runtime/pkg/component"
+	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
@@ -135,6 +136,14 @@ func TestVerdicts(t *testing.T) {
 				set.Status.SetState(component.StateError, component.ReadyConditionReasonTimeout, "timeout")
 				c.Refusal, c.Result = &reconciler.RefusedError{Problems: []string{"no"}, Foreign: true}, &reconciler.Result{}
 			}, "False/CollisionDetected", "False/CollisionDetected", "False/Settled", "No",
+		},
+		{
+			"a type is not served, and too late", func(set *v1alpha1.ObjectSet, c *component.Conclusion) {
+				set.Status.SetState(component.StateError, component.ReadyConditionReasonTimeout, "timeout")
+				blocked := wait
+				blocked.Reason = inventory.NoticeReasonBlocked
+				c.Inventory, c.Result = c.Inventory[:1], &reconciler.Result{Waits: []reconciler.Notice{blocked}}
+			}, "False/PreflightError", "False/PreflightError", "True/RollingOut", `Phase "only": Pod 0: not yet`,
 		},
 		{
 			"nothing is known about the objects, and too late", func(set *v1alpha1.ObjectSet, c *component.Conclusion) {

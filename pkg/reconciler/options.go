@@ -53,6 +53,9 @@ type Options struct {
 	FailuresAreFinal bool
 	// Policies apply where neither the object nor the request says otherwise.
 	Policies Policies
+	// AwaitTypes lets objects whose types are not served, and not defined by other objects, wait for their types when their waves have come, as missing-type-policy: wait does. Their
+	// delete orders stay the same. Defaults to false: such objects are refused, with all others.
+	AwaitTypes bool
 	// AdditionalManagedTypes are added to those of each owner. Defaults to none.
 	AdditionalManagedTypes []TypeInfo
 	// OwnAnnotations are the suffixes of annotations that begin with the name of the reconciler, and mean something to others. Result.Notes warns about other ones that are not
@@ -211,7 +214,7 @@ func (r *Reconciler) additionalTypes(owner Owner) []TypeInfo {
 func (r *Reconciler) preparer() desired.Preparer {
 	return desired.Preparer{
 		Scheme: r.client.Scheme(), Mapper: r.client.RESTMapper(), Keys: r.keys, FormerNames: r.options.FormerNames, OwnAnnotations: r.options.OwnAnnotations,
-		FailuresAreFinal: r.options.FailuresAreFinal,
+		FailuresAreFinal: r.options.FailuresAreFinal, AwaitTypes: r.options.AwaitTypes,
 	}
 }
 

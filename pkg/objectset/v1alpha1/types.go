@@ -177,7 +177,7 @@ const (
 	ReasonProbeFailure = "ProbeFailure"
 	// ReasonCollisionDetected means that an object belongs to somebody else.
 	ReasonCollisionDetected = "CollisionDetected"
-	// ReasonPreflightError means that the set, or one of its objects, cannot be accepted as it is.
+	// ReasonPreflightError means that the set, or one of its objects, cannot be accepted as it is, or that the type of an object is not served.
 	ReasonPreflightError = "PreflightError"
 	// ReasonRollingOut means that phases are being applied.
 	ReasonRollingOut = "RollingOut"

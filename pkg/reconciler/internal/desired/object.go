@@ -63,8 +63,8 @@ const (
 	DigestReleased = DigestRules + "released:"
 )
 
-// newObjects returns the desired objects for manifests, with the policies of their annotations.
-func (p Preparer) newObjects(objects []*unstructured.Unstructured, source Source) ([]*Object, error) {
+// newObjects returns the desired objects for manifests, with the policies of their annotations. Those of awaited types wait for these.
+func (p Preparer) newObjects(objects []*unstructured.Unstructured, source Source, awaited map[schema.GroupVersionKind]bool) ([]*Object, error) {
 	wanted := make([]*Object, len(objects))
 	problems, failures := make([][]string, len(objects)), make([]error, len(objects))
 	parallel.Do(len(objects), func(i int) { wanted[i], problems[i], failures[i] = p.newObject(i, objects[i], source) })
@@ -86,6 +86,7 @@ func (p Preparer) newObjects(objects []*unstructured.Unstructured, source Source
 		}
 	}
 	for _, t := range wanted {
+		t.AwaitsType = t.AwaitsType || awaited[t.GVK()]
 		t.Instance = t.AwaitsType || managed.Instance(t.GVK())
 	}
 	return wanted, nil

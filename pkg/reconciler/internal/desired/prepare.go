@@ -28,9 +28,11 @@ import (
 )
 
 // prepareObjects returns normalised copies of the objects, in the same order: without fields that only the server sets, and with
-// or without a namespace as the scope of the type requires. It reports all problems at once.
-func (p Preparer) prepareObjects(objects []client.Object, namespace string) ([]*unstructured.Unstructured, error) {
-	prepared := make([]*unstructured.Unstructured, 0, len(objects))
+// or without a namespace as the scope of the type requires. Awaited are the unknown types that their objects wait for. It reports all problems at once.
+func (p Preparer) prepareObjects(objects []client.Object, namespace string) (
+	prepared []*unstructured.Unstructured, awaited map[schema.GroupVersionKind]bool, err error,
+) {
+	prepared = make([]*unstructured.Unstructured, 0, len(objects))
 	var problems []string
 	for _, object := range objects {
 		u, err := toUnstructured(object, p.Scheme)
@@ -45,14 +47,14 @@ func (p Preparer) prepareObjects(objects []client.Object, namespace string) ([]*
 		prepared = append(prepared, u)
 	}
 	if len(problems) > 0 {
-		return nil, inventory.NewRefusedError(problems...)
+		return nil, nil, inventory.NewRefusedError(problems...)
 	}
-	scopes := newScopes(p.Mapper, p.Keys.Prefix, prepared)
+	scopes := newScopes(p, prepared)
 	seen := make(map[types.ObjectID]bool, len(prepared))
 	for _, u := range prepared {
 		problem, err := scopes.place(u, namespace)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		key := types.IDOf(u)
 		if problem == "" && seen[key] {
@@ -65,9 +67,9 @@ func (p Preparer) prepareObjects(objects []client.Object, namespace string) ([]*
 	}
 	problems = append(problems, scopes.problems()...)
 	if len(problems) > 0 {
-		return nil, inventory.NewRefusedError(problems...)
+		return nil, nil, inventory.NewRefusedError(problems...)
 	}
-	return prepared, nil
+	return prepared, scopes.awaited, nil
 }
 
 // toUnstructured returns a copy of the object in the form in which it is sent.
@@ -192,6 +194,8 @@ type scopes struct {
 	apiServices map[schema.GroupVersion]bool
 	known       map[schema.GroupVersionKind]scope
 	strangers   map[string][]string // objects of types that are not served, by what is wrong with these
+	await       bool                // whether objects of unknown types wait for these if they do not say
+	awaited     map[schema.GroupVersionKind]bool
 }
 
 type scope int
@@ -202,8 +206,11 @@ const (
 	scopeCluster
 )
 
-func newScopes(mapper meta.RESTMapper, prefix string, objects []*unstructured.Unstructured) *scopes {
-	s := &scopes{mapper: mapper, prefix: prefix, defined: map[schema.GroupKind]bool{}, apiServices: map[schema.GroupVersion]bool{}, known: map[schema.GroupVersionKind]scope{}}
+func newScopes(p Preparer, objects []*unstructured.Unstructured) *scopes {
+	s := &scopes{
+		mapper: p.Mapper, prefix: p.Keys.Prefix, await: p.AwaitTypes, awaited: map[schema.GroupVersionKind]bool{},
+		defined: map[schema.GroupKind]bool{}, apiServices: map[schema.GroupVersion]bool{}, known: map[schema.GroupVersionKind]scope{},
+	}
 	for _, u := range objects {
 		for _, managed := range kinds.ManagedTypesOf(u) {
 			if kinds.IsAPIService(u.GroupVersionKind().GroupKind()) {
@@ -235,7 +242,11 @@ func (s *scopes) place(u *unstructured.Unstructured, namespace string) (problem 
 	case scopeCluster:
 		u.SetNamespace("")
 	case scopeUnknown:
-		if !s.apiServices[u.GroupVersionKind().GroupVersion()] && !policies.AwaitsType(s.prefix, u.GetAnnotations()) {
+		switch {
+		case s.apiServices[u.GroupVersionKind().GroupVersion()]:
+		case policies.AwaitsType(s.prefix, u.GetAnnotations(), s.await):
+			s.awaited[u.GroupVersionKind()] = true
+		default:
 			if s.strangers == nil {
 				s.strangers = map[string][]string{}
 			}

@@ -57,7 +57,7 @@ func prepare(t *testing.T, namespace, documents string) ([]*unstructured.Unstruc
 	for _, object := range testenv.Objects(t, documents) {
 		objects, copies = append(objects, object), append(copies, object.DeepCopy())
 	}
-	prepared, err := newTypesOnly(t).prepareObjects(objects, namespace)
+	prepared, _, err := newTypesOnly(t).prepareObjects(objects, namespace)
 	if diff := cmp.Diff(copies, objects); diff != "" {
 		t.Errorf("the input was changed:\n%s", diff)
 	}
@@ -245,7 +245,7 @@ func TestPrepareTypedObjects(t *testing.T) {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()
 			before := tc.object.DeepCopyObject()
-			prepared, err := r.prepareObjects([]client.Object{tc.object}, "d")
+			prepared, _, err := r.prepareObjects([]client.Object{tc.object}, "d")
 			switch {
 			case tc.want == "" && err != nil:
 				t.Fatal(err)

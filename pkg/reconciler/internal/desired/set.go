@@ -28,6 +28,8 @@ type Preparer struct {
 	OwnAnnotations []string
 	// FailuresAreFinal means that what removes itself is not applied again after it has failed.
 	FailuresAreFinal bool
+	// AwaitTypes means that objects of unknown types wait for these, unless they say otherwise.
+	AwaitTypes bool
 }
 
 // Source is what desired objects are made from; see reconciler.ApplyRequest.
@@ -76,11 +78,11 @@ func (p Preparer) Prepare(source Source, known *Set) (*Set, *Manifests, error) {
 		spent.manifests = nil
 		return &spent, p.manifests(source, known.manifests), nil
 	}
-	objects, err := p.prepareObjects(source.Objects, source.Namespace)
+	objects, awaited, err := p.prepareObjects(source.Objects, source.Namespace)
 	if err != nil {
 		return nil, nil, err
 	}
-	wanted, err := p.newObjects(objects, source)
+	wanted, err := p.newObjects(objects, source, awaited)
 	if err != nil {
 		return nil, nil, err
 	}

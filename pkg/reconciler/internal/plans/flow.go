@@ -13,6 +13,7 @@ import (
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/steps"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // dataFlow plans late objects, in their order, because their manifests depend on data of earlier objects.
@@ -166,11 +167,14 @@ func (f *dataFlow) ask(i int) {
 		return
 	}
 	var refused *inventory.RefusedError
+	var retriable types.RetriableError
 	switch reason, err := steps.Ask(f.planner.call, t); {
 	case errors.As(err, &refused):
 		change.Refusal = refused.Error()
 	case stays:
 		// It was applied before; the guard does not take it back.
+	case errors.As(err, &retriable):
+		addReason(change, "held back: "+err.Error())
 	case err != nil:
 		addReason(change, "its guard has failed: "+err.Error())
 	case reason != "":

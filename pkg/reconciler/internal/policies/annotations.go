@@ -117,9 +117,13 @@ type annotationParser struct {
 	problems []string
 }
 
-// AwaitsType reports whether annotations say that the type of their object need not be served before the object's wave.
-func AwaitsType(prefix string, values map[string]string) bool {
-	policy, _ := parseMissingTypePolicy(values[prefix+types.AnnotationKeySuffixMissingTypePolicy])
+// AwaitsType reports whether the type of an object need not be served before the object's wave: what its annotations say, or else the default.
+func AwaitsType(prefix string, values map[string]string, byDefault bool) bool {
+	text, declared := values[prefix+types.AnnotationKeySuffixMissingTypePolicy]
+	if !declared {
+		return byDefault
+	}
+	policy, _ := parseMissingTypePolicy(text)
 	return policy == types.MissingTypePolicyWait
 }
 

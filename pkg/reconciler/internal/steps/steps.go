@@ -160,9 +160,13 @@ func (s *Steps) guard(t *desired.Object) (reason string, err error) {
 	}
 	reason, err = Ask(s.call, t)
 	var refused *inventory.RefusedError
+	var retriable types.RetriableError
 	switch {
 	case errors.As(err, &refused):
 		return "", err
+	case errors.As(err, &retriable):
+		s.retry(t, err)
+		return "held back: " + err.Error(), nil
 	case err != nil:
 		s.retry(t, err)
 		return "its guard has failed: " + err.Error(), nil

@@ -117,11 +117,13 @@ func (a *applier) applySeen(ctx context.Context, t *desired.Object, s decisions.
 // waitFor makes an error that is expected to go away an outcome that the call waits for.
 func (a *applier) waitFor(t *desired.Object, item *inventory.Item, err error) (outcome, error) {
 	if reason, ok := answers.Awaitable(err); ok {
+		var health report.Health
 		if t.AwaitsType && cluster.IsNoMatch(err) {
 			reason = fmt.Sprintf("its type %s %s is not served", t.GVK().GroupVersion(), t.Key.Kind)
+			health.Reason = inventory.NoticeReasonBlocked
 		}
 		a.call.Retry(item)
-		return outcome{item: item, message: reason, doomed: answers.IsDoomed(err), unwritten: true}, nil
+		return outcome{item: item, message: reason, health: health, doomed: answers.IsDoomed(err), unwritten: true}, nil
 	}
 	if answers.IsRefusal(err) {
 		return outcome{}, &inventory.RefusedError{Problems: []string{fmt.Sprintf("%s: %s", t.Key, decisions.RejectionText(t, a.call.Server.Keys.Prefix, err))}, Rejected: true}
