@@ -5,6 +5,7 @@ package objectset_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -108,15 +109,21 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// TestEmptyFields of the metadata, which templates leave behind, do not count.
-func TestEmptyFields(t *testing.T) {
+// TestIdleFields do not count: empty ones of the metadata, which templates leave behind, and those that the API server sets, which exported objects have.
+func TestIdleFields(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.start()
 	set := r.set("metadata: {name: empty}\nspec: {phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: " +
-		"{name: x, namespace: null, labels: {}, annotations: null, ownerReferences: [], generateName: \"\", creationTimestamp: null}}}]}]}")
+		"{name: x, namespace: null, labels: {}, annotations: null, ownerReferences: [], generateName: \"\", creationTimestamp: null}}}," +
+		"{object: {apiVersion: v1, kind: Service, metadata: {name: exported, uid: 0-0, resourceVersion: '7', generation: 7, creationTimestamp: '2020-01-01T00:00:00Z', selfLink: /exported, " +
+		"deletionTimestamp: '2020-01-01T00:00:00Z', deletionGracePeriodSeconds: 30, managedFields: [{manager: kubectl, operation: Update}]}, " +
+		"spec: {ports: [{port: 80}]}, status: {loadBalancer: {ingress: [{ip: 192.0.2.1}]}}}}]}]}")
 	r.create(set)
 	r.awaitCondition(set, available, "True/Available")
+	if object := r.get("v1", "Service", "exported"); object.GetUID() == "0-0" || strings.Contains(fmt.Sprint(object.Object["status"]), "192.0.2.1") {
+		t.Errorf("got %v", object.Object)
+	}
 }
 
 // TestCollisionProtection: Prevent adopts nothing, IfNoController what has no owner, None anything; an object may differ from its set.

@@ -21,6 +21,7 @@ import (
 const template = `
 metadata: {name: web}
 spec:
+  selector: {matchLabels: {team: shop}}
   template:
     metadata: {labels: {team: shop}}
     spec:

@@ -133,9 +133,12 @@ func TestTroubles(t *testing.T) {
 	r.start()
 	web := r.deployment(1, "yes")
 
-	// The server refuses the set.
-	web.Spec.Template.Metadata.Labels = map[string]string{"team": "not a label"}
+	// The selector is that of another template.
+	web.Spec.Template.Metadata.Labels = map[string]string{"team": "bank"}
 	r.create(web)
+	r.awaitDeployment(web, v1alpha1.DeploymentStalled, "True/PreflightError", `spec.selector: invalid value "team=shop"; must match spec.template.metadata.labels, which are "team=bank"`)
+	// The server refuses the set.
+	r.patch(web, `{"spec":{"selector":null,"template":{"metadata":{"labels":{"team":"not a label"}}}}}`)
 	r.awaitDeployment(web, v1alpha1.DeploymentStalled, "True/WriteRefused", "creating set web-1", "metadata.labels: Invalid value")
 	// An object belongs to somebody else.
 	r.create(newUnstructured(t, strings.ReplaceAll("{apiVersion: v1, kind: ConfigMap, metadata: {name: app, namespace: NS}}", "NS", r.namespace)))
@@ -263,7 +266,7 @@ func TestDeploymentSchema(t *testing.T) {
 		{"no phase", "phases:", "other:", "spec.template.spec.phases: Required value"},
 		{"a long name", "name: web", "name: " + strings.Repeat("a", 64), "metadata.name may have 63 characters"},
 		{"the longest name", "name: web", "name: " + strings.Repeat("a", 63), ""},
-		{"the label of the series", "team: shop", "core.component-operator.dev/revisions-of: a", "revisions-of names the deployment"},
+		{"the label of the series", "labels: {team: shop}", "labels: {core.component-operator.dev/revisions-of: a}", "revisions-of names the deployment"},
 		{"an object without a name", "metadata: {name: config}, ", "", "spec.template.spec.phases[0].objects[0].object.metadata: Required value"},
 		{"a negative history", "  template:\n", "  revisionHistoryLimit: -1\n  template:\n", "spec.revisionHistoryLimit"},
 		{"no deadline", "  template:\n", "  progressDeadlineSeconds: 0\n  template:\n", "spec.progressDeadlineSeconds"},

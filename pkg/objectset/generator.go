@@ -94,8 +94,8 @@ type reading struct {
 // unknownTypeDelay is how long to wait before looking for an unknown type again.
 const unknownTypeDelay = 5 * time.Second
 
-// forbidden are fields of the metadata that the set, or the API server, decides about.
-var forbidden = []string{"generateName", "ownerReferences", "uid", "resourceVersion", "deletionTimestamp"}
+// forbidden are fields of the metadata that the set decides about. What the API server decides about, as in an exported object, is left out when the object is applied.
+var forbidden = []string{"generateName", "ownerReferences"}
 
 // decidedBy has annotations that objects must not have, by the part of their keys that follows the name of the reconciler, and what decides instead.
 var decidedBy = map[string]string{

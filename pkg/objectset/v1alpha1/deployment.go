@@ -26,6 +26,9 @@ type DeploymentSpec struct {
 	// +kubebuilder:default=600
 	// +kubebuilder:validation:Minimum=1
 	ProgressDeadlineSeconds int32 `json:"progressDeadlineSeconds,omitempty"`
+	// Selector must match the labels of the template. It selects nothing: the sets of the deployment have the label core.component-operator.dev/revisions-of.
+	// Defaults to none.
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 	// RollbackTo has the spec of an earlier set copied to the template. The same write removes this field. Defaults to none.
 	RollbackTo *RollbackTarget `json:"rollbackTo,omitempty"`
 }

@@ -112,7 +112,7 @@ type Phase struct {
 
 // Object is one object of a phase.
 type Object struct {
-	// Object is the manifest, with apiVersion, kind and metadata.name.
+	// Object is the manifest, with apiVersion, kind and metadata.name. Fields that the API server sets, such as metadata.uid and status, are ignored.
 	// +kubebuilder:validation:EmbeddedResource
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Object runtime.RawExtension `json:"object"`

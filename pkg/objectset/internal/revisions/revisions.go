@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
@@ -100,6 +101,9 @@ func (r Revisions) Decide() (Decision, error) {
 		return Decision{Adopt: orphans}, nil // one of them may be the newest, or the one to roll back to
 	}
 	decision := Decision{Change: r.changes()}
+	if err := r.checkSelector(); err != nil {
+		return decision, err
+	}
 	if target := r.deployment.GetDeploymentSpec().RollbackTo; target != nil {
 		set, err := r.RollbackTarget(target.Revision)
 		if err != nil {
@@ -114,6 +118,22 @@ func (r Revisions) Decide() (Decision, error) {
 		decision.Create, err = r.next()
 	}
 	return decision, err
+}
+
+// checkSelector refuses a selector that does not match the labels of the template, as Kubernetes does for Deployments.
+func (r Revisions) checkSelector() error {
+	declared := r.deployment.GetDeploymentSpec().Selector
+	if declared == nil {
+		return nil
+	}
+	selector, err := metav1.LabelSelectorAsSelector(declared)
+	if err != nil {
+		return fmt.Errorf("spec.selector: %w", err)
+	}
+	if own := labels.Set(r.deployment.NewSet().GetLabels()); !selector.Matches(own) {
+		return fmt.Errorf("spec.selector: invalid value %q; must match spec.template.metadata.labels, which are %q", metav1.FormatLabelSelector(declared), own)
+	}
+	return nil
 }
 
 // hasCurrent reports whether the newest set is the one that the template makes: because it has that content, or was made from this template and changed by the

@@ -85,7 +85,7 @@ func set(t *testing.T, description string) v1alpha1.Set {
 	return result
 }
 
-// deployment returns the deployment web from words: the content of its template, then any of paused, deleting, orphaning, limit=, rollback=.
+// deployment returns the deployment web from words: the content of its template, then any of paused, deleting, orphaning, limit=, rollback=, selector=.
 func deployment(t *testing.T, description string) *v1alpha1.ObjectDeployment {
 	t.Helper()
 	words := strings.Fields(description)
@@ -99,6 +99,9 @@ func deployment(t *testing.T, description string) *v1alpha1.ObjectDeployment {
 			result.DeletionTimestamp = &metav1.Time{Time: time.Unix(0, 0)}
 		case "orphaning":
 			result.Finalizers = []string{metav1.FinalizerOrphanDependents}
+		case "selector":
+			result.Spec.Template.Metadata.Labels = map[string]string{"team": "shop"}
+			result.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": value}}
 		case "limit":
 			result.Spec.RevisionHistoryLimit = new(int32(value[0] - '0'))
 		case "rollback":
@@ -215,6 +218,8 @@ func TestDecide(t *testing.T) {
 		{"paused from the start", "a paused", nil, ""},
 		{"paused with a history", "c paused limit=0 rollback=1", []string{"web-1 1 a archived noticed", "web-2 2 b orphan", "web-3 3 c paused noticed"}, ""},
 
+		{"the selector matches", "b selector=shop", []string{"web-1 1 a" + good}, "create web-2"},
+		{"the selector matches other labels", "b selector=bank", []string{"web-1 1 a" + good}, `spec.selector: invalid value "team=bank"; must match spec.template.metadata.labels, which are "team=shop"`},
 		{"back to a revision", "b rollback=1", []string{"web-1 1 a archived noticed", "web-2 2 b" + good}, "roll back to web-1"},
 		{"back to the current revision", "b rollback=2", []string{"web-1 1 a archived noticed", "web-2 2 b" + good}, "roll back to web-2"},
 		{"back to the last one that succeeded", "c rollback=0", []string{"web-1 1 a archived noticed succeeded", "web-2 2 b archived noticed", "web-3 3 c" + good}, "roll back to web-1"},
@@ -303,6 +308,7 @@ func TestReport(t *testing.T) {
 		{"archiving", "b", []string{"web-1 1 a archived", "web-2 2 b" + good}, nil, "True/Available True/Archiving False/Archiving False/Archiving"},
 		{"archived", "b", []string{"web-1 1 a archived noticed", "web-2 2 b" + good}, nil, "True/Available False/Idle True/Available False/Idle"},
 		{"pausing", "a paused", []string{"web-1 1 a" + good}, nil, "True/Available False/Paused False/Paused False/Paused True/Paused"},
+		{"another selector", "b selector=bank", []string{"web-1 1 a" + good}, nil, "True/PreviousRevisionAvailable False/PreflightError False/PreflightError True/PreflightError"},
 		{"a refused rollback", "a rollback=9", []string{"web-1 1 a" + good}, nil, "True/Available False/RollbackRefused False/RollbackRefused True/RollbackRefused"},
 		{"no revision is left", "b", []string{"web-1 9223372036854775807 a" + good}, nil, "True/PreviousRevisionAvailable False/PreflightError False/PreflightError True/PreflightError"},
 		{"deleting", "a deleting", []string{"web-1 1 a deleting" + good}, nil, "True/PreviousRevisionAvailable True/Deleting False/Deleting False/Deleting"},
