@@ -271,8 +271,8 @@ func TestOddObjects(t *testing.T) {
 	create("collision", `{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: theirs}}}]}]}`)
 	p.objects([]string{"objects", "tree", "oset/collision"}, 0, "ConfigMap PLACE/theirs  NotOwned", "has no owner, and was not adopted")
 	p.objects([]string{"objects", "drift", "oset/collision"}, 0, "has not drifted")
-	// A Secret with text, a misspelt field, and an object that another set has.
-	create("good", `{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: Secret, metadata: {name: text}, stringData: {password: secret}}},
+	// An exported Secret with text, a misspelt field, and an object that another set has.
+	create("good", `{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: Secret, metadata: {name: text, uid: 0-0, resourceVersion: "7", managedFields: [{manager: kubectl}]}, stringData: {password: secret}}},
 		{object: {apiVersion: v1, kind: Service, metadata: {name: web}, spec: {ports: [{port: 80}], typo: 1}}}]}]}`)
 	p.objects([]string{"objects", "drift", "oset/good"}, 0, "Service PLACE/web", "typo: field not declared in schema")
 	if got := p.clm("objects", "drift", "oset/good"); strings.Contains(got.stdout, "Secret") {

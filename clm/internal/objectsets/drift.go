@@ -159,13 +159,18 @@ func withMarks(entries, actual map[string]string, prefix string) map[string]stri
 // presentable returns a copy of an object without the status, and the metadata that the server and the operator maintain.
 func presentable(object *unstructured.Unstructured, prefix string) *unstructured.Unstructured {
 	object = object.DeepCopy()
-	for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields"} {
-		unstructured.RemoveNestedField(object.Object, "metadata", field)
-	}
-	unstructured.RemoveNestedField(object.Object, "status")
+	dropServerFields(object)
 	object.SetLabels(withoutMarks(object.GetLabels(), prefix))
 	object.SetAnnotations(withoutMarks(object.GetAnnotations(), prefix))
 	return object
+}
+
+// dropServerFields removes what the API server decides about. The operator ignores it in an object that a set declares.
+func dropServerFields(object *unstructured.Unstructured) {
+	for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "selfLink"} {
+		unstructured.RemoveNestedField(object.Object, "metadata", field)
+	}
+	unstructured.RemoveNestedField(object.Object, "status")
 }
 
 func withoutMarks(entries map[string]string, prefix string) map[string]string {

@@ -126,6 +126,7 @@ func manifestOf(c cluster.Client, set v1alpha1.Set, declared v1alpha1.Object) (*
 	if err := object.UnmarshalJSON(declared.Object.Raw); err != nil {
 		return nil, fmt.Errorf("reading a manifest: %w", err)
 	}
+	dropServerFields(object)
 	if namespaced, err := c.IsObjectNamespaced(object); err == nil && namespaced && object.GetNamespace() == "" {
 		object.SetNamespace(set.GetNamespace())
 	}
