@@ -5,10 +5,12 @@ package cmd
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -29,12 +31,12 @@ spec:
   - name: v1
     served: true
     storage: true
-    schema: {openAPIV3Schema: {type: object, description: %s, properties: {spec: {type: object, properties: {size: {type: integer}, color: {type: string}, shape: {type: string}}}}}}
+    schema: {openAPIV3Schema: {type: object, description: %s, properties: {spec: {type: object, properties: {size: {type: integer}, color: {type: string}, shape: {type: string}, tags: {type: array, x-kubernetes-list-type: set, items: {type: string}}}}}}}
 ---
 apiVersion: PLACE.example.com/v1
 kind: Thing
 metadata: {name: one}
-spec: {size: %d, color: red, shape: round}
+spec: {size: %d, color: red, shape: round, tags: [hunter2]}
 `, description, size))
 	}
 	first := manifests("first.yaml", "first", 1)
@@ -61,14 +63,19 @@ spec: {size: %d, color: red, shape: round}
 		}
 	}
 	p.must("apply", "web", second, "--conflicts=keep")
-	if diff := cmp.Diff(map[string]any{"size": int64(2), "color": "blue", "shape": "round"}, spec()); diff != "" {
+	if diff := cmp.Diff(map[string]any{"size": int64(2), "color": "blue", "shape": "round", "tags": []any{"hunter2"}}, spec()); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)
 	}
 	p.must("plan", "web", manifests("third.yaml", "third", 2), "--conflicts=refuse")
 	p.must("apply", "web", manifests("third.yaml", "third", 2), "--conflicts=refuse")
 	p.must("apply", "web", second, "--conflicts=force")
-	if diff := cmp.Diff(map[string]any{"size": int64(2), "color": "red", "shape": "round"}, spec()); diff != "" {
+	if diff := cmp.Diff(map[string]any{"size": int64(2), "color": "red", "shape": "round", "tags": []any{"hunter2"}}, spec()); diff != "" {
 		t.Errorf("taken (-want +got):\n%s", diff)
+	}
+	// An item of a set is a value. It is shown in diffs only.
+	p.as("kubectl-edit", schema.GroupVersionKind{Group: p.namespace + ".example.com", Version: "v1", Kind: "Thing"}, "one", `{"spec": {"tags": []}}`)
+	if got := p.must("drift", "web").stdout; !strings.Contains(got, ".spec.tags[=***]") {
+		t.Errorf("got %s", got)
 	}
 	p.must("delete", "web")
 }

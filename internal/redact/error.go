@@ -35,6 +35,9 @@ func Status(status *metav1.Status, body []byte) bool {
 	}
 	for i := range status.Details.Causes {
 		cause := &status.Details.Causes[i]
+		field := Text(cause.Field)
+		changed = changed || field != cause.Field
+		cause.Field = field
 		// The text of a cause is that of a field error without the field.
 		prefix := cause.Field + ": "
 		message := SecretText(prefix+cause.Message, body)

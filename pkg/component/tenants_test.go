@@ -54,7 +54,7 @@ func TestRejectedValuesAreNotInConditions(t *testing.T) {
 	r := newRig(t)
 	r.start(r.reconciler(ReconcilerOptions{}))
 	for name, object := range map[string]string{
-		"service": `{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {type: "hunter2hunter2", ports: [{port: 1}]}}`,
+		"service": `{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {externalIPs: ["hunter2hunter2"], ports: [{port: 1}]}}`,
 		"number":  `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {password: {deep: "hunter2hunter2"}}}`,
 		"secret":  `{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {password: "hunter2hunter2!"}}`,
 	} {

@@ -88,7 +88,7 @@ type Change struct {
 
 // FieldChange is a field that others have changed or removed, or that they own.
 type FieldChange struct {
-	// Path of the field, such as .spec.replicas. It includes everything below the field.
+	// Path of the field, such as .spec.replicas. It includes everything below the field. Values of items of sets are replaced by asterisks if they may be secret.
 	Path string `json:"path"`
 	// Manager is the field manager that owns the field now; empty if the field was removed, since nothing records who did that.
 	Manager string `json:"manager,omitempty"`

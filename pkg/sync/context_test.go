@@ -185,6 +185,11 @@ func TestRefusals(t *testing.T) {
 			[]string{"SyncFail hook Job bad: SyncFailed Failed: "},
 			nil,
 		},
+		{
+			"a value that may be secret", strings.Replace(job("bad"), "metadata: {", "metadata: {labels: {a: hunter 2}, ", 1), "metadata.labels: Invalid value: ***: ",
+			[]string{`Sync Job bad: SyncFailed Failed: rejected by the API server: Job.batch "bad" is invalid: metadata.labels: Invalid value: ***: `},
+			nil,
+		},
 		{"an unknown field", unknownField, "unknown field", []string{"Sync ConfigMap bad: SyncFailed Failed: unknown field"}, nil},
 		{"an unknown field, when objects are replaced", unknownField, "unknown field", []string{"Sync ConfigMap bad: SyncFailed Failed: unknown field"}, []sync.SyncOpt{sync.WithReplace(true)}},
 		{"a type", "\n---\napiVersion: example.com/v1\nkind: Bad\nmetadata: {name: bad}\n", "Bad", []string{"Sync Bad bad: SyncFailed Failed: "}, nil},

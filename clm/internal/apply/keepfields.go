@@ -16,6 +16,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/keptfields"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/internal/redact"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -193,7 +194,7 @@ func (k *keeper) note(p *Plan) {
 			key.Namespace = p.Release.Namespace
 		}
 		if fields := k.chosen[key]; len(fields) > 0 {
-			p.Changes[i].Notes = append(p.Changes[i].Notes, fmt.Sprintf("fields that are left to other field managers from now on: %s", strings.Join(fields, ", ")))
+			p.Changes[i].Notes = append(p.Changes[i].Notes, fmt.Sprintf("fields that are left to other field managers from now on: %s", redact.Text(strings.Join(fields, ", "))))
 		}
 	}
 }

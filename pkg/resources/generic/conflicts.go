@@ -86,6 +86,7 @@ func (c *conflictCheck) record(now write, m mutation) (err error) {
 	now.mutation = m
 	if earlier, ok := c.writers[now.key]; ok && earlier.mutation.number != m.number && !earlier.survives(now) {
 		secret := c.object.GetObjectKind().GroupVersionKind().GroupKind() == secrets && (strings.HasPrefix(now.key, ".data") || strings.HasPrefix(now.key, ".stringData"))
+		secret = secret || redact.EnvValue.MatchString(now.key)
 		err = fmt.Errorf("mutations %q and %q both write %s: %s, then %s", earlier.mutation.name, m.name, now.key, earlier.text(secret), now.text(secret))
 	}
 	c.writers[now.key] = now

@@ -181,7 +181,7 @@ func TestConflicts(t *testing.T) {
 		{"one field, different values", []func(*mutator){replicas(1), replicas(2)}, `mutations "a" and "b" both write .spec.replicas: 1, then 2`},
 		{"one field, the same value", []func(*mutator){replicas(1), replicas(1)}, ""},
 		{"different variables", []func(*mutator){env("A", "1"), env("B", "2")}, ""},
-		{"one variable", []func(*mutator){env("A", "1"), env("A", "2")}, `.spec.template.spec.containers[name="web"].env[name="A"].value: 1, then 2`},
+		{"one variable", []func(*mutator){env("A", "1"), env("A", "2")}, `.spec.template.spec.containers[name="web"].env[name="A"].value: ***, then ***`},
 		{"arguments of two features", []func(*mutator){func(m *mutator) { m.EnsureContainerArg("--a") }, func(m *mutator) { m.EnsureContainerArg("--b") }}, ""},
 		{"an argument that is removed", []func(*mutator){func(m *mutator) { m.EnsureContainerArg("--a") }, func(m *mutator) { m.RemoveContainerArg("--a") }}, "args"},
 		{"a container that is removed", []func(*mutator){

@@ -12,7 +12,7 @@ import (
 	"github.com/component-operator/runtime/internal/redact"
 )
 
-// FieldTexts lists fields, at most six entries.
+// FieldTexts lists fields, at most six entries. Items of sets are values, which may be secret.
 func FieldTexts(paths []fieldpath.Path) string {
 	texts := make([]string, 0, len(paths))
 	for i, path := range paths {
@@ -20,23 +20,7 @@ func FieldTexts(paths []fieldpath.Path) string {
 			texts = append(texts, fmt.Sprintf("and %d more", len(paths)-i))
 			break
 		}
-		texts = append(texts, fieldText(path))
+		texts = append(texts, redact.Text(path.String()))
 	}
 	return strings.Join(texts, ", ")
-}
-
-// fieldText returns a path. Elements of sets are values, which may be secret, except those in the metadata.
-func fieldText(path fieldpath.Path) string {
-	if len(path) > 0 && path[0].FieldName != nil && *path[0].FieldName == "metadata" {
-		return path.String()
-	}
-	text := ""
-	for _, element := range path {
-		if element.Value != nil {
-			text += "[=" + redact.Mark + "]"
-			continue
-		}
-		text += fieldpath.Path{element}.String()
-	}
-	return text
 }

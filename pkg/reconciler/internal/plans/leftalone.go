@@ -16,6 +16,7 @@ import (
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/conflicts"
 	"github.com/component-operator/runtime/internal/fieldset"
+	"github.com/component-operator/runtime/internal/redact"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
@@ -96,7 +97,7 @@ func (p *preview) changedFields(c comparison) []inventory.FieldChange {
 
 // fieldChange describes a field and who wrote it.
 func fieldChange(path fieldpath.Path, writer fieldset.Writer) inventory.FieldChange {
-	change := inventory.FieldChange{Path: path.String(), Manager: writer.Manager}
+	change := inventory.FieldChange{Path: redact.Text(path.String()), Manager: writer.Manager}
 	if !writer.Time.IsZero() {
 		change.Time = &metav1.Time{Time: writer.Time}
 	}
