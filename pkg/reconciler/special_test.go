@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -56,6 +58,27 @@ func TestSecretsAndTypedObjects(t *testing.T) {
 		result, err := w.applyObjects([]client.Object{secret})
 		return err == nil && len(result.Actions) > 0, "want the change of the value to be noticed"
 	})
+}
+
+// TestDefaultsAreNoAdmission applies typed objects, which have zero values where the manifest of a user has nothing.
+func TestDefaultsAreNoAdmission(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	meta := metav1.ObjectMeta{Name: "a", Namespace: w.namespace}
+	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}}, Spec: corev1.PodSpec{Containers: []corev1.Container{{
+		Name: "a", Image: "example.com/none", LivenessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: 80}}},
+	}}}}
+	result, err := w.applyObjects([]client.Object{
+		&corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}},
+		&appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Replicas: new(int32), Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, Template: template}},
+		&networkingv1.NetworkPolicy{ObjectMeta: meta, Spec: networkingv1.NetworkPolicySpec{Ingress: []networkingv1.NetworkPolicyIngressRule{{Ports: []networkingv1.NetworkPolicyPort{{}}}}}},
+	})
+	if err != nil || len(result.Actions) == 0 {
+		t.Fatalf("got %v, error %v", actions(result), err)
+	}
+	if got := notices(result.Notes); got != "" {
+		t.Errorf("want no notes, got %s", got)
+	}
 }
 
 func TestClaimThatWaitsForItsConsumerDoesNotHoldTheWave(t *testing.T) {

@@ -67,7 +67,7 @@ func (x *Executor) NoteAnswer(t *desired.Object, item *inventory.Item, object *u
 		manifest = manifest.DeepCopy()
 		fieldset.Remove(manifest.Object, t.IgnoreFields, nil)
 	}
-	for _, message := range slices.Concat(collector.Warnings(), contents.Alterations(manifest.Object, object.Object)) {
+	for _, message := range slices.Concat(collector.Warnings(), contents.Alterations(manifest, object, x.Server.Client.Scheme())) {
 		x.Report.Notes(item, message)
 	}
 	return nil
