@@ -160,7 +160,7 @@ func encode(object client.Object) (document []byte, err error) {
 		document, err = yaml.Marshal(object)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("encoding %s: %w", types.ObjectKeyToString(object), err)
+		return nil, fmt.Errorf("encoding %s: %w", types.IDOf(object), err)
 	}
 	return document, nil
 }

@@ -136,15 +136,15 @@ func (s *stage) checkInventory(ctx context.Context, service *v1alpha1.ParcelServ
 		switch {
 		case item.Phase == reconciler.PhaseCompleted && apierrors.IsNotFound(err):
 			if purged != "" {
-				return "", fmt.Errorf("both %s and %s are completed", purged, item)
+				return "", fmt.Errorf("both %s and %s are completed", purged, types.IDOf(item))
 			}
 			purged = item.Kind + " " + types.NameKeyToString(item)
 		case item.Phase == reconciler.PhaseCompleted && err == nil:
-			return "", fmt.Errorf("%s is still there, although the inventory says it is completed", item)
+			return "", fmt.Errorf("%s is still there, although the inventory says it is completed", types.IDOf(item))
 		case err != nil:
-			return "", fmt.Errorf("reading %s, which is %s in the inventory: %w", item, item.Phase, err)
+			return "", fmt.Errorf("reading %s, which is %s in the inventory: %w", types.IDOf(item), item.Phase, err)
 		case item.Phase != reconciler.PhaseReady:
-			return "", fmt.Errorf("the component is ready, but %s is %s", item, item.Phase)
+			return "", fmt.Errorf("the component is ready, but %s is %s", types.IDOf(item), item.Phase)
 		}
 	}
 	if purged == "" {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // diagnosis finds out for messages why something did not happen.
@@ -69,7 +70,7 @@ func unready(inventory []*reconciler.InventoryItem) []string {
 	var lines []string
 	for _, item := range inventory {
 		if item.Status != status.CurrentStatus {
-			lines = append(lines, fmt.Sprintf("%s: %s, %s", item, item.Phase, item.Status))
+			lines = append(lines, fmt.Sprintf("%s: %s, %s", types.IDOf(item), item.Phase, item.Status))
 		}
 	}
 	return lines

@@ -66,7 +66,7 @@ func (a *Analyzer) AnalyzeAnnotated(object *unstructured.Unstructured) (Result, 
 	}
 	hints, err := ParseHints(object.GetAnnotations()[a.annotation])
 	if err != nil {
-		err = fmt.Errorf("reading annotation %s of %s: %w", a.annotation, types.ObjectKeyToString(object), err)
+		err = fmt.Errorf("reading annotation %s of %s: %w", a.annotation, types.IDOf(object), err)
 		return Result{Status: UnknownStatus, Message: Clip(err.Error())}, err
 	}
 	return a.Analyze(object, hints)

@@ -55,7 +55,7 @@ func TestAnnotatedHints(t *testing.T) {
 	if err == nil || got.Status != status.UnknownStatus {
 		t.Fatalf("got %v and error %v", got, err)
 	}
-	for _, part := range []string{"operator.example.io/status-hint", "example.io/v1 Thing default/x", "nonsense", "has-ready-condition"} {
+	for _, part := range []string{"operator.example.io/status-hint", "Thing.example.io default/x", "nonsense", "has-ready-condition"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("error does not name %s: %v", part, err)
 		}

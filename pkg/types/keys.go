@@ -62,20 +62,14 @@ func TypeKeyFromGroupAndVersionAndKind(group string, version string, kind string
 
 // TypeKeyFromGroupVersionKind returns the key of the given type.
 func TypeKeyFromGroupVersionKind(gvk schema.GroupVersionKind) TypeKey {
-	return typeKey{gvk: gvk}
+	return &typeKey{gvk: gvk}
 }
 
-// GetObjectKind returns the type; changes made through it do not affect the key.
-func (k typeKey) GetObjectKind() schema.ObjectKind {
-	return &objectKind{gvk: k.gvk}
-}
+// GetObjectKind returns the type; changes made through it change the key.
+func (k *typeKey) GetObjectKind() schema.ObjectKind { return k }
 
-type objectKind struct {
-	gvk schema.GroupVersionKind
-}
-
-func (k *objectKind) SetGroupVersionKind(gvk schema.GroupVersionKind) { k.gvk = gvk }
-func (k *objectKind) GroupVersionKind() schema.GroupVersionKind       { return k.gvk }
+func (k *typeKey) SetGroupVersionKind(gvk schema.GroupVersionKind) { k.gvk = gvk }
+func (k *typeKey) GroupVersionKind() schema.GroupVersionKind       { return k.gvk }
 
 // NameKeyFromNamespaceAndName returns the key of the given name.
 func NameKeyFromNamespaceAndName(namespace string, name string) NameKey {
@@ -92,11 +86,8 @@ type nameKey apitypes.NamespacedName
 func (k nameKey) GetNamespace() string { return k.Namespace }
 func (k nameKey) GetName() string      { return k.Name }
 
-// TypeKeyToString formats a type as <group>/<version> <kind>, or <version> <kind> for the core group.
-func TypeKeyToString(key TypeKey) string {
-	gvk := key.GetObjectKind().GroupVersionKind()
-	return gvk.GroupVersion().String() + " " + gvk.Kind
-}
+// TypeKeyToString formats a type as schema.GroupVersionKind does, for example "apps/v1, Kind=Deployment" or "/v1, Kind=Secret".
+func TypeKeyToString(key TypeKey) string { return key.GetObjectKind().GroupVersionKind().String() }
 
 // NameKeyToString formats a name as <namespace>/<name>, or <name> if there is no namespace.
 func NameKeyToString(key NameKey) string {
@@ -123,7 +114,7 @@ func ObjectText(kind schema.GroupKind, namespace string, name string) string {
 	}
 }
 
-// ObjectKeyToString formats type and name, for example "apps/v1 Deployment default/web".
+// ObjectKeyToString formats type and name, for example "apps/v1, Kind=Deployment default/web".
 func ObjectKeyToString(key ObjectKey) string {
 	return TypeKeyToString(key) + " " + NameKeyToString(key)
 }

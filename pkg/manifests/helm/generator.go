@@ -104,7 +104,7 @@ func (g *HelmGenerator) Generate(ctx context.Context, namespace string, name str
 	for _, object := range rendered {
 		variants, err := mapper.Map(object, object.GroupVersionKind().GroupKind(), object.Definition)
 		if err != nil {
-			return nil, fmt.Errorf("rendering chart %s: %s (%s): %w", g.chart.Name(), types.ObjectKeyToString(object), object.Source, err)
+			return nil, fmt.Errorf("rendering chart %s: %s (%s): %w", g.chart.Name(), types.IDOf(object), object.Source, err)
 		}
 		for i, missing := range variants {
 			each := object.Unstructured

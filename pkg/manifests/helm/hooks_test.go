@@ -159,7 +159,7 @@ func TestAnnotationsThatAreRefused(t *testing.T) {
 			if err == nil {
 				t.Fatal("it was accepted")
 			}
-			for _, part := range []string{"rendering chart demo: batch/v1 Job shop/job (demo/templates/a.yaml, document 2): ", tt.want} {
+			for _, part := range []string{"rendering chart demo: Job shop/job (demo/templates/a.yaml, document 2): ", tt.want} {
 				if !strings.Contains(err.Error(), part) {
 					t.Errorf("got error %q, which lacks %q", err, part)
 				}

@@ -61,3 +61,14 @@ func NewMutator(current *apiextensionsv1.CustomResourceDefinition) *Mutator {
 func (m *Mutator) EditCRDSpec(edit func(*editors.CustomResourceDefinitionSpecEditor) error) {
 	m.spec.Record(edit)
 }
+
+// DefaultDeleteOnSuspendHandler returns false: suspended components leave a CustomResourceDefinition alone.
+func DefaultDeleteOnSuspendHandler(_ *apiextensionsv1.CustomResourceDefinition) bool { return false }
+
+// DefaultSuspendMutationHandler does nothing: a CustomResourceDefinition has no form in which it does no work.
+func DefaultSuspendMutationHandler(_ *Mutator) error { return nil }
+
+// DefaultSuspensionStatusHandler returns Suspended.
+func DefaultSuspensionStatusHandler(_ *apiextensionsv1.CustomResourceDefinition) (concepts.SuspensionStatusWithReason, error) {
+	return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended}, nil
+}

@@ -35,6 +35,8 @@ func NewBuilder(daemonset *appsv1.DaemonSet) *Builder {
 			ConvergingStatus: DefaultConvergingStatusHandler,
 			GraceStatus:      DefaultGraceStatusHandler,
 			DeleteOnSuspend:  DefaultDeleteOnSuspendHandler,
+			SuspendMutation:  DefaultSuspendMutationHandler,
+			SuspensionStatus: DefaultSuspensionStatusHandler,
 		},
 	}, daemonset)
 }
@@ -85,3 +87,11 @@ func DefaultGraceStatusHandler(daemonset *appsv1.DaemonSet) (concepts.GraceStatu
 
 // DefaultDeleteOnSuspendHandler returns true: a DaemonSet has no form in which it does no work, so it is deleted.
 func DefaultDeleteOnSuspendHandler(_ *appsv1.DaemonSet) bool { return true }
+
+// DefaultSuspendMutationHandler does nothing: a DaemonSet has no form in which it does no work.
+func DefaultSuspendMutationHandler(_ *Mutator) error { return nil }
+
+// DefaultSuspensionStatusHandler returns Suspended.
+func DefaultSuspensionStatusHandler(_ *appsv1.DaemonSet) (concepts.SuspensionStatusWithReason, error) {
+	return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended}, nil
+}

@@ -52,6 +52,9 @@ func (p *Plan) NextFeature() {
 	p.note()
 }
 
+// BeginFeature is NextFeature.
+func (p *Plan) BeginFeature() { p.NextFeature() }
+
 // Apply makes the edits that were recorded since the last call, in the order that the documentation of the package states. It ends at the first error; then the object
 // may have some of the edits.
 func (p *Plan) Apply() error {

@@ -193,7 +193,7 @@ func TestConflicts(t *testing.T) {
 		{"a long value", []func(*mutator){label("a", "1"), label("a", strings.Repeat("2", 100))}, ".metadata.labels.a: 1, then " + strings.Repeat("2", 57) + "…"},
 		{"one mutation with two features", []func(*mutator){func(m *mutator) {
 			replicas(1)(m)
-			m.NextFeature()
+			m.BeginFeature()
 			replicas(2)(m)
 		}}, ""},
 	} {

@@ -35,6 +35,8 @@ func NewBuilder(hpa *autoscalingv2.HorizontalPodAutoscaler) *Builder {
 			ConvergingStatus: DefaultConvergingStatusHandler,
 			GraceStatus:      DefaultGraceStatusHandler,
 			DeleteOnSuspend:  DefaultDeleteOnSuspendHandler,
+			SuspendMutation:  DefaultSuspendMutationHandler,
+			SuspensionStatus: DefaultSuspensionStatusHandler,
 		},
 	}, hpa)
 }
@@ -62,3 +64,11 @@ func (m *Mutator) EditHPASpec(edit func(*editors.HPASpecEditor) error) { m.spec.
 
 // DefaultDeleteOnSuspendHandler returns true: a HorizontalPodAutoscaler has no form in which it does no work, so it is deleted.
 func DefaultDeleteOnSuspendHandler(_ *autoscalingv2.HorizontalPodAutoscaler) bool { return true }
+
+// DefaultSuspendMutationHandler does nothing: a HorizontalPodAutoscaler has no form in which it does no work.
+func DefaultSuspendMutationHandler(_ *Mutator) error { return nil }
+
+// DefaultSuspensionStatusHandler returns Suspended.
+func DefaultSuspensionStatusHandler(_ *autoscalingv2.HorizontalPodAutoscaler) (concepts.SuspensionStatusWithReason, error) {
+	return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended}, nil
+}

@@ -38,6 +38,10 @@ func TestHandlers(t *testing.T) {
 		{Why: "there is a hostname", Object: at(networkingv1.IngressLoadBalancerIngress{Hostname: "lb.example.com"}), Status: reachable, Grace: healthy},
 	})
 	resourcestest.CheckNoSuspension(t, NewBuilder(sample()))
+	handled := NewBuilder(sample()).WithCustomSuspendMutation(DefaultSuspendMutationHandler).WithCustomSuspendStatus(DefaultSuspensionStatusHandler)
+	resourcestest.CheckSuspension(t, handled.WithCustomSuspendDeletionDecision(DefaultDeleteOnSuspendHandler), resourcestest.Suspension[*networkingv1.Ingress]{
+		States: []resourcestest.SuspensionState[*networkingv1.Ingress]{{Object: sample(), Want: resourcestest.Suspended("")}},
+	})
 }
 
 func TestMutator(t *testing.T) {

@@ -62,3 +62,14 @@ func NewMutator(current *networkingv1.Ingress) *Mutator {
 
 // EditIngressSpec records an edit of the ingress spec. Nil is ignored.
 func (m *Mutator) EditIngressSpec(edit func(*editors.IngressSpecEditor) error) { m.spec.Record(edit) }
+
+// DefaultDeleteOnSuspendHandler returns false: suspended components leave an Ingress alone.
+func DefaultDeleteOnSuspendHandler(_ *networkingv1.Ingress) bool { return false }
+
+// DefaultSuspendMutationHandler does nothing: an Ingress has no form in which it does no work.
+func DefaultSuspendMutationHandler(_ *Mutator) error { return nil }
+
+// DefaultSuspensionStatusHandler returns Suspended.
+func DefaultSuspensionStatusHandler(_ *networkingv1.Ingress) (concepts.SuspensionStatusWithReason, error) {
+	return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended}, nil
+}

@@ -34,6 +34,8 @@ func NewBuilder(pod *corev1.Pod) *Builder {
 			ConvergingStatus: DefaultConvergingStatusHandler,
 			GraceStatus:      DefaultGraceStatusHandler,
 			DeleteOnSuspend:  DefaultDeleteOnSuspendHandler,
+			SuspendMutation:  DefaultSuspendMutationHandler,
+			SuspensionStatus: DefaultSuspensionStatusHandler,
 		},
 	}, pod)
 }
@@ -61,3 +63,11 @@ func NewMutator(current *corev1.Pod) *Mutator {
 
 // DefaultDeleteOnSuspendHandler returns true: a Pod has no form in which it does no work, so it is deleted.
 func DefaultDeleteOnSuspendHandler(_ *corev1.Pod) bool { return true }
+
+// DefaultSuspendMutationHandler does nothing: a Pod has no form in which it does no work.
+func DefaultSuspendMutationHandler(_ *Mutator) error { return nil }
+
+// DefaultSuspensionStatusHandler returns Suspended.
+func DefaultSuspensionStatusHandler(_ *corev1.Pod) (concepts.SuspensionStatusWithReason, error) {
+	return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended}, nil
+}

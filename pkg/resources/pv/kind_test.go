@@ -40,6 +40,10 @@ func TestHandlers(t *testing.T) {
 		row("it could not be recycled", broken, fails, concepts.GraceStatusDown, "The volume is Failed: cannot be deleted"),
 	})
 	resourcestest.CheckNoSuspension(t, NewBuilder(sample()))
+	handled := NewBuilder(sample()).WithCustomSuspendMutation(DefaultSuspendMutationHandler).WithCustomSuspendStatus(DefaultSuspensionStatusHandler)
+	resourcestest.CheckSuspension(t, handled.WithCustomSuspendDeletionDecision(DefaultDeleteOnSuspendHandler), resourcestest.Suspension[*corev1.PersistentVolume]{
+		States: []resourcestest.SuspensionState[*corev1.PersistentVolume]{{Object: sample(), Want: resourcestest.Suspended("")}},
+	})
 }
 
 func TestMutator(t *testing.T) {

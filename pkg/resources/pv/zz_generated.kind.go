@@ -59,3 +59,14 @@ func NewMutator(current *corev1.PersistentVolume) *Mutator {
 
 // EditPVSpec records an edit of the volume spec. Nil is ignored.
 func (m *Mutator) EditPVSpec(edit func(*editors.PVSpecEditor) error) { m.spec.Record(edit) }
+
+// DefaultDeleteOnSuspendHandler returns false: suspended components leave a PersistentVolume alone.
+func DefaultDeleteOnSuspendHandler(_ *corev1.PersistentVolume) bool { return false }
+
+// DefaultSuspendMutationHandler does nothing: a PersistentVolume has no form in which it does no work.
+func DefaultSuspendMutationHandler(_ *Mutator) error { return nil }
+
+// DefaultSuspensionStatusHandler returns Suspended.
+func DefaultSuspensionStatusHandler(_ *corev1.PersistentVolume) (concepts.SuspensionStatusWithReason, error) {
+	return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended}, nil
+}

@@ -34,6 +34,10 @@ func TestHandlers(t *testing.T) {
 		row("somebody has deleted the volume", corev1.ClaimLost, concepts.OperationalStatusFailing, concepts.GraceStatusDown, "The claim has lost its volume"),
 	})
 	resourcestest.CheckNoSuspension(t, NewBuilder(sample()))
+	handled := NewBuilder(sample()).WithCustomSuspendMutation(DefaultSuspendMutationHandler).WithCustomSuspendStatus(DefaultSuspensionStatusHandler)
+	resourcestest.CheckSuspension(t, handled.WithCustomSuspendDeletionDecision(DefaultDeleteOnSuspendHandler), resourcestest.Suspension[*corev1.PersistentVolumeClaim]{
+		States: []resourcestest.SuspensionState[*corev1.PersistentVolumeClaim]{{Object: sample(), Want: resourcestest.Suspended("")}},
+	})
 }
 
 func TestMutator(t *testing.T) {

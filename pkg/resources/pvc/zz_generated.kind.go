@@ -58,3 +58,14 @@ func NewMutator(current *corev1.PersistentVolumeClaim) *Mutator {
 
 // EditPVCSpec records an edit of the claim spec. Nil is ignored.
 func (m *Mutator) EditPVCSpec(edit func(*editors.PVCSpecEditor) error) { m.spec.Record(edit) }
+
+// DefaultDeleteOnSuspendHandler returns false: suspended components leave a PersistentVolumeClaim alone.
+func DefaultDeleteOnSuspendHandler(_ *corev1.PersistentVolumeClaim) bool { return false }
+
+// DefaultSuspendMutationHandler does nothing: a PersistentVolumeClaim has no form in which it does no work.
+func DefaultSuspendMutationHandler(_ *Mutator) error { return nil }
+
+// DefaultSuspensionStatusHandler returns Suspended.
+func DefaultSuspensionStatusHandler(_ *corev1.PersistentVolumeClaim) (concepts.SuspensionStatusWithReason, error) {
+	return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended}, nil
+}

@@ -47,6 +47,10 @@ func TestHandlers(t *testing.T) {
 		row("there is a hostname", of(corev1.ServiceTypeLoadBalancer, corev1.LoadBalancerIngress{Hostname: "lb.example.com"}), works, healthy, "The load balancer has an address"),
 	})
 	resourcestest.CheckNoSuspension(t, NewBuilder(sample()))
+	handled := NewBuilder(sample()).WithCustomSuspendMutation(DefaultSuspendMutationHandler).WithCustomSuspendStatus(DefaultSuspensionStatusHandler)
+	resourcestest.CheckSuspension(t, handled.WithCustomSuspendDeletionDecision(DefaultDeleteOnSuspendHandler), resourcestest.Suspension[*corev1.Service]{
+		States: []resourcestest.SuspensionState[*corev1.Service]{{Object: sample(), Want: resourcestest.Suspended("")}},
+	})
 }
 
 func TestMutator(t *testing.T) {

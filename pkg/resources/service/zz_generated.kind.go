@@ -62,3 +62,14 @@ func NewMutator(current *corev1.Service) *Mutator {
 
 // EditServiceSpec records an edit of the service spec. Nil is ignored.
 func (m *Mutator) EditServiceSpec(edit func(*editors.ServiceSpecEditor) error) { m.spec.Record(edit) }
+
+// DefaultDeleteOnSuspendHandler returns false: suspended components leave a Service alone.
+func DefaultDeleteOnSuspendHandler(_ *corev1.Service) bool { return false }
+
+// DefaultSuspendMutationHandler does nothing: a Service has no form in which it does no work.
+func DefaultSuspendMutationHandler(_ *Mutator) error { return nil }
+
+// DefaultSuspensionStatusHandler returns Suspended.
+func DefaultSuspensionStatusHandler(_ *corev1.Service) (concepts.SuspensionStatusWithReason, error) {
+	return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended}, nil
+}

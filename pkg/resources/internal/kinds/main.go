@@ -131,5 +131,8 @@ func (k kind) ScalesToZero() bool { return k.Suspend == toZero }
 // IsDeleted reports whether objects are suspended by deletion.
 func (k kind) IsDeleted() bool { return k.Suspend == deletion }
 
+// HasNoSuspendedForm reports whether objects with a status of their own work as long as they exist.
+func (k kind) HasNoSuspendedForm() bool { return k.Judged() && !k.SuspendsItself() }
+
 // SuspendsItself reports whether objects have a suspended form.
 func (k kind) SuspendsItself() bool { return k.Suspend == toZero || k.Suspend == bySpec }
