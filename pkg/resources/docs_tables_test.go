@@ -91,7 +91,7 @@ func kindRows() []kindRow {
 		row(&pod.Mutator{}, pod.NewBuilder(&corev1.Pod{ObjectMeta: meta}).Build, "all containers are ready, or have succeeded", "it has failed, `CrashLoopBackOff`, a container has ended with an error and is not restarted"),
 		row(&job.Mutator{}, job.NewBuilder(&batchv1.Job{ObjectMeta: meta}).Build, "`Complete` is True", "`Failed` is True"),
 		row(&cronjob.Mutator{}, cronjob.NewBuilder(&batchv1.CronJob{ObjectMeta: meta}).Build, atOnce, never),
-		row(&service.Mutator{}, service.NewBuilder(&corev1.Service{ObjectMeta: meta}).Build, address+", unless its type is not `LoadBalancer`", never),
+		row(&service.Mutator{}, service.NewBuilder(&corev1.Service{ObjectMeta: meta}).Build, "it is applied and, if its type is `LoadBalancer`, has an address", never),
 		row(&ingress.Mutator{}, ingress.NewBuilder(&networkingv1.Ingress{ObjectMeta: meta}).Build, address, never),
 		row(&hpa.Mutator{}, hpa.NewBuilder(&autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: meta}).Build, "`ScalingActive` is True", "`AbleToScale` or `ScalingActive` is False"),
 		row(&pvc.Mutator{}, pvc.NewBuilder(&corev1.PersistentVolumeClaim{ObjectMeta: meta}).Build, "it is bound", "it has lost its volume"),

@@ -162,7 +162,7 @@ func Example_build() {
 	// Output:
 	// building ConfigMap: metadata.name must not be empty
 	// metadata.namespace must not be empty
-	// AwaitAddress: the kind has no address; allowed for Services and Ingresses
+	// AwaitAddress: allowed for Ingresses only; Services of type LoadBalancer always wait for their addresses
 }
 
 // Within a mutation, categories come before the order of calls.

@@ -152,8 +152,8 @@ func (b *Builder[T, P, M, F, S]) Auxiliary() *Builder[T, P, M, F, S] {
 	return b
 }
 
-// AwaitAddress makes the object ready only when it has an address. Without it, objects are ready without one, because not every cluster gives them one. It is for Services and
-// Ingresses; other kinds have no address, so their resources cannot be built with it.
+// AwaitAddress makes an Ingress ready only when it has an address. Without it, an Ingress is ready without one, because not every cluster gives it one. Services of type LoadBalancer
+// always wait for theirs. Resources of other kinds cannot be built with it.
 func (b *Builder[T, P, M, F, S]) AwaitAddress() *Builder[T, P, M, F, S] {
 	b.addressed = true
 	return b
@@ -271,7 +271,7 @@ func (b *Builder[T, P, M, F, S]) optionProblems() []error {
 		problems = append(problems, errors.New("purge-order: data cannot be extracted from an object that is deleted while others need them"))
 	}
 	if b.addressed && b.kind.Addressed.ConvergingStatus == nil {
-		problems = append(problems, errors.New("AwaitAddress: the kind has no address; allowed for Services and Ingresses"))
+		problems = append(problems, errors.New("AwaitAddress: allowed for Ingresses only; Services of type LoadBalancer always wait for their addresses"))
 	}
 	if b.registration.GracePeriod < 0 {
 		problems = append(problems, fmt.Errorf("grace period %s: must not be negative", b.registration.GracePeriod))

@@ -136,7 +136,7 @@ func TestBuildErrors(t *testing.T) {
 			"data of an object that goes", newBuilder(base()).WithPurgeOrder(0).WithDataExtractor(func(appsv1.Deployment) error { return nil }),
 			"purge-order: data cannot be extracted from an object that is deleted while others need them",
 		},
-		{"no address", newBuilder(base()).AwaitAddress(), "AwaitAddress: the kind has no address"},
+		{"no address", newBuilder(base()).AwaitAddress(), "AwaitAddress: allowed for Ingresses only"},
 	} {
 		if _, err := tc.b.Build(); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: got %v, want %s", tc.reason, err, tc.want)

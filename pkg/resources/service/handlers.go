@@ -12,28 +12,18 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/internal/grading"
 )
 
-// DefaultConvergingStatusHandler returns Operational: a Service works as soon as it exists, as far as the cluster is concerned.
+// DefaultConvergingStatusHandler returns OperationPending for a Service of type LoadBalancer that has neither an address nor external IPs, and Operational otherwise: other Services work as
+// soon as they exist, as far as the cluster is concerned.
 func DefaultConvergingStatusHandler(op concepts.ConvergingOperation, service *corev1.Service) (concepts.OperationalStatusWithReason, error) {
-	return generic.Applied(op, service)
-}
-
-// DefaultGraceStatusHandler returns Healthy.
-func DefaultGraceStatusHandler(service *corev1.Service) (concepts.GraceStatusWithReason, error) {
-	return grading.Of(DefaultConvergingStatusHandler(concepts.ConvergingOperationNone, service))
-}
-
-// AddressConvergingStatusHandler is used after AwaitAddress. It returns OperationPending for a Service of type LoadBalancer that has no address, and Operational otherwise.
-func AddressConvergingStatusHandler(op concepts.ConvergingOperation, service *corev1.Service) (concepts.OperationalStatusWithReason, error) {
-	if service.Spec.Type != corev1.ServiceTypeLoadBalancer {
-		return DefaultConvergingStatusHandler(op, service)
+	if service.Spec.Type != corev1.ServiceTypeLoadBalancer || len(service.Spec.ExternalIPs) > 0 {
+		return generic.Applied(op, service)
 	}
 	return address.Converging(service.Status.LoadBalancer.Ingress, func(point corev1.LoadBalancerIngress) (ip, hostname string) {
 		return point.IP, point.Hostname
 	}), nil
 }
 
-// AddressGraceStatusHandler is used after AwaitAddress. It returns Degraded for a Service of type LoadBalancer that has no address, because it can be used within the cluster, and
-// Healthy otherwise.
-func AddressGraceStatusHandler(service *corev1.Service) (concepts.GraceStatusWithReason, error) {
-	return grading.Of(AddressConvergingStatusHandler(concepts.ConvergingOperationNone, service))
+// DefaultGraceStatusHandler returns Degraded for a Service of type LoadBalancer that has no address, because it can be used within the cluster, and Healthy otherwise.
+func DefaultGraceStatusHandler(service *corev1.Service) (concepts.GraceStatusWithReason, error) {
+	return grading.Of(DefaultConvergingStatusHandler(concepts.ConvergingOperationNone, service))
 }

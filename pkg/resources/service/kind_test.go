@@ -33,10 +33,6 @@ func TestHandlers(t *testing.T) {
 	t.Parallel()
 	const works, waits, healthy, degraded = concepts.OperationalStatusOperational, concepts.OperationalStatusPending, concepts.GraceStatusHealthy, concepts.GraceStatusDegraded
 	resourcestest.CheckStates(t, NewBuilder(sample()), []state{
-		row("a service within the cluster", of(corev1.ServiceTypeClusterIP), works, healthy, "applied"),
-		row("not every cluster has load balancers", of(corev1.ServiceTypeLoadBalancer), works, healthy, "applied"),
-	})
-	resourcestest.CheckStates(t, NewBuilder(sample()).AwaitAddress(), []state{
 		row("the default type has no load balancer", of(""), works, healthy, "applied"),
 		row("a service within the cluster has no load balancer", of(corev1.ServiceTypeClusterIP), works, healthy, "applied"),
 		row("a service on all nodes has no load balancer", of(corev1.ServiceTypeNodePort), works, healthy, "applied"),
@@ -46,6 +42,9 @@ func TestHandlers(t *testing.T) {
 		row("there is an IP", of(corev1.ServiceTypeLoadBalancer, corev1.LoadBalancerIngress{IP: "192.0.2.1"}), works, healthy, "The load balancer has an address"),
 		row("there is a hostname", of(corev1.ServiceTypeLoadBalancer, corev1.LoadBalancerIngress{Hostname: "lb.example.com"}), works, healthy, "The load balancer has an address"),
 	})
+	external := of(corev1.ServiceTypeLoadBalancer)
+	external.Spec.ExternalIPs = []string{"192.0.2.1"}
+	resourcestest.CheckStates(t, NewBuilder(sample()), []state{row("it has an IP from its manifest", external, works, healthy, "applied")})
 	resourcestest.CheckNoSuspension(t, NewBuilder(sample()))
 	handled := NewBuilder(sample()).WithCustomSuspendMutation(DefaultSuspendMutationHandler).WithCustomSuspendStatus(DefaultSuspensionStatusHandler)
 	resourcestest.CheckSuspension(t, handled.WithCustomSuspendDeletionDecision(DefaultDeleteOnSuspendHandler), resourcestest.Suspension[*corev1.Service]{

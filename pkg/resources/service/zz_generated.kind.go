@@ -35,10 +35,6 @@ func NewBuilder(service *corev1.Service) *Builder {
 			ConvergingStatus: DefaultConvergingStatusHandler,
 			GraceStatus:      DefaultGraceStatusHandler,
 		},
-		Addressed: generic.Handlers[*corev1.Service, *Mutator, concepts.OperationalStatusWithReason]{
-			ConvergingStatus: AddressConvergingStatusHandler,
-			GraceStatus:      AddressGraceStatusHandler,
-		},
 	}, service)
 }
 

@@ -135,7 +135,7 @@ var kinds = []kind{
 	},
 	{
 		Package: "service", Kind: "Service", Go: "corev1.Service", Imports: map[string]string{"corev1": core}, Status: "Operational", Handlers: own,
-		Addressed: true, Categories: []category{metadata, spec("EditServiceSpec", "ServiceSpecEditor", "service spec")},
+		Categories: []category{metadata, spec("EditServiceSpec", "ServiceSpecEditor", "service spec")},
 	},
 	{
 		Package: "ingress", Kind: "Ingress", Go: "networkingv1.Ingress", Imports: map[string]string{"networkingv1": "k8s.io/api/networking/v1"}, Status: "Operational",
