@@ -26,6 +26,7 @@ func TestApplyHooks(t *testing.T) {
 	const hook = "argocd.argoproj.io/hook"
 	main := job("main", "update-policy", "recreate")
 	hooks := job("smoke", hook, "PostSync,SyncFail", "argocd.argoproj.io/hook-delete-policy", "HookSucceeded,BeforeHookCreation") + job("alert", hook, "SyncFail", "argocd.argoproj.io/sync-wave", "1")
+	hooks += job("seed", hook, "PreSync", "argocd.argoproj.io/sync-options", "Replace=true")
 	source := func(main string) string { return p.file("app.yaml", configMap("a", "1")+main+hooks) }
 	apply := func(main string, more ...string) result {
 		return p.clm(append([]string{"apply", "web", source(main), "--yes"}, more...)...)
@@ -37,25 +38,25 @@ func TestApplyHooks(t *testing.T) {
 		}
 	}
 	p.expect(apply(main, "--hooks", "argocd"), 0, "release PLACE/web, revision 1, is ready")
-	expectJobs("creation", "main", "smoke")
+	expectJobs("creation", "seed", "main", "smoke")
 	p.expect(apply(main), 0)
-	expectJobs("nothing has changed", "main", "smoke")
+	expectJobs("nothing has changed", "seed", "main", "smoke")
 	p.expect(apply(inVain(main)), exitNotReady, "Job PLACE/main", "failed")
-	expectJobs("failure", "main", "smoke", "main", "smoke-syncfail", "alert")
-	if names := p.names("batch/v1", "Job"); !slices.Equal(names, []string{"alert", "main"}) {
+	expectJobs("failure", "seed", "main", "smoke", "seed", "main", "smoke-syncfail", "alert")
+	if names := p.names("batch/v1", "Job"); !slices.Equal(names, []string{"alert", "main", "seed"}) {
 		t.Errorf("want the hooks to go as their policies say, got %v", names)
 	}
 	p.expect(apply(inVain(main)), exitNotReady, "Job PLACE/main")
-	expectJobs("the same revision again", "main", "smoke", "main", "smoke-syncfail", "alert", "main")
+	expectJobs("the same revision again", "seed", "main", "smoke", "seed", "main", "smoke-syncfail", "alert", "main")
 	p.expect(apply(main), 0, "release PLACE/web, revision 3, is ready")
-	expectJobs("repair", "main", "smoke", "main", "smoke-syncfail", "alert", "main", "main", "smoke")
+	expectJobs("repair", "seed", "main", "smoke", "seed", "main", "smoke-syncfail", "alert", "main", "seed", "main", "smoke")
 
 	if revisions := p.must("history", "web", "-o", "jsonpath={.items[*].status.hooks}").stdout; revisions != "argocd argocd argocd" {
 		t.Errorf("want the tools to be remembered, got %q", revisions)
 	}
 	slow := main + deployment("slow", "", neverScheduled)
 	p.expect(apply(slow, "--no-wait=all"), 0, "release PLACE/web, revision 4, is applied", "To run the post-apply hooks when it is ready: clm apply web SOURCE...")
-	expectJobs("it is not ready", "main", "smoke", "main", "smoke-syncfail", "alert", "main", "main", "smoke")
+	expectJobs("it is not ready", "seed", "main", "smoke", "seed", "main", "smoke-syncfail", "alert", "main", "seed", "main", "smoke", "seed")
 	p.expect(p.clm("plan", "web", source(main), "--hooks", "none"), 0, "Job PLACE/alert  (update", "Job PLACE/smoke  (create")
 	p.must("delete", "web")
 }

@@ -128,9 +128,7 @@ func Read(annotations map[string]string) (Steering, error) {
 		if s.DeletePolicies, err = deletePoliciesOf(annotations); err != nil {
 			return Steering{}, err
 		}
-		if s.Defaulted = len(s.DeletePolicies) == 0; s.Defaulted {
-			s.DeletePolicies = []DeletePolicy{BeforeHookCreation}
-		}
+		s.Defaulted = len(s.DeletePolicies) == 0
 	}
 	const place = "annotation " + SyncOptionsAnnotation
 	all, notes, err := ReadOptions(place, annotations[SyncOptionsAnnotation])
@@ -139,6 +137,10 @@ func Read(annotations map[string]string) (Steering, error) {
 	}
 	var more []string
 	s.Options, more = all.ofObject(place)
+	isForced := s.Options.Get(Force) == True && s.Options.Get(Replace) == True
+	if s.Hook && (s.Defaulted || isForced && !slices.Contains(s.DeletePolicies, BeforeHookCreation)) {
+		s.DeletePolicies = append(s.DeletePolicies, BeforeHookCreation)
+	}
 	s.Notes = slices.Concat(notes, more)
 	return s, nil
 }

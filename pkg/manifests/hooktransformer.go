@@ -40,7 +40,7 @@ const (
 //	sync-options: Prune=false, confirm       prune-policy keep, confirm
 //	sync-options: Delete=false, confirm      delete-policy orphan-on-delete, confirm-on-delete
 //	sync-options: PrunePropagationPolicy     delete-propagation
-//	sync-options: Replace=true               update-policy replace
+//	sync-options: Replace=true               update-policy replace; with Force=true, a hook also has BeforeHookCreation
 //	sync-options: Force=true                 recreate-if-immutable
 //	sync-options: SkipDryRunOnMissingResource=true   missing-type-policy wait
 //
@@ -85,7 +85,7 @@ func NewHookTransformer(tools ...HookTool) (*HookTransformer, error) {
 
 // Fingerprint covers the tools. Its version must change with what annotations become.
 func (t *HookTransformer) Fingerprint() string {
-	return fmt.Sprintf("hooks/2 argocd=%t helm=%t", t.argo, t.helm)
+	return fmt.Sprintf("hooks/3 argocd=%t helm=%t", t.argo, t.helm)
 }
 
 // TransformObjects always fails, because the context is missing.

@@ -95,7 +95,12 @@ func TestHooksOfArgoCD(t *testing.T) {
 		{"one's own prune policy", "Secret", "a", `hook: PreSync, shop.example.io/prune-policy: keep`, []string{
 			"a apply-order=-20000 delete-order=20000 prune-policy=keep reconcile-policy=on-object-or-component-change",
 		}},
-		{"a hook that is replaced", "Job", "a", `hook: PreSync, sync-options: Replace=true`, []string{"a apply-order=-20000 delete-order=20000" + again + " update-policy=replace"}},
+		{"a hook that is replaced runs again", "Job", "a", `hook: PreSync, sync-options: Replace=true`, []string{"a apply-order=-20000 delete-order=20000" + fresh}},
+		{"what others use is replaced", "Secret", "a", `hook: PreSync, sync-options: Replace=true`, []string{"a apply-order=-20000 delete-order=20000" + again + " update-policy=replace"}},
+		{"a hook that is replaced by force runs again, whatever its policies", "Job", "a", `hook: PreSync, hook-delete-policy: HookFailed, sync-options: "Replace=true,Force=true"`, []string{
+			"a apply-order=-20000 delete-order=20000 delete-propagation=foreground prune-policy=delete purge-on-failure=true " +
+				"reconcile-policy=on-object-or-component-change recreate-if-immutable=true update-policy=recreate",
+		}},
 		{"deletion hooks", "Job", "a", `hook: "PreDelete,PostDelete", sync-wave: "2"`, []string{
 			"a adoption-policy=if-unowned apply-order=2 deletion-hook=pre-delete update-policy=recreate",
 			"a adoption-policy=if-unowned apply-order=2 deletion-hook=post-delete update-policy=recreate",

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
@@ -81,6 +82,24 @@ func TestBeforeHookCreation(t *testing.T) {
 	w.succeeds(operation)
 	if after := w.live()[key].GetUID(); after == before {
 		t.Error("the hook is the same")
+	}
+}
+
+// TestReplacedHooks run in each operation, also if only others have changed, and if they have.
+func TestReplacedHooks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	hooks := job("replaced", hookAnnotation, "PreSync", optionsAnnotation, "Replace=true") + job("forced", hookAnnotation, "PreSync", optionsAnnotation, "Force=true,Replace=true") +
+		job("failing", hookAnnotation, "PreSync", optionsAnnotation, "Force=true,Replace=true", policyAnnotation, "HookFailed")
+	seen := map[types.UID]bool{}
+	for i, manifests := range []string{hooks, hooks + configMap("a"), strings.ReplaceAll(hooks, "backoffLimit: 0", "backoffLimit: 0\n  completions: 2")} {
+		w.succeeds(w.begin(strings.Repeat("x", i+1), manifests))
+		for key, object := range w.live() {
+			if key.Kind == "Job" && seen[object.GetUID()] {
+				t.Errorf("operation %d: Job %s has not run again", i+1, key.Name)
+			}
+			seen[object.GetUID()] = true
+		}
 	}
 }
 
