@@ -54,7 +54,7 @@ func TestObjects(t *testing.T) {
 		{"metadata that is none", "apiVersion: v1\nkind: Pod\nmetadata: [a]", nil, "Pod <no name>: metadata is missing"},
 		{"no name", "apiVersion: v1\nkind: Pod\nmetadata: {labels: {}}", nil, "Pod <no name>: metadata.name is missing"},
 		{"a generated name of a hook", "apiVersion: v1\nkind: Pod\nmetadata: {generateName: a-, annotations: {argocd.argoproj.io/hook: Sync}}", []string{"apiVersion: v1\nkind: Pod\nmetadata: {generateName: a-, annotations: {argocd.argoproj.io/hook: Sync}}"}, ""},
-		{"a hook without a name", "apiVersion: v1\nkind: Pod\nmetadata: {annotations: {argocd.argoproj.io/hook: Sync}}", nil, "metadata.name is missing"},
+		{"no name of a hook", "apiVersion: v1\nkind: Pod\nmetadata: {annotations: {argocd.argoproj.io/hook: Sync}}", []string{"apiVersion: v1\nkind: Pod\nmetadata: {annotations: {argocd.argoproj.io/hook: Sync}}"}, ""},
 		{"a generated name", "apiVersion: v1\nkind: Pod\nmetadata: {generateName: a-}", nil, "metadata.generateName is not supported"},
 		{"a name that is a number", "apiVersion: v1\nkind: Pod\nmetadata: {name: 7}", nil, "metadata.name is not a string, but the value 7"},
 		{"an annotation that is a boolean", "apiVersion: v1\nkind: Pod\nmetadata: {name: a, annotations: {x: true}}", nil, "Pod a: value of metadata.annotations[x] is not a string, but the value true; put it into quotes"},

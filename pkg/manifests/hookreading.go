@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -155,6 +156,9 @@ func (r *hookReading) readArgo(ctx context.Context, object client.Object, kind s
 	if err != nil {
 		return nil, err
 	}
+	if steering.Hook && source.GetName() == "" {
+		source.SetGenerateName(cmp.Or(source.GetGenerateName(), strings.ToLower(kind.Kind)+"-"))
+	}
 	var result []hooked
 	taken := false // an object of another phase has the name
 	for _, phase := range r.phasesOf(ctx, object, kind, &steering) {
@@ -189,12 +193,12 @@ func (r *hookReading) made(object client.Object, kind schema.GroupKind) hooked {
 	return hooked{object: object, kind: kind, apart: deletion || late}
 }
 
-// name gives a hook with generateName a name, which depends on the object that it is made of.
+// name gives a hook without a name one, which depends on the object that it is made of.
 func (r *hookReading) name(hook, source client.Object, isHook bool, phase gitops.Phase) error {
-	if !isHook || hook.GetName() != "" || hook.GetGenerateName() == "" {
+	if !isHook || hook.GetName() != "" {
 		return nil
 	}
-	name, err := gitops.GeneratedName(behaviors.Bare(source), hook.GetGenerateName(), phase, r.owner, strconv.FormatInt(r.revision, 10))
+	name, err := gitops.GeneratedName(behaviors.Bare(source), source.GetGenerateName(), phase, r.owner, strconv.FormatInt(r.revision, 10))
 	if err != nil {
 		return err
 	}

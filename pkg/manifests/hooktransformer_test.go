@@ -140,6 +140,9 @@ func TestHooksOfArgoCD(t *testing.T) {
 			"run-27843ac0c0 apply-order=-20000 delete-order=20000 prune-policy=delete purge-order=-20000 reconcile-policy=on-object-or-component-change",
 			"run-984101b8e4 apply-hook=post-apply apply-order=0 prune-policy=delete purge-order=0 reconcile-policy=on-object-or-component-change",
 		}},
+		{"no name at all", "Job", "", `hook: Sync, hook-delete-policy: HookSucceeded`, []string{
+			"job-5e3f3f7c74 apply-order=0 delete-order=0 prune-policy=delete purge-order=0 reconcile-policy=on-object-or-component-change",
+		}},
 		{"options", "ConfigMap", "a", `sync-options: "Prune=false,Delete=false,Replace=true,Force=true,SkipDryRunOnMissingResource=true,PrunePropagationPolicy=orphan"`, []string{
 			"a delete-policy=orphan-on-delete delete-propagation=orphan missing-type-policy=wait prune-policy=keep recreate-if-immutable=true update-policy=replace",
 		}},

@@ -85,21 +85,25 @@ func TestBeforeHookCreation(t *testing.T) {
 	}
 }
 
-// TestReplacedHooks run in each operation, also if only others have changed, and if they have.
+// TestReplacedHooks run in each operation, also if only others have changed, and if they have. So do hooks without a name.
 func TestReplacedHooks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	hooks := job("replaced", hookAnnotation, "PreSync", optionsAnnotation, "Replace=true") + job("forced", hookAnnotation, "PreSync", optionsAnnotation, "Force=true,Replace=true") +
-		job("failing", hookAnnotation, "PreSync", optionsAnnotation, "Force=true,Replace=true", policyAnnotation, "HookFailed")
+		job("failing", hookAnnotation, "PreSync", optionsAnnotation, "Force=true,Replace=true", policyAnnotation, "HookFailed") +
+		strings.Replace(job("NAME", hookAnnotation, "PreSync"), "name: NAME, ", "", 1)
 	seen := map[types.UID]bool{}
 	for i, manifests := range []string{hooks, hooks + configMap("a"), strings.ReplaceAll(hooks, "backoffLimit: 0", "backoffLimit: 0\n  completions: 2")} {
 		w.succeeds(w.begin(strings.Repeat("x", i+1), manifests))
 		for key, object := range w.live() {
-			if key.Kind == "Job" && seen[object.GetUID()] {
+			if isNew := strings.HasPrefix(key.Name, "job-"); key.Kind == "Job" && !isNew && seen[object.GetUID()] {
 				t.Errorf("operation %d: Job %s has not run again", i+1, key.Name)
 			}
-			seen[object.GetUID()] = true
+			seen[object.GetUID()] = key.Kind == "Job"
 		}
+	}
+	if len(seen) != 13 {
+		t.Errorf("want 4 Jobs in each of 3 operations, and a ConfigMap, got %d objects", len(seen))
 	}
 }
 

@@ -43,7 +43,7 @@
 //	hooks without a policy that others use              are updated, not recreated: ServiceAccounts, ConfigMaps and the like
 //	hooks that are not declared any more                are pruned if they are recorded
 //	a hook with several phases and a fixed name         becomes one object per phase, such as "migrate-postsync"; what others use stays one object
-//	names of hooks with generateName                    end with a digest of manifest, phase and operation
+//	names of hooks without a name                       end with a digest of manifest, phase and operation
 //	Namespaces and definitions as hooks                 PostSync and SyncFail count as Sync
 //	HookFailed                                          does not wait for the other hooks of the phase
 //	Prune=confirm                                       holds these objects only; everything else but PostSync is done

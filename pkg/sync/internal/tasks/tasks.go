@@ -43,7 +43,7 @@ type Options struct {
 	Name string
 	// Namespace is that of objects that name none.
 	Namespace string
-	// Operation identifies the operation. Hooks with generateName get other names in another one.
+	// Operation identifies the operation. Hooks without a name get other names in another one.
 	Operation string
 	// Force recreates each object that cannot be updated because a field is immutable.
 	Force bool
@@ -101,8 +101,8 @@ func steer(object *unstructured.Unstructured, options Options) (*unstructured.Un
 	if len(phases) == 0 {
 		return nil, nil
 	}
-	if object.GetName() == "" && !(steering.Hook && object.GetGenerateName() != "") {
-		return nil, errors.New("metadata.name: must not be empty; only hooks may have generateName instead")
+	if object.GetName() == "" && !steering.Hook {
+		return nil, errors.New("metadata.name: must not be empty; only hooks get a name")
 	}
 	all := map[string]string{}
 	maps.Copy(all, given)
