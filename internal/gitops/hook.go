@@ -22,6 +22,9 @@ const (
 	HelmHookWeightAnnotation       = "helm.sh/hook-weight"
 )
 
+// HookFinalizer is the finalizer of Argo CD on hooks that it runs. Whoever takes over a hook removes it: nobody else will.
+const HookFinalizer = "argocd.argoproj.io/hook-finalizer"
+
 // A Phase is when an object is applied.
 type Phase string
 

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/component-operator/runtime/internal/ellipsis"
+	"github.com/component-operator/runtime/internal/gitops"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 )
@@ -73,6 +74,7 @@ func NewSyncContext(revision string, reconciliationResult ReconciliationResult, 
 		FieldOwner: cmp.Or(c.manager, Name), Owner: c.owner, Judge: c.judge, AwaitReports: true, RetainOutcomes: true, FailuresAreFinal: true, Log: c.log,
 		// What client-side apply has left in an object, and is not declared any more, goes.
 		ReclaimedFieldManagers: []string{"kubectl-client-side-apply", "argocd-controller"},
+		FormerFinalizers:       []string{gitops.HookFinalizer},
 	})
 	if err != nil {
 		return nil, nil, err

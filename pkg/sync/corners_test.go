@@ -149,6 +149,36 @@ func TestFinalizers(t *testing.T) {
 	})
 }
 
+// TestHooksThatArgoCDHasRun takes over hooks that Argo CD has run, and left with its finalizer: those that run again, those that are updated, one that is being deleted, and one that is not
+// declared any more.
+func TestHooksThatArgoCDHasRun(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	declared := job("again", hookAnnotation, "PreSync") + configMap("updated", hookAnnotation, "PreSync") + job("leaving", hookAnnotation, "PreSync")
+	hooks := w.targets(declared + job("undeclared", hookAnnotation, "PreSync") + job("unlisted", hookAnnotation, "PreSync"))
+	for _, hook := range hooks {
+		hook.SetNamespace(w.namespace)
+		hook.SetFinalizers([]string{"argocd.argoproj.io/hook-finalizer"})
+		if hook.GetName() == "unlisted" {
+			hook.SetLabels(nil)
+		}
+		if err := w.client.Create(t.Context(), hook); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.client.Delete(t.Context(), hooks[2]); err != nil {
+		t.Fatal(err)
+	}
+	w.succeeds(w.begin("one", declared+job("unlisted", hookAnnotation, "PreSync")))
+	w.expect([]string{"ConfigMap updated", "Job again", "Job leaving", "Job undeclared", "Job unlisted"}, w.exists())
+	for key, object := range w.live() {
+		isNew := !slices.ContainsFunc(hooks, func(hook *unstructured.Unstructured) bool { return hook.GetUID() == object.GetUID() })
+		if stays := key.Name == "updated" || key.Name == "undeclared"; isNew == stays || len(object.GetFinalizers()) > 0 {
+			t.Errorf("%s: new: %t, finalizers %v", key.Name, isNew, object.GetFinalizers())
+		}
+	}
+}
+
 // TestMissingPermission runs SyncFail hooks, too.
 func TestMissingPermission(t *testing.T) {
 	t.Parallel()

@@ -52,7 +52,8 @@ type work struct {
 	obsolete map[types.ObjectID]*unstructured.Unstructured
 	// pruned are the items of objects to be deleted.
 	pruned map[types.ObjectID]*inventory.Item
-	// strays are live objects of which no finalizer must hold back the deletion any more: their operation has ended, or nobody has brought it to its end.
+	// strays are live objects of which no finalizer must hold back the deletion any more: their operation has ended, or nobody has brought it to its end, or they are hooks that
+	// Argo CD has run.
 	strays []*unstructured.Unstructured
 	// stays are the items of obsolete objects that are not deleted.
 	stays []*inventory.Item
@@ -113,7 +114,7 @@ func (d *definition) assemble(ctx context.Context) (*work, error) {
 	}
 	w.strays = slices.DeleteFunc(w.strays, func(hook *unstructured.Unstructured) bool {
 		_, wanted := w.tasks[d.place(hook)]
-		return wanted
+		return wanted && hook.GetLabels()[Name+"/"+types.LabelKeySuffixOwnerId] != ""
 	})
 	d.recall(w, excluded)
 	return w, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/ownership"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/internal/gitops"
 	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/internal/reports"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -52,7 +53,7 @@ func NewTarget(c *connection.Connection, owner string, recorded []*reconciler.In
 	var err error
 	t.engine, err = reconciler.New(releases.ReconcilerName, c.Client(), reconciler.Options{
 		Owner: owner, WatchDelay: watchDelay, Clock: c.Clock(), AwaitReports: true, MaxConcurrency: c.MaxConcurrency(), ReclaimedFieldManagers: reclaimed,
-		ReclaimedFieldManagerNames: reclaimedNames,
+		ReclaimedFieldManagerNames: reclaimedNames, FormerFinalizers: []string{gitops.HookFinalizer},
 		OnStatus: func(object types.ObjectKey, found status.Status, message string) {
 			if t.board != nil {
 				t.board.seen(object, found, message)

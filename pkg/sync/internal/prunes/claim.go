@@ -15,6 +15,7 @@ import (
 	"github.com/component-operator/runtime/internal/conflicts"
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/finalizers"
+	"github.com/component-operator/runtime/internal/gitops"
 	"github.com/component-operator/runtime/internal/guarded"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -65,11 +66,12 @@ func (o Owner) Claim(ctx context.Context, live *unstructured.Unstructured) (Clai
 	return claim, nil
 }
 
-// Release removes the finalizer that keeps an object until its outcome is recorded, if the object is ours and has it. Otherwise there is no request.
+// Release removes the finalizer that keeps an object until its outcome is recorded, and that of Argo CD, if the object has one of them and belongs to no other owner. Otherwise
+// there is no request.
 func (o Owner) Release(ctx context.Context, live *unstructured.Unstructured) error {
-	label, set := o.Name+"/"+types.LabelKeySuffixOwnerId, finalizers.Set{Outcome: finalizers.Outcome(o.Name)}
+	label, set := o.Name+"/"+types.LabelKeySuffixOwnerId, finalizers.Set{Outcome: finalizers.Outcome(o.Name), Former: []string{gitops.HookFinalizer}}
 	_, err := o.patch(ctx, live, func(object *metav1.PartialObjectMetadata) (Claim, map[string]any) {
-		if object.GetLabels()[label] != digest.OwnerLabel(o.ID) || !set.On(object.GetFinalizers()) {
+		if owner := object.GetLabels()[label]; owner != "" && owner != digest.OwnerLabel(o.ID) || !set.On(object.GetFinalizers()) {
 			return Claimed, nil
 		}
 		return Claimed, map[string]any{"finalizers": set.Without(object.GetFinalizers())}
