@@ -41,6 +41,7 @@
 //	HookSucceeded, HookFailed                           are about the outcome of the hook itself, not of the operation
 //	policies of Argo CD and of Helm on one hook         do not add up: those of Argo CD count
 //	hooks without a policy that others use              are updated, not recreated: ServiceAccounts, ConfigMaps and the like
+//	Replace=true, Force=true of a live object           do not count for hooks, nor against an option of the declared object
 //	hooks that are not declared any more                are pruned if they are recorded
 //	a hook with several phases and a fixed name         becomes one object per phase, such as "migrate-postsync"; what others use stays one object
 //	names of hooks without a name                       end with a digest of manifest, phase and operation

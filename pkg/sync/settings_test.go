@@ -5,6 +5,7 @@ package sync_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -77,7 +78,7 @@ func TestNamespaceModifier(t *testing.T) {
 	}
 }
 
-// TestForce recreates objects that cannot be updated, if the operation or the object says so.
+// TestForce recreates objects that cannot be updated, if the operation or the object says so, or the live object alone.
 func TestForce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -86,29 +87,33 @@ func TestForce(t *testing.T) {
 	w.fails(w.begin("two", after), "immutable")
 	w.expect([]string{"Sync Job a: Synced Succeeded: updated"}, w.succeeds(w.begin("three", after, sync.WithOperationSettings(false, false, true, false))))
 	w.succeeds(w.begin("four", strings.Replace(before, "annotations: {", "annotations: {"+optionsAnnotation+": Force=true", 1)))
+	w.succeeds(w.begin("five", after))
+	w.fails(w.begin("six", before), "immutable")
 }
 
-// TestReplace removes fields of others.
+// TestReplace removes fields of others, if the operation or the object says so, or the live object alone, and the object does not say the opposite.
 func TestReplace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.succeeds(w.begin("one", configMap("a")+configMap("b")))
+	w.succeeds(w.begin("one", configMap("a")+configMap("b")+configMap("c")+configMap("d")))
 	key := func(name string) sync.ResourceKey { return sync.NewResourceKey("", "ConfigMap", w.namespace, name) }
 	foreign := func(name string) bool {
 		data, _, _ := unstructured.NestedMap(w.live()[key(name)].Object, "data")
 		return data["foreign"] != nil
 	}
-	for _, name := range []string{"a", "b"} {
+	for name, options := range map[string]string{"a": "Replace=maybe", "b": "", "c": "Replace=true", "d": "Replace=true"} {
 		object := w.live()[key(name)]
-		patch := client.RawPatch("application/merge-patch+json", []byte(`{"data":{"foreign":"x"}}`))
+		patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"data":{"foreign":"x"},"metadata":{"annotations":{%q:%q}}}`, optionsAnnotation, options))
 		if err := w.client.Patch(t.Context(), object, patch, client.FieldOwner("somebody")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	changed := strings.ReplaceAll(configMap("a"), "k: v", "k: w") + strings.Replace(strings.ReplaceAll(configMap("b"), "k: v", "k: w"), "annotations: {", "annotations: {"+optionsAnnotation+": Replace=true", 1)
-	w.succeeds(w.begin("two", changed))
-	if !foreign("a") || foreign("b") {
-		t.Errorf("fields of others: in a %t, in b %t", foreign("a"), foreign("b"))
+	changed := configMap("a") + configMap("b", optionsAnnotation, "Replace=true") + configMap("c") + configMap("d", optionsAnnotation, "Replace=false")
+	w.succeeds(w.begin("two", strings.ReplaceAll(changed, "k: v", "k: w")))
+	for name, want := range map[string]bool{"a": true, "b": false, "c": false, "d": true} {
+		if got := foreign(name); got != want {
+			t.Errorf("ConfigMap %s has the field of another manager: %t", name, got)
+		}
 	}
 	w.succeeds(w.begin("three", strings.ReplaceAll(configMap("a"), "k: v", "k: x"), sync.WithReplace(true)))
 	if foreign("a") {

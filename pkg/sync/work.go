@@ -112,12 +112,24 @@ func (d *definition) assemble(ctx context.Context) (*work, error) {
 		}
 		w.request.Objects = append(w.request.Objects, task.Object)
 	}
+	d.heedLive(w)
 	w.strays = slices.DeleteFunc(w.strays, func(hook *unstructured.Unstructured) bool {
 		_, wanted := w.tasks[d.place(hook)]
 		return wanted && hook.GetLabels()[Name+"/"+types.LabelKeySuffixOwnerId] != ""
 	})
 	d.recall(w, excluded)
 	return w, nil
+}
+
+// heedLive makes options of live objects count. Whatever runs once must be the same in each process of an operation, although the live object changes meanwhile.
+func (d *definition) heedLive(w *work) {
+	for i, live := range d.declared.Live {
+		if target := d.declared.Target[i]; target != nil && live != nil {
+			if task, wanted := w.tasks[d.place(target)]; wanted && !runsOnce(task) {
+				task.Heed(live.GetAnnotations(), Name)
+			}
+		}
+	}
 }
 
 // id returns the identity under which an object is a task. The engine puts objects of unknown types into no namespace.

@@ -129,6 +129,27 @@ func steer(object *unstructured.Unstructured, options Options) (*unstructured.Un
 	return result, nil
 }
 
+// Heed makes the sync options Replace=true and Force=true of the live object count, unless the task has values of its own. Options that cannot be read do not count.
+func (t Task) Heed(live map[string]string, name string) {
+	given := t.Object.GetAnnotations()
+	own, _, _ := gitops.ReadOptions("", given[gitops.SyncOptionsAnnotation])
+	options, _, _ := gitops.ReadOptions("", live[gitops.SyncOptionsAnnotation])
+	all := map[string]string{}
+	maps.Copy(all, given)
+	heed := func(option gitops.Option, suffix, value string) {
+		if _, declared := own[option]; !declared && options.Get(option) == gitops.True {
+			all[name+"/"+suffix] = cmp.Or(all[name+"/"+suffix], value)
+		}
+	}
+	heed(gitops.Replace, types.AnnotationKeySuffixUpdatePolicy, types.UpdatePolicyReplace)
+	if !isPermanent(t.Object) {
+		heed(gitops.Force, types.AnnotationKeySuffixRecreateIfImmutable, "true")
+	}
+	if len(all) > len(given) {
+		t.Object.SetAnnotations(all)
+	}
+}
+
 // Phases returns the phases of an operation in which an object is applied.
 func Phases(steering gitops.Steering) []gitops.Phase {
 	return slices.DeleteFunc(slices.Clone(steering.Phases), func(phase gitops.Phase) bool { return phase == gitops.PreDelete || phase == gitops.PostDelete })
