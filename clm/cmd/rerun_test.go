@@ -5,6 +5,7 @@ package cmd
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,6 +56,7 @@ func TestFailedHooksRunAgain(t *testing.T) {
 			if policy != "" {
 				annotations = `{helm.sh/hook: pre-install, helm.sh/hook-delete-policy: ` + policy + `}`
 			}
+			const succeeded = `{helm.sh/hook: pre-install, helm.sh/hook-delete-policy: hook-succeeded, helm.sh/hook-weight: "-1"}`
 			chart := p.TempDir()
 			p.write(chart+"/Chart.yaml", "{apiVersion: v2, name: shop, version: 1.0.0}")
 			p.write(chart+"/templates/hook.yaml", `
@@ -67,10 +69,17 @@ spec:
     metadata: {annotations: {`+sandbox.AnnotationNeverReady+`: "true"}}
     spec: {restartPolicy: Never, containers: [{name: main, image: example.com/none}]}
 `)
+			// It has to be there when the hook runs again; the Job does not.
+			p.write(chart+"/templates/input.yaml", strings.Replace(configMap("input", "1"), "name: input", "name: input, annotations: "+succeeded, 1))
+			p.write(chart+"/templates/first.yaml", strings.Replace(job("first"), "annotations: {}", "annotations: "+succeeded, 1))
 			p.write(chart+"/templates/settings.yaml", configMap("settings", "1"))
 			first := p.begin("apply", "web", chart)
 			failed := p.end("migrate", "", corev1.PodFailed)
 			got := <-first.ended
+			testenv.Eventually(t, func() (bool, string) {
+				jobs := p.names("batch/v1", "Job")
+				return slices.Equal(jobs, []string{"migrate"}) && p.configMap("input") != nil, fmt.Sprintf("Jobs %v", jobs)
+			})
 			if policy != "" {
 				p.expect(got, exitNotReady, "To rerun Job PLACE/migrate, delete the failed objects, then run the same command again: kubectl delete job migrate -n PLACE")
 				p.expect(p.clm("apply", "web", chart), exitNotReady, "kubectl delete job migrate")
@@ -83,6 +92,9 @@ spec:
 			second := p.begin("apply", "web", chart)
 			p.end("migrate", failed, corev1.PodSucceeded)
 			p.expect(<-second.ended, 0, "release PLACE/web, revision 1, is ready")
+			if p.configMap("input") != nil {
+				t.Error("want the hook to go with the last one")
+			}
 			// Once it has succeeded, it does not run again.
 			again := p.must("apply", "web", chart)
 			if !strings.Contains(again.stderr, "is up to date") {

@@ -30,8 +30,9 @@ func PhaseName(name string, phase Phase) (string, error) {
 	return name[:maxNameLength-len(suffix)-nameDigestLength-1] + "-" + sum[:nameDigestLength] + suffix, nil
 }
 
-// GeneratedName returns the name of a hook that has no name, but a base, which is generateName if it has that. It is the same whenever the hook is generated for the same revision, so that
-// a repetition does not run the hook again, and another one for each owner, in each phase and each revision.
+// GeneratedName returns the name of a hook that has none; it begins with a base, which is generateName if the hook has
+// that. It is the same whenever the hook is generated for the same revision, so that a repetition does not run the hook
+// again, and another one for each owner, in each phase and each revision.
 func GeneratedName(hook any, base string, phase Phase, owner, revision string) (string, error) {
 	sum, err := digest.Of(map[string]any{"manifest": hook, "phase": string(phase), "owner": owner, "revision": revision})
 	if err != nil {

@@ -46,9 +46,9 @@ const (
 //
 // Hooks have reconcile-policy on-object-or-component-change, so they run again whenever the component has changed. Without a delete policy, Jobs, Pods and custom
 // resources have BeforeHookCreation; other objects are updated. A hook with several phases becomes an object for each: the first one has the name, and the others have names
-// such as "migrate-postsync". An object that others use, such as a ServiceAccount, is applied once for all its phases. A hook with generateName, or
-// without any name, gets a name that depends on its manifest, its phase, the component and the revision of the component. A Namespace or a CustomResourceDefinition that has a later wave than an object
-// that needs it is moved to the wave of that object.
+// such as "migrate-postsync". An object that others use, such as a ServiceAccount, is applied once for all its phases. A hook with generateName, or without any name, gets a
+// name that depends on its manifest, its phase, the component and the revision of the component. A Namespace or a CustomResourceDefinition that has a later wave than an
+// object that needs it is moved to the wave of that object.
 //
 // PruneLast=true, ServerSideApply=true, ApplyOutOfSyncOnly=true and RespectIgnoreDifferences=true need nothing: it is always so. Refused are:
 // ServerSideApply=false, and values that Argo CD does not know and would ignore. Other options cause a warning.

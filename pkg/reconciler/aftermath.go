@@ -46,11 +46,9 @@ func regular(objects []*desired.Object) (wanted, apart []*desired.Object) {
 
 func isOnFailure(t *desired.Object) bool { return t.Hook == types.ApplyHookOnFailure }
 
-// hasFailed reports whether something in a call has failed so that on-failure hooks run. Whatever may succeed without a change of the input does not count, nor
-// do objects of other owners.
+// hasFailed reports whether something in a call has failed so that on-failure hooks run.
 func hasFailed(result Result, err error) bool {
-	refused, isRefused := errors.AsType[*RefusedError](err)
-	return len(result.Failures) > 0 || isRefused && !refused.Foreign || err != nil && (conflicts.IsDenied(err) || conflicts.IsAdmission(err))
+	return len(result.Failures) > 0 || answers.IsFailure(err)
 }
 
 // hasAftermath reports whether on-failure hooks have to be applied or awaited after a call.

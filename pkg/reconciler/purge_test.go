@@ -179,6 +179,41 @@ metadata: {name: after, annotations: {PREFIX/apply-order: "1"}}
 	}
 }
 
+// TestPurgeAfterAFailure purges what has ended although its wave fails, once. What the failed object may need stays.
+func TestPurgeAfterAFailure(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const purged = `PREFIX/purge-order: "3"`
+	fails := job("fails", "PREFIX/update-policy: recreate")
+	rest := job("ends", purged) + `
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: input, annotations: {` + purged + `}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: runs, annotations: {` + purged + `}}
+spec: {terminationGracePeriodSeconds: 0, containers: [{name: main, image: example.com/none}]}
+`
+	manifests := inVain(fails) + rest
+	w.settle(manifests, func(result reconciler.Result) (bool, string) {
+		return len(result.Failures) > 0 && w.get("batch/v1", "Job", "ends") == nil && w.get("v1", "Pod", "runs") != nil, strings.Join(w.inventory(), ", ")
+	})
+	w.quiesce()
+	if _, err := w.apply(manifests); err != nil {
+		t.Fatal(err)
+	}
+	w.expectInventory("Pod runs Ready Current", "Job ends Completed ", "Job fails Creating Failed", "ConfigMap input Ready Current")
+	w.requests.Reset()
+	if _, err := w.apply(manifests); err != nil || len(w.writes()) > 0 {
+		t.Errorf("want nothing to be left to be done, got %v, %v", err, w.writes())
+	}
+	w.settle(fails+rest, isDone)
+	w.expectInventory("Pod runs Completed ", "Job ends Completed ", "Job fails Ready Current", "ConfigMap input Completed ")
+	w.mustDelete()
+}
+
 func TestFailedJobIsReportedAtOnceAndRunsAgainWhenDeleted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

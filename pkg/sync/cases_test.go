@@ -39,23 +39,31 @@ func TestHookDeletePolicies(t *testing.T) {
 		policy string
 		fails  bool
 		stays  bool
+		phase  string // of the hook
+		beside string // a phase of another hook in the same wave, which fails
 	}{
-		{"HookSucceeded", false, false},
-		{"HookSucceeded", true, true},
-		{"HookFailed", false, true},
-		{"HookFailed", true, false},
-		{"HookSucceeded,HookFailed", false, false},
-		{"HookSucceeded,HookFailed", true, false},
-		{"BeforeHookCreation", false, true},
-		{"BeforeHookCreation", true, true},
+		{"HookSucceeded", false, false, "Sync", ""},
+		{"HookSucceeded", true, true, "Sync", ""},
+		{"HookFailed", false, true, "Sync", ""},
+		{"HookFailed", true, false, "Sync", ""},
+		{"HookSucceeded,HookFailed", false, false, "Sync", ""},
+		{"HookSucceeded,HookFailed", true, false, "Sync", ""},
+		{"BeforeHookCreation", false, true, "Sync", ""},
+		{"BeforeHookCreation", true, true, "Sync", ""},
+		{"HookSucceeded", false, false, "PreSync", "PreSync"},
+		{"HookSucceeded", false, false, "SyncFail", "Sync,SyncFail"},
+		{"HookFailed", false, true, "PreSync", "PreSync"},
 	} {
-		t.Run(strings.ReplaceAll(tc.policy, ",", "And")+map[bool]string{true: "Fails"}[tc.fails], func(t *testing.T) {
+		t.Run(strings.ReplaceAll(tc.policy, ",", "And")+map[bool]string{true: "Fails"}[tc.fails]+tc.beside, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			hook := job("hook", hookAnnotation, "Sync", policyAnnotation, tc.policy)
-			if tc.fails {
+			hook := job("hook", hookAnnotation, tc.phase, policyAnnotation, tc.policy)
+			switch {
+			case tc.fails:
 				w.fails(w.begin("one", inVain(hook)), "Job "+w.namespace+"/hook: ")
-			} else {
+			case tc.beside != "":
+				w.fails(w.begin("one", hook+inVain(job("other", hookAnnotation, tc.beside))), "Job "+w.namespace+"/other: ")
+			default:
 				w.succeeds(w.begin("one", hook))
 			}
 			testenv.Eventually(t, func() (bool, string) {

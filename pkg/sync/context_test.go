@@ -332,18 +332,23 @@ func TestTypes(t *testing.T) {
 	}, w.succeeds(w.begin("two", widget+crd)))
 }
 
-// TestRefusalBesideAHook waits until a hook that is running has ended before the operation fails. The dry run accepts each of two Jobs, of which the quota allows one.
+// TestRefusalBesideAHook waits until a hook that is running has ended, and deletes it as its policy says, before the operation fails. The dry run accepts each of two Jobs, of which the quota allows one.
 func TestRefusalBesideAHook(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.limit("jobs.batch")
-	manifests := job("a", hookAnnotation, "PreSync") + job("b", hookAnnotation, "PreSync") + configMap("alert", hookAnnotation, "SyncFail")
+	hooks := job("a", hookAnnotation, "PreSync", policyAnnotation, "HookSucceeded") + job("b", hookAnnotation, "PreSync", policyAnnotation, "HookSucceeded")
+	manifests := hooks + configMap("alert", hookAnnotation, "SyncFail")
 	results := w.fails(w.begin("one", manifests), "exceeded quota")
-	for _, want := range []string{": Synced Succeeded: created", ": SyncFailed Failed: ", "SyncFail hook ConfigMap alert: Synced Succeeded: created"} {
+	for _, want := range []string{": Synced Succeeded: ", ": SyncFailed Failed: ", "SyncFail hook ConfigMap alert: Synced Succeeded: created"} {
 		if !slices.ContainsFunc(results, func(result string) bool {
 			return strings.Contains(result, want) && (strings.Contains(result, "PreSync hook Job") || strings.HasPrefix(result, want))
 		}) {
 			t.Errorf("%q is missing in:\n%s", want, strings.Join(results, "\n"))
 		}
 	}
+	testenv.Eventually(t, func() (bool, string) {
+		names := w.exists()
+		return slices.Equal(names, []string{"ConfigMap alert"}), strings.Join(names, ", ")
+	})
 }

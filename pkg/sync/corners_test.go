@@ -149,8 +149,8 @@ func TestFinalizers(t *testing.T) {
 	})
 }
 
-// TestHooksThatArgoCDHasRun takes over hooks that Argo CD has run, and left with its finalizer: those that run again, those that are updated, one that is being deleted, and one that is not
-// declared any more.
+// TestHooksThatArgoCDHasRun takes over hooks that Argo CD has run, and left with its finalizer: those that run again, one
+// that is updated, one that is being deleted, and one that is not declared any more.
 func TestHooksThatArgoCDHasRun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

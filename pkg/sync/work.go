@@ -52,8 +52,8 @@ type work struct {
 	obsolete map[types.ObjectID]*unstructured.Unstructured
 	// pruned are the items of objects to be deleted.
 	pruned map[types.ObjectID]*inventory.Item
-	// strays are live objects of which no finalizer must hold back the deletion any more: their operation has ended, or nobody has brought it to its end, or they are hooks that
-	// Argo CD has run.
+	// strays are live objects of which no finalizer must hold back the deletion any more: their operation has ended, or
+	// nobody has brought it to its end, or they are hooks that Argo CD has run.
 	strays []*unstructured.Unstructured
 	// stays are the items of obsolete objects that are not deleted.
 	stays []*inventory.Item
@@ -121,7 +121,8 @@ func (d *definition) assemble(ctx context.Context) (*work, error) {
 	return w, nil
 }
 
-// heedLive makes options of live objects count. Whatever runs once must be the same in each process of an operation, although the live object changes meanwhile.
+// heedLive makes options of live objects count. Whatever runs once must be the same in each process of an operation,
+// although the live object changes meanwhile.
 func (d *definition) heedLive(w *work) {
 	for i, live := range d.declared.Live {
 		if target := d.declared.Target[i]; target != nil && live != nil {

@@ -42,8 +42,8 @@
 //	both for the same event            w-101         201
 //
 // The delete policy before-hook-creation, which is the default, becomes update-policy recreate. With hook-succeeded, the
-// object is purged when it is ready, at the stated order. hook-failed becomes purge-on-failure: the object is deleted when it
-// has failed, and the component is in state Error until its spec is changed.
+// object is purged when it is ready, at the stated order; a Job or Pod that has succeeded also if another hook fails. hook-failed becomes
+// purge-on-failure: the object is deleted when it has failed, and the component is in state Error until its spec is changed.
 //
 // An install hook has reconcile-policy once, and stays unchanged during upgrades. An upgrade hook is left
 // out during the installation, and has reconcile-policy on-object-or-component-change. A hook for both counts as

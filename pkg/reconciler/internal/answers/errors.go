@@ -167,6 +167,14 @@ func IsAboutObjects(err error) bool {
 	return !errors.As(err, &fenced) && !errors.As(err, &stale) && !errors.As(err, &unsaved) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
+// IsFailure reports whether an error means that something has failed, so that on-failure hooks run. Whatever may succeed
+// without a change of the input does not count, nor do objects of other owners.
+func IsFailure(err error) bool {
+	var refused *inventory.RefusedError
+	isRefused := errors.As(err, &refused)
+	return isRefused && !refused.Foreign || err != nil && (conflicts.IsDenied(err) || conflicts.IsAdmission(err))
+}
+
 // ErrOtherScope means that an object cannot exist as recorded, because its type has another scope now. The client's knowledge of
 // the scope may be outdated, which the caller has to check.
 var ErrOtherScope = errors.New("its type has another scope")

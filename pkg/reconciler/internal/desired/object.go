@@ -38,6 +38,7 @@ type Object struct {
 	Former        []string // other digests of the same manifest that may be recorded
 	ManagedTypes  []inventory.TypeVersionInfo
 	Instance      bool     // of a managed type, or of one that others may define
+	Ends          bool     // it is a Job, or a Pod that is ready when it has ended; nobody needs it then
 	RemovesItself bool     // it counts as completed if it is gone after it was ready
 	Decisive      bool     // its outcome decides something
 	FailsFinally  bool     // it counts as failed if it is gone after it has failed
@@ -102,7 +103,8 @@ func (p Preparer) newObject(index int, object *unstructured.Unstructured, source
 		Notes:        annotations.Strange(p.Keys.Prefix, object.GetAnnotations(), p.OwnAnnotations),
 	}
 	if t.Effective, problems = policies.Parse(p.Keys.Prefix, object, kinds.Policies(t.Key.GroupKind, source.Policies)); len(problems) == 0 {
-		t.RemovesItself = removesItself(object) || observe.RunsToCompletion(t.Key.GroupKind) && (source.RunOnce || p.runsOnce(t, object))
+		t.Ends = p.ends(t.Key.GroupKind, object)
+		t.RemovesItself = removesItself(object) || observe.RunsToCompletion(t.Key.GroupKind) && (source.RunOnce || t.Ends && runsOnce(t))
 		t.Decisive = observe.RunsToCompletion(t.Key.GroupKind) && (t.RemovesItself || t.PurgeOrder != nil || t.PurgeOnFailure)
 		t.FailsFinally = p.FailuresAreFinal && t.Decisive && t.RemovesItself
 		t.Digest, t.Former, err = p.digestsOf(object, t.Reconcile, source)
@@ -278,14 +280,15 @@ func DeclaresData(object *unstructured.Unstructured) bool {
 	return false
 }
 
-// runsOnce reports whether the object is a hook, or runs once for each state of the owner, so that it has served its purpose when it is gone after that. A Pod may also be
-// one that runs as long as it exists.
-func (p Preparer) runsOnce(t *Object, object *unstructured.Unstructured) bool {
-	if t.Reconcile != inventory.ReconcilePolicyOnObjectOrComponentChange && t.Hook == "" {
-		return false
-	}
+// runsOnce reports whether an object that ends is a hook, or runs once for each state of the owner, so that it has served its purpose when it is gone after that.
+func runsOnce(t *Object) bool {
+	return t.Reconcile == inventory.ReconcilePolicyOnObjectOrComponentChange || t.Hook != ""
+}
+
+// ends reports whether an object is a Job, or a Pod that is ready when it has ended. Other Pods run as long as they exist.
+func (p Preparer) ends(kind schema.GroupKind, object *unstructured.Unstructured) bool {
 	hints, _ := status.ParseHints(object.GetAnnotations()[p.Keys.Prefix+types.AnnotationKeySuffixStatusHint])
-	return t.Key.Kind != "Pod" || hints.RunToCompletion
+	return observe.RunsToCompletion(kind) && (kind.Kind != "Pod" || hints.RunToCompletion)
 }
 
 // removesItself reports whether the object is a Job that is deleted some time after it has finished.

@@ -97,6 +97,13 @@ func (r *Report) Fails(item *inventory.Item, message string) {
 	r.add(&r.summary.Failures, item, message)
 }
 
+// HasFailures reports whether a dependent has failed.
+func (r *Report) HasFailures() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.summary.Failures) > 0
+}
+
 // Grades reports how well a dependent does its job, as far as that is known.
 func (r *Report) Grades(item *inventory.Item, grade status.Grade, message string) {
 	if grade == "" || grade == status.GradeHealthy {

@@ -6,6 +6,7 @@ package waves
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/pkg/inventory"
@@ -20,48 +21,69 @@ import (
 func (w *Waves) purge(ctx context.Context, purgeable []*desired.Object, order, over int) (done bool, err error) {
 	var due []*desired.Object
 	for _, t := range purgeable {
-		item := w.call.Ledger.Of(t)
-		isDue := item.Phase == inventory.PhaseReady || bookkeeping.IsCompleting(item) && item.Phase != inventory.PhaseCompleted
-		if t.ApplyOrder <= order && *t.PurgeOrder <= over && isDue {
+		if t.ApplyOrder <= order && *t.PurgeOrder <= over && isPurgeable(w.call.Ledger.Of(t)) {
 			due = append(due, t)
 		}
 	}
-	if len(due) == 0 {
-		return true, nil
-	}
-	if err := w.schedule(ctx, due); err != nil {
-		return false, err
-	}
-	var all outcomes
-	flow.Each(ctx, w.call.Server.Flow, due, func(t *desired.Object) {
-		item := w.call.Ledger.Of(t)
-		o, err := w.applier.remover.deleteOne(ctx, item, decisions.Deletion{Verb: inventory.VerbCompleted, Wave: order, Why: "has served its purpose"})
-		if o.ready && err == nil {
-			bookkeeping.Complete(item)
-		}
-		all.finished(w.call, item, o, err)
-	})
-	if err := all.Err(); err != nil {
+	unready, err := w.applier.remover.complete(ctx, due, order)
+	if err != nil {
 		return false, fmt.Errorf("purging at the end of %s: %w", types.WaveText(order), err)
 	}
-	for _, o := range all.unready {
+	for _, o := range unready {
 		w.call.Report.StopsAt(order, len(due))
 		w.call.Report.Awaits(o.item, "completed; "+o.message)
 	}
-	return len(all.unready) == 0, nil
+	return len(unready) == 0, nil
+}
+
+// purgeEnded deletes what has ended and would be purged at the end of a wave, which does not come because other objects
+// have failed. What these may need when they are applied again stays. Nobody waits until the objects are gone.
+func (w *Waves) purgeEnded(ctx context.Context, wanted []*desired.Object) error {
+	due := slices.DeleteFunc(slices.Clone(wanted), func(t *desired.Object) bool {
+		return t.PurgeOrder == nil || !t.Ends || !isPurgeable(w.call.Ledger.Of(t))
+	})
+	if len(due) == 0 {
+		return nil
+	}
+	if _, err := w.applier.remover.complete(ctx, due, due[0].ApplyOrder); err != nil {
+		return fmt.Errorf("purging after a failure: %w", err)
+	}
+	return nil
+}
+
+// isPurgeable reports whether a desired object is ready, or is being purged.
+func isPurgeable(item *inventory.Item) bool {
+	return item.Phase == inventory.PhaseReady || bookkeeping.IsCompleting(item) && item.Phase != inventory.PhaseCompleted
+}
+
+// complete deletes desired objects that have served their purpose, and returns those that are not gone yet.
+func (r *Remover) complete(ctx context.Context, due []*desired.Object, order int) ([]outcome, error) {
+	if err := r.schedule(ctx, due); err != nil {
+		return nil, err
+	}
+	var all outcomes
+	flow.Each(ctx, r.call.Server.Flow, due, func(t *desired.Object) {
+		item := r.call.Ledger.Of(t)
+		o, err := r.deleteOne(ctx, item, decisions.Deletion{Verb: inventory.VerbCompleted, Wave: order, Why: "has served its purpose"})
+		if o.ready && err == nil {
+			bookkeeping.Complete(item)
+		}
+		all.finished(r.call, item, o, err)
+	})
+	return all.unready, all.Err()
 }
 
 // schedule records that desired objects have served their purpose, before the first of them is deleted: a call that finds one of them
 // gone must not take that for drift and create it again.
-func (w *Waves) schedule(ctx context.Context, due []*desired.Object) error {
+func (r *Remover) schedule(ctx context.Context, due []*desired.Object) error {
 	changed := false
 	for _, t := range due {
-		if item := w.call.Ledger.Of(t); !bookkeeping.IsCompleting(item) {
+		if item := r.call.Ledger.Of(t); !bookkeeping.IsCompleting(item) {
 			item.Phase, changed = inventory.PhaseScheduledForCompletion, true
 		}
 	}
 	if !changed {
 		return nil
 	}
-	return w.call.Ledger.Save(ctx)
+	return r.call.Ledger.Save(ctx)
 }

@@ -66,8 +66,17 @@ func New(call *calls.Call, options Options) *Waves {
 	}
 }
 
-// Apply applies all desired objects, which are sorted, and reports whether all of them are ready or completed.
+// Apply applies all desired objects, which are sorted, and reports whether all of them are ready or completed. If some
+// have failed, it purges what has ended without them.
 func (w *Waves) Apply(ctx context.Context, wanted []*desired.Object) (ready bool, err error) {
+	ready, err = w.apply(ctx, wanted)
+	if (err == nil || answers.IsAboutObjects(err)) && (answers.IsFailure(err) || w.call.Report.HasFailures()) {
+		err = answers.Join(err, w.purgeEnded(ctx, wanted))
+	}
+	return ready && err == nil, err
+}
+
+func (w *Waves) apply(ctx context.Context, wanted []*desired.Object) (ready bool, err error) {
 	var purgeable []*desired.Object
 	for _, t := range wanted {
 		if t.PurgeOrder != nil {

@@ -66,8 +66,8 @@ func (o Owner) Claim(ctx context.Context, live *unstructured.Unstructured) (Clai
 	return claim, nil
 }
 
-// Release removes the finalizer that keeps an object until its outcome is recorded, and that of Argo CD, if the object has one of them and belongs to no other owner. Otherwise
-// there is no request.
+// Release removes the finalizer that keeps an object until its outcome is recorded, and that of Argo CD, if the object
+// has one of them and belongs to no other owner. Otherwise there is no request.
 func (o Owner) Release(ctx context.Context, live *unstructured.Unstructured) error {
 	label, set := o.Name+"/"+types.LabelKeySuffixOwnerId, finalizers.Set{Outcome: finalizers.Outcome(o.Name), Former: []string{gitops.HookFinalizer}}
 	_, err := o.patch(ctx, live, func(object *metav1.PartialObjectMetadata) (Claim, map[string]any) {

@@ -129,7 +129,8 @@ func steer(object *unstructured.Unstructured, options Options) (*unstructured.Un
 	return result, nil
 }
 
-// Heed makes the sync options Replace=true and Force=true of the live object count, unless the task has values of its own. Options that cannot be read do not count.
+// Heed makes the sync options Replace=true and Force=true of the live object count, unless the task has values of its
+// own. Options that cannot be read do not count.
 func (t Task) Heed(live map[string]string, name string) {
 	given := t.Object.GetAnnotations()
 	own, _, _ := gitops.ReadOptions("", given[gitops.SyncOptionsAnnotation])
