@@ -11,10 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/testenv"
 )
 
 // mark is a patch that makes an object look as if it belonged to a release.
@@ -135,6 +138,32 @@ func TestDoctorFindsRecords(t *testing.T) {
 		t.Errorf("expected that three is deleted with its release, got %s", owner)
 	}
 	p.must("delete", "damaged")
+}
+
+// TestDoctorKnowsTerminatingNamespaces has an object be missing that cannot be restored, because its namespace is being deleted.
+func TestDoctorKnowsTerminatingNamespaces(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	doomed := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: p.namespace + "-doomed"}}
+	held := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: doomed.Name, Name: "held", Finalizers: []string{"example.com/hold"}}}
+	for _, object := range []client.Object{doomed, held} {
+		if err := p.client.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.must("apply", "web", p.file("app.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: gone, namespace: PLACE-doomed}\n"))
+	if err := p.client.Delete(t.Context(), doomed); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() (bool, string) {
+		err := p.client.Get(t.Context(), client.ObjectKey{Namespace: doomed.Name, Name: "gone"}, &corev1.ConfigMap{})
+		return apierrors.IsNotFound(err), "the object is still there"
+	})
+	p.expect(p.clm("doctor", "web"), exitChanges, "does not exist, and its namespace is being deleted", "when the namespace exists again, to restore it: clm drift web --correct -n PLACE")
+	if err := p.client.Patch(t.Context(), held, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
+		t.Fatal(err)
+	}
+	p.must("delete", "web")
 }
 
 func TestDoctorFindsLeftovers(t *testing.T) {

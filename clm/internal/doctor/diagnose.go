@@ -164,6 +164,9 @@ func (e *examination) ago(t time.Time) string {
 
 // examineRelease compares an intact record with the cluster.
 func (e *examination) examineRelease(ctx context.Context, release *releases.Release) error {
+	if err := e.examineNamespaces(ctx, release); err != nil {
+		return err
+	}
 	known := map[dependents.Key]bool{}
 	for _, item := range release.Inventory {
 		known[dependents.KeyOf(item)] = true
@@ -185,9 +188,6 @@ func (e *examination) examineRelease(ctx context.Context, release *releases.Rele
 			}
 		}
 		e.examineDeletion(release, found)
-	}
-	if err := e.examineNamespaces(ctx, release); err != nil {
-		return err
 	}
 	return e.examineRecord(ctx, release)
 }
@@ -237,6 +237,10 @@ func (e *examination) examineItem(ctx context.Context, release *releases.Release
 	case !exists:
 		finding.Kind, finding.Message = FindingGone, "it is in the record, but does not exist"
 		finding.Advice = fmt.Sprintf("to restore it: clm drift %s --correct -n %s", release.Name, release.Namespace)
+		if e.terminating[item.Namespace] {
+			finding.Message += ", and its namespace is being deleted"
+			finding.Advice = "when the namespace exists again, " + finding.Advice
+		}
 	case owner.IsMissing():
 		finding.Kind, finding.Message = FindingStolen, "it is in the record, but "+owner.Loss(id, item)
 		finding.Advice = fmt.Sprintf("to restore the label: clm drift %[1]s --correct -n %[2]s; to keep it even if the release is deleted: clm orphan %[1]s OBJECT -n %[2]s",

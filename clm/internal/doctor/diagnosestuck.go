@@ -118,6 +118,9 @@ func (e *examination) examineNamespaces(ctx context.Context, release *releases.R
 		if err := e.denied(client.IgnoreNotFound(err)); err != nil {
 			return fmt.Errorf("reading namespace %s: %w", name, err)
 		}
+		if err == nil && namespace.DeletionTimestamp != nil {
+			e.terminating[name] = true
+		}
 		if err != nil || namespace.DeletionTimestamp == nil || e.connection.Clock().Since(namespace.DeletionTimestamp.Time) < patience {
 			continue
 		}

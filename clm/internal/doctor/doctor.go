@@ -91,7 +91,7 @@ func Examine(ctx context.Context, c *connection.Connection, request Request) (*D
 	namespace, name := request.Namespace, request.Name
 	e := &examination{
 		connection: c, namespace: namespace, name: name, trusted: request.Trusted, diagnosis: &Diagnosis{},
-		recorded: map[string][]string{}, unread: map[string]bool{}, lettingGo: map[string]*lettingGo{},
+		recorded: map[string][]string{}, unread: map[string]bool{}, lettingGo: map[string]*lettingGo{}, terminating: map[string]bool{},
 	}
 	for _, step := range []func(context.Context) error{e.readRecords, e.sweepCluster, e.examineLost, e.examineLocks, e.examineHelm, e.examineDefinitions} {
 		if err := step(ctx); err != nil {
@@ -137,8 +137,10 @@ type examination struct {
 	kept int
 	// unread are those whose record exists, and cannot be used; by namespace and name.
 	unread map[string]bool
-	found  []markedObject
-	byKey  map[dependents.Key]markedObject
+	// terminating are the namespaces that are being deleted.
+	terminating map[string]bool
+	found       []markedObject
+	byKey       map[dependents.Key]markedObject
 	// lettingGo has the objects that releases have recorded and other releases own, by namespace and name of the release.
 	lettingGo map[string]*lettingGo
 }
