@@ -213,10 +213,11 @@ func (o *changeOptions) carryOut(ctx context.Context, e *environment, s *connect
 	return o.conclude(e, p, err)
 }
 
-// recordNotes records the notes of a plan that was carried out, and reports whether it did: they may be those of the current revision, or another process may be changing the
-// release. What this command was asked for is done then, and the next one compares the notes again.
+// recordNotes records the notes and tests of a plan that was carried out, and reports whether it did: these may be those
+// of the current revision, or another process may be changing the release. What this command was asked for is done then,
+// and the next one compares them again.
 func (o *changeOptions) recordNotes(ctx context.Context, e *environment, p *apply.Plan) (bool, error) {
-	recorded, err := apply.RecordNotes(ctx, p, o.Options)
+	what, err := apply.RecordNotes(ctx, p, o.Options)
 	var locked *releases.LockedError
 	isBusy := failures.IsChanged(err) || errors.As(err, &locked)
 	switch {
@@ -224,11 +225,11 @@ func (o *changeOptions) recordNotes(ctx context.Context, e *environment, p *appl
 		return false, err
 	case o.events():
 	case isBusy:
-		fmt.Fprintln(e.err, "the notes have changed, and are not recorded, because another process is changing the release")
-	case recorded:
-		fmt.Fprintf(e.err, "the notes have changed, and are recorded as revision %d\n", p.Revision.Number)
+		fmt.Fprintf(e.err, "the %s have changed, and are not recorded, because another process is changing the release\n", what)
+	case what != "":
+		fmt.Fprintf(e.err, "the %s have changed, and are recorded as revision %d\n", what, p.Revision.Number)
 	}
-	return recorded, nil
+	return what != "", nil
 }
 
 // conclude shows the notes of charts after a success, if they are wanted.

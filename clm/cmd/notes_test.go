@@ -178,7 +178,62 @@ func TestRollbackPastNotes(t *testing.T) {
 	p.must("apply", "web", chart, "--set", "value=one")
 	p.write(filepath.Join(chart, "templates", "NOTES.txt"), "again")
 	p.must("apply", "web", chart, "--set", "value=one")
-	p.expect(p.clm("rollback", "web"), exitRefused, "release PLACE/web has no earlier revision that was ready and differs by more than the notes of charts; to list")
+	p.expect(p.clm("rollback", "web"), exitRefused, "release PLACE/web has no earlier revision that was ready and differs by more than the notes and tests of charts; to list")
+	p.must("delete", "web")
+}
+
+// TestRandomNamesOfHooks has a chart whose hooks get other names each time it is rendered, which is no change.
+// Neither are other tests, but they are recorded, and the next test runs them.
+func TestRandomNamesOfHooks(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	chart := p.notedChart("")
+	templates := func(check, hook string) {
+		p.write(filepath.Join(chart, "templates", "hooks.yaml"), fmt.Sprintf(`
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: 'check-{{ randAlphaNum 5 | lower }}', annotations: {helm.sh/hook: test}}
+data: {value: %q}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: 'hook-{{ randAlphaNum 5 | lower }}', annotations: {helm.sh/hook: 'post-install,post-upgrade'}}
+data: {value: %q}
+`, check, hook))
+	}
+	apply := func(args ...string) []string { return append(args, "web", chart, "--set", "value=1") }
+	hooks := func() string { return strings.Join(p.names("v1", "ConfigMap"), " ") }
+	templates("one", "one")
+	p.must(apply("apply")...)
+	before := hooks()
+	p.expect(p.clm(apply("plan", "--exit-code")...), 0, "nothing to do")
+	p.expect(p.must(apply("apply")...), 0, "revision 1, is up to date")
+	p.expectHistory("Ready")
+
+	templates("two", "one")
+	p.expect(p.clm(apply("plan", "--exit-code")...), 0, "nothing to do")
+	p.expect(p.must(apply("apply")...), 0, "the tests have changed, and are recorded as revision 2")
+	p.expect(p.must(apply("apply")...), 0, "revision 2, is up to date")
+	p.expect(p.must("get", "manifest", "web"), 0, "value: two")
+	if after := hooks(); after != before {
+		t.Errorf("want no hook to run, got %s instead of %s", after, before)
+	}
+	p.expect(p.clm("rollback", "web"), exitRefused, "has no earlier revision that was ready and differs by more than the notes and tests of charts")
+	templates("one", "one")
+	saved := filepath.Join(t.TempDir(), "plan")
+	p.must(apply("plan", "--out", saved)...)
+	p.expect(p.must("apply", "web", "--plan", saved), 0, "the tests have changed, and are recorded as revision 3")
+	p.expect(p.must("get", "manifest", "web"), 0, "value: one")
+
+	templates("one", "two")
+	p.expect(p.clm(apply("plan", "--exit-code")...), exitChanges)
+	p.must(apply("apply")...)
+	if after := hooks(); after == before {
+		t.Errorf("want the other hook to run, got %s", after)
+	}
+	if got := p.must("history", "web", "-o", "jsonpath={.items[*].metadata.name}").stdout; got != "web.1 web.3 web.4" {
+		t.Errorf("want one revision for the tests, and one for the hook, got %s", got)
+	}
 	p.must("delete", "web")
 }
 

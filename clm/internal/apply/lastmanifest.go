@@ -35,6 +35,7 @@ type lastManifest struct {
 
 	known   bool
 	objects []*unstructured.Unstructured
+	values  map[string]any
 	// damage says why there are no objects although there is a revision; nil if it can be read.
 	damage *releases.DamagedError
 	// readHooks is what hooks returns if the objects are not known; nil if it was not called.
@@ -60,7 +61,7 @@ func (m *lastManifest) read(ctx context.Context) ([]*unstructured.Unstructured, 
 	if err != nil && !errors.As(err, &m.damage) {
 		return nil, err
 	}
-	m.known, m.objects = true, content.Manifest
+	m.known, m.objects, m.values = true, content.Manifest, content.Values
 	return m.objects, nil
 }
 

@@ -86,6 +86,8 @@ type Plan struct {
 	approved string
 	// again means that the last operation has failed, so that who applies the sources again wants what has failed to run again. One that was interrupted goes on.
 	again bool
+	// otherTests means that the content has other tests than the recorded revision of the plan.
+	otherTests bool
 	// homeless means that the namespace of a new release does not exist.
 	homeless bool
 	// spared names the redundant objects that stay because they were adopted.

@@ -30,7 +30,7 @@ import (
 // render renders the current revision again and, if the result differs from the record, the next revision. It may be called again when more fields are left to others: then the
 // result may be what is recorded, although it was not before.
 func (p *Plan) render(ctx context.Context, request Request) error {
-	p.New = false
+	p.New, p.otherTests = false, false
 	if current := p.Release.Current(); current != nil {
 		if request.KeepHooks && len(current.Hooks) > 0 {
 			var err error
@@ -42,8 +42,8 @@ func (p *Plan) render(ctx context.Context, request Request) error {
 		if err := p.generate(ctx, request, &again); err != nil {
 			return err
 		}
-		if again.Inputs == current.Inputs {
-			return nil
+		if same, err := isRecorded(ctx, p, current); err != nil || same {
+			return err
 		}
 		if err := acknowledge(ctx, p.connection, p.Release); err != nil {
 			return err
@@ -59,6 +59,57 @@ func (p *Plan) render(ctx context.Context, request Request) error {
 	next = describe(request, next)
 	p.New = true
 	return p.generate(ctx, request, &next)
+}
+
+// isRecorded reports whether the rendered revision of a plan is the current one. Tests, and the names of Helm's hooks, which
+// are random in many charts, make no difference. The plan then has the recorded hooks, so that they are not applied
+// under other names, and other tests only if these differ by more than their names.
+func isRecorded(ctx context.Context, p *Plan, current *releases.Revision) (bool, error) {
+	same, last := p.Revision.Inputs == current.Inputs, p.keeper.last
+	if same && current.Basis == 0 || !slices.ContainsFunc(p.Content.Manifest, func(object *unstructured.Unstructured) bool {
+		return isHelmHook(object) || object.GetAnnotations()[manifest.ReleaseHookKey] != ""
+	}) {
+		return same, nil
+	}
+	if _, err := last.read(ctx); err != nil || !last.isRead() {
+		return same, err
+	}
+	recorded, recordedTests, err := nameless(releases.Content{Values: last.values, Manifest: last.objects}, *current)
+	if err != nil {
+		return false, err
+	}
+	rendered, renderedTests, err := nameless(p.Content, p.Revision)
+	if err != nil || rendered != recorded {
+		return same, err
+	}
+	objects := last.objects
+	if renderedTests != recordedTests {
+		p.otherTests = true
+		regular, _ := manifest.Divide(last.objects)
+		_, tests := manifest.Divide(p.Content.Manifest)
+		objects = slices.Concat(regular, tests)
+	}
+	p.Content.Manifest, p.Revision.Inputs, p.Revision.Objects = objects, current.Inputs, len(objects)
+	return true, nil
+}
+
+// nameless returns digests of what a revision is made of without its tests, and of the tests. They depend neither on
+// the names of Helm's hooks nor on the order of the objects.
+func nameless(content releases.Content, revision releases.Revision) (all, tests string, err error) {
+	objects := slices.Clone(content.Manifest)
+	for i, object := range objects {
+		if isHelmHook(object) {
+			objects[i] = object.DeepCopy()
+			objects[i].SetName("")
+		}
+	}
+	revision.Inputs = unordered
+	others, testObjects := manifest.Divide(objects)
+	all, err = inputs(releases.Content{Values: content.Values, Manifest: others}, revision)
+	if err == nil {
+		tests, err = inputs(releases.Content{Manifest: testObjects}, releases.Revision{Inputs: unordered})
+	}
+	return all, tests, err
 }
 
 // describe returns the revision with the policies and sources of the request.

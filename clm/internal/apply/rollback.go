@@ -118,7 +118,7 @@ func rollbackTarget(release *releases.Release, number int64) (releases.Revision,
 			wanted = revision.State == releases.RevisionSuperseded && !revision.SameButNotes(current)
 		}
 		if revision.Number != current.Number && revision.SameButNotes(current) {
-			other = " and differs by more than the notes of charts"
+			other = " and differs by more than the notes and tests of charts"
 		}
 		if wanted {
 			return revision, nil

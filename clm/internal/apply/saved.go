@@ -45,6 +45,7 @@ type savedPlan struct {
 	CreateNamespace bool `json:"createNamespace,omitempty"`
 
 	Again bool `json:"again,omitempty"` // what has failed runs again
+	Tests bool `json:"tests,omitempty"` // there are other tests
 }
 
 // savedVersion is the version of the file format.
@@ -59,7 +60,7 @@ func (p *Plan) Save(ctx context.Context, path string) error {
 	saved := savedPlan{
 		Version: savedVersion, Cluster: uid, Record: p.Release.UID(), Namespace: p.Release.Namespace, Name: p.Release.Name, Operation: p.Operation,
 		New: p.New, Revision: p.Revision, Values: p.Content.Values, Notes: p.Content.Notes, Plan: p.exact, Adoption: p.adoption,
-		Approved: p.approved, Again: p.again, CreateNamespace: p.CreateNamespace,
+		Approved: p.approved, Again: p.again, Tests: p.otherTests, CreateNamespace: p.CreateNamespace,
 	}
 	if current := p.Release.Current(); current != nil {
 		saved.Base = current.Number
@@ -150,7 +151,7 @@ func Load(ctx context.Context, c *connection.Connection, path, namespace, name s
 		connection: c, Release: release, Operation: saved.Operation, New: saved.New, Revision: saved.Revision,
 		Content: releases.Content{Values: saved.Values, Notes: saved.Notes},
 		Changes: saved.Plan.Changes, exact: saved.Plan, adoption: saved.Adoption, approved: saved.Approved, again: saved.Again,
-		CreateNamespace: saved.CreateNamespace,
+		otherTests: saved.Tests, CreateNamespace: saved.CreateNamespace,
 	}
 	if !release.Recorded() {
 		if p.homeless, err = isMissing(ctx, c.Client(), namespace); err != nil {

@@ -35,13 +35,31 @@ func IsRegular(object *unstructured.Unstructured) bool {
 	return values[ReleaseHookKey] == "" && values[deletionHookKey] == ""
 }
 
+// Divide returns the objects that are no tests, and the tests.
+func Divide(manifest []*unstructured.Unstructured) (others, tests []*unstructured.Unstructured) {
+	for _, object := range manifest {
+		if isHook(object, types.ReleaseHookTest) {
+			tests = append(tests, object)
+		} else {
+			others = append(others, object)
+		}
+	}
+	return others, tests
+}
+
+// isHook reports whether an object is a hook for an event, such as types.ReleaseHookTest.
+func isHook(object *unstructured.Unstructured, value string) bool {
+	text, exists := object.GetAnnotations()[ReleaseHookKey]
+	when, err := annotations.ReleaseHook(text)
+	return exists && err == nil && when == value
+}
+
 // Hooks returns copies of the hooks for an event, such as types.ReleaseHookTest. The copies lack the annotation that makes them hooks: the API server must not
 // see it.
 func Hooks(manifest []*unstructured.Unstructured, value string) []*unstructured.Unstructured {
 	var objects []*unstructured.Unstructured
 	for _, object := range manifest {
-		text, exists := object.GetAnnotations()[ReleaseHookKey]
-		if when, err := annotations.ReleaseHook(text); exists && err == nil && when == value {
+		if isHook(object, value) {
 			hook := object.DeepCopy()
 			unstructured.RemoveNestedField(hook.Object, "metadata", "annotations", ReleaseHookKey)
 			objects = append(objects, hook)

@@ -150,7 +150,8 @@ type Source struct {
 	AppVersion string `json:"appVersion,omitempty"`
 }
 
-// SameButNotes reports whether nothing but their notes, and what brought them about, distinguishes two revisions.
+// SameButNotes reports whether nothing but their notes, their tests, the names of hooks, and what brought them about,
+// distinguishes two revisions.
 func (r Revision) SameButNotes(other *Revision) bool {
 	return r.Inputs == other.Inputs && cmp.Or(r.Basis, r.Number) == cmp.Or(other.Basis, other.Number)
 }
