@@ -36,7 +36,8 @@ func newLsCommand(e *environment) *cobra.Command {
 		Use:     "ls",
 		Aliases: []string{"list"},
 		Short:   "List releases",
-		Long: `List the releases of a namespace, or of all, with the states in their records. Ready means that the current revision was ready when it was last applied.
+		Long: `List the releases of a namespace, or of all, with the states in their records. Ready means that the current revision was ready when it was last applied, or
+has become ready since without a process waiting for that.
 
 With --state Degraded, clm also reads the dependents of these releases, and lists those of which not all are ready now, as clm status does. A release whose record cannot
 be used has no state: it is listed only without --state.`,
@@ -79,10 +80,8 @@ func runLs(ctx context.Context, e *environment, o lsOptions) error {
 	if err != nil {
 		return err
 	}
-	if len(o.states) > 0 && o.wants(views.StateDegraded) {
-		if err := findDegraded(ctx, e, s, found); err != nil {
-			return err
-		}
+	if err := o.judge(ctx, e, s, found); err != nil {
+		return err
 	}
 	found = slices.DeleteFunc(found, func(release *releases.Release) bool { return !o.wants(release.State) })
 	slices.SortFunc(found, func(a, b *releases.Release) int {
@@ -102,27 +101,31 @@ func runLs(ctx context.Context, e *environment, o lsOptions) error {
 	return printReleases(e, found, o.all)
 }
 
-// findDegraded sets the state and the message of the releases that were ready when they were last applied, but not all of whose dependents are ready now.
-func findDegraded(ctx context.Context, e *environment, s *connection.Connection, found []*releases.Release) error {
+// judge reads the dependents of the releases whose recorded states are not all that is to be known: of those that are
+// being applied, which may have become ready since, and, if they are asked for, of those that may be degraded.
+func (o lsOptions) judge(ctx context.Context, e *environment, s *connection.Connection, found []*releases.Release) error {
 	const atOnce = 4  // releases
 	var mu sync.Mutex // guards noted
 	noted := map[string]bool{}
 	err := parallel.Each(atOnce, found, func(_ int, release *releases.Release) error {
-		if release.State != releases.StateReady {
+		isApplying := release.State == releases.StateApplying
+		if !isApplying && !(release.State == releases.StateReady && len(o.states) > 0 && o.wants(views.StateDegraded)) {
 			return nil
 		}
 		snapshot, err := views.Look(ctx, s, release.Namespace, release.Name, views.NoReasons)
+		if err != nil && isApplying && ctx.Err() == nil {
+			// What is recorded is good enough for a list.
+			return nil
+		}
 		if err != nil {
 			return fmt.Errorf("reading the dependents of release %s: %w", release, err)
 		}
-		if snapshot.Release == nil || snapshot.State() != views.StateDegraded {
-			return nil
-		}
-		release.State, release.Message = views.StateDegraded, "not ready: "+dependentsText(snapshot.Problems())
-		mu.Lock()
-		defer mu.Unlock()
-		for _, note := range snapshot.Notes {
-			noted[note.String()] = true
+		if takeState(release, snapshot) {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, note := range snapshot.Notes {
+				noted[note.String()] = true
+			}
 		}
 		return nil
 	})
@@ -130,6 +133,21 @@ func findDegraded(ctx context.Context, e *environment, s *connection.Connection,
 		fmt.Fprintln(e.err, terminal.Clean(note))
 	}
 	return err
+}
+
+// takeState sets the state and the message of a release to what was seen of it, and reports whether it is degraded.
+func takeState(release *releases.Release, snapshot *views.Snapshot) (degraded bool) {
+	if snapshot.Release == nil {
+		return false
+	}
+	state := snapshot.State()
+	if state == views.StateDegraded {
+		release.State, release.Message = state, "not ready: "+dependentsText(snapshot.Problems())
+	}
+	if state == releases.StateReady {
+		release.State, release.Message = state, ""
+	}
+	return state == views.StateDegraded
 }
 
 // dependentsText names the first of several dependents, and counts the others.

@@ -4,8 +4,14 @@
 package cmd
 
 import (
+	"fmt"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/component-operator/runtime/internal/testenv"
 )
@@ -18,8 +24,11 @@ func TestWaitAfterNoWait(t *testing.T) {
 	got := p.must("wait", "web", "--timeout", "1m")
 	p.expect(got, 0, "release PLACE/web, revision 1, is ready")
 	p.expect(p.clm("status", "web"), 0)
-	if status := p.clm("status", "web"); strings.Contains(status.stdout, "no process is working on it") || !strings.Contains(status.stdout, "Applying, and all dependents are ready") {
-		t.Errorf("there is nothing to go on with, got %s", status.stdout)
+	p.expect(p.clm("status", "web"), 0, "Ready, although no process has waited for that")
+	for _, list := range []string{p.must("ls").stdout, p.must("ls", "--state", "Ready").stdout} {
+		if !strings.Contains(list, "Ready") || strings.Contains(list, "not everything was ready") {
+			t.Errorf("want it to be ready, got %s", list)
+		}
 	}
 	if ready := p.must("status", "web", "-o", "jsonpath={.status.ready}").stdout; ready != "true" {
 		t.Errorf("want it to be ready, got %q", ready)
@@ -33,6 +42,59 @@ func TestWaitAfterNoWait(t *testing.T) {
 	p.must("apply", "web", p.file("app.yaml", deployment("web", "", "")))
 	p.must("wait", "web", "--timeout", "1m")
 	p.must("delete", "web")
+}
+
+// TestJobsThatRemoveThemselves has Kubernetes delete Jobs as soon as they have ended, one of them a hook, of releases that
+// are applied without waiting, by processes that are killed at each of their requests. Once such a release was applied, its
+// Jobs are neither missing nor drift, and do not run again.
+func TestJobsThatRemoveThemselves(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	jobs := p.jobsThatAppear()
+	var next, deaths atomic.Int64
+	var group sync.WaitGroup
+	for range 8 {
+		m := newMortal(t, true)
+		group.Go(func() {
+			for killed := true; killed && !t.Failed(); {
+				k := int(next.Add(1))
+				name := fmt.Sprintf("r%d", k)
+				source := p.file(name+".yaml", configMap(name, "1")+
+					strings.ReplaceAll(job(name+"-plain")+job(name+"-hook", "apply-order", "1", "reconcile-policy", "once"), "spec: {backoff", "spec: {ttlSecondsAfterFinished: 0, backoff"))
+				killed = m.run(p, k, "apply", name, source, "--no-wait", "--yes")
+				count(&deaths, killed)
+				p.succeeds("apply", name, source, "--no-wait")
+				testenv.Eventually(p, func() (bool, string) {
+					got := p.clm("status", name)
+					return got.code == 0 && len(p.jobs(name+"-")) == 0, fmt.Sprintf("killed at request %d: %s", k, got.stdout)
+				})
+				ran := jobs(name + "-")
+				if !slices.Contains(ran, name+"-plain") || !slices.Contains(ran, name+"-hook") || !killed && len(ran) != 2 {
+					p.Errorf("killed at request %d: Jobs ran: %v", k, ran)
+				}
+				p.expect(p.clm("plan", name, source, "--exit-code"), 0, "nothing to do")
+				p.expect(p.clm("drift", name, "--exit-code"), 0, "has not drifted")
+				p.succeeds("wait", name)
+				p.succeeds("apply", name, source)
+				if diff := cmp.Diff(ran, jobs(name+"-")); diff != "" {
+					p.Errorf("killed at request %d: Jobs ran again (-want +got):\n%s", k, diff)
+				}
+				p.succeeds("delete", name)
+			}
+		})
+	}
+	group.Wait()
+	t.Logf("killed at %d requests", deaths.Load())
+	if deaths.Load() < 15 {
+		t.Errorf("killed at %d requests only", deaths.Load())
+	}
+	p.expectNothing()
+}
+
+// jobs returns the names of the Jobs that exist and have a prefix.
+func (p *place) jobs(prefix string) []string {
+	p.Helper()
+	return slices.DeleteFunc(p.names("batch/v1", "Job"), func(name string) bool { return !strings.HasPrefix(name, prefix) })
 }
 
 const neverScheduled = "no: such"

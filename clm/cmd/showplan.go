@@ -131,6 +131,8 @@ func diffAction(change reconciler.Change) diff.Action {
 		return diff.ActionRecreate
 	case change.Stays:
 		return diff.ActionKeep
+	case apply.IsOver(change):
+		return ""
 	}
 	switch change.Verb {
 	case reconciler.VerbCreated:

@@ -88,10 +88,11 @@ func (v statusView) head(style terminal.Style) [][2]string {
 	if release.Awaited() {
 		rows = append(rows, [2]string{"", style.Yellow(awaitedText(release))})
 	}
-	label := "Message"
-	for line := range messageLines(release.Message) {
-		rows = append(rows, [2]string{label, line})
-		label = ""
+	if label := "Message"; !v.Ready() {
+		for line := range messageLines(release.Message) {
+			rows = append(rows, [2]string{label, line})
+			label = ""
+		}
 	}
 	if current := release.Current(); current != nil {
 		rows = append(rows, [2]string{"Revision", fmt.Sprintf("%d, %s %s ago", current.Number, terminal.Clean(current.Description), age(current.Created, now))})
@@ -144,21 +145,21 @@ func (v statusView) paintState(style terminal.Style) string {
 
 // stateText returns the state of the release, and what the dependents add to it.
 func (v statusView) stateText() string {
-	switch state := v.State(); {
-	case state == views.StateDegraded:
-		return string(state) + ": not all dependents are ready"
-	case state != releases.StateReady && v.Ready():
-		return string(state) + ", and all dependents are ready"
-	default:
-		return string(state)
+	state := string(v.State())
+	if v.State() == views.StateDegraded {
+		state += ": not all dependents are ready"
 	}
+	return state
 }
 
 // sinceText says since when the release is in its state, as far as that is known.
 func (v statusView) sinceText(now time.Time) string {
 	since := age(v.Release.Since, now)
-	if v.State() == views.StateDegraded {
+	switch {
+	case v.State() == views.StateDegraded:
 		return ", although the release became ready " + since + " ago"
+	case v.State() != v.Release.State:
+		return ", although no process has waited for that"
 	}
 	return " (for " + since + ")"
 }

@@ -50,7 +50,7 @@ func TestChangesAfterAnInterrupt(t *testing.T) {
 	_, end := p.follow(status, "status", "web", "--watch")
 	expectIn(t, status, "to wait until they are ready: clm wait")
 	p.openGate()
-	expectIn(t, status, "release "+p.namespace+"/web: Applying, and all dependents are ready\n")
+	expectIn(t, status, "release "+p.namespace+"/web: Ready\n")
 	if code := end(); code != 0 {
 		t.Errorf("got exit code %d: %s", code, status)
 	}

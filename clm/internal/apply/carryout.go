@@ -9,8 +9,11 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/keptfields"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/internal/ellipsis"
@@ -293,6 +296,25 @@ func noteFailure(revision *releases.Revision, reason string) {
 	}
 }
 
+// unawait records of the Jobs that remove themselves, and that nobody is going to wait for, that they need not be there:
+// once one is gone, nobody can tell how it has ended, and it must not run again for that.
+func unawait(p *Plan) {
+	rules := keptfields.Rules{Namespace: p.Release.Namespace}
+	removeThemselves := map[dependents.Key]bool{}
+	for _, object := range p.objects {
+		if job, ok := object.(*unstructured.Unstructured); ok && dependents.IsJob(job) {
+			ttl, _, _ := unstructured.NestedFieldNoCopy(job.Object, "spec", "ttlSecondsAfterFinished")
+			removeThemselves[rules.KeyOf(job)] = ttl != nil
+		}
+	}
+	for _, item := range p.Release.Inventory {
+		isWritten := item.Phase == reconciler.PhaseCreating || item.Phase == reconciler.PhaseUpdating
+		if isWritten && item.Status != status.FailedStatus && removeThemselves[rules.KeyOf(item)] {
+			item.Phase = reconciler.PhaseReady
+		}
+	}
+}
+
 // leave records how the operation ended.
 func (a *application) leave(ctx context.Context, result reconciler.Result, failure error) error {
 	var interrupted *failures.InterruptedError
@@ -312,6 +334,9 @@ func (a *application) leave(ctx context.Context, result reconciler.Result, failu
 			}
 		case goesOn(failure):
 			// The next operation continues with it.
+			if failure == nil {
+				unawait(a.plan)
+			}
 			release.State = releases.StateApplying
 			release.Message = "not everything was ready when the last operation ended"
 			if errors.As(failure, &interrupted) && interrupted.CanceledBy != "" {

@@ -47,6 +47,8 @@ func (p *Plan) Drift() []Drift {
 func driftState(change reconciler.Change, item *reconciler.InventoryItem) DriftState {
 	written := item != nil && item.LastAppliedAt != nil
 	switch {
+	case IsOver(change):
+		return ""
 	case change.Refusal != "":
 		return DriftRefused
 	case change.Verb.IsCorrection(), change.Verb == reconciler.VerbAdopted && written:

@@ -115,11 +115,17 @@ func (p *Plan) Idle() bool {
 func (p *Plan) Pending() []reconciler.Change {
 	var pending []reconciler.Change
 	for _, change := range p.Changes {
-		if change.Verb != "" || change.Refusal != "" {
+		if change.Verb != "" && !IsOver(change) || change.Refusal != "" {
 			pending = append(pending, change)
 		}
 	}
 	return pending
+}
+
+// IsOver reports whether a change is only noted, because it is about an object that has ended and is gone, such as a Job
+// with ttlSecondsAfterFinished.
+func IsOver(change reconciler.Change) bool {
+	return change.Verb == reconciler.VerbCompleted && change.UID == "" && change.Before == nil
 }
 
 // Refused returns a RefusedError that says what keeps the plan from being carried out, before anything is written: the namespace of the release does not exist, objects

@@ -138,6 +138,9 @@ func (s *Snapshot) confirmOwner(node *dependents.Node) (lostLabel bool) {
 func recognizeFinished(node *dependents.Node) {
 	if node.Phase == reconciler.PhaseReady && node.Missing && node.Status == status.NotFoundStatus && dependents.IsJob(node) {
 		node.Status, node.Message = dependents.StatusCompleted, "has finished, and is gone"
+		if node.Item.Status != status.CurrentStatus {
+			node.Message += "; no process has waited for it, so that its outcome is not known"
+		}
 	}
 }
 
@@ -213,12 +216,17 @@ func (s *Snapshot) Ready() bool {
 // StateDegraded is the state of a release that was applied successfully, but not all of whose dependents are ready now. It is never recorded.
 const StateDegraded releases.State = "Degraded"
 
-// State returns the recorded state of the release, or StateDegraded.
+// State returns the recorded state of the release, StateDegraded, or StateReady if it has become ready although no process
+// has waited for that.
 func (s *Snapshot) State() releases.State {
-	if s.Release.State == releases.StateReady && !s.Ready() {
+	switch ready := s.Ready(); {
+	case s.Release.State == releases.StateReady && !ready:
 		return StateDegraded
+	case s.Release.State == releases.StateApplying && ready:
+		return releases.StateReady
+	default:
+		return s.Release.State
 	}
-	return s.Release.State
 }
 
 // counts reports whether a release is not ready before an object is. On-failure hooks, perhaps of an earlier revision, hold up nothing.
