@@ -4,10 +4,15 @@
 package helm
 
 import (
+	"bufio"
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"helm.sh/helm/v3/pkg/strvals"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/internal/documents"
@@ -15,7 +20,7 @@ import (
 
 // ValuesInput has the sources of a release's values.
 type ValuesInput struct {
-	// Files are YAML files, a later one wins over an earlier one.
+	// Files are YAML files, a later one wins over an earlier one, and so does a later document of a file.
 	Files []string
 	// Set, SetString and SetFile win over files, in this order; their items have the form path=value, several of them
 	// separated by commas. The last are read from the file that is given as value.
@@ -34,14 +39,9 @@ func MergeValues(input ValuesInput) (map[string]any, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading values %s: %w", name, err)
 		}
-		var given map[string]any
-		if err := documents.CheckSingle(content); err != nil {
+		if err := mergeFile(merged, content); err != nil {
 			return nil, fmt.Errorf("parsing values %s: %w", name, err)
 		}
-		if err := yaml.Unmarshal(content, &given); err != nil {
-			return nil, fmt.Errorf("parsing values %s: %w", name, err)
-		}
-		mergeGiven(merged, given)
 	}
 	// An assignment may contain a password, so errors name its path at most.
 	for _, assignment := range input.Set {
@@ -64,6 +64,29 @@ func MergeValues(input ValuesInput) (map[string]any, error) {
 		}
 	}
 	return merged, nil
+}
+
+// mergeFile lays the documents of a file over values, which it changes: one after the other, as Helm 4 does.
+func mergeFile(values map[string]any, content []byte) error {
+	if err := documents.CheckSeparated(content); err != nil {
+		return err
+	}
+	// Without a line break at the end, the reader may leave out the last line.
+	reader := utilyaml.NewYAMLReader(bufio.NewReader(io.MultiReader(bytes.NewReader(content), strings.NewReader("\n"))))
+	for {
+		document, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		var given map[string]any
+		if err == nil {
+			err = yaml.Unmarshal(document, &given)
+		}
+		if err != nil {
+			return err
+		}
+		mergeGiven(values, given)
+	}
 }
 
 // mergeGiven lays values over others, which it changes. Unlike with the defaults of a
