@@ -236,11 +236,11 @@ func TestDoctorFindsChangedLabels(t *testing.T) {
 	p.must("apply", "web", p.file("app.yaml", manifestOf("one")))
 	p.as("somebody", configMapKind, "one", `{"metadata":{"labels":{"clm.cs.sap.com/owner-id":"x"}}}`)
 	p.expectFindings([]string{"NotOwned one"})
-	if got := p.clm("doctor", "--fix", "-y"); got.code != exitChanges || !strings.Contains(got.stdout+got.stderr, "to adopt it again: clm adopt web OBJECT") {
+	if got := p.clm("doctor", "--fix", "-y"); got.code != exitChanges || !strings.Contains(got.stdout+got.stderr, "to adopt it again: clm adopt web ConfigMap/"+p.namespace+"/one -n "+p.namespace) {
 		t.Errorf("expected advice and nothing else, got exit code %d: %s%s", got.code, got.stdout, got.stderr)
 	}
 	p.expectFindings([]string{"NotOwned one"})
-	p.must("adopt", "web", "cm/one")
+	p.must("adopt", "web", "ConfigMap/"+p.namespace+"/one")
 	p.expectFindings(nil)
 	p.must("delete", "web")
 }

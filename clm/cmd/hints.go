@@ -100,7 +100,7 @@ func suggestFlag(command *cobra.Command, err error) error {
 		instead = cmp.Or(instead, foreignChartFlags[name])
 	}
 	if instead != "" {
-		return fmt.Errorf("%w; %s", err, instead)
+		return fmt.Errorf("%w; %s", err, named(command, instead))
 	}
 	var known []string
 	command.Flags().VisitAll(func(flag *pflag.Flag) {
@@ -112,6 +112,18 @@ func suggestFlag(command *cobra.Command, err error) error {
 		return fmt.Errorf("%w; did you mean --%s?", err, nearest)
 	}
 	return err
+}
+
+// named puts the release that a command was given into a hint, in place of NAME.
+func named(command *cobra.Command, hint string) string {
+	name := command.Flags().Arg(0)
+	if wanted, _ := placeholders(command.Use); name == "" || len(wanted) == 0 || wanted[0] != "NAME" {
+		return hint
+	}
+	if flag := command.Flag("namespace"); flag != nil && flag.Changed {
+		name += " -n " + flag.Value.String()
+	}
+	return strings.ReplaceAll(hint, "NAME", name)
 }
 
 // refuseUnknown is the check of the arguments of commands that just have others below them.

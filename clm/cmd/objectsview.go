@@ -88,7 +88,7 @@ func (v objectsView) write(out io.Writer, style terminal.Style, width int) error
 			}
 		}
 		if archived := len(v.Sets) - len(sets); archived > 0 {
-			fmt.Fprintf(out, "and %d archived; to list them: clm objects history TARGET\n", archived)
+			fmt.Fprintf(out, "and %d archived; to list them: clm objects history %s\n", archived, v.Target.Argument())
 		}
 	}
 	for _, tree := range v.trees {

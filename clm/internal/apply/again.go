@@ -18,7 +18,7 @@ import (
 
 // next says what to do after an operation that has ended with an error, including how to return to the last revision that was ready; may be empty.
 func (p *Plan) next(limits runner.Limits, err error) string {
-	advice := limits.Next(err)
+	advice := limits.Next(err, p.Release)
 	if p.Operation != Apply && p.Operation != Rollback || limits.Instead != "" && advice == limits.Instead {
 		return advice
 	}
@@ -58,7 +58,7 @@ func toContinue(p *Plan, err error) string {
 			dependents.Enumerate(stuck, shown), strings.Join(commands[:min(len(commands), shown)], "; ")))
 	}
 	if len(texts) == 0 {
-		return failures.Next(err)
+		return failures.Next(err, p.Release)
 	}
 	return strings.Join(append(texts, fmt.Sprintf("To see why: clm status %s -n %s", p.Release.Name, p.Release.Namespace)), "\n")
 }

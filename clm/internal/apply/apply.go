@@ -114,7 +114,7 @@ func applied(plan *Plan, options Options, err error) progress.Outcome {
 	switch {
 	case errors.As(err, &interrupted) && interrupted.Untouched:
 		// The planned revision will not exist; another one may have its number.
-		return progress.Outcome{Summary: fmt.Sprintf("release %s: %s", plan.Release, failures.Summary(err)), Next: failures.Next(err)}
+		return progress.Outcome{Summary: fmt.Sprintf("release %s: %s", plan.Release, failures.Summary(err)), Next: failures.Next(err, plan.Release)}
 	case err != nil && options.Reverts && failures.IsFailure(err) && plan.NeverReady():
 		return progress.Outcome{Summary: release + ": " + failures.Summary(err)}
 	case err != nil:

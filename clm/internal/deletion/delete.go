@@ -30,7 +30,7 @@ func (d *Deletion) Delete(ctx context.Context, limits runner.Limits) error {
 		outcome.Next = "These hooks could not be applied, because their namespaces are being deleted: " + strings.Join(d.leftOut, ", ")
 	}
 	if err != nil {
-		outcome.Summary, outcome.Next = fmt.Sprintf("release %s was not deleted: %s", d.Release, failures.Summary(err)), limits.Next(err)
+		outcome.Summary, outcome.Next = fmt.Sprintf("release %s was not deleted: %s", d.Release, failures.Summary(err)), limits.Next(err, d.Release)
 	}
 	b.Finish(outcome, err)
 	return err

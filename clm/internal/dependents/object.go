@@ -6,6 +6,8 @@ package dependents
 import (
 	"cmp"
 	"fmt"
+	"regexp"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -51,6 +53,18 @@ func (o Object) Key() Key {
 
 // String names the object as messages do, for example "Deployment default/web".
 func (o Object) String() string { return o.Key().String() }
+
+// isHarmless matches what needs no quotes in a command.
+var isHarmless = regexp.MustCompile(`^[A-Za-z0-9._:/-]+$`)
+
+// Argument names the object as commands take it, for example "Deployment/default/web"; or OBJECT if that is not safe in a
+// shell, because somebody has put anything into the record.
+func (o Object) Argument() string {
+	if argument := strings.Replace(o.String(), " ", "/", 1); isHarmless.MatchString(argument) {
+		return argument
+	}
+	return "OBJECT"
+}
 
 // Compare sorts objects by kind, API version, namespace and name.
 func (o Object) Compare(other Object) int {

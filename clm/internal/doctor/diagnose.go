@@ -243,11 +243,11 @@ func (e *examination) examineItem(ctx context.Context, release *releases.Release
 		}
 	case owner.IsMissing():
 		finding.Kind, finding.Message = FindingStolen, "it is in the record, but "+owner.Loss(id, item)
-		finding.Advice = fmt.Sprintf("to restore the label: clm drift %[1]s --correct -n %[2]s; to keep it even if the release is deleted: clm orphan %[1]s OBJECT -n %[2]s",
-			release.Name, release.Namespace)
+		finding.Advice = fmt.Sprintf("to restore the label: clm drift %[1]s --correct -n %[2]s; to keep it even if the release is deleted: clm orphan %[1]s %[3]s -n %[2]s",
+			release.Name, release.Namespace, finding.Object.Argument())
 	case owner.OwnerID() == id:
 		finding.Kind, finding.Message = FindingStolen, "it is in the record, but "+owner.Loss(id, item)
-		finding.Advice = fmt.Sprintf("to adopt it again: clm adopt %s OBJECT -n %s", release.Name, release.Namespace)
+		finding.Advice = fmt.Sprintf("to adopt it again: clm adopt %s %s -n %s", release.Name, finding.Object.Argument(), release.Namespace)
 	default:
 		if err := e.stolen(ctx, &finding, release, item, owner); err != nil {
 			return err
@@ -273,7 +273,7 @@ func isExpected(item *reconciler.InventoryItem) bool {
 // stolen completes the finding of an object that has another owner.
 func (e *examination) stolen(ctx context.Context, finding *Finding, release *releases.Release, item *reconciler.InventoryItem, owner ownership.Mark) error {
 	finding.Kind, finding.Message = FindingStolen, "it is in the record, but "+owner.Loss(releases.OwnerID(release.Namespace, release.Name), item)
-	finding.Advice = fmt.Sprintf("to adopt it again: clm adopt %s OBJECT -n %s", release.Name, release.Namespace)
+	finding.Advice = fmt.Sprintf("to adopt it again: clm adopt %s %s -n %s", release.Name, finding.Object.Argument(), release.Namespace)
 	namespace, name, isRelease := strings.Cut(owner.Release(), "/")
 	if !isRelease || release.State == releases.StateDeleting {
 		return nil

@@ -240,8 +240,8 @@ func joinedErrors(err error) []error {
 // AdviceForeign says what to do about objects of other owners.
 const AdviceForeign = "'--adopt always' adopts an object even if it has another owner; clm move moves an object from one release to another"
 
-// Next says what to do after an operation that has ended with an error; may be empty.
-func Next(err error) string {
+// Next says what to do after an operation on a release that has ended with an error; may be empty.
+func Next(err error, release *releases.Release) string {
 	var notReady *NotReadyError
 	var interrupted *InterruptedError
 	var staged *StageError
@@ -258,7 +258,7 @@ func Next(err error) string {
 	case errors.As(err, &notReady) && notReady.Timeout > 0:
 		return "To keep waiting, run the same command again with a longer --timeout."
 	case errors.As(err, &notReady):
-		return "Failed objects will not become ready on their own. To see why they failed: clm status NAME -n NAMESPACE"
+		return fmt.Sprintf("Failed objects will not become ready on their own. To see why they failed: clm status %s -n %s", release.Name, release.Namespace)
 	case errors.As(err, &interrupted):
 		return interrupted.next(len(joinedErrors(err)) < 2)
 	case errors.As(err, &rejected) && rejected.Foreign:

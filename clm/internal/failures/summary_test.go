@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -56,7 +57,7 @@ func TestBesides(t *testing.T) {
 	}
 }
 
-func TestNextAfterAnInterrupt(t *testing.T) {
+func TestNext(t *testing.T) {
 	t.Parallel()
 	unrecorded := errors.New("recording the progress: denied")
 	for _, test := range []struct {
@@ -70,8 +71,12 @@ func TestNextAfterAnInterrupt(t *testing.T) {
 			"a newer operation has ended it, and it could not be recorded", errors.Join(&failures.InterruptedError{CanceledBy: "apply"}, unrecorded),
 			"Running the same command again would undo what the newer operation does.",
 		},
+		{
+			"objects have failed", &failures.NotReadyError{},
+			"Failed objects will not become ready on their own. To see why they failed: clm status web -n shop",
+		},
 	} {
-		if got := failures.Next(test.err); got != test.want {
+		if got := failures.Next(test.err, &releases.Release{Namespace: "shop", Name: "web"}); got != test.want {
 			t.Errorf("%s: want %q, got %q", test.reason, test.want, got)
 		}
 	}

@@ -131,7 +131,7 @@ func (f *logFollower) begin(run run) bool {
 	if f.known.active == maxStreams {
 		if !f.known.full {
 			f.known.full = true
-			f.problem(fmt.Sprintf("%s and others are not followed: clm follows at most %d containers; select some of them: clm logs NAME OBJECT...", run, maxStreams))
+			f.problem(fmt.Sprintf("%s and others are not followed: clm follows at most %d containers; name the objects whose logs are wanted", run, maxStreams))
 		}
 		return false
 	}

@@ -64,6 +64,14 @@ func (t Target) String() string {
 	return t.kind.name + " " + t.Namespace + "/" + t.Name
 }
 
+// Argument names the target as commands take it.
+func (t Target) Argument() string {
+	if t.Namespace == "" {
+		return t.kind.name + "/" + t.Name
+	}
+	return t.kind.name + "/" + t.Name + " -n " + t.Namespace
+}
+
 func kindOf(name string) kind {
 	return kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })]
 }

@@ -30,13 +30,13 @@ type Limits struct {
 	Instead string
 }
 
-// Next says what to do after an operation with the limits that has ended with an error; may be empty.
-func (l Limits) Next(err error) string {
+// Next says what to do after an operation on a release with the limits that has ended with an error; may be empty.
+func (l Limits) Next(err error, release *releases.Release) string {
 	var interrupted *failures.InterruptedError
 	if l.Instead != "" && errors.As(err, &interrupted) && interrupted.CanceledBy == "" {
 		return l.Instead
 	}
-	return failures.Next(err)
+	return failures.Next(err, release)
 }
 
 // saveTimeout bounds how long an operation may take to record its progress after its context has ended.

@@ -36,7 +36,8 @@ func (t *Transfer) outcome(err error) progress.Outcome {
 	between := fmt.Sprintf("from release %s to release %s", t.From.Release, t.To.Release)
 	switch {
 	case err != nil:
-		return progress.Outcome{Summary: fmt.Sprintf("moving %s %s: %s", dependents.Count(len(t.Objects), "object"), between, failures.Summary(err)), Next: failures.Next(err)}
+		summary := fmt.Sprintf("moving %s %s: %s", dependents.Count(len(t.Objects), "object"), between, failures.Summary(err))
+		return progress.Outcome{Summary: summary, Next: failures.Next(err, t.To.Release)}
 	case t.left == 0:
 		return progress.Outcome{Done: true, Summary: fmt.Sprintf("nothing left to move %s", between)}
 	default:
@@ -79,7 +80,7 @@ func (t *Transfer) move(ctx context.Context, options apply.Options, b *runner.Bo
 	}
 	if err := t.From.CarryOut(ctx, from, options); err != nil && len(failures.Failed(err)) == 0 {
 		stage := fmt.Sprintf("ending the ownership of release %s", t.From.Release)
-		return errors.Join(failure, &failures.StageError{Stage: stage, Advice: failures.Next(err), Cause: err})
+		return errors.Join(failure, &failures.StageError{Stage: stage, Advice: failures.Next(err, t.From.Release), Cause: err})
 	}
 	return failure
 }
