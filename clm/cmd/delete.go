@@ -11,14 +11,17 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/deletion"
 	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
+	"github.com/component-operator/runtime/clm/internal/sources"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/internal/deletionhooks"
+	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -154,6 +157,7 @@ func showDeletion(out io.Writer, d *deletion.Deletion) {
 	if d.Held != nil {
 		show("Of these, the following may be deleted only with approval (--approve-deletions):", textsOf(names, d.Held.Objects))
 	}
+	noteDefinitions(out, d)
 	if len(d.Kept) > 0 {
 		fmt.Fprintln(out, "Of these, the following namespaces will be kept until nothing else is left in them:")
 	}
@@ -162,6 +166,23 @@ func showDeletion(out io.Writer, d *deletion.Deletion) {
 	}
 	show(counted(len(d.Stays), "will be orphaned (kept in the cluster without an owner):"), textsOf(names, d.Stays))
 	show("These hooks will run last, and be deleted afterwards:", textsOf(names, afterwards))
+}
+
+// noteDefinitions says that types go that Helm would keep: those in the crds folder of a chart. The record does not
+// distinguish them from others.
+func noteDefinitions(out io.Writer, d *deletion.Deletion) {
+	definition := slices.IndexFunc(d.Goes, func(item *reconciler.InventoryItem) bool {
+		return item.GroupVersionKind().GroupKind() == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
+	})
+	current := d.Release.Current()
+	isOfChart := func(source releases.Source) bool { return source.Kind == string(sources.Chart) }
+	if definition < 0 || current == nil || !slices.ContainsFunc(current.Sources, isOfChart) {
+		return
+	}
+	const text = "Unlike helm uninstall, this also deletes the CustomResourceDefinitions in the folder crds of a chart, with all their objects. " +
+		"To keep one: clm orphan %s %s -n %s"
+	writeWrapped(out, "", fmt.Sprintf(text,
+		d.Release.Name, dependents.ObjectOf(d.Goes[definition]).Argument(), d.Release.Namespace))
 }
 
 // counted is the heading of a list of objects.

@@ -111,6 +111,7 @@ func TestBadInput(t *testing.T) {
 		{"a flag of another tool", []string{"upgrade", "web", source, "--install"}, "unknown flag: --install; clm apply creates a release that does not exist\n"},
 		{"a hint for the release", []string{"upgrade", "web", source, "-n", "shop", "--reuse-values"}, "to reuse them: clm get values web -n shop > FILE, then -f FILE\n"},
 		{"a release that is not known yet", []string{"apply", "--reuse-values", "web", source}, "to reuse them: clm get values NAME > FILE, then -f FILE\n"},
+		{"a flag of a plugin of another tool", []string{"diff", "upgrade", "web", source, "--detailed-exitcode"}, "unknown flag: --detailed-exitcode; use --exit-code\n"},
 		{"with a value", []string{"apply", "web", "nginx", "--repo", "https://example.com"}, "unknown flag: --repo; a chart in a repository is the source https://HOST/PATH#CHART, or REPO/CHART after helm repo add\n"},
 		{"credentials for all repositories", []string{"dependency", "update", ".", "--username", "me"}, "unknown flag: --username; clm uses the credentials that helm repo add and helm registry login have stored\n"},
 		{"a certificate for all repositories", []string{"dep", "build", ".", "--cert-file", "me"}, "unknown flag: --cert-file; clm uses the credentials that helm repo add and helm registry login have stored\n"},

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/component-operator/runtime/clm/internal/apply"
+	"github.com/component-operator/runtime/clm/internal/releases"
 )
 
 // planOptions are what clm plan and clm diff were given.
@@ -69,11 +70,17 @@ func newDiffCommand(e *environment) *cobra.Command {
 		Use:   "diff NAME SOURCE...",
 		Short: "Show how the objects of a release would change",
 		Long: `Show how the objects of a release would be changed by clm apply with the same arguments, as a diff of what is stored in the cluster. Values of
-Secrets are masked: only their sizes, and which of them are equal, are shown.`,
+Secrets are masked: only their sizes, and which of them are equal, are shown.
+
+"clm diff upgrade NAME CHART" is the same as "clm diff NAME CHART", for those who know the diff plugin of Helm.`,
 		Annotations: exits(exitChanges, exitRefused),
 		Example:     "  clm diff web ./chart -f values.yaml --unified 10",
 		Args:        cobra.MinimumNArgs(2),
 		RunE: func(command *cobra.Command, args []string) error {
+			if len(args) > 2 && args[0] == "upgrade" && releases.ValidateName(args[1]) == nil {
+				// A release named upgrade may have several sources, too; then the first one needs a slash.
+				args = args[1:]
+			}
 			o.name, o.references = args[0], args[1:]
 			return runPlan(command.Context(), e, o)
 		},

@@ -90,6 +90,15 @@ func TestServerRefusalNamesTheObject(t *testing.T) {
 	w.expectRefusal(err, "Service NS/bad: rejected by the API server", "ports")
 	_, err = w.apply("apiVersion: v1\nkind: LimitRange\nmetadata: {name: bad}\nspec: {limits: [{type: Container, max: {cpu: 1x}}]}\n")
 	w.expectRefusal(err, "LimitRange NS/bad: rejected by the API server", "quantities")
+	for list, key := range map[string]string{
+		"env: [{name: A, value: one}, {name: A, value: two}]":                              `[name="A"]`,
+		"ports: [{name: http, containerPort: 8080}, {name: metrics, containerPort: 8080}]": `[containerPort=8080,protocol="TCP"]`,
+	} {
+		manifest := "apiVersion: v1\nkind: Pod\nmetadata: {name: bad}\nspec: {containers: [{name: main, image: example.com/none, " + list + "}]}\n"
+		_, err = w.apply(manifest)
+		const remedy = "; server-side apply accepts each key only once: keep one of these entries in the manifest (of environment variables, the last one counts)"
+		w.expectRefusal(err, "Pod NS/bad: rejected by the API server", "duplicate entries for key "+key+remedy)
+	}
 }
 
 // TestPatternsThatMatchNothing are refused wherever they come from: they would protect nothing.

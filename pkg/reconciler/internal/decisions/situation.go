@@ -5,6 +5,7 @@ package decisions
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/component-operator/runtime/internal/digest"
@@ -24,14 +25,21 @@ func (s Situation) MayRecreate(t *desired.Object) bool {
 	return s.Exists && (t.RecreateIfImmutable || t.Update == inventory.UpdatePolicyRecreate) && !s.IsTakenOver() && !t.Incomplete
 }
 
-// RejectionText says that the API server has rejected a desired object, and what helps if a field cannot be changed. The prefix is that of annotations.
+// RejectionText says that the API server has rejected a desired object, and what helps if a field cannot be changed, or a list has a key twice. The prefix is that of annotations.
 func RejectionText(t *desired.Object, prefix string, err error) string {
 	text := "rejected by the API server: " + err.Error()
 	if answers.IsImmutable(err) && !t.RecreateIfImmutable && t.Update != inventory.UpdatePolicyRecreate {
 		text += fmt.Sprintf("; to recreate the object, set the annotation %s: \"true\"", prefix+types.AnnotationKeySuffixRecreateIfImmutable)
 	}
+	if strings.Contains(text, duplicateEntries) {
+		text += "; server-side apply accepts each key only once: keep one of these entries in the manifest (of environment variables, the last one counts)"
+	}
 	return text
 }
+
+// duplicateEntries is what the API server says of a list that has a key several times, such as the name of an environment
+// variable, or the number of a container's port. Other requests than an apply may have such lists.
+const duplicateEntries = "duplicate entries for key"
 
 // Situation is all that a decision about one object depends on, apart from its manifest and record.
 type Situation struct {
