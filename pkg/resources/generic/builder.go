@@ -152,8 +152,8 @@ func (b *Builder[T, P, M, F, S]) Auxiliary() *Builder[T, P, M, F, S] {
 	return b
 }
 
-// AwaitAddress makes an Ingress ready only when it has an address. Without it, an Ingress is ready without one, because not every cluster gives it one. Services of type LoadBalancer
-// always wait for theirs. Resources of other kinds cannot be built with it.
+// AwaitAddress makes an Ingress ready only when it has an address. Without it, an Ingress is ready without one, because not every cluster gives it one.
+// Services of type LoadBalancer always wait for theirs. Resources of other kinds cannot be built with it.
 func (b *Builder[T, P, M, F, S]) AwaitAddress() *Builder[T, P, M, F, S] {
 	b.addressed = true
 	return b
