@@ -94,7 +94,7 @@ func TestAdoptFromHelmLeavesOthersAlone(t *testing.T) {
 				p.must("apply", "other", p.file("other.yaml", manifestOf("taken")))
 				p.as("helm", configMapKind, "taken", fmt.Sprintf(`{"metadata":{"annotations":{"meta.helm.sh/release-name":"web","meta.helm.sh/release-namespace":%q}}}`, p.namespace))
 			},
-			"has another owner, clm.cs.sap.com/PLACE/other",
+			"belongs to release PLACE/other",
 		},
 		"HelmRelease": {func(p *place) { p.ofHelm("other", "taken") }, "belongs to Helm release PLACE/other"},
 		"Controller": {
@@ -150,6 +150,7 @@ func TestHelmObjectsAreOwned(t *testing.T) {
 			t.Errorf("%s: want the object to be refused, got exit code %d: %s%s", name, got.code, got.stdout, got.stderr)
 		}
 	}
+	p.expect(p.clm("apply", "shop", source), exitRefused, "the release of Helm, with its history, is adopted by: clm adopt shop --from-helm -n PLACE")
 	if got := p.clm("move", "cm/theirs", "--from", "old", "--to", "web"); got.code == 0 {
 		t.Errorf("an object of Helm was moved: %s", got.stderr)
 	}

@@ -23,13 +23,15 @@ type consent struct {
 	dialog *terminal.Dialog
 	// silence says why the user cannot be asked for a required confirmation; nil if none is required.
 	silence error
+	// context is where it is about to do that; may be empty.
+	context string
 	errOut  io.Writer
 }
 
 // consent opens the terminal unless --yes was given. If it cannot ask, the command may continue only if its arguments declare the result, and no user sits
 // at a terminal. The caller must close the consent.
 func (e *environment) consent(given, declared bool) consent {
-	c := consent{errOut: e.err}
+	c := consent{errOut: e.err, context: e.kube.context()}
 	if given {
 		return c
 	}
@@ -65,13 +67,18 @@ func (c consent) shown(out io.Writer, form output) bool {
 	return form.forPeople() && (c.dialog == nil || terminal.IsTerminal(out))
 }
 
-// get asks for confirmation. The error is a RefusedError unless the user agrees, or has by --yes.
+// get asks for confirmation, by a question that it completes by the context of the kubeconfig. The error is a RefusedError unless the user agrees, or has by --yes.
 func (c consent) get(ctx context.Context, question string) error {
 	if c.silence != nil {
 		return &failures.RefusedError{Reason: "not confirmed: " + c.silence.Error() + "; nothing was changed; to continue without confirmation: --yes"}
 	}
 	if c.dialog == nil {
 		return nil
+	}
+	if c.context != "" {
+		// Before the end, or before what the question adds: "Create release demo/web in context prod, although …?"
+		at := strings.IndexAny(question, ",?")
+		question = question[:at] + " in context " + terminal.Clean(c.context) + question[at:]
 	}
 	answer, err := c.dialog.Ask(ctx, question+" [y/N]")
 	if err != nil && !errors.Is(err, io.EOF) {

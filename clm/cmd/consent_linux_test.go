@@ -66,7 +66,7 @@ func TestQuestionsReachTheTerminal(t *testing.T) {
 			before := p.versions()
 			for _, answer := range []string{"n\n", "\n", "\x04"} {
 				command, screen := p.script(t, script)
-				screen.expect(t, "? [y/N] ")
+				screen.expect(t, "[y/N] ")
 				screen.expect(t, strings.ReplaceAll(shown, "PLACE", p.namespace))
 				screen.enter(t, answer)
 				expectExit(t, command, screen, exitRefused)
@@ -75,14 +75,14 @@ func TestQuestionsReachTheTerminal(t *testing.T) {
 				}
 			}
 			command, screen := p.script(t, script)
-			screen.expect(t, "? [y/N] ")
+			screen.expect(t, "[y/N] ")
 			screen.enter(t, "\x03")
 			_ = command.Wait()
 			if diff := cmp.Diff(before, p.versions()); diff != "" {
 				t.Errorf("something was done after an interrupt (-before +after):\n%s", diff)
 			}
 			command, screen = p.script(t, script)
-			screen.expect(t, "? [y/N] ")
+			screen.expect(t, "[y/N] ")
 			screen.enter(t, "y\n")
 			expectExit(t, command, screen, 0)
 			if diff := cmp.Diff(before, p.versions()); diff == "" {
@@ -102,7 +102,7 @@ func TestAnswersBeforeTheQuestion(t *testing.T) {
 		before := p.versions()
 		command, screen := p.script(t, script)
 		screen.enter(t, "first\ny\ny\n")
-		screen.expect(t, "? [y/N] ")
+		screen.expect(t, "[y/N] ")
 		screen.enter(t, "n\n")
 		expectExit(t, command, screen, exitRefused)
 		if diff := cmp.Diff(before, p.versions()); diff != "" {

@@ -75,7 +75,7 @@ func TestPlanOfWhatOthersHave(t *testing.T) {
 	p.must("apply", "other", p.file("other.yaml", configMap("a", "1")))
 	source := p.file("app.yaml", configMap("a", "1")+configMap("b", "1"))
 	saved := filepath.Join(t.TempDir(), "web.plan")
-	const want = "ConfigMap PLACE/a: already exists and has another owner, clm.cs.sap.com/PLACE/other, but its adoption policy is if-unowned; '--adopt always' adopts"
+	const want = "ConfigMap PLACE/a: already exists and belongs to release PLACE/other, but its adoption policy is if-unowned; '--adopt always' adopts"
 	for _, args := range [][]string{
 		{"plan", "web", source, "--out", saved},
 		{"diff", "web", source},

@@ -56,7 +56,7 @@ func TestAdopt(t *testing.T) {
 	p := newPlace(t)
 	p.must("apply", "other", p.file("other.yaml", manifestOf("theirs")))
 	source := p.file("app.yaml", manifestOf("theirs", "mine"))
-	if got := p.clm("apply", "web", source); got.code == 0 || !strings.Contains(got.stderr, "has another owner") {
+	if got := p.clm("apply", "web", source); got.code == 0 || !strings.Contains(got.stderr, "belongs to release") {
 		t.Fatalf("expected that theirs is refused, got exit code %d: %s", got.code, got.stderr)
 	}
 	for _, test := range []struct{ reason, object, message string }{

@@ -54,6 +54,18 @@ func (k *kube) namespace() (string, error) {
 	return namespace, nil
 }
 
+// context is the name of the context of the kubeconfig that is used; empty if there is none, as within a cluster.
+func (k *kube) context() string {
+	if given := *k.flags.Context; given != "" {
+		return given
+	}
+	config, err := k.flags.ToRawKubeConfigLoader().RawConfig()
+	if err != nil {
+		return ""
+	}
+	return config.CurrentContext
+}
+
 // connection connects to the cluster, and shows operations by the printer.
 func (k *kube) connection(printer progress.Printer) (*connection.Connection, error) {
 	config, err := k.flags.ToRESTConfig()

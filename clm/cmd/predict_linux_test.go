@@ -80,7 +80,7 @@ func TestRefusalsOfTheServer(t *testing.T) {
 	p.must("delete", "web")
 	command, screen := p.startOnTerminal(t, nil, "apply", "web", source)
 	screen.resize(t, 250, 40)
-	screen.expect(t, "Create release "+p.namespace+"/web, although the API server rejects 1 of its objects? [y/N] ")
+	screen.expect(t, inContext(t, "Create release "+p.namespace+"/web, although the API server rejects 1 of its objects?")+" [y/N] ")
 	screen.enter(t, "n\n")
 	expectExit(t, command, screen, exitRefused)
 }

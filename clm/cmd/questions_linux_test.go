@@ -11,6 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/component-operator/runtime/internal/testenv"
 )
 
 // TestQuestions answers each question with no and with yes, and one with nothing.
@@ -40,6 +43,17 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
+// inContext adds the context of the kubeconfig to a question.
+func inContext(t *testing.T, question string) string {
+	t.Helper()
+	config, err := clientcmd.LoadFromFile(testenv.Kubeconfig(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := strings.IndexAny(question, ",?")
+	return question[:at] + " in context " + config.CurrentContext + question[at:]
+}
+
 // refuse answers a question with no.
 func (p *place) refuse(t *testing.T, name, question string, args []string) {
 	t.Helper()
@@ -51,7 +65,7 @@ func (p *place) refuse(t *testing.T, name, question string, args []string) {
 	for _, answer := range answers {
 		command, screen := p.startOnTerminal(t, nil, args...)
 		screen.resize(t, 250, 40)
-		screen.expect(t, strings.ReplaceAll(question, "PLACE", p.namespace)+" [y/N] ")
+		screen.expect(t, inContext(t, strings.ReplaceAll(question, "PLACE", p.namespace))+" [y/N] ")
 		screen.enter(t, answer)
 		expectExit(t, command, screen, exitRefused)
 		screen.expect(t, "not confirmed; nothing was changed")
@@ -59,7 +73,7 @@ func (p *place) refuse(t *testing.T, name, question string, args []string) {
 			t.Errorf("something was done (-before +after):\n%s", diff)
 		}
 		if answer == "n\n" {
-			expectGolden(t, "questions/"+name+".txt", p.stable(screen.frame()))
+			expectGolden(t, "questions/"+name+".txt", strings.ReplaceAll(p.stable(screen.frame()), inContext(t, "?"), " in context CONTEXT?"))
 		}
 	}
 }

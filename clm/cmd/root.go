@@ -20,6 +20,7 @@ import (
 	"k8s.io/klog/v2"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -89,7 +90,7 @@ func inLines(err error) string {
 	if !errors.As(err, &refused) || len(refused.Problems) < 2 {
 		return err.Error()
 	}
-	return strings.Replace(err.Error(), refused.Error(), fmt.Sprintf("%d problems:\n  %s", len(refused.Problems), strings.Join(refused.Problems, "\n  ")), 1)
+	return strings.Replace(err.Error(), refused.Error(), fmt.Sprintf("%d problems:\n  %s", len(refused.Problems), strings.Join(failures.Grouped(refused.Problems), "\n  ")), 1)
 }
 
 // Command returns clm with all its commands, for the reference pages.

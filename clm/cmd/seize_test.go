@@ -21,7 +21,7 @@ func TestAdoptionIsNotRepeated(t *testing.T) {
 	p.must("move", "cm/shared", "--from", "shop", "--to", "web")
 	p.must("apply", "shop", own)
 
-	const refusal = "ConfigMap PLACE/shared: already exists and has another owner, clm.cs.sap.com/PLACE/web"
+	const refusal = "ConfigMap PLACE/shared: already exists and belongs to release PLACE/web"
 	for _, args := range [][]string{{"1"}, {"1", "--adopt", "if-unowned"}, {"1", "--adopt", "never"}} {
 		p.expect(p.clm(append([]string{"rollback", "shop"}, args...)...), exitRefused, refusal, "'--adopt always' adopts an object")
 	}

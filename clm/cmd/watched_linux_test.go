@@ -71,7 +71,7 @@ func TestApplyOnATerminal(t *testing.T) {
 	p := newPlace(t)
 	source := p.gated("1")
 	command, screen := p.startOnTerminal(t, nil, "apply", "web", source)
-	screen.expect(t, "Create release "+p.namespace+"/web? [y/N] ")
+	screen.expect(t, inContext(t, "Create release "+p.namespace+"/web?")+" [y/N] ")
 	screen.expect(t, "3 to create")
 	screen.enter(t, "n\n")
 	expectExit(t, command, screen, exitRefused)
@@ -114,7 +114,7 @@ apply PLACE/web revision 1: waiting until wave 0 is ready  AGE
 
 	command, screen = p.startOnTerminal(t, nil, "delete", "web")
 	screen.expect(t, " objects will be deleted:")
-	screen.expect(t, "Delete release "+p.namespace+"/web? [y/N] ")
+	screen.expect(t, inContext(t, "Delete release "+p.namespace+"/web?")+" [y/N] ")
 	screen.enter(t, "\x03")
 	expectExit(t, command, screen, exitInterrupted)
 	p.expectHistory("Ready")

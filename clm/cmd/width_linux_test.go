@@ -65,8 +65,8 @@ func TestNarrowTerminal(t *testing.T) {
 		{"ls", []string{"Applying"}},
 		{"events " + longRelease, []string{"LAST SEEN", "Deployme"}},
 		{"plan " + longRelease + " " + second, []string{"~ ConfigMap monitoring-ku…", "(update: the manifest changed)", "1 to update, 3 unchanged"}},
-		{"apply " + longRelease + " " + second, []string{"~ ConfigMap monitoring-ku…", "1 to update, 3 unchanged", longRelease + "?[y/N] n"}},
-		{"delete " + longRelease, []string{" objects will be deleted:", "  ConfigMap " + other[:3], "  ConfigMap " + longName, longRelease + "?[y/N] n"}},
+		{"apply " + longRelease + " " + second, []string{"~ ConfigMap monitoring-ku…", "1 to update, 3 unchanged", "[y/N] n"}},
+		{"delete " + longRelease, []string{" objects will be deleted:", "  ConfigMap " + other[:3], "  ConfigMap " + longName, "[y/N] n"}},
 		{"doctor " + longRelease, []string{"1 release examined"}},
 	} {
 		sent := p.narrow(t, 80, strings.Fields(test.args)...)

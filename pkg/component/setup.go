@@ -283,6 +283,7 @@ func waking(w *worker, queue *queue.Wakeups) func(key apitypes.NamespacedName) {
 func (w *worker) engineOptions() reconciler.Options {
 	return reconciler.Options{
 		FieldOwner:             *w.options.FieldOwner,
+		OwnerKind:              w.resource.Kind.Kind,
 		Finalizer:              *w.options.Finalizer,
 		FormerFinalizers:       w.options.formerFinalizers(),
 		FormerNames:            w.options.FormerNames,

@@ -35,6 +35,9 @@ import (
 type Options struct {
 	// FieldOwner is the field manager of all writes. It must be unique per operator. Defaults to the name.
 	FieldOwner string
+	// OwnerKind is what owners are called in messages about objects that belong to another one: "belongs to App demo/web". Their IDs must then have three parts, a prefix, a namespace and
+	// a name: "prefix/demo/web". Defaults to none: messages have the ID.
+	OwnerKind string
 	// Finalizer is put on dependents that define types. It is for programs that run all the time: nobody else removes it. Defaults to none.
 	Finalizer string
 	// FormerFinalizers are finalizers of earlier versions of the operator. They are removed from dependents that define types when these are
@@ -229,7 +232,7 @@ func (o Owner) forDecisions() decisions.Owner {
 func (r *Reconciler) server() server.Config {
 	return server.Config{
 		Client: r.client, Reading: r.reading, Observer: r.cache, Reader: r.reader, Keys: r.keys, FormerNames: r.options.FormerNames,
-		Judges: r.judges, FieldOwner: r.options.FieldOwner, OnOperation: r.options.OnOperation, Clock: r.options.Clock,
+		Judges: r.judges, FieldOwner: r.options.FieldOwner, OwnerKind: r.options.OwnerKind, OnOperation: r.options.OnOperation, Clock: r.options.Clock,
 	}
 }
 

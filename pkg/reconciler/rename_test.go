@@ -139,7 +139,7 @@ func TestWithoutFormerNames(t *testing.T) {
 	w.mustApply(manifest)
 	heir := w.restart(func(s *setup) { s.name = newName })
 	_, err := heir.apply(manifest)
-	want := "already exists and belongs to " + w.owner.ID + " of operator " + prefix
+	want := "already exists and belongs to " + strings.TrimPrefix(w.owner.ID, "uid/") + " of operator " + prefix
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("want %q, got %v", want, err)
 	}

@@ -21,7 +21,7 @@ var claims = map[string]struct{ metadata, text string }{
 	},
 	"Operator": {
 		"labels: {other.example.com/owner-id: abc}, annotations: {other.example.com/owner-id: uid/shop/web}",
-		"belongs to uid/shop/web of operator other.example.com",
+		"belongs to shop/web of operator other.example.com",
 	},
 	"OperatorLabel": {"labels: {other.example.com/owner-id: abc}", "belongs to operator other.example.com"},
 	"Helm": {

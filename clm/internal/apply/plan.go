@@ -135,11 +135,11 @@ func (p *Plan) Refused() error {
 	if p.homeless && !p.CreateNamespace {
 		missing = errMissing(p.Release.Namespace)
 	}
-	return errors.Join(missing, protected(p.Changes), p.Unapproved())
+	return errors.Join(missing, protected(p.Release, p.Changes), p.Unapproved())
 }
 
 // protected returns a RefusedError that names the objects of other owners that keep the plan from being carried out; nil if there are none.
-func protected(changes []reconciler.Change) error {
+func protected(release *releases.Release, changes []reconciler.Change) error {
 	var problems []string
 	for _, change := range changes {
 		if change.Foreign {
@@ -149,7 +149,7 @@ func protected(changes []reconciler.Change) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return failures.Refused("%s; %s", strings.Join(problems, "; "), failures.AdviceForeign)
+	return failures.Refused("%s; %s", strings.Join(failures.Grouped(problems), "; "), failures.AdviceForeign(release, problems))
 }
 
 // Rejected returns the number of objects that the API server would refuse as things are. It may accept some of them later, for example if a webhook judges them by objects that the

@@ -6,6 +6,7 @@ package failures
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -237,8 +238,43 @@ func joinedErrors(err error) []error {
 	return several.Unwrap()
 }
 
-// AdviceForeign says what to do about objects of other owners.
-const AdviceForeign = "'--adopt always' adopts an object even if it has another owner; clm move moves an object from one release to another"
+// AdviceForeign says what to do about objects of other owners that a release was refused for. If all of them are of the Helm release of its name, that is to be adopted.
+func AdviceForeign(release *releases.Release, problems []string) string {
+	helms := fmt.Sprintf(" belongs to Helm release %s/%s,", release.Namespace, release.Name)
+	if len(problems) > 0 && !slices.ContainsFunc(problems, func(problem string) bool { return !strings.Contains(problem, helms) }) {
+		return fmt.Sprintf("the release of Helm, with its history, is adopted by: clm adopt %s --from-helm -n %s", release.Name, release.Namespace)
+	}
+	return "'--adopt always' adopts an object even if it has another owner; clm move moves an object from one release to another"
+}
+
+// maxGrouped is how many objects with the same problem are named.
+const maxGrouped = 3
+
+// Grouped joins problems that are the same for several objects: "ConfigMap a, ConfigMap b and 2 more: already exists".
+func Grouped(problems []string) []string {
+	objects := map[string][]string{}
+	var texts, grouped []string
+	for _, problem := range problems {
+		object, text, _ := strings.Cut(problem, ": ")
+		if objects[text] == nil {
+			texts = append(texts, text)
+		}
+		objects[text] = append(objects[text], object)
+	}
+	for _, text := range texts {
+		named := objects[text]
+		if text == "" {
+			grouped = append(grouped, named...)
+			continue
+		}
+		names := strings.Join(named[:min(len(named), maxGrouped)], ", ")
+		if more := len(named) - maxGrouped; more > 0 {
+			names += fmt.Sprintf(" and %d more", more)
+		}
+		grouped = append(grouped, names+": "+text)
+	}
+	return grouped
+}
 
 // Next says what to do after an operation on a release that has ended with an error; may be empty.
 func Next(err error, release *releases.Release) string {
@@ -262,7 +298,7 @@ func Next(err error, release *releases.Release) string {
 	case errors.As(err, &interrupted):
 		return interrupted.next(len(joinedErrors(err)) < 2)
 	case errors.As(err, &rejected) && rejected.Foreign:
-		return "To adopt objects of other owners: " + AdviceForeign + "."
+		return "To adopt objects of other owners: " + AdviceForeign(release, rejected.Problems) + "."
 	case errors.As(err, &stale):
 		return "To see what would be done now, create a new plan with clm plan."
 	default:

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -79,5 +81,17 @@ func TestNext(t *testing.T) {
 		if got := failures.Next(test.err, &releases.Release{Namespace: "shop", Name: "web"}); got != test.want {
 			t.Errorf("%s: want %q, got %q", test.reason, test.want, got)
 		}
+	}
+}
+
+func TestGrouped(t *testing.T) {
+	t.Parallel()
+	const owned = ": already exists and belongs to release shop/web"
+	got := failures.Grouped([]string{
+		"ConfigMap a" + owned, "ConfigMap b" + owned, "Job c: is immutable", "ConfigMap d" + owned, "ConfigMap e" + owned, "ConfigMap f" + owned, "the quota is exhausted",
+	})
+	want := []string{"ConfigMap a, ConfigMap b, ConfigMap d and 2 more" + owned, "Job c: is immutable", "the quota is exhausted"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 }

@@ -52,7 +52,7 @@ func NewTarget(c *connection.Connection, owner string, recorded []*reconciler.In
 	t := &Target{owner: owner, inspection: Inspection(c, owner, nil)}
 	var err error
 	t.engine, err = reconciler.New(releases.ReconcilerName, c.Client(), reconciler.Options{
-		Owner: owner, WatchDelay: watchDelay, Clock: c.Clock(), AwaitReports: true, MaxConcurrency: c.MaxConcurrency(), ReclaimedFieldManagers: reclaimed,
+		Owner: owner, OwnerKind: "release", WatchDelay: watchDelay, Clock: c.Clock(), AwaitReports: true, MaxConcurrency: c.MaxConcurrency(), ReclaimedFieldManagers: reclaimed,
 		ReclaimedFieldManagerNames: reclaimedNames, FormerFinalizers: []string{gitops.HookFinalizer},
 		OnStatus: func(object types.ObjectKey, found status.Status, message string) {
 			if t.board != nil {

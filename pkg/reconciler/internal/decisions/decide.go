@@ -226,6 +226,8 @@ func ownership(s Situation) string {
 		return "has no owner"
 	case s.Whose == "" || digest.OwnerLabel(s.Whose) != s.Seen.Owner:
 		return "has another owner"
+	case s.Named != "":
+		return "belongs to " + s.Named
 	default:
 		return "has another owner, " + s.Whose
 	}

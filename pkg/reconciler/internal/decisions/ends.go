@@ -4,6 +4,7 @@
 package decisions
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/component-operator/runtime/internal/digest"
@@ -167,7 +168,7 @@ func (s Situation) adopter() string {
 	case s.Whose == "" || digest.OwnerLabel(s.Whose) != s.Seen.Owner:
 		return "now belongs to another owner, and is left alone"
 	default:
-		return "now belongs to " + s.Whose + ", and is left alone"
+		return "now belongs to " + cmp.Or(s.Named, s.Whose) + ", and is left alone"
 	}
 }
 

@@ -45,7 +45,7 @@ func RivalOf(object metav1.Object, own marks.Keys, former []string) Rival {
 	if operator, owner := operatorOf(object, own); operator != "" {
 		text := fmt.Sprintf("belongs to operator %s", operator)
 		if owner != "" {
-			text = fmt.Sprintf("belongs to %s of operator %s", owner, operator)
+			text = fmt.Sprintf("belongs to %s of operator %s", shortened(owner), operator)
 		}
 		return Rival{text: ellipsis.Truncate(text, maxRivalText), operator: operator, owner: owner, former: slices.Contains(former, operator)}
 	}
@@ -61,6 +61,14 @@ func RivalOf(object metav1.Object, own marks.Keys, former []string) Rival {
 		return Rival{text: ellipsis.Truncate("belongs to Helm release "+release, maxRivalText)}
 	}
 	return Rival{}
+}
+
+// shortened returns an ID without its prefix, the UID of a cluster: the rest is a namespace and a name.
+func shortened(owner string) string {
+	if parts := strings.SplitN(owner, "/", 2); len(parts) == 2 && strings.Contains(parts[1], "/") {
+		return strings.TrimPrefix(parts[1], "/")
+	}
+	return owner
 }
 
 // operatorOf returns the name of another operator whose mark the object has, and the owner's ID if it is known.

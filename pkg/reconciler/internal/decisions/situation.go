@@ -56,6 +56,8 @@ type Situation struct {
 	Seen  observe.Observation
 	// Whose is the owner's ID according to the object's annotation, if the object was read from the server.
 	Whose string
+	// Named is that owner as messages name it; empty if they have the ID.
+	Named string
 	// Released means that the owner had the object and has orphaned it, if the object was read from the server.
 	Released bool
 	// Rival is who else claims the object, if the object was read from the server.

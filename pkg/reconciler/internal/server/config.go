@@ -39,6 +39,8 @@ type Config struct {
 	Keys   marks.Keys
 	// FormerNames are those of the reconciler.
 	FormerNames []string
+	// OwnerKind is what owners are called in messages; empty if they have the ID.
+	OwnerKind string
 	// FieldOwner is the field manager of all writes.
 	FieldOwner string
 	// OnOperation is called for each request; see reconciler.Options.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -146,9 +147,19 @@ func (api *Server) situationOf(object *unstructured.Unstructured, err error) (de
 		return s, err
 	}
 	s.Exists, s.Seen, s.Whose = true, api.Reader.Read(object), object.GetAnnotations()[api.Keys.OwnerAnnotation]
+	s.Named = api.named(s.Whose)
 	s.Released = object.GetAnnotations()[api.Keys.Digest] == desired.DigestReleased+api.Label
 	s.Rival = decisions.RivalOf(object, api.Keys, api.FormerNames)
 	return s, nil
+}
+
+// named returns the owner with the ID as messages name it; empty if they have the ID.
+func (api *Server) named(owner string) string {
+	_, name, found := strings.Cut(owner, "/")
+	if api.OwnerKind == "" || !found {
+		return ""
+	}
+	return api.OwnerKind + " " + strings.TrimPrefix(name, "/")
 }
 
 // Get returns a dependent from the server.

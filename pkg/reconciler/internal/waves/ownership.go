@@ -41,7 +41,7 @@ func (w *Waves) CheckOwnership(ctx context.Context, wanted []*desired.Object) er
 				// Whoever must not read it does not learn the names of others either.
 				named = namedOwners
 			default:
-				s.Whose = live.Whose
+				s.Whose, s.Named = live.Whose, live.Named
 			}
 		}
 		problem := fmt.Sprintf("%s: %s", t.Key, decisions.Foreign(t, item, s).Message)
