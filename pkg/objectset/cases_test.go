@@ -57,7 +57,7 @@ func TestForeignFields(t *testing.T) {
 	tamper(`{"metadata":{"labels":{"PREFIX/owner-id":null}}}`)
 	r.eventually("the label is restored", restored)
 	tamper(`{"metadata":{"labels":{"PREFIX/owner-id":"another"}}}`)
-	r.awaitCondition(set, available, "False/CollisionDetected", "ConfigMap NS/a", "belongs to ObjectSet")
+	r.awaitCondition(set, available, "False/CollisionDetected", "ConfigMap NS/a", "has another owner")
 	tamper(`{"metadata":{"labels":{"PREFIX/owner-id":null}}}`)
 	r.eventually("the label is restored", restored)
 	r.awaitCondition(set, available, "True/Available")

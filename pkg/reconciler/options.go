@@ -35,8 +35,8 @@ import (
 type Options struct {
 	// FieldOwner is the field manager of all writes. It must be unique per operator. Defaults to the name.
 	FieldOwner string
-	// OwnerKind is what owners are called in messages about objects that belong to another one: "belongs to App demo/web". Their IDs must then have three parts, a prefix, a namespace and
-	// a name: "prefix/demo/web". Defaults to none: messages have the ID.
+	// OwnerKind is what owners are called in messages about objects that belong to another one: "belongs to App demo/web". Their IDs must then have three parts,
+	// a prefix, a namespace and a name: "prefix/demo/web". Defaults to none: messages have the ID.
 	OwnerKind string
 	// Finalizer is put on dependents that define types. It is for programs that run all the time: nobody else removes it. Defaults to none.
 	Finalizer string
