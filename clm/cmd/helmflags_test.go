@@ -106,7 +106,7 @@ func TestDeleteWhatDoesNotExist(t *testing.T) {
 	p.must("doctor", "web", "--fix")
 	p.must("delete", "web")
 
-	p.expect(p.clm("delete", "web", "--keep-history"), 1, "clm delete removes the history with the release; to keep what it was made of: clm get manifest NAME > FILE")
+	p.expect(p.clm("delete", "web", "--keep-history"), 1, "clm delete removes the history with the release; to keep what it was made of: clm get manifest web > FILE")
 	p.expect(p.clm("rollback", "web", "--no-hooks"), 1, "hooks are objects of the release, in waves of their own")
 	p.expect(p.clm("install", "web", ".", "--dependency-update"), 1, "clm dependency update CHART fetches the dependencies")
 }

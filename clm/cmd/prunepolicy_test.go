@@ -45,12 +45,12 @@ func TestApprovedDeletions(t *testing.T) {
 	if got := p.must("plan", "web", less, "--approve-deletions", digest, "--out", saved).stdout; !strings.Contains(got, "1 to delete") {
 		t.Errorf("want the deletion to be planned, got %s", got)
 	}
-	p.must("apply", "web", "--plan", saved)
+	p.expect(p.clm("apply", "web", "--plan", saved), 0, "Kept, although no longer in the manifests: ConfigMap PLACE/b\n")
 	if p.configMap("a") != nil || p.configMap("b") == nil {
 		t.Error("want a to be deleted, and b to be kept")
 	}
-	if got := p.must("status", "web").stdout; !strings.Contains(got, "1 kept") {
-		t.Errorf("want b to be counted, got %s", got)
+	if got := p.must("status", "web").stdout; !strings.Contains(got, "1 kept") || !strings.Contains(got, "ConfigMap "+p.namespace+"/b, although no longer in the manifests") {
+		t.Errorf("want b to be counted and named, got %s", got)
 	}
 	p.must("delete", "web", "-y")
 	if p.configMap("b") != nil {

@@ -104,6 +104,9 @@ func (v statusView) head(style terminal.Style) [][2]string {
 			rows = append(rows, [2]string{label, terminal.Clean(describeSource(source))})
 		}
 	}
+	if kept := dependents.Kept(release.Inventory); kept != "" {
+		rows = append(rows, [2]string{"Kept", terminal.Clean(kept) + ", although no longer in the manifests"})
+	}
 	return rows
 }
 

@@ -8,7 +8,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/progress"
 	"github.com/component-operator/runtime/clm/internal/runner"
@@ -132,8 +135,18 @@ func applied(plan *Plan, options Options, err error) progress.Outcome {
 	case options.Wait != WaitReady:
 		return progress.Outcome{Done: true, Summary: release + ", is applied"}
 	default:
-		return progress.Outcome{Done: true, Summary: release + ", is ready", Next: SparedText(plan.spared)}
+		next := slices.DeleteFunc([]string{SparedText(plan.spared), plan.keptText()}, func(text string) bool { return text == "" })
+		return progress.Outcome{Done: true, Summary: release + ", is ready", Next: strings.Join(next, "\n")}
 	}
+}
+
+// keptText names the objects that are kept although they are not declared any more; empty if there are none.
+func (p *Plan) keptText() string {
+	kept := dependents.Kept(p.Release.Inventory)
+	if kept == "" {
+		return ""
+	}
+	return "Kept, although no longer in the manifests: " + kept
 }
 
 // NeverReady reports whether the revision of a plan that has failed was never ready.
@@ -147,7 +160,7 @@ func (p *Plan) NeverReady() bool {
 func (p *Plan) Await(ctx context.Context, options Options) error {
 	b := p.board()
 	err := p.await(ctx, options, b)
-	outcome := progress.Outcome{Done: err == nil, Summary: fmt.Sprintf("release %s, revision %d, is up to date", p.Release, p.Revision.Number)}
+	outcome := progress.Outcome{Done: err == nil, Summary: fmt.Sprintf("release %s, revision %d, is up to date", p.Release, p.Revision.Number), Next: p.keptText()}
 	if err != nil {
 		outcome.Summary, outcome.Next = fmt.Sprintf("release %s, revision %d: %s", p.Release, p.Revision.Number, failures.Summary(err)), p.next(options.Limits, err)
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 // Count says how many there are of something whose plural ends with an s.
@@ -27,6 +29,20 @@ func Age(since, now time.Time) string {
 	}
 	return duration.HumanDuration(max(now.Sub(since), 0))
 }
+
+// Kept names the items of objects that are kept although they are not declared any more; empty if there are none.
+func Kept(items []*reconciler.InventoryItem) string {
+	var kept []string
+	for _, item := range items {
+		if item.Phase == reconciler.PhaseKept {
+			kept = append(kept, Text(item))
+		}
+	}
+	return Enumerate(kept, maxKept)
+}
+
+// maxKept is how many of them are named.
+const maxKept = 10
 
 // Enumerate lists texts in one line, up to a limit, and counts the others.
 func Enumerate(texts []string, limit int) string {

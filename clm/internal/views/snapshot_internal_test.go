@@ -98,7 +98,7 @@ func TestJobsMayRemoveThemselves(t *testing.T) {
 		{"it is there, and unknown", "batch/v1", "Job", reconciler.PhaseReady, false, dependents.StateUnready},
 	} {
 		object := dependents.Object{APIVersion: test.version, Kind: test.kind}
-		node := &dependents.Node{Dependent: dependents.Dependent{Object: object, Status: status.NotFoundStatus, Phase: test.phase}, Missing: test.missing}
+		node := &dependents.Node{Dependent: dependents.Dependent{Object: object, Status: status.NotFoundStatus, Phase: test.phase}, Missing: test.missing, Item: &reconciler.InventoryItem{}}
 		recognizeFinished(node)
 		if got := stateOf(node); got != test.want {
 			t.Errorf("%s: got %s, wanted %s", test.reason, got, test.want)
