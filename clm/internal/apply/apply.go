@@ -14,6 +14,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/progress"
+	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -135,14 +136,14 @@ func applied(plan *Plan, options Options, err error) progress.Outcome {
 	case options.Wait != WaitReady:
 		return progress.Outcome{Done: true, Summary: release + ", is applied"}
 	default:
-		next := slices.DeleteFunc([]string{SparedText(plan.spared), plan.keptText()}, func(text string) bool { return text == "" })
+		next := slices.DeleteFunc([]string{SparedText(plan.spared), keptText(plan.Release)}, func(text string) bool { return text == "" })
 		return progress.Outcome{Done: true, Summary: release + ", is ready", Next: strings.Join(next, "\n")}
 	}
 }
 
 // keptText names the objects that are kept although they are not declared any more; empty if there are none.
-func (p *Plan) keptText() string {
-	kept := dependents.Kept(p.Release.Inventory)
+func keptText(release *releases.Release) string {
+	kept := dependents.Kept(release.Inventory)
 	if kept == "" {
 		return ""
 	}
@@ -160,7 +161,7 @@ func (p *Plan) NeverReady() bool {
 func (p *Plan) Await(ctx context.Context, options Options) error {
 	b := p.board()
 	err := p.await(ctx, options, b)
-	outcome := progress.Outcome{Done: err == nil, Summary: fmt.Sprintf("release %s, revision %d, is up to date", p.Release, p.Revision.Number), Next: p.keptText()}
+	outcome := progress.Outcome{Done: err == nil, Summary: fmt.Sprintf("release %s, revision %d, is up to date", p.Release, p.Revision.Number), Next: keptText(p.Release)}
 	if err != nil {
 		outcome.Summary, outcome.Next = fmt.Sprintf("release %s, revision %d: %s", p.Release, p.Revision.Number, failures.Summary(err)), p.next(options.Limits, err)
 	}
