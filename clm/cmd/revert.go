@@ -50,7 +50,9 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *apply.Plan
 			return unreverted(ctx, p, failure, err)
 		}
 		defer d.Close()
-		return concluded(ctx, failure, d.Delete(ctx, limits))
+		err = d.Delete(ctx, limits)
+		o.sayReverted(e, err, fmt.Sprintf("revision %d has failed; the release was deleted", p.Revision.Number))
+		return concluded(ctx, failure, err)
 	}
 	back, err := apply.PlanRollback(ctx, s, apply.RollbackRequest{Namespace: p.Release.Namespace, Name: p.Release.Name, Number: ready.Number, Failed: p}, false)
 	if err != nil {
@@ -63,7 +65,16 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *apply.Plan
 	options := o.Options
 	options.Limits = limits
 	options.Exact, options.Wait, options.Reverts = false, apply.WaitReady, false
-	return concluded(ctx, failure, back.Apply(ctx, options))
+	err = back.Apply(ctx, options)
+	o.sayReverted(e, err, fmt.Sprintf("revision %d has failed; in force is revision %d, with the objects of revision %d", p.Revision.Number, back.Revision.Number, ready.Number))
+	return concluded(ctx, failure, err)
+}
+
+// sayReverted has the last line say what a failure has led to, if it was reverted.
+func (o *applyOptions) sayReverted(e *environment, err error, text string) {
+	if err == nil && !o.events() {
+		fmt.Fprintln(e.err, text)
+	}
 }
 
 // unreverted returns the error of a command that has not begun to revert a failure because of another error. What has failed decides about the exit code, unless the command was

@@ -24,7 +24,7 @@ func TestRevertOfTheFirstRevision(t *testing.T) {
 	p := newPlace(t)
 	good := configMap("a", "1")
 	bad := p.file("bad.yaml", good+"---"+strings.Replace(twoWaves, "matchLabels: {app: web}", "matchLabels: {app: other}", 1))
-	p.expect(p.clm("apply", "web", bad, "--revert-on-failure"), 1, "release PLACE/web was deleted")
+	p.expect(p.clm("apply", "web", bad, "--revert-on-failure"), 1, "release PLACE/web was deleted", "revision 1 has failed; the release was deleted\n")
 	if got := p.names("v1", "ConfigMap"); len(got) > 0 {
 		t.Errorf("left behind: %v", got)
 	}
@@ -102,7 +102,7 @@ func TestRevertKeepsWhatWasAdopted(t *testing.T) {
 	p.must("apply", "web", p.file("good.yaml", configMap("ours", "1")))
 	theirs("third")
 	source = p.file("third.yaml", configMap("third", "1")+configMap("ours", "2")+bad)
-	p.expect(p.clm("apply", "web", source, "--revert-on-failure"), 1, "release PLACE/web, revision 3, is ready")
+	p.expect(p.clm("apply", "web", source, "--revert-on-failure"), 1, "release PLACE/web, revision 3, is ready", "revision 2 has failed; in force is revision 3, with the objects of revision 1\n")
 	expectKept("third")
 	if value := p.configMap("ours")["value"]; value != "1" {
 		t.Errorf("want the last revision that was ready, got %q", value)
