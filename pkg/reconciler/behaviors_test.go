@@ -189,7 +189,7 @@ func TestFailingBehaviors(t *testing.T) {
 		"guard":                {behaviors.Guard(func() (string, error) { return "", broken }), "ConfigMap a: its guard has failed: broken"},
 		"late":                 {behaviors.Complete(func(*unstructured.Unstructured) error { return broken }), "ConfigMap a: its manifest cannot be completed: broken"},
 		"extracting":           {behaviors.Extract(func(*unstructured.Unstructured) error { return broken }), "ConfigMap a: its data cannot be extracted: broken"},
-		"asking for its delay": {behaviors.Guard(func() (string, error) { return "", types.NewRetriableError(broken, new(time.Minute)) }), "ConfigMap a: its guard has failed: broken"},
+		"asking for its delay": {behaviors.Guard(func() (string, error) { return "", types.NewRetriableError(broken, new(time.Minute)) }), "ConfigMap a: held back: broken"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

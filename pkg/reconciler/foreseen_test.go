@@ -224,6 +224,9 @@ func presentable(object *unstructured.Unstructured) map[string]any {
 	for _, name := range []string{prefix, newName} {
 		unstructured.RemoveNestedField(object.Object, "metadata", "annotations", name+"/digest")
 	}
+	if len(object.GetAnnotations()) == 0 {
+		object.SetAnnotations(nil)
+	}
 	return object.Object
 }
 
