@@ -150,7 +150,7 @@ func TestHelmObjectsAreOwned(t *testing.T) {
 			t.Errorf("%s: want the object to be refused, got exit code %d: %s%s", name, got.code, got.stdout, got.stderr)
 		}
 	}
-	p.expect(p.clm("apply", "shop", source), exitRefused, "the release of Helm, with its history, is adopted by: clm adopt shop --from-helm -n PLACE")
+	p.expect(p.clm("apply", "shop", source), exitRefused, "clm adopt shop --from-helm -n PLACE adopts the Helm release with its history")
 	if got := p.clm("move", "cm/theirs", "--from", "old", "--to", "web"); got.code == 0 {
 		t.Errorf("an object of Helm was moved: %s", got.stderr)
 	}

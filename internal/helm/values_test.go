@@ -227,7 +227,7 @@ func TestDocumentsOfValuesFiles(t *testing.T) {
 		{"the end of a document", "a: b\n...\n---\nc: d\n", `{"a":"b","c":"d"}`, ""},
 		{"a second value in a document", "{a: b}\n\n{c: d}\n", "", "line 3: another value begins here"},
 		{"a second value in a later document", "a: b\n---\n{c: d}\n{e: f}\n", "", "line 4: another value begins here"},
-		{"a document that is no map", "a: b\n---\n[c]\n", "", "cannot unmarshal array"},
+		{"a document that is not a map", "a: b\n---\n[c]\n", "", "cannot unmarshal array"},
 	} {
 		got, err := MergeValues(ValuesInput{Files: []string{"v.yaml"}, Read: func(string) ([]byte, error) { return []byte(test.content), nil }})
 		if test.problem != "" {

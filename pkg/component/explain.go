@@ -92,11 +92,11 @@ func hasPods(object types.ObjectKey) bool {
 	return false
 }
 
-// reasonOf returns why the newest Pod of a workload that is not ready is not; empty if that is not known.
+// reasonOf returns why a workload is not ready, according to the newest of its Pods that gives a reason; empty if none does.
 func (a application) reasonOf(ctx context.Context, workload types.ObjectKey) string {
 	pods, err := a.podsOf(ctx, workload)
 	if apierrors.IsForbidden(err) {
-		return fmt.Sprintf("why is not known, because Pods in namespace %s may not be listed", workload.GetNamespace())
+		return fmt.Sprintf("the reason is unknown, because Pods in namespace %s may not be listed", workload.GetNamespace())
 	}
 	if err != nil {
 		a.pass.log.V(1).Info("the pods of a workload cannot be read", "object", types.IDOf(workload).String(), "reason", err.Error())

@@ -215,7 +215,7 @@ var statusFields = func() []string {
 type (
 	// InventoryRecord is an inventory in another form than that of a list: compressed, or in ConfigMaps, its chunks.
 	InventoryRecord = inventory.Record
-	// UnlistedKind is a kind, or all kinds of a group, of which it is not known which objects there are.
+	// UnlistedKind is a kind, or all kinds of a group, whose objects could not be listed.
 	UnlistedKind = inventory.UnlistedKind
 	// CompletedDependent is a dependent that was purged.
 	CompletedDependent = inventory.CompletedDependent

@@ -238,11 +238,12 @@ func joinedErrors(err error) []error {
 	return several.Unwrap()
 }
 
-// AdviceForeign says what to do about objects of other owners that a release was refused for. If all of them are of the Helm release of its name, that is to be adopted.
+// AdviceForeign says what to do about the objects of other owners for which a release was refused. If all of them belong to the Helm release of the same name, that release is
+// to be adopted.
 func AdviceForeign(release *releases.Release, problems []string) string {
 	helms := fmt.Sprintf(" belongs to Helm release %s/%s,", release.Namespace, release.Name)
 	if len(problems) > 0 && !slices.ContainsFunc(problems, func(problem string) bool { return !strings.Contains(problem, helms) }) {
-		return fmt.Sprintf("the release of Helm, with its history, is adopted by: clm adopt %s --from-helm -n %s", release.Name, release.Namespace)
+		return fmt.Sprintf("clm adopt %s --from-helm -n %s adopts the Helm release with its history", release.Name, release.Namespace)
 	}
 	return "'--adopt always' adopts an object even if it has another owner; clm move moves an object from one release to another"
 }
