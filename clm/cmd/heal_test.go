@@ -46,7 +46,7 @@ func TestReadyReleaseFails(t *testing.T) {
 	p.change("two", "2")
 	for _, args := range [][]string{{"drift", "web", "--correct", "-y"}, {"apply", "web", source}} {
 		got := p.clm(args...)
-		if got.code != exitRefused || !strings.Contains(got.stderr, "belongs to release") || strings.Contains(got.stderr, "recording") {
+		if got.code != exitRefused || !strings.Contains(got.stderr, "has another owner") || strings.Contains(got.stderr, "recording") {
 			t.Errorf("%s: want the refusal and nothing else, got %+v", args[0], got)
 		}
 		if state := p.state("web"); state != "Failed" {
