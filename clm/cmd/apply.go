@@ -120,10 +120,11 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 	}
 	return o.run(ctx, e, func(s *connection.Connection, compare bool) (*apply.Plan, error) {
 		if request.Sources == nil {
-			if request.Sources, err = o.sources.load(ctx, e.streams, o.references); err != nil {
+			if request.Sources, err = o.sources.load(ctx, e, o.references); err != nil {
 				return nil, err
 			}
 		}
+		defer e.announce(comparing)()
 		return apply.PlanSources(ctx, s, request, compare)
 	})
 }

@@ -18,6 +18,9 @@ import (
 
 const outputJSON = "json"
 
+// comparing is what commands do while they make a plan.
+const comparing = "rendering the manifests and comparing them with the cluster"
+
 // changeOptions are the options of commands that change a release.
 type changeOptions struct {
 	apply.Options

@@ -194,7 +194,7 @@ func counted(count int, what string) string {
 }
 
 // textsOf names objects.
-func textsOf[O types.ObjectKey](names dependents.Names, objects []O) []string {
+func textsOf[O types.ObjectKey](names *dependents.Names, objects []O) []string {
 	texts := make([]string, len(objects))
 	for i, object := range objects {
 		texts[i] = names.Of(object)

@@ -42,7 +42,8 @@ func newDriftCommand(e *environment) *cobra.Command {
 is when the manager last wrote the object; who removed a field is not known.
 
 In the differences, lines with - are from the revision, and lines with + are from the cluster. Objects whose drift policy says to leave them alone are
-shown as well. With --correct, clm corrects the drift of all others, after confirmation. ` + askingHelp,
+shown as well. With --correct, clm corrects the drift of all others, after confirmation; the differences then show what the correction does: lines with - go,
+and lines with + come back. ` + askingHelp,
 		Annotations: exits(exitChanges, exitNotReady, exitRefused, exitInterrupted),
 		Example: `  clm drift web
   clm drift web --correct
@@ -73,7 +74,9 @@ func runDrift(ctx context.Context, e *environment, o driftOptions) error {
 }
 
 func (o *driftOptions) attempt(ctx context.Context, e *environment, s *connection.Connection, namespace string) error {
+	done := e.announce(comparing)
 	p, err := apply.PlanCurrent(ctx, s, namespace, o.name, true)
+	done()
 	if err != nil {
 		return err
 	}
@@ -111,7 +114,7 @@ func (o *driftOptions) agree(ctx context.Context, e *environment, p *apply.Plan,
 	c := e.consent(o.yes, false)
 	defer c.Close()
 	if c.needed() && !c.shown(e.out, o.output) {
-		if err := writeDrift(e, c.out(), p, drift, o.diff); err != nil {
+		if err := o.write(e, c.out(), p, drift); err != nil {
 			return err
 		}
 	}
@@ -135,33 +138,39 @@ func (o *driftOptions) print(e *environment, p *apply.Plan, drift []apply.Drift)
 		fmt.Fprintf(e.out, "release %s has not drifted from revision %d\n", p.Release, p.Revision.Number)
 		return nil
 	}
-	return writeDrift(e, e.out, p, drift, o.diff)
+	return o.write(e, e.out, p, drift)
 }
 
-func writeDrift(e *environment, out io.Writer, p *apply.Plan, drift []apply.Drift, flags diffFlags) error {
-	writeWrapped(out, "", fmt.Sprintf("release %s, revision %d (-) and the cluster (+)", p.Release, p.Revision.Number))
+// write shows the changes of other clients or, if they are to be corrected, what the corrections will do.
+func (o *driftOptions) write(e *environment, out io.Writer, p *apply.Plan, drift []apply.Drift) error {
+	heading := "release %s, revision %d (-) and the cluster (+)"
+	if o.heal {
+		heading = "release %s, the cluster (-) and revision %d (+)"
+	}
+	writeWrapped(out, "", fmt.Sprintf(heading, p.Release, p.Revision.Number))
 	now, names := time.Now(), namesOfChanges(out, p)
 	changes := make([]diff.Change, len(drift))
 	for i, d := range drift {
 		changes[i] = diff.Change{
 			Object: names.Of(d.Object), Action: diffAction(d.Change), Reason: d.Reason, Refusal: d.Refusal, Local: d.Local, Notes: changeTexts(d.Changed, now),
-			// The diff shows the changes of other clients, not their correction.
-			Before: content(d.After), After: content(d.Before),
+			Before: content(d.Before), After: content(d.After),
 		}
-		switch d.State {
-		case apply.DriftLeftAlone:
+		if !o.heal {
+			changes[i].Before, changes[i].After = changes[i].After, changes[i].Before
+		}
+		if d.State == apply.DriftLeftAlone {
 			changes[i].Action = diff.ActionKeep
-		case apply.DriftPending:
-			// There is no drift.
+		}
+		if d.State == apply.DriftPending || o.heal && d.State != apply.DriftHealable {
+			// There is no drift, or it is not corrected.
 			changes[i].Before, changes[i].After = nil, nil
-		case apply.DriftHealable, apply.DriftRefused:
 		}
 		if len(d.Changed) > 0 && d.State == apply.DriftHealable {
 			// The lines have more details.
 			changes[i].Reason = ""
 		}
 	}
-	return diff.Write(out, changes, flags.options(e, out))
+	return diff.Write(out, changes, o.diff.options(e, out))
 }
 
 // changeTexts say which manager changed which fields when, one line per manager.

@@ -115,12 +115,12 @@ func (o eventOptions) list(ctx context.Context, e *environment, options live.Opt
 
 // write prints a table of events.
 func (o eventOptions) write(out io.Writer, found []live.Event) error {
-	names := dependents.NewNames(terminal.Limit(out), o.namespace)
+	names := dependents.NewNames(terminal.Limit(out)/2, o.namespace)
 	for _, event := range found {
 		names.Include(event.Object)
 	}
 	table := newTable(out, terminal.Column{Header: "LAST SEEN"}, terminal.Column{Header: "TYPE"}, terminal.Column{Header: "REASON", Fit: terminal.Middle},
-		terminal.Column{Header: "OBJECT", Fit: terminal.Middle}, terminal.Column{Header: "COUNT", Spare: true}, terminal.Column{Header: "MESSAGE", Fit: terminal.End})
+		terminal.Column{Header: "OBJECT", Fit: terminal.Middle}, terminal.Column{Header: "COUNT", Spare: true}, terminal.Column{Header: "MESSAGE", Fit: terminal.Below})
 	for _, event := range found {
 		table.AddTexts(age(event.Time, time.Now()), event.Type, event.Reason, names.Of(event.Object), fmt.Sprint(event.Count), event.Message)
 	}

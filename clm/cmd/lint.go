@@ -88,7 +88,7 @@ func runLint(ctx context.Context, e *environment, o lintOptions) error {
 		return err
 	}
 	o.sources.options.KeepCharts = true
-	set, err := o.sources.load(ctx, e.streams, o.references)
+	set, err := o.sources.load(ctx, e, o.references)
 	if err != nil {
 		return err
 	}

@@ -176,17 +176,17 @@ func nothingFound(namespace string, states []string) string {
 func printReleases(e *environment, found []*releases.Release, namespaces bool) error {
 	columns := []terminal.Column{
 		{Header: "NAME", Fit: terminal.Middle},
-		{Header: "REVISION", Spare: true},
+		{Header: "REVISION"},
 		{Header: "STATE"},
 		{Header: "DEPENDENTS", Spare: true},
-		{Header: "UPDATED"},
-		{Header: "SOURCE", Fit: terminal.Middle, Spare: true},
-		{Header: "MESSAGE", Fit: terminal.End},
+		{Header: "UPDATED", Spare: true},
+		{Header: "SOURCE", Fit: terminal.Middle},
+		{Header: "MESSAGE", Fit: terminal.Below},
 	}
 	if namespaces {
 		columns = slices.Insert(columns, 0, terminal.Column{Header: "NAMESPACE", Fit: terminal.Middle})
 	}
-	table := newTable(e.out, columns...)
+	table, limit := newTable(e.out, columns...), terminal.Limit(e.out)
 	for _, release := range found {
 		revision, sources := "", ""
 		if current := release.Current(); current != nil {
@@ -200,13 +200,22 @@ func printReleases(e *environment, found []*releases.Release, namespaces bool) e
 			message = awaitedText(release)
 		}
 		cells := []string{release.Name, revision, string(release.State), fmt.Sprint(release.Items()), age(release.Updated, time.Now())}
-		cells = append(cells, sources, oneText(message))
+		cells = append(cells, sources, briefly(oneText(message), limit))
 		if namespaces {
 			cells = slices.Insert(cells, 0, release.Namespace)
 		}
 		table.AddTexts(cells...)
 	}
 	return table.Write(e.out)
+}
+
+// briefly shortens a message to a line of a terminal; clm status shows all of it.
+func briefly(message string, limit int) string {
+	const indent = 4 // of messages below their rows
+	if limit <= indent {
+		return message
+	}
+	return terminal.Truncate(message, limit-indent)
 }
 
 // awaitedText says what to do about a record that holds its namespace.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/sandbox"
@@ -19,8 +20,12 @@ import (
 // clmVariable makes the test program behave as clm, so that tests can run, signal and kill it as a process.
 const clmVariable = "CLM_TEST_MAIN"
 
+// patienceVariable is how long such a process may be silent. By default, it is silent even on a slow machine.
+const patienceVariable = "CLM_TEST_PATIENCE"
+
 func TestMain(m *testing.M) {
 	if os.Getenv(clmVariable) != "" {
+		patience, _ = time.ParseDuration(os.Getenv(patienceVariable))
 		os.Exit(Main(os.Args, nil))
 	}
 	silenceLibraries()

@@ -93,7 +93,7 @@ func (o objectsDriftOptions) write(e *environment, set v1alpha1.Set, drift []obj
 	}
 	writeWrapped(e.out, "", fmt.Sprintf("set %s, %s (-) and the cluster (+)", set.GetName(), set.GetSetSpec().GetPresence()))
 	changes := make([]diff.Change, len(drift))
-	names := dependents.NewNames(terminal.Limit(e.out), set.GetNamespace())
+	names := dependents.NewNames(terminal.Limit(e.out)/2, set.GetNamespace())
 	for _, d := range drift {
 		names.Include(d.Object)
 	}
@@ -104,7 +104,7 @@ func (o objectsDriftOptions) write(e *environment, set v1alpha1.Set, drift []obj
 			Before: content(d.After), After: content(d.Before),
 		}
 		if d.Missing {
-			changes[i].Action, changes[i].Reason = diff.ActionCreate, "does not exist"
+			changes[i].Action, changes[i].Reason = diff.ActionCreate, missing
 		}
 	}
 	return diff.Write(e.out, changes, o.diff.options(e, e.out))

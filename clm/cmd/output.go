@@ -100,7 +100,7 @@ func writeWrapped(out io.Writer, indent, text string) {
 }
 
 // namesFor returns the names of objects in a list that is written to out. The namespace is that of the release.
-func namesFor[O types.ObjectKey](out io.Writer, namespace string, objects []O) dependents.Names {
+func namesFor[O types.ObjectKey](out io.Writer, namespace string, objects []O) *dependents.Names {
 	names := dependents.NewNames(terminal.Limit(out), namespace)
 	for _, object := range objects {
 		names.Include(object)

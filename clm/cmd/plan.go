@@ -113,7 +113,7 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 		Namespace: namespace, Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies(), CreateNamespace: o.createNamespace,
 		Description: o.description, Conflicts: conflictsOf(o.conflicts),
 	}
-	if request.Sources, err = o.sources.load(ctx, e.streams, o.references); err != nil {
+	if request.Sources, err = o.sources.load(ctx, e, o.references); err != nil {
 		return err
 	}
 	s, err := e.open(ctx, false)
@@ -121,7 +121,9 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 		return err
 	}
 	defer s.Close()
+	done := e.announce(comparing)
 	p, err := apply.PlanSources(ctx, s, request, true)
+	done()
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func (o planOptions) showInMarkdown(out io.Writer, p *apply.Plan) error {
 	similar := map[string][]*markdownRow{}
 	for _, change := range notable(p) {
 		if listedAction(change) == diff.ActionRepeat {
-			repeated = append(repeated, shownChange(change, false, dependents.Names{}))
+			repeated = append(repeated, shownChange(change, false, &dependents.Names{}))
 			continue
 		}
 		row := rowOf(change)

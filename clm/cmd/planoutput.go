@@ -94,7 +94,7 @@ func (o planOptions) showToPrograms(out io.Writer, p *apply.Plan) error {
 
 // wholeChange returns a change with what changes in the object, also of a hook that stays the same.
 func wholeChange(change reconciler.Change) diff.Change {
-	shown := shownChange(change, true, dependents.Names{})
+	shown := shownChange(change, true, &dependents.Names{})
 	shown.Action = diffAction(change)
 	return shown
 }
@@ -113,7 +113,7 @@ func (o planOptions) writer() (*diff.Writer, error) {
 func (o planOptions) summary(p *apply.Plan) string {
 	var changes []diff.Change
 	for _, change := range p.Shown() {
-		changes = append(changes, shownChange(change, false, dependents.Names{}))
+		changes = append(changes, shownChange(change, false, &dependents.Names{}))
 	}
 	return diff.Summary(changes)
 }

@@ -5,6 +5,7 @@ package cmd
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,7 +28,10 @@ func TestQuestions(t *testing.T) {
 			if d.asked != "" {
 				p.refuse(t, name, d.asked, args)
 			}
-			command, screen := p.startOnTerminal(t, nil, args...)
+			command, screen := p.startOnTerminal(t, []string{patienceVariable + "=1ns"}, args...)
+			if slices.Contains([]string{"apply", "drift", "rollback"}, name) {
+				screen.expect(t, comparing+" …")
+			}
 			if d.asked != "" {
 				screen.expect(t, "[y/N] ")
 				screen.enter(t, "y\n")

@@ -121,7 +121,7 @@ func parseServiceAccount(text, namespace string) (apitypes.NamespacedName, error
 
 // generate returns what is applied with the first revision and with later ones, and all hooks.
 func (o rbacOptions) generate(ctx context.Context, e *environment, namespace string) ([]*unstructured.Unstructured, error) {
-	set, err := o.sources.load(ctx, e.streams, o.references)
+	set, err := o.sources.load(ctx, e, o.references)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/failures"
@@ -31,6 +32,26 @@ type environment struct {
 	useOneProcessor func()
 	// useMemory is called before a command that mostly computes, if the process does nothing else; nil otherwise.
 	useMemory func()
+}
+
+// patience is how long a command may be silent on a terminal while it makes a plan; 0 means any time. Only tests change it.
+var patience = time.Second
+
+// announce says on a terminal what a command does if that takes long. Nothing is said once the function that it returns has returned.
+func (e *environment) announce(what string) (done func()) {
+	if patience == 0 || !terminal.IsTerminal(e.err) {
+		return func() {}
+	}
+	said := make(chan struct{})
+	timer := time.AfterFunc(patience, func() {
+		defer close(said)
+		writeWrapped(e.err, "", terminal.Clean(what)+" …")
+	})
+	return func() {
+		if !timer.Stop() {
+			<-said
+		}
+	}
 }
 
 // exitCode returns the exit code for an error of a command.

@@ -59,6 +59,7 @@ func runRollback(ctx context.Context, e *environment, o changeOptions, request a
 		return err
 	}
 	return o.run(ctx, e, func(s *connection.Connection, compare bool) (*apply.Plan, error) {
+		defer e.announce(comparing)()
 		return apply.PlanRollback(ctx, s, request, compare)
 	})
 }

@@ -29,6 +29,9 @@ type diffFlags struct {
 
 const defaultContext = 3
 
+// missing is the reason of a plan for the creation of an object.
+const missing = "does not exist"
+
 func addDiffFlags(flags *pflag.FlagSet, d *diffFlags) {
 	// The name that diff has for it: --context is the context of the kubeconfig.
 	d.context = defaultContext
@@ -55,8 +58,8 @@ func (d diffFlags) options(e *environment, out io.Writer) diff.Options {
 }
 
 // namesOfChanges returns the names of the objects of a plan.
-func namesOfChanges(out io.Writer, p *apply.Plan) dependents.Names {
-	names := dependents.NewNames(terminal.Limit(out), p.Release.Namespace)
+func namesOfChanges(out io.Writer, p *apply.Plan) *dependents.Names {
+	names := dependents.NewNames(terminal.Limit(out)/2, p.Release.Namespace)
 	for _, change := range p.Shown() {
 		names.Include(change.Object)
 	}
@@ -64,9 +67,13 @@ func namesOfChanges(out io.Writer, p *apply.Plan) dependents.Names {
 }
 
 // shownChange returns a change as it is shown, with or without what changes in the object.
-func shownChange(change reconciler.Change, whole bool, names dependents.Names) diff.Change {
+func shownChange(change reconciler.Change, whole bool, names *dependents.Names) diff.Change {
 	shown := diff.Change{
 		Object: names.Of(change.Object), Action: listedAction(change), Reason: change.Reason, Refusal: change.Refusal, Local: change.Local, Notes: change.Notes,
+	}
+	if shown.Action == diff.ActionCreate && shown.Reason == missing {
+		// That is what a creation is.
+		shown.Reason = ""
 	}
 	if whole {
 		shown.Before, shown.After = content(change.Before), content(change.After)

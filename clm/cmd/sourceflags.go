@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -88,9 +89,9 @@ func rememberHooks(flags *pflag.FlagSet) {
 }
 
 // load reads the sources and all that belongs to them.
-func (f *sourceFlags) load(ctx context.Context, s streams, references []string) (*sources.Set, error) {
+func (f *sourceFlags) load(ctx context.Context, e *environment, references []string) (*sources.Set, error) {
 	options := f.options
-	options.Stdin = s.in
+	options.Stdin = e.in
 	if !slices.Equal(f.hooks, []string{noHooks}) {
 		options.Hooks = f.hooks
 	}
@@ -109,5 +110,6 @@ func (f *sourceFlags) load(ctx context.Context, s streams, references []string) 
 			return nil, fmt.Errorf("parsing policy rules %s: %w", f.policyRules, err)
 		}
 	}
+	defer e.announce("reading " + strings.Join(references, ", "))()
 	return sources.Load(ctx, references, options)
 }

@@ -92,7 +92,7 @@ func runTemplate(ctx context.Context, e *environment, o templateOptions) error {
 		defer s.Close()
 		request.Client, request.Discovery = s.Client(), nil
 	}
-	set, err := o.sources.load(ctx, e.streams, o.references)
+	set, err := o.sources.load(ctx, e, o.references)
 	if err != nil {
 		return err
 	}

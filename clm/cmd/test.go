@@ -115,7 +115,7 @@ func (o *testOptions) show(e *environment, results []testrun.Result) error {
 
 // showTests writes a table, and below it what is known about each test.
 func showTests(out io.Writer, namespace string, results []testrun.Result) error {
-	names := dependents.NewNames(terminal.Limit(out), namespace)
+	names := dependents.NewNames(terminal.Limit(out)/2, namespace)
 	for _, result := range results {
 		names.Include(result.Test)
 	}

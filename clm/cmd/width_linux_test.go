@@ -60,12 +60,12 @@ func TestNarrowTerminal(t *testing.T) {
 		want []string
 	}{
 		{"status " + longRelease, []string{"Deployment m", "1 not ready", "running, but not"}},
-		{"tree " + longRelease, []string{"ConfigMap m", "ConfigMap " + other[:3], "└─ ReplicaSet", "…"}},
+		{"tree " + longRelease, []string{"ConfigMap …-operator1", "ConfigMap " + other[:3], "└─ ReplicaSet …-operator1-", "…"}},
 		{"history " + longRelease, []string{"first.yaml"}},
 		{"ls", []string{"Applying"}},
 		{"events " + longRelease, []string{"LAST SEEN", "Deployme"}},
-		{"plan " + longRelease + " " + second, []string{"~ ConfigMap monitoring-ku…", "(update: the manifest changed)", "1 to update, 3 unchanged"}},
-		{"apply " + longRelease + " " + second, []string{"~ ConfigMap monitoring-ku…", "1 to update, 3 unchanged", "[y/N] n"}},
+		{"plan " + longRelease + " " + second, []string{"~ ConfigMap " + longName, "(update: the manifest changed)", "1 to update, 3 unchanged"}},
+		{"apply " + longRelease + " " + second, []string{"~ ConfigMap " + longName, "1 to update, 3 unchanged", "[y/N] n"}},
 		{"delete " + longRelease, []string{" objects will be deleted:", "  ConfigMap " + other[:3], "  ConfigMap " + longName, "[y/N] n"}},
 		{"doctor " + longRelease, []string{"1 release examined"}},
 	} {

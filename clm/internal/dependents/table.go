@@ -37,7 +37,7 @@ func Write(w io.Writer, nodes []*Node, options WriteOptions) error {
 	if options.Clock == nil {
 		options.Clock = clock.RealClock{}
 	}
-	p := &printer{WriteOptions: options, now: options.Clock.Now(), names: NewNames(options.Width, options.Namespace), table: terminal.NewTable(options.Width,
+	p := &printer{WriteOptions: options, now: options.Clock.Now(), names: NewNames(options.Width/2, options.Namespace), table: terminal.NewTable(options.Width,
 		terminal.Column{Header: "OBJECT", Fit: terminal.Middle}, terminal.Column{Header: "STATUS"}, terminal.Column{Header: "AGE"},
 		terminal.Column{Header: "MESSAGE", Fit: terminal.End})}
 	for _, node := range nodes {
@@ -52,7 +52,7 @@ func Write(w io.Writer, nodes []*Node, options WriteOptions) error {
 type printer struct {
 	WriteOptions
 	now   time.Time
-	names Names
+	names *Names
 	table *terminal.Table
 }
 

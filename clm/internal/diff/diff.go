@@ -217,8 +217,7 @@ func (w *writer) header(change Change) error {
 	return nil
 }
 
-// headline writes an object and the details in one line. If that is too long, the object is shortened to a third of the limit; if that is not enough, the details
-// stand below it.
+// headline writes an object and the details in one line. If that is too long, the details stand below the object.
 func (w *writer) headline(symbol, object, details string, paint func(terminal.Style, string) string) {
 	const gap = "  "
 	room := w.Limit - terminal.Width(symbol+gap+details)
@@ -227,10 +226,7 @@ func (w *writer) headline(symbol, object, details string, paint func(terminal.St
 		w.out.WriteString(paint(w.Style, symbol+object) + "\n")
 	case details == "":
 		w.out.WriteString(paint(w.Style, symbol+terminal.Elide(object, w.Limit-terminal.Width(symbol))) + "\n")
-	case w.Limit <= 0 || room >= min(terminal.Width(object), w.Limit/3):
-		if w.Limit > 0 {
-			object = terminal.Elide(object, room)
-		}
+	case w.Limit <= 0 || room >= terminal.Width(object):
 		w.out.WriteString(paint(w.Style, symbol+object) + gap + details + "\n")
 	default:
 		w.headline(symbol, object, "", paint)

@@ -36,10 +36,10 @@ func (s State) title() string {
 	return title
 }
 
-// namesIn returns the names of the dependents in lines with that limit.
-func namesIn(state State, limit int) dependents.Names {
+// namesIn returns the names of the dependents for a terminal in which a name has that many cells.
+func namesIn(state State, room int) *dependents.Names {
 	namespace, _, _ := strings.Cut(state.Release, "/")
-	names := dependents.NewNames(limit, namespace)
+	names := dependents.NewNames(room, namespace)
 	for _, object := range state.Objects {
 		names.Include(object)
 	}

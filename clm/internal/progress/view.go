@@ -89,7 +89,7 @@ const (
 // objects returns the lines of objects. Half of a line is left to state, age and reason, if names are long. Reasons get more than one line as long as there
 // are lines to spare.
 func (v view) objects(chosen []dependents.Dependent, spare int) map[dependents.Object][]string {
-	names := namesIn(v.state, v.width)
+	names := namesIn(v.state, max(v.width/2, minName))
 	table := terminal.NewTable(v.width, terminal.Column{}, terminal.Column{}, terminal.Column{Right: true}, terminal.Column{Fit: terminal.End})
 	rows := make([][]terminal.Cell, len(chosen))
 	for i, object := range chosen {

@@ -19,6 +19,8 @@ const (
 	Middle
 	// End is for messages, which keep their beginnings.
 	End
+	// Below is for messages that are needed whole: if a row is wider than the terminal, those of all rows stand below their rows, and the column is left out.
+	Below
 )
 
 // Column is a column of a table.
@@ -58,13 +60,16 @@ const (
 	minWrap = 20
 	// hanging is the indentation of all lines of a wrapped text but the first.
 	hanging = "  "
+	// belowIndent is the indentation of texts of a column that stand below their rows.
+	belowIndent = "    "
 )
 
 // Table aligns cells in columns. It is not safe for concurrent use.
 //
-// With a limit, columns that may be shortened share the cells that the others leave. All get the same number of cells, except that a column that needs
-// fewer leaves the rest to the others. With a limit of 60 cells or more, no line is wider unless the columns that are neither shortened nor spare are too
-// wide themselves. With a lower one, columns stay readable. Without a limit, nothing is shortened or left out.
+// With a limit, columns that may be shortened share the cells that the others leave. All get the same number of cells, except
+// that a column that needs fewer leaves the rest to the others, and that messages leave to names up to three fifths of these
+// cells. With a limit of 60 cells or more, no line is wider unless the columns that are neither shortened nor spare are too wide
+// themselves. With a lower one, columns stay readable. Without a limit, nothing is shortened or left out.
 type Table struct {
 	columns []Column
 	limit   int
@@ -118,6 +123,7 @@ func (t *Table) Write(out io.Writer) error {
 
 // Lines returns the header, unless there are no titles, and all rows.
 func (t *Table) Lines() []string {
+	t = t.withTextsBelow()
 	layout := t.Layout()
 	var lines []string
 	header := make([]Cell, len(t.columns))
@@ -136,6 +142,35 @@ func (t *Table) Lines() []string {
 		lines = append(lines, text)
 	}
 	return lines
+}
+
+// withTextsBelow returns a table without the columns whose texts stand below the rows.
+func (t *Table) withTextsBelow() *Table {
+	isBelow := func(column Column) bool { return column.Fit == Below }
+	width := -columnGap
+	for _, natural := range t.natural() {
+		if natural > 0 {
+			width += natural + columnGap
+		}
+	}
+	if t.limit <= 0 || width <= t.limit || !slices.ContainsFunc(t.columns, isBelow) {
+		return t
+	}
+	narrow := NewTable(t.limit, slices.DeleteFunc(slices.Clone(t.columns), isBelow)...)
+	for _, row := range t.rows {
+		kept, below := tableRow{below: row.below}, []tableRow(nil)
+		for i, cell := range row.cells {
+			switch {
+			case row.below || t.columns[i].Fit != Below:
+				kept.cells = append(kept.cells, cell)
+			case cell.Text != "":
+				cell.Lead = belowIndent
+				below = append(below, tableRow{cells: []Cell{cell}, below: true})
+			}
+		}
+		narrow.rows = append(append(narrow.rows, kept), below...)
+	}
+	return narrow
 }
 
 // Layout returns the widths of the columns for the rows that there are.
@@ -197,6 +232,7 @@ func (l *Layout) share(natural []int) int {
 	if l.table.limit <= 0 {
 		return usefulColumn
 	}
+	l.preferNames(flexible, room)
 	for len(flexible) > 0 {
 		level := max(room/len(flexible), l.least())
 		var wide []int
@@ -220,6 +256,22 @@ func (l *Layout) share(natural []int) int {
 		return 0
 	}
 	return usefulColumn
+}
+
+// preferNames gives messages what names leave, but not less than two fifths of the room.
+func (l *Layout) preferNames(flexible []int, room int) {
+	names := 0
+	for _, i := range flexible {
+		if l.table.columns[l.shown[i]].Fit == Middle {
+			names += l.widths[i]
+		}
+	}
+	const part, parts = 2, 5
+	for _, i := range flexible {
+		if names > 0 && l.table.columns[l.shown[i]].Fit == End {
+			l.widths[i] = min(l.widths[i], max(room-names, room*part/parts, l.least()))
+		}
+	}
 }
 
 // least returns the least width of a column.

@@ -46,15 +46,15 @@ NAME                  OBJECTS  STATE  SOURCE                 MESSAGE
 web
 `},
 		{"the last spare column is left out so that the others are of use", "映像を取得できません", 50, `
-NAME              OBJECTS  STATE  MESSAGE
-├─ fronte…e-shop        7  <Ready>  映像を取得でき…
+NAME                  OBJECTS  STATE  MESSAGE
+├─ frontend…the-shop        7  <Ready>  映像を取得…
 │  because the database of the shop does not
 │    answer
 web
 `},
 		{"all of them are, if need be", "timed out after 4s", 35, `
-NAME           STATE  MESSAGE
-├─ front…shop  <Ready>  timed out af…
+NAME              STATE  MESSAGE
+├─ fronte…e-shop  <Ready>  timed out…
 │  because the database of the
 │    shop does not answer
 web
@@ -75,6 +75,21 @@ web
 		}
 		if diff := cmp.Diff(strings.TrimPrefix(test.want, "\n"), out.String()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.reason, diff)
+		}
+	}
+	events := func(limit int) string {
+		table := terminal.NewTable(limit, terminal.Column{Header: "NAME", Fit: terminal.Middle}, terminal.Column{Header: "MESSAGE", Fit: terminal.Below}, terminal.Column{Header: "COUNT"})
+		table.AddTexts("frontend", "timed out after 4s", "7")
+		table.AddTexts("web", "", "1")
+		return strings.Join(table.Lines(), "\n")
+	}
+	for limit, want := range map[int]string{
+		0:  "NAME      MESSAGE             COUNT\nfrontend  timed out after 4s  7\nweb                           1",
+		35: "NAME      MESSAGE             COUNT\nfrontend  timed out after 4s  7\nweb                           1",
+		34: "NAME      COUNT\nfrontend  7\n    timed out after 4s\nweb       1",
+	} {
+		if diff := cmp.Diff(want, events(limit)); diff != "" {
+			t.Errorf("messages stand below the rows if they do not fit in %d cells (-want +got):\n%s", limit, diff)
 		}
 	}
 	if lines := terminal.NewTable(80, terminal.Column{}, terminal.Column{Fit: terminal.End}).Lines(); len(lines) != 0 {
