@@ -140,6 +140,27 @@ func TestRevertOfWhatWasReady(t *testing.T) {
 	p.must("delete", "web")
 }
 
+// TestRevertNamesWhatItWrites has a revision refused before the objects of its second wave are written.
+func TestRevertNamesWhatItWrites(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	second := func(value string) string {
+		return strings.Replace(configMap("second", value), "{name: second}", `{name: second, annotations: {clm.cs.sap.com/apply-order: "1"}}`, 1)
+	}
+	good, bad := p.file("good.yaml", configMap("first", "1")+second("1")), p.file("bad.yaml", configMap("first", "2")+rejected+second("2"))
+	p.must("apply", "web", good)
+	got := p.clm("apply", "web", bad, "--revert-on-failure")
+	p.expect(got, 1, "release PLACE/web, revision 3, is ready (1 updated, 1 unchanged, ")
+	if strings.Contains(got.stderr, "second: updated") {
+		t.Errorf("an object that was never written is not updated: %s", got.stderr)
+	}
+	p.expect(p.clm("apply", "web", bad), 1)
+	if plan := p.must("plan", "web", good).stdout; !strings.Contains(plan, "second  (update: is applied again, without a change)") {
+		t.Errorf("want a plan that knows what it changes, got %s", plan)
+	}
+	p.must("delete", "web")
+}
+
 // TestRevertAdvisesNothingElse neither tells to go on with what is being reverted, nor keeps back what helps if it is not.
 func TestRevertAdvisesNothingElse(t *testing.T) {
 	t.Parallel()

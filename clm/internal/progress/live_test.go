@@ -338,6 +338,13 @@ func TestFrames(t *testing.T) {
 				live := newLive(s)
 				live.Update(state)
 				golden(t, fmt.Sprintf("testdata/frame-%d.txt", width), s.text())
+				writing := state
+				writing.Writing = true
+				live.Update(writing)
+				time.Sleep(time.Second)
+				if text := s.text(); !strings.Contains(text, "revision 12: applying  ") {
+					t.Errorf("want no word of an earlier wait while the next wave is written:\n%s", text)
+				}
 				live.Finish(progress.Outcome{Done: true})
 			})
 		})

@@ -23,6 +23,8 @@ type State struct {
 	Objects []dependents.Dependent
 	// Phase says what is going on: "waiting for the lock held by ...", "applying wave 2 of 5".
 	Phase string
+	// Writing means that objects have been written since the operation waited for what the phase says.
+	Writing bool
 	// Message says what else should be known now, such as an error that is being retried; may be empty.
 	Message string
 }

@@ -55,7 +55,9 @@ func (v view) lines() []string {
 // header names the operation. A release with a long name is shortened before anything else is.
 func (v view) header() string {
 	age, phase := "  "+duration.HumanDuration(v.now.Sub(v.started)), ""
-	if v.state.Phase != "" {
+	if v.state.Writing {
+		phase = ": applying"
+	} else if v.state.Phase != "" {
 		phase = ": " + terminal.Clean(v.state.Phase)
 	}
 	shown := v.state

@@ -68,7 +68,7 @@ func newBoard(printer progress.Printer, clock clock.PassiveClock, state progress
 func (b *Board) Say(phase string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.state.Phase = phase
+	b.state.Phase, b.state.Writing = phase, false
 	b.show()
 }
 
@@ -179,6 +179,7 @@ func (b *Board) change(key dependents.Key, change func(d *dependents.Dependent))
 func (b *Board) seen(key types.ObjectKey, found status.Status, message string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.state.Writing = !b.deletes && strings.HasPrefix(b.state.Phase, waiting)
 	b.change(dependents.KeyOf(key), func(d *dependents.Dependent) {
 		b.waits[d.Key()] = message
 		if found == status.CurrentStatus {
@@ -244,7 +245,7 @@ func (b *Board) message(key dependents.Key) string {
 func (b *Board) Took(result reconciler.Result, err error, phase string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.state.Message, b.done = "", result.Done
+	b.state.Message, b.state.Writing, b.done = "", false, result.Done
 	if phase != "" {
 		b.state.Phase = phase
 	}

@@ -39,11 +39,14 @@ func DeletedPhase(result reconciler.Result) string {
 	return ""
 }
 
+// waiting begins a phase in which nothing is written.
+const waiting = "waiting until "
+
 func waitingUntil(texts []string) string {
 	if len(texts) == 0 {
 		return ""
 	}
-	return "waiting until " + strings.Join(texts, ", and ")
+	return waiting + strings.Join(texts, ", and ")
 }
 
 // awaited returns the waves of the objects that a call of the engine has waited for: to become ready, and to be gone; sorted.

@@ -52,6 +52,7 @@ const (
 	RunsAgain       = "has failed, and will run again"
 	ChangedByOthers = "was changed by another client"
 	Suspected       = "may have been changed by another client"
+	ManifestChanged = "the manifest changed"
 	Unrecorded      = "exists, but its creation was not recorded"
 
 	// alreadyExists begins what is said about an object that would have to be adopted.
@@ -254,7 +255,7 @@ func decideHandover(t *desired.Object, s Situation) Decision {
 
 // decideChanged decides about an object whose current manifest was not applied yet.
 func decideChanged(t *desired.Object, item *inventory.Item, s Situation) Decision {
-	d := Decision{Action: Write, Verb: inventory.VerbUpdated, Message: "the manifest changed"}
+	d := Decision{Action: Write, Verb: inventory.VerbUpdated, Message: ManifestChanged}
 	if item.Status == status.FailedStatus {
 		d.Message = RunsAgain
 	}
