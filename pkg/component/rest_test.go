@@ -63,6 +63,9 @@ func TestAtRestThereAreNoRequests(t *testing.T) {
 	testenv.Eventually(t, func() (bool, string) { return generator.count() > renders, "the generator was not called" })
 	r.settle(widget)
 	diff(t, "revision after a foreign annotation", revision, widget.Status.Revision)
+	change(r, widget, func(w *Widget) { metav1.SetMetaDataAnnotation(&w.ObjectMeta, r.name+"/reconcile-at", "now") })
+	r.settle(widget)
+	diff(t, "revision after an attempt was requested", revision, widget.Status.Revision)
 	change(r, widget, func(w *Widget) { metav1.SetMetaDataAnnotation(&w.ObjectMeta, r.name+"/option", "b") })
 	await(r, widget, "a new revision after an own annotation", func() bool { return widget.Status.Revision == revision+1 })
 }
