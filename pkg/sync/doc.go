@@ -26,36 +26,7 @@
 //
 // # Differences
 //
-// Names and behavior are those of package sync of the gitops-engine of Argo CD, except for these:
-//
-//	kubectl, rawConfig and openAPISchema                are no arguments: the API server applies and validates
-//	Sync and Terminate                                  have a context; Wait is new
-//	WithInitialState                                    needs no store, and can have one (WithStore, WithInventory)
-//	WithServerSideApply                                 has no effect: it is always so
-//	WithResourceModificationChecker                     has no effect: it is always so
-//	an annotation that cannot be read                   refuses the operation, where it was ignored
-//	a type that is not served, and not declared         refuses the operation unless SkipDryRunOnMissingResource=true
-//	a request that fails for a passing reason           is repeated; the operation is running
-//	the last wave                                       is awaited like each other one
-//	an object that is neither healthy nor degraded      is awaited; there is no limit but Terminate
-//	HookSucceeded, HookFailed                           are about the outcome of the hook itself, not of the operation
-//	policies of Argo CD and of Helm on one hook         do not add up: those of Argo CD count
-//	hooks without a policy that others use              are updated, not recreated: ServiceAccounts, ConfigMaps and the like
-//	Replace=true, Force=true of a live object           do not count for hooks, nor against an option of the declared object
-//	hooks that are not declared any more                are pruned if they are recorded
-//	a hook with several phases and a fixed name         becomes one object per phase, such as "migrate-postsync"; what others use stays one object
-//	names of hooks without a name                       end with a digest of manifest, phase and operation
-//	Namespaces and definitions as hooks                 PostSync and SyncFail count as Sync
-//	HookFailed                                          does not wait for the other hooks of the phase
-//	Prune=confirm                                       holds these objects only; everything else but PostSync is done
-//	the deletion of a type, or of a Namespace           waits until nobody else has objects in it
-//	PruneLast                                           keeps the reverse order of waves
-//	a wave                                              is between -9999 and 9999
-//	an object that has failed to be applied             stops the rest of its wave, and later ones
-//	an object that recovers while SyncFail hooks run    does not end them; the operation fails nevertheless
-//	an object that others delete meanwhile              is applied again, unless it has ended and is a Job or Pod that is a hook, or a Job with ttlSecondsAfterFinished
-//	an object that is declared twice                    refuses the operation
-//	the wave hook                                       is not called for waves in which nothing has changed
-//	the namespace of the operation                      is not created before the dry run
-//	images                                              are not in the results
+// The names are those of package sync of the gitops-engine of Argo CD. Sync and Terminate have a context, and Wait is new. There are no arguments kubectl, rawConfig and
+// openAPISchema, and no images in the results. [WithServerSideApply] and [WithResourceModificationChecker] have no effect: it is always so. Namespaces and definitions that
+// are PostSync or SyncFail hooks belong to Sync. The wave hook is not called for waves in which nothing has changed. What else differs is on the page about sync operations.
 package sync
