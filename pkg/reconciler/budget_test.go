@@ -116,7 +116,7 @@ func TestGeneratorThatRendersNothing(t *testing.T) {
 	w.expectHeld(result, 2, 1, "c", "d")
 	w.expectActions(result)
 	// It renders something again.
-	w.expectActions(w.mustApply(configMapsNamed("c")), "Deleted ConfigMap d", "Updated ConfigMap c")
+	w.expectActions(w.mustApply(configMapsNamed("c")), "Deleted ConfigMap d")
 	w.expectInventory("ConfigMap c Ready Current")
 	// The deletion of the owner is no matter of the limit.
 	w.mustDelete()

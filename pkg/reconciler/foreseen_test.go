@@ -164,6 +164,8 @@ func (w *world) expectForetold(plan foretold, result reconciler.Result, err erro
 	for object, change := range changes {
 		// That an object was released a moment ago is known when the event has come.
 		unknown := change.Verb == reconciler.VerbOrphaned && !plan.compared
+		// So is whether the object has the content already.
+		unknown = unknown || change.Verb == reconciler.VerbUpdated && (!plan.compared || change.Reason == "is applied again, without a change")
 		if change.Verb != "" && done[object] == "" && !unknown {
 			w.Errorf("%s was left alone, and planned to be %s (%s), compared: %v", object, change.Verb, change.Reason, plan.compared)
 		}

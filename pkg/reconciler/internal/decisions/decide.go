@@ -69,6 +69,12 @@ type Decision struct {
 	Again time.Duration
 }
 
+// MayChangeNothing reports whether the manifest is applied because it differs from the recorded one, which may never have
+// been applied. Hooks count as applied again even if nothing changes.
+func (d Decision) MayChangeNothing(t *desired.Object) bool {
+	return d.Action == Write && d.Message == ManifestChanged && t.Reconcile != inventory.ReconcilePolicyOnObjectOrComponentChange
+}
+
 // Apply decides what to do about a wanted object. It is a pure function.
 func Apply(t *desired.Object, item *inventory.Item, s Situation) Decision {
 	switch {

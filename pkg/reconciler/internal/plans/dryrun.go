@@ -156,8 +156,8 @@ func (p *preview) compared(change *inventory.Change, t *desired.Object, d decisi
 		change.Verb, change.Reason = inventory.VerbCorrected, p.changedBy(c)
 	case d.Message == decisions.ChangedByOthers:
 		change.Reason = p.changedBy(c)
-	case same && change.Reason == decisions.ManifestChanged:
-		// An earlier manifest was planned, and never applied.
+	case same && d.MayChangeNothing(t):
+		// An earlier manifest was planned, and never applied; or the object was to be deleted, and never was.
 		change.Reason = "is applied again, without a change"
 	}
 	change.Before, change.After = calls.Presentable(c.before, p.call.Server.Keys), calls.Presentable(c.after, p.call.Server.Keys)

@@ -102,7 +102,7 @@ func (a *applier) wrote(t *desired.Object, object *unstructured.Unstructured, d 
 		if d.Verb.IsCorrection() || d.Verb == inventory.VerbAdopted && item.UID != "" {
 			a.call.Memory.Of(t.Key).Corrections.Happened(now)
 		}
-		if !a.wasIdle(t, d) {
+		if a.changed[t.Index] || !d.MayChangeNothing(t) {
 			a.call.Report.Acted(d.Verb, t.ApplyOrder, item, d.Message)
 		}
 		noteManifest(a.call.Report, t, item, d.Verb)
@@ -119,13 +119,6 @@ func (a *applier) wrote(t *desired.Object, object *unstructured.Unstructured, d 
 	s := decisions.Situation{Owner: a.call.Owner.Label, Exists: true, Seen: seen}
 	o := a.settled(t, s)
 	return o, nil
-}
-
-// wasIdle reports whether the manifest of an existing object was applied without a change, for example because an earlier
-// manifest, which was refused, had never been applied. Hooks count as applied again nevertheless.
-func (a *applier) wasIdle(t *desired.Object, d decisions.Decision) bool {
-	return d.Action == decisions.Write && d.Verb == inventory.VerbUpdated && !a.changed[t.Index] &&
-		t.Reconcile != inventory.ReconcilePolicyOnObjectOrComponentChange
 }
 
 // noteManifest reports what is strange about a manifest that was written. A correction writes nothing new.
