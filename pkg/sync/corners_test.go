@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -368,6 +369,57 @@ func TestNamespaceWithItsContent(t *testing.T) {
 	w.succeeds(w.begin("one", manifests, sync.WithStore(stored)))
 	w.expect([]string{"Sync ConfigMap a: Pruned Succeeded: pruned", "Sync Namespace " + inner + ": Pruned Succeeded: pruned"},
 		w.succeeds(w.begin("two", "", sync.WithPrune(true), sync.WithStore(stored), sync.WithInventory(stored.inventory))))
+}
+
+// TestPruningOfWhatContainsOthers prunes a definition of a type, or a Namespace, after what would be deleted with it, and not at all if some of that stays. Nothing is
+// recorded: the operation knows what exists, and nothing more.
+func TestPruningOfWhatContainsOthers(t *testing.T) {
+	t.Parallel()
+	const pruned, kept = "Pruned Succeeded: pruned", "PruneSkipped Succeeded: kept because of its annotations"
+	for name, tc := range map[string]struct {
+		outer, inner                []string
+		wantWidget, wantConfigMap   string
+		wantNamespace, wantsWidgets string
+	}{
+		"OneWave":         {wantWidget: pruned, wantsWidgets: pruned, wantConfigMap: pruned, wantNamespace: pruned},
+		"ALaterWave":      {outer: []string{waveAnnotation, "5"}, wantWidget: pruned, wantsWidgets: pruned, wantConfigMap: pruned, wantNamespace: pruned},
+		"InnerPrunedLast": {inner: []string{optionsAnnotation, "PruneLast=true"}, wantWidget: pruned, wantsWidgets: pruned, wantConfigMap: pruned, wantNamespace: pruned},
+		"InnerStays": {
+			inner: []string{optionsAnnotation, "Prune=false"}, wantWidget: kept, wantConfigMap: kept,
+			wantsWidgets:  "PruneSkipped Succeeded: kept because Widget.GROUP INNER/one, which stays, would be deleted with it",
+			wantNamespace: "PruneSkipped Succeeded: kept because ConfigMap INNER/a, which stays, would be deleted with it",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			group, inner := w.namespace+".example.com", testenv.UniqueName(t)
+			named := strings.NewReplacer("GROUP", group, "INNER", inner, "OUTER", annotated(tc.outer))
+			manifests := strings.Replace(w.widgets("Namespaced", "size: {type: integer}"), "metadata: {", "metadata: {annotations: {"+annotated(tc.outer)+"}, ", 1) +
+				named.Replace("\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: INNER, annotations: {OUTER}}\n") +
+				strings.Replace(configMap("a", tc.inner...), "name: a", "name: a, namespace: "+inner, 1) +
+				named.Replace("\n---\napiVersion: GROUP/v1\nkind: Widget\nmetadata: {name: one, namespace: INNER, annotations: {"+annotated(tc.inner)+"}}\n")
+			w.succeeds(w.begin("one", manifests))
+			live := map[sync.ResourceKey]*unstructured.Unstructured{}
+			for _, object := range w.targets(manifests) {
+				if err := w.client.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
+					t.Fatal(err)
+				}
+				live[sync.GetResourceKey(object)] = object
+			}
+			background := metav1.DeletePropagationBackground
+			operation, done, err := sync.NewSyncContext("two", sync.Reconcile(nil, live, w.namespace, sync.NewResourceInfoProvider(w.client.RESTMapper())), w.config, w.namespace,
+				sync.WithPrune(true), sync.WithPrunePropagationPolicy(&background))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer done()
+			w.expect(sorted([]string{
+				"Sync ConfigMap a: " + tc.wantConfigMap, "Sync Widget one: " + tc.wantWidget, named.Replace("Sync CustomResourceDefinition widgets.GROUP: " + tc.wantsWidgets),
+				named.Replace("Sync Namespace INNER: " + tc.wantNamespace),
+			}), sorted(w.succeeds(operation)))
+		})
+	}
 }
 
 // TestNamespaceAsAHook is not made a second time by the modifier.

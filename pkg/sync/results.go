@@ -13,6 +13,7 @@ import (
 	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/sync/internal/prunes"
 	"github.com/component-operator/runtime/pkg/sync/internal/tasks"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -106,6 +107,10 @@ func (d *definition) skipped(w *work) []ResourceSyncResult {
 	for i, item := range w.stays {
 		list[i] = resultOf(item)
 		list[i].Status, list[i].HookPhase, list[i].Message = ResultCodePruneSkipped, OperationSucceeded, reason
+		inner := slices.IndexFunc(w.stays, func(inner *inventory.Item) bool { return prunes.Contains(item, inner) })
+		if d.prune && inner >= 0 {
+			list[i].Message = "kept because " + types.IDOf(w.stays[inner]).String() + ", which stays, would be deleted with it"
+		}
 	}
 	return list
 }

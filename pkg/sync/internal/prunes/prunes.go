@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/internal/gitops"
 	"github.com/component-operator/runtime/internal/helmhooks"
@@ -62,6 +63,16 @@ func Items(live []*unstructured.Unstructured, recorded []*inventory.Item, option
 		}
 		items = append(items, c.item)
 	}
+	for _, outer := range items {
+		if !isNamespace(outer) && len(outer.ManagedTypes) == 0 {
+			continue
+		}
+		for _, object := range live {
+			if inner := found[types.IDOf(object)].item; Contains(outer, inner) {
+				outlast(outer, inner)
+			}
+		}
+	}
 	slices.SortFunc(items, func(a, b *inventory.Item) int { return types.IDOf(a).Compare(types.IDOf(b)) })
 	return items
 }
@@ -82,9 +93,44 @@ type candidate struct {
 	last bool
 }
 
+// outlast has an object go no earlier than one that would be deleted with it, whatever its own wave is, and stay if that one stays.
+func outlast(outer, inner *inventory.Item) {
+	outer.DeleteOrder = max(outer.DeleteOrder, inner.DeleteOrder)
+	if inner.PrunePolicy == inventory.PrunePolicyKeep {
+		outer.PrunePolicy = inventory.PrunePolicyKeep
+	}
+}
+
+func isNamespace(item *inventory.Item) bool { return item.Group == "" && item.Kind == "Namespace" }
+
+// Contains reports whether an object would be deleted with another one: with its Namespace, or with the definition of its type.
+func Contains(outer, inner *inventory.Item) bool {
+	return isNamespace(outer) && inner.Namespace == outer.Name || slices.ContainsFunc(outer.ManagedTypes, func(defined inventory.TypeVersionInfo) bool {
+		return defined.Group == inner.Group && (defined.Kind == inner.Kind || defined.Kind == all) && (defined.Version == inner.Version || defined.Version == all)
+	})
+}
+
+// all stands for all kinds of a group, or all versions of a type.
+const all = "*"
+
+// definedBy returns the types that an object defines.
+func definedBy(object *unstructured.Unstructured) []inventory.TypeVersionInfo {
+	group, _, _ := unstructured.NestedString(object.Object, "spec", "group")
+	switch (schema.GroupKind{Group: object.GroupVersionKind().Group, Kind: object.GetKind()}) {
+	case schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}:
+		kind, _, _ := unstructured.NestedString(object.Object, "spec", "names", "kind")
+		return []inventory.TypeVersionInfo{{Group: group, Version: all, Kind: kind}}
+	case schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}:
+		version, _, _ := unstructured.NestedString(object.Object, "spec", "version")
+		return []inventory.TypeVersionInfo{{Group: group, Version: version, Kind: all}}
+	default:
+		return nil
+	}
+}
+
 // take takes over what a live object says. An object whose annotations cannot be read is kept: they may be meant to protect it.
 func (c *candidate) take(object *unstructured.Unstructured, options Options) {
-	c.item.TypeVersionInfo = inventory.TypeVersionInfo(object.GroupVersionKind())
+	c.item.TypeVersionInfo, c.item.ManagedTypes = inventory.TypeVersionInfo(object.GroupVersionKind()), definedBy(object)
 	c.item.DeletePropagation = cmp.Or(options.Propagation, metav1.DeletePropagationForeground)
 	given := object.GetAnnotations()
 	steering, err := gitops.Read(given)
