@@ -5,6 +5,7 @@ package conflicts
 
 import (
 	"errors"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,12 +26,18 @@ func IsDenied(err error) bool {
 	return apierrors.IsConflict(err) && strings.Contains(err.Error(), "denied the request")
 }
 
-// admission are parts of the messages with which API servers refuse a write for admission control, not for a missing permission.
-var admission = []string{"denied the request", "denied request", "exceeded quota", "violates PodSecurity"}
+// admission are parts of the messages with which API servers forbid a write for admission control, not for a missing permission.
+var admission = []string{"exceeded quota", "violates PodSecurity"}
 
-// IsAdmission reports whether admission control has denied a write: a webhook, a policy, or a quota. The writer has the permission.
+// IsAdmission reports whether admission control has denied a write: a webhook, a policy, or a quota. The writer has the permission. A webhook may give any code, and a
+// ValidatingAdmissionPolicy answers 422 (Invalid) unless it says otherwise.
 func IsAdmission(err error) bool {
-	return apierrors.IsForbidden(err) && slices.ContainsFunc(admission, func(part string) bool { return strings.Contains(err.Error(), part) })
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Code >= http.StatusInternalServerError {
+		return false
+	}
+	return denial.MatchString(err.Error()) ||
+		apierrors.IsForbidden(err) && slices.ContainsFunc(admission, func(part string) bool { return strings.Contains(err.Error(), part) })
 }
 
 // IsRejected reports whether the server has rejected the content of a request, and would do so again: it is invalid, or a webhook or a ValidatingAdmissionPolicy has

@@ -37,6 +37,12 @@ func TestAdmission(t *testing.T) {
 		if conflicts.IsAdmission(answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, message)) {
 			t.Errorf("%s: only 403 forbids", message)
 		}
+		denied := strings.Contains(message, "denied")
+		for _, code := range []int32{http.StatusBadRequest, http.StatusConflict, http.StatusUnprocessableEntity} {
+			if got := conflicts.IsAdmission(answer(code, "", message)); got != denied {
+				t.Errorf("%s, code %d: got %v", message, code, got)
+			}
+		}
 	}
 }
 

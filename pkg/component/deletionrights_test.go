@@ -91,12 +91,16 @@ func TestForbiddenDeletionCanBeAbandoned(t *testing.T) {
 	diff(t, "dependent that is left behind", map[string]string{"color": "red"}, r.configMap("settings"))
 }
 
-// TestDeniedDeletionAbandonsNothing has a policy protect one of the dependents: this is not a missing permission, so the other dependents are not left behind.
+// TestDeniedDeletionAbandonsNothing has a policy protect one of the dependents: this is not a missing permission, so the other dependents are not left behind. Invalid is
+// the reason of policies that give none.
 func TestDeniedDeletionAbandonsNothing(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.start(r.reconciler(ReconcilerOptions{}))
-	policy := testenv.Objects(t, strings.ReplaceAll(`
+	for _, reason := range []string{"Forbidden", "Invalid"} {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.start(r.reconciler(ReconcilerOptions{}))
+			policy := testenv.Objects(t, strings.NewReplacer("NS", r.namespace, "REASON", reason).Replace(`
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {name: NS}
@@ -105,37 +109,39 @@ spec:
   matchConstraints:
     namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NS}}
     resourceRules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [DELETE], resourceNames: [settings]}]
-  validations: [{expression: "false", reason: Forbidden, message: "protected until the audit is over"}]
+  validations: [{expression: "false", reason: REASON, message: "protected until the audit is over"}]
 ---
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding
 metadata: {name: NS}
 spec: {policyName: NS, validationActions: [Deny]}
-`, "NS", r.namespace))
-	for _, object := range policy {
-		r.create(object)
-		t.Cleanup(func() { _ = r.client.Delete(context.Background(), object) })
-	}
-	widget := r.widget(oneConfigMap + "\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: other, annotations: {" + r.name + "/delete-order: \"1\"}}}")
-	r.create(widget)
-	awaitReady(r, widget)
-	settings := r.configMapObject("settings")
-	testenv.Eventually(t, func() (bool, string) {
-		return r.client.Delete(t.Context(), settings, client.DryRunAll) != nil, "the policy is not enforced yet"
-	})
-	change(r, widget, func(w *Widget) { metav1.SetMetaDataAnnotation(&w.ObjectMeta, r.name+"/abandon-target", "true") })
-	r.delete(widget)
-	awaitState(r, widget, StateError, ReadyConditionReasonError)
-	_, _, message := widget.Status.GetState()
-	if !strings.Contains(message, "protected until the audit is over; allow it, or set the annotation "+r.name+"/orphan-dependents") || strings.Contains(message, "grant the permission") {
-		t.Errorf("got %q", message)
-	}
-	for _, object := range policy {
-		r.delete(object)
-	}
-	r.awaitGone(widget)
-	if r.configMap("settings") != nil || r.configMap("other") != nil {
-		t.Error("a dependent is left behind")
+`))
+			for _, object := range policy {
+				r.create(object)
+				t.Cleanup(func() { _ = r.client.Delete(context.Background(), object) })
+			}
+			widget := r.widget(oneConfigMap + "\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: other, annotations: {" + r.name + "/delete-order: \"1\"}}}")
+			r.create(widget)
+			awaitReady(r, widget)
+			settings := r.configMapObject("settings")
+			testenv.Eventually(t, func() (bool, string) {
+				return r.client.Delete(t.Context(), settings, client.DryRunAll) != nil, "the policy is not enforced yet"
+			})
+			change(r, widget, func(w *Widget) { metav1.SetMetaDataAnnotation(&w.ObjectMeta, r.name+"/abandon-target", "true") })
+			r.delete(widget)
+			awaitState(r, widget, StateError, ReadyConditionReasonError)
+			_, _, message := widget.Status.GetState()
+			if !strings.Contains(message, "protected until the audit is over; allow it, or set the annotation "+r.name+"/orphan-dependents") || strings.Contains(message, "grant the permission") {
+				t.Errorf("got %q", message)
+			}
+			for _, object := range policy {
+				r.delete(object)
+			}
+			r.awaitGone(widget)
+			if r.configMap("settings") != nil || r.configMap("other") != nil {
+				t.Error("a dependent is left behind")
+			}
+		})
 	}
 }
 
