@@ -55,7 +55,7 @@ func (d *definition) claim(ctx context.Context, w *work) ([]ResourceSyncResult, 
 		case prunes.Foreign:
 			result.Status, result.HookPhase, result.Message = ResultCodePruneSkipped, OperationSucceeded, foreignText
 		case prunes.Vanished:
-			result.Status, result.HookPhase, result.Message = ResultCodePruned, OperationSucceeded, "is gone"
+			result.Status, result.HookPhase, result.Message = ResultCodePruned, OperationSucceeded, goneText
 		}
 		settled = append(settled, result)
 		delete(w.pruned, each.id)

@@ -5,6 +5,7 @@ package sync_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -190,6 +191,27 @@ func TestMissingPermission(t *testing.T) {
 	if !slices.Contains(results, "SyncFail hook ConfigMap alert: Synced Succeeded: created") || !slices.ContainsFunc(results, func(result string) bool { return strings.HasPrefix(result, "Sync ConfigMap a: SyncFailed Failed: ") }) {
 		t.Errorf("got %q", results)
 	}
+	_, message, _ := w.end(w.beginWith(config, "three", configMap("b"), sync.WithPrune(true)))
+	w.expect([]string{fmt.Sprintf(`ConfigMap %[1]s/a: configmaps "a" is forbidden: User "without-delete-%[1]s" cannot delete resource "configmaps" in API group "" in the namespace "%[1]s"`, w.namespace)},
+		[]string{message})
+}
+
+// TestPruningThatAnotherProcessHasBegun says that the object is gone, which the other process has seen being deleted.
+func TestPruningThatAnotherProcessHasBegun(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.succeeds(w.begin("one", configMap("a")))
+	w.withFinalizer("ConfigMap", "a", "example.com/stay")
+	start := startedAt()
+	operation := w.begin("two", "", sync.WithPrune(true), sync.WithInitialState("", "", nil, start))
+	w.until(operation, func(_ sync.OperationPhase, message string, _ []string) bool {
+		return strings.Contains(message, "being deleted")
+	})
+	phase, message, results := operation.GetState()
+	w.withFinalizer("ConfigMap", "a")
+	testenv.Eventually(t, func() (bool, string) { return len(w.live()) == 0, "ConfigMap a still exists" })
+	w.expect([]string{"Sync ConfigMap a: Pruned Succeeded: pruned"},
+		w.succeeds(w.begin("two", "", sync.WithPrune(true), sync.WithInitialState(phase, message, results, start))))
 }
 
 // TestUnknownFieldInANewNamespace is found although no dry run is possible.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/pkg/inventory"
@@ -51,6 +52,18 @@ func (r *results) set(result ResourceSyncResult) {
 	result.Message = cmp.Or(result.Message, r.list[at].Message)
 	result.Order = r.list[at].Order
 	r.list[at] = result
+}
+
+// goneText is what is said of an obsolete object that was gone before it could be pruned.
+const goneText = "is gone"
+
+// settle says of objects that were being deleted that they are gone. Another process than the one that has requested their deletion may have nothing to do about them.
+func (r *results) settle() {
+	for i := range r.list {
+		if r.list[i].Status == ResultCodePruned && r.list[i].Message != goneText {
+			r.list[i].Message = "pruned"
+		}
+	}
 }
 
 // hasEnded reports whether an object was applied, and has completed or failed since.
@@ -166,7 +179,13 @@ func (r *results) failure(state State) string {
 	}
 	_, isRefused := errors.AsType[*reconciler.RefusedError](state.Err)
 	if state.Err != nil && (len(reasons) == 0 || !isRefused) {
-		reasons = append(reasons, state.Err.Error())
+		// Lines about single objects repeat what their results say.
+		lines := slices.DeleteFunc(strings.Split(state.Err.Error(), "\n"), func(line string) bool {
+			return slices.ContainsFunc(reasons, func(reason string) bool { return strings.HasSuffix(line, reason) })
+		})
+		if len(lines) > 0 {
+			reasons = append(reasons, strings.Join(lines, "\n"))
+		}
 	}
 	if problem := state.Result.Aftermath.Problem; problem != "" {
 		reasons = append(reasons, "SyncFail hooks could not be applied: "+problem)

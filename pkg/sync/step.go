@@ -167,6 +167,9 @@ func (c *syncContext) learn(state State) (postponed bool) {
 		state.Phase = OperationRunning
 	}
 	c.results.collect(c.work, f, state)
+	if state.Phase.Successful() {
+		c.results.settle()
+	}
 	c.last = state
 	return postponed
 }
