@@ -398,8 +398,11 @@ func TestNamespaceWithItsContent(t *testing.T) {
 func TestPruningOfWhatContainsOthers(t *testing.T) {
 	t.Parallel()
 	const pruned, kept = "Pruned Succeeded: pruned", "PruneSkipped Succeeded: kept because of its annotations"
+	const keptWidgets = "PruneSkipped Succeeded: kept because Widget.GROUP INNER/one, which stays, would be deleted with it"
+	const keptNamespace = "PruneSkipped Succeeded: kept because ConfigMap INNER/a, which stays, would be deleted with it"
 	for name, tc := range map[string]struct {
 		outer, inner                []string
+		options                     []sync.SyncOpt
 		wantWidget, wantConfigMap   string
 		wantNamespace, wantsWidgets string
 	}{
@@ -407,9 +410,12 @@ func TestPruningOfWhatContainsOthers(t *testing.T) {
 		"ALaterWave":      {outer: []string{waveAnnotation, "5"}, wantWidget: pruned, wantsWidgets: pruned, wantConfigMap: pruned, wantNamespace: pruned},
 		"InnerPrunedLast": {inner: []string{optionsAnnotation, "PruneLast=true"}, wantWidget: pruned, wantsWidgets: pruned, wantConfigMap: pruned, wantNamespace: pruned},
 		"InnerStays": {
-			inner: []string{optionsAnnotation, "Prune=false"}, wantWidget: kept, wantConfigMap: kept,
-			wantsWidgets:  "PruneSkipped Succeeded: kept because Widget.GROUP INNER/one, which stays, would be deleted with it",
-			wantNamespace: "PruneSkipped Succeeded: kept because ConfigMap INNER/a, which stays, would be deleted with it",
+			inner: []string{optionsAnnotation, "Prune=false"}, wantWidget: kept, wantConfigMap: kept, wantsWidgets: keptWidgets, wantNamespace: keptNamespace,
+		},
+		// The operation is not about what is in a namespace, so there are no results about that.
+		"InnerIsFilteredOut": {
+			options:      []sync.SyncOpt{sync.WithResourcesFilter(func(key sync.ResourceKey, _, _ *unstructured.Unstructured) bool { return key.Namespace == "" })},
+			wantsWidgets: keptWidgets, wantNamespace: keptNamespace,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -431,15 +437,20 @@ func TestPruningOfWhatContainsOthers(t *testing.T) {
 			}
 			background := metav1.DeletePropagationBackground
 			operation, done, err := sync.NewSyncContext("two", sync.Reconcile(nil, live, w.namespace, sync.NewResourceInfoProvider(w.client.RESTMapper())), w.config, w.namespace,
-				sync.WithPrune(true), sync.WithPrunePropagationPolicy(&background))
+				append(tc.options, sync.WithPrune(true), sync.WithPrunePropagationPolicy(&background))...)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer done()
-			w.expect(sorted([]string{
-				"Sync ConfigMap a: " + tc.wantConfigMap, "Sync Widget one: " + tc.wantWidget, named.Replace("Sync CustomResourceDefinition widgets.GROUP: " + tc.wantsWidgets),
-				named.Replace("Sync Namespace INNER: " + tc.wantNamespace),
-			}), sorted(w.succeeds(operation)))
+			var want []string
+			for object, text := range map[string]string{
+				"ConfigMap a": tc.wantConfigMap, "Widget one": tc.wantWidget, "CustomResourceDefinition widgets.GROUP": tc.wantsWidgets, "Namespace INNER": tc.wantNamespace,
+			} {
+				if text != "" {
+					want = append(want, named.Replace("Sync "+object+": "+text))
+				}
+			}
+			w.expect(sorted(want), sorted(w.succeeds(operation)))
 		})
 	}
 }

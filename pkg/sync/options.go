@@ -117,7 +117,7 @@ func WithPermissionValidator(validator PermissionValidator) SyncOpt {
 }
 
 // WithResourcesFilter sets a function that says of each pair of a declared and an existing object, of which one may be nil, whether the operation is about it. Others are
-// neither written nor pruned. It is not asked about hooks; see WithSkipHooks. Defaults to all.
+// neither written nor pruned; what they would be deleted with is not pruned either. It is not asked about hooks; see WithSkipHooks. Defaults to all.
 func WithResourcesFilter(resourcesFilter func(key ResourceKey, target *unstructured.Unstructured, live *unstructured.Unstructured) bool) SyncOpt {
 	return func(s *settings) { s.filter = resourcesFilter }
 }

@@ -116,13 +116,13 @@ func (d *definition) skipped(w *work) []ResourceSyncResult {
 	if d.prune {
 		reason = "kept because of its annotations"
 	}
-	list := make([]ResourceSyncResult, len(w.stays))
+	list, staying := make([]ResourceSyncResult, len(w.stays)), slices.Concat(w.stays, w.outside)
 	for i, item := range w.stays {
 		list[i] = resultOf(item)
 		list[i].Status, list[i].HookPhase, list[i].Message = ResultCodePruneSkipped, OperationSucceeded, reason
-		inner := slices.IndexFunc(w.stays, func(inner *inventory.Item) bool { return prunes.Contains(item, inner) })
+		inner := slices.IndexFunc(staying, func(inner *inventory.Item) bool { return prunes.Contains(item, inner) })
 		if d.prune && inner >= 0 {
-			list[i].Message = "kept because " + types.IDOf(w.stays[inner]).String() + ", which stays, would be deleted with it"
+			list[i].Message = "kept because " + types.IDOf(staying[inner]).String() + ", which stays, would be deleted with it"
 		}
 	}
 	return list

@@ -57,6 +57,8 @@ type work struct {
 	strays []*unstructured.Unstructured
 	// stays are the items of obsolete objects that are not deleted.
 	stays []*inventory.Item
+	// outside are the items of live objects that the operation leaves alone.
+	outside []*inventory.Item
 	// spared are recorded dependents that the engine does not know of, because the operation leaves them alone.
 	spared []*inventory.Item
 	// mark is the label of our owner, and confirmed means that pruning is approved.
@@ -178,6 +180,9 @@ func (d *definition) choose(w *work) (objects []*unstructured.Unstructured, excl
 		switch {
 		case d.filter != nil && !d.filter(keyOf(id), target, live), target != nil && isLeftOut(target):
 			excluded[id] = true
+			if live != nil {
+				w.outside = append(w.outside, prunes.ItemOf(live))
+			}
 		case target != nil:
 			objects = append(objects, target)
 			w.existed[id] = live != nil
@@ -224,7 +229,7 @@ func (d *definition) recall(w *work, excluded map[types.ObjectID]bool) {
 		}
 	}
 	live := slices.Collect(maps.Values(w.obsolete))
-	for _, item := range prunes.Items(live, obsolete, prunes.Options{Propagation: d.propagation, Last: d.pruneLast}) {
+	for _, item := range prunes.Items(live, obsolete, prunes.Options{Propagation: d.propagation, Last: d.pruneLast, Outside: w.outside}) {
 		id := types.IDOf(item)
 		if d.prune && item.PrunePolicy != inventory.PrunePolicyKeep {
 			w.pruned[id] = item

@@ -27,6 +27,8 @@ type Options struct {
 	Propagation metav1.DeletionPropagation
 	// Last deletes all objects after everything is applied.
 	Last bool
+	// Outside are items of objects that the operation leaves alone.
+	Outside []*inventory.Item
 }
 
 // Items returns the items of objects that are not wanted any more: of live objects, and of recorded ones. It does not change the recorded items.
@@ -43,7 +45,7 @@ func Items(live []*unstructured.Unstructured, recorded []*inventory.Item, option
 		id := types.IDOf(object)
 		c := found[id]
 		if c == nil {
-			c = &candidate{item: itemOf(object)}
+			c = &candidate{item: ItemOf(object)}
 			found[id] = c
 		}
 		c.take(object, options)
@@ -63,16 +65,7 @@ func Items(live []*unstructured.Unstructured, recorded []*inventory.Item, option
 		}
 		items = append(items, c.item)
 	}
-	for _, outer := range items {
-		if !isNamespace(outer) && len(outer.ManagedTypes) == 0 {
-			continue
-		}
-		for _, object := range live {
-			if inner := found[types.IDOf(object)].item; Contains(outer, inner) {
-				outlast(outer, inner)
-			}
-		}
-	}
+	nest(items, live, options.Outside)
 	slices.SortFunc(items, func(a, b *inventory.Item) int { return types.IDOf(a).Compare(types.IDOf(b)) })
 	return items
 }
@@ -93,7 +86,28 @@ type candidate struct {
 	last bool
 }
 
-// outlast has an object go no earlier than one that would be deleted with it, whatever its own wave is, and stay if that one stays.
+// nest has items go no earlier than the live objects that would be deleted with them, whatever their own waves are, and stay if one of these stays, or is outside.
+func nest(items []*inventory.Item, live []*unstructured.Unstructured, outside []*inventory.Item) {
+	byID := make(map[types.ObjectID]*inventory.Item, len(items))
+	for _, item := range items {
+		byID[types.IDOf(item)] = item
+	}
+	for _, outer := range items {
+		if !isNamespace(outer) && len(outer.ManagedTypes) == 0 {
+			continue
+		}
+		for _, object := range live {
+			if inner := byID[types.IDOf(object)]; Contains(outer, inner) {
+				outlast(outer, inner)
+			}
+		}
+		if slices.ContainsFunc(outside, func(inner *inventory.Item) bool { return Contains(outer, inner) }) {
+			outer.PrunePolicy = inventory.PrunePolicyKeep
+		}
+	}
+}
+
+// outlast has an object go no earlier than one that would be deleted with it, and stay if that one stays.
 func outlast(outer, inner *inventory.Item) {
 	outer.DeleteOrder = max(outer.DeleteOrder, inner.DeleteOrder)
 	if inner.PrunePolicy == inventory.PrunePolicyKeep {
@@ -159,8 +173,8 @@ var propagations = map[string]metav1.DeletionPropagation{
 	gitops.Foreground: metav1.DeletePropagationForeground, gitops.Background: metav1.DeletePropagationBackground, gitops.Orphan: metav1.DeletePropagationOrphan,
 }
 
-// itemOf returns the item of an object that is not recorded.
-func itemOf(object *unstructured.Unstructured) *inventory.Item {
+// ItemOf returns the item of an object that is not recorded.
+func ItemOf(object *unstructured.Unstructured) *inventory.Item {
 	return &inventory.Item{
 		TypeVersionInfo: inventory.TypeVersionInfo(object.GroupVersionKind()), NameInfo: inventory.NameInfo{Namespace: object.GetNamespace(), Name: object.GetName()},
 		AdoptionPolicy: inventory.AdoptionPolicyAlways, ReconcilePolicy: inventory.ReconcilePolicyOnObjectChange, UpdatePolicy: inventory.UpdatePolicySsaMerge,
