@@ -128,6 +128,38 @@ func (w *world) unprotect(manifest string) {
 	}
 }
 
+// TestRefusedFields names what helps whenever the API server says, in whatever words, that a field cannot be changed, and recreates the objects then.
+func TestRefusedFields(t *testing.T) {
+	t.Parallel()
+	for name, manifest := range map[string]string{
+		"Pod":     "{apiVersion: v1, kind: Pod, metadata: {name: a, annotations: {ANNOTATION}}, spec: {containers: [{name: main, image: a, env: [{name: A, value: CONTENT}]}]}}",
+		"Service": "{apiVersion: v1, kind: Service, metadata: {name: a, annotations: {ANNOTATION}}, spec: {clusterIP: CONTENT, ports: [{port: 80}]}}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			render := func(annotation, content string) string {
+				return strings.NewReplacer("ANNOTATION", annotation, "CONTENT", content).Replace(manifest)
+			}
+			const before, after = `""`, "None"
+			if _, err := w.apply(render("", before)); err != nil {
+				t.Fatal(err)
+			}
+			uid := w.uidOf(manifest)
+			_, err := w.apply(render("", after))
+			w.expectRefusal(err, name+" NS/a: rejected by the API server: ", `; to recreate the object, set the annotation PREFIX/recreate-if-immutable: "true"`)
+			if strings.Contains(err.Error(), "\n;") {
+				t.Errorf("want what helps to follow the difference, got %v", err)
+			}
+			const recreate = `PREFIX/recreate-if-immutable: "true"`
+			w.settle(render(recreate, after), func(reconciler.Result) (bool, string) {
+				return w.uidOf(manifest) != uid && w.uidOf(manifest) != "", "the object is still the former one"
+			})
+			w.mustDelete()
+		})
+	}
+}
+
 // TestRecreationIfImmutable recreates an object only if it cannot be updated in place.
 func TestRecreationIfImmutable(t *testing.T) {
 	t.Parallel()

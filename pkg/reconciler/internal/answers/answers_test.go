@@ -66,6 +66,7 @@ func TestErrors(t *testing.T) {
 		{"invalid", statusError(422, metav1.StatusReasonInvalid, "x", &metav1.StatusDetails{Causes: []metav1.StatusCause{{Field: "spec.uid"}}}), class{refusal: true}},
 		{"invalid without details", statusError(422, metav1.StatusReasonInvalid, "x", nil), class{refusal: true}},
 		{"immutable", statusError(422, metav1.StatusReasonInvalid, "spec.selector: Invalid value: x: field is immutable", nil), class{immutable: true, refusal: true}},
+		{"the address of a Service", statusError(422, metav1.StatusReasonInvalid, "spec.clusterIPs[0]: Invalid value: x: may not change once set", nil), class{immutable: true, refusal: true}},
 		{"immutable is only what is invalid", statusError(500, metav1.StatusReasonInternalError, "field is immutable", nil), class{}},
 		{"bad request", apierrors.NewBadRequest("x"), class{refusal: true}},
 		{"too large", apierrors.NewRequestEntityTooLargeError("x"), class{refusal: true}},

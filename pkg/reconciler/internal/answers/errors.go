@@ -51,7 +51,7 @@ func IsImmutable(err error) bool {
 	}
 	text := err.Error()
 	return strings.Contains(text, "immutable") || strings.Contains(text, "Forbidden: updates to") || strings.Contains(text, "may not be changed") ||
-		strings.Contains(text, "may not be updated") || strings.Contains(text, "cannot change roleRef")
+		strings.Contains(text, "may not change") || strings.Contains(text, "may not be updated") || strings.Contains(text, "cannot change roleRef")
 }
 
 func hasCause(err error, field string) bool {

@@ -27,7 +27,8 @@ func (s Situation) MayRecreate(t *desired.Object) bool {
 
 // RejectionText says that the API server has rejected a desired object, and what helps if a field cannot be changed, or a list has a key twice. The prefix is that of annotations.
 func RejectionText(t *desired.Object, prefix string, err error) string {
-	text := "rejected by the API server: " + err.Error()
+	// What the server says about a whole spec ends with a difference of several lines.
+	text := "rejected by the API server: " + strings.TrimRight(err.Error(), " \n")
 	if answers.IsImmutable(err) && !t.RecreateIfImmutable && t.Update != inventory.UpdatePolicyRecreate {
 		text += fmt.Sprintf("; to recreate the object, set the annotation %s: \"true\"", prefix+types.AnnotationKeySuffixRecreateIfImmutable)
 	}
