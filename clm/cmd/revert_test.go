@@ -184,6 +184,36 @@ func TestRevertAdvisesNothingElse(t *testing.T) {
 	p.must("delete", "web")
 }
 
+// TestRevertThatDoesNotBecomeReady says how to go on with what takes the place of a failed revision, and how to return from a rollback to one that has failed. The same command
+// would apply what has failed once more.
+func TestRevertThatDoesNotBecomeReady(t *testing.T) {
+	t.Parallel()
+	const timeout, again = "2s", "run the same command again"
+	p := newPlace(t)
+	p.readyBehindGate()
+	got := p.expect(p.clm("apply", "web", p.gated("2"), "--revert-on-failure", "--timeout", timeout), exitNotReady, "revision 3: timed out", "To return to revision 1: clm rollback web 1 -n PLACE\n")
+	if strings.Contains(got.stderr, again) {
+		t.Errorf("what was reverted must not be gone on with: %s", got.stderr)
+	}
+	p.expect(p.clm("rollback", "web", "2", "--timeout", timeout), exitNotReady, again, "To return to revision 1: clm rollback web 1 -n PLACE\n")
+	got = p.expect(p.clm("rollback", "web", "1", "--timeout", timeout), exitNotReady, again)
+	if strings.Contains(got.stderr, "To return to revision 1") {
+		t.Errorf("want no advice to do what was just done: %s", got.stderr)
+	}
+	p.openGate()
+	p.must("rollback", "web", "1")
+	p.must("delete", "web")
+
+	const held = "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: held, finalizers: [example.com/test]}}\n"
+	got = p.expect(p.clm("apply", "web", p.file("held.yaml", gate+held), "--revert-on-failure", "--timeout", timeout), exitNotReady,
+		"release PLACE/web was not deleted: timed out", "To continue: clm delete web -n PLACE\n")
+	if strings.Contains(got.stderr, again) {
+		t.Errorf("clm apply would be refused: %s", got.stderr)
+	}
+	p.as("somebody", configMapKind, "held", `{"metadata":{"finalizers":null}}`)
+	p.must("delete", "web")
+}
+
 // TestInterruptBeforeTheRevert interrupts a command between a failure and its revert: it ends like any other that is interrupted, and says what is left to be done.
 func TestInterruptBeforeTheRevert(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,11 @@ func (p *Plan) next(limits runner.Limits, err error) string {
 		return advice
 	}
 	texts := []string{toContinue(p, err)}
-	if ready := p.Release.LastReady(); p.Operation == Apply && ready != nil && failures.IsFailure(err) && p.NeverReady() {
+	switch ready := p.Release.LastReady(); {
+	case !failures.IsFailure(err):
+	case limits.Instead != "":
+		texts = append(texts, limits.Instead)
+	case ready != nil && p.NeverReady() && p.Revision.Target != ready.Number:
 		texts = append(texts, fmt.Sprintf("To return to revision %d: clm rollback %s %d -n %s", ready.Number, p.Release.Name, ready.Number, p.Release.Namespace))
 	}
 	return strings.TrimPrefix(strings.Join(texts, "\n"), "\n")

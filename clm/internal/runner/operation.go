@@ -26,14 +26,23 @@ type Limits struct {
 	LockTimeout time.Duration
 	// CancelOlder ends an apply or a rollback of an older process that has the lock, instead of waiting for it; see [releases.LockOptions].
 	CancelOlder bool
-	// Instead is what the user has to do if the operation is interrupted, a sentence. Defaults to running the same command again.
+	// Instead is what the user has to do if the operation is interrupted, or reaches its timeout, a sentence. Defaults to running the same command again.
 	Instead string
 }
 
 // Next says what to do after an operation on a release with the limits that has ended with an error; may be empty.
 func (l Limits) Next(err error, release *releases.Release) string {
 	var interrupted *failures.InterruptedError
-	if l.Instead != "" && errors.As(err, &interrupted) && interrupted.CanceledBy == "" {
+	var notReady *failures.NotReadyError
+	var staged *failures.StageError
+	switch {
+	case l.Instead == "":
+	case errors.As(err, &interrupted) && interrupted.CanceledBy == "":
+		return l.Instead
+	case errors.As(err, &notReady) && !errors.As(err, &staged):
+		if release.State == releases.StateDeleting {
+			return "To continue: " + failures.Continuation(release)
+		}
 		return l.Instead
 	}
 	return failures.Next(err, release)
