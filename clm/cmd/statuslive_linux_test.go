@@ -68,6 +68,19 @@ func (p *place) shows(screen *typist, want string) {
 	})
 }
 
+// TestStatusAfterAKill is about a process of this machine: that it has ended is known at once, before its lock expires.
+func TestStatusAfterAKill(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	command, _ := p.start("apply", "web", p.gated("1"))
+	p.reachGate()
+	_ = command.Process.Kill()
+	_ = command.Wait()
+	p.expect(p.clm("status", "web"), exitNotReady, " was working on it, and last renewed its lock ", "to continue: clm apply web SOURCE... -n PLACE")
+	p.expect(p.clm("doctor", "web"), exitChanges, "StaleLock")
+	p.must("delete", "web")
+}
+
 func TestStatusOnATerminal(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -136,7 +136,7 @@ type HeldLock struct {
 	Holder string
 	// Renewed is when the holder has renewed it last, by his clock.
 	Renewed time.Time
-	// Dead means that the lock was not renewed for several times as long as it lasts.
+	// Dead means that the holder has ended on this machine, or that the lock was not renewed for several times as long as it lasts.
 	Dead bool
 
 	uid             apitypes.UID
@@ -169,7 +169,7 @@ func (s *Store) Locks(ctx context.Context, namespace string) ([]HeldLock, error)
 		}
 		locks = append(locks, HeldLock{
 			Release: apitypes.NamespacedName{Namespace: lease.Namespace, Name: name}, Holder: holderOf(lease), Renewed: renewed,
-			Dead: s.options.Clock.Since(renewed) > deadAfter*validity, uid: lease.UID, resourceVersion: lease.ResourceVersion,
+			Dead: isDead(lease.Annotations[processAnnotation]) || s.options.Clock.Since(renewed) > deadAfter*validity, uid: lease.UID, resourceVersion: lease.ResourceVersion,
 		})
 	}
 	return locks, nil

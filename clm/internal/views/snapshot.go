@@ -25,7 +25,7 @@ type Snapshot struct {
 	Release *releases.Release
 	// Holder is the process that works on the release; nil if there is none, or if the release is neither being applied nor deleted.
 	Holder *releases.Holder
-	// Silent means that the holder has not renewed the lock for so long that it seems to be dead.
+	// Silent means that the holder has ended, or has not renewed the lock for so long that it seems to have.
 	Silent bool
 	// Dependents in the order of their waves.
 	Dependents []*dependents.Node
@@ -102,7 +102,7 @@ func (s *Snapshot) checkHolder(now time.Time) {
 		return
 	}
 	// Clocks differ.
-	s.Silent = now.Sub(s.Holder.Renewed) > 2*s.Holder.Validity
+	s.Silent = s.Holder.Dead || now.Sub(s.Holder.Renewed) > 2*s.Holder.Validity
 	if !s.Silent && (s.deadline == 0 || s.Holder.Validity < s.deadline) {
 		s.deadline = s.Holder.Validity
 	}
