@@ -99,6 +99,17 @@ func TestRevertKeepsWhatWasAdopted(t *testing.T) {
 	p.expect(p.clm("apply", "web", source, "--revert-on-failure"), 1, "release PLACE/web was deleted")
 	expectKept("older")
 
+	// Nothing was changed of what belongs to another release.
+	p.must("apply", "owner", p.file("owner.yaml", configMap("shared", "1")))
+	p.awaitSecondAfter(theirs("between").CreationTimestamp)
+	source = p.file("shared.yaml", configMap("shared", "2")+configMap("ours", "1"))
+	p.expect(p.clm("apply", "web", source), exitRefused)
+	got := p.expect(p.clm("apply", "web", source, "--revert-on-failure"), exitRefused, "release PLACE/web was deleted", "note: ConfigMap PLACE/shared: belongs to release PLACE/owner, and is left alone")
+	if strings.Contains(got.stderr, "with its changes") {
+		t.Errorf("want nothing to be said about changes of an object that was refused: %s", got.stderr)
+	}
+	p.must("delete", "owner")
+
 	p.must("apply", "web", p.file("good.yaml", configMap("ours", "1")))
 	theirs("third")
 	source = p.file("third.yaml", configMap("third", "1")+configMap("ours", "2")+bad)

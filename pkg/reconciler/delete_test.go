@@ -198,7 +198,7 @@ func TestDeletionNamesWhatOthersHaveTakenOver(t *testing.T) {
 	restored.ID = "other-" + restored.ID
 	result, err := w.engine.Delete(t.Context(), reconciler.DeleteRequest{Owner: restored})
 	// The observer does not know by what name the owner goes.
-	if want := "ConfigMap a: now belongs to another owner, and is left alone"; err != nil || !result.Done || notices(result.Notes) != want {
+	if want := "ConfigMap a: belongs to another owner, and is left alone"; err != nil || !result.Done || notices(result.Notes) != want {
 		t.Errorf("expected %q, got %v, %q, %v", want, result.Done, notices(result.Notes), err)
 	}
 	if w.configMap("a") == nil {

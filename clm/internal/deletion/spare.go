@@ -13,6 +13,7 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/apply"
 	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/ownership"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -29,7 +30,7 @@ func spareOlder(ctx context.Context, clnt client.Reader, release *releases.Relea
 		if item.Adopted {
 			continue
 		}
-		older, err := isOlder(ctx, clnt, item, release.RecordedAt())
+		older, err := isOlder(ctx, clnt, item, release)
 		if err != nil {
 			return nil, err
 		}
@@ -40,8 +41,8 @@ func spareOlder(ctx context.Context, clnt client.Reader, release *releases.Relea
 	return spared, nil
 }
 
-// isOlder reports whether a dependent was created before that time.
-func isOlder(ctx context.Context, clnt client.Reader, item *reconciler.InventoryItem, than metav1.Time) (bool, error) {
+// isOlder reports whether a dependent was created before the record of the release. One of another owner, of which the release has changed nothing, stays anyway.
+func isOlder(ctx context.Context, clnt client.Reader, item *reconciler.InventoryItem, release *releases.Release) (bool, error) {
 	object := &metav1.PartialObjectMetadata{}
 	object.SetGroupVersionKind(item.GroupVersionKind())
 	err := clnt.Get(ctx, client.ObjectKey{Namespace: item.Namespace, Name: item.Name}, object)
@@ -51,5 +52,6 @@ func isOlder(ctx context.Context, clnt client.Reader, item *reconciler.Inventory
 	case err != nil:
 		return false, fmt.Errorf("determining the age of %s: %w", dependents.Text(item), err)
 	}
-	return object.CreationTimestamp.Before(&than), nil
+	mark, recorded := ownership.Of(object), release.RecordedAt()
+	return (mark.IsMissing() || mark.Is(releases.OwnerID(release.Namespace, release.Name))) && object.CreationTimestamp.Before(&recorded), nil
 }

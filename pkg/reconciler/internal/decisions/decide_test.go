@@ -426,7 +426,7 @@ func ownedBy(whose string, r Rival) Situation {
 	return s
 }
 
-const taken = "now belongs to another owner, and is left alone"
+const taken = "belongs to another owner, and is left alone"
 
 var gone = Situation{Owner: usLabel, Proven: true}
 

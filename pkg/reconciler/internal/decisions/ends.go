@@ -166,9 +166,9 @@ func (s Situation) adopter() string {
 	case s.Seen.Owner == "":
 		return ""
 	case s.Whose == "" || digest.OwnerLabel(s.Whose) != s.Seen.Owner:
-		return "now belongs to another owner, and is left alone"
+		return "belongs to another owner, and is left alone"
 	default:
-		return "now belongs to " + cmp.Or(s.Named, s.Whose) + ", and is left alone"
+		return "belongs to " + cmp.Or(s.Named, s.Whose) + ", and is left alone"
 	}
 }
 
