@@ -171,6 +171,8 @@ func (v statusView) sinceText(now time.Time) string {
 func (v statusView) work(now time.Time) string {
 	command := failures.Continuation(v.Release)
 	switch {
+	case v.Acknowledgment() != "":
+		return "all objects have become ready since; to record that: " + v.Acknowledgment()
 	case command == "", v.Ready():
 		return ""
 	case v.Complete():

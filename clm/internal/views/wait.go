@@ -184,6 +184,8 @@ func (w *waiting) situation(snapshot *Snapshot) string {
 	switch {
 	case w.abandoned:
 		text += ", and no process is working on it; to continue: " + failures.Continuation(release)
+	case w.goal == GoalReady && snapshot.Acknowledgment() != "":
+		text += ", but all objects have become ready since; to record that: " + snapshot.Acknowledgment()
 	case snapshot.Holder != nil:
 		text += ", and " + snapshot.Holder.Name + " is working on it"
 	}
