@@ -53,6 +53,17 @@ func TestVersionThatIsNotServedAnyMore(t *testing.T) {
 	if names := strings.Join(p.names(group+"/v1", "Thing"), " "); names != "" {
 		t.Errorf("left behind: %s", names)
 	}
+	p.must("apply", "web", source("v1"))
+	if err := p.client.Delete(t.Context(), crd); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() (bool, string) {
+		got := p.clm("doctor", "web")
+		return got.code == exitChanges && strings.Contains(got.stdout, "does not exist, because its type is not served") &&
+			strings.Contains(got.stdout, "when the type is served again, to restore it: clm drift web --correct -n "+p.namespace), got.stdout + got.stderr
+	})
+	p.must("delete", "web")
+	p.must("delete", "other")
 }
 
 // serve makes a type Thing of the group, whose versions are served or not.

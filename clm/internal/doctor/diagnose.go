@@ -219,11 +219,11 @@ func (e *examination) examineItem(ctx context.Context, release *releases.Release
 		return nil
 	}
 	id := releases.OwnerID(release.Namespace, release.Name)
-	owner, exists := e.byKey[dependents.KeyOf(item)].Mark, true
+	owner, exists, served := e.byKey[dependents.KeyOf(item)].Mark, true, true
 	if owner.IsMissing() {
 		var err error
 		if owner, err = ownership.Read(ctx, e.connection.Client(), item); apierrors.IsNotFound(err) || cluster.IsNoMatch(err) {
-			exists = false
+			exists, served = false, !cluster.IsNoMatch(err)
 		} else if err != nil {
 			return e.denied(err)
 		}
@@ -235,12 +235,7 @@ func (e *examination) examineItem(ctx context.Context, release *releases.Release
 		// What is not wanted any more, and not there any more, is forgotten by the next operation.
 		return nil
 	case !exists:
-		finding.Kind, finding.Message = FindingGone, "it is in the record, but does not exist"
-		finding.Advice = fmt.Sprintf("to restore it: clm drift %s --correct -n %s", release.Name, release.Namespace)
-		if e.terminating[item.Namespace] {
-			finding.Message += ", and its namespace is being deleted"
-			finding.Advice = "when the namespace exists again, " + finding.Advice
-		}
+		e.gone(&finding, release, item, served)
 	case owner.IsMissing():
 		finding.Kind, finding.Message = FindingStolen, "it is in the record, but "+owner.Loss(id, item)
 		finding.Advice = fmt.Sprintf("to restore the label: clm drift %[1]s --correct -n %[2]s; to keep it even if the release is deleted: clm orphan %[1]s %[3]s -n %[2]s",
@@ -255,6 +250,20 @@ func (e *examination) examineItem(ctx context.Context, release *releases.Release
 	}
 	e.add(finding)
 	return nil
+}
+
+// gone completes the finding of an object that does not exist, and whose type may not be served.
+func (e *examination) gone(finding *Finding, release *releases.Release, item *reconciler.InventoryItem, served bool) {
+	finding.Kind, finding.Message = FindingGone, "it is in the record, but does not exist"
+	finding.Advice = fmt.Sprintf("to restore it: clm drift %s --correct -n %s", release.Name, release.Namespace)
+	if !served {
+		finding.Message += ", because its type is not served"
+		finding.Advice = "when the type is served again, " + finding.Advice + "; to do without it: clm apply with sources that do not have it, or clm delete"
+	}
+	if e.terminating[item.Namespace] {
+		finding.Message += ", and its namespace is being deleted"
+		finding.Advice = "when the namespace exists again, " + finding.Advice
+	}
 }
 
 // isExpected reports whether a recorded object should be in the cluster. A Job may remove itself after it has finished.
