@@ -119,3 +119,24 @@ func TestWebhookThatCannotBeCalled(t *testing.T) {
 		})
 	}
 }
+
+// TestWebhookOnRecords has a release whose own webhook, which does not answer, keeps clm from recording it.
+func TestWebhookOnRecords(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	_, selector := p.operationsOnConfigMaps(admissionv1.Update)
+	none, fail := admissionv1.SideEffectClassNone, admissionv1.Fail
+	rule := admissionv1.RuleWithOperations{Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update, admissionv1.Delete}}
+	rule.Rule = admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"secrets"}}
+	webhook := &admissionv1.ValidatingWebhookConfiguration{Webhooks: []admissionv1.ValidatingWebhook{{
+		Name: "nobody.example.com", NamespaceSelector: selector, Rules: []admissionv1.RuleWithOperations{rule}, SideEffects: &none, FailurePolicy: &fail,
+		ClientConfig: admissionv1.WebhookClientConfig{URL: new("https://127.0.0.1:1/")}, AdmissionReviewVersions: []string{"v1"},
+	}}}
+	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")))
+	p.guard(func(p *place, _ client.Object) error {
+		return p.client.Create(p.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "probe"}}, client.DryRunAll)
+	}, "failed calling webhook", webhook)
+	const remedy = "the record is a Secret, so have the webhook answer, or delete its ValidatingWebhookConfiguration"
+	p.expect(p.clm("apply", "web", p.file("other.yaml", configMap("a", "2"))), 1, `recording release PLACE/web: `, `failed calling webhook "nobody.example.com"`, remedy)
+	p.expect(p.clm("delete", "web"), 1, `failed calling webhook "nobody.example.com"`, remedy)
+}

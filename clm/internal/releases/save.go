@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -155,12 +156,21 @@ func (s *Store) commit(ctx context.Context, release *Release, added *packs.Addit
 	store = store.Holding(func(name string) bool { return needed.chunks[name] })
 	w := &writing{Store: s, chunks: store, known: known, change: change{namespace: release.Namespace, name: release.Name, next: next, contents: contents, hold: needed}}
 	if err := w.run(ctx); err != nil {
-		return fmt.Errorf("recording release %s: %w", release, err)
+		return fmt.Errorf("recording release %s: %w", release, withRemedy(err))
 	}
 	release.Ancestor = false
 	release.Created, release.Updated, release.Message = known.index.Created, known.index.Updated, known.index.Message
 	release.Since = cmp.Or(known.index.Since, known.index.Updated)
 	return nil
+}
+
+// withRemedy adds what helps to an error of a webhook that does not answer. It may be one of the release itself.
+func withRemedy(err error) error {
+	if strings.Contains(err.Error(), "failed calling webhook") {
+		return fmt.Errorf("%w; the record is a Secret, so have the webhook answer, or delete its ValidatingWebhookConfiguration or MutatingWebhookConfiguration, and run "+
+			"the same command again", err)
+	}
+	return err
 }
 
 // checkRecordable says why a release must not be recorded.
