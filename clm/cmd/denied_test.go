@@ -136,7 +136,7 @@ func TestWebhookOnRecords(t *testing.T) {
 	p.guard(func(p *place, _ client.Object) error {
 		return p.client.Create(p.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "probe"}}, client.DryRunAll)
 	}, "failed calling webhook", webhook)
-	const remedy = "the record is a Secret, so have the webhook answer, or delete its ValidatingWebhookConfiguration"
+	const remedy = "the record is a Secret: make the webhook respond, or delete its ValidatingWebhookConfiguration"
 	p.expect(p.clm("apply", "web", p.file("other.yaml", configMap("a", "2"))), 1, `recording release PLACE/web: `, `failed calling webhook "nobody.example.com"`, remedy)
 	p.expect(p.clm("delete", "web"), 1, `failed calling webhook "nobody.example.com"`, remedy)
 }

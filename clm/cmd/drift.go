@@ -42,8 +42,8 @@ func newDriftCommand(e *environment) *cobra.Command {
 is when the manager last wrote the object; who removed a field is not known.
 
 In the differences, lines with - are from the revision, and lines with + are from the cluster. Objects whose drift policy says to leave them alone are
-shown as well. With --correct, clm corrects the drift of all others, after confirmation; the differences then show what the correction does: lines with - go,
-and lines with + come back. ` + askingHelp,
+shown as well. With --correct, clm corrects the drift of all others, after confirmation; the differences then show what the correction does: lines with - are removed,
+and lines with + are restored. ` + askingHelp,
 		Annotations: exits(exitChanges, exitNotReady, exitRefused, exitInterrupted),
 		Example: `  clm drift web
   clm drift web --correct
@@ -143,8 +143,8 @@ func (o *driftOptions) print(e *environment, p *apply.Plan, drift []apply.Drift)
 
 // write shows the changes of other clients or, if they are to be corrected, what the corrections will do.
 func (o *driftOptions) write(e *environment, out io.Writer, p *apply.Plan, drift []apply.Drift) error {
-	heading := "release %s, revision %d (-) and the cluster (+)"
-	if o.heal {
+	heading, corrects := "release %s, revision %d (-) and the cluster (+)", o.heal && among(drift, apply.DriftHealable)
+	if corrects {
 		heading = "release %s, the cluster (-) and revision %d (+)"
 	}
 	writeWrapped(out, "", fmt.Sprintf(heading, p.Release, p.Revision.Number))
@@ -155,14 +155,14 @@ func (o *driftOptions) write(e *environment, out io.Writer, p *apply.Plan, drift
 			Object: names.Of(d.Object), Action: diffAction(d.Change), Reason: d.Reason, Refusal: d.Refusal, Local: d.Local, Notes: changeTexts(d.Changed, now),
 			Before: content(d.Before), After: content(d.After),
 		}
-		if !o.heal {
+		if !corrects {
 			changes[i].Before, changes[i].After = changes[i].After, changes[i].Before
 		}
 		if d.State == apply.DriftLeftAlone {
 			changes[i].Action = diff.ActionKeep
 		}
-		if d.State == apply.DriftPending || o.heal && d.State != apply.DriftHealable {
-			// There is no drift, or it is not corrected.
+		if d.State == apply.DriftPending || corrects && d.State == apply.DriftLeftAlone {
+			// There is no drift, or it stays.
 			changes[i].Before, changes[i].After = nil, nil
 		}
 		if len(d.Changed) > 0 && d.State == apply.DriftHealable {

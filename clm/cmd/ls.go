@@ -211,11 +211,10 @@ func printReleases(e *environment, found []*releases.Release, namespaces bool) e
 
 // briefly shortens a message to a line of a terminal; clm status shows all of it.
 func briefly(message string, limit int) string {
-	const indent = 4 // of messages below their rows
-	if limit <= indent {
+	if limit <= len(terminal.BelowIndent) {
 		return message
 	}
-	return terminal.Truncate(message, limit-indent)
+	return terminal.Truncate(message, limit-len(terminal.BelowIndent))
 }
 
 // awaitedText says what to do about a record that holds its namespace.

@@ -17,6 +17,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/component"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
+	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 type objectsDriftOptions struct {
@@ -104,7 +105,7 @@ func (o objectsDriftOptions) write(e *environment, set v1alpha1.Set, drift []obj
 			Before: content(d.After), After: content(d.Before),
 		}
 		if d.Missing {
-			changes[i].Action, changes[i].Reason = diff.ActionCreate, missing
+			changes[i].Action, changes[i].Reason = diff.ActionCreate, reconciler.ReasonMissing
 		}
 	}
 	return diff.Write(e.out, changes, o.diff.options(e, e.out))

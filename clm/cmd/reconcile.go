@@ -18,10 +18,11 @@ import (
 	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // reconcileAt is the annotation whose change starts an attempt. Any annotation would do.
-const reconcileAt = releases.ReconcilerName + "/reconcile-at"
+const reconcileAt = releases.ReconcilerName + "/" + types.AnnotationKeySuffixReconcileAt
 
 func newReconcileCommand(e *environment) *cobra.Command {
 	return &cobra.Command{

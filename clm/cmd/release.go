@@ -45,13 +45,13 @@ func (e *environment) announce(what string) (done func()) {
 	said := make(chan struct{})
 	timer := time.AfterFunc(patience, func() {
 		defer close(said)
-		writeWrapped(e.err, "", terminal.Clean(what)+" …")
+		writeWrapped(e.err, "", what+" …")
 	})
-	return func() {
+	return sync.OnceFunc(func() {
 		if !timer.Stop() {
 			<-said
 		}
-	}
+	})
 }
 
 // exitCode returns the exit code for an error of a command.

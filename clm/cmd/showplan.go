@@ -29,9 +29,6 @@ type diffFlags struct {
 
 const defaultContext = 3
 
-// missing is the reason of a plan for the creation of an object.
-const missing = "does not exist"
-
 func addDiffFlags(flags *pflag.FlagSet, d *diffFlags) {
 	// The name that diff has for it: --context is the context of the kubeconfig.
 	d.context = defaultContext
@@ -59,8 +56,10 @@ func (d diffFlags) options(e *environment, out io.Writer) diff.Options {
 
 // namesOfChanges returns the names of the objects of a plan.
 func namesOfChanges(out io.Writer, p *apply.Plan) *dependents.Names {
-	names := dependents.NewNames(terminal.Limit(out)/2, p.Release.Namespace)
-	for _, change := range p.Shown() {
+	const details = 40 // cells, enough for a short reason
+	limit := terminal.Limit(out)
+	names := dependents.NewNames(max(limit/2, limit-details), p.Release.Namespace)
+	for _, change := range notable(p) {
 		names.Include(change.Object)
 	}
 	return names
@@ -71,8 +70,8 @@ func shownChange(change reconciler.Change, whole bool, names *dependents.Names) 
 	shown := diff.Change{
 		Object: names.Of(change.Object), Action: listedAction(change), Reason: change.Reason, Refusal: change.Refusal, Local: change.Local, Notes: change.Notes,
 	}
-	if shown.Action == diff.ActionCreate && shown.Reason == missing {
-		// That is what a creation is.
+	if shown.Action == diff.ActionCreate && shown.Reason == reconciler.ReasonMissing {
+		// The action says that already.
 		shown.Reason = ""
 	}
 	if whole {
@@ -147,6 +146,9 @@ func diffAction(change reconciler.Change) diff.Action {
 	case reconciler.VerbAdopted:
 		return diff.ActionAdopt
 	case reconciler.VerbUpdated:
+		if change.Reason == reconciler.ReasonUnchanged {
+			return ""
+		}
 		return diff.ActionUpdate
 	case reconciler.VerbCorrected:
 		return diff.ActionCorrect

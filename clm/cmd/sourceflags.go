@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -110,6 +109,6 @@ func (f *sourceFlags) load(ctx context.Context, e *environment, references []str
 			return nil, fmt.Errorf("parsing policy rules %s: %w", f.policyRules, err)
 		}
 	}
-	defer e.announce("reading " + strings.Join(references, ", "))()
+	defer e.announce("reading the sources")()
 	return sources.Load(ctx, references, options)
 }

@@ -76,7 +76,7 @@ func TestStatusAfterAKill(t *testing.T) {
 	p.reachGate()
 	_ = command.Process.Kill()
 	_ = command.Wait()
-	p.expect(p.clm("status", "web"), exitNotReady, " was working on it, and last renewed its lock ", "to continue: clm apply web SOURCE... -n PLACE")
+	p.expect(p.clm("status", "web"), exitNotReady, " has ended without completing it; ", "to continue: clm apply web SOURCE... -n PLACE")
 	p.expect(p.clm("doctor", "web"), exitChanges, "StaleLock")
 	p.must("delete", "web")
 }

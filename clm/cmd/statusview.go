@@ -172,13 +172,15 @@ func (v statusView) work(now time.Time) string {
 	command := failures.Continuation(v.Release)
 	switch {
 	case v.Acknowledgment() != "":
-		return "all objects have become ready since; to record that: " + v.Acknowledgment()
+		return "all objects have become ready since; " + v.Acknowledgment()
 	case command == "", v.Ready():
 		return ""
 	case v.Complete():
 		return fmt.Sprintf("no process is working on it, and all objects are applied; to wait until they are ready: clm wait %s -n %s", v.Release.Name, v.Release.Namespace)
 	case v.Holder == nil:
 		return "no process is working on it; to continue: " + command
+	case v.Holder.Dead:
+		return fmt.Sprintf("%s has ended without completing it; to continue: %s", terminal.Clean(v.Holder.Name), command)
 	case v.Silent:
 		return fmt.Sprintf("%s was working on it, and last renewed its lock %s ago; to continue: %s", terminal.Clean(v.Holder.Name), age(v.Holder.Renewed, now), command)
 	default:

@@ -87,7 +87,7 @@ func TestReadyAfterAFailure(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	source := p.file("gate.yaml", gate)
-	const ready, apply = "all objects have become ready since; to record that: ", "clm apply web SOURCE... -n PLACE"
+	const ready, apply = "all objects have become ready since; to record that, apply the same sources again, which also corrects drift: ", "clm apply web SOURCE... -n PLACE"
 	failed := p.timesOut("waiting until wave 0 is ready", "apply", "web", source, "--timeout", "10m")
 	if got := p.clm("status", "web"); failed.code != exitNotReady || strings.Contains(got.stdout, ready) {
 		t.Errorf("want nothing to be recorded yet, got %s", got.stdout)

@@ -163,11 +163,8 @@ func (p *pass) load(ctx context.Context) outcomes.Outcome {
 var withoutRevision = []string{
 	types.AnnotationKeySuffixDisableEvents, types.AnnotationKeySuffixAbandonTarget, types.AnnotationKeySuffixOrphanDependents,
 	types.AnnotationKeySuffixDeletionHooksChecksum, types.AnnotationKeySuffixApproveDeletions, types.AnnotationKeySuffixDeletionApproved,
-	types.AnnotationKeySuffixFormerNames, reconcileAt,
+	types.AnnotationKeySuffixFormerNames, types.AnnotationKeySuffixReconcileAt,
 }
-
-// reconcileAt is the suffix of an annotation by which users start a pass. Nothing reads its value.
-const reconcileAt = "reconcile-at"
 
 // ownAnnotations returns the annotations with the reconciler's prefix, except those that do not affect dependents. Other annotations must not cause a
 // revision.

@@ -32,6 +32,13 @@ const (
 	VerbOrphaned Verb = "Orphaned"
 )
 
+const (
+	// ReasonMissing is the reason for creating an object about which there is nothing else to say.
+	ReasonMissing = "does not exist"
+	// ReasonUnchanged is the reason of a planned update by which nothing in the object changes.
+	ReasonUnchanged = "is applied again, without a change"
+)
+
 // IsCorrection reports whether drift was corrected: others had changed or deleted the object.
 func (v Verb) IsCorrection() bool { return v == VerbCorrected || v == VerbRestored }
 

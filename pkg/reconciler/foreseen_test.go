@@ -117,11 +117,15 @@ func (w *world) applyAsPlanned(request reconciler.ApplyRequest) (reconciler.Resu
 		compared, comparedErr = w.planner.Plan(w.Context(), request, reconciler.PlanOptions{Compare: true})
 	}
 	result, err := w.engine.Apply(w.Context(), request)
-	w.expectForetold(foretold{told, toldErr, false}, result, err)
+	unchanged := map[string]bool{}
+	for _, change := range compared.Changes {
+		unchanged[identity(change.Object)] = change.Reason == reconciler.ReasonUnchanged
+	}
+	w.expectForetold(foretold{told, toldErr, false, unchanged}, result, err)
 	// The other planner does not remember who fights, and when a correction is due again is a matter of time.
 	fight := func(change reconciler.Change) bool { return strings.Contains(change.Reason, "repeatedly") }
 	if !slices.ContainsFunc(told.Changes, fight) {
-		w.expectForetold(foretold{compared, comparedErr, true}, result, err)
+		w.expectForetold(foretold{compared, comparedErr, true, unchanged}, result, err)
 	}
 	if comparedErr == nil {
 		w.expectContent(compared, result)
@@ -133,6 +137,8 @@ type foretold struct {
 	reconciler.Plan
 	err      error
 	compared bool
+	// unchanged are the objects that an update would not change.
+	unchanged map[string]bool
 }
 
 // expectForetold compares the first pass with the plan. What a plan that asks the server nothing cannot know is excepted.
@@ -164,8 +170,7 @@ func (w *world) expectForetold(plan foretold, result reconciler.Result, err erro
 	for object, change := range changes {
 		// That an object was released a moment ago is known when the event has come.
 		unknown := change.Verb == reconciler.VerbOrphaned && !plan.compared
-		// So is whether the object has the content already.
-		unknown = unknown || change.Verb == reconciler.VerbUpdated && (!plan.compared || change.Reason == "is applied again, without a change")
+		unknown = unknown || change.Verb == reconciler.VerbUpdated && plan.unchanged[object]
 		if change.Verb != "" && done[object] == "" && !unknown {
 			w.Errorf("%s was left alone, and planned to be %s (%s), compared: %v", object, change.Verb, change.Reason, plan.compared)
 		}

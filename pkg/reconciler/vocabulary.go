@@ -132,4 +132,6 @@ const (
 	VerbDeleted                              = inventory.VerbDeleted
 	VerbCompleted                            = inventory.VerbCompleted
 	VerbOrphaned                             = inventory.VerbOrphaned
+	ReasonMissing                            = inventory.ReasonMissing
+	ReasonUnchanged                          = inventory.ReasonUnchanged
 )

@@ -103,6 +103,8 @@ const (
 	AnnotationKeySuffixSkipDeletionHooks = "skip-deletion-hooks"
 	// AnnotationKeySuffixDisableEvents, set to "true" on a component, suppresses events about its dependents.
 	AnnotationKeySuffixDisableEvents = "disable-events"
+	// AnnotationKeySuffixReconcileAt starts an attempt to reconcile the component when its value changes. The value means nothing.
+	AnnotationKeySuffixReconcileAt = "reconcile-at"
 	// AnnotationKeySuffixAbandonTarget, set to "true" on a component that is being deleted, lets the deletion end although the
 	// target cluster cannot be reached any more. The dependents stay in that cluster.
 	AnnotationKeySuffixAbandonTarget = "abandon-target"

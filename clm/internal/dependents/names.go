@@ -20,8 +20,10 @@ type Names struct {
 	// beginnings counts the names with each beginning, up to a separator or the end; names are the names that were counted.
 	beginnings map[string]int
 	names      map[string]bool
-	// shared is the beginning that is left out of long names; nil if it was not chosen yet.
+	objects    []types.ObjectKey
+	// shared is the beginning that is left out of long names, and texts are the names that objects share without it. They are nil before the first object is named.
 	shared *string
+	texts  map[string]int
 }
 
 // NewNames returns the names for a terminal in which a name has that many cells. If there are none, there is no terminal, and names are those of messages.
@@ -45,6 +47,7 @@ func (n *Names) Include(object types.ObjectKey) {
 		n.groups[gk.Kind] = map[string]bool{}
 	}
 	n.groups[gk.Kind][gk.Group] = true
+	n.objects = append(n.objects, object)
 	name := object.GetName()
 	if n.names[name] {
 		return
@@ -66,10 +69,15 @@ func (n *Names) Of(object types.ObjectKey) string {
 	if n.groups == nil {
 		return Text(object)
 	}
+	return n.distinct(object, n.namespaceOf(object))
+}
+
+// namespaceOf returns the namespace that the name of an object has.
+func (n *Names) namespaceOf(object types.ObjectKey) string {
 	if object.GetNamespace() == n.namespace {
-		return n.fit(object, "")
+		return ""
 	}
-	return n.fit(object, object.GetNamespace())
+	return object.GetNamespace()
 }
 
 // Below names an object that stands below its owner, and is in the same namespace.
@@ -77,10 +85,24 @@ func (n *Names) Below(object types.ObjectKey) string {
 	if n.groups == nil {
 		return object.GetObjectKind().GroupVersionKind().Kind + " " + object.GetName()
 	}
-	return n.fit(object, "")
+	return n.distinct(object, "")
 }
 
-// fit names an object in as many cells as there are, if that is possible without leaving out what distinguishes it.
+// distinct names an object in as many cells as there are, unless another object would have the same name then.
+func (n *Names) distinct(object types.ObjectKey, namespace string) string {
+	if n.texts == nil {
+		n.texts = map[string]int{}
+		for _, each := range n.objects {
+			n.texts[n.fit(each, n.namespaceOf(each))]++
+		}
+	}
+	if text := n.fit(object, namespace); n.texts[text] < 2 {
+		return text
+	}
+	return n.kind(object) + " " + types.NameKeyToString(types.NameKeyFromNamespaceAndName(namespace, object.GetName()))
+}
+
+// fit names an object in as many cells as there are, if that is possible with a short kind and without the shared beginning.
 func (n *Names) fit(object types.ObjectKey, namespace string) string {
 	kind, name := n.kind(object), object.GetName()
 	text := func() string {
@@ -103,7 +125,7 @@ func (n *Names) fit(object types.ObjectKey, namespace string) string {
 	return text()
 }
 
-// minShared is the length of a beginning from which on it is worth to be left out.
+// minShared is the length from which on a beginning is worth leaving out.
 const minShared = 4
 
 // sharedBeginning returns the beginning that takes the most room in all names. What two beginnings left out could not be told apart.

@@ -205,6 +205,10 @@ func TestLongNames(t *testing.T) {
 		{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingWebhookConfiguration", Name: release + "-admission"},
 		{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition", Name: "prometheuses.monitoring.coreos.com"},
 		{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition", Name: "verticalpodautoscalercheckpoints.autoscaling.k8s.io"},
+		{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition", Name: "certificates.networking.internal.knative.dev"},
+		{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition", Name: "certificates.of-the-platform-team.cert-manager.io"},
+		{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingAdmissionPolicy", Name: release + "-policy"},
+		{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingAdmissionPolicyBinding", Name: release + "-policy"},
 	}
 	names := dependents.NewNames(40, "demo")
 	for _, object := range objects {
@@ -217,7 +221,9 @@ func TestLongNames(t *testing.T) {
 	want := []string{
 		"ConfigMap …-k8s-resources-workload", "ConfigMap …-k8s-resources-workloads-namespace", "ConfigMap monitoring-grafana", "Service kube-system/…-coredns",
 		"Prometheus " + release, "PVC " + release + "-db", "MutatingWebhook… …-admission", "ValidatingWebho… …-admission", "CRD prometheuses.monitoring.coreos.com",
-		"CRD verticalpodautoscalercheckpoints.…",
+		"CRD verticalpodautoscalercheckpoints.…", "CustomResourceDefinition certificates.networking.internal.knative.dev",
+		"CustomResourceDefinition certificates.of-the-platform-team.cert-manager.io", "ValidatingAdmissionPolicy " + release + "-policy",
+		"ValidatingAdmissionPolicyBinding " + release + "-policy",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -256,11 +256,11 @@ func (e *examination) examineItem(ctx context.Context, release *releases.Release
 func (e *examination) gone(finding *Finding, release *releases.Release, item *reconciler.InventoryItem, served bool) {
 	finding.Kind, finding.Message = FindingGone, "it is in the record, but does not exist"
 	finding.Advice = fmt.Sprintf("to restore it: clm drift %s --correct -n %s", release.Name, release.Namespace)
-	if !served {
+	switch {
+	case !served:
 		finding.Message += ", because its type is not served"
-		finding.Advice = "when the type is served again, " + finding.Advice + "; to do without it: clm apply with sources that do not have it, or clm delete"
-	}
-	if e.terminating[item.Namespace] {
+		finding.Advice = "when the type is served again, " + finding.Advice + "; to do without it, apply sources that do not have it"
+	case e.terminating[item.Namespace]:
 		finding.Message += ", and its namespace is being deleted"
 		finding.Advice = "when the namespace exists again, " + finding.Advice
 	}

@@ -164,10 +164,10 @@ func (s *Store) commit(ctx context.Context, release *Release, added *packs.Addit
 	return nil
 }
 
-// withRemedy adds what helps to an error of a webhook that does not answer. It may be one of the release itself.
+// withRemedy adds what helps to an error of a webhook that does not respond. The webhook may belong to the release itself.
 func withRemedy(err error) error {
 	if strings.Contains(err.Error(), "failed calling webhook") {
-		return fmt.Errorf("%w; the record is a Secret, so have the webhook answer, or delete its ValidatingWebhookConfiguration or MutatingWebhookConfiguration, and run "+
+		return fmt.Errorf("%w; the record is a Secret: make the webhook respond, or delete its ValidatingWebhookConfiguration or MutatingWebhookConfiguration, and run "+
 			"the same command again", err)
 	}
 	return err

@@ -179,7 +179,6 @@ func (b *Board) change(key dependents.Key, change func(d *dependents.Dependent))
 func (b *Board) seen(key types.ObjectKey, found status.Status, message string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.state.Writing = !b.deletes && strings.HasPrefix(b.state.Phase, waiting)
 	b.change(dependents.KeyOf(key), func(d *dependents.Dependent) {
 		b.waits[d.Key()] = message
 		if found == status.CurrentStatus {
@@ -189,8 +188,10 @@ func (b *Board) seen(key types.ObjectKey, found status.Status, message string) {
 		d.Status, d.Message = found, b.message(d.Key())
 		switch {
 		case found == status.CurrentStatus:
+			b.wrote(d)
 			d.Phase = reconciler.PhaseReady
 		case d.Phase == reconciler.PhaseScheduledForApplication || d.Phase == "":
+			b.wrote(d)
 			d.Phase = reconciler.PhaseUpdating
 			if b.absent[d.Key()] {
 				d.Phase = reconciler.PhaseCreating
@@ -211,6 +212,12 @@ func (b *Board) seen(key types.ObjectKey, found status.Status, message string) {
 			b.show()
 		}
 	})
+}
+
+// wrote notes that the operation does not wait any more if the dependent was not written before.
+func (b *Board) wrote(d *dependents.Dependent) {
+	isFirst := d.Phase == reconciler.PhaseScheduledForApplication || d.Phase == ""
+	b.state.Writing = b.state.Writing || isFirst && !b.deletes && strings.HasPrefix(b.state.Phase, waiting)
 }
 
 // explained takes into account why dependents are not ready. Those that are not mentioned have no reason, or none that is known.
@@ -245,9 +252,9 @@ func (b *Board) message(key dependents.Key) string {
 func (b *Board) Took(result reconciler.Result, err error, phase string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.state.Message, b.state.Writing, b.done = "", false, result.Done
+	b.state.Message, b.done = "", result.Done
 	if phase != "" {
-		b.state.Phase = phase
+		b.state.Phase, b.state.Writing = phase, false
 	}
 	if err != nil {
 		b.state.Message = err.Error()

@@ -4,12 +4,14 @@
 package runner
 
 import (
+	"errors"
 	"testing"
 
 	"k8s.io/utils/clock"
 
 	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/progress"
+	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 )
@@ -17,9 +19,10 @@ import (
 // TestWritingIsNotWaiting is about a call of the engine that goes on with the next wave: nothing is waited for while it writes.
 func TestWritingIsNotWaiting(t *testing.T) {
 	t.Parallel()
-	object := dependents.Object{APIVersion: "v1", Kind: "ConfigMap", Namespace: "demo", Name: "a"}
+	first := dependents.Object{APIVersion: "v1", Kind: "ConfigMap", Namespace: "demo", Name: "a"}
+	second := dependents.Object{APIVersion: "v1", Kind: "ConfigMap", Namespace: "demo", Name: "b"}
 	b := newBoard(progress.Silent{}, clock.RealClock{}, progress.State{Operation: "apply"})
-	b.add([]dependents.Dependent{{Object: object}})
+	b.add([]dependents.Dependent{{Object: first}, {Object: second, Wave: 1}})
 	expect := func(when string, want bool) {
 		t.Helper()
 		b.mu.Lock()
@@ -29,12 +32,21 @@ func TestWritingIsNotWaiting(t *testing.T) {
 		}
 	}
 	b.Say("applying")
-	b.seen(object, status.CurrentStatus, "ready")
+	b.seen(first, status.InProgressStatus, "not yet")
 	expect("the first wave", false)
-	b.Took(reconciler.Result{}, nil, waitingUntil([]string{"wave -1 is ready"}))
+	item := func(object dependents.Object, phase reconciler.Phase) *reconciler.InventoryItem {
+		return &reconciler.InventoryItem{TypeVersionInfo: inventory.TypeVersionInfo(object.GetObjectKind().GroupVersionKind()),
+			NameInfo: inventory.NameInfo{Namespace: object.Namespace, Name: object.Name}, Phase: phase}
+	}
+	result := reconciler.Result{Inventory: []*reconciler.InventoryItem{item(first, reconciler.PhaseCreating), item(second, reconciler.PhaseScheduledForApplication)}}
+	b.Took(result, nil, waitingUntil([]string{"wave 0 is ready"}))
 	expect("it is waited for", false)
-	b.seen(object, status.CurrentStatus, "ready")
+	b.seen(first, status.CurrentStatus, "ready")
+	expect("it is read", false)
+	b.seen(second, status.InProgressStatus, "not yet")
 	expect("the next wave", true)
-	b.Took(reconciler.Result{}, nil, waitingUntil([]string{"wave 0 is ready"}))
+	b.Took(reconciler.Result{}, errors.New("no answer"), "")
+	expect("an error tells nothing of waits", true)
+	b.Took(reconciler.Result{}, nil, waitingUntil([]string{"wave 1 is ready"}))
 	expect("it is waited for, too", false)
 }

@@ -60,9 +60,10 @@ const (
 	minWrap = 20
 	// hanging is the indentation of all lines of a wrapped text but the first.
 	hanging = "  "
-	// belowIndent is the indentation of texts of a column that stand below their rows.
-	belowIndent = "    "
 )
+
+// BelowIndent is the indentation of texts of a column that stand below their rows.
+const BelowIndent = "    "
 
 // Table aligns cells in columns. It is not safe for concurrent use.
 //
@@ -164,7 +165,7 @@ func (t *Table) withTextsBelow() *Table {
 			case row.below || t.columns[i].Fit != Below:
 				kept.cells = append(kept.cells, cell)
 			case cell.Text != "":
-				cell.Lead = belowIndent
+				cell.Lead = BelowIndent
 				below = append(below, tableRow{cells: []Cell{cell}, below: true})
 			}
 		}

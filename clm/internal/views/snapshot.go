@@ -258,15 +258,15 @@ func (s *Snapshot) BecameReady() bool {
 	return !slices.ContainsFunc(s.Dependents, func(d *dependents.Node) bool { return counts(d) && d.State.IsProblem() })
 }
 
-// Acknowledgment returns the command that records that all objects of a failed revision have become ready since; empty if they have not.
+// Acknowledgment says how to record that all objects of a failed revision have become ready since; empty if they have not.
 func (s *Snapshot) Acknowledgment() string {
 	if s.Release == nil || s.Release.State != releases.StateFailed || !s.BecameReady() || s.Release.Current().State != releases.RevisionFailed {
 		return ""
 	}
 	if s.Release.Current().Rollback {
-		return fmt.Sprintf("clm rollback %s -n %s", s.Release.Name, s.Release.Namespace)
+		return fmt.Sprintf("to record that: clm rollback %s -n %s", s.Release.Name, s.Release.Namespace)
 	}
-	return fmt.Sprintf("clm apply %s SOURCE... -n %s", s.Release.Name, s.Release.Namespace)
+	return fmt.Sprintf("to record that, apply the same sources again, which also corrects drift: clm apply %s SOURCE... -n %s", s.Release.Name, s.Release.Namespace)
 }
 
 // nothingLeft reports whether all objects of the current revision are written, and none is left to be deleted.

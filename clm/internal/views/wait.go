@@ -185,7 +185,7 @@ func (w *waiting) situation(snapshot *Snapshot) string {
 	case w.abandoned:
 		text += ", and no process is working on it; to continue: " + failures.Continuation(release)
 	case w.goal == GoalReady && snapshot.Acknowledgment() != "":
-		text += ", but all objects have become ready since; to record that: " + snapshot.Acknowledgment()
+		text += ", but all objects have become ready since; " + snapshot.Acknowledgment()
 	case snapshot.Holder != nil:
 		text += ", and " + snapshot.Holder.Name + " is working on it"
 	}

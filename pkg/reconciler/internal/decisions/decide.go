@@ -107,7 +107,7 @@ func decideAbsent(t *desired.Object, item *inventory.Item, s Situation) Decision
 		return decideCededAbsent(t, item, s)
 	}
 	if !bookkeeping.IsWritten(item) {
-		return Decision{Action: Create, Verb: inventory.VerbCreated, Message: "does not exist"}
+		return Decision{Action: Create, Verb: inventory.VerbCreated, Message: inventory.ReasonMissing}
 	}
 	if d, ended := decideEnded(t, item, s); ended {
 		return d

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -156,9 +157,9 @@ func (p *preview) compared(change *inventory.Change, t *desired.Object, d decisi
 		change.Verb, change.Reason = inventory.VerbCorrected, p.changedBy(c)
 	case d.Message == decisions.ChangedByOthers:
 		change.Reason = p.changedBy(c)
-	case same && d.MayChangeNothing(t):
+	case same && d.MayChangeNothing(t) && reflect.DeepEqual(c.before.GetManagedFields(), c.after.GetManagedFields()):
 		// An earlier manifest was planned, and never applied; or the object was to be deleted, and never was.
-		change.Reason = "is applied again, without a change"
+		change.Reason = inventory.ReasonUnchanged
 	}
 	change.Before, change.After = calls.Presentable(c.before, p.call.Server.Keys), calls.Presentable(c.after, p.call.Server.Keys)
 	if change.Verb.IsCorrection() && c.before != nil {
