@@ -35,8 +35,10 @@ func TestWritingIsNotWaiting(t *testing.T) {
 	b.seen(first, status.InProgressStatus, "not yet")
 	expect("the first wave", false)
 	item := func(object dependents.Object, phase reconciler.Phase) *reconciler.InventoryItem {
-		return &reconciler.InventoryItem{TypeVersionInfo: inventory.TypeVersionInfo(object.GetObjectKind().GroupVersionKind()),
-			NameInfo: inventory.NameInfo{Namespace: object.Namespace, Name: object.Name}, Phase: phase}
+		return &reconciler.InventoryItem{
+			TypeVersionInfo: inventory.TypeVersionInfo(object.GetObjectKind().GroupVersionKind()),
+			NameInfo:        inventory.NameInfo{Namespace: object.Namespace, Name: object.Name}, Phase: phase,
+		}
 	}
 	result := reconciler.Result{Inventory: []*reconciler.InventoryItem{item(first, reconciler.PhaseCreating), item(second, reconciler.PhaseScheduledForApplication)}}
 	b.Took(result, nil, waitingUntil([]string{"wave 0 is ready"}))

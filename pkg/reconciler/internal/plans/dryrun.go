@@ -138,6 +138,11 @@ func declaring(t *desired.Object) *desired.Object {
 	return &all
 }
 
+// isIdle reports whether the write changes nothing, not even the managers of fields.
+func (c comparison) isIdle() bool {
+	return c.before != nil && contents.Same(c.before, c.after) && reflect.DeepEqual(c.before.GetManagedFields(), c.after.GetManagedFields())
+}
+
 // compared completes a change from a comparison.
 func (p *preview) compared(change *inventory.Change, t *desired.Object, d decisions.Decision, c comparison) {
 	same := c.before != nil && contents.Same(c.before, c.after)
@@ -157,7 +162,7 @@ func (p *preview) compared(change *inventory.Change, t *desired.Object, d decisi
 		change.Verb, change.Reason = inventory.VerbCorrected, p.changedBy(c)
 	case d.Message == decisions.ChangedByOthers:
 		change.Reason = p.changedBy(c)
-	case same && d.MayChangeNothing(t) && reflect.DeepEqual(c.before.GetManagedFields(), c.after.GetManagedFields()):
+	case d.MayChangeNothing(t) && c.isIdle():
 		// An earlier manifest was planned, and never applied; or the object was to be deleted, and never was.
 		change.Reason = inventory.ReasonUnchanged
 	}

@@ -185,7 +185,7 @@ func (a *applier) overwrite(ctx context.Context, t *desired.Object, s decisions.
 	case err != nil:
 		return o, false, err
 	case remedy == executor.Replaced:
-		s.Seen = a.call.Server.Reader.Read(object)
+		s.Seen, a.changed[t.Index] = a.call.Server.Reader.Read(object), true
 		o, err = a.write(ctx, t, s, d)
 		return o, false, err
 	case s.Relation == inventory.RelationOlder:

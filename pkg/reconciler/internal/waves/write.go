@@ -31,6 +31,7 @@ func (a *applier) write(ctx context.Context, t *desired.Object, s decisions.Situ
 		return outcome{}, err
 	}
 	a.written[t.Index] = true
+	a.changed[t.Index] = a.changed[t.Index] || !s.Exists || object.GetResourceVersion() != s.Seen.ResourceVersion
 	if err := a.call.Executor.NoteAnswer(t, a.call.Ledger.Of(t), object, collector); err != nil {
 		return outcome{}, err
 	}
@@ -41,9 +42,8 @@ func (a *applier) write(ctx context.Context, t *desired.Object, s decisions.Situ
 	}
 	d.Message = a.corrected(t, d, before, object, surplus)
 	if cleaned != nil {
-		object, changed = cleaned, true
+		object, changed, a.changed[t.Index] = cleaned, true, true
 	}
-	a.changed[t.Index] = !s.Exists || object.GetResourceVersion() != s.Seen.ResourceVersion
 	o, err := a.wrote(t, object, d, changed)
 	if err == nil && interrupted {
 		o.item.Baseline = ""
