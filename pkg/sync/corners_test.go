@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
@@ -398,24 +400,37 @@ func TestNamespaceWithItsContent(t *testing.T) {
 func TestPruningOfWhatContainsOthers(t *testing.T) {
 	t.Parallel()
 	const pruned, kept = "Pruned Succeeded: pruned", "PruneSkipped Succeeded: kept because of its annotations"
-	const keptWidgets = "PruneSkipped Succeeded: kept because Widget.GROUP INNER/one, which stays, would be deleted with it"
-	const keptNamespace = "PruneSkipped Succeeded: kept because ConfigMap INNER/a, which stays, would be deleted with it"
+	const keptFor = "PruneSkipped Succeeded: kept because OBJECT, which stays, depends on it"
+	namespaceOnly := sync.WithResourcesFilter(func(key sync.ResourceKey, _, _ *unstructured.Unstructured) bool { return key.Namespace == "" })
 	for name, tc := range map[string]struct {
-		outer, inner                []string
-		options                     []sync.SyncOpt
-		wantWidget, wantConfigMap   string
-		wantNamespace, wantsWidgets string
+		outer, inner        []string
+		innerLabel          string
+		unknown             []string // kinds of objects that are only recorded
+		declared            []string // kinds of objects that are still declared
+		options             []sync.SyncOpt
+		wantInner, wantThem string // the results of objects, and of what contains them
+		approved            bool   // whether all is pruned in the end
 	}{
-		"OneWave":         {wantWidget: pruned, wantsWidgets: pruned, wantConfigMap: pruned, wantNamespace: pruned},
-		"ALaterWave":      {outer: []string{waveAnnotation, "5"}, wantWidget: pruned, wantsWidgets: pruned, wantConfigMap: pruned, wantNamespace: pruned},
-		"InnerPrunedLast": {inner: []string{optionsAnnotation, "PruneLast=true"}, wantWidget: pruned, wantsWidgets: pruned, wantConfigMap: pruned, wantNamespace: pruned},
-		"InnerStays": {
-			inner: []string{optionsAnnotation, "Prune=false"}, wantWidget: kept, wantConfigMap: kept, wantsWidgets: keptWidgets, wantNamespace: keptNamespace,
+		"OneWave":         {wantInner: pruned, wantThem: pruned},
+		"ALaterWave":      {outer: []string{waveAnnotation, "5"}, wantInner: pruned, wantThem: pruned},
+		"InnerPrunedLast": {inner: []string{optionsAnnotation, "PruneLast=true"}, wantInner: pruned, wantThem: pruned},
+		"InnerStays":      {inner: []string{optionsAnnotation, "Prune=false"}, wantInner: kept, wantThem: keptFor},
+		"OnlyRecordedAndKeptByHelm": {
+			inner: []string{"helm.sh/resource-policy", "keep"}, unknown: []string{"ConfigMap", "Widget", "Namespace", "CustomResourceDefinition"}, wantInner: kept, wantThem: keptFor,
+		},
+		"OnlyRecorded": {
+			inner: []string{optionsAnnotation, "Prune=false"}, unknown: []string{"ConfigMap", "Widget", "Namespace", "CustomResourceDefinition"}, wantInner: kept, wantThem: keptFor,
 		},
 		// The operation is not about what is in a namespace, so there are no results about that.
-		"InnerIsFilteredOut": {
-			options:      []sync.SyncOpt{sync.WithResourcesFilter(func(key sync.ResourceKey, _, _ *unstructured.Unstructured) bool { return key.Namespace == "" })},
-			wantsWidgets: keptWidgets, wantNamespace: keptNamespace,
+		"InnerIsFilteredOut":             {options: []sync.SyncOpt{namespaceOnly}, wantThem: keptFor},
+		"InnerIsFilteredOutAndRecorded":  {unknown: []string{"ConfigMap", "Widget"}, options: []sync.SyncOpt{namespaceOnly}, wantThem: keptFor},
+		"InnerIsASkippedHook":            {inner: []string{hookAnnotation, "Sync"}, options: []sync.SyncOpt{sync.WithSkipHooks(true)}, wantThem: keptFor},
+		"InnerIsADeclaredAndSkippedHook": {inner: []string{hookAnnotation, "Sync"}, unknown: []string{"ConfigMap", "Widget"}, declared: []string{"ConfigMap", "Widget"}, options: []sync.SyncOpt{sync.WithSkipHooks(true)}, wantThem: keptFor},
+		"InnerBelongsToOthers": {
+			innerLabel: "somebody", wantInner: "PruneSkipped Succeeded: belongs to another owner", wantThem: strings.Replace(keptFor, "stays", "belongs to another owner", 1),
+		},
+		"InnerAwaitsApproval": {
+			inner: []string{optionsAnnotation, "Prune=confirm"}, wantThem: strings.Replace(keptFor, "stays", "awaits approval", 1), approved: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -423,34 +438,75 @@ func TestPruningOfWhatContainsOthers(t *testing.T) {
 			w := newWorld(t)
 			group, inner := w.namespace+".example.com", testenv.UniqueName(t)
 			named := strings.NewReplacer("GROUP", group, "INNER", inner, "OUTER", annotated(tc.outer))
-			manifests := strings.Replace(w.widgets("Namespaced", "size: {type: integer}"), "metadata: {", "metadata: {annotations: {"+annotated(tc.outer)+"}, ", 1) +
-				named.Replace("\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: INNER, annotations: {OUTER}}\n") +
+			namespace := named.Replace("\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: INNER, annotations: {OUTER}}\n")
+			w.Cleanup(func() { _ = w.client.Delete(context.WithoutCancel(w.Context()), testenv.Object(w, namespace)) })
+			manifests := strings.Replace(w.widgets("Namespaced", "size: {type: integer}"), "metadata: {", "metadata: {annotations: {"+annotated(tc.outer)+"}, ", 1) + namespace +
 				strings.Replace(configMap("a", tc.inner...), "name: a", "name: a, namespace: "+inner, 1) +
 				named.Replace("\n---\napiVersion: GROUP/v1\nkind: Widget\nmetadata: {name: one, namespace: INNER, annotations: {"+annotated(tc.inner)+"}}\n")
-			w.succeeds(w.begin("one", manifests))
-			live := map[sync.ResourceKey]*unstructured.Unstructured{}
-			for _, object := range w.targets(manifests) {
+			stored := &record{}
+			w.succeeds(w.begin("one", manifests, sync.WithStore(stored)))
+			objects, live := w.targets(manifests), map[sync.ResourceKey]*unstructured.Unstructured{}
+			var declared []*unstructured.Unstructured
+			for _, object := range objects {
+				if slices.Contains(tc.declared, object.GetKind()) {
+					declared = append(declared, object.DeepCopy())
+				}
 				if err := w.client.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
 					t.Fatal(err)
 				}
-				live[sync.GetResourceKey(object)] = object
-			}
-			background := metav1.DeletePropagationBackground
-			operation, done, err := sync.NewSyncContext("two", sync.Reconcile(nil, live, w.namespace, sync.NewResourceInfoProvider(w.client.RESTMapper())), w.config, w.namespace,
-				append(tc.options, sync.WithPrune(true), sync.WithPrunePropagationPolicy(&background))...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer done()
-			var want []string
-			for object, text := range map[string]string{
-				"ConfigMap a": tc.wantConfigMap, "Widget one": tc.wantWidget, "CustomResourceDefinition widgets.GROUP": tc.wantsWidgets, "Namespace INNER": tc.wantNamespace,
-			} {
-				if text != "" {
-					want = append(want, named.Replace("Sync "+object+": "+text))
+				if tc.innerLabel != "" && object.GetNamespace() != "" {
+					object.SetLabels(map[string]string{sync.Name + "/owner-id": tc.innerLabel})
+					if err := w.client.Update(t.Context(), object); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if !slices.Contains(tc.unknown, object.GetKind()) {
+					live[sync.GetResourceKey(object)] = object
 				}
 			}
-			w.expect(sorted(want), sorted(w.succeeds(operation)))
+			options, background := append(tc.options, sync.WithPrune(true)), metav1.DeletePropagationBackground
+			if tc.unknown != nil && tc.declared == nil {
+				options = append(options, sync.WithInventory(stored.inventory))
+			}
+			begin := func(more ...sync.SyncOpt) sync.SyncContext {
+				operation, done, err := sync.NewSyncContext("two", sync.Reconcile(declared, live, w.namespace, sync.NewResourceInfoProvider(w.client.RESTMapper())), w.config, w.namespace,
+					slices.Concat(options, []sync.SyncOpt{sync.WithPrunePropagationPolicy(&background)}, more)...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(done)
+				return operation
+			}
+			expected := func(ofInner, ofThem string) (want []string) {
+				for object, text := range map[string]string{
+					"ConfigMap a": ofInner, "Widget one": ofInner,
+					"CustomResourceDefinition widgets.GROUP": strings.Replace(ofThem, "OBJECT", "Widget.GROUP INNER/one", 1), "Namespace INNER": strings.Replace(ofThem, "OBJECT", "ConfigMap INNER/a", 1),
+				} {
+					if text != "" {
+						want = append(want, named.Replace("Sync "+object+": "+text))
+					}
+				}
+				return sorted(want)
+			}
+			if !tc.approved {
+				w.expect(expected(tc.wantInner, tc.wantThem), sorted(w.succeeds(begin())))
+			} else {
+				start := startedAt()
+				operation := begin(sync.WithInitialState("", "", nil, start))
+				w.until(operation, func(_ sync.OperationPhase, message string, _ []string) bool {
+					return strings.Contains(message, "approval to prune")
+				})
+				phase, message, results := operation.GetState()
+				w.expect(expected(tc.wantInner, tc.wantThem), sorted(textsOf(results)))
+				w.expect(expected(pruned, pruned), sorted(w.succeeds(begin(sync.WithInitialState(phase, message, results, start), sync.WithPruneConfirmed(true)))))
+			}
+			for _, object := range objects {
+				uid := object.GetUID()
+				err := w.client.Get(t.Context(), client.ObjectKeyFromObject(object), object)
+				if goes := tc.approved || tc.wantThem == pruned; goes && !apierrors.IsNotFound(err) && !meta.IsNoMatchError(err) || !goes && (err != nil || object.GetUID() != uid || object.GetDeletionTimestamp() != nil) {
+					t.Errorf("%s %s: gone or being deleted: %v, %v; want %v", object.GetKind(), object.GetName(), err, object.GetDeletionTimestamp(), goes)
+				}
+			}
 		})
 	}
 }

@@ -92,7 +92,7 @@ func WithPrunePropagationPolicy(policy *metav1.DeletionPropagation) SyncOpt {
 	}
 }
 
-// WithSkipHooks leaves out all hooks; those of earlier operations stay. Defaults to false.
+// WithSkipHooks leaves out all hooks; those of earlier operations stay, and so does what they would be deleted with. Defaults to false.
 func WithSkipHooks(skipHooks bool) SyncOpt { return func(s *settings) { s.skipHooks = skipHooks } }
 
 // WithReplace removes the fields of other managers from objects that are updated. Defaults to false: they stay, except those that client-side apply of kubectl or Argo

@@ -14,7 +14,6 @@ import (
 	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
-	"github.com/component-operator/runtime/pkg/sync/internal/prunes"
 	"github.com/component-operator/runtime/pkg/sync/internal/tasks"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -112,17 +111,12 @@ func resultOf(item *inventory.Item) ResourceSyncResult {
 
 // skipped returns the results of obsolete objects that stay.
 func (d *definition) skipped(w *work) []ResourceSyncResult {
-	reason := "kept because pruning is off"
-	if d.prune {
-		reason = "kept because of its annotations"
-	}
-	list, staying := make([]ResourceSyncResult, len(w.stays)), slices.Concat(w.stays, w.outside)
+	list := make([]ResourceSyncResult, len(w.stays))
 	for i, item := range w.stays {
-		list[i] = resultOf(item)
-		list[i].Status, list[i].HookPhase, list[i].Message = ResultCodePruneSkipped, OperationSucceeded, reason
-		inner := slices.IndexFunc(staying, func(inner *inventory.Item) bool { return prunes.Contains(item, inner) })
-		if d.prune && inner >= 0 {
-			list[i].Message = "kept because " + types.IDOf(staying[inner]).String() + ", which stays, would be deleted with it"
+		list[i] = resultOf(item.Item)
+		list[i].Status, list[i].HookPhase, list[i].Message = ResultCodePruneSkipped, OperationSucceeded, item.Kept
+		if !d.prune {
+			list[i].Message = "kept because pruning is off"
 		}
 	}
 	return list

@@ -55,9 +55,9 @@ type work struct {
 	// strays are live objects of which no finalizer must hold back the deletion any more: their operation has ended, or
 	// nobody has brought it to its end, or they are hooks that Argo CD has run.
 	strays []*unstructured.Unstructured
-	// stays are the items of obsolete objects that are not deleted.
-	stays []*inventory.Item
-	// outside are the items of live objects that the operation leaves alone.
+	// stays are obsolete objects that are not deleted.
+	stays []prunes.Item
+	// outside are the items of objects that the operation leaves alone, although they are known otherwise than from the inventory.
 	outside []*inventory.Item
 	// spared are recorded dependents that the engine does not know of, because the operation leaves them alone.
 	spared []*inventory.Item
@@ -162,7 +162,9 @@ func (d *definition) choose(w *work) (objects []*unstructured.Unstructured, excl
 	excluded = map[types.ObjectID]bool{}
 	for _, hook := range d.declared.Hooks {
 		if d.skipHooks {
-			excluded[d.place(hook)] = true
+			item := prunes.ItemOf(hook)
+			item.Namespace = d.place(hook).Namespace
+			excluded[d.place(hook)], w.outside = true, append(w.outside, item)
 		} else {
 			objects = append(objects, hook)
 		}
@@ -188,6 +190,9 @@ func (d *definition) choose(w *work) (objects []*unstructured.Unstructured, excl
 			w.existed[id] = live != nil
 		case isHook(live):
 			w.strays = append(w.strays, live)
+			if d.skipHooks {
+				w.outside = append(w.outside, prunes.ItemOf(live))
+			}
 		case !excluded[id]:
 			w.obsolete[id] = live
 		}
@@ -211,7 +216,6 @@ func (d *definition) place(object *unstructured.Unstructured) types.ObjectID {
 // recall sorts the recorded dependents and the obsolete objects: which of them the engine has to know of, and which are left alone.
 func (d *definition) recall(w *work, excluded map[types.ObjectID]bool) {
 	var obsolete []*inventory.Item
-	recorded := map[types.ObjectID]bool{}
 	for _, item := range d.inventory {
 		id := w.id(item)
 		task, wanted := w.tasks[id]
@@ -225,24 +229,38 @@ func (d *definition) recall(w *work, excluded map[types.ObjectID]bool) {
 		case w.obsolete[id] == nil && (excluded[id] || d.spares(item)):
 			w.spared = append(w.spared, item)
 		default:
-			obsolete, recorded[id] = append(obsolete, item), true
+			obsolete = append(obsolete, item)
 		}
 	}
+	d.judgeObsolete(w, obsolete)
+}
+
+// judgeObsolete says which obsolete objects are pruned, and which stay.
+func (d *definition) judgeObsolete(w *work, recorded []*inventory.Item) {
+	isRecorded := map[types.ObjectID]bool{}
+	for _, item := range recorded {
+		isRecorded[types.IDOf(item)] = true
+	}
 	live := slices.Collect(maps.Values(w.obsolete))
-	for _, item := range prunes.Items(live, obsolete, prunes.Options{Propagation: d.propagation, Last: d.pruneLast, Outside: w.outside}) {
+	for _, item := range prunes.Items(live, recorded, prunes.Options{
+		Propagation: d.propagation, Last: d.pruneLast, Owner: d.marks(), Confirmed: d.pruneConfirmed, Outside: slices.Concat(w.outside, w.spared),
+	}) {
 		id := types.IDOf(item)
-		if d.prune && item.PrunePolicy != inventory.PrunePolicyKeep {
-			w.pruned[id] = item
-			w.request.Inventory = append(w.request.Inventory, item)
+		if d.prune && item.Kept == "" {
+			w.pruned[id] = item.Item
+			w.request.Inventory = append(w.request.Inventory, item.Item)
 			continue
 		}
-		if live := w.obsolete[id]; live != nil {
+		live := w.obsolete[id]
+		if d.prune || live != nil {
 			w.stays = append(w.stays, item)
+		}
+		if live != nil {
 			// An operation that nobody has brought to its end may have left it with a finalizer.
 			w.release(live)
 		}
-		if recorded[id] {
-			w.spared = append(w.spared, item)
+		if isRecorded[id] {
+			w.spared = append(w.spared, item.Item)
 		}
 	}
 }

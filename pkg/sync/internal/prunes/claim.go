@@ -47,6 +47,12 @@ const (
 // attempts bounds how often an object is read again because others have changed it.
 const attempts = 5
 
+// IsForeign reports whether an object is a dependent of another owner.
+func (o Owner) IsForeign(object client.Object) bool {
+	owner := object.GetLabels()[o.Name+"/"+types.LabelKeySuffixOwnerId]
+	return owner != "" && owner != digest.OwnerLabel(o.ID)
+}
+
 // Claim makes a live object a dependent, so that the engine deletes it. The caller vouches that the object belongs to it.
 func (o Owner) Claim(ctx context.Context, live *unstructured.Unstructured) (Claim, error) {
 	label, owner := o.Name+"/"+types.LabelKeySuffixOwnerId, digest.OwnerLabel(o.ID)
@@ -69,9 +75,9 @@ func (o Owner) Claim(ctx context.Context, live *unstructured.Unstructured) (Clai
 // Release removes the finalizer that keeps an object until its outcome is recorded, and that of Argo CD, if the object
 // has one of them and belongs to no other owner. Otherwise there is no request.
 func (o Owner) Release(ctx context.Context, live *unstructured.Unstructured) error {
-	label, set := o.Name+"/"+types.LabelKeySuffixOwnerId, finalizers.Set{Outcome: finalizers.Outcome(o.Name), Former: []string{gitops.HookFinalizer}}
+	set := finalizers.Set{Outcome: finalizers.Outcome(o.Name), Former: []string{gitops.HookFinalizer}}
 	_, err := o.patch(ctx, live, func(object *metav1.PartialObjectMetadata) (Claim, map[string]any) {
-		if owner := object.GetLabels()[label]; owner != "" && owner != digest.OwnerLabel(o.ID) || !set.On(object.GetFinalizers()) {
+		if o.IsForeign(object) || !set.On(object.GetFinalizers()) {
 			return Claimed, nil
 		}
 		return Claimed, map[string]any{"finalizers": set.Without(object.GetFinalizers())}

@@ -27,12 +27,25 @@ type Options struct {
 	Propagation metav1.DeletionPropagation
 	// Last deletes all objects after everything is applied.
 	Last bool
+	// Owner is whose objects are pruned.
+	Owner Owner
+	// Confirmed means that the deletion of objects that need approval is approved.
+	Confirmed bool
 	// Outside are items of objects that the operation leaves alone.
 	Outside []*inventory.Item
 }
 
-// Items returns the items of objects that are not wanted any more: of live objects, and of recorded ones. It does not change the recorded items.
-func Items(live []*unstructured.Unstructured, recorded []*inventory.Item, options Options) []*inventory.Item {
+// An Item is an object that is not wanted any more.
+type Item struct {
+	*inventory.Item
+	// Kept says why the object is not pruned; empty if it is, once it is approved.
+	Kept string
+
+	stays string // says what is true of the object if it is not pruned now, because of itself; empty if it is
+}
+
+// Items returns the objects that are not wanted any more: live ones, and recorded ones. It does not change the recorded items.
+func Items(live []*unstructured.Unstructured, recorded []*inventory.Item, options Options) []Item {
 	found := make(map[types.ObjectID]*candidate, len(live)+len(recorded))
 	for _, item := range recorded {
 		hook, wave := types.SplitOrder(item.ApplyOrder)
@@ -57,16 +70,20 @@ func Items(live []*unstructured.Unstructured, recorded []*inventory.Item, option
 		}
 	}
 	mirrored := mirror(slices.Sorted(maps.Keys(waves)))
-	items := make([]*inventory.Item, 0, len(found))
+	items := make([]Item, 0, len(found))
 	for _, c := range found {
 		c.item.DeleteOrder = lastOrder - c.wave
 		if !c.last {
 			c.item.DeleteOrder = mirrored[c.wave]
 		}
-		items = append(items, c.item)
+		item := Item{Item: c.item, stays: c.stays(options)}
+		if c.item.PrunePolicy == inventory.PrunePolicyKeep {
+			item.Kept = "kept because of its annotations"
+		}
+		items = append(items, item)
 	}
-	nest(items, live, options.Outside)
-	slices.SortFunc(items, func(a, b *inventory.Item) int { return types.IDOf(a).Compare(types.IDOf(b)) })
+	slices.SortFunc(items, func(a, b Item) int { return types.IDOf(a).Compare(types.IDOf(b)) })
+	nest(items, slices.SortedFunc(slices.Values(options.Outside), func(a, b *inventory.Item) int { return types.IDOf(a).Compare(types.IDOf(b)) }))
 	return items
 }
 
@@ -84,58 +101,103 @@ type candidate struct {
 	item *inventory.Item
 	wave int
 	last bool
+	// foreign means that the object belongs to another owner.
+	foreign bool
 }
 
-// nest has items go no earlier than the live objects that would be deleted with them, whatever their own waves are, and stay if one of these stays, or is outside.
-func nest(items []*inventory.Item, live []*unstructured.Unstructured, outside []*inventory.Item) {
-	byID := make(map[types.ObjectID]*inventory.Item, len(items))
-	for _, item := range items {
-		byID[types.IDOf(item)] = item
+// stays says what is true of a candidate that is not pruned now; empty if it is.
+func (c *candidate) stays(options Options) string {
+	switch {
+	case c.item.PrunePolicy == inventory.PrunePolicyKeep:
+		return "stays"
+	case c.foreign:
+		return "belongs to another owner"
+	case c.item.PrunePolicy == inventory.PrunePolicyConfirm && !options.Confirmed:
+		return "awaits approval"
+	default:
+		return ""
 	}
-	for _, outer := range items {
-		if !isNamespace(outer) && len(outer.ManagedTypes) == 0 {
-			continue
+}
+
+// place is something that objects depend on: a namespace, or types as an item has them in ManagedTypes.
+type place struct {
+	namespace string
+	defined   inventory.TypeVersionInfo
+}
+
+// placesOf returns what an object depends on.
+func placesOf(inner *inventory.Item) []place {
+	places := []place{
+		{defined: inventory.TypeVersionInfo{Group: inner.Group, Version: all, Kind: inner.Kind}},
+		{defined: inventory.TypeVersionInfo{Group: inner.Group, Version: inner.Version, Kind: all}},
+	}
+	if inner.Namespace != "" {
+		places = append(places, place{namespace: inner.Namespace})
+	}
+	return places
+}
+
+// placesFrom returns what an object provides.
+func placesFrom(outer *inventory.Item) []place {
+	var places []place
+	if outer.Group == "" && outer.Kind == "Namespace" {
+		places = append(places, place{namespace: outer.Name})
+	}
+	for _, defined := range outer.ManagedTypes {
+		places = append(places, place{defined: defined})
+	}
+	return places
+}
+
+// content says what depends on a place: when the last object is deleted, and why one is not.
+type content struct {
+	last int
+	kept string
+}
+
+// nest has Namespaces and definitions of types go no earlier than what depends on them, whatever their own waves are, and stay if some of that stays, or is outside.
+func nest(items []Item, outside []*inventory.Item) {
+	contents := map[place]content{}
+	add := func(inner *inventory.Item, stays string) {
+		for _, place := range placesOf(inner) {
+			known, exists := contents[place]
+			if !exists || inner.DeleteOrder > known.last {
+				known.last = inner.DeleteOrder
+			}
+			if known.kept == "" && stays != "" {
+				known.kept = "kept because " + types.IDOf(inner).String() + ", which " + stays + ", depends on it"
+			}
+			contents[place] = known
 		}
-		for _, object := range live {
-			if inner := byID[types.IDOf(object)]; Contains(outer, inner) {
-				outlast(outer, inner)
+	}
+	for _, item := range items {
+		add(item.Item, item.stays)
+	}
+	for _, item := range outside {
+		add(item, "stays")
+	}
+	for i := range items {
+		outer := &items[i]
+		for _, place := range placesFrom(outer.Item) {
+			if inner, exists := contents[place]; exists {
+				outer.DeleteOrder, outer.Kept = max(outer.DeleteOrder, inner.last), cmp.Or(outer.Kept, inner.kept)
 			}
 		}
-		if slices.ContainsFunc(outside, func(inner *inventory.Item) bool { return Contains(outer, inner) }) {
-			outer.PrunePolicy = inventory.PrunePolicyKeep
-		}
 	}
-}
-
-// outlast has an object go no earlier than one that would be deleted with it, and stay if that one stays.
-func outlast(outer, inner *inventory.Item) {
-	outer.DeleteOrder = max(outer.DeleteOrder, inner.DeleteOrder)
-	if inner.PrunePolicy == inventory.PrunePolicyKeep {
-		outer.PrunePolicy = inventory.PrunePolicyKeep
-	}
-}
-
-func isNamespace(item *inventory.Item) bool { return item.Group == "" && item.Kind == "Namespace" }
-
-// Contains reports whether an object would be deleted with another one: with its Namespace, or with the definition of its type.
-func Contains(outer, inner *inventory.Item) bool {
-	return isNamespace(outer) && inner.Namespace == outer.Name || slices.ContainsFunc(outer.ManagedTypes, func(defined inventory.TypeVersionInfo) bool {
-		return defined.Group == inner.Group && (defined.Kind == inner.Kind || defined.Kind == all) && (defined.Version == inner.Version || defined.Version == all)
-	})
 }
 
 // all stands for all kinds of a group, or all versions of a type.
 const all = "*"
 
-// definedBy returns the types that an object defines.
+// definedBy returns the types that an object defines; nil if it does not say that.
 func definedBy(object *unstructured.Unstructured) []inventory.TypeVersionInfo {
 	group, _, _ := unstructured.NestedString(object.Object, "spec", "group")
-	switch (schema.GroupKind{Group: object.GroupVersionKind().Group, Kind: object.GetKind()}) {
-	case schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}:
-		kind, _, _ := unstructured.NestedString(object.Object, "spec", "names", "kind")
+	kind, _, _ := unstructured.NestedString(object.Object, "spec", "names", "kind")
+	version, _, _ := unstructured.NestedString(object.Object, "spec", "version")
+	switch of := object.GroupVersionKind().GroupKind(); {
+	case of == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"} && kind != "":
 		return []inventory.TypeVersionInfo{{Group: group, Version: all, Kind: kind}}
-	case schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}:
-		version, _, _ := unstructured.NestedString(object.Object, "spec", "version")
+	case of == schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"} && version != "":
 		return []inventory.TypeVersionInfo{{Group: group, Version: version, Kind: all}}
 	default:
 		return nil
@@ -144,7 +206,10 @@ func definedBy(object *unstructured.Unstructured) []inventory.TypeVersionInfo {
 
 // take takes over what a live object says. An object whose annotations cannot be read is kept: they may be meant to protect it.
 func (c *candidate) take(object *unstructured.Unstructured, options Options) {
-	c.item.TypeVersionInfo, c.item.ManagedTypes = inventory.TypeVersionInfo(object.GroupVersionKind()), definedBy(object)
+	c.item.TypeVersionInfo, c.foreign = inventory.TypeVersionInfo(object.GroupVersionKind()), options.Owner.IsForeign(object)
+	if defined := definedBy(object); defined != nil {
+		c.item.ManagedTypes = defined
+	}
 	c.item.DeletePropagation = cmp.Or(options.Propagation, metav1.DeletePropagationForeground)
 	given := object.GetAnnotations()
 	steering, err := gitops.Read(given)

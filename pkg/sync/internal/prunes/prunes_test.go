@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/internal/gitops"
 	"github.com/component-operator/runtime/pkg/inventory"
@@ -81,12 +82,18 @@ func TestRecorded(t *testing.T) {
 			Phase: inventory.PhaseReady, Digest: "recorded",
 		}
 	}
-	recorded := []*inventory.Item{item("a", 1), item("b", -20000), item("hook", 100003)}
+	definition, metadata := item("pods", 0), live("pods", gitops.SyncWaveAnnotation, "5")
+	definition.Group, definition.Version, definition.Kind, definition.Namespace = "apiextensions.k8s.io", "v1", "CustomResourceDefinition", ""
+	definition.ManagedTypes = []inventory.TypeVersionInfo{{Kind: "Pod", Version: "*"}}
+	metadata.SetGroupVersionKind(schema.GroupVersionKind(definition.TypeVersionInfo))
+	metadata.SetNamespace("")
+	recorded := []*inventory.Item{item("a", 1), item("b", -20000), item("hook", 100003), definition}
 	var got []string
-	for _, item := range Items([]*unstructured.Unstructured{live("a", gitops.SyncWaveAnnotation, "5"), live("c")}, recorded, Options{}) {
+	for _, item := range Items([]*unstructured.Unstructured{live("a", gitops.SyncWaveAnnotation, "5"), live("c"), metadata}, recorded, Options{}) {
 		got = append(got, fmt.Sprintf("%s %s %d", item.Name, item.Digest, item.DeleteOrder))
 	}
-	if diff := cmp.Diff([]string{"a recorded 0", "b recorded 5", "c live 5", "hook recorded 3"}, got); diff != "" {
+	// What cannot be read from the definition is recorded: it goes no earlier than its instances.
+	if diff := cmp.Diff([]string{"a recorded 0", "b recorded 5", "c live 5", "hook recorded 3", "pods recorded 5"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if recorded[0].DeleteOrder != 0 || recorded[0].DeletePropagation != "" {
