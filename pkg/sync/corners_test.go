@@ -4,8 +4,13 @@
 package sync_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -16,7 +21,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
@@ -196,6 +203,24 @@ func TestMissingPermission(t *testing.T) {
 	_, message, _ := w.end(w.beginWith(config, "three", configMap("b"), sync.WithPrune(true)))
 	w.expect([]string{fmt.Sprintf(`ConfigMap %[1]s/a: configmaps "a" is forbidden: User "without-delete-%[1]s" cannot delete resource "configmaps" in API group "" in the namespace "%[1]s"`, w.namespace)},
 		[]string{message})
+	// The reason has several lines, and is longer than the message of a result.
+	denial := "no\n" + strings.Repeat("x", 2<<10)
+	denying := rest.CopyConfig(w.config)
+	denying.Wrap(func(base http.RoundTripper) http.RoundTripper {
+		return transport(func(request *http.Request) (*http.Response, error) {
+			if request.Method != http.MethodDelete {
+				return base.RoundTrip(request)
+			}
+			status := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a", errors.New(denial)).Status()
+			status.APIVersion, status.Kind = "v1", "Status"
+			body, err := json.Marshal(status)
+			return &http.Response{StatusCode: http.StatusForbidden, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)), Request: request}, err
+		})
+	})
+	_, message, _ = w.end(w.beginWith(denying, "four", configMap("b"), sync.WithPrune(true)))
+	if strings.Count(message, "no\n") != 1 || !strings.HasPrefix(message, "ConfigMap "+w.namespace+"/a: ") || len(message) > 1200 {
+		t.Errorf("got %d bytes: %s", len(message), message)
+	}
 }
 
 // TestPruningThatAnotherProcessHasBegun says that the object is gone, which the other process has seen being deleted.

@@ -173,10 +173,16 @@ func (r *results) failure(state State) string {
 	}
 	_, isRefused := errors.AsType[*reconciler.RefusedError](state.Err)
 	if state.Err != nil && (len(reasons) == 0 || !isRefused) {
-		// Lines about single objects repeat what their results say.
-		lines := slices.DeleteFunc(strings.Split(state.Err.Error(), "\n"), func(line string) bool {
-			return slices.ContainsFunc(reasons, func(reason string) bool { return strings.HasSuffix(line, reason) })
-		})
+		// Errors about single objects repeat what their results say, where they may be truncated.
+		const told = "\x00"
+		text := state.Err.Error()
+		for _, notice := range state.Result.Errors {
+			prefix := types.IDOf(notice.Object).String() + ": "
+			if slices.Contains(reasons, prefix+ellipsis.Truncate(notice.Message, longestResult)) {
+				text = strings.ReplaceAll(text, prefix+notice.Message, told)
+			}
+		}
+		lines := slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool { return strings.HasSuffix(line, told) })
 		if len(lines) > 0 {
 			reasons = append(reasons, strings.Join(lines, "\n"))
 		}
