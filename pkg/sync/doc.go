@@ -27,6 +27,6 @@
 // # Differences
 //
 // The names are those of package sync of the gitops-engine of Argo CD. Sync and Terminate have a context, and Wait is new. There are no arguments kubectl, rawConfig and
-// openAPISchema, and no images in the results. [WithServerSideApply] and [WithResourceModificationChecker] have no effect: it is always so. Namespaces and definitions that
-// are PostSync or SyncFail hooks belong to Sync. The wave hook is not called for waves in which nothing has changed. What else differs is on the page about sync operations.
+// openAPISchema, and no images in the results. [WithServerSideApply] and [WithResourceModificationChecker] have no effect: it is always so. What
+// operations do differently is on the page about sync operations.
 package sync
