@@ -8,7 +8,6 @@ import (
 	"context"
 	"embed"
 	"testing"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -22,7 +21,6 @@ import (
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/manifests/generatortest"
 	"github.com/component-operator/runtime/pkg/manifests/helm"
-	"github.com/component-operator/runtime/pkg/manifests/isolated"
 	"github.com/component-operator/runtime/pkg/manifests/kustomize"
 	"github.com/component-operator/runtime/pkg/operator"
 	"github.com/component-operator/runtime/pkg/operatortest"
@@ -61,17 +59,6 @@ func (s *ShopSpec) ToUnstructured() map[string]any { return component.ToUnstruct
 
 type _ interface {
 	Generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error)
-}
-
-func main() {
-	program := isolated.Main(map[string]isolated.Definition{
-		"shop": {New: newGenerator, Types: []any{&v1.Shop{}, &v1.ShopSpec{}}},
-	})
-	// flags, logging and so on come after that
-	generator, err := program.NewGenerator("shop", isolated.Options{Timeout: 30 * time.Second, Memory: 512 << 20})
-	// ... and component.NewReconciler[*v1.Shop](name, generator, ...) as usual
-	_ = component.NewReconciler[*v1.Shop](name, generator, component.ReconcilerOptions{})
-	_ = err
 }
 
 // concepts/deletion.md, concepts/scaling.md, concepts/tenants.md

@@ -183,7 +183,6 @@ var rooms = []room{
 
 	{path: "pkg/component", layer: authorAPI},
 	{path: "pkg/manifests/helm", layer: authorAPI},
-	{path: "pkg/manifests/isolated", layer: authorAPI},
 	{path: "pkg/manifests/kustomize", layer: authorAPI},
 	{path: "pkg/resources/...", layer: authorAPI},
 

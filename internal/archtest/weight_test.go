@@ -46,7 +46,6 @@ func TestWhatUsersCarry(t *testing.T) {
 		},
 		"pkg/operator":            {"an interface", slices.Concat(never, terminals, templates, helm, kustomize)},
 		"pkg/manifests":           {"transformers use templates and Kustomize's patches", slices.Concat(never, terminals, helm, []string{"github.com/go-git"})},
-		"pkg/manifests/isolated":  {"it runs generators, whichever", slices.Concat(never, terminals, helm, []string{"github.com/go-git"})},
 		"pkg/manifests/helm":      {"charts that are embedded are not pulled from registries", slices.Concat(never, helm[1:], []string{"github.com/go-git"})},
 		"pkg/manifests/kustomize": {"a kustomization is no chart", slices.Concat(never, helm)},
 		"examples/hello-operator": {"the operator of the README is a small one", slices.Concat(never, templates[1:], helm, kustomize)},

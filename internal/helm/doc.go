@@ -18,7 +18,7 @@
 // Helm's engine only limits how often a template includes itself. It cannot be interrupted, and writes into
 // buffers of its own, so the size of the output is checked afterwards. A chart, or a value that a chart renders with
 // tpl, may therefore use up the memory or the stack of the process, by repeating a text without end or by calling tpl within itself. Render
-// untrusted charts and values in a process that may be killed; see package manifests/isolated.
+// untrusted charts and values in an operator of their own, with a memory limit.
 //
 // Package manifests/helm decides what hooks mean.
 package helm

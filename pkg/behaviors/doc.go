@@ -28,5 +28,5 @@
 // # Transformers
 //
 // Behaviors stay with their objects in all transformers of this module. A transformer of your own that returns other objects than it was given calls
-// [Carry]. Objects with behaviors cannot be sent to another process: neither package isolated nor deletion hooks accept them.
+// [Carry]. Deletion hooks cannot have behaviors, because they are stored.
 package behaviors

@@ -10,7 +10,7 @@
 //
 // A chart may render to 16 MiB of text. Helm's engine only limits how often a template includes itself; it
 // cannot be interrupted, and the size of its output is known only afterwards. So a chart that repeats a text without
-// end, or renders such a value with tpl, uses up the memory of the process; package isolated sets limits.
+// end, or renders such a value with tpl, uses up the memory of the process.
 //
 // # Release
 //
