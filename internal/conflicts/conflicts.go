@@ -29,8 +29,9 @@ func IsDenied(err error) bool {
 // admission are parts of the messages with which API servers forbid a write for admission control, not for a missing permission.
 var admission = []string{"exceeded quota", "violates PodSecurity"}
 
-// IsAdmission reports whether admission control has denied a write: a webhook, a policy, or a quota. The writer has the permission. A webhook may give any code, of which those from 500 on
-// count as its failure, and a ValidatingAdmissionPolicy answers 422 (Invalid) unless it says otherwise.
+// IsAdmission reports whether admission control has denied a write: a webhook, a policy, or a quota. The writer has the
+// permission. A webhook may give any code, of which those from 500 on count as its failure, and a ValidatingAdmissionPolicy
+// answers 422 (Invalid) unless it says otherwise.
 func IsAdmission(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Code >= http.StatusInternalServerError {
