@@ -17,11 +17,13 @@ type Names struct {
 	room      int
 	// groups are the API groups of each kind that is included; nil means full names.
 	groups map[string]map[string]bool
+	// objects are those that are included, by their full names.
+	objects map[string]types.ObjectKey
 	// beginnings counts the names with each beginning, up to a separator or the end; names are the names that were counted.
 	beginnings map[string]int
 	names      map[string]bool
-	objects    []types.ObjectKey
-	// shared is the beginning that is left out of long names, and texts are the names that objects share without it. They are nil before the first object is named.
+	// shared is the beginning that is left out of long names, and texts counts the objects that have the same name without it.
+	// They are nil before the first object is named.
 	shared *string
 	texts  map[string]int
 }
@@ -34,7 +36,10 @@ func NewNames(room int, namespace string) *Names {
 	if room <= 0 {
 		return &Names{}
 	}
-	return &Names{namespace: namespace, room: room, groups: map[string]map[string]bool{}, beginnings: map[string]int{}, names: map[string]bool{}}
+	return &Names{
+		namespace: namespace, room: room, groups: map[string]map[string]bool{}, objects: map[string]types.ObjectKey{}, beginnings: map[string]int{},
+		names: map[string]bool{},
+	}
 }
 
 // Include says that an object is in the table. All objects must be included before the first one is named.
@@ -47,7 +52,7 @@ func (n *Names) Include(object types.ObjectKey) {
 		n.groups[gk.Kind] = map[string]bool{}
 	}
 	n.groups[gk.Kind][gk.Group] = true
-	n.objects = append(n.objects, object)
+	n.objects[Text(object)] = object
 	name := object.GetName()
 	if n.names[name] {
 		return

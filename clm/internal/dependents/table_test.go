@@ -211,7 +211,8 @@ func TestLongNames(t *testing.T) {
 		{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingAdmissionPolicyBinding", Name: release + "-policy"},
 	}
 	names := dependents.NewNames(40, "demo")
-	for _, object := range objects {
+	// A list of events has several lines about an object.
+	for _, object := range append(objects, objects...) {
 		names.Include(object)
 	}
 	var got []string
