@@ -18,6 +18,7 @@ var reserved = []string{
 	types.AnnotationKeySuffixSkipDeletionHooks, types.AnnotationKeySuffixDisableEvents, types.AnnotationKeySuffixAbandonTarget,
 	types.AnnotationKeySuffixApproveDeletions, types.AnnotationKeySuffixDeletionApproved, types.AnnotationKeySuffixFormerNames, types.AnnotationKeySuffixOrphanDependents,
 	types.AnnotationKeySuffixDeletionHooksChecksum, types.AnnotationKeySuffixDeletionRetriedAt, types.AnnotationKeySuffixVersionOf, types.AnnotationKeySuffixKeptFields,
+	types.AnnotationKeySuffixReconcileAt,
 }
 
 // Known returns the suffixes of all annotations that a reconciler sets or reads.
