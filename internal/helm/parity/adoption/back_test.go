@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -54,14 +55,21 @@ func TestBack(t *testing.T) {
 	}
 }
 
-// giveUpFields ends the field ownership of clm, which server-side apply of Helm 4 respects. It does what kubectl apply --server-side does with objects that declare
-// nothing.
+// giveUpFields ends the field ownership of clm, which server-side apply of Helm 4 respects, and removes its annotation.
 func (p *place) giveUpFields() {
 	p.Helper()
 	for _, key := range [][3]string{{"v1", "ConfigMap", "app"}, {"v1", "ConfigMap", "kept"}, {"v1", "Service", "web"}, {"apps/v1", "Deployment", "web"}} {
 		object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": key[0], "kind": key[1]}}
 		object.SetNamespace(p.namespace)
 		object.SetName(key[2])
-		p.must(p.client.Apply(p.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("clm.cs.sap.com")))
+		p.giveUp(object)
 	}
+}
+
+// giveUp does with an object what kubectl apply --server-side does if no field is declared, and then what kubectl annotate does.
+func (p *place) giveUp(object *unstructured.Unstructured) {
+	p.Helper()
+	p.must(p.client.Apply(p.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("clm.cs.sap.com")))
+	unmark := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"clm.cs.sap.com/digest":null}}}`))
+	p.must(p.client.Patch(p.Context(), object, unmark, client.FieldOwner("kubectl-annotate")))
 }

@@ -103,6 +103,7 @@ func (w *week) friday() {
 	w.say("helm upgrade --install metrics stack-1.0.0 --set definitions.enabled=false --take-ownership --force-conflicts --wait -n %s", w.namespace)
 	w.must(tool.install(w.place, w.folder+"/stack-1.0.0", values, true))
 	w.say("for each object: kubectl apply --server-side --field-manager=clm.cs.sap.com, without any field")
+	w.say("for each object: kubectl annotate clm.cs.sap.com/digest-")
 	w.returned()
 	w.say("helm upgrade metrics stack-1.1.0 --set definitions.enabled=false --wait -n %s", w.namespace)
 	w.must(tool.upgrade(w.place, w.folder+"/stack-1.1.0", values))

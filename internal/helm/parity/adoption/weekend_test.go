@@ -46,14 +46,14 @@ func (w *week) ofRelease() []metav1.PartialObjectMetadata {
 	return found
 }
 
-// returned ends the field ownership of clm of each object, as page migrating.md says.
+// returned ends the field ownership of clm of each object and removes its annotation, as page migrating.md says.
 func (w *week) returned() {
 	w.Helper()
 	for _, found := range w.ofRelease() {
 		object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": found.APIVersion, "kind": found.Kind}}
 		object.SetNamespace(found.Namespace)
 		object.SetName(found.Name)
-		w.must(w.client.Apply(w.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("clm.cs.sap.com")))
+		w.giveUp(object)
 	}
 }
 

@@ -182,6 +182,8 @@ var (
 	agePattern = regexp.MustCompile(`([^:] |\()\d+(ms|s|m)(\d+s)?\b`)
 	// podPattern matches the end of the name of a pod or ReplicaSet, after the name of the object that has made it.
 	podPattern = regexp.MustCompile(`((?:Pod|ReplicaSet|pods) [a-z0-9-]*?(?:-\d\d|-create|-patch))(-[0-9a-f]{6,10})?(-[a-z0-9]{5})?\b`)
+	// reasonPattern matches what Pods say of a Job that has failed. clm looks for it after a second, and may see the failure earlier.
+	reasonPattern = regexp.MustCompile(`(Job has reached the specified backoff limit); Pod .*`)
 	// ownerPattern matches the label value of an owner, which depends on the name of the namespace.
 	ownerPattern = regexp.MustCompile(`(owner-id!=)[0-9a-z]+`)
 	// failurePattern matches a failed revision in a history. How much of the reason there is depends on the name of the namespace.
@@ -216,6 +218,7 @@ func stable(output string, order []string) string {
 	output = strings.Join(append(lines, lasting(news, order)...), "")
 	output = ownerPattern.ReplaceAllString(output, "${1}OWNER")
 	output = failurePattern.ReplaceAllString(output, "${1}WHY")
+	output = reasonPattern.ReplaceAllString(output, "$1")
 	output = podPattern.ReplaceAllString(output, "$1-POD")
 	return agePattern.ReplaceAllString(output, "${1}AGE")
 }
