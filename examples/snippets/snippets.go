@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	v1 "github.com/component-operator/runtime/examples/snippets/v1"
 	v1alpha1 "github.com/component-operator/runtime/examples/snippets/v1"
 	"github.com/component-operator/runtime/pkg/component"
 	"github.com/component-operator/runtime/pkg/generator"
@@ -87,7 +86,7 @@ func (s *WebShopSpec) GetJudge() (status.Judge, error) {
 	}}, status.NewAnalyzer("webshop.example.io", status.Options{}))
 }
 
-// concepts/helm.md, concepts/kustomize.md, concepts/renaming.md
+// concepts/helm.md, concepts/kustomize.md
 
 func helmGenerator() (manifests.Generator, error) {
 	generator, err := helm.New(chartFS, "chart", helm.Options{})
@@ -97,12 +96,6 @@ func helmGenerator() (manifests.Generator, error) {
 func kustomizeGenerator() (manifests.Generator, error) {
 	generator, err := kustomize.New(manifestsFS, "app", kustomize.Options{})
 	return generator, err
-}
-
-func renamed(generator generator.Generator) *component.Reconciler[*v1.Shop] {
-	return component.NewReconciler[*v1.Shop]("shop.example.io", generator, component.ReconcilerOptions{
-		FormerNames: []string{"shop.example.com"},
-	})
 }
 
 // concepts/testing-operators.md

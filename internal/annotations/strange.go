@@ -16,7 +16,7 @@ import (
 var reserved = []string{
 	types.AnnotationKeySuffixOwnerId, types.AnnotationKeySuffixClaimedAt, types.AnnotationKeySuffixDigest,
 	types.AnnotationKeySuffixSkipDeletionHooks, types.AnnotationKeySuffixDisableEvents, types.AnnotationKeySuffixAbandonTarget,
-	types.AnnotationKeySuffixApproveDeletions, types.AnnotationKeySuffixDeletionApproved, types.AnnotationKeySuffixFormerNames, types.AnnotationKeySuffixOrphanDependents,
+	types.AnnotationKeySuffixApproveDeletions, types.AnnotationKeySuffixDeletionApproved, types.AnnotationKeySuffixOrphanDependents,
 	types.AnnotationKeySuffixDeletionHooksChecksum, types.AnnotationKeySuffixDeletionRetriedAt, types.AnnotationKeySuffixVersionOf, types.AnnotationKeySuffixKeptFields,
 	types.AnnotationKeySuffixReconcileAt,
 }

@@ -125,7 +125,6 @@ var rooms = []room{
 	{path: "internal/shards", layer: services},
 	{path: "internal/stackchart", layer: services},
 
-	{path: "internal/renames", layer: contracts},
 	{path: "pkg/generator", layer: contracts},
 	{path: "internal/helmhooks", layer: contracts},
 	{path: "pkg/operator", layer: contracts},

@@ -34,7 +34,6 @@ func TestSnippetsCompile(t *testing.T) {
 		"concepts/dependents.md":        {snippets},
 		"concepts/helm.md":              {snippets},
 		"concepts/kustomize.md":         {snippets, "pkg/manifests/kustomize/sops/example_test.go"},
-		"concepts/renaming.md":          {snippets},
 		"concepts/scaling.md":           {snippets},
 		"concepts/tenants.md":           {snippets},
 		"concepts/transformers.md":      {snippets},

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
@@ -48,10 +47,6 @@ func (a application) observe(ctx context.Context) outcomes.Outcome {
 	if a.pass.destination.Moving() {
 		return outcomes.Outcome{Kind: outcomes.Paused, Message: "paused: held back: " + a.pass.destination.Move()}
 	}
-	if r := renaming(a); a.mayHaveDependents() && r.isNeeded() {
-		// A plan under the present name would not find the dependents.
-		return outcomes.Outcome{Kind: outcomes.Paused, Message: "paused: held back: replacing labels and annotations of former operator names: " + strings.Join(r.names().Former, ", ")}
-	}
 	judge, generated, err := a.want(ctx)
 	if o := wanted(err); o.Kind == outcomes.Progressing {
 		return outcomes.Outcome{Kind: outcomes.Paused, Message: "paused: " + o.Message}
@@ -80,8 +75,6 @@ func (a application) archive(ctx context.Context) outcomes.Outcome {
 			o.Message = "archiving: " + o.Message
 			return o
 		}
-	} else if err := renaming(a).dependents(ctx); err != nil {
-		return outcomes.Of(err)
 	}
 	return outcomes.Outcome{Kind: outcomes.Archived, Message: "archived: there are no dependents"}
 }

@@ -48,16 +48,12 @@ func (d deletion) dependentsGone() bool {
 	return d.pass.deletionHooks.Reached(inventory.DeletionStagePostDelete)
 }
 
-// rebuild completes the inventory, and takes dependents and hooks over from former names of the reconciler.
+// rebuild completes the inventory.
 func (d deletion) rebuild(ctx context.Context) outcomes.Outcome {
-	switch {
-	case d.pass.destination.Target() == nil:
+	if d.pass.destination.Target() == nil || d.dependentsGone() {
 		return outcomes.Proceed
-	case d.dependentsGone():
-		return d.pass.destination.Unreachable(ctx, renaming(d).dependents(ctx))
-	default:
-		return d.pass.destination.Unreachable(ctx, d.pass.rebuild(ctx, nil))
 	}
+	return d.pass.destination.Unreachable(ctx, d.pass.rebuild(ctx, nil))
 }
 
 func (d deletion) before(ctx context.Context) outcomes.Outcome {

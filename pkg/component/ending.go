@@ -30,7 +30,7 @@ type ending struct{ pass *pass }
 // until it continues.
 func (e ending) liftBarriers(ctx context.Context, o outcomes.Outcome) outcomes.Outcome {
 	target := e.pass.destination.Target()
-	if e.pass.engaged || target == nil || renaming(e).isNeeded() || o.Kind == outcomes.Gone || o.Kind == outcomes.Abandoned ||
+	if e.pass.engaged || target == nil || o.Kind == outcomes.Gone || o.Kind == outcomes.Abandoned ||
 		!slices.ContainsFunc(e.pass.status.Inventory, func(item *reconciler.InventoryItem) bool { return item.Barrier != "" }) {
 		return o
 	}
@@ -47,7 +47,7 @@ func (e ending) keepRecord(ctx context.Context, o outcomes.Outcome) outcomes.Out
 	if o.Kind == outcomes.Gone || o.Kind == outcomes.Abandoned {
 		return o
 	}
-	o.Message += e.pass.record.Note() + e.pass.unrenamed
+	o.Message += e.pass.record.Note()
 	if err := e.pass.record.Keep(ctx); err != nil && o.Kind != outcomes.Error {
 		return outcomes.Of(err)
 	}

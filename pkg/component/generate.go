@@ -67,10 +67,10 @@ func (a application) generate(ctx context.Context) (*generation.Result, error) {
 			Target:      target.ID,
 		},
 		Timeout:    min(a.pass.settings.timing.timeout, longestCall),
-		Reconciler: a.pass.worker.name, FormerNames: a.pass.worker.options.FormerNames,
-		Scheme:  target.Client.Scheme(),
-		Prepare: func() (context.Context, types.Unstructurable) { return a.forGenerator(ctx) },
-		Slow:    func(message string) { a.announceSlow(ctx, message) },
+		Reconciler: a.pass.worker.name,
+		Scheme:     target.Client.Scheme(),
+		Prepare:    func() (context.Context, types.Unstructurable) { return a.forGenerator(ctx) },
+		Slow:       func(message string) { a.announceSlow(ctx, message) },
 		LookedAtTypes: func(looked bool) {
 			if looked {
 				target.WatchTypes()

@@ -45,10 +45,6 @@ type memory struct {
 	panics int
 	// changedAt is when the present declaration was first seen; zero after the component has become ready with it.
 	changedAt time.Time
-	// renamed has the dependents that have nothing of former names of the reconciler any more, while others do.
-	renamed map[types.ObjectID]bool
-	// renamedForDeletion is set when that was done for a component that is being deleted with a finalizer of a former name.
-	renamedForDeletion bool
 	// ungenerated means that the generator has not returned since then.
 	ungenerated bool
 	// noticed has the mistakes of the generator that have been reported for the declaration with the digest noticedIn.

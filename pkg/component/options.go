@@ -40,11 +40,6 @@ type ReconcilerOptions struct {
 	// Finalizer. On dependents that define types, they stay until the dependents are deleted or orphaned; so keep them in this list while such
 	// dependents, or suspended components, may exist. They must not be finalizers of other controllers. Defaults to none.
 	FormerFinalizers []string
-	// FormerNames are the names that the reconciler had in earlier versions of the operator, which were also its field manager and the prefix of its finalizers. In the next pass of
-	// a component, labels, annotations, finalizers and field managers that the reconciler knows get the present name in place of a former one, on the component and on its
-	// dependents, without any other change; the annotation former-names of the component says that this was done. Annotations with a former prefix in generated objects count as
-	// those of the present one. No operator with a former name must run any more. Defaults to none.
-	FormerNames []string
 	// DefaultServiceAccount is the name of a ServiceAccount in the namespace of the component, for components that do not impersonate a user. With its
 	// permissions alone, dependents are written and read, and generators and templates read the cluster of the dependents. Operators for several
 	// tenants should set it. Defaults to none: the operator acts as itself, and users who may create a component can use all of the operator's
@@ -156,33 +151,7 @@ const (
 
 // finalizers returns the finalizers that the operator, and earlier versions of it, put on components.
 func (o ReconcilerOptions) finalizers() finalizers.Set {
-	return finalizers.Set{Current: *o.Finalizer, Former: o.formerFinalizers()}
-}
-
-// formerFinalizers returns those of former versions, and of former names.
-func (o ReconcilerOptions) formerFinalizers() []string {
-	all := slices.Clone(o.FormerFinalizers)
-	for _, name := range o.FormerNames {
-		all = append(all, name, name+"/finalizer", finalizers.Outcome(name))
-	}
-	return slices.DeleteFunc(all, func(former string) bool { return former == *o.Finalizer })
-}
-
-// checkFormerNames validates the former names of a reconciler.
-func checkFormerNames(names []string, name string) (problems []error) {
-	for i, former := range names {
-		messages := validation.IsDNS1123Subdomain(former)
-		switch {
-		case former == name:
-			messages = []string{"is the current name"}
-		case slices.Contains(names[:i], former):
-			messages = []string{"occurs twice"}
-		}
-		if len(messages) > 0 {
-			problems = append(problems, fmt.Errorf("option FormerNames: %q: %s", former, strings.Join(messages, "; ")))
-		}
-	}
-	return problems
+	return finalizers.Set{Current: *o.Finalizer, Former: slices.DeleteFunc(slices.Clone(o.FormerFinalizers), func(former string) bool { return former == *o.Finalizer })}
 }
 
 // complete validates the options and sets defaults. The engine validates the options that only it uses.
@@ -204,7 +173,6 @@ func (o ReconcilerOptions) complete(name string) (ReconcilerOptions, error) {
 			problems = append(problems, fmt.Errorf("option FormerFinalizers: %q: %s", former, strings.Join(messages, "; ")))
 		}
 	}
-	problems = append(problems, checkFormerNames(o.FormerNames, name)...)
 	problems = append(problems,
 		checkName("DefaultServiceAccount", ptr.Deref(o.DefaultServiceAccount, ""), validation.IsDNS1123Subdomain),
 		checkName("StateNamespace", o.StateNamespace, validation.IsDNS1123Label))

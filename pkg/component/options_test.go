@@ -75,10 +75,6 @@ func TestSetup(t *testing.T) {
 	if err := other.SetupWithManager(mgr); err == nil || !strings.Contains(err.Error(), "already has a reconciler with this name") {
 		t.Errorf("want a second reconciler of the same name to be refused, got %v", err)
 	}
-	heir := NewReconciler[*OldWidget]("renamed."+r.name, &manifests.DummyGenerator{}, ReconcilerOptions{FormerNames: []string{r.name}})
-	if err := heir.SetupWithManager(mgr); err == nil || !strings.Contains(err.Error(), `option FormerNames: "`+r.name+`": the manager already has a reconciler with this name`) {
-		t.Errorf("want a reconciler that takes over from another one to be refused, got %v", err)
-	}
 	if err := other.SetupWithManager(r.manager(nil)); err != nil {
 		t.Errorf("want another manager to accept it, got %v", err)
 	}

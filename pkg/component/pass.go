@@ -57,8 +57,6 @@ type pass struct {
 	deletionHooks *hooks.Hooks
 	// destination is the cluster of the dependents, and the next one if they move.
 	destination *destination.Destination
-	// unrenamed says which dependents have marks of a former name; empty if none do.
-	unrenamed string
 	// stay limits the duration of the pass.
 	stay *stays.Stay
 
@@ -104,7 +102,7 @@ func (w *worker) newPass(ctx context.Context, component Component, tenure *shard
 // storesOf gives access to the ConfigMaps and Secrets beside the component.
 func storesOf(p *pass) *stores.Stores {
 	return &stores.Stores{
-		Component: p.key, OwnerID: p.ownerID, Reconciler: p.worker.name, FieldOwner: *p.worker.options.FieldOwner, FormerNames: p.worker.options.FormerNames,
+		Component: p.key, OwnerID: p.ownerID, Reconciler: p.worker.name, FieldOwner: *p.worker.options.FieldOwner,
 		StateNamespace: p.worker.options.StateNamespace, FormerStateNamespaces: p.worker.options.FormerStateNamespaces,
 		Client: p.handle.Writer(), Live: p.worker.resource.Live,
 	}
@@ -118,7 +116,7 @@ func (p *pass) openRooms() {
 		Subject: subject, Deleting: p.deleting, ListLimit: p.worker.options.listLimit, ChunkLimit: p.worker.options.inlineLimit, Log: p.log, Warn: p.warn,
 	})
 	p.deletionHooks = hooks.Open(&p.memory.hooks, p.handle, p.record, places, hooks.Options{
-		Component: p.component, Field: &p.status.DeletionHooks, Reconciler: p.worker.name, FormerNames: p.worker.options.FormerNames,
+		Component: p.component, Field: &p.status.DeletionHooks, Reconciler: p.worker.name,
 		Subject: subject, Releasing: func() bool { return p.orphaning },
 		Log: p.log, Warn: p.warn,
 	})
@@ -264,10 +262,9 @@ func definesTypes(result reconciler.Result) bool {
 	})
 }
 
-// rebuild completes the inventory if it is not known, and takes dependents over from former names of the reconciler. Pass the generated objects, or none if all dependents are to
-// be found.
+// rebuild completes the inventory if it is not known. Pass the generated objects, or none if all dependents are to be found.
 func (p *pass) rebuild(ctx context.Context, objects []client.Object) error {
-	err := p.record.Rebuild(ctx, records.RebuildRequest{
+	return p.record.Rebuild(ctx, records.RebuildRequest{
 		Engine:     p.destination.Target().Engine,
 		OwnerID:    p.ownerID,
 		Objects:    objects,
@@ -278,10 +275,6 @@ func (p *pass) rebuild(ctx context.Context, objects []client.Object) error {
 		Leaving:    p.deleting || p.destination.Moving(),
 		Generation: p.component.GetGeneration(),
 	})
-	if err != nil {
-		return err
-	}
-	return renaming{p}.dependents(ctx)
 }
 
 // namespaces returns the namespaces that may have dependents.

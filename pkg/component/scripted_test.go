@@ -59,9 +59,6 @@ type script struct {
 	released bool
 	// lifted is how often barriers were lifted.
 	lifted int
-	// renamed has the number of dependents of each renaming, renameFailures those that fail.
-	renamed        []int
-	renameFailures map[types.ObjectID]error
 }
 
 func (s *script) Apply(ctx context.Context, request reconciler.ApplyRequest) (reconciler.Result, error) {
@@ -104,11 +101,6 @@ func (s *script) Plan(context.Context, reconciler.ApplyRequest, reconciler.PlanO
 
 func (s *script) HeldDeletion(context.Context, reconciler.DeleteRequest) (*reconciler.HeldDeletions, error) {
 	return nil, nil
-}
-
-func (s *script) Rename(_ context.Context, owner reconciler.Owner) (reconciler.RenameResult, error) {
-	s.renamed = append(s.renamed, len(owner.Inventory))
-	return reconciler.RenameResult{Inventory: owner.Inventory, Failures: s.renameFailures}, nil
 }
 
 func (s *script) Rebuild(_ context.Context, request reconciler.RebuildRequest) (reconciler.RebuildResult, error) {

@@ -77,7 +77,7 @@ func (r *Reconciler[T]) SetupWithManagerAndBuilder(mgr ctrl.Manager, blder *ctrl
 	if err != nil {
 		return fmt.Errorf("setting up the reconciler %s: %w", r.name, err)
 	}
-	if err := names.claim(mgr, r.name, r.options.FormerNames); err != nil {
+	if err := names.claim(mgr, r.name); err != nil {
 		return err
 	}
 	w.announceFinalizers(mgr)
@@ -285,8 +285,7 @@ func (w *worker) engineOptions() reconciler.Options {
 		FieldOwner:             *w.options.FieldOwner,
 		OwnerKind:              w.resource.Kind.Kind,
 		Finalizer:              *w.options.Finalizer,
-		FormerFinalizers:       w.options.formerFinalizers(),
-		FormerNames:            w.options.FormerNames,
+		FormerFinalizers:       w.options.finalizers().Former,
 		RetainOutcomes:         true,
 		Policies:               w.options.policies(),
 		AwaitTypes:             w.options.AwaitTypes,
@@ -353,7 +352,7 @@ func (w *worker) announceFinalizers(mgr ctrl.Manager) {
 	}
 }
 
-// names ensures that the reconcilers of a manager have different names, including former ones, because owner IDs do not contain kinds.
+// names ensures that the reconcilers of a manager have different names, because owner IDs do not contain kinds.
 var names = claimedNames{claimed: map[manager.Manager]map[string]bool{}}
 
 type claimedNames struct {
@@ -361,16 +360,11 @@ type claimedNames struct {
 	claimed map[manager.Manager]map[string]bool
 }
 
-func (n *claimedNames) claim(mgr manager.Manager, name string, former []string) error {
+func (n *claimedNames) claim(mgr manager.Manager, name string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.claimed[mgr][name] {
-		return fmt.Errorf("setting up the reconciler %s: the manager already has a reconciler with this name, or this former name", name)
-	}
-	for _, other := range former {
-		if n.claimed[mgr][other] {
-			return fmt.Errorf("setting up the reconciler %s: option FormerNames: %q: the manager already has a reconciler with this name, or this former name", name, other)
-		}
+		return fmt.Errorf("setting up the reconciler %s: the manager already has a reconciler with this name", name)
 	}
 	if n.claimed[mgr] == nil {
 		if err := mgr.Add(untilEnd(func() { n.release(mgr) })); err != nil {
@@ -378,9 +372,7 @@ func (n *claimedNames) claim(mgr manager.Manager, name string, former []string) 
 		}
 		n.claimed[mgr] = map[string]bool{}
 	}
-	for _, claimed := range append([]string{name}, former...) {
-		n.claimed[mgr][claimed] = true
-	}
+	n.claimed[mgr][name] = true
 	return nil
 }
 

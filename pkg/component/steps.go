@@ -28,14 +28,12 @@ type step func(ctx context.Context) outcomes.Outcome
 
 // steps lists the steps of a pass, in order.
 func (p *pass) steps() []step {
-	a, d, r := application{p}, deletion{p}, renaming{p}
+	a, d := application{p}, deletion{p}
 	common := []step{
 		p.acknowledge,    // note a new component; end if it is being deleted without our finalizer
-		r.component,      // replace former names in its annotations and finalizers
 		d.noteOrphaning,  // whether dependents are to be orphaned
 		p.recall,         // load the inventory
 		p.checkSuspended, // end if the component is suspended
-		r.stores,         // replace the marks of former names on the objects beside it
 		p.load,           // load references, and compute the digest
 		a.checkIdentity,  // refuse a service account that cannot exist
 		p.track,          // start a new revision if the digest has changed
@@ -163,7 +161,7 @@ func (p *pass) load(ctx context.Context) outcomes.Outcome {
 var withoutRevision = []string{
 	types.AnnotationKeySuffixDisableEvents, types.AnnotationKeySuffixAbandonTarget, types.AnnotationKeySuffixOrphanDependents,
 	types.AnnotationKeySuffixDeletionHooksChecksum, types.AnnotationKeySuffixApproveDeletions, types.AnnotationKeySuffixDeletionApproved,
-	types.AnnotationKeySuffixFormerNames, types.AnnotationKeySuffixReconcileAt,
+	types.AnnotationKeySuffixReconcileAt,
 }
 
 // ownAnnotations returns the annotations with the reconciler's prefix, except those that do not affect dependents. Other annotations must not cause a

@@ -228,9 +228,7 @@ func presentable(object *unstructured.Unstructured) map[string]any {
 	object.SetGeneration(0)
 	unstructured.RemoveNestedField(object.Object, "metadata", "creationTimestamp")
 	unstructured.RemoveNestedField(object.Object, "status")
-	for _, name := range []string{prefix, newName} {
-		unstructured.RemoveNestedField(object.Object, "metadata", "annotations", name+"/digest")
-	}
+	unstructured.RemoveNestedField(object.Object, "metadata", "annotations", prefix+"/digest")
 	if len(object.GetAnnotations()) == 0 {
 		object.SetAnnotations(nil)
 	}

@@ -43,9 +43,6 @@ type Options struct {
 	// FormerFinalizers are finalizers of earlier versions of the operator. They are removed from dependents that define types when these are
 	// deleted or orphaned; so they must not be finalizers of other controllers, nor of Kubernetes. Without a Finalizer, the name is one of them. Defaults to none.
 	FormerFinalizers []string
-	// FormerNames are the names that the reconciler had in earlier versions of the operator, also as field manager; see Reconciler.Rename. Objects that were applied under such a
-	// name are not applied again merely because the annotations in their manifests have the present one. Defaults to none.
-	FormerNames []string
 	// RetainOutcomes puts the finalizer <name>/outcome on Jobs and Pods whose outcome decides something: those that are purged, those that run once for each
 	// state of the owner (ReconcilePolicyOnObjectOrComponentChange), and Jobs with ttlSecondsAfterFinished. It is removed when the outcome is recorded. Until
 	// then, neither Kubernetes nor another client can make the object disappear, so that its work is not done twice. It is for programs that run all the time:
@@ -216,7 +213,7 @@ func (r *Reconciler) additionalTypes(owner Owner) []TypeInfo {
 
 func (r *Reconciler) preparer() desired.Preparer {
 	return desired.Preparer{
-		Scheme: r.client.Scheme(), Mapper: r.client.RESTMapper(), Keys: r.keys, FormerNames: r.options.FormerNames, OwnAnnotations: r.options.OwnAnnotations,
+		Scheme: r.client.Scheme(), Mapper: r.client.RESTMapper(), Keys: r.keys, OwnAnnotations: r.options.OwnAnnotations,
 		FailuresAreFinal: r.options.FailuresAreFinal, AwaitTypes: r.options.AwaitTypes,
 	}
 }
@@ -231,7 +228,7 @@ func (o Owner) forDecisions() decisions.Owner {
 // server returns the configuration of requests, for any owner.
 func (r *Reconciler) server() server.Config {
 	return server.Config{
-		Client: r.client, Reading: r.reading, Observer: r.cache, Reader: r.reader, Keys: r.keys, FormerNames: r.options.FormerNames,
+		Client: r.client, Reading: r.reading, Observer: r.cache, Reader: r.reader, Keys: r.keys,
 		Judges: r.judges, FieldOwner: r.options.FieldOwner, OwnerKind: r.options.OwnerKind, OnOperation: r.options.OnOperation, Clock: r.options.Clock,
 	}
 }

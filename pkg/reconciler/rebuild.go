@@ -44,7 +44,7 @@ type RebuildResult struct {
 	Unlisted []TypeInfo
 }
 
-// Rebuild makes a lost inventory again: it finds the objects with the label of the owner, under the present name of the reconciler or a former one. It changes nothing. Since
+// Rebuild makes a lost inventory again: it finds the objects with the label of the owner. It changes nothing. Since
 // users and controllers copy objects with labels and annotations, an object counts only if its annotation has the owner's ID too, and if Options.FieldOwner has
 // written to it (on servers that do not track field ownership: unless it has a controller). Objects that hold inventories do not count.
 //
@@ -57,22 +57,19 @@ func (r *Reconciler) Rebuild(ctx context.Context, request RebuildRequest) (Rebui
 		return RebuildResult{}, err
 	}
 	result := RebuildResult{Inventory: slices.Clone(request.Known)}
-	for _, named := range append([]*Reconciler{r}, r.former()...) {
-		c := named.call(Owner{ID: request.ID}, nil)
-		found, err := rebuild.Find(flow.WithLimiter(ctx, c.Server.Flow), c, rebuild.Request{
-			Objects: request.Objects, Types: request.Types, Namespaces: request.Namespaces, Policies: policies.Or(declared, r.options.Policies),
-		})
-		if err != nil {
-			return RebuildResult{}, err
-		}
-		// They are the same for all names.
-		result.Unlisted = found.Unlisted
-		known := bookkeeping.Index(result.Inventory)
-		for _, item := range found.Items {
-			if known[types.IDOf(item)] == nil {
-				result.Inventory = append(result.Inventory, item)
-				result.Found++
-			}
+	c := r.call(Owner{ID: request.ID}, nil)
+	found, err := rebuild.Find(flow.WithLimiter(ctx, c.Server.Flow), c, rebuild.Request{
+		Objects: request.Objects, Types: request.Types, Namespaces: request.Namespaces, Policies: policies.Or(declared, r.options.Policies),
+	})
+	if err != nil {
+		return RebuildResult{}, err
+	}
+	result.Unlisted = found.Unlisted
+	known := bookkeeping.Index(result.Inventory)
+	for _, item := range found.Items {
+		if known[types.IDOf(item)] == nil {
+			result.Inventory = append(result.Inventory, item)
+			result.Found++
 		}
 	}
 	bookkeeping.Sort(result.Inventory)

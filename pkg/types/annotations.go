@@ -27,8 +27,6 @@ const (
 	// AnnotationKeySuffixClaimedAt is on objects that hold a part of an inventory. It changes whenever an owner begins to refer
 	// to the object again.
 	AnnotationKeySuffixClaimedAt = "claimed-at"
-	// AnnotationKeySuffixFormerNames is on components. It lists the former names of the reconciler whose marks have been replaced.
-	AnnotationKeySuffixFormerNames = "former-names"
 	// AnnotationKeySuffixDigest has the digest of the manifest that was applied last.
 	AnnotationKeySuffixDigest = "digest"
 	// AnnotationKeySuffixAdoptionPolicy says what happens if an object to be created already exists.

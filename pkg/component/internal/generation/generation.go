@@ -6,7 +6,6 @@ package generation
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -19,7 +18,6 @@ import (
 	"github.com/component-operator/runtime/internal/deletionhooks"
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/generating"
-	"github.com/component-operator/runtime/internal/renames"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/types"
@@ -91,10 +89,9 @@ type Request struct {
 	Inputs    Inputs
 	// Timeout is the maximum duration of a call of the generator.
 	Timeout time.Duration
-	// Reconciler is the name of the reconciler, the prefix of its annotations. FormerNames are those of earlier versions.
-	Reconciler  string
-	FormerNames []string
-	Scheme      *runtime.Scheme
+	// Reconciler is the name of the reconciler, the prefix of its annotations.
+	Reconciler string
+	Scheme     *runtime.Scheme
 	// Prepare returns the context and the parameters of the generator, which nobody else must change even after the pass. It is called only if the generator is.
 	Prepare func() (context.Context, types.Unstructurable)
 	// Slow is called once with a message if a call takes long.
@@ -143,27 +140,7 @@ func (r Request) call(ctx context.Context, parameters types.Unstructurable) (obj
 	if err := clients.Normalize(objects); err != nil {
 		return nil, nil, err
 	}
-	return deletionhooks.Split(r.renamed(objects), r.Reconciler, r.Scheme)
-}
-
-// renamed returns the objects with annotations of the present name in place of those of former ones. It does not change the objects, which the generator may use again.
-func (r Request) renamed(objects []client.Object) []client.Object {
-	if len(r.FormerNames) == 0 {
-		return objects
-	}
-	names := renames.Names{Former: r.FormerNames, Name: r.Reconciler}
-	result := slices.Clone(objects)
-	for i, object := range objects {
-		annotations, changed := names.Renamed(object.GetAnnotations())
-		if !changed {
-			continue
-		}
-		if copied, ok := object.DeepCopyObject().(client.Object); ok {
-			copied.SetAnnotations(annotations)
-			result[i] = copied
-		}
-	}
-	return result
+	return deletionhooks.Split(objects, r.Reconciler, r.Scheme)
 }
 
 // explain logs once why the generator is called in each pass.

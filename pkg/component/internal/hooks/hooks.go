@@ -13,7 +13,6 @@ import (
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/deletionhooks"
 	"github.com/component-operator/runtime/internal/digest"
-	"github.com/component-operator/runtime/internal/renames"
 	"github.com/component-operator/runtime/pkg/component/internal/records"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
 	"github.com/component-operator/runtime/pkg/component/internal/stores"
@@ -53,9 +52,8 @@ type Options struct {
 	Component metav1.Object
 	// Field is the field of the status that refers to hooks.
 	Field **inventory.DeletionHooks
-	// Reconciler is the name of the reconciler, the prefix of its annotations. FormerNames are those of earlier versions.
-	Reconciler  string
-	FormerNames []string
+	// Reconciler is the name of the reconciler, the prefix of its annotations.
+	Reconciler string
 	// Subject names the component in messages.
 	Subject string
 	// Releasing reports whether dependents are orphaned instead of deleted. Deletion hooks are skipped then.
@@ -238,13 +236,6 @@ func (h *Hooks) read(ctx context.Context) (hooks []deletionhooks.Hook, damage st
 	}
 	if hooks = chunks.Decode(&found, list, deletionhooks.Hook.Check); len(found.Damage) > 0 {
 		return nil, texts.Join(found.Damage, "; "), nil
-	}
-	for _, hook := range hooks {
-		// They may have been stored under a former name.
-		names := renames.Names{Former: h.options.FormerNames, Name: h.options.Reconciler}
-		if renamed, changed := names.Renamed(hook.Object.GetAnnotations()); changed {
-			hook.Object.SetAnnotations(renamed)
-		}
 	}
 	h.memory.stored = &storedHooks{checksum: reference.Checksum, hooks: hooks}
 	return hooks, "", nil

@@ -6,20 +6,15 @@ package stores
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/finalizers"
-	"github.com/component-operator/runtime/internal/guarded"
-	"github.com/component-operator/runtime/internal/renames"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -48,10 +43,9 @@ type Stores struct {
 	// Component is the key of the component, OwnerID the owner ID on its dependents.
 	Component apitypes.NamespacedName
 	OwnerID   string
-	// Reconciler is the name of the reconciler, FieldOwner the field manager of all writes. FormerNames are those of earlier versions.
-	Reconciler  string
-	FieldOwner  string
-	FormerNames []string
+	// Reconciler is the name of the reconciler, FieldOwner the field manager of all writes.
+	Reconciler string
+	FieldOwner string
 	// StateNamespace has the objects of cluster-scoped components; may be empty. FormerStateNamespaces may have earlier
 	// ones.
 	StateNamespace        string
@@ -102,10 +96,6 @@ func (s *Stores) In(kind chunks.Kind, namespace string) *chunks.Store {
 	if kind == chunks.Secret {
 		prefix = "deletion-hooks-"
 	}
-	var former []string
-	for _, name := range s.FormerNames {
-		former = append(former, finalizers.Inventory(name))
-	}
 	return chunks.NewStore(chunks.Options{
 		Kind:        kind,
 		Client:      s.Client,
@@ -115,8 +105,8 @@ func (s *Stores) In(kind chunks.Kind, namespace string) *chunks.Store {
 		Labels:      map[string]string{s.Reconciler + "/" + types.LabelKeySuffixInventoryOwnerId: label},
 		Annotations: map[string]string{s.Reconciler + "/" + types.AnnotationKeySuffixOwnerId: s.OwnerID},
 		ClaimKey:    s.Reconciler + "/" + types.AnnotationKeySuffixClaimedAt,
-		Finalizer:   finalizers.Inventory(s.Reconciler), FormerFinalizers: former,
-		FieldOwner: s.FieldOwner,
+		Finalizer:   finalizers.Inventory(s.Reconciler),
+		FieldOwner:  s.FieldOwner,
 	})
 }
 
@@ -156,46 +146,4 @@ func (s *Stores) Remove(ctx context.Context, kind chunks.Kind, found Placed) (co
 		complete = complete && gone
 	}
 	return complete, nil
-}
-
-// Rename gives the objects of a kind the labels, annotations and finalizers of the present name of the reconciler in place of those of former ones. It looks in the present
-// namespace and in the recorded ones.
-func (s *Stores) Rename(ctx context.Context, kind chunks.Kind, names renames.Names, recorded ...string) error {
-	for _, former := range names.Former {
-		before := *s
-		before.Reconciler = former
-		found, err := before.List(ctx, kind, recorded...)
-		if err != nil {
-			return err
-		}
-		for namespace, handles := range found {
-			for name := range handles {
-				if err := s.rename(ctx, kind, names, client.ObjectKey{Namespace: namespace, Name: name}); err != nil {
-					return fmt.Errorf("replacing the labels and annotations of %s %s/%s: %w", kind, namespace, name, err)
-				}
-			}
-		}
-	}
-	return nil
-}
-
-func (s *Stores) rename(ctx context.Context, kind chunks.Kind, names renames.Names, key client.ObjectKey) error {
-	object := &metav1.PartialObjectMetadata{}
-	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(string(kind)))
-	if err := s.Live.Get(ctx, key, object); err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	changes, entries, err := names.Changes(object)
-	if err != nil || changes == nil && entries == nil {
-		return err
-	}
-	if changes == nil {
-		changes = map[string]any{}
-	}
-	maps.Copy(changes, entries)
-	patch, err := guarded.MergePatch(object.GetUID(), object.GetResourceVersion(), map[string]any{"metadata": changes})
-	if err != nil {
-		return err
-	}
-	return client.IgnoreNotFound(s.Client.Patch(ctx, object, patch, client.FieldOwner(s.FieldOwner)))
 }

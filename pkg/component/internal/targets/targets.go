@@ -24,7 +24,6 @@ type Engine interface {
 	CheckDeletion(ctx context.Context, request reconciler.DeleteRequest) ([]reconciler.Blocker, error)
 	HeldDeletion(ctx context.Context, request reconciler.DeleteRequest) (*reconciler.HeldDeletions, error)
 	LiftBarriers(ctx context.Context, request reconciler.DeleteRequest) ([]*reconciler.InventoryItem, error)
-	Rename(ctx context.Context, owner reconciler.Owner) (reconciler.RenameResult, error)
 	Rebuild(ctx context.Context, request reconciler.RebuildRequest) (reconciler.RebuildResult, error)
 }
 

@@ -141,9 +141,9 @@ func decideEnded(t *desired.Object, item *inventory.Item, s Situation) (d Decisi
 	}
 }
 
-// mayBeHidden reports whether it matters that the cache does not prove that an object is gone: it may only have lost its label, or have that of a former name.
+// mayBeHidden reports whether it matters that the cache does not prove that an object is gone: it may only have lost its label.
 func (s Situation) mayBeHidden(t *desired.Object) bool {
-	return !s.Proven && (s.Renamed || t.Drift == inventory.DriftPolicyReport)
+	return !s.Proven && t.Drift == inventory.DriftPolicyReport
 }
 
 // repeatedlyDeleted says why a deleted object is not created again yet. The last correction may have been one of a change.
@@ -209,12 +209,9 @@ func mayAdopt(t *desired.Object, s Situation) bool {
 	return false
 }
 
-// decideUnlabelled decides about an object that we wrote, and of which only the label is gone, or that has the label of a former name. It reports whether it is such an object.
+// decideUnlabelled decides about an object that we wrote, and of which only the label is gone. It reports whether it is such an object.
 func decideUnlabelled(t *desired.Object, item *inventory.Item, s Situation) (d Decision, ours bool) {
-	operator := s.sameOwner(item)
 	switch {
-	case operator != "" && s.Rival.former:
-		return Decision{Action: Report, Message: unrenamed(operator)}, true
 	case !s.unlabelled(item):
 		return Decision{}, false
 	case !bookkeeping.IsWritten(item):

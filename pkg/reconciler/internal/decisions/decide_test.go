@@ -303,16 +303,6 @@ func TestDecideApplyRival(t *testing.T) {
 			expectDecision(t, tc.wanted, tc.item.DeepCopy(), s, tc.want)
 		})
 	}
-	t.Run("it has the marks of a former name", func(t *testing.T) {
-		t.Parallel()
-		s := ownedBy("us in plain text", Rival{text: "is theirs", operator: "old.example.com", owner: "us in plain text", former: true})
-		want := Decision{Action: Report, Message: "still has the owner label or annotation of operator old.example.com, a former name of this one"}
-		for _, adoption := range []inventory.AdoptionPolicy{inventory.AdoptionPolicyIfUnowned, inventory.AdoptionPolicyAlways} {
-			wanted := wish()
-			wanted.Adoption, wanted.Update = adoption, inventory.UpdatePolicyRecreate
-			expectDecision(t, wanted, recorded(inventory.PhaseReady), s, want)
-		}
-	})
 	t.Run("who claims it is not known yet", func(t *testing.T) {
 		t.Parallel()
 		s := present(unwritten)
@@ -435,7 +425,6 @@ func another(o *observe.Observation) { o.UID = "u2" }
 
 func TestDecideDelete(t *testing.T) {
 	t.Parallel()
-	former := ownedBy("us in plain text", Rival{text: "x", operator: "o", owner: "us in plain text", former: true})
 	renamed := ownedBy("us in plain text", Rival{text: "x", operator: "o", owner: "us in plain text"})
 	const anew = "was recreated by another client while it was being deleted, and has the label of this owner; remove the label to keep the object, or delete it"
 	wantedAs := func(seen observe.Observation) Situation {
@@ -476,8 +465,7 @@ func TestDecideDelete(t *testing.T) {
 		{"its label is gone, and it names us", recorded(inventory.PhaseScheduledForDeletion), ownedBy("us in plain text", Rival{}), false, RequestDeletion, ""},
 		{"another operator has replaced our label", recorded(inventory.PhaseScheduledForDeletion), ownedBy("", Rival{text: "x", operator: "o"}), false, Gone, notOurs},
 		{"another operator has it for another owner", recorded(inventory.PhaseScheduledForDeletion), ownedBy("us in plain text", Rival{text: "x", operator: "o", owner: "them"}), false, Gone, notOurs},
-		{"another operator has it for the same owner", recorded(inventory.PhaseScheduledForDeletion), renamed, false, RefuseEnd, markedByText("o", false)},
-		{"this operator has it under a former name", recorded(inventory.PhaseScheduledForDeletion), former, false, RefuseEnd, "still has the owner label or annotation of operator o, a former name of this one"},
+		{"another operator has it for the same owner", recorded(inventory.PhaseScheduledForDeletion), renamed, false, RefuseEnd, markedByText("o")},
 		{"another operator has another object of the name for the same owner", recorded(inventory.PhaseScheduledForDeletion, unrecorded), renamed, false, Gone, ""},
 		{"another operator has it for the same owner, and it stays anyway", recorded(inventory.PhaseScheduledForDeletion), renamed, true, Gone, notOurs},
 		{"a controller has adopted it, and others removed our label", recorded(inventory.PhaseScheduledForDeletion), ownedBy("", Rival{text: "x"}), false, RequestDeletion, ""},
@@ -517,7 +505,6 @@ func TestDecidePrune(t *testing.T) {
 	t.Parallel()
 	const scheduled, kept, ongoing = inventory.PhaseScheduledForDeletion, inventory.PhaseKept, inventory.PhaseDeleting
 	approved := func(i *inventory.Item) { i.DeletionApproved = true }
-	formerly := ownedBy("us in plain text", Rival{text: "x", operator: "o", owner: "us in plain text", former: true})
 	for _, tc := range []struct {
 		reason string
 		item   *inventory.Item
@@ -531,7 +518,6 @@ func TestDecidePrune(t *testing.T) {
 		{"it is gone", recorded(kept), gone, Deletion{Prune: inventory.PrunePolicyKeep}, Gone, ""},
 		{"others delete it", recorded(kept), present(seenAs(deleting)), Deletion{Prune: inventory.PrunePolicyKeep}, AwaitEnd, "being deleted: finalizers remain: a/b"},
 		{"it belongs to others by now", recorded(kept), present(seenAs(owner(themLabel))), Deletion{Prune: inventory.PrunePolicyKeep}, Gone, taken},
-		{"this operator has it under a former name", recorded(kept), formerly, Deletion{Prune: inventory.PrunePolicyKeep}, Stay, keptText},
 		{"others have created it again", recorded(kept), present(seenAs(another)), Deletion{Prune: inventory.PrunePolicyKeep}, Stay, keptText},
 		{"its deletion has begun", recorded(ongoing), present(seenAs()), Deletion{Prune: inventory.PrunePolicyKeep}, RequestDeletion, ""},
 		{"it is orphaned", recorded(scheduled), present(seenAs()), Deletion{Prune: inventory.PrunePolicyKeep, Orphan: true}, Orphan, ""},

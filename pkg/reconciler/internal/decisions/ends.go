@@ -115,11 +115,11 @@ func (s Situation) leave(item *inventory.Item, d Deletion, why string) (Ending, 
 	if d.keeps(item) {
 		return Stay, keptText
 	}
-	return RefuseEnd, markedByText(operator, s.Rival.former)
+	return RefuseEnd, markedByText(operator)
 }
 
-// sameOwner returns the name of another operator whose marks the recorded object has in place of ours, for the same owner; empty if there is none. That operator may be this one
-// under the name that it had when it wrote the object.
+// sameOwner returns the name of another operator whose marks the recorded object has in place of ours, for the same owner, such as this operator under
+// another name; empty if there is none.
 func (s Situation) sameOwner(item *inventory.Item) (operator string) {
 	if item.UID == "" || s.Seen.UID != item.UID || s.Seen.Owner != "" || s.Rival.owner == "" || digest.OwnerLabel(s.Rival.owner) != s.Owner {
 		return ""
@@ -127,17 +127,8 @@ func (s Situation) sameOwner(item *inventory.Item) (operator string) {
 	return s.Rival.operator
 }
 
-// unrenamed says that the marks of a former name have not been replaced yet.
-func unrenamed(operator string) string {
-	return "still has the owner label or annotation of operator " + operator + ", a former name of this one"
-}
-
-func markedByText(operator string, former bool) string {
-	if former {
-		return unrenamed(operator)
-	}
+func markedByText(operator string) string {
 	return ellipsis.Truncate(fmt.Sprintf("is recorded as a dependent, but has the owner label or annotation of operator %s; "+
-		"if that is a former name of this operator, add it to the option FormerNames; "+
 		"to keep the object, remove both its label and its annotation %s", operator, operator+"/"+types.AnnotationKeySuffixOwnerId), 2*maxRivalText)
 }
 

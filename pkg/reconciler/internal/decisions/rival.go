@@ -35,19 +35,16 @@ type Rival struct {
 	operator string
 	// owner is the ID of the owner that has the object there; empty if it is not known.
 	owner string
-	// former means that the operator is this one under a former name.
-	former bool
 }
 
-// RivalOf returns who claims an object according to its metadata: another operator of this kind, whose keys have another prefix, or this one under one of its former names;
-// a controller; or a Helm release.
-func RivalOf(object metav1.Object, own marks.Keys, former []string) Rival {
+// RivalOf returns who claims an object according to its metadata: another operator of this kind, whose keys have another prefix; a controller; or a Helm release.
+func RivalOf(object metav1.Object, own marks.Keys) Rival {
 	if operator, owner := operatorOf(object, own); operator != "" {
 		text := fmt.Sprintf("belongs to operator %s", operator)
 		if owner != "" {
 			text = fmt.Sprintf("belongs to %s of operator %s", shortened(owner), operator)
 		}
-		return Rival{text: ellipsis.Truncate(text, maxRivalText), operator: operator, owner: owner, former: slices.Contains(former, operator)}
+		return Rival{text: ellipsis.Truncate(text, maxRivalText), operator: operator, owner: owner}
 	}
 	if controller := metav1.GetControllerOfNoCopy(object); controller != nil {
 		kind := schema.FromAPIVersionAndKind(controller.APIVersion, controller.Kind).GroupKind()

@@ -50,8 +50,6 @@ type Situation struct {
 	Exists bool
 	// Proven means that the server has answered, not just the cache.
 	Proven bool
-	// Renamed means that the reconciler had other names: the cache does not have objects with their marks.
-	Renamed bool
 	// Typed means, if the object is proven not to exist, that the server serves its type in the recorded version.
 	Typed bool
 	Seen  observe.Observation

@@ -17,7 +17,6 @@ import (
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/internal/parallel"
-	"github.com/component-operator/runtime/internal/renames"
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
@@ -107,7 +106,10 @@ func (p Preparer) newObject(index int, object *unstructured.Unstructured, source
 		t.RemovesItself = removesItself(object) || observe.RunsToCompletion(t.Key.GroupKind) && (source.RunOnce || t.Ends && runsOnce(t))
 		t.Decisive = observe.RunsToCompletion(t.Key.GroupKind) && (t.RemovesItself || t.PurgeOrder != nil || t.PurgeOnFailure)
 		t.FailsFinally = p.FailuresAreFinal && t.Decisive && t.RemovesItself
-		t.Digest, t.Former, err = p.digestsOf(object, t.Reconcile, source)
+		var former string
+		if t.Digest, former, err = digestsOf(object, t.Reconcile, source); former != "" {
+			t.Former = []string{former}
+		}
 	}
 	if problem := t.orderDeletion(object, source.Objects[index], p.Keys.Prefix); problem != "" {
 		problems = append(problems, problem)
@@ -169,35 +171,6 @@ func vanishes(object client.Object) bool {
 // GVK returns the type of the desired object.
 func (t *Object) GVK() schema.GroupVersionKind {
 	return t.Key.WithVersion(t.Version)
-}
-
-// digestsOf returns the digest of a manifest, and others of it that may be recorded: those without a key, with the former digest of the owner, or under a former name of the
-// reconciler.
-func (p Preparer) digestsOf(object *unstructured.Unstructured, policy inventory.ReconcilePolicy, source Source) (now string, former []string, err error) {
-	now, other, err := digestsOf(object, policy, source)
-	if err != nil {
-		return "", nil, err
-	}
-	if other != "" {
-		former = append(former, other)
-	}
-	for _, name := range p.FormerNames {
-		annotations, changed := renames.Names{Former: []string{strings.TrimSuffix(p.Keys.Prefix, "/")}, Name: name}.Renamed(object.GetAnnotations())
-		if !changed {
-			continue
-		}
-		under := object.DeepCopy()
-		under.SetAnnotations(annotations)
-		first, second, err := digestsOf(under, policy, source)
-		if err != nil {
-			return "", nil, err
-		}
-		former = append(former, first)
-		if second != "" {
-			former = append(former, second)
-		}
-	}
-	return now, former, nil
 }
 
 // digestsOf returns the digest of a manifest, and another digest of it that may be recorded because it has no key, or the former

@@ -22,8 +22,6 @@ type Preparer struct {
 	Scheme *runtime.Scheme
 	Mapper meta.RESTMapper
 	Keys   marks.Keys
-	// FormerNames are the names that the reconciler had in earlier versions of the operator.
-	FormerNames []string
 	// OwnAnnotations are the suffixes of annotations that begin with the name of the reconciler, and mean nothing to it.
 	OwnAnnotations []string
 	// FailuresAreFinal means that what removes itself is not applied again after it has failed.

@@ -75,9 +75,7 @@ func (p *planner) look(ctx context.Context, item *inventory.Item) (calls.View, e
 	case known == observe.Present && !p.call.Server.Outdated(types.IDOf(item), seen) && seen.Owner != "":
 		return calls.View{Situation: decisions.Situation{Owner: p.call.Owner.Label, Exists: true, Seen: seen}}, nil
 	case known == observe.Absent:
-		return calls.View{Situation: decisions.Situation{
-			Owner: p.call.Owner.Label, Ended: p.call.Server.Ended(item), Renamed: len(p.call.Server.FormerNames) > 0,
-		}}, nil
+		return calls.View{Situation: decisions.Situation{Owner: p.call.Owner.Label, Ended: p.call.Server.Ended(item)}}, nil
 	default:
 		return p.read(ctx, item)
 	}

@@ -27,7 +27,7 @@ type Observer interface {
 	Guard(owner string, resources []schema.GroupVersionResource)
 }
 
-// Config is what the servers of one reconciler have in common. All fields but Reading and FormerNames are required.
+// Config is what the servers of one reconciler have in common. All fields but Reading are required.
 type Config struct {
 	Client cluster.Client
 	// Reading makes the reads that Client may not make; nil if there is no such client.
@@ -37,8 +37,6 @@ type Config struct {
 	// Judges are those of Reader.
 	Judges *judges.Judges
 	Keys   marks.Keys
-	// FormerNames are those of the reconciler.
-	FormerNames []string
 	// OwnerKind is what owners are called in messages; empty if they have the ID.
 	OwnerKind string
 	// FieldOwner is the field manager of all writes.

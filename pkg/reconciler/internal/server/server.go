@@ -73,7 +73,7 @@ func (api *Server) request(operation string, send func() error) error {
 
 // Look returns what is known about a dependent, and reads it only if the observer cannot tell.
 func (api *Server) Look(ctx context.Context, item *inventory.Item) (decisions.Situation, error) {
-	s := decisions.Situation{Owner: api.Label, Renamed: len(api.FormerNames) > 0}
+	s := decisions.Situation{Owner: api.Label}
 	seen, view := api.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
 	switch view {
 	case observe.Present:
@@ -149,7 +149,7 @@ func (api *Server) situationOf(object *unstructured.Unstructured, err error) (de
 	s.Exists, s.Seen, s.Whose = true, api.Reader.Read(object), object.GetAnnotations()[api.Keys.OwnerAnnotation]
 	s.Named = api.named(s.Whose)
 	s.Released = object.GetAnnotations()[api.Keys.Digest] == desired.DigestReleased+api.Label
-	s.Rival = decisions.RivalOf(object, api.Keys, api.FormerNames)
+	s.Rival = decisions.RivalOf(object, api.Keys)
 	return s, nil
 }
 
