@@ -214,7 +214,6 @@ var rooms = []room{
 	{path: "clm/...", layer: commands},
 	{path: "scaffold/...", layer: commands},
 	{path: "internal/mutants", layer: commands},
-	{path: "internal/sbom", layer: commands},
 
 	{path: "examples/...", layer: examples},
 
