@@ -113,7 +113,7 @@ func charts(ctx context.Context, l *lab) ([]measured.Figure, error) {
 	for _, bar := range []struct {
 		step         string
 		time, memory float64 // ratios; 0 is none
-	}{{stepTemplate, 1.2, 1}, {stepInstall, 1, 1}, {stepUpgrade, 1, 1}, {stepDelete, 0, 0}, {stepDefinitions, 1, 1.3}, {stepDeleteFew, 1.2, 1}} {
+	}{{stepTemplate, 1.2, 1.2}, {stepInstall, 1, 1.2}, {stepUpgrade, 1, 1.2}, {stepDelete, 0, 0}, {stepDefinitions, 1, 1.3}, {stepDeleteFew, 1.2, 1.2}} {
 		runs := runs
 		if bar.step == stepTemplate {
 			runs = rendered

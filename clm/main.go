@@ -7,9 +7,8 @@ import (
 	"os"
 
 	"github.com/component-operator/runtime/clm/cmd"
-	"github.com/component-operator/runtime/clm/internal/gogc"
 )
 
 func main() {
-	os.Exit(cmd.Main(os.Args, gogc.KeepMore))
+	os.Exit(cmd.Main(os.Args))
 }

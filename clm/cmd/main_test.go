@@ -26,7 +26,7 @@ const patienceVariable = "CLM_TEST_PATIENCE"
 func TestMain(m *testing.M) {
 	if os.Getenv(clmVariable) != "" {
 		patience, _ = time.ParseDuration(os.Getenv(patienceVariable))
-		os.Exit(Main(os.Args, nil))
+		os.Exit(Main(os.Args))
 	}
 	silenceLibraries()
 	os.Exit(m.Run())

@@ -28,10 +28,6 @@ type environment struct {
 	color terminal.Color
 	// dialog opens the terminal for questions; nil if there is none.
 	dialog func() (*terminal.Dialog, error)
-	// useOneProcessor is called when an operation begins, if the process does nothing else; nil otherwise.
-	useOneProcessor func()
-	// useMemory is called before a command that mostly computes, if the process does nothing else; nil otherwise.
-	useMemory func()
 }
 
 // patience is how long a command may be silent on a terminal while it makes a plan; 0 means any time. Only tests change it.
@@ -88,25 +84,19 @@ func (e environment) printer(events bool) progress.Printer {
 		// Logged requests would disturb a view that is redrawn.
 		options.Mode = progress.ModePlain
 	}
-	return &unattended{Printer: progress.New(options), useOneProcessor: e.useOneProcessor}
+	return &unattended{Printer: progress.New(options)}
 }
 
 // unattended ignores that the reader of the output is gone, as after "| head": that must not kill an operation halfway.
 type unattended struct {
 	progress.Printer
 
-	begin           sync.Once
-	useOneProcessor func()
+	begin sync.Once
 }
 
 func (u *unattended) Update(state progress.State) {
-	u.begin.Do(func() {
-		// Otherwise the next write would end clm. Writes fail instead, which a Printer ignores.
-		signal.Ignore(syscall.SIGPIPE)
-		if u.useOneProcessor != nil {
-			u.useOneProcessor()
-		}
-	})
+	// Otherwise the next write would end clm. Writes fail instead, which a Printer ignores.
+	u.begin.Do(func() { signal.Ignore(syscall.SIGPIPE) })
 	u.Printer.Update(state)
 }
 

@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -41,15 +40,13 @@ func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) 
 // Main runs clm with the given arguments, of which the first one is the name of the program, and returns its exit code: one of AllExitCodes,
 // or the exit code of a command that clm ran.
 // The first SIGINT, SIGTERM or SIGHUP asks for an orderly end, the second one ends clm at once.
-//
-// A command that mostly computes calls useMemory, if it is not nil, before it begins. useMemory may let the process use more memory to save time.
-func Main(args []string, useMemory func()) int {
+func Main(args []string) int {
 	silenceLibraries()
 	ctx, stop := signal.NotifyContext(context.Background(), requestsToEnd()...)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 
-	root := newCommand(useMemory)
+	root := newCommand()
 	return execute(ctx, root, beThePlugin(root, args))
 }
 
@@ -94,20 +91,12 @@ func inLines(err error) string {
 }
 
 // Command returns clm with all its commands, for the reference pages.
-func Command() *cobra.Command { return newCommand(nil) }
+func Command() *cobra.Command { return newCommand() }
 
-func newCommand(useMemory func()) *cobra.Command {
-	e := &environment{streams: streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}, useOneProcessor: useOneProcessor, useMemory: useMemory}
+func newCommand() *cobra.Command {
+	e := &environment{streams: streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}}
 	e.dialog = e.openDialog
 	return newRootCommand(e)
-}
-
-// useOneProcessor limits to one processor a process that mostly waits for the API server. A second one would mostly be woken in vain,
-// which costs a sixth of the processor time, and matters if the server runs on the same machine.
-func useOneProcessor() {
-	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(1)
-	}
 }
 
 func newRootCommand(e *environment) *cobra.Command {

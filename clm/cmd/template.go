@@ -71,9 +71,6 @@ func addOfflineFlags(flags *pflag.FlagSet, kubeVersion *string, apiVersions *[]s
 }
 
 func runTemplate(ctx context.Context, e *environment, o templateOptions) error {
-	if e.useMemory != nil {
-		e.useMemory()
-	}
 	if err := releases.ValidateName(o.name); err != nil {
 		return err
 	}

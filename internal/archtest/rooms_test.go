@@ -88,7 +88,6 @@ var rooms = []room{
 	{path: "internal/resourceversions", layer: vocabulary},
 	{path: "internal/values", layer: vocabulary},
 	{path: "internal/yamltext", layer: vocabulary},
-	{path: "clm/internal/gogc", layer: vocabulary},
 	{path: "clm/internal/listwatch", layer: vocabulary},
 	{path: "clm/internal/terminal", layer: vocabulary},
 
