@@ -165,7 +165,6 @@ var rooms = []room{
 	{path: "pkg/component/internal/statusdiff", layer: buildingBlocks},
 	{path: "pkg/component/internal/targets", layer: buildingBlocks},
 	{path: "pkg/component/internal/texts", layer: buildingBlocks},
-	{path: "pkg/component/internal/visits", layer: buildingBlocks},
 	{path: "pkg/component/internal/warmup", layer: buildingBlocks},
 	{path: "pkg/component/internal/generation", layer: componentState},
 	{path: "pkg/component/internal/items", layer: componentState},

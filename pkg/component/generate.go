@@ -14,7 +14,7 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/generation"
 	"github.com/component-operator/runtime/pkg/component/internal/hooks"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
-	"github.com/component-operator/runtime/pkg/component/internal/visits"
+	"github.com/component-operator/runtime/pkg/component/internal/stays"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -46,12 +46,11 @@ func isUnfinished(err error) bool {
 }
 
 // longestCall is the maximum duration of a call of a generator. It ends before the pass does, so that the error can be told.
-const longestCall = visits.LongestPass - time.Minute
+const longestCall = stays.LongestPass - time.Minute
 
 // generate returns the dependents, and the deletion hooks.
 func (a application) generate(ctx context.Context) (*generation.Result, error) {
 	target := a.pass.destination.Target()
-	defer a.pass.stay.Interrupt()()
 	result, err := generation.Generate(a.pass.hookContext(ctx), a.pass.worker.calls, &a.pass.memory.generation, generation.Request{
 		Component: a.pass.key,
 		Generator: a.pass.worker.generator,

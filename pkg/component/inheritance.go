@@ -3,10 +3,7 @@
 
 package component
 
-import (
-
-
-)
+import ()
 
 // The predecessor of this SDK computes digests of components in another way, so its digests and ours cannot be compared. That alone must not cause a
 // new revision, which would run the upgrade hooks of charts again.

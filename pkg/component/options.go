@@ -20,7 +20,6 @@ import (
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/finalizers"
 	"github.com/component-operator/runtime/pkg/cluster"
-	"github.com/component-operator/runtime/pkg/component/internal/visits"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
@@ -132,9 +131,9 @@ type ReconcilerOptions struct {
 	listLimit int
 	// inlineLimit is the size of an inventory, in bytes of JSON, from which on it is stored in chunks. Tests set a small one. Defaults to 256 KiB.
 	inlineLimit int
-	// patience and slowness are limits for slow API servers. Tests set shorter ones.
-	patience clients.Patience
-	slowness visits.Slowness
+	// patience and slowRequest are limits for slow API servers. Tests set shorter ones.
+	patience    clients.Patience
+	slowRequest time.Duration
 	// generatorPatience is how long a call of the generator lasts before the status says so. Defaults to a second.
 	generatorPatience time.Duration
 }

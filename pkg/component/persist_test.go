@@ -24,7 +24,7 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/component/internal/panics"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
-	"github.com/component-operator/runtime/pkg/component/internal/visits"
+	"github.com/component-operator/runtime/pkg/component/internal/stays"
 	"github.com/component-operator/runtime/pkg/manifests"
 )
 
@@ -51,7 +51,7 @@ func (r *rig) bareWorker(component func() Component, kind string) *worker {
 		},
 		announcer: newAnnouncer(options, record.NewFakeRecorder(100), measured),
 		loader:    &declared.Loader{Walker: newWalker(nil), Reference: referenceOf},
-		places:    visits.New(options.MaxConcurrentReconciles, visits.Slowness{}),
+		places:    stays.NewPlaces(options.MaxConcurrentReconciles, 0),
 	}
 	// The names of chunks depend on it.
 	if err := w.identifyCluster(nil, nil); err != nil {

@@ -86,6 +86,9 @@ func TestWhatUsersChangeComesFirst(t *testing.T) {
 		awaitReady(r, r.named(fmt.Sprintf("periodic-%d", i), time.Second))
 	}
 	r.settle(changed)
+	if got := fmt.Sprintf("%T", reconciler.queue.Queue); got != "*queue.agingQueue" {
+		t.Errorf("want a queue in which no component starves, got %s", got)
+	}
 	gate.close()
 	awaitWaiting := func(want int) {
 		t.Helper()

@@ -11,31 +11,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/types"
 )
-
-// TestReconcilersUseTheQueue looks which queue a controller gets.
-func TestReconcilersUseTheQueue(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	reconciler := r.reconciler(ReconcilerOptions{})
-	stop := r.start(reconciler)
-	<-reconciler.queue.Started
-	queue, ok := reconciler.queue.Queue.(*queue.AgingQueue)
-	if !ok {
-		t.Fatalf("want an aging queue, got %T", reconciler.queue.Queue)
-	}
-	if _, isReal := queue.Clock.(clock.RealClock); !isReal {
-		t.Errorf("want the real time, got %T", queue.Clock)
-	}
-	stop()
-	<-queue.Ended
-}
 
 // TestForeignLabelDoesNotKeepAComponentBusy has a user who may write ConfigMaps give one of them the label of a
 // component, and change it all the time.

@@ -34,8 +34,8 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/generation"
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
+	"github.com/component-operator/runtime/pkg/component/internal/stays"
 	"github.com/component-operator/runtime/pkg/component/internal/targets"
-	"github.com/component-operator/runtime/pkg/component/internal/visits"
 	"github.com/component-operator/runtime/pkg/component/internal/warmup"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -130,7 +130,7 @@ func (r *Reconciler[T]) newWorker(mgr ctrl.Manager) (*worker, error) {
 		extension: loadExtension[T](mgr.GetClient()),
 		loader:    &declared.Loader{Walker: newWalker(reflect.TypeFor[Reference[T]]()), Reference: referenceOf},
 		memories:  newMemories(),
-		places:    visits.New(r.options.MaxConcurrentReconciles, r.options.slowness),
+		places:    stays.NewPlaces(r.options.MaxConcurrentReconciles, r.options.slowRequest),
 		hooks: authorHooks{
 			postRead:      bind(r.hooks.postRead, mgr.GetClient()),
 			preReconcile:  bind(r.hooks.preReconcile, mgr.GetClient()),
@@ -222,7 +222,6 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *queue.Wakeups) error {
 		},
 		Dropped: w.places.Forget,
 	})
-	w.places.Call = queue.Wake
 	w.targets = connections
 	w.panics.Count = w.metrics.Panicked
 	w.calls = generation.NewCalls(generation.Options{

@@ -20,7 +20,6 @@ import (
 
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/testenv"
-	"github.com/component-operator/runtime/pkg/component/internal/visits"
 )
 
 // silentServer returns the address of a server that accepts connections and never answers.
@@ -61,7 +60,7 @@ func TestTargetsThatNeverAnswerLeaveWorkersToOthers(t *testing.T) {
 	r.start(r.reconciler(ReconcilerOptions{
 		MaxConcurrentReconciles: 4,
 		patience:                clients.Patience{Answer: 3 * time.Second, Whole: 4 * time.Second},
-		slowness:                visits.Slowness{Request: 100 * time.Millisecond},
+		slowRequest:             100 * time.Millisecond,
 	}))
 	var silent []*Widget
 	for i := range 5 {

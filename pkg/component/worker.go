@@ -31,7 +31,6 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/stays"
 	"github.com/component-operator/runtime/pkg/component/internal/targets"
 	"github.com/component-operator/runtime/pkg/component/internal/texts"
-	"github.com/component-operator/runtime/pkg/component/internal/visits"
 	"github.com/component-operator/runtime/pkg/component/internal/warmup"
 	"github.com/component-operator/runtime/pkg/generator"
 )
@@ -62,7 +61,7 @@ type worker struct {
 	// extension loads a Reference[T] and returns its digest.
 	extension func(ctx context.Context, value any, component Component) (string, error)
 	targets   targets.Connector
-	places    *visits.Places
+	places    *stays.Places
 	// shards is nil without sharding.
 	shards *shards.Keeper
 	// warmup is nil if it is disabled.
@@ -144,7 +143,7 @@ func (w *worker) reconcileOne(ctx context.Context, key apitypes.NamespacedName, 
 // runBounded runs the steps, within the time limit of a pass.
 func (p *pass) runBounded(ctx context.Context) outcomes.Outcome {
 	var end func()
-	p.stay, ctx, end = stays.Begin(ctx, p.worker.places, &p.memory.stay, p.key)
+	p.stay, ctx, end = stays.Begin(ctx, p.worker.places, &p.memory.stay)
 	defer end()
 	return p.rescued(func() outcomes.Outcome {
 		o := p.rescued(func() outcomes.Outcome { return p.run(ctx) })

@@ -20,9 +20,9 @@ func named(name string) reconcile.Request {
 	return reconcile.Request{NamespacedName: apitypes.NamespacedName{Name: name}}
 }
 
-// churningQueue is a queue that never gets empty: who was served is added again at once, with the priority of a user's change.
+// churningQueue is a queue that is never empty: busy items are added again at once, with the priority of a user's change.
 type churningQueue struct {
-	*AgingQueue
+	*agingQueue
 	clock *clocktesting.FakeClock
 }
 
@@ -30,7 +30,7 @@ func newChurningQueue(t *testing.T) *churningQueue {
 	t.Helper()
 	fake := clocktesting.NewFakeClock(time.Unix(1000, 0))
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Hour, time.Hour)
-	queue := &churningQueue{AgingQueue: newAgingQueue("churning", limiter, fake), clock: fake}
+	queue := &churningQueue{agingQueue: newAgingQueue("churning", limiter, fake), clock: fake}
 	t.Cleanup(queue.ShutDown)
 	return queue
 }
@@ -49,71 +49,53 @@ func (q *churningQueue) churn(count int, busy ...string) (served []string) {
 	return served
 }
 
-// waits has some time go by.
+// wait has some time go by.
 func (q *churningQueue) wait(duration time.Duration) {
 	q.clock.Step(duration)
 	q.age()
 }
 
+func low(priority int, after time.Duration) priorityqueue.AddOpts {
+	return priorityqueue.AddOpts{Priority: &priority, After: after}
+}
+
 func TestNoComponentStarves(t *testing.T) {
 	t.Parallel()
 	q := newChurningQueue(t)
-	for _, name := range []string{"busy-1", "busy-2", "busy-3"} {
+	busy := []string{"busy-1", "busy-2", "busy-3"}
+	for _, name := range busy {
 		q.Add(named(name))
 	}
-	busy := []string{"busy-1", "busy-2", "busy-3"}
-	low := func(priority int) priorityqueue.AddOpts { return priorityqueue.AddOpts{Priority: &priority} }
-	q.AddWithOpts(low(PriorityPeriodic), named("periodic"))
-	q.AddWithOpts(low(PriorityWoken), named("woken"))
-	expect(t, "who is served while others churn", []string(nil), q.churn(20, busy...))
-	q.wait(agingInterval)
-	expect(t, "after a short wait", []string(nil), q.churn(20, busy...))
-	q.wait(agingInterval)
-	expect(t, "who was woken has its turn with those who are busy", []string{"woken"}, q.churn(4, busy...))
-	q.wait(agingInterval)
-	expect(t, "what is merely due waits longer", []string(nil), q.churn(20, busy...))
-	q.wait(agingInterval)
-	expect(t, "but not for ever", []string{"periodic"}, q.churn(4, busy...))
-	expect(t, "those who wait", 3, q.Len())
-
-	// The next wait starts from zero.
-	q.AddWithOpts(low(PriorityPeriodic), named("periodic"))
-	q.wait(agingInterval)
-	expect(t, "who was served a short time ago", []string(nil), q.churn(20, busy...))
-	for range 3 {
-		q.wait(agingInterval)
+	for range 2 { // the second wait starts from zero
+		q.AddWithOpts(low(PriorityPeriodic, 0), named("periodic"))
+		q.AddWithOpts(low(PriorityWoken, 0), named("woken"))
+		q.wait(LongestWait - time.Second)
+		expect(t, "items that are served before they have waited long", []string(nil), q.churn(20, busy...))
+		q.wait(time.Second)
+		served := q.churn(5, busy...)
+		slices.Sort(served)
+		expect(t, "items that are served after they have waited long", []string{"periodic", "woken"}, served)
 	}
-	expect(t, "who was served a long time ago", []string{"periodic"}, q.churn(4, busy...))
 }
 
-// TestAgingOfWhatIsNotDue checks that no component is served, or gains priority, too early.
-func TestAgingOfWhatIsNotDue(t *testing.T) {
+// TestAgingOfItemsThatAreNotDue checks that no item is served, or gains priority, too early.
+func TestAgingOfItemsThatAreNotDue(t *testing.T) {
 	t.Parallel()
 	q := newChurningQueue(t)
 	q.Add(named("busy"))
-	q.AddWithOpts(priorityqueue.AddOpts{Priority: new(PriorityPeriodic), After: time.Hour}, named("later"))
-	q.AddRateLimited(named("limited"))
-	q.AddAfter(named("after"), time.Hour)
-	for range 5 {
-		q.wait(agingInterval)
-	}
-	expect(t, "who is served", []string(nil), q.churn(20, "busy"))
-	expect(t, "what is due", 1, q.Len())
-	// An event makes it due; the wait begins with it, and not with the one for the time.
-	q.AddWithOpts(priorityqueue.AddOpts{Priority: new(PriorityPeriodic)}, named("later"))
-	q.wait(agingInterval)
-	expect(t, "who is served when something has happened", []string(nil), q.churn(20, "busy"))
-	q.wait(3 * agingInterval)
-	expect(t, "who is served in the end", []string{"later"}, q.churn(2, "busy"))
-}
-
-func TestPriorityThatIsHandedOut(t *testing.T) {
-	t.Parallel()
-	q := newChurningQueue(t)
-	q.AddWithOpts(priorityqueue.AddOpts{Priority: new(PriorityPeriodic)}, named("periodic"))
-	q.wait(10 * agingInterval)
-	_, priority, _ := q.GetWithPriority()
-	expect(t, "a pass that is repeated begins with its own priority", PriorityPeriodic, priority)
+	q.AddWithOpts(low(PriorityPeriodic, time.Hour), named("later"))
+	q.AddWithOpts(priorityqueue.AddOpts{Priority: new(PriorityWoken), RateLimited: true}, named("limited"))
+	q.wait(LongestDelay)
+	expect(t, "served items", []string(nil), q.churn(20, "busy"))
+	expect(t, "due items", 1, q.Len())
+	// An event makes the item due.
+	q.AddWithOpts(low(PriorityPeriodic, 0), named("later"))
+	q.wait(LongestWait - time.Second)
+	expect(t, "served items after an event", []string(nil), q.churn(20, "busy"))
+	q.wait(time.Second)
+	served := q.churn(3, "busy")
+	slices.Sort(served)
+	expect(t, "served items after a long wait", []string{"later", "limited"}, served)
 }
 
 func expect(t *testing.T, what string, want, got any) {

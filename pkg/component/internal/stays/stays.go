@@ -10,11 +10,8 @@ import (
 	"slices"
 	"time"
 
-	apitypes "k8s.io/apimachinery/pkg/types"
-
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
-	"github.com/component-operator/runtime/pkg/component/internal/visits"
 )
 
 // Memory is what a process remembers about the failures of one target to answer. Only one pass uses it at a time. The zero value is ready for use.
@@ -26,24 +23,23 @@ type Memory struct {
 
 // Stay is the time that a pass takes, including its visit to a remote cluster.
 type Stay struct {
-	places *visits.Places
+	places *Places
 	memory *Memory
-	key    apitypes.NamespacedName
 	// visit is nil before it starts.
-	visit *visits.Visit
+	visit *visit
 	// cut ends the pass.
 	cut func(reason error)
 }
 
 // Begin limits the duration of a pass. The returned function ends the stay.
-func Begin(ctx context.Context, places *visits.Places, memory *Memory, key apitypes.NamespacedName) (*Stay, context.Context, func()) {
-	s := &Stay{places: places, memory: memory, key: key}
-	ctx, cancel := context.WithTimeoutCause(ctx, visits.LongestPass, visits.ErrTooLong)
+func Begin(ctx context.Context, places *Places, memory *Memory) (*Stay, context.Context, func()) {
+	s := &Stay{places: places, memory: memory}
+	ctx, cancel := context.WithTimeoutCause(ctx, LongestPass, errTooLong)
 	ctx, s.cut = context.WithCancelCause(ctx)
-	ctx = clients.WithWatchdog(ctx, &clients.Watchdog{After: places.Slowness.Request, Slow: s.slowed})
+	ctx = clients.WithWatchdog(ctx, &clients.Watchdog{After: places.slow, Slow: s.slowed})
 	return s, ctx, func() {
 		if s.visit != nil {
-			s.visit.Leave()
+			s.visit.leave()
 		}
 		s.cut(nil)
 		cancel()
@@ -52,39 +48,30 @@ func Begin(ctx context.Context, places *visits.Places, memory *Memory, key apity
 
 // slowed notes a slow request to the target. It is called only during a visit.
 func (s *Stay) slowed() {
-	if s.visit != nil {
-		s.visit.Slowed()
+	if s.visit != nil && !s.visit.slowed() {
+		s.cut(errCrowded)
 	}
 }
 
-// Visit starts the work with a remote cluster, unless too many components wait for slow clusters. Only the first call of a pass has an effect.
+// Visit starts the work with a remote cluster, unless too many components wait for slow clusters. Only the first call of
+// a pass has an effect.
 func (s *Stay) Visit(target string) outcomes.Outcome {
-	if s.visit != nil {
-		return outcomes.Proceed
+	if s.visit == nil {
+		s.visit = s.places.enter(target)
 	}
-	entered, ok := s.places.Enter(target, s.key, s.cut)
-	if !ok {
+	if s.visit == nil {
 		return s.crowded()
 	}
-	s.visit = entered
 	return outcomes.Proceed
-}
-
-// Interrupt notes that the pass does other work than with a remote cluster until it calls resume.
-func (s *Stay) Interrupt() (resume func()) {
-	if s.visit == nil {
-		return func() {}
-	}
-	return s.visit.Interrupt()
 }
 
 // crowded is the outcome of a pass that has no place. The last error of the target is more useful to users than the reason for the wait.
 func (s *Stay) crowded() outcomes.Outcome {
 	message := s.memory.unanswered
 	if message == "" {
-		message = fmt.Sprintf("waiting for its turn: %s (%d)", visits.ErrCrowded, s.places.Limit)
+		message = fmt.Sprintf("waiting for its turn: %s (%d)", errCrowded, s.places.limit)
 	}
-	o := outcomes.Retry(message, visits.CrowdDelay)
+	o := outcomes.Retry(message, crowdDelay)
 	o.Crowded = true
 	return o
 }
@@ -112,9 +99,9 @@ func (s *Stay) Interpret(ctx context.Context, o outcomes.Outcome, remote Remote,
 	switch cause := context.Cause(ctx); {
 	case o.Crowded:
 		return o
-	case errors.Is(cause, visits.ErrCrowded):
+	case errors.Is(cause, errCrowded):
 		return s.crowded()
-	case errors.Is(cause, visits.ErrTooLong):
+	case errors.Is(cause, errTooLong):
 		o = outcomes.Retry("the pass took too long; the next one continues"+where, outcomes.FirstBackoff)
 	case o.Kind == outcomes.Error && errors.As(o.Err, &noAnswer):
 		s.slowed()
