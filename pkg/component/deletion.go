@@ -21,22 +21,19 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// deletion has the steps of a component that is being deleted.
-type deletion struct{ pass *pass }
-
 // noteOrphaning finds out whether dependents are to be orphaned, and records it. A component that is deleted with the propagation policy Orphan has
 // the finalizer orphan only for a moment: the garbage collector removes it once it has seen that no object has the component as owner. So the event
 // that shows the finalizer is remembered, and an annotation of the component records it before any dependent is orphaned.
-func (d deletion) noteOrphaning(ctx context.Context) outcomes.Outcome {
-	if !d.pass.deleting {
+func (p *pass) noteOrphaning(ctx context.Context) outcomes.Outcome {
+	if !p.deleting {
 		return outcomes.Proceed
 	}
-	recorded := d.pass.annotated(types.AnnotationKeySuffixOrphanDependents)
-	d.pass.orphaning = recorded || isOrphaned(d.pass.component) || d.pass.worker.memories.isOrphaned(d.pass.key, d.pass.component.GetUID())
-	if !d.pass.orphaning || recorded {
+	recorded := p.annotated(types.AnnotationKeySuffixOrphanDependents)
+	p.orphaning = recorded || isOrphaned(p.component) || p.worker.memories.isOrphaned(p.key, p.component.GetUID())
+	if !p.orphaning || recorded {
 		return outcomes.Proceed
 	}
-	if err := d.pass.handle.Annotate(ctx, d.pass.worker.name+"/"+types.AnnotationKeySuffixOrphanDependents, "true"); err != nil {
+	if err := p.handle.Annotate(ctx, p.worker.name+"/"+types.AnnotationKeySuffixOrphanDependents, "true"); err != nil {
 		return outcomes.Of(fmt.Errorf("recording that dependents will be orphaned: %w", err))
 	}
 	return outcomes.Proceed
@@ -44,75 +41,75 @@ func (d deletion) noteOrphaning(ctx context.Context) outcomes.Outcome {
 
 // dependentsGone reports whether the record says that no dependent is left. Items in the inventory, which does not shrink during a deletion, are not
 // looked at again: a post-delete hook may have the name of a former dependent.
-func (d deletion) dependentsGone() bool {
-	return d.pass.deletionHooks.Reached(inventory.DeletionStagePostDelete)
+func (p *pass) dependentsGone() bool {
+	return p.deletionHooks.Reached(inventory.DeletionStagePostDelete)
 }
 
-// rebuild completes the inventory.
-func (d deletion) rebuild(ctx context.Context) outcomes.Outcome {
-	if d.pass.destination.Target() == nil || d.dependentsGone() {
+// findUnrecorded completes the inventory.
+func (p *pass) findUnrecorded(ctx context.Context) outcomes.Outcome {
+	if p.destination.Target() == nil || p.dependentsGone() {
 		return outcomes.Proceed
 	}
-	return d.pass.destination.Unreachable(ctx, d.pass.rebuild(ctx, nil))
+	return p.destination.Unreachable(ctx, p.rebuild(ctx, nil))
 }
 
-func (d deletion) before(ctx context.Context) outcomes.Outcome {
-	if d.pass.orphaning {
+func (p *pass) beforeDelete(ctx context.Context) outcomes.Outcome {
+	if p.orphaning {
 		return outcomes.Proceed
 	}
-	return d.pass.runHooks(d.pass.hookContext(ctx), "pre-delete", d.pass.worker.hooks.preDelete)
+	return p.runHooks(p.hookContext(ctx), "pre-delete", p.worker.hooks.preDelete)
 }
 
 // checkApproved blocks the deletion while there are dependents whose deletion has to be approved. Nothing has been done about the deletion until then. It decides once:
 // hooks may have the names of dependents.
-func (d deletion) checkApproved(ctx context.Context) outcomes.Outcome {
-	target, owner := d.pass.destination.Target(), d.pass.departing()
+func (p *pass) checkApproved(ctx context.Context) outcomes.Outcome {
+	target, owner := p.destination.Target(), p.departing()
 	isConcerned := slices.ContainsFunc(owner.Inventory, func(item *reconciler.InventoryItem) bool {
 		return item.DeletePolicy == reconciler.DeletePolicyConfirmOnDelete
 	})
-	if target == nil || !isConcerned || d.isApproved() || d.dependentsGone() {
+	if target == nil || !isConcerned || p.isApproved() || p.dependentsGone() {
 		return outcomes.Proceed
 	}
-	approval := d.approval()
+	approval := p.approval()
 	held, err := target.Engine.HeldDeletion(ctx, approval.request(owner))
 	switch {
 	case err != nil:
-		return d.pass.destination.Unreachable(ctx, err)
+		return p.destination.Unreachable(ctx, err)
 	case held != nil && held.Digest != approval.digest:
-		return d.pass.destination.Held(ctx, held, outcomes.Outcome{Kind: outcomes.Blocked, Message: "deletion blocked: " + approval.message(held)})
+		return p.destination.Held(ctx, held, outcomes.Outcome{Kind: outcomes.Blocked, Message: "deletion blocked: " + approval.message(held)})
 	}
-	if d.pass.record.Gap() != "" {
+	if p.record.Gap() != "" {
 		// There may be further dependents, which nobody could approve yet.
 		return outcomes.Proceed
 	}
-	if err := d.pass.handle.Annotate(ctx, d.pass.worker.name+"/"+types.AnnotationKeySuffixDeletionApproved, d.occasion()); err != nil {
+	if err := p.handle.Annotate(ctx, p.worker.name+"/"+types.AnnotationKeySuffixDeletionApproved, p.occasion()); err != nil {
 		return outcomes.Of(fmt.Errorf("recording that the deletion is approved: %w", err))
 	}
 	return outcomes.Proceed
 }
 
 // occasion identifies this deletion.
-func (d deletion) occasion() string {
-	return string(d.pass.component.GetUID()) + "/" + d.pass.component.GetDeletionTimestamp().UTC().Format(time.RFC3339)
+func (p *pass) occasion() string {
+	return string(p.component.GetUID()) + "/" + p.component.GetDeletionTimestamp().UTC().Format(time.RFC3339)
 }
 
 // approval is what a user has approved of this deletion.
-func (d deletion) approval() approval { return approvalOf(d.pass, d.occasion()) }
+func (p *pass) approval() approval { return approvalOf(p, p.occasion()) }
 
 // isApproved reports whether it is recorded that this deletion is approved.
-func (d deletion) isApproved() bool {
-	return d.pass.component.GetAnnotations()[d.pass.worker.name+"/"+types.AnnotationKeySuffixDeletionApproved] == d.occasion()
+func (p *pass) isApproved() bool {
+	return p.component.GetAnnotations()[p.worker.name+"/"+types.AnnotationKeySuffixDeletionApproved] == p.occasion()
 }
 
 // checkAllowed blocks the deletion while there are foreign instances of managed types.
-func (d deletion) checkAllowed(ctx context.Context) outcomes.Outcome {
-	target := d.pass.destination.Target()
+func (p *pass) checkAllowed(ctx context.Context) outcomes.Outcome {
+	target := p.destination.Target()
 	if target == nil {
 		return outcomes.Proceed
 	}
-	blockers, err := target.Engine.CheckDeletion(ctx, reconciler.DeleteRequest{Owner: d.pass.departing()})
+	blockers, err := target.Engine.CheckDeletion(ctx, reconciler.DeleteRequest{Owner: p.departing()})
 	if err != nil {
-		return d.pass.destination.Unreachable(ctx, err)
+		return p.destination.Unreachable(ctx, err)
 	}
 	if len(blockers) == 0 {
 		return outcomes.Proceed
@@ -131,9 +128,9 @@ func blockerMessage(blockers []reconciler.Blocker) string {
 
 // checkForeignFinalizers blocks the deletion while other controllers have finalizers on the component. The garbage collector's own finalizers do not
 // count: they wait for us.
-func (d deletion) checkForeignFinalizers(context.Context) outcomes.Outcome {
-	foreign := slices.DeleteFunc(slices.Sorted(slices.Values(d.pass.component.GetFinalizers())), func(finalizer string) bool {
-		return d.pass.worker.options.finalizers().Owns(finalizer) || finalizer == metav1.FinalizerDeleteDependents || finalizer == metav1.FinalizerOrphanDependents
+func (p *pass) checkForeignFinalizers(context.Context) outcomes.Outcome {
+	foreign := slices.DeleteFunc(slices.Sorted(slices.Values(p.component.GetFinalizers())), func(finalizer string) bool {
+		return p.worker.options.finalizers().Owns(finalizer) || finalizer == metav1.FinalizerDeleteDependents || finalizer == metav1.FinalizerOrphanDependents
 	})
 	if len(foreign) == 0 {
 		return outcomes.Proceed
@@ -142,34 +139,34 @@ func (d deletion) checkForeignFinalizers(context.Context) outcomes.Outcome {
 }
 
 // runPreDeleteHooks applies the pre-delete hooks, waits until all are ready, and removes them.
-func (d deletion) runPreDeleteHooks(ctx context.Context) outcomes.Outcome {
-	if d.pass.status.DeletionHooks == nil && d.pass.record.IsLost() && d.pass.destination.Target() != nil && len(d.pass.status.Inventory) > 0 {
-		progress, err := d.pass.deletionHooks.CheckLost(ctx)
+func (p *pass) runPreDeleteHooks(ctx context.Context) outcomes.Outcome {
+	if p.status.DeletionHooks == nil && p.record.IsLost() && p.destination.Target() != nil && len(p.status.Inventory) > 0 {
+		progress, err := p.deletionHooks.CheckLost(ctx)
 		return hookOutcome(progress, err)
 	}
-	return d.runDeletionHooks(ctx, deletionhooks.PreDelete)
+	return p.runDeletionHooks(ctx, deletionhooks.PreDelete)
 }
 
 // runPostDeleteHooks does the same for post-delete hooks.
-func (d deletion) runPostDeleteHooks(ctx context.Context) outcomes.Outcome {
-	return d.runDeletionHooks(ctx, deletionhooks.PostDelete)
+func (p *pass) runPostDeleteHooks(ctx context.Context) outcomes.Outcome {
+	return p.runDeletionHooks(ctx, deletionhooks.PostDelete)
 }
 
-func (d deletion) runDeletionHooks(ctx context.Context, at deletionhooks.Time) outcomes.Outcome {
-	target := d.pass.destination.Target()
+func (p *pass) runDeletionHooks(ctx context.Context, at deletionhooks.Time) outcomes.Outcome {
+	target := p.destination.Target()
 	if target == nil {
 		return outcomes.Proceed
 	}
-	wanted, progress, err := d.pass.deletionHooks.Wanted(ctx, at)
+	wanted, progress, err := p.deletionHooks.Wanted(ctx, at)
 	if o := hookOutcome(progress, err); o.Kind != outcomes.Continue {
 		return o
 	}
-	progress, err = d.pass.deletionHooks.Step(ctx, at, wanted, hooks.Run{
-		Engine: target.Engine, Owner: d.pass.owner(), Policies: d.pass.settings.policies,
-		Took: func(result reconciler.Result) { d.pass.announce(&result, nil) },
+	progress, err = p.deletionHooks.Step(ctx, at, wanted, hooks.Run{
+		Engine: target.Engine, Owner: p.owner(), Policies: p.settings.policies,
+		Took: func(result reconciler.Result) { p.announce(&result, nil) },
 	})
 	if err != nil {
-		return d.pass.destination.Unreachable(ctx, err)
+		return p.destination.Unreachable(ctx, err)
 	}
 	return hookOutcome(progress, nil)
 }
@@ -191,49 +188,49 @@ func hookOutcome(progress hooks.Progress, err error) outcomes.Outcome {
 	return outcomes.Proceed
 }
 
-func (d deletion) deleteDependents(ctx context.Context) outcomes.Outcome {
-	target := d.pass.destination.Target()
-	if target == nil || d.dependentsGone() {
+func (p *pass) deleteDependents(ctx context.Context) outcomes.Outcome {
+	target := p.destination.Target()
+	if target == nil || p.dependentsGone() {
 		return outcomes.Proceed
 	}
-	request := d.approval().request(d.pass.departing())
-	request.Unasked = d.isApproved()
+	request := p.approval().request(p.departing())
+	request.Unasked = p.isApproved()
 	result, err := target.Engine.Delete(ctx, request)
-	d.pass.took(&result)
-	if d.pass.orphaning {
-		d.pass.worker.announcer.released(d.pass.subject, d.pass.log, &result)
+	p.took(&result)
+	if p.orphaning {
+		p.worker.announcer.released(p.subject, p.log, &result)
 	}
 	switch {
 	case err != nil:
-		return d.pass.destination.Unreachable(ctx, err)
+		return p.destination.Unreachable(ctx, err)
 	case result.Held != nil:
-		return d.pass.destination.Held(ctx, result.Held, outcomes.Outcome{Kind: outcomes.Blocked, Message: "deletion blocked: " + d.approval().message(result.Held)})
+		return p.destination.Held(ctx, result.Held, outcomes.Outcome{Kind: outcomes.Blocked, Message: "deletion blocked: " + p.approval().message(result.Held)})
 	case !result.Done:
-		return outcomes.Outcome{Kind: outcomes.Deleting, Message: d.pass.worker.waves(d.pass.component).Waits(result, "deleted"), Wake: result.RequeueAfter}
+		return outcomes.Outcome{Kind: outcomes.Deleting, Message: p.worker.waves(p.component).Waits(result, "deleted"), Wake: result.RequeueAfter}
 	}
 	return outcomes.Proceed
 }
 
 // checkUnlisted blocks the deletion while there may be unrecorded dependents.
-func (d deletion) checkUnlisted(context.Context) outcomes.Outcome {
-	return d.pass.destination.CheckUnlisted()
+func (p *pass) checkUnlisted(context.Context) outcomes.Outcome {
+	return p.destination.CheckUnlisted()
 }
 
 // after runs the hooks that require all dependents to be gone.
-func (d deletion) after(ctx context.Context) outcomes.Outcome {
-	if d.pass.destination.Abandoned() || d.pass.orphaning {
+func (p *pass) afterDelete(ctx context.Context) outcomes.Outcome {
+	if p.destination.Abandoned() || p.orphaning {
 		return outcomes.Proceed
 	}
-	return d.pass.runHooks(d.pass.hookContext(ctx), "post-delete", d.pass.worker.hooks.postDelete)
+	return p.runHooks(p.hookContext(ctx), "post-delete", p.worker.hooks.postDelete)
 }
 
-func (d deletion) removeHooks(ctx context.Context) outcomes.Outcome {
-	complete, err := d.pass.deletionHooks.Remove(ctx)
+func (p *pass) removeHooks(ctx context.Context) outcomes.Outcome {
+	complete, err := p.deletionHooks.Remove(ctx)
 	return removed(complete, err, "Secrets with deletion hooks")
 }
 
-func (d deletion) removeRecord(ctx context.Context) outcomes.Outcome {
-	complete, err := d.pass.record.Remove(ctx)
+func (p *pass) removeRecord(ctx context.Context) outcomes.Outcome {
+	complete, err := p.record.Remove(ctx)
 	return removed(complete, err, "chunks of the inventory")
 }
 
@@ -245,13 +242,13 @@ func removed(complete bool, err error, what string) outcomes.Outcome {
 	return outcomes.Of(err)
 }
 
-func (d deletion) removeFinalizer(ctx context.Context) outcomes.Outcome {
-	err := d.pass.handle.ChangeFinalizers(ctx, d.pass.worker.options.finalizers().Without)
+func (p *pass) removeFinalizer(ctx context.Context) outcomes.Outcome {
+	err := p.handle.ChangeFinalizers(ctx, p.worker.options.finalizers().Without)
 	if err != nil {
 		return outcomes.Of(err)
 	}
-	d.pass.memory.finished = true
-	d.pass.memory.generation.Forget()
+	p.memory.finished = true
+	p.memory.generation.Forget()
 	return outcomes.Outcome{Kind: outcomes.Gone}
 }
 

@@ -42,11 +42,11 @@ type explanation struct {
 }
 
 // explain completes what the engine says about workloads by what their Pods say, and has the next pass come when Pods are to be read.
-func (a application) explain(ctx context.Context, result *reconciler.Result) {
-	if !a.pass.worker.options.ExplainPods {
+func (p *pass) explain(ctx context.Context, result *reconciler.Result) {
+	if !p.worker.options.ExplainPods {
 		return
 	}
-	before, now, left := a.pass.memory.explained, a.pass.worker.options.Clock.Now(), maxExplained
+	before, now, left := p.memory.explained, p.worker.options.Clock.Now(), maxExplained
 	explained := map[types.ObjectID]explanation{}
 	explainAll := func(notices []reconciler.Notice, after time.Duration) {
 		for i := range notices {
@@ -61,7 +61,7 @@ func (a application) explain(ctx context.Context, result *reconciler.Result) {
 				e = explanation{state: notice.Message, due: now.Add(after), pause: explainAfter}
 			}
 			if e.text == "" && !now.Before(e.due) {
-				e.text = a.reasonOf(ctx, notice.Object)
+				e.text = p.reasonOf(ctx, notice.Object)
 				e.pause = min(2*e.pause, explainPause)
 				e.due = now.Add(e.pause)
 			}
@@ -75,7 +75,7 @@ func (a application) explain(ctx context.Context, result *reconciler.Result) {
 	}
 	explainAll(result.Failures, 0)
 	explainAll(result.Waits, explainAfter)
-	a.pass.memory.explained = explained
+	p.memory.explained = explained
 }
 
 // hasPods reports whether an object is a workload of Kubernetes, or a Pod.
@@ -93,16 +93,16 @@ func hasPods(object types.ObjectKey) bool {
 }
 
 // reasonOf returns why a workload is not ready, according to the newest of its Pods that gives a reason; empty if none does.
-func (a application) reasonOf(ctx context.Context, workload types.ObjectKey) string {
-	pods, err := a.podsOf(ctx, workload)
+func (p *pass) reasonOf(ctx context.Context, workload types.ObjectKey) string {
+	pods, err := p.podsOf(ctx, workload)
 	if apierrors.IsForbidden(err) {
 		return fmt.Sprintf("the reason is unknown, because Pods in namespace %s may not be listed", workload.GetNamespace())
 	}
 	if err != nil {
-		a.pass.log.V(1).Info("the pods of a workload cannot be read", "object", types.IDOf(workload).String(), "reason", err.Error())
+		p.log.V(1).Info("the pods of a workload cannot be read", "object", types.IDOf(workload).String(), "reason", err.Error())
 		return ""
 	}
-	slices.SortFunc(pods, func(a, b corev1.Pod) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) })
+	slices.SortFunc(pods, func(p, b corev1.Pod) int { return b.CreationTimestamp.Compare(p.CreationTimestamp.Time) })
 	for i := range pods {
 		for _, finding := range status.PodFindings(&pods[i]) {
 			if !finding.Vague {
@@ -114,8 +114,8 @@ func (a application) reasonOf(ctx context.Context, workload types.ObjectKey) str
 }
 
 // podsOf reads the Pods that a workload selects.
-func (a application) podsOf(ctx context.Context, workload types.ObjectKey) ([]corev1.Pod, error) {
-	clnt := a.pass.destination.Target().Client
+func (p *pass) podsOf(ctx context.Context, workload types.ObjectKey) ([]corev1.Pod, error) {
+	clnt := p.destination.Target().Client
 	live := &unstructured.Unstructured{}
 	live.SetGroupVersionKind(workload.GetObjectKind().GroupVersionKind())
 	if err := clnt.Get(ctx, client.ObjectKey{Namespace: workload.GetNamespace(), Name: workload.GetName()}, live); err != nil {

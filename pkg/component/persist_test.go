@@ -240,17 +240,17 @@ func TestFinalizersOfOthersSurvive(t *testing.T) {
 	r.create(widget)
 	s := r.begin(w, widget)
 	change(r, widget, func(w *Widget) { w.Finalizers = []string{"other.example.io/finalizer"} })
-	if o := (application{s}).ensureFinalizer(t.Context()); o.Kind != outcomes.Continue {
+	if o := s.ensureFinalizer(t.Context()); o.Kind != outcomes.Continue {
 		t.Fatal(o.Message)
 	}
 	diff(t, "finalizers", []string{"other.example.io/finalizer", r.name}, r.begin(w, widget).component.GetFinalizers())
-	if o := (deletion{s}).removeFinalizer(t.Context()); o.Kind != outcomes.Gone {
+	if o := s.removeFinalizer(t.Context()); o.Kind != outcomes.Gone {
 		t.Fatal(o.Message)
 	}
 	diff(t, "finalizers", []string{"other.example.io/finalizer"}, r.begin(w, widget).component.GetFinalizers())
 	// While a component is being deleted, nothing can be added.
 	r.delete(widget)
-	if o := (application{s}).ensureFinalizer(t.Context()); o.Kind != outcomes.Abandoned {
+	if o := s.ensureFinalizer(t.Context()); o.Kind != outcomes.Abandoned {
 		t.Errorf("want the pass to end, got %+v", o)
 	}
 	change(r, widget, func(w *Widget) { w.Finalizers = nil })

@@ -158,8 +158,8 @@ func TestPresences(t *testing.T) {
 	}
 	widget := &Widget{}
 	widget.Spec.Presence = "Gone"
-	a := application{&pass{settings: settingsOf(widget, ReconcilerOptions{})}}
-	if o := a.checkPresence(t.Context()); !strings.Contains(o.Message, `spec.presence: invalid value "Gone"; must be one of: Active, Suspended, Paused, Archived`) {
+	p := &pass{settings: settingsOf(widget, ReconcilerOptions{})}
+	if o := p.checkPresence(t.Context()); !strings.Contains(o.Message, `spec.presence: invalid value "Gone"; must be one of: Active, Suspended, Paused, Archived`) {
 		t.Errorf("expected a refusal, got %v", o)
 	}
 }

@@ -255,7 +255,7 @@ func TestTransientFailuresAreNoLoss(t *testing.T) {
 		}
 		// The end of such a pass leaves the record alone.
 		version := r.begin(w, widget).status.InventoryRecord.Checksum
-		if _, err := (ending{s}).conclude(t.Context(), ending{s}.keepRecord(t.Context(), o)); !errors.Is(err, failure) {
+		if _, err := s.conclude(t.Context(), s.keepRecord(t.Context(), o)); !errors.Is(err, failure) {
 			t.Errorf("want the error to be returned, got %v", err)
 		}
 		diff(t, "record", version, r.begin(w, widget).status.InventoryRecord.Checksum)

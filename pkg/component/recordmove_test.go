@@ -100,7 +100,7 @@ func TestChunksFollowTheStateNamespace(t *testing.T) {
 					if err := s.record.SaveInventory(t.Context(), test.last); err != nil {
 						t.Fatal(err)
 					}
-				} else if o := (deletion{s}).removeRecord(t.Context()); o.Kind != outcomes.Continue {
+				} else if o := s.removeRecord(t.Context()); o.Kind != outcomes.Continue {
 					t.Fatal(o.Message)
 				}
 				var want []string

@@ -184,7 +184,7 @@ func TestNothingIsWrittenAfterTheTenure(t *testing.T) {
 	if o := outcomes.Of(err); !errors.Is(err, resource.ErrNotOurs) || o.Kind != outcomes.Abandoned {
 		t.Errorf("want the status not to be written, got %v, %+v", err, o)
 	}
-	o := application{sc}.ensureFinalizer(t.Context())
+	o := sc.ensureFinalizer(t.Context())
 	if o.Kind != outcomes.Abandoned || !strings.Contains(o.Message, "this replica no longer holds the shard") {
 		t.Errorf("want the finalizer not to be written, got %+v", o)
 	}
@@ -211,7 +211,7 @@ func TestNothingIsWrittenAfterTheTenure(t *testing.T) {
 		t.Fatal(err)
 	}
 	diff(t, "version", version, s.widget.ResourceVersion)
-	if result, err := (ending{sc}).conclude(t.Context(), o); err != nil || result.Priority != nil || result.RequeueAfter != abandonedDelay {
+	if result, err := sc.conclude(t.Context(), o); err != nil || result.Priority != nil || result.RequeueAfter != abandonedDelay {
 		t.Errorf("want the pass to be repeated as it was, got %v, %v", result, err)
 	}
 }

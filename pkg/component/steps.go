@@ -28,14 +28,13 @@ type step func(ctx context.Context) outcomes.Outcome
 
 // steps lists the steps of a pass, in order.
 func (p *pass) steps() []step {
-	a, d := application{p}, deletion{p}
 	common := []step{
 		p.acknowledge,    // note a new component; end if it is being deleted without our finalizer
-		d.noteOrphaning,  // whether dependents are to be orphaned
+		p.noteOrphaning,  // whether dependents are to be orphaned
 		p.recall,         // load the inventory
 		p.checkSuspended, // end if the component is suspended
 		p.load,           // load references, and compute the digest
-		a.checkIdentity,  // refuse a service account that cannot exist
+		p.checkIdentity,  // refuse a service account that cannot exist
 		p.track,          // start a new revision if the digest has changed
 		p.afterRead,      // the author's post-read hooks
 		p.visitTarget,    // take a place for the remote cluster
@@ -44,32 +43,32 @@ func (p *pass) steps() []step {
 	}
 	if p.deleting {
 		return append(common,
-			d.rebuild,                // find dependents that are not recorded
-			d.checkApproved,          // dependents whose deletion has to be approved block it
-			d.before,                 // the author's pre-delete hooks
-			d.checkAllowed,           // foreign instances of managed types block the deletion
-			d.checkForeignFinalizers, // finalizers of other controllers block it, too
-			d.runPreDeleteHooks,      // apply pre-delete hooks among the manifests, and wait for them
-			d.deleteDependents,       // delete dependents wave by wave
-			d.checkUnlisted,          // possible unrecorded dependents block the deletion
-			d.runPostDeleteHooks,     // apply post-delete hooks among the manifests, and wait for them
-			d.after,                  // the author's post-delete hooks
-			d.removeHooks,            // remove the Secrets with deletion hooks
-			d.removeRecord,           // remove the ConfigMaps with the inventory
-			d.removeFinalizer,        // end the deletion
+			p.findUnrecorded,         // find dependents that are not recorded
+			p.checkApproved,          // dependents whose deletion has to be approved block it
+			p.beforeDelete,           // the author's pre-delete hooks
+			p.checkAllowed,           // foreign instances of managed types block the deletion
+			p.checkForeignFinalizers, // finalizers of other controllers block it, too
+			p.runPreDeleteHooks,      // apply pre-delete hooks among the manifests, and wait for them
+			p.deleteDependents,       // delete dependents wave by wave
+			p.checkUnlisted,          // possible unrecorded dependents block the deletion
+			p.runPostDeleteHooks,     // apply post-delete hooks among the manifests, and wait for them
+			p.afterDelete,            // the author's post-delete hooks
+			p.removeHooks,            // remove the Secrets with deletion hooks
+			p.removeRecord,           // remove the ConfigMaps with the inventory
+			p.removeFinalizer,        // end the deletion
 		)
 	}
 	return append(common,
-		a.checkPresence,   // refuse an unknown presence
-		a.observe,         // end if the component is paused: plan what would be done
-		a.leaveFormer,     // delete dependents in a cluster that they leave
-		a.archive,         // end if the component is archived: delete dependents wave by wave
-		a.ensureFinalizer, // before the first dependent is written
-		a.suspend,         // end if the component is suspended: bring dependents into their suspended forms
-		a.beforeReconcile, // the author's pre-reconcile hooks
-		a.apply,           // generate dependents, and apply them wave by wave
-		a.afterReconcile,  // the author's post-reconcile hooks
-		a.markReady,
+		p.checkPresence,   // refuse an unknown presence
+		p.observe,         // end if the component is paused: plan what would be done
+		p.leaveFormer,     // delete dependents in a cluster that they leave
+		p.archive,         // end if the component is archived: delete dependents wave by wave
+		p.ensureFinalizer, // before the first dependent is written
+		p.suspend,         // end if the component is suspended: bring dependents into their suspended forms
+		p.beforeReconcile, // the author's pre-reconcile hooks
+		p.apply,           // generate dependents, and apply them wave by wave
+		p.afterReconcile,  // the author's post-reconcile hooks
+		p.markReady,
 	)
 }
 
@@ -97,7 +96,7 @@ func (p *pass) acknowledge(context.Context) outcomes.Outcome {
 		p.record.NoteLoss()
 	}
 	// A component without a record must not count as observed before its dependents are found. So the next pass notices the loss as well.
-	if awaited := (inheritance{p}).isAwaited(); p.record.IsKept() && !awaited {
+	if awaited := p.keepsObservedGeneration(); p.record.IsKept() && !awaited {
 		p.status.ObservedGeneration = p.component.GetGeneration()
 	}
 	p.status.LastObservedAt = &now
@@ -124,9 +123,9 @@ func (p *pass) checkSuspended(context.Context) outcomes.Outcome {
 }
 
 // checkIdentity refuses a service account that cannot exist. It does not hold back a deletion: dependents of a lost target can be abandoned.
-func (a application) checkIdentity(context.Context) outcomes.Outcome {
-	problem := identityProblem(a.pass.identity())
-	if problem == "" || a.pass.deleting {
+func (p *pass) checkIdentity(context.Context) outcomes.Outcome {
+	problem := identityProblem(p.identity())
+	if problem == "" || p.deleting {
 		return outcomes.Proceed
 	}
 	return outcomes.Of(inventory.NewRefusedError(problem))
@@ -184,7 +183,7 @@ func (p *pass) track(context.Context) outcomes.Outcome {
 	}
 	digest := &p.declared.Digest
 	digest.Recognize(&p.memory.declared, &p.status.ProcessingDigest, &p.status.LastProcessingDigest)
-	inheritance{p}.settle()
+	p.settleInherited()
 	if digest.Value != p.status.ProcessingDigest {
 		if p.status.ProcessingDigest != "" {
 			p.status.setState(verdict{state: StateProcessing, reason: ReadyConditionReasonRestarting, message: "the declaration has changed"}, p.now())
@@ -253,4 +252,28 @@ func (p *pass) visitFormer(context.Context) outcomes.Outcome {
 // isOrphaned reports whether the component is being deleted and its dependents are to be orphaned.
 func isOrphaned(object client.Object) bool {
 	return object.GetDeletionTimestamp() != nil && slices.Contains(object.GetFinalizers(), metav1.FinalizerOrphanDependents)
+}
+
+// keepsObservedGeneration reports whether status.observedGeneration must stay as the predecessor has recorded it, because settleInherited still depends on it.
+func (p *pass) keepsObservedGeneration() bool {
+	return p.record.Inherited && !p.deleting && !p.settings.suspended
+}
+
+// settleInherited keeps the revision of a component that the predecessor has processed, if the component has not changed since. What has changed in
+// references, or in the generator, is applied without a new revision. The predecessor computes digests in another way, so that its
+// digests and ours cannot be compared; that alone must not run the upgrade hooks of charts again.
+func (p *pass) settleInherited() {
+	if !p.record.Inherited {
+		return
+	}
+	p.record.Inherited = false
+	status := p.status
+	isProcessed := status.LastProcessingDigest == status.ProcessingDigest || status.LastProcessingDigest == "" && status.LastAppliedAt != nil
+	if isProcessed && status.ObservedGeneration == p.component.GetGeneration() {
+		status.ProcessingDigest = p.declared.Digest.Value
+		status.LastProcessingDigest = p.declared.Digest.Value
+	}
+	if p.record.IsKept() {
+		status.ObservedGeneration = p.component.GetGeneration()
+	}
 }

@@ -125,12 +125,11 @@ func (w *worker) reconcileOne(ctx context.Context, key apitypes.NamespacedName, 
 	}
 	p, err := w.newPass(ctx, component, tenure)
 	if err == nil {
-		end := ending{p}
 		o := p.runBounded(ctx)
-		for _, last := range []func(context.Context, outcomes.Outcome) outcomes.Outcome{end.liftBarriers, end.keepRecord} {
+		for _, last := range []func(context.Context, outcomes.Outcome) outcomes.Outcome{p.liftBarriers, p.keepRecord} {
 			o = p.rescued(func() outcomes.Outcome { return last(ctx, o) })
 		}
-		result, err = end.conclude(ctx, o)
+		result, err = p.conclude(ctx, o)
 	}
 	w.metrics.Reconciled(err)
 	if err != nil {
