@@ -30,9 +30,9 @@ const (
 	operations                       // what one call does
 	engine                           // from objects to a cluster, from parameters to objects
 	buildingBlocks                   // parts of the component reconciler and of releases that stand alone
-	componentState                   // the component as a resource, what it declares, and what is generated from it
-	componentRecords                 // what components record of their dependents, and how steps end
-	passLimits                       // deletion hooks, and the time limit of a pass
+	componentState                   // how the steps of a pass end, and what is generated
+	componentRecords                 // what components declare, what they record of their dependents, and when they are reconciled
+	deletionHooks                    // hooks of components that are deleted
 	destinations                     // in which clusters dependents are, and where they go
 	authorAPI                        // what an operator is written with
 	readyMade                        // kinds of components that come with the runtime
@@ -158,25 +158,15 @@ var rooms = []room{
 	{path: "internal/inventories", layer: buildingBlocks},
 	{path: "clm/internal/packs", layer: buildingBlocks},
 
-	{path: "pkg/component/internal/panics", layer: buildingBlocks},
-	{path: "pkg/component/internal/queue", layer: buildingBlocks},
-	{path: "pkg/component/internal/siblings", layer: buildingBlocks},
-	{path: "pkg/component/internal/specs", layer: buildingBlocks},
-	{path: "pkg/component/internal/statusdiff", layer: buildingBlocks},
-	{path: "pkg/component/internal/targets", layer: buildingBlocks},
-	{path: "pkg/component/internal/texts", layer: buildingBlocks},
+	{path: "pkg/component/internal/resource", layer: buildingBlocks},
 	{path: "pkg/component/internal/warmup", layer: buildingBlocks},
+	{path: "pkg/component/internal/outcomes", layer: componentState},
 	{path: "pkg/component/internal/generation", layer: componentState},
-	{path: "pkg/component/internal/items", layer: componentState},
-	{path: "pkg/component/internal/declared", layer: componentState},
-	{path: "pkg/component/internal/resource", layer: componentState},
-	{path: "pkg/component/internal/stores", layer: componentState},
-	{path: "pkg/component/internal/outcomes", layer: componentRecords},
+	{path: "pkg/component/internal/declared", layer: componentRecords},
+	{path: "pkg/component/internal/queue", layer: componentRecords},
 	{path: "pkg/component/internal/records", layer: componentRecords},
-	{path: "pkg/component/internal/health", layer: passLimits},
-	{path: "pkg/component/internal/hooks", layer: passLimits},
-	{path: "pkg/component/internal/stays", layer: passLimits},
-	{path: "pkg/component/internal/destination", layer: destinations},
+	{path: "pkg/component/internal/hooks", layer: deletionHooks},
+	{path: "pkg/component/internal/targets", layer: destinations},
 
 	{path: "pkg/component", layer: authorAPI},
 	{path: "pkg/manifests/helm", layer: authorAPI},

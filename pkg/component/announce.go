@@ -20,7 +20,6 @@ import (
 	"github.com/component-operator/runtime/internal/metrics"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
-	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
@@ -54,7 +53,7 @@ func (a *announcer) tell(subject *unstructured.Unstructured, reason, message str
 // verdict writes an event and a line of the log if state or reason have changed. A change of the message alone counts only in states whose message is stable; the progress
 // of a rollout is visible in the status. After its timeout, a component has only failures to say, until it is ready.
 func (a *announcer) verdict(subject *unstructured.Unstructured, log logr.Logger, before, now verdict, kind outcomes.Kind) {
-	message := texts.Bound(now.message)
+	message := outcomes.Bound(now.message)
 	isLate := before.reason == ReadyConditionReasonTimeout && now.reason == ReadyConditionReasonTimeout && (kind == outcomes.Progressing || kind == outcomes.Retriable)
 	sameState := before.state == now.state && before.reason == now.reason
 	inMotion := now.reason == ReadyConditionReasonProcessing || now.reason == ReadyConditionReasonDeletionProcessing
@@ -87,7 +86,7 @@ func refusalOf(refused *reconciler.RefusedError) metrics.Refusal {
 func (a *announcer) record(log logr.Logger, result *reconciler.Result, revision int64) {
 	for _, action := range result.Actions {
 		for i, object := range action.Objects {
-			values := []any{"object", texts.Name(object), "wave", action.Wave, "revision", revision}
+			values := []any{"object", outcomes.Name(object), "wave", action.Wave, "revision", revision}
 			if i < len(action.Reasons) && action.Reasons[i] != "" {
 				values = append(values, "reason", action.Reasons[i])
 			}
@@ -97,7 +96,7 @@ func (a *announcer) record(log logr.Logger, result *reconciler.Result, revision 
 }
 
 // result returns events about what the engine did and noticed. Events about dependents go to the cluster of the dependents.
-func (a *announcer) result(subject *unstructured.Unstructured, result *reconciler.Result, waves texts.Waves, target cluster.Client) outbox {
+func (a *announcer) result(subject *unstructured.Unstructured, result *reconciler.Result, waves outcomes.Waves, target cluster.Client) outbox {
 	var events outbox
 	for _, action := range result.Actions {
 		if a.perDependent {
@@ -108,25 +107,25 @@ func (a *announcer) result(subject *unstructured.Unstructured, result *reconcile
 		events = append(events, func() { a.tell(subject, string(action.Verb), message) })
 	}
 	if len(result.Notes) > 0 {
-		message := texts.Bound(texts.Notices(result.Notes))
+		message := outcomes.Bound(outcomes.Notices(result.Notes))
 		events = append(events, func() { a.warn(subject, "Noticed", message) })
 	}
 	return events
 }
 
-func actionMessage(action reconciler.Action, waves texts.Waves) string {
+func actionMessage(action reconciler.Action, waves outcomes.Waves) string {
 	names := make([]string, len(action.Objects))
 	for i, object := range action.Objects {
-		names[i] = texts.Name(object)
+		names[i] = outcomes.Name(object)
 		if reason := correction(action, i); reason != "" {
 			names[i] += " (" + reason + ")"
 		}
 	}
-	list := texts.Join(names[:min(len(names), announcedObjects)], ", ")
+	list := outcomes.Join(names[:min(len(names), announcedObjects)], ", ")
 	if more := len(names) - announcedObjects; more > 0 {
 		list += " and " + strconv.Itoa(more) + " more"
 	}
-	return texts.Bound(fmt.Sprintf("%s %s of %s: %s", action.Verb, texts.Dependents(len(names)), waves.Name(action.Wave), list))
+	return outcomes.Bound(fmt.Sprintf("%s %s of %s: %s", action.Verb, outcomes.Dependents(len(names)), waves.Name(action.Wave), list))
 }
 
 // correction says why an object was corrected; empty for other actions.
@@ -137,14 +136,14 @@ func correction(action reconciler.Action, i int) string {
 	return action.Reasons[i]
 }
 
-func announceEach(subject *unstructured.Unstructured, action reconciler.Action, waves texts.Waves, target cluster.Client) outbox {
+func announceEach(subject *unstructured.Unstructured, action reconciler.Action, waves outcomes.Waves, target cluster.Client) outbox {
 	var events outbox
 	name := apitypes.NamespacedName{Namespace: subject.GetNamespace(), Name: subject.GetName()}
 	done := fmt.Sprintf("%s by %s %s in %s", action.Verb, subject.GetKind(), name, waves.Name(action.Wave))
 	for i, key := range action.Objects {
 		message := done
 		if reason := correction(action, i); reason != "" {
-			message = texts.Bound(done + ": " + reason)
+			message = outcomes.Bound(done + ": " + reason)
 		}
 		object := &unstructured.Unstructured{}
 		object.SetGroupVersionKind(key.GetObjectKind().GroupVersionKind())
@@ -167,7 +166,7 @@ func (a *announcer) drift(subject *unstructured.Unstructured, memory *memory, po
 	present := map[string]bool{}
 	var news []reconciler.Notice
 	for _, notice := range result.Drift {
-		name := texts.Name(notice.Object)
+		name := outcomes.Name(notice.Object)
 		present[name] = true
 		if memory.drifted[name] {
 			continue
@@ -181,7 +180,7 @@ func (a *announcer) drift(subject *unstructured.Unstructured, memory *memory, po
 	}
 	memory.drifted = present
 	if len(news) > 0 {
-		a.warn(subject, "Drift", texts.Bound("changed by other clients: "+texts.Notices(news)))
+		a.warn(subject, "Drift", outcomes.Bound("changed by other clients: "+outcomes.Notices(news)))
 	}
 }
 
@@ -193,7 +192,7 @@ func (a *announcer) noticed(subject *unstructured.Unstructured, memory *memory, 
 	}
 	for _, warning := range warnings {
 		if !slices.Contains(memory.noticed, warning) {
-			a.warn(subject, "Noticed", texts.Bound(warning))
+			a.warn(subject, "Noticed", outcomes.Bound(warning))
 			memory.noticed = append(memory.noticed, warning)
 		}
 	}
@@ -207,7 +206,7 @@ func (a *announcer) released(subject *unstructured.Unstructured, log logr.Logger
 			continue
 		}
 		for _, object := range action.Objects {
-			names = append(names, texts.Name(object))
+			names = append(names, outcomes.Name(object))
 		}
 	}
 	if len(names) == 0 {
@@ -215,8 +214,8 @@ func (a *announcer) released(subject *unstructured.Unstructured, log logr.Logger
 	}
 	slices.Sort(names)
 	log.Info("dependents were orphaned, because the component was deleted with the propagation policy Orphan", "dependents", names)
-	a.tell(subject, "Released", texts.Bound(fmt.Sprintf(
-		"%s orphaned, because the component was deleted with the propagation policy Orphan: %s", texts.Dependents(len(names)), texts.Join(names, ", "))))
+	a.tell(subject, "Released", outcomes.Bound(fmt.Sprintf(
+		"%s orphaned, because the component was deleted with the propagation policy Orphan: %s", outcomes.Dependents(len(names)), outcomes.Join(names, ", "))))
 }
 
 // measure updates the metrics of a component.

@@ -16,10 +16,8 @@ import (
 
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/component/internal/generation"
-	"github.com/component-operator/runtime/pkg/component/internal/items"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
-	"github.com/component-operator/runtime/pkg/component/internal/siblings"
-	"github.com/component-operator/runtime/pkg/component/internal/texts"
+	"github.com/component-operator/runtime/pkg/component/internal/records"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
@@ -55,7 +53,7 @@ func (p *pass) observe(ctx context.Context) outcomes.Outcome {
 		return outcomes.Of(err)
 	}
 	p.plan = &plan
-	return outcomes.Outcome{Kind: outcomes.Paused, Message: "paused: " + texts.HeldBack(plan)}
+	return outcomes.Outcome{Kind: outcomes.Paused, Message: "paused: " + outcomes.HeldBack(plan)}
 }
 
 func (p *pass) mayHaveDependents() bool {
@@ -145,16 +143,16 @@ func (p *pass) apply(ctx context.Context) outcomes.Outcome {
 	switch {
 	case err != nil:
 		o := outcomes.Of(err)
-		o.Message += texts.Aftermath(result)
+		o.Message += outcomes.Aftermath(result)
 		o.Wake = result.RequeueAfter
 		return o
 	case len(result.Failures) > 0:
-		return outcomes.Outcome{Kind: outcomes.Failed, Message: texts.Failures(result) + texts.Aftermath(result), Wake: result.RequeueAfter}
+		return outcomes.Outcome{Kind: outcomes.Failed, Message: outcomes.Failures(result) + outcomes.Aftermath(result), Wake: result.RequeueAfter}
 	case result.Held != nil && len(result.Waits) == 0:
-		return outcomes.Outcome{Kind: outcomes.Held, Message: approvalOf(p, "").message(result.Held) + texts.Drift(result) + texts.Aftermath(result), Wake: result.RequeueAfter}
+		return outcomes.Outcome{Kind: outcomes.Held, Message: approvalOf(p, "").message(result.Held) + outcomes.Drift(result) + outcomes.Aftermath(result), Wake: result.RequeueAfter}
 	case !result.Done:
 		message := p.worker.waves(p.component).Waits(result, "ready")
-		return outcomes.Outcome{Kind: outcomes.Progressing, Message: message + p.alsoHeld(result) + texts.Drift(result) + texts.Aftermath(result), Wake: result.RequeueAfter}
+		return outcomes.Outcome{Kind: outcomes.Progressing, Message: message + p.alsoHeld(result) + outcomes.Drift(result) + outcomes.Aftermath(result), Wake: result.RequeueAfter}
 	}
 	return outcomes.Proceed
 }
@@ -179,7 +177,7 @@ func (p *pass) suspend(ctx context.Context) outcomes.Outcome {
 	case err != nil:
 		return outcomes.Of(err)
 	case len(result.Failures) > 0:
-		return outcomes.Outcome{Kind: outcomes.Failed, Message: "suspending: " + texts.Failures(result), Wake: result.RequeueAfter}
+		return outcomes.Outcome{Kind: outcomes.Failed, Message: "suspending: " + outcomes.Failures(result), Wake: result.RequeueAfter}
 	case !result.Done:
 		return outcomes.Outcome{Kind: outcomes.Progressing, Message: "suspending: " + p.worker.waves(p.component).Waits(result, "suspended"), Wake: result.RequeueAfter}
 	}
@@ -190,14 +188,14 @@ func (p *pass) suspend(ctx context.Context) outcomes.Outcome {
 	return outcomes.Outcome{Kind: outcomes.Suspended, Message: "suspended: " + message, Wake: cmp.Or(result.RequeueAfter, p.settings.timing.requeue)}
 }
 
-// amongSiblings makes a call of the engine that knows the siblings of the component; see siblings.Siblings.
+// amongSiblings makes a call of the engine that knows the siblings of the component; see siblingCalls.
 func (p *pass) amongSiblings(ctx context.Context, call func(siblings map[string]reconciler.Relation) (foreign bool, err error)) error {
 	w := p.worker
 	if w.siblings == nil {
 		_, err := call(nil)
 		return err
 	}
-	return siblings.Siblings{
+	return siblingCalls{
 		Cached: w.resource.Client, Live: w.resource.Live, Self: p.key, OwnerID: w.ownerID,
 		Find: func(ctx context.Context, reader client.Reader) (map[apitypes.NamespacedName]reconciler.Relation, error) {
 			return w.siblings(ctx, reader, p.component)
@@ -296,7 +294,7 @@ func (p *pass) readyMessage() string {
 	var kept []string
 	for _, item := range p.status.Inventory {
 		if item.Phase == reconciler.PhaseKept {
-			kept = append(kept, texts.Name(item))
+			kept = append(kept, outcomes.Name(item))
 		}
 	}
 	message := "there are no dependents"
@@ -305,16 +303,16 @@ func (p *pass) readyMessage() string {
 	case 1:
 		message = "1 dependent is ready"
 	default:
-		message = texts.Dependents(count) + " are ready"
+		message = outcomes.Dependents(count) + " are ready"
 	}
 	if p.result != nil {
-		message += texts.Unhealthy(p.result.Unhealthy) + texts.Drift(*p.result) + texts.Aftermath(*p.result)
+		message += outcomes.Unhealthy(p.result.Unhealthy) + outcomes.Drift(*p.result) + outcomes.Aftermath(*p.result)
 	}
 	if len(kept) > 0 {
-		message += "; kept, although no longer in the manifests: " + texts.Join(kept, ", ")
+		message += "; kept, although no longer in the manifests: " + outcomes.Join(kept, ", ")
 	}
 	if unwatched := p.unwatched(); len(unwatched) > 0 {
-		message += "; read periodically, because they cannot be watched: " + texts.Join(unwatched, ", ")
+		message += "; read periodically, because they cannot be watched: " + outcomes.Join(unwatched, ", ")
 	}
 	return message
 }
@@ -322,7 +320,7 @@ func (p *pass) readyMessage() string {
 // unwatched returns the kinds that the component depends on and that cannot be watched, usually because a permission is missing.
 func (p *pass) unwatched() []string {
 	kinds := map[string]bool{}
-	for _, kind := range items.Kinds(p.status.Inventory) {
+	for _, kind := range records.Kinds(p.status.Inventory) {
 		kinds[schema.GroupKind{Group: kind.Group, Kind: kind.Kind}.String()] = true
 	}
 	return append(p.destination.Target().Unwatched(kinds), p.worker.referenced.Unwatched(p.key)...)

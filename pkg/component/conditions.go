@@ -12,8 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/component-operator/runtime/pkg/component/internal/health"
-	"github.com/component-operator/runtime/pkg/component/internal/texts"
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/generator"
 )
 
@@ -64,7 +63,7 @@ func (v verdict) statusOf(name ConditionType) ConditionStatus {
 // setState sets the state, and the conditions that follow from it.
 func (s *Status) setState(v verdict, now metav1.Time) {
 	s.State = v.state
-	message := texts.Bound(v.message)
+	message := outcomes.Bound(v.message)
 	for _, name := range []ConditionType{ConditionTypeReady, ConditionTypeReconciling, ConditionTypeStalled} {
 		condition := s.change(name, v.statusOf(name), now)
 		condition.Reason = v.reason
@@ -108,13 +107,13 @@ func checkCondition(resourceGenerator generator.Generator) error {
 }
 
 // setHealth sets the condition that says how well the dependents do their job.
-func (s *Status) setHealth(name ConditionType, h health.Condition, now metav1.Time) {
+func (s *Status) setHealth(name ConditionType, h outcomes.HealthCondition, now metav1.Time) {
 	status := ConditionFalse
 	if h.Healthy {
 		status = ConditionTrue
 	}
 	condition := s.change(name, status, now)
-	condition.Reason, condition.Message = h.Reason, texts.Bound(h.Message)
+	condition.Reason, condition.Message = h.Reason, outcomes.Bound(h.Message)
 }
 
 // change returns the condition, which it adds if it is missing, with the given status.
@@ -136,7 +135,7 @@ func (s *Status) change(name ConditionType, status ConditionStatus, now metav1.T
 // own: it sets them again.
 func (s *Status) SetCondition(name ConditionType, status ConditionStatus, reason, message string, now metav1.Time) {
 	condition := s.change(name, status, now)
-	condition.Reason, condition.Message = reason, texts.Bound(message)
+	condition.Reason, condition.Message = reason, outcomes.Bound(message)
 }
 
 // GetCondition returns a copy of a condition, and reports whether there is one of that type.

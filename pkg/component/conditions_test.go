@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/component-operator/runtime/pkg/component/internal/texts"
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -125,11 +125,11 @@ func TestWaitMessages(t *testing.T) {
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			t.Parallel()
-			got := texts.Waves(nil).Waits(test.result, "ready")
+			got := outcomes.Waves(nil).Waits(test.result, "ready")
 			if !strings.HasPrefix(got, test.want) || (len(test.result.Waits) < 10 && got != test.want) {
 				t.Errorf("want %q, got %q", test.want, got)
 			}
-			if len(got) > texts.MaxMessageLength {
+			if len(got) > outcomes.MaxMessageLength {
 				t.Errorf("the message has %d bytes", len(got))
 			}
 			if len(test.result.Waits) > 10 && !strings.HasSuffix(got, "available … and 82 more") {
@@ -151,7 +151,7 @@ func TestBoundMessage(t *testing.T) {
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			t.Parallel()
-			diff(t, "message", test.want, texts.Bound(test.in))
+			diff(t, "message", test.want, outcomes.Bound(test.in))
 		})
 	}
 }

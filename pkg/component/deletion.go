@@ -15,7 +15,6 @@ import (
 	"github.com/component-operator/runtime/internal/deletionhooks"
 	"github.com/component-operator/runtime/pkg/component/internal/hooks"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
-	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -123,7 +122,7 @@ func blockerMessage(blockers []reconciler.Blocker) string {
 		names[i] = blocker.String()
 	}
 	slices.Sort(names)
-	return "deletion blocked by foreign instances of managed types, such as: " + texts.Join(names, ", ")
+	return "deletion blocked by foreign instances of managed types, such as: " + outcomes.Join(names, ", ")
 }
 
 // checkForeignFinalizers blocks the deletion while other controllers have finalizers on the component. The garbage collector's own finalizers do not
@@ -273,7 +272,7 @@ func (a approval) request(owner reconciler.Owner) reconciler.DeleteRequest {
 func (a approval) message(held *reconciler.HeldDeletions) string {
 	names := make([]string, len(held.Objects))
 	for i, object := range held.Objects {
-		names[i] = texts.Name(object)
+		names[i] = outcomes.Name(object)
 	}
-	return fmt.Sprintf("%s; to approve, set the annotation %s: %q; would be deleted: %s", held, a.annotation, held.Digest, texts.Join(names, ", "))
+	return fmt.Sprintf("%s; to approve, set the annotation %s: %q; would be deleted: %s", held, a.annotation, held.Digest, outcomes.Join(names, ", "))
 }

@@ -11,8 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/component-operator/runtime/internal/testenv"
-	"github.com/component-operator/runtime/pkg/component/internal/items"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
+	"github.com/component-operator/runtime/pkg/component/internal/records"
 )
 
 const secretAndHook = `{apiVersion: v1, kind: Secret, metadata: {name: made}, stringData: {password: weak}}
@@ -24,7 +24,7 @@ const secretAndHook = `{apiVersion: v1, kind: Secret, metadata: {name: made}, st
 
 // digestsIn returns all that the status has of the content of Secrets.
 func digestsIn(widget *Widget) map[string]string {
-	declared, _, _ := strings.Cut(widget.Status.ProcessingDigest, items.MarkSeparator)
+	declared, _, _ := strings.Cut(widget.Status.ProcessingDigest, records.MarkSeparator)
 	found := map[string]string{"declared": declared, "last": widget.Status.LastProcessingDigest}
 	for _, item := range widget.Status.Inventory {
 		found[item.Kind] = item.Digest

@@ -14,12 +14,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/component-operator/runtime/pkg/component/internal/health"
+	"github.com/component-operator/runtime/pkg/component/internal/generation"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
-	"github.com/component-operator/runtime/pkg/component/internal/panics"
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
-	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -72,7 +70,7 @@ func (p *pass) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, e
 	d.requeue = p.noteHealth(o, d, metav1.NewTime(now))
 	p.noteRefusal(o)
 	p.noteError(o)
-	if panics.Is(o.Err) {
+	if generation.Is(o.Err) {
 		d.next = p.panicDelay()
 	}
 	p.note(d, metav1.NewTime(now))
@@ -81,7 +79,7 @@ func (p *pass) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, e
 	switch {
 	case resource.IsRejected(err):
 		p.log.Error(err, "the status of the component cannot be written")
-		p.warn("StatusRejected", texts.Bound(err.Error()))
+		p.warn("StatusRejected", outcomes.Bound(err.Error()))
 		return p.requeue(outcomes.Backoff(p.memory.resource.Rejected(), p.settings.timing.requeue)), nil
 	case outcomes.Of(err).Kind == outcomes.Abandoned:
 		return p.conclude(ctx, outcomes.Of(err))
@@ -92,7 +90,7 @@ func (p *pass) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, e
 	p.later.emit()
 	p.worker.announcer.verdict(p.subject, p.log, p.before, d.verdict, o.Kind)
 	p.worker.announcer.measure(p.worker.series(p.key), p.status, d.reason)
-	if panics.Is(d.err) {
+	if generation.Is(d.err) {
 		// The log has it. The controller would log each attempt, with another stack.
 		delay := p.panicDelay()
 		if o.Kind != outcomes.Error && d.requeue > 0 {
@@ -115,7 +113,7 @@ func (p *pass) noteReady(kind outcomes.Kind, failure error, now time.Time) {
 	if kind == outcomes.Ready {
 		p.memory.posted = p.posted
 	}
-	if panics.Is(failure) {
+	if generation.Is(failure) {
 		// The component shows an error.
 		return
 	}
@@ -157,7 +155,7 @@ func (p *pass) panicDelay() time.Duration {
 
 // noteError counts consecutive errors, as the queue does.
 func (p *pass) noteError(o outcomes.Outcome) {
-	if o.Kind == outcomes.Error && !panics.Is(o.Err) {
+	if o.Kind == outcomes.Error && !generation.Is(o.Err) {
 		p.memory.errors++
 	} else {
 		p.memory.errors = 0
@@ -200,11 +198,11 @@ func (p *pass) noteHealth(o outcomes.Outcome, d decision, now metav1.Time) time.
 	if name == "" {
 		return d.requeue
 	}
-	facts := health.Facts{Outcome: o.Kind, Message: o.Message, Inventory: p.status.Inventory, Since: d.since, Now: now.Time}
+	facts := outcomes.HealthFacts{Outcome: o.Kind, Message: o.Message, Inventory: p.status.Inventory, Since: d.since, Now: now.Time}
 	if p.result != nil {
 		facts.Waits, facts.Failures = p.result.Waits, p.result.Failures
 	}
-	condition, known := health.Of(facts)
+	condition, known := outcomes.HealthOf(facts)
 	if !known {
 		return d.requeue
 	}
@@ -229,7 +227,7 @@ func (p *pass) completeStatus(o outcomes.Outcome, d decision, now metav1.Time) d
 		})
 		if err != nil && d.err == nil {
 			d.err = fmt.Errorf("running status hook (%d): %w", i, err)
-			if panics.Is(err) {
+			if generation.Is(err) {
 				d.verdict = verdict{state: StateError, reason: ReadyConditionReasonError, message: d.err.Error(), retried: true}
 				p.status.setState(d.verdict, now)
 			}

@@ -14,7 +14,7 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/generation"
 	"github.com/component-operator/runtime/pkg/component/internal/hooks"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
-	"github.com/component-operator/runtime/pkg/component/internal/stays"
+	"github.com/component-operator/runtime/pkg/component/internal/queue"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -46,7 +46,7 @@ func isUnfinished(err error) bool {
 }
 
 // longestCall is the maximum duration of a call of a generator. It ends before the pass does, so that the error can be told.
-const longestCall = stays.LongestPass - time.Minute
+const longestCall = queue.LongestPass - time.Minute
 
 // generate returns the dependents, and the deletion hooks.
 func (p *pass) generate(ctx context.Context) (*generation.Result, error) {

@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/pkg/component/internal/items"
+	"github.com/component-operator/runtime/pkg/component/internal/records"
 )
 
 // TestComponentInItsOwnDependent has a component that lives in one of its dependents.
@@ -72,7 +72,7 @@ func TestHome(t *testing.T) {
 			widget := r.widget("")
 			widget.Namespace, widget.Name = tc.namespace, "demo"
 			if tc.cluster != "" {
-				widget.Status.ProcessingDigest = "digest" + items.MarkSeparator + "1:a" + items.ClusterSeparator + tc.cluster
+				widget.Status.ProcessingDigest = "digest" + records.MarkSeparator + "1:a" + records.ClusterSeparator + tc.cluster
 			}
 			if tc.recorded != "" {
 				widget.Status.InventoryRecord = &InventoryRecord{Namespace: tc.recorded}

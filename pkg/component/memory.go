@@ -15,9 +15,9 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/declared"
 	"github.com/component-operator/runtime/pkg/component/internal/generation"
 	"github.com/component-operator/runtime/pkg/component/internal/hooks"
+	"github.com/component-operator/runtime/pkg/component/internal/queue"
 	"github.com/component-operator/runtime/pkg/component/internal/records"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
-	"github.com/component-operator/runtime/pkg/component/internal/stays"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -30,7 +30,7 @@ type memory struct {
 	resource   resource.Memory
 	record     records.Memory
 	hooks      hooks.Memory
-	stay       stays.Memory
+	stay       queue.StayMemory
 	declared   declared.Memory
 	generation generation.Memory
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/testenv"
-	"github.com/component-operator/runtime/pkg/component/internal/items"
+	"github.com/component-operator/runtime/pkg/component/internal/records"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -162,10 +162,10 @@ func TestAnOlderDefinitionWhileSomethingIsPacked(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.read(widget)
-	if !items.Same(widget.Status.Inventory, inventoryOf(10, "b")) || widget.Status.InventoryRecord != nil {
+	if !records.Same(widget.Status.Inventory, inventoryOf(10, "b")) || widget.Status.InventoryRecord != nil {
 		t.Errorf("want a list, got %d items and %+v", len(widget.Status.Inventory), widget.Status.InventoryRecord)
 	}
-	if !items.Same(r.recorded(widget), inventoryOf(10, "b")) {
+	if !records.Same(r.recorded(widget), inventoryOf(10, "b")) {
 		t.Error("want the list to count")
 	}
 }
@@ -221,7 +221,7 @@ func TestChunksThatCannotBePacked(t *testing.T) {
 	if err := r.saveInventory(w, inventoryOf(6, "b")); err != nil {
 		t.Fatal(err)
 	}
-	if !items.Same(r.recorded(widget), inventoryOf(6, "b")) {
+	if !records.Same(r.recorded(widget), inventoryOf(6, "b")) {
 		t.Error("want a list that counts")
 	}
 	diff(t, "chunks", 0, len(r.chunks()))

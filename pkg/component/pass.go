@@ -19,15 +19,12 @@ import (
 	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/internal/shards"
 	"github.com/component-operator/runtime/pkg/component/internal/declared"
-	"github.com/component-operator/runtime/pkg/component/internal/destination"
 	"github.com/component-operator/runtime/pkg/component/internal/hooks"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
+	"github.com/component-operator/runtime/pkg/component/internal/queue"
 	"github.com/component-operator/runtime/pkg/component/internal/records"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
-	"github.com/component-operator/runtime/pkg/component/internal/stays"
-	"github.com/component-operator/runtime/pkg/component/internal/stores"
 	"github.com/component-operator/runtime/pkg/component/internal/targets"
-	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -56,9 +53,9 @@ type pass struct {
 	record        *records.Record
 	deletionHooks *hooks.Hooks
 	// destination is the cluster of the dependents, and the next one if they move.
-	destination *destination.Destination
+	destination *targets.Destination
 	// stay limits the duration of the pass.
-	stay *stays.Stay
+	stay *queue.Stay
 
 	// declared is what the component declares. Its digest is empty while the component is being deleted.
 	declared declared.Declaration
@@ -100,8 +97,8 @@ func (w *worker) newPass(ctx context.Context, component Component, tenure *shard
 }
 
 // storesOf gives access to the ConfigMaps and Secrets beside the component.
-func storesOf(p *pass) *stores.Stores {
-	return &stores.Stores{
+func storesOf(p *pass) *records.Stores {
+	return &records.Stores{
 		Component: p.key, OwnerID: p.ownerID, Reconciler: p.worker.name, FieldOwner: *p.worker.options.FieldOwner,
 		StateNamespace: p.worker.options.StateNamespace, FormerStateNamespaces: p.worker.options.FormerStateNamespaces,
 		Client: p.handle.Writer(), Live: p.worker.resource.Live,
@@ -120,7 +117,7 @@ func (p *pass) openRooms() {
 		Subject: subject, Releasing: func() bool { return p.orphaning },
 		Log: p.log, Warn: p.warn,
 	})
-	p.destination = destination.Open(p.record, p.deletionHooks, destination.Options{
+	p.destination = targets.OpenDestination(p.record, p.deletionHooks, targets.DestinationOptions{
 		Key: p.key, OwnerID: p.ownerID, Reconciler: p.worker.name, Component: p.component, Inventory: &p.status.Inventory, OwnCluster: p.worker.clusterID,
 		Connector: p.worker.targets, Identity: p.identity, Local: func() targets.Identity {
 			return localIdentityOf(p.component, ptr.Deref(p.worker.options.DefaultServiceAccount, ""))
@@ -144,7 +141,7 @@ func (p *pass) mayWrite() error {
 
 // complain reports fields of the status that the server drops.
 func (p *pass) complain(lost []string) {
-	fields := texts.Join(lost, ", ")
+	fields := outcomes.Join(lost, ", ")
 	p.log.Info("the CustomResourceDefinition of the component is older than this operator and drops fields of its status", "fields", fields)
 	p.warn("StatusPruned", "The CustomResourceDefinition is older than this operator, and lacks "+fields+". Update it.")
 }
@@ -243,7 +240,7 @@ func (p *pass) took(result *reconciler.Result) {
 }
 
 // announce reports what the engine has done. Names are those of the waves. The events about it are written later, after the status, which does not wait for them.
-func (p *pass) announce(result *reconciler.Result, names texts.Waves) {
+func (p *pass) announce(result *reconciler.Result, names outcomes.Waves) {
 	p.result = result
 	p.worker.announcer.record(p.log, result, p.status.Revision)
 	p.worker.announcer.drift(p.subject, p.memory, p.settings.policies.Drift, result)

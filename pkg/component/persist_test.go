@@ -22,9 +22,8 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/declared"
 	"github.com/component-operator/runtime/pkg/component/internal/generation"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
-	"github.com/component-operator/runtime/pkg/component/internal/panics"
+	"github.com/component-operator/runtime/pkg/component/internal/queue"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
-	"github.com/component-operator/runtime/pkg/component/internal/stays"
 	"github.com/component-operator/runtime/pkg/manifests"
 )
 
@@ -41,7 +40,7 @@ func (r *rig) bareWorker(component func() Component, kind string) *worker {
 	}
 	measured := collectors.ForController(r.name)
 	calls := generation.NewCalls(generation.Options{
-		Patience: time.Hour, Wake: func(apitypes.NamespacedName) {}, Took: measured.Generated, Panics: &panics.Catcher{},
+		Patience: time.Hour, Wake: func(apitypes.NamespacedName) {}, Took: measured.Generated, Panics: &generation.Catcher{},
 	})
 	w := &worker{
 		name: r.name, calls: calls, options: options, memories: newMemories(), metrics: measured,
@@ -51,7 +50,7 @@ func (r *rig) bareWorker(component func() Component, kind string) *worker {
 		},
 		announcer: newAnnouncer(options, record.NewFakeRecorder(100), measured),
 		loader:    &declared.Loader{Walker: newWalker(nil), Reference: referenceOf},
-		places:    stays.NewPlaces(options.MaxConcurrentReconciles, 0),
+		places:    queue.NewPlaces(options.MaxConcurrentReconciles, 0),
 	}
 	// The names of chunks depend on it.
 	if err := w.identifyCluster(nil, nil); err != nil {

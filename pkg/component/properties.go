@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
-	"github.com/component-operator/runtime/pkg/component/internal/specs"
+	"github.com/component-operator/runtime/pkg/component/internal/declared"
 )
 
 // The types in this file are building blocks for specs. The reconciler does not use them. ToUnstructured makes parameters of a spec.
@@ -103,7 +103,7 @@ func ToUnstructured(spec any) map[string]any {
 }
 
 // parameters converts specs.
-var parameters = &specs.Converter{
+var parameters = &declared.Converter{
 	Walker: newWalker(nil),
 	Own: []reflect.Type{
 		reflect.TypeFor[Spec](), reflect.TypeFor[PlacementSpec](), reflect.TypeFor[ClientSpec](), reflect.TypeFor[ImpersonationSpec](), reflect.TypeFor[SuspensionSpec](),

@@ -21,8 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
-	"github.com/component-operator/runtime/pkg/component/internal/items"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
+	"github.com/component-operator/runtime/pkg/component/internal/records"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -305,7 +305,7 @@ func TestAListOfAnOlderVersion(t *testing.T) {
 	}
 	want := append(inventoryOf(60, "a"), deployed("more")...)
 	want[0].Digest, want[1].Digest = "b", "b"
-	if !items.Same(want, r.recorded(widget)) {
+	if !records.Same(want, r.recorded(widget)) {
 		t.Error("want both to be united")
 	}
 	if err := r.saveInventory(r.recorder(testenv.Config(t)), want); err != nil {
@@ -363,14 +363,14 @@ func TestSameItemComparesAllFields(t *testing.T) {
 		default:
 			t.Fatalf("%s: unknown kind %s", path, value.Kind())
 		}
-		if items.SameItem(&before, &whole) {
+		if records.SameItem(&before, &whole) {
 			t.Errorf("%s is not compared", path)
 		}
 	}
 	visit("item", reflect.ValueOf(&whole).Elem())
 	shuffled := inventoryOf(50, "a")
 	slices.Reverse(shuffled)
-	if !items.Same(inventoryOf(50, "a"), shuffled) {
+	if !records.Same(inventoryOf(50, "a"), shuffled) {
 		t.Error("want the order not to count")
 	}
 }

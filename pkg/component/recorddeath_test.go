@@ -19,8 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
-	"github.com/component-operator/runtime/pkg/component/internal/items"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
+	"github.com/component-operator/runtime/pkg/component/internal/records"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -101,10 +101,10 @@ func TestDeathWhileRecording(t *testing.T) {
 					t.Fatal(err)
 				}
 				found := r.recorded(widget)
-				if !items.Same(found, test.before) && !items.Same(found, test.now) {
+				if !records.Same(found, test.before) && !records.Same(found, test.now) {
 					t.Errorf("death after %d writes: want either inventory, got %d items", survived, len(found))
 				}
-				if err == nil && !items.Same(found, test.now) {
+				if err == nil && !records.Same(found, test.now) {
 					t.Errorf("death after %d writes: want the new inventory, which was said to be saved", survived)
 				}
 				// The next process can continue, and leaves nothing over.
@@ -188,7 +188,7 @@ func TestAnOutdatedProcessCannotOverwriteTheRecord(t *testing.T) {
 	if err := older.record.SaveInventory(t.Context(), inventoryOf(60, "c")); !errors.Is(err, resource.ErrChanged) {
 		t.Errorf("want the older process to end its pass, got %v", err)
 	}
-	if !items.Same(r.recorded(widget), inventoryOf(60, "b")) {
+	if !records.Same(r.recorded(widget), inventoryOf(60, "b")) {
 		t.Error("want the newer record to stay")
 	}
 	r.read(widget)
@@ -220,7 +220,7 @@ func TestAWriteWhoseEndIsUnknown(t *testing.T) {
 		t.Errorf("want the pass to end, got %v", err)
 	}
 	diff(t, "attempts", int64(2), attempts.Load())
-	if !items.Same(r.recorded(widget), inventoryOf(60, "b")) {
+	if !records.Same(r.recorded(widget), inventoryOf(60, "b")) {
 		t.Error("want the record to be complete that was written by the first attempt")
 	}
 	if err := r.saveInventory(r.recorder(testenv.Config(t)), inventoryOf(60, "c")); err != nil {
@@ -251,7 +251,7 @@ func TestAnOutdatedProcessCannotRemoveWhatIsUsedAgain(t *testing.T) {
 	if err := r.saveInventory(slow, inventoryOf(60, "b")); err != nil {
 		t.Fatal(err)
 	}
-	if !interrupted || !items.Same(r.recorded(widget), inventoryOf(60, "a")) {
+	if !interrupted || !records.Same(r.recorded(widget), inventoryOf(60, "a")) {
 		t.Error("want the newer record to stay, with all its chunks")
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
-	"github.com/component-operator/runtime/pkg/component/internal/items"
+	"github.com/component-operator/runtime/pkg/component/internal/records"
 	"github.com/component-operator/runtime/pkg/component/internal/targets"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -37,21 +37,21 @@ func TestMismatch(t *testing.T) {
 	}{
 		{"nobody has recorded how many there are, as the ancestor", "", named("x"), ""},
 		{"nobody has recorded anything, and nothing is there", "", nil, ""},
-		{"all are there", items.Mark(named("x", "y")), named("x", "y"), ""},
-		{"the order does not matter", items.Mark(named("x", "y")), named("y", "x"), ""},
-		{"neither do state and version", items.Mark(named("x", "y")), otherVersion, ""},
-		{"the list was emptied", items.Mark(named("x", "y")), nil, "status.inventory was empty although 2 dependents had been recorded"},
-		{"one was removed", items.Mark(named("x", "y")), named("x"), shortened},
+		{"all are there", records.Mark(named("x", "y")), named("x", "y"), ""},
+		{"the order does not matter", records.Mark(named("x", "y")), named("y", "x"), ""},
+		{"neither do state and version", records.Mark(named("x", "y")), otherVersion, ""},
+		{"the list was emptied", records.Mark(named("x", "y")), nil, "status.inventory was empty although 2 dependents had been recorded"},
+		{"one was removed", records.Mark(named("x", "y")), named("x"), shortened},
 		{
-			"one was replaced", items.Mark(named("x", "y")), named("x", "z"),
+			"one was replaced", records.Mark(named("x", "y")), named("x", "z"),
 			"status.inventory, with 2 dependents, was not the list that had been recorded, with 2",
 		},
 		{"the mark is of a packed list that was dropped", "60:0123456789abcdef", nil, "status.inventory was empty although 60 dependents had been recorded"},
 		{"the mark is damaged", "x", nil, "status.inventory was empty although 0 dependents had been recorded"},
 	} {
-		diff(t, test.reason, test.want, items.Mismatch(test.mark, test.items))
+		diff(t, test.reason, test.want, records.Mismatch(test.mark, test.items))
 	}
-	diff(t, "the mark of nothing", "", items.Mark(nil))
+	diff(t, "the mark of nothing", "", records.Mark(nil))
 }
 
 // patchStatus changes the status as a user does by hand.
@@ -135,8 +135,8 @@ func TestInventoryWithoutMark(t *testing.T) {
 	r.settle(widget)
 	stop()
 	marked := widget.Status.ProcessingDigest
-	digest, mark, _ := strings.Cut(marked, items.MarkSeparator)
-	if mark != items.Mark(widget.Status.Inventory)+items.ClusterSeparator+targets.LocalCluster || digest != widget.Status.LastProcessingDigest {
+	digest, mark, _ := strings.Cut(marked, records.MarkSeparator)
+	if mark != records.Mark(widget.Status.Inventory)+records.ClusterSeparator+targets.LocalCluster || digest != widget.Status.LastProcessingDigest {
 		t.Fatalf("unexpected mark %q in %q", mark, marked)
 	}
 	r.patchStatus(widget, fmt.Sprintf(`{"status":{"processingDigest":%q}}`, digest))

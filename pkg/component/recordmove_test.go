@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
-	"github.com/component-operator/runtime/pkg/component/internal/items"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
+	"github.com/component-operator/runtime/pkg/component/internal/records"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -93,7 +93,7 @@ func TestChunksFollowTheStateNamespace(t *testing.T) {
 				}
 				heir := r.globalRecorder(testenv.Config(t), namespace, former)
 				s := r.begin(heir, widget)
-				if o := s.recall(t.Context()); o.Kind != outcomes.Continue || !items.Same(s.status.Inventory, before) && !items.Same(s.status.Inventory, now) {
+				if o := s.recall(t.Context()); o.Kind != outcomes.Continue || !records.Same(s.status.Inventory, before) && !records.Same(s.status.Inventory, now) {
 					t.Fatalf("death after %d writes: want either inventory, got %d items, %s", survived, len(s.status.Inventory), o.Message)
 				}
 				if test.last != nil {
@@ -178,10 +178,10 @@ func TestDeathWhileAnOlderDefinitionDropsTheRecord(t *testing.T) {
 				done = *left > 0
 				r.read(widget)
 				found := widget.Status.Inventory
-				if !items.Same(found, before) && !items.Same(found, now) || widget.Status.InventoryRecord != nil {
+				if !records.Same(found, before) && !records.Same(found, now) || widget.Status.InventoryRecord != nil {
 					t.Errorf("death after %d writes: want either inventory as a list, got %d items", survived, len(found))
 				}
-				if err == nil && !items.Same(found, now) {
+				if err == nil && !records.Same(found, now) {
 					t.Errorf("death after %d writes: want the new inventory, which was said to be saved", survived)
 				}
 				r.forget(widget)

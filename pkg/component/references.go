@@ -14,8 +14,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/references"
 	"github.com/component-operator/runtime/pkg/component/internal/declared"
-	"github.com/component-operator/runtime/pkg/component/internal/specs"
-	"github.com/component-operator/runtime/pkg/component/internal/texts"
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -181,8 +180,8 @@ func (r *SecretKeyReference) load(content *references.Content, fallbackKeys []st
 }
 
 // newWalker returns a walker that finds references in specs. Implementations of the extension, an interface, count as references, too; it may be nil.
-func newWalker(extension reflect.Type) *specs.Walker {
-	return &specs.Walker{
+func newWalker(extension reflect.Type) *declared.Walker {
+	return &declared.Walker{
 		Leaves: []reflect.Type{
 			reflect.TypeFor[ConfigMapReference](), reflect.TypeFor[ConfigMapKeyReference](),
 			reflect.TypeFor[SecretReference](), reflect.TypeFor[SecretKeyReference](),
@@ -201,7 +200,7 @@ type loadable struct {
 func (l loadable) Target() (references.Kind, string) { return l.target() }
 
 // Load sets the content. A kubeconfig must not be empty.
-func (l loadable) Load(content *references.Content, found specs.Occurrence) (any, error) {
+func (l loadable) Load(content *references.Content, found declared.Occurrence) (any, error) {
 	value, err := l.load(content, found.FallbackKeys())
 	if secret, ok := l.objectReference.(*SecretKeyReference); ok && found.Target && err == nil && len(secret.value) == 0 {
 		return nil, declared.ErrNoKubeConfig
@@ -231,7 +230,7 @@ func LoadReferences(ctx context.Context, reader client.Reader, namespace string,
 
 // awaiting says that a component waits for references.
 func awaiting(missing []string) string {
-	return "waiting for references: " + texts.Join(missing, "; ")
+	return "waiting for references: " + outcomes.Join(missing, "; ")
 }
 
 // source reads references from a client.Reader.

@@ -34,7 +34,6 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/generation"
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
-	"github.com/component-operator/runtime/pkg/component/internal/stays"
 	"github.com/component-operator/runtime/pkg/component/internal/targets"
 	"github.com/component-operator/runtime/pkg/component/internal/warmup"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -130,7 +129,7 @@ func (r *Reconciler[T]) newWorker(mgr ctrl.Manager) (*worker, error) {
 		extension: loadExtension[T](mgr.GetClient()),
 		loader:    &declared.Loader{Walker: newWalker(reflect.TypeFor[Reference[T]]()), Reference: referenceOf},
 		memories:  newMemories(),
-		places:    stays.NewPlaces(r.options.MaxConcurrentReconciles, r.options.slowRequest),
+		places:    queue.NewPlaces(r.options.MaxConcurrentReconciles, r.options.slowRequest),
 		hooks: authorHooks{
 			postRead:      bind(r.hooks.postRead, mgr.GetClient()),
 			preReconcile:  bind(r.hooks.preReconcile, mgr.GetClient()),

@@ -17,7 +17,6 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/declared"
 	"github.com/component-operator/runtime/pkg/component/internal/generation"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
-	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/types"
@@ -235,7 +234,7 @@ func (p *pass) connect(ctx context.Context) outcomes.Outcome {
 		lost = errors.New(p.declared.Lost)
 	case len(p.declared.Missing) > 0 && !p.destination.IsRemote() && hasForeignTarget(p.component):
 		// It is not known any more whether the dependents are in this cluster or in another one.
-		lost = errors.New(texts.Join(p.declared.Missing, "; "))
+		lost = errors.New(outcomes.Join(p.declared.Missing, "; "))
 	}
 	return p.destination.Connect(ctx, lost)
 }

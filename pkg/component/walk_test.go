@@ -12,7 +12,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/pkg/component/internal/specs"
+	"github.com/component-operator/runtime/pkg/component/internal/declared"
 )
 
 type walkedInline struct {
@@ -69,10 +69,10 @@ type found struct {
 	Target, Ignored  bool
 }
 
-func walked(t *testing.T, w *specs.Walker, root any) []found {
+func walked(t *testing.T, w *declared.Walker, root any) []found {
 	t.Helper()
 	var all []found
-	err := w.Walk(root, func(o specs.Occurrence) error {
+	err := w.Walk(root, func(o declared.Occurrence) error {
 		all = append(all, found{o.Path, reflect.TypeOf(o.Value).String(), fmt.Sprint(o.FallbackKeys()), o.Target, o.IgnoredOnDeletion()})
 		return nil
 	})
@@ -174,7 +174,7 @@ func TestWalk(t *testing.T) {
 func TestWalkPutsBackWhatIsInMaps(t *testing.T) {
 	t.Parallel()
 	spec := &walkedSpec{Map: map[string]SecretKeyReference{"a": {Name: "x"}}}
-	err := newWalker(nil).Walk(spec, func(o specs.Occurrence) error {
+	err := newWalker(nil).Walk(spec, func(o declared.Occurrence) error {
 		if reference, ok := o.Value.(*SecretKeyReference); ok && o.Path == `spec.map["a"]` {
 			reference.value = []byte("loaded")
 		}

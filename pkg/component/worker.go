@@ -25,12 +25,9 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/declared"
 	"github.com/component-operator/runtime/pkg/component/internal/generation"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
-	"github.com/component-operator/runtime/pkg/component/internal/panics"
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
-	"github.com/component-operator/runtime/pkg/component/internal/stays"
 	"github.com/component-operator/runtime/pkg/component/internal/targets"
-	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/component/internal/warmup"
 	"github.com/component-operator/runtime/pkg/generator"
 )
@@ -61,7 +58,7 @@ type worker struct {
 	// extension loads a Reference[T] and returns its digest.
 	extension func(ctx context.Context, value any, component Component) (string, error)
 	targets   targets.Connector
-	places    *stays.Places
+	places    *queue.Places
 	// shards is nil without sharding.
 	shards *shards.Keeper
 	// warmup is nil if it is disabled.
@@ -70,7 +67,7 @@ type worker struct {
 	// calls calls the generator.
 	calls *generation.Calls
 	// panics catches panics.
-	panics panics.Catcher
+	panics generation.Catcher
 	turns  queue.Turns
 	// allowances limit the passes that other objects cause.
 	allowances queue.Allowances
@@ -142,14 +139,14 @@ func (w *worker) reconcileOne(ctx context.Context, key apitypes.NamespacedName, 
 // runBounded runs the steps, within the time limit of a pass.
 func (p *pass) runBounded(ctx context.Context) outcomes.Outcome {
 	var end func()
-	p.stay, ctx, end = stays.Begin(ctx, p.worker.places, &p.memory.stay)
+	p.stay, ctx, end = queue.BeginStay(ctx, p.worker.places, &p.memory.stay)
 	defer end()
 	return p.rescued(func() outcomes.Outcome {
 		o := p.rescued(func() outcomes.Outcome { return p.run(ctx) })
-		var remote stays.Remote
+		var remote queue.Remote
 		if !p.destination.Moving() {
 			// Otherwise, the dependents are in the cluster of another kubeconfig, and the messages say that they move.
-			remote = stays.Remote{Server: p.destination.Server(), KubeConfigFrom: p.declared.KubeConfigFrom}
+			remote = queue.Remote{Server: p.destination.Server(), KubeConfigFrom: p.declared.KubeConfigFrom}
 		}
 		return p.stay.Interpret(ctx, o, remote, p.settings.timing.requeue)
 	})
@@ -178,7 +175,7 @@ func (w *worker) fetch(ctx context.Context, key apitypes.NamespacedName) (Compon
 }
 
 // waves returns the names of the waves of a component.
-func (w *worker) waves(component Component) texts.Waves {
+func (w *worker) waves(component Component) outcomes.Waves {
 	if w.waveNames == nil {
 		return nil
 	}

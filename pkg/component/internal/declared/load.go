@@ -16,8 +16,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/references"
-	"github.com/component-operator/runtime/pkg/component/internal/specs"
-	"github.com/component-operator/runtime/pkg/component/internal/texts"
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -27,7 +26,7 @@ type Reference interface {
 	// Target returns kind and name.
 	Target() (references.Kind, string)
 	// Load sets the content, and returns the input of its digest.
-	Load(content *references.Content, found specs.Occurrence) (any, error)
+	Load(content *references.Content, found Occurrence) (any, error)
 }
 
 // Source reads referenced objects. A references.Watcher is one, which also notices changes.
@@ -41,7 +40,7 @@ type Source interface {
 // Loader loads references. Its fields do not change once it is in use.
 type Loader struct {
 	// Walker finds references in specs.
-	Walker *specs.Walker
+	Walker *Walker
 	// Source reads the referenced objects.
 	Source Source
 	// Reference returns the reference that the walker has found; nil if it is an extension.
@@ -85,7 +84,7 @@ func (l *Loader) Load(ctx context.Context, component Component) (Declaration, er
 		return Declaration{}, err
 	}
 	loading := &loading{loader: l, component: component, digests: map[string]string{}, uids: secretUIDs{}}
-	if err := l.Walker.Walk(component.Spec, func(found specs.Occurrence) error { return loading.load(ctx, found) }); err != nil {
+	if err := l.Walker.Walk(component.Spec, func(found Occurrence) error { return loading.load(ctx, found) }); err != nil {
 		return Declaration{}, err
 	}
 	return loading.finish()
@@ -95,7 +94,7 @@ func (l *Loader) Load(ctx context.Context, component Component) (Declaration, er
 func (l *Loader) watch(component Component) error {
 	var keys []references.Key
 	var problems []string
-	err := l.Walker.Walk(component.Spec, func(found specs.Occurrence) error {
+	err := l.Walker.Walk(component.Spec, func(found Occurrence) error {
 		reference := l.Reference(found.Value)
 		if reference == nil || !component.wants(found) {
 			return nil
@@ -122,7 +121,7 @@ func (l *Loader) watch(component Component) error {
 }
 
 // wants reports whether a reference must be loaded.
-func (c Component) wants(found specs.Occurrence) bool {
+func (c Component) wants(found Occurrence) bool {
 	return !c.Deleting || found.Target || c.TargetUnknown || c.NeedsReferences
 }
 
@@ -138,7 +137,7 @@ type loading struct {
 	kubeConfigFrom string
 }
 
-func (l *loading) load(ctx context.Context, found specs.Occurrence) error {
+func (l *loading) load(ctx context.Context, found Occurrence) error {
 	if !l.component.wants(found) {
 		return nil
 	}
@@ -167,7 +166,7 @@ func (l *loading) load(ctx context.Context, found specs.Occurrence) error {
 }
 
 // content loads one reference and returns the digest of its content.
-func (l *loading) content(ctx context.Context, found specs.Occurrence) (string, error) {
+func (l *loading) content(ctx context.Context, found Occurrence) (string, error) {
 	reference := l.loader.Reference(found.Value)
 	if reference == nil {
 		return l.component.Extension(ctx, found.Value)
@@ -241,7 +240,7 @@ func (e *missingKeyError) Error() string {
 	case len(e.present) == 0:
 		return fmt.Sprintf("has no key %s: it is empty", strings.Join(e.wanted, " or "))
 	default:
-		return fmt.Sprintf("has no key %s; its keys are: %s", strings.Join(e.wanted, " or "), texts.Join(e.present, ", "))
+		return fmt.Sprintf("has no key %s; its keys are: %s", strings.Join(e.wanted, " or "), outcomes.Join(e.present, ", "))
 	}
 }
 

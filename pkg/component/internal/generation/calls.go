@@ -15,7 +15,6 @@ import (
 
 	"github.com/component-operator/runtime/internal/deletionhooks"
 	"github.com/component-operator/runtime/internal/generating"
-	"github.com/component-operator/runtime/pkg/component/internal/panics"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -34,7 +33,7 @@ type Options struct {
 	// Took receives the duration of each call.
 	Took func(time.Duration)
 	// Panics catches panics of generators.
-	Panics *panics.Catcher
+	Panics *Catcher
 }
 
 // Calls calls generators, and remembers calls that do not return. A component has at most one call at a time, even if nothing else is remembered of it. Calls are safe for

@@ -20,7 +20,6 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/pkg/component/internal/panics"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -120,7 +119,7 @@ func newDesk(t *testing.T) *desk {
 			defer d.mu.Unlock()
 			d.took = append(d.took, duration)
 		},
-		Panics: &panics.Catcher{Count: func() { d.panics++ }},
+		Panics: &Catcher{Count: func() { d.panics++ }},
 	})
 	return d
 }

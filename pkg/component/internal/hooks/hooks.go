@@ -13,10 +13,9 @@ import (
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/deletionhooks"
 	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/component/internal/records"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
-	"github.com/component-operator/runtime/pkg/component/internal/stores"
-	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -43,7 +42,7 @@ type Hooks struct {
 	memory  *Memory
 	handle  *resource.Handle
 	record  *records.Record
-	stores  *stores.Stores
+	stores  *records.Stores
 	options Options
 }
 
@@ -64,7 +63,7 @@ type Options struct {
 }
 
 // Open returns the deletion hooks of a component for one pass. The record writes what the status says about them.
-func Open(memory *Memory, handle *resource.Handle, record *records.Record, places *stores.Stores, options Options) *Hooks {
+func Open(memory *Memory, handle *resource.Handle, record *records.Record, places *records.Stores, options Options) *Hooks {
 	return &Hooks{memory: memory, handle: handle, record: record, stores: places, options: options}
 }
 
@@ -140,7 +139,7 @@ func encode(hooks []deletionhooks.Hook, key []byte) ([][]byte, error) {
 	for i, hook := range hooks {
 		salted[i] = saltedHook{Hook: hook, Salt: salt}
 	}
-	items, err := chunks.Encode(salted, func(hook saltedHook) string { return hook.Hook.Hook + "/" + texts.Name(hook.Object) })
+	items, err := chunks.Encode(salted, func(hook saltedHook) string { return hook.Hook.Hook + "/" + outcomes.Name(hook.Object) })
 	if err != nil {
 		return nil, fmt.Errorf("encoding deletion hooks: %w", err)
 	}
@@ -159,7 +158,7 @@ func (h *Hooks) replace(ctx context.Context, contents [][]byte, count int) error
 			h.options.Subject + ": deletion hooks of cluster-scoped components require the operator's option StateNamespace",
 		}}
 	}
-	var stale stores.Placed
+	var stale records.Placed
 	previous := ""
 	if recorded != nil {
 		var err error
@@ -235,14 +234,14 @@ func (h *Hooks) read(ctx context.Context) (hooks []deletionhooks.Hook, damage st
 		return nil, "", fmt.Errorf("reading deletion hooks: %w", err)
 	}
 	if hooks = chunks.Decode(&found, list, deletionhooks.Hook.Check); len(found.Damage) > 0 {
-		return nil, texts.Join(found.Damage, "; "), nil
+		return nil, outcomes.Join(found.Damage, "; "), nil
 	}
 	h.memory.stored = &storedHooks{checksum: reference.Checksum, hooks: hooks}
 	return hooks, "", nil
 }
 
 // list finds all Secrets with deletion hooks.
-func (h *Hooks) list(ctx context.Context) (stores.Placed, error) {
+func (h *Hooks) list(ctx context.Context) (records.Placed, error) {
 	if reference := *h.options.Field; reference != nil {
 		return h.stores.List(ctx, chunks.Secret, reference.Namespace, reference.PreviousNamespace)
 	}

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/deletionhooks"
-	"github.com/component-operator/runtime/pkg/component/internal/texts"
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -91,14 +91,14 @@ func (h *Hooks) describe(at deletionhooks.Time, progress deletionhooks.Progress)
 	case progress.Done:
 		return Progress{}
 	case progress.Doing == deletionhooks.Clearing:
-		going.Message = fmt.Sprintf("before %s hooks: %s", at, texts.Waves(nil).Waits(result, "deleted"))
+		going.Message = fmt.Sprintf("before %s hooks: %s", at, outcomes.Waves(nil).Waits(result, "deleted"))
 	case progress.Doing == deletionhooks.Removing:
-		going.Message = fmt.Sprintf("%s hooks are done; %s", at, texts.Waves(nil).Waits(result, "deleted"))
+		going.Message = fmt.Sprintf("%s hooks are done; %s", at, outcomes.Waves(nil).Waits(result, "deleted"))
 	case len(result.Failures) > 0:
 		going.State = Failed
-		going.Message = fmt.Sprintf("%s hooks: %s; to run a failed hook again, delete it; %s", at, texts.Failures(result), h.skipAdvice())
+		going.Message = fmt.Sprintf("%s hooks: %s; to run a failed hook again, delete it; %s", at, outcomes.Failures(result), h.skipAdvice())
 	default:
-		going.Message = fmt.Sprintf("%s hooks: %s", at, texts.Waves(nil).Waits(result, "ready"))
+		going.Message = fmt.Sprintf("%s hooks: %s", at, outcomes.Waves(nil).Waits(result, "ready"))
 	}
 	return going
 }
@@ -158,7 +158,7 @@ func (h *Hooks) runner(at deletionhooks.Time, run Run) *deletionhooks.Runner {
 		},
 		Took: func(_ deletionhooks.Doing, result reconciler.Result) { run.Took(result) },
 		LeftOut: func(hooks []reconciler.Notice) {
-			h.options.Warn("HooksSkipped", texts.Bound(at.String()+" hooks can no longer be applied: "+texts.Notices(hooks)))
+			h.options.Warn("HooksSkipped", outcomes.Bound(at.String()+" hooks can no longer be applied: "+outcomes.Notices(hooks)))
 		},
 	}
 }

@@ -1,6 +1,13 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package queue decides in which order, and how often, components are reconciled: by priorities that rise with the waiting time, and by an allowance
-// for passes that other objects cause.
+// Package queue decides in which order, how often, and how long components are reconciled.
+//
+// # Contract
+//
+// A component that has waited for LongestWait comes before all that become due later. Other objects cause at most one
+// pass per second in the long run.
+//
+// A pass ends after LongestPass, and the next one continues. At most half of a controller's workers wait for slow
+// clusters. A pass that exceeds their number ends, and says which cluster did not answer last.
 package queue

@@ -14,8 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/internal/chunks"
-	"github.com/component-operator/runtime/pkg/component/internal/items"
-	"github.com/component-operator/runtime/pkg/component/internal/texts"
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -75,7 +74,7 @@ func KindTexts(kinds []reconciler.TypeInfo) string {
 	for i, kind := range kinds {
 		names[i] = schema.GroupKind(kind).String()
 	}
-	return texts.Join(names, ", ")
+	return outcomes.Join(names, ", ")
 }
 
 // hasRecord reports whether the inventory is in the record, packed or in chunks, rather than in the list.
@@ -131,7 +130,7 @@ func listOf(record *inventory.Record) chunks.List {
 
 // newRecord returns a record that describes a list.
 func newRecord(list chunks.List, inventoryItems []*reconciler.InventoryItem) inventory.Record {
-	return inventory.Record{Items: list.Items, Checksum: list.Checksum, Content: list.Packed, Chunks: list.Chunks, Kinds: items.Kinds(inventoryItems)}
+	return inventory.Record{Items: list.Items, Checksum: list.Checksum, Content: list.Packed, Chunks: list.Chunks, Kinds: Kinds(inventoryItems)}
 }
 
 // refer returns a record that refers to the chunks of a list.
@@ -201,7 +200,7 @@ func (f Fields) recognizePhases() bool {
 	found := false
 	for _, list := range f.lists() {
 		for _, item := range *list {
-			found = items.FromFormer(item) || found
+			found = FromFormer(item) || found
 		}
 	}
 	return found
@@ -215,9 +214,9 @@ func (f Fields) disguisePhases() (undo func()) {
 		undos = append(undos, func() { *list = original })
 		*list = slices.Clone(original)
 		for i, item := range original {
-			if items.IsLater(item) {
+			if IsLater(item) {
 				disguised := *item
-				items.Former(&disguised)
+				Former(&disguised)
 				(*list)[i] = &disguised
 			}
 		}
@@ -232,6 +231,6 @@ func (f Fields) disguisePhases() (undo func()) {
 // hasLaterPhases reports whether there are items with phases that an earlier definition does not know.
 func (f Fields) hasLaterPhases() bool {
 	return slices.ContainsFunc(f.lists(), func(list *[]*reconciler.InventoryItem) bool {
-		return slices.ContainsFunc(*list, items.IsLater)
+		return slices.ContainsFunc(*list, IsLater)
 	})
 }

@@ -10,9 +10,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/inventories"
-	"github.com/component-operator/runtime/pkg/component/internal/items"
-	"github.com/component-operator/runtime/pkg/component/internal/stores"
-	"github.com/component-operator/runtime/pkg/component/internal/texts"
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -22,7 +20,7 @@ func (r *Record) plan(ctx context.Context) error {
 	if !r.known || r.options.Deleting && (r.fields.hasRecord() || r.lost) {
 		return nil
 	}
-	if !r.outdated && items.Same(r.items, *r.fields.Inventory) {
+	if !r.outdated && Same(r.items, *r.fields.Inventory) {
 		return nil
 	}
 	encoded, err := inventories.Encode(*r.fields.Inventory)
@@ -48,7 +46,7 @@ func (p *planning) run(ctx context.Context) error {
 	if form == formChunks {
 		err := p.planChunks(ctx)
 		var refused *reconciler.RefusedError
-		if !errors.As(err, &refused) || p.record.fields.form() == formChunks || items.HasGrown(p.record.items, *p.record.fields.Inventory) {
+		if !errors.As(err, &refused) || p.record.fields.form() == formChunks || HasGrown(p.record.items, *p.record.fields.Inventory) {
 			return err
 		}
 		// The present form had room for it so far.
@@ -155,7 +153,7 @@ func (p *planning) planChunks(ctx context.Context) error {
 
 func (p *planning) tooLarge(why string) error {
 	return &reconciler.RefusedError{Problems: []string{fmt.Sprintf("%s: status.inventory: %s take %d bytes; the limit is %d, %s",
-		p.record.options.Subject, texts.Dependents(len(*p.record.fields.Inventory)), p.size, p.record.options.ChunkLimit, why)}}
+		p.record.options.Subject, outcomes.Dependents(len(*p.record.fields.Inventory)), p.size, p.record.options.ChunkLimit, why)}}
 }
 
 // tryOut finds out whether the server keeps the record before anything depends on it. It writes the record as inline, so that the present inventory
@@ -182,8 +180,8 @@ func (p *planning) tryOut(ctx context.Context, record inventory.Record) (kept bo
 
 // staleChunks returns the chunks to remove once the status no longer refers to them, and whether these are all. It lists chunks of earlier processes
 // once. If the listing fails, they stay until a later write.
-func (r *Record) staleChunks(ctx context.Context) (stale stores.Placed, all bool) {
-	stale = stores.Placed{}
+func (r *Record) staleChunks(ctx context.Context) (stale Placed, all bool) {
+	stale = Placed{}
 	stale.Add(r.chunks)
 	if r.memory.swept {
 		return stale, true

@@ -6,8 +6,6 @@ package records
 import (
 	"strconv"
 	"strings"
-
-	"github.com/component-operator/runtime/pkg/component/internal/items"
 )
 
 // The status records the number of dependents and a checksum of their names. So an inventory that a user has emptied or shortened, or that a
@@ -27,16 +25,16 @@ type mark struct {
 // inventoryMark returns the mark for the inventory in this status.
 func (f Fields) inventoryMark() string {
 	if !f.hasRecord() {
-		return items.Mark(*f.Inventory)
+		return Mark(*f.Inventory)
 	}
 	record := *f.Record
-	return strconv.Itoa(record.Items) + ":" + record.Checksum[:min(len(record.Checksum), items.MarkLength)]
+	return strconv.Itoa(record.Items) + ":" + record.Checksum[:min(len(record.Checksum), MarkLength)]
 }
 
 // takeMark removes the mark from the digest and returns it.
 func (f Fields) takeMark() (found mark) {
-	*f.Digest, found.inventory, _ = strings.Cut(*f.Digest, items.MarkSeparator)
-	found.inventory, found.cluster, _ = strings.Cut(found.inventory, items.ClusterSeparator)
+	*f.Digest, found.inventory, _ = strings.Cut(*f.Digest, MarkSeparator)
+	found.inventory, found.cluster, _ = strings.Cut(found.inventory, ClusterSeparator)
 	return found
 }
 
@@ -44,9 +42,9 @@ func (f Fields) takeMark() (found mark) {
 func (f Fields) putMark(next mark) (undo func()) {
 	digest := *f.Digest
 	if digest != "" && next.inventory != "" {
-		*f.Digest += items.MarkSeparator + next.inventory
+		*f.Digest += MarkSeparator + next.inventory
 		if next.cluster != "" {
-			*f.Digest += items.ClusterSeparator + next.cluster
+			*f.Digest += ClusterSeparator + next.cluster
 		}
 	}
 	return func() { *f.Digest = digest }

@@ -11,8 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/chunks"
-	"github.com/component-operator/runtime/pkg/component/internal/items"
-	"github.com/component-operator/runtime/pkg/component/internal/texts"
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -54,7 +53,7 @@ func (r *Record) Rebuild(ctx context.Context, request RebuildRequest) error {
 		Policies:   request.Policies,
 	}
 	result, err := request.Engine.Rebuild(ctx, search)
-	if err == nil && r.gap != "" && len(result.Inventory) < items.Marked(r.mark.inventory) {
+	if err == nil && r.gap != "" && len(result.Inventory) < Marked(r.mark.inventory) {
 		// The missing dependents may have kinds that are neither recorded nor generated any more.
 		search.Types = []reconciler.TypeVersionInfo{anyType}
 		result, err = request.Engine.Rebuild(ctx, search)
@@ -108,9 +107,9 @@ func (r *Record) announce(result reconciler.RebuildResult) {
 	if r.gap == "" && result.Found == 0 || r.lost && result.Found == 0 && len(result.Unlisted) == 0 {
 		return
 	}
-	note := fmt.Sprintf("the inventory was rebuilt from labels, %s found", texts.Dependents(result.Found))
+	note := fmt.Sprintf("the inventory was rebuilt from labels, %s found", outcomes.Dependents(result.Found))
 	if r.gap != "" {
-		note = fmt.Sprintf("the inventory was rebuilt from labels because %s, %s found", r.gap, texts.Dependents(result.Found))
+		note = fmt.Sprintf("the inventory was rebuilt from labels because %s, %s found", r.gap, outcomes.Dependents(result.Found))
 		if reference := *r.fields.Record; r.lost || reference == nil || r.fields.form() != formChunks || len(reference.Completed) == maxCompleted {
 			note += "; purged dependents (such as completed Jobs) cannot be found, and may run again"
 		}
@@ -121,7 +120,7 @@ func (r *Record) announce(result reconciler.RebuildResult) {
 		message += "; not listed: " + KindTexts(result.Unlisted)
 	}
 	r.options.Log.Info("the inventory was rebuilt", "details", message)
-	r.options.Warn("InventoryRebuilt", texts.Bound(message))
+	r.options.Warn("InventoryRebuilt", outcomes.Bound(message))
 }
 
 // Note returns what conditions say about an inventory that was rebuilt.

@@ -10,9 +10,8 @@ import (
 
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/inventories"
-	"github.com/component-operator/runtime/pkg/component/internal/items"
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
-	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -35,7 +34,7 @@ func (r *Record) Recall(ctx context.Context) error {
 	case r.lost:
 		r.gap = "the status was empty"
 	case !r.fields.hasRecord():
-		if r.gap = items.Mismatch(r.mark.inventory, *r.fields.Inventory); r.gap == "" {
+		if r.gap = Mismatch(r.mark.inventory, *r.fields.Inventory); r.gap == "" {
 			r.items, r.known = *r.fields.Inventory, true
 			return nil
 		}
@@ -80,14 +79,14 @@ func (r *Record) read(ctx context.Context, reference *inventory.Record) error {
 	all := inventories.Decode(&found, list)
 	r.chunks = found.Intact
 	if len(found.Damage) > 0 {
-		r.gap = "its record was damaged (" + texts.Join(found.Damage, "; ") + ")"
-		*r.fields.Inventory = items.Union(inventories.Valid(completed(reference)), all)
+		r.gap = "its record was damaged (" + outcomes.Join(found.Damage, "; ") + ")"
+		*r.fields.Inventory = Union(inventories.Valid(completed(reference)), all)
 		return nil
 	}
 	r.known, r.items = true, all
 	// An older version, which does not know chunks, may have written a list of its own.
 	r.outdated = len(*r.fields.Inventory) > 0
-	*r.fields.Inventory = items.Union(all, *r.fields.Inventory)
+	*r.fields.Inventory = Union(all, *r.fields.Inventory)
 	if !r.outdated {
 		r.memory.recalled = &recalled{checksum: reference.Checksum, items: *r.fields.Inventory, chunks: found.Intact}
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/inventories"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
-	"github.com/component-operator/runtime/pkg/component/internal/stores"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -47,7 +46,7 @@ type Record struct {
 
 	memory  *Memory
 	handle  *resource.Handle
-	stores  *stores.Stores
+	stores  *Stores
 	fields  Fields
 	options Options
 
@@ -77,7 +76,7 @@ type nextRecord struct {
 	previous *inventory.Record
 	written  chunks.Written
 	// stale are the chunks that the status will no longer refer to, as they were read before the write; nil if there never were chunks.
-	stale stores.Placed
+	stale Placed
 	// swept means that stale has all leftover chunks.
 	swept bool
 }
@@ -97,7 +96,7 @@ type Options struct {
 }
 
 // Open returns the record of a component for one pass.
-func Open(fields Fields, memory *Memory, handle *resource.Handle, places *stores.Stores, options Options) *Record {
+func Open(fields Fields, memory *Memory, handle *resource.Handle, places *Stores, options Options) *Record {
 	for _, list := range fields.lists() {
 		*list = inventories.Valid(*list)
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
-	"github.com/component-operator/runtime/pkg/component/internal/stores"
 	"github.com/component-operator/runtime/pkg/inventory"
 )
 
@@ -86,7 +85,7 @@ func (r *Record) unpack() {
 func (r *Record) saved(ctx context.Context, changed bool, err error) {
 	next := r.next
 	r.next = nil
-	remove := stores.Placed{}
+	remove := Placed{}
 	switch {
 	case next == nil:
 		if err == nil && r.known && !r.fields.hasRecord() {

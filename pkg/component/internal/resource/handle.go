@@ -9,8 +9,6 @@ import (
 
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/component-operator/runtime/pkg/component/internal/statusdiff"
 )
 
 // Handle is a component during one pass.
@@ -49,7 +47,7 @@ func (c *Client) Open(component client.Object, memory *Memory, options HandleOpt
 	if memory.sent == nil {
 		return h, nil
 	}
-	if !statusdiff.Same(base, memory.received) {
+	if !Same(base, memory.received) {
 		memory.sent, memory.received = nil, nil
 		return h, nil
 	}
@@ -64,7 +62,7 @@ func (h *Handle) Status() (map[string]any, error) { return StatusOf(h.component)
 func (h *Handle) Stored(field string) any { return h.stored[field] }
 
 // WroteStatus reports whether the last written status equals this one, apart from times of observation.
-func (h *Handle) WroteStatus(status map[string]any) bool { return statusdiff.Same(h.base, status) }
+func (h *Handle) WroteStatus(status map[string]any) bool { return Same(h.base, status) }
 
 // WriteField writes one field of the status before all others.
 func (h *Handle) WriteField(ctx context.Context, field string, value any) error {

@@ -10,8 +10,6 @@ import (
 	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/component-operator/runtime/pkg/component/internal/statusdiff"
 )
 
 // inventoryField is the field of the status that is by far the largest. It is decoded only when necessary.
@@ -39,7 +37,7 @@ func StatusOf(component client.Object) (map[string]any, error) {
 			status[field] = content
 			continue
 		}
-		if status[field], err = statusdiff.Decode(content); err != nil {
+		if status[field], err = Decode(content); err != nil {
 			return nil, fmt.Errorf("decoding the field %s of the status of the component: %w", field, err)
 		}
 	}

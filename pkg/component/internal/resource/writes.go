@@ -16,7 +16,6 @@ import (
 
 	"github.com/component-operator/runtime/internal/conflicts"
 	"github.com/component-operator/runtime/internal/guarded"
-	"github.com/component-operator/runtime/pkg/component/internal/statusdiff"
 )
 
 // ErrChanged ends a pass that has read the component before its latest change.
@@ -50,7 +49,7 @@ const maxConflicts = 8
 func (h *Handle) Write(ctx context.Context, status map[string]any) error {
 	patched, err := h.patch(ctx, "status", func() map[string]any {
 		// Dropped fields are sent again: the server may keep them now, and a part of a value is worse than none.
-		return map[string]any{"status": statusdiff.MergePatch(h.stored, status)}
+		return map[string]any{"status": MergePatch(h.stored, status)}
 	})
 	switch {
 	case err == nil:
@@ -210,7 +209,7 @@ func (h *Handle) written(status map[string]any, patched client.Object) error {
 		return err
 	}
 	// Another client has removed the fields that the server had kept before.
-	lost := statusdiff.Without(statusdiff.Dropped(status, received, "status"), statusdiff.Dropped(h.stored, received, "status"))
+	lost := Without(Dropped(status, received, "status"), Dropped(h.stored, received, "status"))
 	h.version = patched.GetResourceVersion()
 	h.component.SetResourceVersion(h.version)
 	h.base, h.stored = status, received

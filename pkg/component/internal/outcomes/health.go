@@ -1,14 +1,12 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package health
+package outcomes
 
 import (
 	"slices"
 	"time"
 
-	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
-	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/resources/concepts"
 	"github.com/component-operator/runtime/pkg/status"
@@ -32,10 +30,10 @@ var priorities = []string{
 	string(concepts.AliveConvergingStatusCreating), string(concepts.OperationalStatusPending), string(concepts.CompletionStatusPending),
 }
 
-// Facts are what a pass has found.
-type Facts struct {
+// HealthFacts are what a pass has found.
+type HealthFacts struct {
 	// Outcome is how the pass has ended, and Message what it says.
-	Outcome outcomes.Kind
+	Outcome Kind
 	Message string
 	// Waits and Failures are those of the engine.
 	Waits, Failures []inventory.Notice
@@ -46,8 +44,8 @@ type Facts struct {
 	Now   time.Time
 }
 
-// Condition is what the condition says.
-type Condition struct {
+// HealthCondition is what the condition says.
+type HealthCondition struct {
 	// Healthy is the status of the condition.
 	Healthy         bool
 	Reason, Message string
@@ -55,30 +53,30 @@ type Condition struct {
 	Wake time.Duration
 }
 
-// Of returns what the condition says. It reports false if it says what it said before.
-func Of(f Facts) (condition Condition, known bool) {
+// HealthOf returns what the condition says. It reports false if it says what it said before.
+func HealthOf(f HealthFacts) (condition HealthCondition, known bool) {
 	switch f.Outcome {
-	case outcomes.Ready, outcomes.Held:
-		return Condition{Healthy: true, Reason: string(concepts.GraceStatusHealthy), Message: f.Message}, true
-	case outcomes.Suspended:
-		return Condition{Healthy: true, Reason: string(concepts.SuspensionStatusSuspended), Message: f.Message}, true
-	case outcomes.Archived:
-		return Condition{Healthy: true, Reason: ReasonArchived, Message: f.Message}, true
-	case outcomes.Deleting, outcomes.Blocked:
-		return Condition{Reason: ReasonDeleting, Message: f.Message}, true
-	case outcomes.Retriable:
-		return Condition{Reason: inventory.NoticeReasonBlocked, Message: f.Message}, true
-	case outcomes.Refused, outcomes.Error:
-		return Condition{Reason: ReasonError, Message: f.Message}, true
-	case outcomes.Progressing, outcomes.Failed:
+	case Ready, Held:
+		return HealthCondition{Healthy: true, Reason: string(concepts.GraceStatusHealthy), Message: f.Message}, true
+	case Suspended:
+		return HealthCondition{Healthy: true, Reason: string(concepts.SuspensionStatusSuspended), Message: f.Message}, true
+	case Archived:
+		return HealthCondition{Healthy: true, Reason: ReasonArchived, Message: f.Message}, true
+	case Deleting, Blocked:
+		return HealthCondition{Reason: ReasonDeleting, Message: f.Message}, true
+	case Retriable:
+		return HealthCondition{Reason: inventory.NoticeReasonBlocked, Message: f.Message}, true
+	case Refused, Error:
+		return HealthCondition{Reason: ReasonError, Message: f.Message}, true
+	case Progressing, Failed:
 		return f.unhealthy(), true
-	case outcomes.Continue, outcomes.Paused, outcomes.Gone, outcomes.Abandoned:
+	case Continue, Paused, Gone, Abandoned:
 	}
-	return Condition{}, false
+	return HealthCondition{}, false
 }
 
 // unhealthy weighs the dependents that are not ready. After its grace period, one counts by its grade.
-func (f Facts) unhealthy() Condition {
+func (f HealthFacts) unhealthy() HealthCondition {
 	phases := map[types.ObjectID]inventory.Phase{}
 	for _, item := range f.Inventory {
 		phases[types.IDOf(item)] = item.Phase
@@ -104,9 +102,9 @@ func (f Facts) unhealthy() Condition {
 	}
 	if worst == "" {
 		// The pass waits for something other than a dependent.
-		return Condition{Reason: string(concepts.OperationalStatusPending), Message: f.Message}
+		return HealthCondition{Reason: string(concepts.OperationalStatusPending), Message: f.Message}
 	}
-	return Condition{Reason: worst, Message: messages[worst] + texts.Notices(notices[worst]), Wake: wake}
+	return HealthCondition{Reason: worst, Message: messages[worst] + Notices(notices[worst]), Wake: wake}
 }
 
 // messages are what messages begin with.
@@ -117,7 +115,7 @@ var messages = map[string]string{
 
 // graded returns the grade of a dependent whose grace period is over; otherwise empty, and how much of the period is left. A dependent that does its job is not graded,
 // although it is not ready; one of which that is not known counts as degraded.
-func (f Facts) graded(notice inventory.Notice) (grade string, left time.Duration) {
+func (f HealthFacts) graded(notice inventory.Notice) (grade string, left time.Duration) {
 	if notice.Grace == 0 {
 		return "", 0
 	}
@@ -134,7 +132,7 @@ func (f Facts) graded(notice inventory.Notice) (grade string, left time.Duration
 	return string(concepts.GraceStatusDegraded), 0
 }
 
-func (f Facts) since() time.Time {
+func (f HealthFacts) since() time.Time {
 	if f.Since.IsZero() {
 		return f.Now
 	}

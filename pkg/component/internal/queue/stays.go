@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package stays
+package queue
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 )
 
-// Memory is what a process remembers about the failures of one target to answer. Only one pass uses it at a time. The zero value is ready for use.
-type Memory struct {
+// StayMemory is what a process remembers about the failures of one target to answer. Only one pass uses it at a time. The zero value is ready for use.
+type StayMemory struct {
 	// unanswered says why the target was not reached; noAnswers is the number of consecutive passes without an answer.
 	unanswered string
 	noAnswers  int
@@ -24,15 +24,15 @@ type Memory struct {
 // Stay is the time that a pass takes, including its visit to a remote cluster.
 type Stay struct {
 	places *Places
-	memory *Memory
+	memory *StayMemory
 	// visit is nil before it starts.
 	visit *visit
 	// cut ends the pass.
 	cut func(reason error)
 }
 
-// Begin limits the duration of a pass. The returned function ends the stay.
-func Begin(ctx context.Context, places *Places, memory *Memory) (*Stay, context.Context, func()) {
+// BeginStay limits the duration of a pass. The returned function ends the stay.
+func BeginStay(ctx context.Context, places *Places, memory *StayMemory) (*Stay, context.Context, func()) {
 	s := &Stay{places: places, memory: memory}
 	ctx, cancel := context.WithTimeoutCause(ctx, LongestPass, errTooLong)
 	ctx, s.cut = context.WithCancelCause(ctx)

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package siblings calls the engine for a component that hands dependents over to others, or takes them over.
-package siblings
+package component
 
 import (
 	"context"
@@ -15,8 +14,8 @@ import (
 	"github.com/component-operator/runtime/pkg/inventory"
 )
 
-// Siblings are those of one component.
-type Siblings struct {
+// siblingCalls makes calls of the engine for a component that has siblings.
+type siblingCalls struct {
 	// Find returns what other components are to the component. It reads them through the reader.
 	Find func(ctx context.Context, reader client.Reader) (map[apitypes.NamespacedName]inventory.Relation, error)
 	// Cached reads from a cache, and Live from the API server.
@@ -29,7 +28,7 @@ type Siblings struct {
 
 // Among makes a call with the siblings of the component, by owner ID. If the call finds a dependent of a foreign owner, the cache may lag behind: Among then asks the API
 // server, and repeats the call if the answer differs.
-func (s Siblings) Among(ctx context.Context, call func(siblings map[string]inventory.Relation) (foreign bool, err error)) error {
+func (s siblingCalls) Among(ctx context.Context, call func(siblings map[string]inventory.Relation) (foreign bool, err error)) error {
 	cached, err := s.by(ctx, s.Cached)
 	if err != nil {
 		return err
@@ -50,7 +49,7 @@ func (s Siblings) Among(ctx context.Context, call func(siblings map[string]inven
 }
 
 // by returns the siblings, read through a reader.
-func (s Siblings) by(ctx context.Context, reader client.Reader) (map[string]inventory.Relation, error) {
+func (s siblingCalls) by(ctx context.Context, reader client.Reader) (map[string]inventory.Relation, error) {
 	found, err := s.Find(ctx, reader)
 	if err != nil {
 		return nil, fmt.Errorf("finding siblings: %w", err)

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package siblings
+package component
 
 import (
 	"context"
@@ -35,7 +35,7 @@ func TestAmong(t *testing.T) {
 		{"itself", map[apitypes.NamespacedName]inventory.Relation{{Name: "a"}: inventory.RelationOlder}, nil, false, 0, "not a relation to itself"},
 	} {
 		cache, server := &reader{}, &reader{}
-		s := Siblings{
+		s := siblingCalls{
 			Cached: cache, Live: server, Self: apitypes.NamespacedName{Name: "a"}, OwnerID: apitypes.NamespacedName.String,
 			Find: func(_ context.Context, r client.Reader) (map[apitypes.NamespacedName]inventory.Relation, error) {
 				if r == server {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package destination
+package targets
 
 import (
 	"context"
@@ -16,31 +16,29 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/hooks"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/component/internal/records"
-	"github.com/component-operator/runtime/pkg/component/internal/targets"
-	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 // Destination is the cluster of a component's dependents during one pass, and the next one if they move.
 type Destination struct {
-	options Options
+	options DestinationOptions
 	record  *records.Record
 	hooks   *hooks.Hooks
 
 	// target is the connection to the cluster of the dependents; nil until it is connected, or if it is lost.
-	target *targets.Target
+	target *Target
 	// cluster is the cluster of the dependents, if it is known; next is the one that they move to, if any.
-	cluster targets.Cluster
-	next    *targets.Cluster
+	cluster Cluster
+	next    *Cluster
 	// held is set if the target is the connection of an earlier pass, because the kubeconfig is lost.
 	held bool
 	// abandoned is set if the dependents are given up.
 	abandoned bool
 }
 
-// Options configure the destination of one component.
-type Options struct {
+// DestinationOptions configure the destination of one component.
+type DestinationOptions struct {
 	Key     apitypes.NamespacedName
 	OwnerID string
 	// Reconciler is the name of the reconciler, which prefixes annotations.
@@ -50,24 +48,24 @@ type Options struct {
 	Inventory *[]*reconciler.InventoryItem
 	// OwnCluster is the UID of the cluster of the component.
 	OwnCluster string
-	Connector  targets.Connector
+	Connector  Connector
 	// Identity returns the identity that writes the dependents; references must be loaded before. Local returns the identity in the component's own
 	// cluster, whether dependents are there or not.
-	Identity func() targets.Identity
-	Local    func() targets.Identity
+	Identity func() Identity
+	Local    func() Identity
 	Deleting bool
 	Log      logr.Logger
 	// Warn and Inform write Warning and Normal events about the component.
 	Warn, Inform func(reason, message string)
 }
 
-// Open returns the destination of a component for one pass.
-func Open(record *records.Record, deletionHooks *hooks.Hooks, options Options) *Destination {
-	return &Destination{options: options, record: record, hooks: deletionHooks, cluster: targets.ParseCluster(record.Cluster())}
+// OpenDestination returns the destination of a component for one pass.
+func OpenDestination(record *records.Record, deletionHooks *hooks.Hooks, options DestinationOptions) *Destination {
+	return &Destination{options: options, record: record, hooks: deletionHooks, cluster: ParseCluster(record.Cluster())}
 }
 
 // Target returns the connection to the cluster of the dependents; nil if there is none, or if it is lost.
-func (d *Destination) Target() *targets.Target { return d.target }
+func (d *Destination) Target() *Target { return d.target }
 
 // Abandoned reports whether the dependents are given up.
 func (d *Destination) Abandoned() bool { return d.abandoned }
@@ -89,7 +87,7 @@ func (d *Destination) Server() string {
 	case !d.IsRemote():
 		return ""
 	case d.target != nil && d.target.Client != nil:
-		return targets.HostOf(d.target.Client.Config().Host)
+		return HostOf(d.target.Client.Config().Host)
 	default:
 		return d.cluster.Host
 	}
@@ -97,10 +95,10 @@ func (d *Destination) Server() string {
 
 // IsElsewhere reports whether the dependents are in another cluster than the component. A kubeconfig may refer to the same one.
 func (d *Destination) IsElsewhere() bool {
-	return d.IsRemote() && d.cluster.UID != targets.LocalCluster && d.cluster.UID != d.options.OwnCluster
+	return d.IsRemote() && d.cluster.UID != LocalCluster && d.cluster.UID != d.options.OwnCluster
 }
 
-func (d *Destination) setCluster(cluster targets.Cluster) {
+func (d *Destination) setCluster(cluster Cluster) {
 	d.cluster = cluster
 	d.record.SetCluster(cluster.String())
 }
@@ -167,21 +165,21 @@ func (d *Destination) hold() bool {
 
 // identify finds out which cluster an identity connects to, with at most one request per connection. The result is unknown if the identity may not
 // read the namespace kube-system.
-func (d *Destination) identify(ctx context.Context, id targets.Identity) (targets.Cluster, error) {
+func (d *Destination) identify(ctx context.Context, id Identity) (Cluster, error) {
 	if len(id.KubeConfig) == 0 {
-		return targets.Cluster{UID: targets.LocalCluster}, nil
+		return Cluster{UID: LocalCluster}, nil
 	}
 	return d.options.Connector.Identify(ctx, id)
 }
 
 // connectFormer connects to the former cluster of dependents that move, and reports whether they do. A former cluster without a connection is lost.
-func (d *Destination) connectFormer(ctx context.Context, id targets.Identity) (moved bool, o outcomes.Outcome) {
+func (d *Destination) connectFormer(ctx context.Context, id Identity) (moved bool, o outcomes.Outcome) {
 	occupied, deleting := d.isOccupied(), d.options.Deleting
 	if deleting && (!occupied || d.cluster.UID == "") {
 		return false, outcomes.Proceed
 	}
 	present, err := d.identify(ctx, id)
-	var notConnected targets.NotConnectedError
+	var notConnected NotConnectedError
 	var noAnswer *clients.NoAnswerError
 	switch {
 	case errors.As(err, &noAnswer) && !deleting:
@@ -204,7 +202,7 @@ func (d *Destination) connectFormer(ctx context.Context, id targets.Identity) (m
 
 // reachFormer connects to the former cluster of dependents that move.
 func (d *Destination) reachFormer() outcomes.Outcome {
-	if d.cluster.UID == targets.LocalCluster {
+	if d.cluster.UID == LocalCluster {
 		var err error
 		d.target, err = d.options.Connector.Connect(d.options.Key, d.options.OwnerID, d.options.Local())
 		return outcomes.Of(err)
@@ -223,7 +221,7 @@ func (d *Destination) reachFormer() outcomes.Outcome {
 
 // Arrive starts work in the new cluster. The first write records that it has no dependents yet.
 func (d *Destination) Arrive() outcomes.Outcome {
-	d.options.Inform("Moved", texts.Bound(fmt.Sprintf("the dependents move to %s; they were in %s", d.next.Describe(), d.cluster.Describe())))
+	d.options.Inform("Moved", outcomes.Bound(fmt.Sprintf("the dependents move to %s; they were in %s", d.next.Describe(), d.cluster.Describe())))
 	d.setCluster(*d.next)
 	d.next, d.abandoned = nil, false
 	d.record.Clear()

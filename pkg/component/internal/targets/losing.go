@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package destination
+package targets
 
 import (
 	"context"
@@ -16,8 +16,6 @@ import (
 	"github.com/component-operator/runtime/internal/conflicts"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/component/internal/records"
-	"github.com/component-operator/runtime/pkg/component/internal/targets"
-	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -34,7 +32,7 @@ func (d *Destination) loseTarget(reason error) outcomes.Outcome {
 		d.abandon(reason)
 		return outcomes.Proceed
 	}
-	content := texts.Dependents(len(left))
+	content := outcomes.Dependents(len(left))
 	if gap != "" {
 		content = "unknown dependents, because " + gap + ","
 	}
@@ -60,11 +58,11 @@ func (d *Destination) abandon(reason error) {
 	left := d.leftBehind()
 	names := make([]string, len(left))
 	for i, item := range left {
-		names[i] = texts.Name(item)
+		names[i] = outcomes.Name(item)
 	}
 	slices.Sort(names)
 	d.options.Log.Info("dependents are abandoned", "reason", reason.Error(), "dependents", names)
-	d.options.Warn("Abandoned", texts.Bound(fmt.Sprintf("%s abandoned: %s", texts.Dependents(len(names)), texts.Join(names, ", "))))
+	d.options.Warn("Abandoned", outcomes.Bound(fmt.Sprintf("%s abandoned: %s", outcomes.Dependents(len(names)), outcomes.Join(names, ", "))))
 	if d.hooks.Awaited() {
 		d.options.Warn("HooksSkipped", "unfinished deletion hooks are skipped, because the cluster of the dependents is abandoned")
 	}
@@ -129,7 +127,7 @@ func (d *Destination) isOutOfReach(ctx context.Context, err error) bool {
 
 // wasRemote reports whether the dependents are in another cluster, and move.
 func (d *Destination) wasRemote() bool {
-	return d.next != nil && d.cluster.UID != targets.LocalCluster
+	return d.next != nil && d.cluster.UID != LocalCluster
 }
 
 // CheckUnlisted blocks the deletion while there may be unrecorded dependents.
@@ -145,6 +143,6 @@ func (d *Destination) CheckUnlisted() outcomes.Outcome {
 	}
 	d.abandoned = true
 	d.options.Log.Info("dependents may be abandoned", "kinds", kinds)
-	d.options.Warn("Abandoned", texts.Bound("dependents of these kinds may be abandoned, because they cannot be listed: "+kinds))
+	d.options.Warn("Abandoned", outcomes.Bound("dependents of these kinds may be abandoned, because they cannot be listed: "+kinds))
 	return outcomes.Proceed
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package items
+package records
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/component-operator/runtime/pkg/component/internal/texts"
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
@@ -162,9 +162,9 @@ func Mismatch(recorded string, items []*reconciler.InventoryItem) string {
 	}
 	count := Marked(recorded)
 	if len(items) == 0 {
-		return fmt.Sprintf("status.inventory was empty although %s had been recorded", texts.Dependents(count))
+		return fmt.Sprintf("status.inventory was empty although %s had been recorded", outcomes.Dependents(count))
 	}
-	return fmt.Sprintf("status.inventory, with %s, was not the list that had been recorded, with %d", texts.Dependents(len(items)), count)
+	return fmt.Sprintf("status.inventory, with %s, was not the list that had been recorded, with %d", outcomes.Dependents(len(items)), count)
 }
 
 // Marked returns the number of dependents in a mark.
