@@ -42,11 +42,11 @@ func TestCatch(t *testing.T) {
 		lines int
 	}{
 		{"nothing happens", func() {}, "", 0},
-		{"a panic", mistakes, `^panic: a mistake \(panics/panics_test\.go:\d+\)$`, 1},
-		{"the same one", mistakes, `^panic: a mistake \(panics/panics_test\.go:\d+\)$`, 1},
-		{"an index out of range", func() { _ = list[index] }, `^panic: runtime error: index out of range \[3\] with length 0 \(panics/panics_test\.go:\d+\)$`, 2},
+		{"a panic", mistakes, `^panic: a mistake \(generation/panics_test\.go:\d+\)$`, 1},
+		{"the same one", mistakes, `^panic: a mistake \(generation/panics_test\.go:\d+\)$`, 1},
+		{"an index out of range", func() { _ = list[index] }, `^panic: runtime error: index out of range \[3\] with length 0 \(generation/panics_test\.go:\d+\)$`, 2},
 		{"a pointer that is nil", func() { none().Place = "" }, `^panic: runtime error: invalid memory address or nil pointer dereference \(`, 3},
-		{"a panic in the standard library", func() { regexp.MustCompile(broken) }, `^panic: regexp: .* \(panics/panics_test\.go:\d+\)$`, 4},
+		{"a panic in the standard library", func() { regexp.MustCompile(broken) }, `^panic: regexp: .* \(generation/panics_test\.go:\d+\)$`, 4},
 		{"an error as value", func() { panic(errors.New("wrapped")) }, `^panic: wrapped \(`, 5},
 		{"an answer that quotes a value", func() { panic(refusal) }, `^panic: .*data\[x\]: Invalid value: \*\*\*.* \(`, 6},
 	} {
