@@ -1,6 +1,19 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Mutants measures what the tests notice. It takes a list of small changes that break the code, makes one at a time, and
+// runs the tests that should fail.
+//
+//	make mutants
+//	go run ./internal/mutants -list
+//	go run ./internal/mutants -run 'adopt|hook' -v
+//
+// The list is mutants.yaml. The working tree is not modified: the compiler gets each change as an overlay (see "go help
+// build"). So a run may be interrupted, and files may be edited meanwhile. Before the first change, the chosen tests run on
+// the unchanged code: tests that fail anyway prove nothing.
+//
+// The exit code is 1 if less than 95 % of the mutants are noticed. Mutants that do not fit the code, do not compile, or have
+// no test count as not noticed.
 package main
 
 import (
@@ -11,22 +24,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"regexp"
 	"strings"
 	"time"
 )
 
-// options are the flags.
-type options struct {
-	file    string
-	names   string
-	pkg     string
-	list    bool
-	race    bool
-	verbose bool
-	timeout time.Duration
-	least   float64
-}
+// demanded is the percentage of mutants that must be noticed.
+const demanded = 95
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -34,91 +37,78 @@ func main() {
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
-		code = 2
 	}
 	os.Exit(code)
 }
 
-// run returns the exit code: 1 if too little is noticed. An error means that nothing was measured.
+// run returns the exit code: 1 if too few mutants are noticed, 2 with an error.
 func run(ctx context.Context, args []string, out io.Writer) (int, error) {
-	o, err := parse(args)
-	if errors.Is(err, flag.ErrHelp) {
+	flags := flag.NewFlagSet("mutants", flag.ContinueOnError)
+	names := flags.String("run", "", "take only mutants whose name matches this regular expression")
+	listing := flags.Bool("list", false, "only print the mutants, and which of them do not fit the code")
+	verbose := flags.Bool("v", false, "print the output of the tests")
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0, nil
+	} else if err != nil {
+		return 2, err
 	}
+	chosen, err := read(*names)
 	if err != nil {
 		return 2, err
 	}
-	all, err := read(o.file)
-	if err != nil {
-		return 2, err
+	if *listing {
+		return list(out, chosen), nil
 	}
-	chosen, err := choose(all, o)
-	if err != nil {
-		return 2, err
-	}
-	l := &lab{race: o.race, timeout: o.timeout, log: io.Discard}
-	if o.verbose {
+	l := &lab{log: io.Discard}
+	if *verbose {
 		l.log = out
 	}
-	var results []result
-	if o.list {
-		for _, m := range chosen {
-			results = append(results, l.check(m))
-		}
-		return listed(out, results), nil
-	}
-	broken, err := l.baseline(ctx, chosen)
-	if err != nil {
-		return 2, err
-	}
+	return measure(ctx, l, out, chosen)
+}
+
+// measure tries the mutants, and prints what was noticed.
+func measure(ctx context.Context, l *lab, out io.Writer, chosen []mutant) (int, error) {
+	broken := l.baseline(ctx, chosen)
+	count := 0
+	var others []string
 	for _, m := range chosen {
-		r := result{mutant: m, verdict: failing, detail: "these tests also fail without the change"}
+		start := time.Now()
+		verdict, detail := failing, "these tests also fail without the change"
 		if !broken[m.target()] {
-			r = l.try(ctx, m)
+			verdict, detail = l.try(ctx, m)
 		}
 		if ctx.Err() != nil {
 			return 2, errors.New("interrupted")
 		}
-		fmt.Fprintln(out, r.line())
-		results = append(results, r)
-	}
-	return score(out, results, o.least), nil
-}
-
-func parse(args []string) (options, error) {
-	var o options
-	flags := flag.NewFlagSet("mutants", flag.ContinueOnError)
-	flags.StringVar(&o.file, "file", "internal/mutants/mutants.yaml", "the list of mutants")
-	flags.StringVar(&o.names, "run", "", "take only mutants whose name matches this regular expression")
-	flags.StringVar(&o.pkg, "package", "", "take only mutants of files whose path contains this")
-	flags.BoolVar(&o.list, "list", false, "only check that the list fits the code, and print it")
-	flags.BoolVar(&o.race, "race", false, "build with the race detector; slower, and no mutant needs it")
-	flags.BoolVar(&o.verbose, "v", false, "print the output of the tests")
-	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long the tests of one mutant may take; more counts as noticed")
-	flags.Float64Var(&o.least, "least", 95, "percentage of mutants that must be noticed")
-	if err := flags.Parse(args); err != nil {
-		return o, err
-	}
-	if flags.NArg() > 0 {
-		return o, fmt.Errorf("unexpected arguments: %s", strings.Join(flags.Args(), " "))
-	}
-	return o, nil
-}
-
-// choose returns the mutants that the flags ask for.
-func choose(all []mutant, o options) ([]mutant, error) {
-	names, err := regexp.Compile(o.names)
-	if err != nil {
-		return nil, fmt.Errorf("flag -run: %w", err)
-	}
-	var chosen []mutant
-	for _, m := range all {
-		if names.MatchString(m.Name) && strings.Contains(m.File, o.pkg) {
-			chosen = append(chosen, m)
+		fmt.Fprintf(out, "%-16s %5.1fs  %-45s %s\n", verdict, time.Since(start).Seconds(), m.Name, detail)
+		if verdict == noticed {
+			count++
+		} else {
+			others = append(others, m.Name)
 		}
 	}
-	if len(chosen) == 0 {
-		return nil, errors.New("no mutant fits the flags -run and -package")
+	percent := 100 * float64(count) / float64(len(chosen))
+	fmt.Fprintf(out, "\n%d of %d noticed (%.1f %%; demanded are %d %%)\n", count, len(chosen), percent, demanded)
+	if len(others) > 0 {
+		fmt.Fprintln(out, "Not noticed:", strings.Join(others, ", "))
 	}
-	return chosen, nil
+	if percent < demanded {
+		return 1, nil
+	}
+	return 0, nil
+}
+
+// list prints the mutants and returns the exit code: 1 if one of them does not fit the code.
+func list(out io.Writer, chosen []mutant) int {
+	misfits := 0
+	for _, m := range chosen {
+		verdict, detail := "fits", m.Package+" "+m.Function
+		if _, _, err := m.apply(); err != nil {
+			misfits++
+			verdict, detail = misfit, err.Error()
+		}
+		fmt.Fprintf(out, "%-16s %-45s %s\n", verdict, m.Name, detail)
+	}
+	fmt.Fprintf(out, "\n%d mutants, %d do not fit the code\n", len(chosen), misfits)
+	return min(misfits, 1)
 }

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -28,6 +29,10 @@ func Smaller(a, b int) int {
 
 // Unused has no test.
 func Unused() int { return 1 }
+
+type number[T any] struct{ value T }
+
+func (n *number[T]) twice() int { return 2 }
 `,
 	"small_test.go": `package small
 
@@ -41,28 +46,26 @@ func TestSmaller(t *testing.T) {
 
 func TestBroken(t *testing.T) { t.Error("always") }
 `,
-	"other/other.go":      "package other\n\n// Two is two.\nconst Two = 2\n",
 	"other/other_test.go": "package other\n\nimport \"testing\"\n\nfunc TestBroken(t *testing.T) { t.Error(\"always\") }\n",
 }
 
 const mutants = `
-- {name: noticed, file: small.go, old: a < b, new: a > b, run: TestSmaller}
-- {name: survived, file: small.go, old: return 1, new: return 2, run: TestSmaller, why: nobody cares}
-- {name: uncompiled, file: small.go, old: return 1, new: return x, run: TestSmaller}
-- {name: missing, file: small.go, old: a <= b, new: a > b, run: TestSmaller}
-- {name: ambiguous, file: small.go, old: return, run: TestSmaller}
-- {name: untested, file: small.go, old: a < b, new: a > b, run: TestOther}
-- {name: failing, file: other/other.go, old: Two = 2, new: Two = 3, run: TestBroken}
+- {name: noticed, package: ., function: Smaller, replace: 'a < (b)', by: a > $1, tests: TestSmaller}
+- {name: survived, package: ., function: Unused, replace: return 1, by: return 2, tests: TestSmaller}
+- {name: uncompiled, package: ., function: number.twice, replace: return 2, by: return x, tests: TestSmaller}
+- {name: missing, package: ., function: Smaller, replace: a <= b, tests: TestSmaller}
+- {name: ambiguous, package: ., function: Smaller, replace: return, tests: TestSmaller}
+- {name: gone, package: ., function: number.Smaller, replace: return, tests: TestSmaller}
+- {name: untested, package: ., function: Smaller, replace: a < b, by: a > b, tests: TestOther}
+- {name: failing, package: ., function: Smaller, replace: a < b, by: a > b, tests: TestBroken, testPackage: other}
 `
 
 // inModule makes the current folder a module with a list of mutants.
 func inModule(t *testing.T, list string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	files := map[string]string{"mutants.yaml": list}
-	for name, content := range module {
-		files[name] = content
-	}
+	files := map[string]string{"internal/mutants/mutants.yaml": list}
+	maps.Copy(files, module)
 	for name, content := range files {
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 			t.Fatal(err)
@@ -73,11 +76,11 @@ func inModule(t *testing.T, list string) {
 	}
 }
 
-// invoke returns the exit code, and the verdict and the name of each line up to the score.
+// invoke returns the exit code, and the lines before the score without times.
 func invoke(t *testing.T, args ...string) (code int, table []string, output string) {
 	t.Helper()
 	var out strings.Builder
-	code, err := run(t.Context(), append([]string{"-file", "mutants.yaml"}, args...), &out)
+	code, err := run(t.Context(), args, &out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,18 +96,20 @@ func TestRun(t *testing.T) {
 	inModule(t, mutants)
 	code, table, output := invoke(t)
 	want := []string{
-		"noticed noticed small.go TestSmaller",
-		"SURVIVED survived small.go nobody cares",
-		"DOES NOT COMPILE uncompiled small.go small.go:12:28: undefined: x",
-		"TEXT NOT FOUND missing small.go small.go contains the text 0 times; must contain it exactly once",
-		"TEXT NOT FOUND ambiguous small.go small.go contains the text 4 times; must contain it exactly once",
-		"NO SUCH TEST untested small.go",
-		"FAILS ANYWAY failing other/other.go these tests also fail without the change",
+		"noticed noticed TestSmaller",
+		"SURVIVED survived",
+		"DOES NOT COMPILE uncompiled small.go:16:42: undefined: x",
+		"DOES NOT FIT missing replace matches 0 times in Smaller of small.go; must match once",
+		"DOES NOT FIT ambiguous replace matches 2 times in Smaller of small.go; must match once",
+		"DOES NOT FIT gone . has no function number.Smaller",
+		"NO SUCH TEST untested",
+		"FAILS ANYWAY failing these tests also fail without the change",
 	}
 	if diff := cmp.Diff(want, table); diff != "" {
 		t.Errorf("verdicts (-want +got):\n%s", diff)
 	}
-	if code != 1 || !strings.Contains(output, "1 of 7 noticed (14.3 %; demanded are 95 %)") {
+	score := "1 of 8 noticed (12.5 %; demanded are 95 %)\nNot noticed: survived, uncompiled, missing, "
+	if code != 1 || !strings.Contains(output, score) {
 		t.Errorf("got exit code %d and\n%s", code, output)
 	}
 	if content, err := os.ReadFile("small.go"); err != nil || string(content) != module["small.go"] {
@@ -120,46 +125,42 @@ func TestChoice(t *testing.T) {
 		code   int
 		want   []string
 	}{
-		{"all that is chosen is noticed", []string{"-run", "^noticed$"}, 0, []string{"noticed noticed small.go TestSmaller"}},
-		{"less is enough", []string{"-run", "survived", "-least", "0"}, 0, []string{"SURVIVED survived small.go nobody cares"}},
-		{"by file; nothing is run", []string{"-package", "other/", "-list"}, 0, []string{"fits failing other/other.go TestBroken"}},
-		{"a text that is not there", []string{"-run", "missing", "-list"}, 1, []string{"TEXT NOT FOUND missing small.go contains the text 0 times; must contain it exactly once"}},
+		{"all that is chosen is noticed", []string{"-run", "^noticed$"}, 0, []string{"noticed noticed TestSmaller"}},
+		{"nothing is run", []string{"-run", "failing|uncompiled", "-list"}, 0, []string{"fits uncompiled . number.twice", "fits failing . Smaller"}},
+		{"an entry does not fit", []string{"-run", "gone", "-list"}, 1, []string{"DOES NOT FIT gone . has no function number.Smaller"}},
 	} {
 		code, table, _ := invoke(t, test.args...)
 		if diff := cmp.Diff(test.want, table); diff != "" || code != test.code {
 			t.Errorf("%s: exit code %d (-want +got):\n%s", test.reason, code, diff)
 		}
 	}
-	if _, err := run(t.Context(), []string{"-file", "mutants.yaml", "-run", "nothing"}, &strings.Builder{}); err == nil {
-		t.Error("expected an error, since nothing is chosen")
-	}
 }
 
-func TestRead(t *testing.T) {
+func TestBadLists(t *testing.T) {
 	for reason, test := range map[string]struct{ list, want string }{
-		"a field is misspelt":     {"[{name: a, file: b, old: c, runs: d}]", `unknown field "runs"`},
-		"something is missing":    {"[{name: a, file: b, run: d}]", "name, file, old and run are required"},
-		"a name occurs twice":     {"[{name: a, file: b, old: c, run: d}, {name: a, file: b, old: d, run: d}]", `another one named "a"`},
-		"a change without change": {"[{name: a, file: b, old: c, new: c, run: d}]", "old and new are the same"},
+		"a field is misspelt":  {"[{name: a, package: b, function: c, replace: d, test: e}]", `unknown field "test"`},
+		"something is missing": {"[{name: a, package: b, replace: d, tests: e}]", "function, replace and tests are required"},
+		"a name occurs twice":  {strings.Repeat("- {name: a, package: b, function: c, replace: d, tests: e}\n", 2), "names are unique"},
+		"nothing is chosen":    {"[]", "no mutant is chosen"},
 	} {
 		t.Run(reason, func(t *testing.T) {
 			inModule(t, test.list)
-			if _, err := read("mutants.yaml"); err == nil || !strings.Contains(err.Error(), test.want) {
+			if _, err := read(""); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("want %q, got %v", test.want, err)
 			}
 		})
 	}
 }
 
-// TestListFitsTheCode finds mutants that nobody could make any more, because the code has changed.
+// TestListFitsTheCode finds mutants that cannot be made any more, because the code has changed.
 func TestListFitsTheCode(t *testing.T) {
 	t.Chdir("../..")
-	all, err := read("internal/mutants/mutants.yaml")
+	all, err := read("")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range all {
-		if _, err := m.apply(); err != nil {
+		if _, _, err := m.apply(); err != nil {
 			t.Errorf("%s: %s", m.Name, err)
 		}
 	}
