@@ -11,7 +11,7 @@ CONTROLLER_GEN := $(TOOL) controller-gen
 GOLANGCI_LINT := $(TOOL) golangci-lint
 
 # Where types live that need generated code; directories that do not exist yet are left out.
-DEEPCOPY_PATHS := $(foreach dir,pkg/component pkg/inventory pkg/manifests pkg/objectset pkg/probes examples bench,$(if $(wildcard $(dir)),paths=./$(dir)/...))
+DEEPCOPY_PATHS := $(foreach dir,pkg/component pkg/inventory pkg/manifests pkg/objectset pkg/probes examples,$(if $(wildcard $(dir)),paths=./$(dir)/...))
 
 # A module of its own, because of what SOPS depends on. Its go.work leads to the root module, which its tests need; a
 # workspace excludes -modfile, so its linter is built here and run there.
@@ -41,7 +41,7 @@ generate: ## Write generated code, CRDs and the reference of clm.
 	$(CONTROLLER_GEN) crd paths=./examples/tiers-operator/... output:crd:artifacts:config=examples/tiers-operator/crds
 	$(CONTROLLER_GEN) crd paths=./examples/kubebuilder-operator/... output:crd:artifacts:config=examples/kubebuilder-operator/config/crd/bases
 	$(CONTROLLER_GEN) rbac:roleName=manager-role paths=./examples/kubebuilder-operator/... output:rbac:dir=examples/kubebuilder-operator/config/rbac
-	$(CONTROLLER_GEN) crd paths=./bench/... output:crd:artifacts:config=bench/internal/bundles/crds
+	$(CONTROLLER_GEN) crd paths=./bench/... output:crd:artifacts:config=bench/crds
 	$(CONTROLLER_GEN) crd paths=./pkg/component/testdata/widgets output:crd:artifacts:config=pkg/component/testdata/crds
 	$(CONTROLLER_GEN) crd:maxDescLen=0 paths=./pkg/component/testdata/embedding output:crd:artifacts:config=pkg/component/testdata/crds
 	$(CONTROLLER_GEN) crd paths=./pkg/objectset/v1alpha1 output:crd:artifacts:config=pkg/objectset/crds

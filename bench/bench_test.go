@@ -4,89 +4,59 @@
 package main
 
 import (
-	"context"
 	"errors"
-	"io"
-	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/component-operator/runtime/bench/internal/bundles"
-	"github.com/component-operator/runtime/bench/internal/measured"
-	"github.com/component-operator/runtime/bench/internal/progress"
 	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
-	"github.com/component-operator/runtime/pkg/status"
 )
 
-// TestPlumbing takes a small component through its life by the means of the benchmark, and looks at the counts.
+// TestPlumbing takes a small component through its life, and looks at the counts.
 func TestPlumbing(t *testing.T) {
 	t.Parallel()
 	ctrl.SetLogger(logr.Discard())
-	l, err := newLab(t.Context(), testenv.Config(t), testenv.UniqueName(t), progress.New(io.Discard), options{short: true, repeats: 1})
+	l, err := newLab(t.Context(), testenv.Config(t), testenv.UniqueName(t), options{short: true, repeats: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := l.close(context.WithoutCancel(t.Context())); err != nil {
+	defer func() {
+		if err := l.close(t.Context()); err != nil {
 			t.Error(err)
 		}
-	})
-	s, err := l.stage(t.Context())
+	}()
+	o, err := l.startMany(t.Context(), 1, BundleSpec{Dependents: 5, Waves: 2, PayloadBytes: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.limits(t.Context(), s.bare, 5); err != nil {
-		t.Fatal(err)
-	}
-	methods := map[string]int{}
-	for _, r := range s.bare.requests.All() {
-		if r.Resource == "configmaps" && !r.IsWatch() && r.Status < http.StatusBadRequest {
-			methods[r.Method]++
-		}
-	}
-	if diff := cmp.Diff(map[string]int{"PATCH": 5, "GET": 2, "DELETE": 5}, methods); diff != "" {
-		t.Errorf("requests of the bare client (-want +got):\n%s", diff)
-	}
-	spec := bundles.BundleSpec{Dependents: 5, Waves: 2, PayloadBytes: 10}
-	bundle, _, err := s.create(t.Context(), l.name, spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sent, err := s.operator.idle(t.Context(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sent := o.requests.All()
 	var seen traffic
 	seen.add(sent)
-	if seen.writes[0] != 5 || seen.reads[0] != 0 || s.operator.generator.Calls.Load() != 1 {
-		t.Errorf("want 5 writes, no reads and one generation, got %d of the latter and\n%s", s.operator.generator.Calls.Load(), requests.Summary(sent))
+	if seen.writes[0] != 5 || seen.reads[0] != 0 {
+		t.Errorf("want 5 writes and no reads, got\n%s", requests.Summary(sent))
 	}
-	if gaps, err := gapsOf(sent, spec.Dependents, spec.Waves); err != nil || len(gaps) != 1 {
+	if gaps, err := gapsOf(sent, 5, 2); err != nil || len(gaps) != 1 {
 		t.Errorf("want one gap between two waves, got %v, %v", gaps, err)
 	}
-	if _, writes, err := s.healOne(t.Context(), bundles.DependentName(l.name, 3)); err != nil || writes != 1 {
+	name := dependentName(l.name, 0)
+	if _, writes, err := o.healOne(t.Context(), dependentName(name, 3)); err != nil || writes != 1 {
 		t.Errorf("want one write to correct a change, got %d, %v", writes, err)
 	}
-	if _, err := s.operator.awaitPasses(t.Context(), l, 1); err != nil {
+	if _, err := l.limits(t.Context(), 5); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.remove(t.Context(), bundle); err != nil {
+	bundle := &Bundle{}
+	bundle.Namespace, bundle.Name = l.namespace, name
+	if _, err := l.remove(t.Context(), bundle); err != nil {
 		t.Error(err)
 	}
-}
-
-// TestNoopSendsNothing makes calls of Apply with the API server in memory; noopPass checks the number of requests.
-func TestNoopSendsNothing(t *testing.T) {
-	t.Parallel()
-	for _, judge := range []status.Judge{nil, status.NewAnalyzer("another.example.io", status.Options{})} {
-		if _, err := noopPass(t.Context(), 30, 2, "1", judge); err != nil {
-			t.Error(err)
-		}
+	if _, err := l.noopPass(t.Context(), 30, 2, nil); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -103,42 +73,62 @@ func TestParse(t *testing.T) {
 		{"unless it is asked for", []string{"-short", "-n", "3"}, 3, ""},
 		{"nothing cannot be measured", []string{"-n", "-1"}, 0, "-n -1: must not be negative"},
 		{"a case is no argument", []string{"heal"}, 0, `unexpected argument "heal": there are flags only`},
-		{"a bad pattern", []string{"-run", "("}, 0, "-run: error parsing regexp: missing closing ): `(`"},
 	} {
-		t.Run(tc.reason, func(t *testing.T) {
-			t.Parallel()
-			o, err := parse(tc.args)
-			got := ""
-			if err != nil {
-				got = err.Error()
-			}
-			if got != tc.err || err == nil && o.repeats != tc.repeats {
-				t.Errorf("got %d repetitions and error %q, want %d and %q", o.repeats, got, tc.repeats, tc.err)
-			}
-		})
-	}
-}
-
-func TestCasesHaveNamesOfTheirOwn(t *testing.T) {
-	t.Parallel()
-	seen := map[string]bool{}
-	for _, b := range benchmarks() {
-		if seen[b.name] || b.measure == nil {
-			t.Errorf("case %q: its name is not its own, or there is nothing to measure", b.name)
+		o, err := parse(tc.args)
+		if err != nil && err.Error() != tc.err || err == nil && (tc.err != "" || o.repeats != tc.repeats) {
+			t.Errorf("%s: got %d repetitions and error %v, want %d and %q", tc.reason, o.repeats, err, tc.repeats, tc.err)
 		}
-		seen[b.name] = true
 	}
 }
 
-func TestFinish(t *testing.T) {
+func TestFigures(t *testing.T) {
 	t.Parallel()
-	r := &measured.Report{}
-	r.Add("create", []measured.Figure{measured.Count("writes", 501).Exactly(500)}, nil)
-	r.Add("heal", nil, errors.New("nothing"))
+	second := []time.Duration{time.Second, time.Second, 4 * time.Second}
+	for _, tc := range []struct {
+		reason string
+		figure figure
+		want   []string
+	}{
+		{"a number without a bar", amount("heap", 0.12345, "KiB"), []string{"", "heap", "0.123 KiB", "", "", "", "", ""}},
+		{
+			"the median counts, in relation to that of the limit", speed("all", second, second[:1]).atMost(barRatio, 1.5),
+			[]string{"", "all", "1000 ms", "", "1000 ms", "1", "<= 1.5 x limit: met", ""},
+		},
+		{"the 99th percentile counts", latency("each", second).atMost(barP99, 100), []string{"", "each", "1000 ms", "4000 ms", "", "", "p99 <= 100 ms: MISSED", ""}},
+		{"the value counts", latency("each", second).atMost(barValue, 1000), []string{"", "each", "1000 ms", "4000 ms", "", "", "<= 1000 ms: met", ""}},
+		{"each count has to be right", most("writes", 2, 3, 2).exactly(2), []string{"", "writes", "3", "", "", "", "= 2: MISSED", ""}},
+		{"tiny numbers have no exponents", amount("share", 0.00001, "%"), []string{"", "share", "0.0000 %", "", "", "", "", ""}},
+		{"there are two in the middle", speed("all", second[1:], second[:1]), []string{"", "all", "2500 ms", "", "1000 ms", "2.5", "", ""}},
+	} {
+		if diff := cmp.Diff(tc.want, tc.figure.cells()); diff != "" {
+			t.Errorf("%s: cells (-want +got):\n%s", tc.reason, diff)
+		}
+	}
+}
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	r := &report{Date: time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC), Commit: "abc", Go: "go1", Kubernetes: "v1", Cores: 2, Repeats: 5}
+	r.add("create", []figure{most("writes", 501).exactly(500)}, nil)
+	r.add("heal", nil, errors.New("nothing"))
 	for _, strict := range []bool{false, true} {
-		err := finish(r, options{strict: strict, json: t.TempDir() + "/report.json"}, &strings.Builder{})
+		var out strings.Builder
+		err := finish(r, options{strict: strict, json: t.TempDir() + "/report.json"}, &out)
 		if err == nil || strings.Contains(err.Error(), "bars were missed") != strict {
-			t.Errorf("strict %v: got error %v; what was not measured always fails, what was missed only if strict", strict, err)
+			t.Errorf("strict %v: got error %v; a missing measurement always fails, a missed bar only if strict", strict, err)
+		}
+		want := `2030-01-02T03:04:05Z, commit abc, go1, Kubernetes v1, 2 cores, medians of 5
+
+| case   | figure | value | p99 | limit | x limit | bar           | note |
+| ------ | ------ | ----- | --- | ----- | ------- | ------------- | ---- |
+| create | writes | 501   |     |       |         | = 500: MISSED |      |
+
+heal: NOT MEASURED: nothing
+
+1 figures, 1 bars missed, 1 cases not measured
+`
+		if diff := cmp.Diff(want, out.String()); diff != "" {
+			t.Errorf("table (-want +got):\n%s", diff)
 		}
 	}
 }

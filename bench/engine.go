@@ -5,8 +5,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,148 +15,184 @@ import (
 	"k8s.io/client-go/tools/record"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/bench/internal/bundles"
-	"github.com/component-operator/runtime/bench/internal/measured"
 	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/judges"
+	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/probes"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// memoryStore keeps the inventory in memory.
-type memoryStore struct {
-	saves int
-}
+// memoryStore does not store the inventory, which is also in the result.
+type memoryStore struct{}
 
-// Save counts; the inventory is in the result anyway.
-func (s *memoryStore) Save(context.Context, []*reconciler.InventoryItem) error {
-	s.saves++
-	return nil
-}
+// Save implements reconciler.Store.
+func (memoryStore) Save(context.Context, []*reconciler.InventoryItem) error { return nil }
 
-// clusterClient bundles what the engine needs of a connection.
-func (c *connection) clusterClient() (cluster.Client, error) {
+// newEngine returns an engine that knows nothing, and a request for n ConfigMaps.
+func (l *lab) newEngine(ctx context.Context, c *connection, name string, n int64) (*reconciler.Reconciler, reconciler.ApplyRequest, error) {
+	bundle := &Bundle{Spec: BundleSpec{Dependents: n, PayloadBytes: dependentBytes}}
+	objects, err := bundleGenerator{}.Generate(ctx, l.namespace, name, bundle.GetSpec())
+	if err != nil {
+		return nil, reconciler.ApplyRequest{}, err
+	}
+	request := reconciler.ApplyRequest{
+		Owner:   reconciler.Owner{ID: "bench/" + l.namespace + "/" + name, Namespace: l.namespace, Store: memoryStore{}},
+		Objects: objects,
+		Digest:  "1",
+	}
 	discoveryClient, err := discovery.NewDiscoveryClientForConfigAndClient(c.config, c.http)
 	if err != nil {
-		return nil, fmt.Errorf("making a client for discovery: %w", err)
+		return nil, request, fmt.Errorf("making a client for discovery: %w", err)
 	}
-	return cluster.NewClient(c.client, discoveryClient, &record.FakeRecorder{}, c.config, c.http), nil
+	clnt := cluster.NewClient(c.client, discoveryClient, &record.FakeRecorder{}, c.config, c.http)
+	engine, err := reconciler.New(reconcilerName, clnt, reconciler.Options{})
+	return engine, request, err
 }
 
 // createEngine measures the engine alone, from an empty inventory until everything is ready.
-func createEngine(ctx context.Context, l *lab) ([]measured.Figure, error) {
+func createEngine(ctx context.Context, l *lab) ([]figure, error) {
 	c, err := l.connect("engine")
 	if err != nil {
 		return nil, err
 	}
-	bare, err := l.connect("bare")
-	if err != nil {
-		return nil, err
+	if err := c.client.List(ctx, &corev1.ConfigMapList{}, client.InNamespace(l.namespace)); err != nil {
+		return nil, fmt.Errorf("connecting: %w", err)
 	}
-	if err := errors.Join(l.warm(ctx, c), l.warm(ctx, bare)); err != nil {
-		return nil, err
-	}
-	s := &stage{lab: l, bare: bare}
-	var times, applies, marked, decoded []time.Duration
+	var times, applies []time.Duration
 	var traffic traffic
-	err = s.repeat(ctx, func(name string, found limits) error {
-		took, err := l.applyMarked(ctx, bare)
+	err = l.repeat(ctx, func(name string, found limits) error {
+		engine, request, err := l.newEngine(ctx, c, name, manyDependents)
 		if err != nil {
 			return err
 		}
-		marked = append(marked, took)
-		if err := l.settle(ctx); err != nil {
-			return err
-		}
-		if took, err = l.applyDecoded(ctx, bare); err != nil {
-			return err
-		}
-		decoded = append(decoded, took)
-		if err := l.settle(ctx); err != nil {
-			return err
-		}
-		before := c.requests.Len()
-		if took, err = l.applyOnce(ctx, c, name); err != nil {
-			return err
+		defer engine.Close()
+		before, started := c.requests.Len(), time.Now()
+		result, err := engine.Apply(ctx, request)
+		times, applies = append(times, time.Since(started)), append(applies, found.apply)
+		if err == nil && !result.Done {
+			err = fmt.Errorf("applying: one call was not enough (%d waits)", len(result.Waits))
 		}
 		traffic.add(c.requests.Since(before))
-		times, applies = append(times, took), append(applies, found.apply)
-		return l.removeAll(ctx, &corev1.ConfigMap{})
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return []measured.Figure{
-		measured.Speed("500 dependents, Apply", times, applies).AtMost(measured.BarRatio, 1.25),
-		measured.Most("writes to dependents", traffic.writes).Exactly(manyDependents),
-		measured.Most("reads of dependents", traffic.reads).Exactly(0),
-		measured.Most("other requests", traffic.others).Noted("%s", traffic.otherKinds),
-		measured.Speed("the limit, with the marks of dependents", marked, applies).Noted("what the label and the annotations cost by which owners are known"),
-		measured.Speed("the limit, with responses decoded", decoded, applies).Noted("what a client needs that reads the responses"),
+	return []figure{
+		speed("500 dependents, Apply", times, applies).atMost(barRatio, 1.25),
+		most("writes to dependents", traffic.writes...).exactly(manyDependents),
+		most("reads of dependents", traffic.reads...).exactly(0),
 	}, nil
 }
 
-// applyMarked makes the requests of the limit for objects with a label and annotations such as all dependents have.
-func (l *lab) applyMarked(ctx context.Context, c *connection) (time.Duration, error) {
-	owner := l.namespace + "/marked"
-	objects := make([]*unstructured.Unstructured, manyDependents)
-	for i := range objects {
-		objects[i] = bundles.NewConfigMap(bundles.DependentName("marked", int64(i)), bundles.Payload(dependentBytes))
-		objects[i].SetLabels(map[string]string{bundles.ReconcilerName + "/" + types.LabelKeySuffixOwnerId: digest.OwnerLabel(owner)})
-		objects[i].SetAnnotations(map[string]string{
-			bundles.ReconcilerName + "/" + types.AnnotationKeySuffixOwnerId: owner,
-			bundles.ReconcilerName + "/" + types.AnnotationKeySuffixDigest:  fmt.Sprintf("2:%032x", i),
-		})
-	}
-	took, err := c.applyEach(ctx, l.namespace, objects)
+// noop measures the processor time of calls of Apply that find nothing to do.
+func noop(ctx context.Context, l *lab) ([]figure, error) {
+	judge, err := probes.New([]probes.Probe{{Checks: []probes.Check{{CEL: &probes.CEL{Rule: "size(self.data) > 0"}}}}}, nil)
 	if err != nil {
-		return took, fmt.Errorf("measuring with marks: %w", err)
+		return nil, err
 	}
-	return took, l.removeAll(ctx, &corev1.ConfigMap{})
+	const few, many = 1000, 10000
+	var times []float64
+	for _, pass := range []struct {
+		n     int64
+		judge status.Judge
+	}{{few, nil}, {many, nil}, {many, judge}} {
+		used, err := l.noopPass(ctx, pass.n, pick(l, 10, 50), pass.judge)
+		if err != nil {
+			return nil, err
+		}
+		times = append(times, used.Seconds()*1000)
+	}
+	return []figure{
+		amount("CPU of a pass over 10000 unchanged dependents", times[1], "ms").atMost(barValue, 50),
+		amount("10000 in relation to 1000", times[1]/times[0], "x").atMost(barValue, 12),
+		amount("10000 with a judge in relation to 10000 without", times[2]/times[1], "x").atMost(barValue, 1.2),
+	}, nil
 }
 
-// applyDecoded makes the same requests as the limit with a client that encodes and decodes them, as anybody must who wants to
-// know what became of them.
-func (l *lab) applyDecoded(ctx context.Context, c *connection) (time.Duration, error) {
-	started := time.Now()
-	err := parallel(ctx, manyDependents, func(ctx context.Context, i int) error {
-		object := bundles.NewConfigMap(bundles.DependentName("decoded", int64(i)), bundles.Payload(dependentBytes))
-		object.SetNamespace(l.namespace)
-		return c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.ForceOwnership, client.FieldOwner(c.agent))
-	})
-	took := time.Since(started)
-	if err != nil {
-		return took, fmt.Errorf("measuring with decoded responses: %w", err)
-	}
-	return took, l.removeAll(ctx, &corev1.ConfigMap{})
-}
-
-// applyOnce makes one call of Apply with an engine that knows nothing.
-func (l *lab) applyOnce(ctx context.Context, c *connection, name string) (time.Duration, error) {
-	clnt, err := c.clusterClient()
+// noopPass returns the mean processor time of a call. The names of the objects depend on their number only, so that a second
+// call for as many finds them.
+func (l *lab) noopPass(ctx context.Context, n int64, calls int, judge status.Judge) (time.Duration, error) {
+	c, err := l.connect("engine")
 	if err != nil {
 		return 0, err
 	}
-	engine, err := reconciler.New(bundles.ReconcilerName, clnt, reconciler.Options{})
+	engine, request, err := l.newEngine(ctx, c, fmt.Sprintf("%s-%d", l.name, n), n)
 	if err != nil {
 		return 0, err
 	}
 	defer engine.Close()
-	bundle := &bundles.Bundle{Spec: usual}
-	objects, err := bundles.Generate(ctx, l.namespace, name, bundle.GetSpec())
+	request.Version, request.Judge, request.Policies.Adoption = "1", judge, types.AdoptionPolicyAlways
+	var used time.Duration
+	// The first call writes, the second one fills what is filled once.
+	for i := range calls + 2 {
+		if i == 2 {
+			if err := l.settle(ctx); err != nil {
+				return 0, err
+			}
+		}
+		before, sent := processorTime(), c.requests.Len()
+		result, err := engine.Apply(ctx, request)
+		if err != nil {
+			return 0, err
+		}
+		if sent = c.requests.Len() - sent; i > 1 && (!result.Done || sent > 0) {
+			return 0, fmt.Errorf("call %d of Apply for %d objects: %d requests, done: %v", i+1, n, sent, result.Done)
+		}
+		request.Inventory = result.Inventory
+		if i > 1 {
+			used += processorTime() - before
+		}
+	}
+	return used / time.Duration(calls), nil
+}
+
+// memory measures the heap that is kept of an observed dependent.
+func memory(ctx context.Context, l *lab) ([]figure, error) {
+	reader := &observe.Reader{
+		OwnerLabel: reconcilerName + "/" + types.LabelKeySuffixOwnerId, Manager: l.bare.agent,
+		Judges: judges.New(reconcilerName, status.NewAnalyzer(reconcilerName, status.Options{})),
+	}
+	objects := make([]*unstructured.Unstructured, pick(l, 5000, 50000))
+	for i := range objects {
+		objects[i] = newConfigMap(dependentName("observed", i), payload(2000))
+		objects[i].SetLabels(map[string]string{reader.OwnerLabel: digest.OwnerLabel(fmt.Sprint(i / 50))})
+	}
+	if _, err := l.bare.applyEach(ctx, l.namespace, objects); err != nil {
+		return nil, err
+	}
+	cache, err := observe.New(observe.Options{
+		Reader: reader, Config: l.bench.config, HTTPClient: l.bench.http, Mapper: l.bench.client.RESTMapper(), Notify: func(string) {},
+	})
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	request := reconciler.ApplyRequest{
-		Owner:   reconciler.Owner{ID: "bench/" + l.namespace + "/" + name, Namespace: l.namespace, Store: &memoryStore{}},
-		Objects: objects,
-		Digest:  "1",
+	defer cache.Close()
+	kind := objects[0].GroupVersionKind()
+	baseline := heap()
+	if err := cache.Watch(ctx, "observer", []observe.Need{{Kind: kind, Namespaces: []string{l.namespace}}}); err != nil {
+		return nil, err
 	}
-	started := time.Now()
-	result, err := engine.Apply(ctx, request)
-	took := time.Since(started)
-	if err == nil && !result.Done {
-		err = fmt.Errorf("applying %d objects: one call was not enough (%d waits)", len(objects), len(result.Waits))
+	bytes := heap() - baseline
+	// Using the cache keeps it alive until here, and shows that it has the objects.
+	for _, object := range objects {
+		if seen, view := cache.Get(kind, l.namespace, object.GetName()); view != observe.Present || seen.Fingerprint == "" {
+			return nil, fmt.Errorf("the cache does not have %s, or not as written", object.GetName())
+		}
 	}
-	return took, err
+	_, err = l.bare.deleteEach(ctx, l.namespace, objects)
+	what := fmt.Sprintf("heap per observed ConfigMap of 2 KB, of %d", len(objects))
+	return []figure{amount(what, bytes/1024/float64(len(objects)), "KiB").atMost(barValue, 0.6)}, err
+}
+
+// heap returns the bytes that are in use after two garbage collections: some garbage is found only by the second one.
+func heap() float64 {
+	runtime.GC()
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return float64(stats.HeapAlloc)
 }

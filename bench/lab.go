@@ -7,55 +7,80 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
 	"runtime"
-	"strings"
+	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/component-operator/runtime/bench/internal/bundles"
-	"github.com/component-operator/runtime/bench/internal/progress"
+	"github.com/component-operator/runtime/internal/requests"
 )
 
-// waitLimit bounds each wait for something that should take seconds at most.
-const waitLimit = 5 * time.Minute
+const (
+	// waitLimit bounds each wait for something that should take seconds at most.
+	waitLimit = 5 * time.Minute
+	// mergePatch is the type of simple patches.
+	mergePatch = apitypes.MergePatchType
+	// manyDependents is the number of dependents of the components that speed is measured with, dependentBytes the size of each.
+	manyDependents, dependentBytes = 500, 500
+)
 
-// A lab is what one case works with: a namespace, clients with records, and what to measure how often.
+// A lab is the environment of one case: a namespace, clients with records of their requests, and how often to measure.
 type lab struct {
-	*progress.Progress
-	short   bool
-	repeats int
-	// namespace is that of the case.
-	namespace string
-
-	admin       *rest.Config
-	name        string
-	connections []*connection
-	closers     []func() error
-	// bench is the client that prepares, meddles and cleans up.
-	bench *connection
+	short           bool
+	repeats         int
+	name, namespace string
+	admin           *rest.Config
+	kubeconfig      string
+	closers         []func() error
+	// bench prepares, meddles and cleans up; bare measures limits.
+	bench, bare *connection
 }
 
-func newLab(ctx context.Context, admin *rest.Config, name string, p *progress.Progress, o options) (*lab, error) {
-	l := &lab{Progress: p, short: o.short, repeats: o.repeats, namespace: "bench-" + name, admin: admin, name: name}
-	var err error
-	if l.bench, err = l.connect("hand"); err != nil {
+func newLab(ctx context.Context, admin *rest.Config, name string, o options) (*lab, error) {
+	l := &lab{short: o.short, repeats: o.repeats, name: name, namespace: "bench-" + name, admin: admin}
+	var first, second error
+	l.bench, first = l.connect("hand")
+	l.bare, second = l.connect("bare")
+	if err := errors.Join(first, second); err != nil {
 		return nil, err
 	}
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: l.namespace}}
-	if err := l.bench.client.Create(ctx, namespace); client.IgnoreAlreadyExists(err) != nil {
-		return nil, fmt.Errorf("creating the namespace: %w", err)
+	definition := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.Unmarshal(bundleDefinition, definition); err != nil {
+		return nil, fmt.Errorf("reading the definition of components: %w", err)
 	}
-	return l, l.install(ctx)
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: l.namespace}}
+	for _, object := range []client.Object{namespace, definition} {
+		if err := l.bench.client.Create(ctx, object); client.IgnoreAlreadyExists(err) != nil {
+			return nil, fmt.Errorf("preparing: %w", err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, waitLimit)
+	defer cancel()
+	for { // until the definition of components is served
+		err := l.bench.client.List(ctx, &BundleList{}, client.InNamespace(l.namespace))
+		if err == nil {
+			return l, nil
+		}
+		if paused := pause(ctx, 100*time.Millisecond); paused != nil {
+			return nil, fmt.Errorf("listing components: %w", err)
+		}
+	}
 }
 
-// pick returns the first value in a short run, and else the second.
+// pick returns the first value in a short run, and otherwise the second.
 func pick[T any](l *lab, short, long T) T {
 	if l.short {
 		return short
@@ -63,141 +88,178 @@ func pick[T any](l *lab, short, long T) T {
 	return long
 }
 
-// connect makes a client with a user agent that no other client of the run has.
-func (l *lab) connect(role string) (*connection, error) {
-	c, err := newConnection(l.admin, fmt.Sprintf("%s%s-%s-%d", agentPrefix, l.name, role, len(l.connections)))
-	if err != nil {
-		return nil, err
+// pause waits, and returns an error if the context ends before.
+func pause(ctx context.Context, delay time.Duration) error {
+	select {
+	case <-time.After(delay):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
-	l.connections = append(l.connections, c)
-	return c, nil
 }
 
-// settle is called before something is measured that is compared with something else. It gives the server a moment for what its
-// controllers still have to do, and has its garbage and our own collected: for the server that takes as long as the creation of
-// hundreds of objects, which would count for whatever is being measured when it happens.
+// settle gives the API server a moment for its remaining work, and triggers garbage collections here and there: one of the API
+// server takes as long as the creation of hundreds of objects, and would distort the case that it interrupts.
 func (l *lab) settle(ctx context.Context) error {
-	if err := progress.Pause(ctx, quiet); err != nil {
+	if err := pause(ctx, quiet); err != nil {
 		return err
 	}
 	runtime.GC()
-	// Profiles are the only thing of an API server that begins with a collection when asked to.
-	server, err := l.bench.rest(&corev1.ConfigMap{})
+	server, err := l.bench.core()
 	if err != nil {
 		return err
 	}
-	if err := server.Get().AbsPath("/debug/pprof/heap").Param("gc", "1").Do(ctx).Error(); err != nil {
-		return fmt.Errorf("having the garbage of the API server collected: %w", err)
-	}
-	return nil
+	// Only a request for a heap profile has the API server begin with a collection.
+	return server.Get().AbsPath("/debug/pprof/heap").Param("gc", "1").Do(ctx).Error()
 }
 
 // atEnd has the function called when the case is over, the last one first.
-func (l *lab) atEnd(closer func() error) {
-	l.closers = append(l.closers, closer)
-}
+func (l *lab) atEnd(closer func() error) { l.closers = append(l.closers, closer) }
 
-// close ends what the case has started, and removes what it has created. After that its clients send nothing any more.
+// close ends what the case has started, and removes what it has created. There are no controllers that would do so.
 func (l *lab) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, waitLimit)
+	defer cancel()
 	var errs []error
-	for i := len(l.closers) - 1; i >= 0; i-- {
-		errs = append(errs, l.closers[i]())
+	for _, closer := range slices.Backward(l.closers) {
+		errs = append(errs, closer())
 	}
-	errs = append(errs, l.clean(ctx))
-	for _, c := range l.connections {
-		c.http.CloseIdleConnections()
+	list := &BundleList{}
+	errs = append(errs, l.bench.client.List(ctx, list, client.InNamespace(l.namespace)))
+	for i := range list.Items {
+		err := l.bench.client.Patch(ctx, &list.Items[i], client.RawPatch(mergePatch, []byte(`{"metadata":{"finalizers":null}}`)))
+		errs = append(errs, client.IgnoreNotFound(err))
+	}
+	for _, kind := range []client.Object{&Bundle{}, &corev1.ConfigMap{}} {
+		errs = append(errs, l.bench.client.DeleteAllOf(ctx, kind, client.InNamespace(l.namespace)))
 	}
 	return errors.Join(errs...)
 }
 
-// install brings the definition of the components, unless it is there.
-func (l *lab) install(ctx context.Context) error {
-	definition := &apiextensionsv1.CustomResourceDefinition{}
-	if err := yaml.Unmarshal(bundles.BundleDefinition, definition); err != nil {
-		return fmt.Errorf("reading the definition of components: %w", err)
+// A connection is one client with its own TCP connection and record of requests.
+type connection struct {
+	agent    string
+	config   *rest.Config
+	requests *requests.Recorder
+	http     *http.Client
+	client   client.WithWatch
+}
+
+func (l *lab) connect(role string) (*connection, error) {
+	c := &connection{agent: "bench-" + l.name + "-" + role, config: rest.CopyConfig(l.admin), requests: &requests.Recorder{}}
+	c.config.UserAgent, c.config.QPS = c.agent, -1
+	// With its own dialer, the client does not share connections with others of this process.
+	c.config.Dial = (&net.Dialer{}).DialContext
+	c.config.Wrap(c.requests.Wrap)
+	scheme, err := newScheme()
+	if err != nil {
+		return nil, err
 	}
-	if err := l.bench.client.Create(ctx, definition); client.IgnoreAlreadyExists(err) != nil {
-		return fmt.Errorf("creating the definition of components: %w", err)
+	if c.http, err = rest.HTTPClientFor(c.config); err != nil {
+		return nil, fmt.Errorf("connecting as %s: %w", c.agent, err)
 	}
-	return l.await(ctx, "the definition of components to be served", func(ctx context.Context) (bool, string) {
-		err := l.bench.client.List(ctx, &bundles.BundleList{}, client.InNamespace(l.namespace))
-		return err == nil, fmt.Sprint(err)
+	l.atEnd(func() error { c.http.CloseIdleConnections(); return nil })
+	if c.client, err = client.NewWithWatch(c.config, client.Options{HTTPClient: c.http, Scheme: scheme}); err != nil {
+		return nil, fmt.Errorf("connecting as %s: %w", c.agent, err)
+	}
+	return c, nil
+}
+
+func newScheme() (*apiruntime.Scheme, error) {
+	scheme := apiruntime.NewScheme()
+	return scheme, errors.Join(corev1.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), addToScheme(scheme))
+}
+
+// core returns a client for Kubernetes' own core types that neither encodes nor decodes.
+func (c *connection) core() (rest.Interface, error) {
+	config := rest.CopyConfig(c.config)
+	config.GroupVersion, config.APIPath = &corev1.SchemeGroupVersion, "/api"
+	config.NegotiatedSerializer = clientgoscheme.Codecs.WithoutConversion()
+	return rest.RESTClientForConfigAndClient(config, c.http)
+}
+
+// parallel runs work for 0 to n-1, sixteen at a time, and returns the first error.
+func parallel(ctx context.Context, n int, work func(ctx context.Context, i int) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(16)
+	for i := range n {
+		group.Go(func() error { return work(ctx, i) })
+	}
+	return group.Wait()
+}
+
+// applyEach creates ConfigMaps by server-side applies that are encoded beforehand, and does not decode the responses: this is what
+// the server can do.
+func (c *connection) applyEach(ctx context.Context, namespace string, objects []*unstructured.Unstructured) (time.Duration, error) {
+	bodies := make([][]byte, len(objects))
+	for i, object := range objects {
+		var err error
+		if bodies[i], err = object.MarshalJSON(); err != nil {
+			return 0, fmt.Errorf("encoding %s: %w", object.GetName(), err)
+		}
+	}
+	return c.each(ctx, namespace, objects, func(server rest.Interface, i int) *rest.Request {
+		return server.Patch(apitypes.ApplyPatchType).Param("fieldManager", c.agent).Param("force", "true").Body(bodies[i])
 	})
 }
 
-// await asks until the answer is yes; it is for preparations, not for what is measured.
-func (l *lab) await(ctx context.Context, what string, ready func(context.Context) (bool, string)) error {
-	ctx, cancel := context.WithTimeout(ctx, waitLimit)
-	defer cancel()
-	for {
-		ok, reason := ready(ctx)
-		if ok {
-			return nil
-		}
-		l.Tick("%s: waiting for %s (%s)", l.name, what, reason)
-		if err := progress.Pause(ctx, 20*time.Millisecond); err != nil {
-			return fmt.Errorf("waiting for %s: %w (%s)", what, err, reason)
-		}
-	}
+// deleteEach deletes ConfigMaps.
+func (c *connection) deleteEach(ctx context.Context, namespace string, objects []*unstructured.Unstructured) (time.Duration, error) {
+	return c.each(ctx, namespace, objects, func(server rest.Interface, _ int) *rest.Request { return server.Delete() })
 }
 
-// clean removes all components, without the help of their operator, and all objects in the namespace.
-func (l *lab) clean(ctx context.Context) error {
-	list := &bundles.BundleList{}
-	if err := l.bench.client.List(ctx, list, client.InNamespace(l.namespace)); err != nil {
-		return fmt.Errorf("listing components: %w", err)
+// each sends a request for each of the ConfigMaps.
+func (c *connection) each(
+	ctx context.Context, namespace string, objects []*unstructured.Unstructured, request func(server rest.Interface, i int) *rest.Request,
+) (time.Duration, error) {
+	server, err := c.core()
+	if err != nil {
+		return 0, err
 	}
-	err := parallel(ctx, len(list.Items), func(ctx context.Context, i int) error {
-		return l.discard(ctx, &list.Items[i])
+	started := time.Now()
+	err = parallel(ctx, len(objects), func(ctx context.Context, i int) error {
+		return request(server, i).Namespace(namespace).Resource("configmaps").Name(objects[i].GetName()).Do(ctx).Error()
 	})
-	if err != nil {
-		return err
+	return time.Since(started), err
+}
+
+// limits are the times that a bare client takes for ConfigMaps of the usual size.
+type limits struct{ apply, remove time.Duration }
+
+func (l *lab) limits(ctx context.Context, n int) (found limits, err error) {
+	objects := make([]*unstructured.Unstructured, n)
+	for i := range objects {
+		objects[i] = newConfigMap(dependentName("limit", i), payload(dependentBytes))
 	}
-	definitions := &apiextensionsv1.CustomResourceDefinitionList{}
-	if err := l.bench.client.List(ctx, definitions); err != nil {
-		return fmt.Errorf("listing definitions: %w", err)
+	if err := l.settle(ctx); err != nil {
+		return found, err
 	}
-	for i := range definitions.Items {
-		group := definitions.Items[i].Spec.Group
-		if strings.HasPrefix(group, l.name+"-") && strings.HasSuffix(group, "."+bundles.ReconcilerName) {
-			if err := l.discard(ctx, &definitions.Items[i]); err != nil {
-				return err
-			}
+	if found.apply, err = l.bare.applyEach(ctx, l.namespace, objects); err != nil {
+		return found, fmt.Errorf("measuring the limit of creation: %w", err)
+	}
+	if err := l.settle(ctx); err != nil {
+		return found, err
+	}
+	if found.remove, err = l.bare.deleteEach(ctx, l.namespace, objects); err != nil {
+		return found, fmt.Errorf("measuring the limit of deletion: %w", err)
+	}
+	return found, l.settle(ctx)
+}
+
+// repeat measures the limit and, right after it, the case.
+func (l *lab) repeat(ctx context.Context, once func(name string, found limits) error) error {
+	// The first request of a client pays for its connection.
+	if err := l.bare.client.List(ctx, &corev1.ConfigMapList{}, client.InNamespace(l.namespace)); err != nil {
+		return fmt.Errorf("connecting: %w", err)
+	}
+	for i := range l.repeats {
+		found, err := l.limits(ctx, manyDependents)
+		if err != nil {
+			return err
 		}
-	}
-	return errors.Join(l.removeAll(ctx, &corev1.ConfigMap{}), l.removeAll(ctx, bundles.NewDeployment("", "")))
-}
-
-// discard deletes an object although it has finalizers.
-func (l *lab) discard(ctx context.Context, object client.Object) error {
-	patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))
-	err := l.bench.client.Patch(ctx, object, patch)
-	if err == nil {
-		err = l.bench.client.Delete(ctx, object)
-	}
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("discarding %s: %w", object.GetName(), err)
-	}
-	return nil
-}
-
-// removeAll deletes all objects of a kind in the namespace.
-func (l *lab) removeAll(ctx context.Context, of client.Object) error {
-	kind, err := l.bench.client.GroupVersionKindFor(of)
-	if err != nil {
-		return err
-	}
-	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(kind)
-	if err := l.bench.client.List(ctx, list, client.InNamespace(l.namespace)); err != nil {
-		return fmt.Errorf("listing %s: %w", kind.Kind, err)
-	}
-	names := make([]string, 0, len(list.Items))
-	for i := range list.Items {
-		names = append(names, list.Items[i].Name)
-	}
-	if err := l.bench.deleteEach(ctx, of, l.namespace, names); err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("cleaning up: %w", err)
+		if err := once(fmt.Sprintf("%s-%d", l.name, i), found); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -6,203 +6,198 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"github.com/component-operator/runtime/bench/internal/bundles"
-	"github.com/component-operator/runtime/bench/internal/progress"
 	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/pkg/component"
-	"github.com/component-operator/runtime/pkg/manifests"
 )
 
 // quiet is how long an operator must not have sent anything to count as idle.
 const quiet = 200 * time.Millisecond
 
-// An operator is the operator under test, running in this process as it would in one of its own.
+// usual is the spec of the components that speed is measured with.
+var usual = BundleSpec{Dependents: manyDependents, PayloadBytes: dependentBytes}
+
+// An operator is the operator under test. It runs in this process as it would in its own.
 type operator struct {
+	*lab
 	*connection
-	reconciler *component.Reconciler[*bundles.Bundle]
-	generator  *bundles.Counter
-	// synced is when the components were known.
-	synced time.Time
+	synced time.Time // when the components were known
+	stop   context.CancelFunc
+	ended  chan error
 
-	stop    context.CancelFunc
-	stopped chan struct{} // closed when it has stopped
-	err     error         // why; to be read after that
-	before  float64       // passes of earlier operators of this process
-
-	mu    sync.Mutex
-	ready map[client.ObjectKey]int // passes that found all dependents ready
-	calls int                      // the sum of them
-	news  chan struct{}            // holds an element if ready has changed
+	mu     sync.Mutex
+	passed map[string]bool // the components of which a pass has found all dependents ready
 }
 
-// startOperator runs the operator with default options until it is shut down, or the case ends. It returns when the operator
-// knows the components.
-func (l *lab) startOperator(ctx context.Context, generator manifests.Generator) (*operator, error) {
+// startOperator runs the operator with default options. It returns when the operator knows the components.
+func (l *lab) startOperator(ctx context.Context) (*operator, error) {
 	c, err := l.connect("operator")
 	if err != nil {
 		return nil, err
 	}
-	o := &operator{
-		connection: c, generator: &bundles.Counter{Generator: generator}, stopped: make(chan struct{}), ready: map[client.ObjectKey]int{}, news: make(chan struct{}, 1),
-	}
-	scheme, err := newScheme()
-	if err != nil {
-		return nil, err
-	}
+	o := &operator{lab: l, connection: c, ended: make(chan error, 1), passed: map[string]bool{}}
 	mgr, err := ctrl.NewManager(c.config, ctrl.Options{
-		Scheme:     scheme,
-		Metrics:    metricsserver.Options{BindAddress: "0"},
-		Controller: config.Controller{SkipNameValidation: new(true)},
+		Scheme: c.client.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("creating the manager: %w", err)
 	}
-	o.reconciler = component.NewReconciler[*bundles.Bundle](bundles.ReconcilerName, o.generator, component.ReconcilerOptions{}).WithPostReconcileHook(o.noteReady)
-	if err := o.reconciler.SetupWithManager(mgr); err != nil {
+	reconciler := component.NewReconciler[*Bundle](reconcilerName, bundleGenerator{}, component.ReconcilerOptions{}).WithPostReconcileHook(o.note)
+	if err := reconciler.SetupWithManager(mgr); err != nil {
 		return nil, err
 	}
-	if o.before, err = passes(); err != nil {
-		return nil, err
-	}
-	ctx, o.stop = context.WithCancel(context.WithoutCancel(ctx))
-	go func() {
-		defer close(o.stopped)
-		o.err = mgr.Start(ctx)
-	}()
-	l.atEnd(o.shutDown)
-	informer, err := mgr.GetCache().GetInformer(ctx, &bundles.Bundle{})
-	if err != nil {
-		return nil, fmt.Errorf("watching components: %w", err)
-	}
-	for !informer.HasSynced() {
-		if err := progress.Pause(ctx, time.Millisecond); err != nil {
-			return nil, err
-		}
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	o.stop = sync.OnceFunc(func() { stop(); <-o.ended })
+	go func() { o.ended <- mgr.Start(running) }()
+	l.atEnd(func() error { o.stop(); return nil })
+	informer, err := mgr.GetCache().GetInformer(ctx, &Bundle{})
+	for err == nil && !informer.HasSynced() {
+		err = pause(ctx, time.Millisecond)
 	}
 	o.synced = time.Now()
-	return o, nil
+	return o, err
 }
 
-// shutDown stops the operator and waits until it has stopped.
-func (o *operator) shutDown() error {
-	o.stop()
-	<-o.stopped
-	if o.err != nil {
-		return fmt.Errorf("running the operator: %w", o.err)
-	}
-	return nil
-}
-
-func (o *operator) noteReady(_ context.Context, _ client.Client, bundle *bundles.Bundle) error {
+func (o *operator) note(_ context.Context, _ client.Client, bundle *Bundle) error {
 	o.mu.Lock()
-	o.ready[client.ObjectKeyFromObject(bundle)]++
-	o.calls++
-	o.mu.Unlock()
-	select {
-	case o.news <- struct{}{}:
-	default:
-	}
+	defer o.mu.Unlock()
+	o.passed[bundle.Name] = true
 	return nil
 }
 
-// awaitPasses waits until passes of n components have found them ready, and have ended.
-func (o *operator) awaitPasses(ctx context.Context, l *lab, n int) (time.Time, error) {
+// awaitPasses waits until passes of n components have found them ready.
+func (o *operator) awaitPasses(ctx context.Context, n int) (time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
 	for {
 		o.mu.Lock()
-		found, calls := len(o.ready), o.calls
+		found := len(o.passed)
 		o.mu.Unlock()
 		if found >= n {
-			return o.awaitEnd(ctx, calls)
-		}
-		l.Tick("%s: %d of %d components were looked at", l.name, found, n)
-		select {
-		case <-o.news:
-		case <-o.stopped:
-			return time.Time{}, fmt.Errorf("the operator has stopped: %w", o.err)
-		case <-ctx.Done():
-			return time.Time{}, fmt.Errorf("waiting for passes of %d components: %w (%d so far)", n, context.Cause(ctx), found)
-		}
-	}
-}
-
-// awaitEnd waits until so many passes have ended.
-func (o *operator) awaitEnd(ctx context.Context, calls int) (time.Time, error) {
-	for {
-		ended, err := passes()
-		if err != nil {
-			return time.Time{}, err
-		}
-		if ended-o.before >= float64(calls) {
 			return time.Now(), nil
 		}
-		if err := progress.Pause(ctx, time.Millisecond); err != nil {
-			return time.Time{}, fmt.Errorf("waiting for the end of a pass: %w", err)
+		if err := pause(ctx, time.Millisecond); err != nil {
+			return time.Time{}, fmt.Errorf("waiting for passes of %d components: %w (%d so far)", n, err, found)
 		}
 	}
-}
-
-// passes returns how many passes have ended in this process, as controller-runtime counts them.
-func passes() (float64, error) {
-	families, err := metrics.Registry.Gather()
-	if err != nil {
-		return 0, fmt.Errorf("reading metrics: %w", err)
-	}
-	sum := 0.0
-	for _, family := range families {
-		if family.GetName() != "controller_runtime_reconcile_total" {
-			continue
-		}
-		for _, metric := range family.GetMetric() {
-			for _, label := range metric.GetLabel() {
-				if label.GetName() == "controller" && strings.HasPrefix(label.GetValue(), "bundle") {
-					sum += metric.GetCounter().GetValue()
-				}
-			}
-		}
-	}
-	return sum, nil
 }
 
 // idle waits until the operator has sent nothing for a moment. It returns the requests since the first n.
 func (o *operator) idle(ctx context.Context, n int) ([]requests.Request, error) {
+	for last := -1; o.requests.Len() != last; {
+		last = o.requests.Len()
+		if err := pause(ctx, quiet); err != nil {
+			return nil, err
+		}
+	}
+	return o.requests.Since(n), nil
+}
+
+// awaitRequest waits for the first request after the first n for which the condition holds.
+func (o *operator) awaitRequest(ctx context.Context, n int, condition func(requests.Request) bool) (requests.Request, error) {
 	ctx, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
-	for last := -1; ; {
-		sent := o.requests.Len()
-		if sent == last {
-			return o.requests.Since(n), nil
+	for {
+		if list := o.requests.Since(n); slices.ContainsFunc(list, condition) {
+			return list[slices.IndexFunc(list, condition)], nil
 		}
-		last = sent
-		if err := progress.Pause(ctx, quiet); err != nil {
-			return nil, fmt.Errorf("waiting for the operator to be idle: %w", err)
+		if err := pause(ctx, 2*time.Millisecond); err != nil {
+			return requests.Request{}, fmt.Errorf("waiting for a request of the operator: %w", err)
 		}
 	}
 }
 
-// awaitRequest waits for the first request after the first n for which the condition holds, and which was answered.
-func (o *operator) awaitRequest(ctx context.Context, what string, n int, condition func(requests.Request) bool) (requests.Request, error) {
+// observe acts, and returns how long it takes until a watch shows the expected state of a component.
+func (l *lab) observe(ctx context.Context, name string, act func() error, expected func(watch.Event, *Bundle) bool) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
-	for {
-		for _, r := range o.requests.Since(n) {
-			if condition(r) {
-				return r, nil
-			}
-		}
-		if err := progress.Pause(ctx, 2*time.Millisecond); err != nil {
-			return requests.Request{}, fmt.Errorf("waiting for %s: %w", what, err)
+	stream, err := l.bench.client.Watch(ctx, &BundleList{}, client.InNamespace(l.namespace), client.MatchingFields{"metadata.name": name})
+	if err != nil {
+		return 0, fmt.Errorf("watching %s: %w", name, err)
+	}
+	defer stream.Stop()
+	started := time.Now()
+	if err := act(); err != nil {
+		return 0, err
+	}
+	for event := range stream.ResultChan() {
+		if seen, ok := event.Object.(*Bundle); ok && expected(event, seen) {
+			return time.Since(started), nil
 		}
 	}
+	return 0, fmt.Errorf("waiting for %s: the watch has ended: %w", name, context.Cause(ctx))
+}
+
+// create creates a component, and returns how long it takes until it is ready.
+func (l *lab) create(ctx context.Context, name string, spec BundleSpec) (*Bundle, time.Duration, error) {
+	bundle := &Bundle{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: name}, Spec: spec}
+	took, err := l.observe(ctx, name, func() error { return l.bench.client.Create(ctx, bundle) },
+		func(_ watch.Event, seen *Bundle) bool { return seen.isReady() })
+	return bundle, took, err
+}
+
+// remove deletes a component, and returns how long it takes until it is gone.
+func (l *lab) remove(ctx context.Context, bundle *Bundle) (time.Duration, error) {
+	return l.observe(ctx, bundle.Name, func() error { return l.bench.client.Delete(ctx, bundle) },
+		func(event watch.Event, _ *Bundle) bool { return event.Type == watch.Deleted })
+}
+
+// startMany starts an operator, creates n components, and waits until all are ready and the operator is idle.
+func (l *lab) startMany(ctx context.Context, n int, spec BundleSpec) (*operator, error) {
+	o, err := l.startOperator(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = parallel(ctx, n, func(ctx context.Context, i int) error {
+		_, _, err := l.create(ctx, dependentName(l.name, i), spec)
+		return err
+	})
+	if err == nil {
+		_, err = o.idle(ctx, 0)
+	}
+	return o, err
+}
+
+// isDependent reports whether the request is about objects that dependents can be, not about events, leases or components.
+func isDependent(r requests.Request) bool { return r.Resource == "configmaps" }
+
+// isDependentWrite does not count ConfigMaps that keep an inventory: their names end with a digest, not a small number.
+func isDependentWrite(r requests.Request) bool {
+	number, err := strconv.Atoi(r.Name[strings.LastIndex(r.Name, "-")+1:])
+	return err == nil && number < 1_000_000 && isDependent(r) && r.IsWrite()
+}
+
+func isDependentRead(r requests.Request) bool { return isDependent(r) && !r.IsWrite() && !r.IsWatch() }
+
+func isEvent(r requests.Request) bool { return r.Resource == "events" }
+
+func isLease(r requests.Request) bool { return r.Resource == "leases" }
+
+func isOther(r requests.Request) bool {
+	return !isDependentWrite(r) && !isDependentRead(r) && !isEvent(r) && !isLease(r)
+}
+
+// tally returns the number of requests for which the condition holds.
+func tally(list []requests.Request, condition func(requests.Request) bool) int {
+	return len(slices.DeleteFunc(slices.Clone(list), func(r requests.Request) bool { return !condition(r) }))
+}
+
+// traffic counts the requests of an operator in each repetition.
+type traffic struct{ writes, reads, others, events []int }
+
+func (t *traffic) add(list []requests.Request) {
+	t.writes, t.reads = append(t.writes, tally(list, isDependentWrite)), append(t.reads, tally(list, isDependentRead))
+	t.others, t.events = append(t.others, tally(list, isOther)), append(t.events, tally(list, isEvent))
 }

@@ -3,7 +3,7 @@
 
 //go:build unix
 
-package processor
+package main
 
 import (
 	"time"
@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Time returns the time that this process has spent on processors so far, in user mode and in the kernel.
-func Time() time.Duration {
+// processorTime returns the time that this process has spent on processors so far, in user mode and in the kernel.
+func processorTime() time.Duration {
 	var usage unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err != nil {
 		return 0

@@ -3,9 +3,9 @@
 
 //go:build !unix
 
-package processor
+package main
 
 import "time"
 
-// Time is not known; sandboxes need unix anyway.
-func Time() time.Duration { return 0 }
+// processorTime is not known; sandboxes need unix anyway.
+func processorTime() time.Duration { return 0 }

@@ -1,0 +1,287 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/requests"
+)
+
+// life has the times of components that were created and deleted, and the requests between creation and readiness.
+type life struct {
+	created, deleted, applies, removes []time.Duration
+	traffic                            traffic
+	sent                               [][]requests.Request
+}
+
+// liveAndDie creates and deletes components one after the other.
+func (l *lab) liveAndDie(ctx context.Context, spec BundleSpec) (*life, error) {
+	o, err := l.startOperator(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := &life{}
+	return found, l.repeat(ctx, func(name string, limits limits) error {
+		before := o.requests.Len()
+		bundle, created, err := l.create(ctx, name, spec)
+		if err != nil {
+			return err
+		}
+		sent, err := o.idle(ctx, before)
+		if err != nil {
+			return err
+		}
+		if err := l.settle(ctx); err != nil {
+			return err
+		}
+		deleted, err := l.remove(ctx, bundle)
+		found.created, found.deleted = append(found.created, created), append(found.deleted, deleted)
+		found.applies, found.removes = append(found.applies, limits.apply), append(found.removes, limits.remove)
+		found.traffic.add(sent)
+		found.sent = append(found.sent, sent)
+		return err
+	})
+}
+
+// createComponent measures a component of one wave from its creation until it is ready.
+func createComponent(ctx context.Context, l *lab) ([]figure, error) {
+	found, err := l.liveAndDie(ctx, usual)
+	if err != nil {
+		return nil, err
+	}
+	return []figure{
+		speed("500 dependents, created to Ready", found.created, found.applies).atMost(barRatio, 1.5),
+		most("writes to dependents", found.traffic.writes...).exactly(manyDependents),
+		most("reads of dependents", found.traffic.reads...).exactly(0),
+		most("other requests", found.traffic.others...).atMost(barValue, 6),
+		most("events", found.traffic.events...).atMost(barValue, 3),
+	}, nil
+}
+
+// deleteComponent measures a component from the request for its deletion until it is gone.
+func deleteComponent(ctx context.Context, l *lab) ([]figure, error) {
+	found, err := l.liveAndDie(ctx, usual)
+	if err != nil {
+		return nil, err
+	}
+	return []figure{speed("500 dependents, deleted to gone", found.deleted, found.removes).atMost(barRatio, 1.5)}, nil
+}
+
+// manyWaves is the number of waves over which the usual dependents are spread.
+const manyWaves = 10
+
+// createWaves measures a component of many waves, and the time between two waves.
+func createWaves(ctx context.Context, l *lab) ([]figure, error) {
+	spec := usual
+	spec.Waves = manyWaves
+	found, err := l.liveAndDie(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	var gaps []time.Duration
+	for _, sent := range found.sent {
+		between, err := gapsOf(sent, int(spec.Dependents), manyWaves)
+		if err != nil {
+			return nil, err
+		}
+		gaps = append(gaps, between...)
+	}
+	return []figure{
+		speed("10 waves of 50, created to Ready", found.created, found.applies).atMost(barRatio, 2),
+		latency("last response of a wave to first write of the next", gaps).atMost(barValue, 20),
+		most("writes to dependents", found.traffic.writes...).exactly(manyDependents),
+	}, nil
+}
+
+// gapsOf returns the times between the last response of a wave and the first write of the next. It fails if a wave begins
+// before the one before has ended.
+func gapsOf(list []requests.Request, dependents, waves int) ([]time.Duration, error) {
+	first, last := make([]time.Time, waves), make([]time.Time, waves)
+	for _, r := range list {
+		if !isDependentWrite(r) {
+			continue
+		}
+		index, err := strconv.Atoi(r.Name[strings.LastIndex(r.Name, "-")+1:])
+		if err != nil || index >= dependents {
+			return nil, fmt.Errorf("finding the wave of %s: it is none of the dependents", r.Name)
+		}
+		wave := index * waves / dependents
+		if first[wave].IsZero() || r.Sent.Before(first[wave]) {
+			first[wave] = r.Sent
+		}
+		if r.Answered.After(last[wave]) {
+			last[wave] = r.Answered
+		}
+	}
+	gaps := make([]time.Duration, 0, waves)
+	for wave := range waves - 1 {
+		gap := first[wave+1].Sub(last[wave])
+		if first[wave].IsZero() || gap < 0 {
+			return nil, fmt.Errorf("wave %d did not follow wave %d", wave+1, wave)
+		}
+		gaps = append(gaps, gap)
+	}
+	return gaps, nil
+}
+
+// startWith starts an operator, and creates a component with the usual dependents.
+func (l *lab) startWith(ctx context.Context) (*operator, *Bundle, error) {
+	o, err := l.startOperator(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	bundle, _, err := l.create(ctx, l.name, usual)
+	if err == nil {
+		_, err = o.idle(ctx, 0)
+	}
+	return o, bundle, err
+}
+
+// changeOne measures how long a change of the spec takes that affects one of many dependents.
+func changeOne(ctx context.Context, l *lab) ([]figure, error) {
+	o, bundle, err := l.startWith(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var times []time.Duration
+	var traffic traffic
+	for i := range pick(l, 5, 20) {
+		before := o.requests.Len()
+		patch := client.RawPatch(mergePatch, fmt.Appendf(nil, `{"spec":{"salt":"%d"}}`, i))
+		if err := l.bench.client.Patch(ctx, bundle, patch); err != nil {
+			return nil, fmt.Errorf("changing the component: %w", err)
+		}
+		changed := time.Now()
+		written, err := o.awaitRequest(ctx, before, isDependentWrite)
+		if err != nil {
+			return nil, err
+		}
+		sent, err := o.idle(ctx, before)
+		if err != nil {
+			return nil, err
+		}
+		times = append(times, written.Answered.Sub(changed))
+		traffic.add(sent)
+	}
+	return []figure{
+		latency("change of the spec to response of the dependent's write", times).atMost(barValue, 100),
+		most("writes to dependents", traffic.writes...).exactly(1),
+		most("reads of dependents", traffic.reads...).exactly(0),
+	}, nil
+}
+
+// heal measures how long it takes until a change by another client is corrected.
+func heal(ctx context.Context, l *lab) ([]figure, error) {
+	o, bundle, err := l.startWith(ctx)
+	if err != nil {
+		return nil, err
+	}
+	samples := pick(l, 20, 100)
+	var times []time.Duration
+	var writes []int
+	for i := range samples {
+		if i >= 20 {
+			// Changes of dependents may cause about fifty passes in quick succession, and one each second then.
+			if err := pause(ctx, 2*time.Second); err != nil {
+				return nil, err
+			}
+		}
+		// Each dependent is changed once: repeated corrections of the same one are delayed.
+		took, written, err := o.healOne(ctx, dependentName(bundle.Name, i*manyDependents/samples))
+		if err != nil {
+			return nil, err
+		}
+		times, writes = append(times, took), append(writes, written)
+	}
+	return []figure{
+		latency("response to the foreign write to our write, 1 of 500", times).atMost(barP99, 100),
+		most("writes to dependents", writes...).exactly(1),
+	}, nil
+}
+
+// healOne changes a dependent. It returns the time until the correction is sent, and the number of writes.
+func (o *operator) healOne(ctx context.Context, name string) (time.Duration, int, error) {
+	before := o.requests.Len()
+	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: o.namespace, Name: name}}
+	if err := o.bench.client.Patch(ctx, object, client.RawPatch(mergePatch, []byte(`{"data":{"content":"changed"}}`))); err != nil {
+		return 0, 0, fmt.Errorf("changing a dependent: %w", err)
+	}
+	changed := time.Now()
+	corrected, err := o.awaitRequest(ctx, before, func(r requests.Request) bool { return isDependentWrite(r) && r.Name == name })
+	if err != nil {
+		return 0, 0, err
+	}
+	sent, err := o.idle(ctx, before)
+	return corrected.Sent.Sub(changed), tally(sent, isDependentWrite), err
+}
+
+// restart measures a new process of the operator when nothing has changed.
+func restart(ctx context.Context, l *lab) ([]figure, error) {
+	return l.restarts(ctx, 1, manyDependents, 500)
+}
+
+// coldStart measures a new process of the operator with many unchanged components.
+func coldStart(ctx context.Context, l *lab) ([]figure, error) {
+	return l.restarts(ctx, pick(l, 100, 2000), 20, 30000)
+}
+
+// restarts measures how long a new process takes from when it knows n components until the first pass of each has ended.
+func (l *lab) restarts(ctx context.Context, n int, dependents int64, bar float64) ([]figure, error) {
+	o, err := l.startMany(ctx, n, BundleSpec{Dependents: dependents, PayloadBytes: 100})
+	if err != nil {
+		return nil, err
+	}
+	var times []time.Duration
+	var traffic traffic
+	for range l.repeats {
+		o.stop()
+		if o, err = l.startOperator(ctx); err != nil {
+			return nil, err
+		}
+		passed, err := o.awaitPasses(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		all, err := o.idle(ctx, 0)
+		if err != nil {
+			return nil, err
+		}
+		times = append(times, passed.Sub(o.synced))
+		traffic.add(all)
+	}
+	return []figure{
+		latency(fmt.Sprintf("%d x %d dependents, components known to first passes ended", n, dependents), times).atMost(barValue, bar),
+		most("writes to dependents", traffic.writes...).exactly(0),
+		most("reads of dependents", traffic.reads...).exactly(0),
+	}, nil
+}
+
+// atRest measures what an operator does when nothing happens.
+func atRest(ctx context.Context, l *lab) ([]figure, error) {
+	n, duration := pick(l, 50, 1000), pick(l, 30*time.Second, 10*time.Minute)
+	o, err := l.startMany(ctx, n, BundleSpec{Dependents: 10, PayloadBytes: 100})
+	if err != nil {
+		return nil, err
+	}
+	before, started, used := o.requests.Len(), time.Now(), processorTime()
+	if err := pause(ctx, duration); err != nil {
+		return nil, err
+	}
+	share := 100 * (processorTime() - used).Seconds() / time.Since(started).Seconds()
+	busy := tally(o.requests.Since(before), func(r requests.Request) bool { return !r.IsWatch() && !isLease(r) })
+	what := fmt.Sprintf("%d components x 10, %s", n, duration)
+	return []figure{
+		most(what+": requests besides watches and leases", busy).exactly(0),
+		amount(what+": share of a core", share, "%").atMost(barValue, 1),
+	}, nil
+}

@@ -1,0 +1,221 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/component-operator/runtime/internal/stackchart"
+	"github.com/component-operator/runtime/pkg/sandbox"
+)
+
+// runProgram runs a program that make bench has built. It returns how long that takes, and the peak memory in bytes.
+func runProgram(ctx context.Context, kubeconfig, program string, args ...string) (took time.Duration, memory int64, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return 0, 0, fmt.Errorf("looking for %s: %w", program, err)
+	}
+	command := exec.CommandContext(ctx, filepath.Join(filepath.Dir(self), program), args...)
+	command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
+	var messages strings.Builder
+	command.Stderr = &messages
+	started := time.Now()
+	if err = command.Start(); err == nil {
+		ended := make(chan error, 1)
+		go func() { ended <- command.Wait() }()
+		memory, err = peakUntil(command.Process.Pid, ended)
+	}
+	took = time.Since(started)
+	if err != nil {
+		return 0, 0, fmt.Errorf("%s %s: %w: %s", program, strings.Join(args, " "), err, messages.String())
+	}
+	return took, memory, nil
+}
+
+// tempDir returns a folder that is removed at the end.
+func (l *lab) tempDir() (string, error) {
+	folder, err := os.MkdirTemp("", "bench-")
+	l.atEnd(func() error { return os.RemoveAll(folder) })
+	return folder, err
+}
+
+// peakUntil reads the peak memory of a process again and again: what the system reports at the end includes that of this process,
+// of which the other one was a copy at first. It is 0 where there is no /proc.
+func peakUntil(pid int, ended <-chan error) (memory int64, err error) {
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		select {
+		case err := <-ended:
+			return memory, err
+		case <-ticker.C:
+			status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+			_, after, _ := strings.Cut(string(status), "VmHWM:")
+			var kibibytes int64
+			if err == nil {
+				_, _ = fmt.Sscan(after, &kibibytes) // an ended process has no memory
+			}
+			memory = max(memory, kibibytes<<10)
+		}
+	}
+}
+
+// commandLine measures clm with a file of ConfigMaps.
+func commandLine(ctx context.Context, l *lab) ([]figure, error) {
+	folder, err := l.tempDir()
+	if err != nil {
+		return nil, err
+	}
+	var applies, repeats, deletions, applyLimits, removeLimits []time.Duration
+	err = l.repeat(ctx, func(name string, found limits) error {
+		source := filepath.Join(folder, name+".yaml")
+		if err := writeSource(ctx, source, l.namespace, name); err != nil {
+			return err
+		}
+		var took [3]time.Duration
+		for i, args := range [][]string{{"apply", name, source}, {"apply", name, source}, {"delete", name}} {
+			if err := l.settle(ctx); err != nil {
+				return err
+			}
+			if took[i], _, err = runProgram(ctx, l.kubeconfig, "clm", append(args, "--yes", "--namespace", l.namespace)...); err != nil {
+				return err
+			}
+		}
+		applies, repeats, deletions = append(applies, took[0]), append(repeats, took[1]), append(deletions, took[2])
+		applyLimits, removeLimits = append(applyLimits, found.apply), append(removeLimits, found.remove)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return []figure{
+		speed("500 objects, clm apply", applies, applyLimits).atMost(barRatio, 1.6),
+		latency("clm apply of the same again", repeats).atMost(barValue, 500),
+		speed("500 objects, clm delete", deletions, removeLimits).atMost(barRatio, 1.6),
+	}, nil
+}
+
+// writeSource writes a file with the usual dependents.
+func writeSource(ctx context.Context, file, namespace, name string) error {
+	objects, err := bundleGenerator{}.Generate(ctx, namespace, name, (&Bundle{Spec: usual}).GetSpec())
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	for _, object := range objects {
+		document, err := yaml.Marshal(object)
+		if err != nil {
+			return fmt.Errorf("encoding %s: %w", object.GetName(), err)
+		}
+		text.WriteString("---\n")
+		text.Write(document)
+	}
+	return os.WriteFile(file, text.Bytes(), 0o600)
+}
+
+// chartStep is a command of clm, and the same of Helm. CHART is the path of the chart.
+type chartStep struct {
+	name         string
+	clm, helm    string
+	time, memory float64 // the bars as ratios
+}
+
+// chartSteps are the steps by sandbox: each sequence has its own, because types and what the servers do after their deletion would
+// disturb the next one.
+func chartSteps() [][]chartStep {
+	return [][]chartStep{{
+		{"template", "template stack CHART", "template stack CHART --include-crds", 1.2, 1.2},
+		{"install", "apply stack CHART", "install stack CHART --wait", 1, 1.2},
+		{"upgrade", "apply stack CHART --set replicas=2", "upgrade stack CHART --wait --set replicas=2", 1, 1.2},
+	}, {
+		{
+			"install definitions", "apply definitions CHART-definitions --set webhook.enabled=false",
+			"install definitions CHART-definitions --wait --set webhook.enabled=false", 1, 1.3,
+		},
+		{"", "apply stack CHART --set definitions.enabled=false", "install stack CHART --wait --set definitions.enabled=false", 0, 0},
+		{"delete without definitions", "delete stack --yes", "uninstall stack --wait", 1.2, 1.2},
+	}}
+}
+
+// charts compares clm with Helm 3 and Helm 4, with a chart of the size of a monitoring stack. The limit is the better of them.
+func charts(ctx context.Context, l *lab) ([]figure, error) {
+	const group = "stack.bench.component-operator.io"
+	folder, err := l.tempDir()
+	if err != nil {
+		return nil, err
+	}
+	chart := filepath.Join(folder, "stack")
+	size := pick(l, stackchart.Options{Group: group, Definitions: 10, Components: 10, Dashboards: 5, Rules: 10}, stackchart.Options{Group: group})
+	// Helm cannot store a chart with as many definitions of its own, but one with such a subchart.
+	definitions := stackchart.Options{Group: group, Definitions: size.Definitions, Components: -1, Dashboards: -1, Rules: -1}
+	if err := errors.Join(stackchart.Write(chart, size), stackchart.Write(chart+"-definitions", definitions)); err != nil {
+		return nil, err
+	}
+	var figures []figure
+	for _, steps := range chartSteps() {
+		times, memory := map[string][]float64{}, map[string][]float64{}
+		for range min(l.repeats, 3) {
+			for _, program := range []string{"clm", "helm3", "helm4"} {
+				if err := runSteps(ctx, steps, program, chart, times, memory); err != nil {
+					return figures, err
+				}
+			}
+		}
+		for _, step := range steps {
+			if step.name != "" {
+				figures = append(figures,
+					compareTools(times, step.name, ", time", "ms").atMost(barRatio, step.time),
+					compareTools(memory, step.name, ", peak memory", "MiB").atMost(barRatio, step.memory))
+			}
+		}
+	}
+	return figures, nil
+}
+
+// runSteps runs one of the programs in a sandbox of its own, and adds the times and the memory by program and step.
+func runSteps(ctx context.Context, steps []chartStep, program, chart string, times, memory map[string][]float64) (err error) {
+	box, err := sandbox.Start(ctx, sandbox.Options{})
+	if err != nil {
+		return fmt.Errorf("starting a sandbox with controllers: %w", err)
+	}
+	defer func() { err = errors.Join(err, box.Stop(context.WithoutCancel(ctx))) }()
+	for _, step := range steps {
+		// What the servers still do because of the step before must not count: it would count against the faster tool.
+		if err := pause(ctx, 3*time.Second); err != nil {
+			return err
+		}
+		args := step.helm
+		if program == "clm" {
+			args = step.clm
+		}
+		took, peak, err := runProgram(ctx, box.Kubeconfig(), program, strings.Fields(strings.Replace(args, "CHART", chart, 1)+" --namespace default")...)
+		if err != nil {
+			return err
+		}
+		times[program+step.name] = append(times[program+step.name], took.Seconds()*1000)
+		memory[program+step.name] = append(memory[program+step.name], float64(peak)/(1<<20))
+	}
+	return nil
+}
+
+// compareTools compares clm with the better of the two Helms.
+func compareTools(values map[string][]float64, step, what, unit string) figure {
+	better := "helm3"
+	if percentile(values["helm4"+step], 0.5) < percentile(values["helm3"+step], 0.5) {
+		better = "helm4"
+	}
+	f := comparison(step+what, unit, values["clm"+step], values[better+step])
+	f.Note = better
+	return f
+}
