@@ -24,24 +24,6 @@ func request(reference string) contents.Request {
 	return contents.Request{Reference: reference, OperatorName: "shop.example.org", TypeName: "ShopValues"}
 }
 
-// TestChartsOfTheRepository makes contents of every chart that the repository has for other purposes: types are derived from its values, and it renders with what its
-// schema requires.
-func TestChartsOfTheRepository(t *testing.T) {
-	t.Parallel()
-	for name, folder := range chartsOfTheRepository(t) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			made, err := contents.Chart(t.Context(), request(folder))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if made.Types == nil || made.Files["Chart.yaml"] == nil {
-				t.Error("there are no types, or no files")
-			}
-		})
-	}
-}
-
 // parity is the folder of the archives with which the rendering of charts is compared with Helm's.
 const parity = root + "/internal/helm/parity/testdata"
 

@@ -6,6 +6,7 @@ package contents_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,13 +33,30 @@ import (
 	"github.com/component-operator/runtime/scaffold/internal/valuetypes"
 )
 
-// TestDefinitionsOfCharts has an API server take the schemas that come out of every chart that the repository has for other purposes. They accept and keep the
-// sample, the chart's own values, and what the archives render the chart with; they refuse what the chart's schema refuses.
+// cases are values for the charts in the tests of package valuetypes.
+type cases struct {
+	// Base is part of all others.
+	Base     map[string]any   `json:"base"`
+	Accepted []map[string]any `json:"accepted"`
+	Refused  []map[string]any `json:"refused"`
+	// Left are refused by the chart's schema, and accepted by the API server. A note on the path says so.
+	Left []struct {
+		Path   string         `json:"path"`
+		Values map[string]any `json:"values"`
+	} `json:"left"`
+}
+
+// TestDefinitionsOfCharts has an API server take the schemas that come out of every chart that the repository has for
+// other purposes. They accept and keep the sample, the chart's own values, and what the archives render the chart with;
+// they refuse what the chart's schema refuses, unless a note names it. What is accepted gets through the types unchanged.
 func TestDefinitionsOfCharts(t *testing.T) {
 	t.Parallel()
 	c := testenv.Client(t)
 	folders := chartsOfTheRepository(t)
 	folders[refusing] = write(t, parse(t, filepath.Join(parity, refusing)))
+	for _, name := range []string{"comments", "names", "umbrella", "web"} {
+		folders[name] = write(t, parse(t, "../valuetypes/testdata/"+name+".txtar"))
+	}
 	derived := map[string]*valuetypes.Types{}
 	for name, folder := range folders {
 		made, err := contents.Chart(t.Context(), request(folder))
@@ -47,39 +65,116 @@ func TestDefinitionsOfCharts(t *testing.T) {
 		}
 		derived[name] = made.Types
 	}
-	kind := install(t, c, define(t, derived))
+	module := t.TempDir()
+	kind := install(t, c, define(t, module, derived))
+	var accepted []any
 	for name, folder := range folders {
-		t.Run(name, func(t *testing.T) {
-			// try returns why the API server refuses values. It fails the test if they are accepted and changed.
-			try := func(what string, values map[string]any) error {
-				object := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{fieldOf(name): values}}}
-				object.SetGroupVersionKind(kind)
-				object.SetNamespace("default")
-				object.SetName("chart")
-				want := object.DeepCopy().Object["spec"]
-				if err := c.Create(t.Context(), object, client.FieldValidation("Strict"), client.DryRunAll); err != nil {
-					return fmt.Errorf("%s: %w", what, err)
-				}
-				if diff := cmp.Diff(want, object.Object["spec"]); diff != "" {
-					t.Errorf("%s: changed by the API server (-want +got):\n%s", what, diff)
-				}
-				return nil
+		// try returns why the API server refuses values. It fails the test if they are accepted and changed.
+		try := func(values map[string]any) error {
+			content, err := json.Marshal(values)
+			if err != nil {
+				t.Fatal(err)
 			}
-			given, sample := valuesIn(t, fileOf(t, folder, "given-values.yaml")), valuesIn(t, derived[name].Sample)
-			if name == refusing {
-				if try("given values", given) == nil {
-					t.Errorf("accepted: %v", given)
-				}
-				return
+			spec := map[string]any{fieldOf(name): valuesIn(t, content)}
+			object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+			object.SetGroupVersionKind(kind)
+			object.SetNamespace("default")
+			object.SetName("chart")
+			object = object.DeepCopy()
+			if err := c.Create(t.Context(), object, client.FieldValidation("Strict"), client.DryRunAll); err != nil {
+				return fmt.Errorf("%s refuses %v: %w", name, values, err)
 			}
-			tried := []error{try("sample", sample), try("values.yaml", permissions.Merged(sample, valuesIn(t, fileOf(t, folder, "values.yaml"))))}
-			if len(given) > 0 && beyondValues[name] == "" {
-				tried = append(tried, try("given values", given))
+			if diff := cmp.Diff(any(spec), object.Object["spec"]); diff != "" {
+				t.Errorf("%s: changed by the API server (-want +got):\n%s", name, diff)
 			}
-			if err := errors.Join(tried...); err != nil {
-				t.Error(err)
+			accepted = append(accepted, spec)
+			return nil
+		}
+		given, sample := valuesIn(t, fileOf(t, folder, "given-values.yaml")), valuesIn(t, derived[name].Sample)
+		if name == refusing {
+			if try(given) == nil {
+				t.Errorf("%s accepts %v", name, given)
 			}
-		})
+			continue
+		}
+		tried := []error{try(sample), try(permissions.Merged(sample, valuesIn(t, fileOf(t, folder, "values.yaml"))))}
+		if len(given) > 0 && beyondValues[name] == "" {
+			tried = append(tried, try(given))
+		}
+		var cases cases
+		if err := yaml.UnmarshalStrict(fileOf(t, folder, "cases.yaml"), &cases); err != nil {
+			t.Fatal(err)
+		}
+		for _, values := range cases.Accepted {
+			tried = append(tried, try(permissions.Merged(values, cases.Base)))
+		}
+		for _, values := range cases.Refused {
+			if try(permissions.Merged(values, cases.Base)) == nil {
+				t.Errorf("%s accepts %v", name, values)
+			}
+		}
+		for _, left := range cases.Left {
+			tried = append(tried, try(permissions.Merged(left.Values, cases.Base)))
+			if !slices.ContainsFunc(derived[name].FreeForm, func(n valuetypes.Note) bool { return n.Path == left.Path }) {
+				t.Errorf("%s: no note on %q", name, left.Path)
+			}
+		}
+		if err := errors.Join(tried...); err != nil {
+			t.Error(err)
+		}
+	}
+	requireRoundTrips(t, module, accepted)
+}
+
+// requireRoundTrips has a program read specs into the types, and write what an operator passes to the chart.
+func requireRoundTrips(t *testing.T, module string, specs []any) {
+	t.Helper()
+	save(t, filepath.Join(module, "roundtrip/main.go"), []byte(`package main
+
+import (
+	"encoding/json"
+	"log"
+	"os"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	kjson "k8s.io/apimachinery/pkg/util/json"
+
+	"example.org/charts"
+)
+
+func main() {
+	content, err := os.ReadFile("specs.json")
+	if err != nil {
+		log.Fatal(err)
+	}
+	var specs []charts.Spec
+	if err := kjson.Unmarshal(content, &specs); err != nil {
+		log.Fatal(err)
+	}
+	var got []any
+	for i := range specs {
+		values, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&specs[i])
+		if err != nil {
+			log.Fatal(err)
+		}
+		got = append(got, values)
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(got); err != nil {
+		log.Fatal(err)
+	}
+}
+`))
+	content, err := json.Marshal(specs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	save(t, filepath.Join(module, "specs.json"), content)
+	var want, got any
+	if err := errors.Join(json.Unmarshal(content, &want), json.Unmarshal([]byte(run(t, module, "go", "run", "./roundtrip")), &got)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("changed by the types (-set +got):\n%s", diff)
 	}
 }
 
@@ -122,10 +217,9 @@ func dropNulls(values map[string]any) {
 	})
 }
 
-// define has controller-gen make one definition, with a field for the values of each chart, in a module of its own.
-func define(t *testing.T, derived map[string]*valuetypes.Types) []byte {
+// define has controller-gen make one definition, with a field for the values of each chart, in a module.
+func define(t *testing.T, module string, derived map[string]*valuetypes.Types) []byte {
 	t.Helper()
-	module := t.TempDir()
 	requirements, found := bytes.CutPrefix(fileOf(t, root, "go.mod"), []byte("module github.com/component-operator/runtime\n"))
 	if !found {
 		t.Fatal("go.mod begins otherwise")

@@ -4,43 +4,64 @@
 package valuetypes
 
 import (
-	"fmt"
 	"math/big"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// formats are those that the API server checks as JSON Schema does. The others it does not know, or it takes them for something
-// else: a duration is one of Go there.
+// formats are those that the API server checks as JSON Schema does. The others it does not know, or it takes them for
+// something else: a duration is one of Go there.
 var formats = []string{"date", "date-time", "email", "hostname", "ipv4", "ipv6", "uri", "uuid"}
 
-// bound translates the validations of a single value into markers.
-func (d *deriver) bound(n *node, f *facts, def wont) {
+// int32Only is a rule for integers or strings. An operator could not read a larger integer, nor any component beside it.
+const int32Only = `XValidation:rule="type(self) != int || (self >= -2147483648 && self <= 2147483647)",` +
+	`message="must be an integer of 32 bits, or a string"`
+
+// bound translates the validations of a single value into markers. What has no marker is left to the chart's schema.
+func (d *deriver) bound(n *node, f *facts, def fallback) {
+	for _, keyword := range f.beyond {
+		d.unchecked(n, keyword)
+	}
 	switch n.kind {
 	case text:
 		d.boundText(n, f)
 	case integer, number:
 		d.boundNumber(n, f)
 	case list:
-		d.boundList(n, f)
-	case structure:
+		n.limit("MinItems", f.minItems)
+		n.limit("MaxItems", f.maxItems)
+		n.isSet = f.unique && slices.Contains([]kind{text, integer, number, boolean}, n.elem.kind)
+		if f.unique && !n.isSet {
+			d.unchecked(n, "uniqueItems")
+		}
+	case mapping, structure, freeMap:
 		d.boundFields(n, f, def)
-	case mapping, freeMap:
-		d.boundFields(n, f, def)
-	case intOrString, boolean, anything:
+	case intOrString:
+		n.markers = append(n.markers, int32Only)
+		if f.min.value != nil || f.max.value != nil || given(f.minLength, f.maxLength) || len(f.patterns)+len(f.formats)+len(f.multiple) > 0 {
+			d.unchecked(n, "bounds and patterns")
+		}
+	case anything, boolean:
 	}
 	d.boundEnum(n, f)
-	for _, keyword := range f.beyond {
-		d.unchecked(n.path, keyword)
-	}
-	if n.kind == anything && (f.min != nil || f.minLength != nil || len(f.patterns) > 0 || f.listed || len(f.choices) > 0) {
-		d.unchecked(n.path, "its validations")
-	}
 }
 
-func (d *deriver) unchecked(path, what string) {
-	d.note(path, "not checked before the chart is rendered: %s", what)
+// given reports whether there is one of several bounds.
+func given(bounds ...*int) bool {
+	return slices.ContainsFunc(bounds, func(bound *int) bool { return bound != nil })
+}
+
+// boundFields bounds the number of fields in a map. Those of values.yaml count for the schema, but the custom resource
+// does not have them.
+func (d *deriver) boundFields(n *node, f *facts, def fallback) {
+	switch {
+	case n.kind == mapping && len(def.keys()) == 0:
+		n.limit("MinProperties", f.minFields)
+		n.limit("MaxProperties", f.maxFields)
+	case given(f.minFields, f.maxFields):
+		d.unchecked(n, "the number of fields")
+	}
 }
 
 func (n *node) mark(name, value string) { n.markers = append(n.markers, name+"="+value) }
@@ -54,25 +75,16 @@ func (n *node) limit(name string, value *int) {
 func (d *deriver) boundText(n *node, f *facts) {
 	n.limit("MinLength", f.minLength)
 	n.limit("MaxLength", f.maxLength)
-	if f.maxLength != nil {
-		n.maxItems = *f.maxLength
-	}
-	first := true
-	for _, p := range f.patterns {
-		if _, ok := p.(unusable); ok {
-			d.unchecked(n.path, fmt.Sprintf("the pattern %s, which Go's regular expressions do not have", p))
+	for i, pattern := range f.patterns {
+		if i > 0 {
+			d.unchecked(n, "the pattern "+pattern)
 			continue
 		}
-		if !first {
-			d.rule(n, "self.matches("+quoted(p.String())+")", "must match "+p.String(), len(p.String()))
-			continue
-		}
-		first = false
-		n.mark("Pattern", raw(p.String()))
+		n.mark("Pattern", raw(pattern))
 	}
 	for i, format := range f.formats {
 		if i > 0 || !slices.Contains(formats, format) {
-			d.unchecked(n.path, "the format "+format)
+			d.unchecked(n, "the format "+format)
 			continue
 		}
 		n.mark("Format", strconv.Quote(format))
@@ -88,59 +100,29 @@ func raw(s string) string {
 }
 
 func (d *deriver) boundNumber(n *node, f *facts) {
-	low, high := f.min, f.max
-	lowExclusive, highExclusive := false, false
-	if f.above != nil && (low == nil || f.above.Cmp(low) >= 0) {
-		low, lowExclusive = f.above, true
-	}
-	if f.below != nil && (high == nil || f.below.Cmp(high) <= 0) {
-		high, highExclusive = f.below, true
-	}
-	if n.kind == integer {
-		low, lowExclusive = roundUp(low, lowExclusive), false
-		if high != nil {
-			high = new(big.Rat).Neg(roundUp(new(big.Rat).Neg(high), highExclusive))
-		}
-		highExclusive = false
-	}
-	if low != nil {
-		n.mark("Minimum", decimal(low))
-	}
-	if lowExclusive {
-		n.mark("ExclusiveMinimum", "true")
-	}
-	if high != nil {
-		n.mark("Maximum", decimal(high))
-	}
-	if highExclusive {
-		n.mark("ExclusiveMaximum", "true")
-	}
-	d.boundMultiple(n, f)
-}
-
-func (d *deriver) boundMultiple(n *node, f *facts) {
-	for i, m := range f.multiple {
+	fits := func(value *big.Rat) bool { return n.kind == number || value.IsInt() }
+	for _, limit := range []struct {
+		name string
+		bound
+	}{{"Minimum", f.min}, {"Maximum", f.max}} {
 		switch {
-		case n.kind == integer && m.Num().IsInt64() && m.Num().Int64() == 1:
-			// All integers are multiples of 1, of 1/2 and so on.
-		case i == 0 && (n.kind == number || m.IsInt()):
-			n.mark("MultipleOf", decimal(m))
+		case limit.value == nil:
+		case !fits(limit.value):
+			d.unchecked(n, strings.ToLower(limit.name)+" "+decimal(limit.value))
 		default:
-			d.unchecked(n.path, "multipleOf "+decimal(m))
+			n.mark(limit.name, decimal(limit.value))
+			if limit.exclusive {
+				n.mark("Exclusive"+limit.name, "true")
+			}
 		}
 	}
-}
-
-// roundUp returns the least integer that is not below the bound; if the bound is exclusive, the least above it.
-func roundUp(r *big.Rat, exclusive bool) *big.Rat {
-	if r == nil {
-		return nil
+	for i, multiple := range f.multiple {
+		if i > 0 || !fits(multiple) {
+			d.unchecked(n, "multipleOf "+decimal(multiple))
+			continue
+		}
+		n.mark("MultipleOf", decimal(multiple))
 	}
-	floor := new(big.Int).Div(r.Num(), r.Denom())
-	if !r.IsInt() || exclusive {
-		floor.Add(floor, big.NewInt(1))
-	}
-	return new(big.Rat).SetInt(floor)
 }
 
 func decimal(r *big.Rat) string {
@@ -151,72 +133,21 @@ func decimal(r *big.Rat) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-func (d *deriver) boundList(n *node, f *facts) {
-	n.limit("MinItems", f.minItems)
-	n.limit("MaxItems", f.maxItems)
-	if !f.unique {
-		return
-	}
-	switch n.elem.kind {
-	case text, integer, number, boolean:
-		n.isSet = true
-	case anything, freeMap, mapping, list, structure, intOrString:
-		d.unchecked(n.path, "uniqueItems")
-	}
-}
-
-// boundFields bounds the number of fields. Those of values.yaml count for the schema, but the custom resource
-// does not have them.
-func (d *deriver) boundFields(n *node, f *facts, def wont) {
-	for _, keyword := range []struct {
-		name  string
-		limit *int
-	}{{"minProperties", f.minFields}, {"maxProperties", f.maxFields}} {
-		if keyword.limit == nil || keyword.name == "minProperties" && *keyword.limit == 0 {
-			continue
-		}
-		if n.path == "" || len(def.keys()) > 0 {
-			d.unchecked(n.path, keyword.name)
-			continue
-		}
-		n.limit(strings.ToUpper(keyword.name[:1])+keyword.name[1:], keyword.limit)
-	}
-}
-
 // boundEnum lists the values that are allowed.
 func (d *deriver) boundEnum(n *node, f *facts) {
-	if !f.listed {
-		return
-	}
-	var values, alternatives []string
-	for _, value := range f.enum {
-		if value == nil {
-			continue
+	switch {
+	case !f.listed:
+	case n.kind == text, n.kind == integer:
+		var values []string
+		for _, value := range f.enum {
+			if s, ok := value.(string); ok {
+				values = append(values, strconv.Quote(s))
+			} else if value != nil {
+				values = append(values, literal(value))
+			}
 		}
-		values = append(values, markerValue(value))
-		if expression, ok := celValue(value, n.kind); ok {
-			alternatives = append(alternatives, "self == "+expression)
-		}
+		n.mark("Enum", "{"+strings.Join(values, ",")+"}")
+	default:
+		d.unchecked(n, "the list of values")
 	}
-	switch n.kind {
-	case text, integer:
-		if !n.nullable {
-			n.mark("Enum", "{"+strings.Join(values, ",")+"}")
-			return
-		}
-		d.rule(n, strings.Join(alternatives, " || "), "must be one of "+strings.Join(values, ", "), 0)
-	case number, boolean, intOrString:
-		d.rule(n, strings.Join(alternatives, " || "), "must be one of "+strings.Join(values, ", "), 0)
-	case anything, freeMap, mapping, list, structure:
-		if n.kind != anything {
-			d.unchecked(n.path, "the list of values")
-		}
-	}
-}
-
-func markerValue(value any) string {
-	if s, ok := value.(string); ok {
-		return strconv.Quote(s)
-	}
-	return literal(value)
 }

@@ -4,6 +4,8 @@
 package valuetypes
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -34,14 +36,6 @@ const (
 	intOrString
 )
 
-// types returns the JSON types that values of a kind have.
-func (k kind) types() typeSet {
-	return map[kind]typeSet{
-		anything: tAll, freeMap: tObject, mapping: tObject, structure: tObject, list: tArray,
-		text: tString, integer: tInt, number: tNumber, boolean: tBool, intOrString: tInt | tString,
-	}[k]
-}
-
 // A node is the type of a value.
 type node struct {
 	kind     kind
@@ -50,52 +44,38 @@ type node struct {
 	fields   []*field // of a structure
 	elem     *node    // of a list or mapping
 	markers  []string // value validations, without +kubebuilder:validation:
-	rules    []rule
 	nullable bool
-	isSet    bool // a list whose elements are unique
-	ref      string
-	many     int // how many a custom resource may have; 0 if there is no bound
-	maxItems int // of a list or mapping, maxLength of a text; 0 if unbounded
+	isSet    bool     // a list whose elements are unique
+	schema   bool     // a schema describes the value
+	beyond   []string // what the schema checks and the type does not
 	typeName string
-	closed   bool // no further fields, whatever the schema says
 }
 
 type field struct {
 	name, goName string
 	doc          string
 	initial      string // the default, as JSON
-	def          wont
 	node         *node
 	required     bool
 }
 
-func (n *node) field(name string) *field {
-	for _, f := range n.fields {
-		if f.name == name {
-			return f
-		}
-	}
-	return nil
-}
-
 // A deriver makes nodes of schemas and defaults.
 type deriver struct {
-	notes  []Note
-	made   map[string]*node
-	count  int
-	regexp int // characters of the expressions in rules
-	err    error
+	notes []Note
+	made  map[string]*node
+	count int
+	err   error
 }
 
 // An input is what is known about one value.
 type input struct {
-	schemas []*jsonschema.Schema // all of which describe the value; none if there is no schema
-	def     wont
-	path    string
-	loose   bool // without validations: they are in a rule of an object above
-	many    int  // how many such values a custom resource may have; 0 if there is no bound
-	above   []*jsonschema.Schema
-	source  *source // of a chart's root
+	schemas  []*jsonschema.Schema // all of which describe the value; none if there is no schema
+	def      fallback
+	path     string
+	repeated bool // below a list or map
+	partial  bool // what the object requires may come from elsewhere
+	above    []*jsonschema.Schema
+	source   *source // of a chart's root
 }
 
 func (d *deriver) note(path, format string, args ...any) {
@@ -105,20 +85,26 @@ func (d *deriver) note(path, format string, args ...any) {
 	}
 }
 
+// unchecked notes that only the chart's schema checks something.
+func (d *deriver) unchecked(n *node, what string) {
+	d.note(n.path, "not checked before the chart is rendered: %s", what)
+	n.beyond = append(n.beyond, what)
+}
+
 func (d *deriver) root(s *source) (*node, error) {
-	in := input{def: wont{value: s.defaults, set: true, remarks: s.remarks}, many: 1, source: s}
+	in := input{def: fallback{value: s.defaults, set: true, remarks: s.remarks}, source: s}
 	if s.schema != nil {
 		in.schemas = []*jsonschema.Schema{s.schema}
 		f := gather(s.schema)
 		if f.types&tObject == 0 {
 			return nil, errors.New("values.schema.json: #/type excludes objects: the root must be an object")
 		}
+		if !f.closed {
+			d.note("", "objects that do not forbid further fields have only those that the schema or values.yaml names")
+		}
 	}
 	n := d.build(in)
-	if d.err != nil {
-		return nil, d.err
-	}
-	return n, nil
+	return n, d.err
 }
 
 // build returns the type of a value.
@@ -127,7 +113,7 @@ func (d *deriver) build(in input) *node {
 	if d.count > maxNodes {
 		d.err = fmt.Errorf("the values have more than %d fields: %s is beyond that", maxNodes, at(in.path))
 	}
-	if d.err != nil || len(in.above) > maxDepth*4 {
+	if d.err != nil {
 		return &node{kind: anything, path: in.path}
 	}
 	if len(in.schemas) == 0 && in.source == nil {
@@ -136,7 +122,7 @@ func (d *deriver) build(in input) *node {
 	f := gather(in.schemas...)
 	if slices.ContainsFunc(f.schemas, func(s *jsonschema.Schema) bool { return slices.Contains(in.above, s) }) {
 		d.note(in.path, "the schema refers to itself")
-		return &node{kind: anything, path: in.path, doc: f.text()}
+		return &node{kind: anything, path: in.path, doc: f.doc, schema: true}
 	}
 	key := in.key()
 	if n := d.made[key]; n != nil {
@@ -144,9 +130,6 @@ func (d *deriver) build(in input) *node {
 	}
 	in.above = slices.Concat(in.above, f.schemas)
 	n := d.fromFacts(f, in)
-	if n.doc == "" {
-		n.doc = in.def.remark().text
-	}
 	if key != "" {
 		d.made[key] = n
 	}
@@ -158,50 +141,57 @@ func (in input) key() string {
 	if in.def.set || in.source != nil {
 		return ""
 	}
-	key := fmt.Sprint(in.loose, in.many)
+	key := fmt.Sprint(in.repeated, in.partial)
 	for _, s := range in.schemas {
 		key += " " + s.Location
 	}
 	return key
 }
 
-func (f *facts) text() string {
-	if f.description != "" {
-		return f.description
-	}
-	return f.title
-}
-
 func (d *deriver) fromFacts(f *facts, in input) *node {
-	n := &node{path: in.path, many: in.many, doc: f.text(), kind: d.kindOf(f, in), ref: reference(in.schemas)}
-	n.nullable = f.types&tNull != 0 && f.types != tAll && !in.def.set
+	n := &node{path: in.path, doc: cmp.Or(f.doc, in.def.remark().text), kind: d.kindOf(f, in), schema: len(in.schemas) > 0}
+	n.nullable = f.types&tNull != 0 && f.types != tAll && !f.listed && !in.def.set
 	switch n.kind {
 	case structure:
-		d.fill(n, f, in)
+		d.addFields(n, f, in)
 	case mapping:
-		d.fillMapping(n, f, in)
+		in.partial = len(in.def.keys()) > 0
+		n.elem = d.element(f.additional, in)
+		if in.partial && n.elem.kind == structure {
+			d.note(in.path, "required fields are not checked, since values.yaml may have them")
+		}
 	case list:
-		d.fillList(n, f, in)
+		in.partial = false
+		if f.tuple {
+			n.elem = &node{path: in.path + "[]", schema: true}
+			d.note(n.elem.path, "each element has a type of its own")
+			break
+		}
+		n.elem = d.element(f.items, in)
 	case anything, freeMap, text, integer, number, boolean, intOrString:
 	}
-	if !in.loose {
-		d.bound(n, f, in.def)
-		d.addRules(n, f, in)
-	}
+	d.bound(n, f, in.def)
 	return n
 }
 
-// reference returns where a schema is that several places refer to.
-func reference(schemas []*jsonschema.Schema) string {
-	if len(schemas) != 1 || schemas[0].Ref == nil {
-		return ""
+// element returns the type of what is in a list or map. Its default has no effect: Helm merges only objects.
+func (d *deriver) element(schemas []*jsonschema.Schema, in input) *node {
+	path := in.path + "[]"
+	if len(schemas) == 0 {
+		d.note(path, "the schema does not describe the elements")
+		return &node{kind: anything, path: path}
 	}
-	return schemas[0].Ref.Location
+	elem := d.build(input{schemas: schemas, path: path, repeated: true, partial: in.partial, above: in.above})
+	if elem.nullable {
+		d.note(path, "null among elements")
+		return &node{kind: anything, path: path, doc: elem.doc, schema: true}
+	}
+	return elem
 }
 
 // simpleKinds are what single values become.
 var simpleKinds = map[typeSet]kind{
-	tString: text, tInt: integer, tNumber: number, tFraction: number, tBool: boolean,
+	tString: text, tInt: integer, tNumber: number, tFraction: number, tBool: boolean, tArray: list,
 }
 
 // kindOf decides what a value becomes.
@@ -211,7 +201,7 @@ func (d *deriver) kindOf(f *facts, in input) kind {
 	}
 	types := f.types &^ tNull
 	if types == tAll&^tNull {
-		types = d.inferred(f, in)
+		types = inferred(f)
 	}
 	if k, ok := simpleKinds[types]; ok {
 		return k
@@ -219,12 +209,8 @@ func (d *deriver) kindOf(f *facts, in input) kind {
 	switch {
 	case types == tObject:
 		return d.objectKind(f, in)
-	case types == tArray:
-		return list
-	case types == tInt|tString && in.many > 0:
+	case types == tInt|tString && !in.repeated:
 		return intOrString
-	case types == tInt|tString:
-		d.note(in.path, "an integer or a string, in a list or map without bounds")
 	case types == tAll&^tNull:
 		d.note(in.path, "the schema has no type for it")
 	default:
@@ -233,107 +219,194 @@ func (d *deriver) kindOf(f *facts, in input) kind {
 	return anything
 }
 
-// inferred returns the type that the keywords of a schema without type are about.
-func (d *deriver) inferred(f *facts, in input) typeSet {
-	var types typeSet
-	for about, present := range map[typeSet]bool{
-		tObject: len(f.properties)+len(f.required)+len(f.additional)+len(f.patterned) > 0 || f.closed || given(f.minFields, f.maxFields),
-		tArray:  len(f.items) > 0 || f.tuple || f.unique || given(f.minItems, f.maxItems),
-		tString: len(f.patterns)+len(f.formats) > 0 || given(f.minLength, f.maxLength),
-		tNumber: len(f.multiple) > 0 || given(f.min, f.max, f.above, f.below),
-	} {
-		if present {
-			types |= about
-		}
+// inferred returns the type of a value whose schema has no type, but describes what is in objects or lists.
+func inferred(f *facts) typeSet {
+	isObject, isList := len(f.names())+len(f.required)+len(f.additional) > 0 || f.patterned || f.closed, len(f.items) > 0 || f.tuple
+	switch {
+	case isObject && !isList:
+		return tObject
+	case isList && !isObject:
+		return tArray
 	}
-	name, known := map[typeSet]string{tObject: "an object", tArray: "a list", tString: "a string", tNumber: "a number"}[types]
-	if !known {
-		return tAll &^ tNull
-	}
-	if types != tObject || len(f.properties) == 0 {
-		d.note(in.path, "the schema has no type for it; its keywords are those of %s", name)
-	}
-	return types
-}
-
-// given reports whether one of several bounds is there.
-func given[T any](bounds ...*T) bool {
-	return slices.ContainsFunc(bounds, func(bound *T) bool { return bound != nil })
+	return tAll &^ tNull
 }
 
 // objectKind decides what an object becomes.
 func (d *deriver) objectKind(f *facts, in input) kind {
-	if f.listed {
-		d.note(in.path, "the schema lists objects")
-		return freeMap
-	}
 	named := len(f.names()) > 0
-	switch further := len(f.additional) + len(f.patterned); {
-	case named && further > 0:
-		d.note(in.path, "an object with fields of its own and further ones")
-		return freeMap
-	case named, f.closed && further == 0:
-		return structure
-	case len(f.patterned) > 1 || len(f.patterned) == 1 && len(f.additional) > 0:
+	switch {
+	case f.listed:
+		d.note(in.path, "the schema lists objects")
+	case f.patterned:
 		d.note(in.path, "an object whose fields have types by their names")
-		return freeMap
-	case len(f.patterned) == 1:
-		if !f.closed {
-			d.note(in.path, "fields whose names do not match the pattern must have the same type")
-		}
-		d.note(in.path, "the names of fields are not checked")
+	case named && len(f.additional) > 0:
+		d.note(in.path, "an object with fields of its own and further ones")
+	case named, f.closed:
+		return structure
+	case len(f.additional) > 0:
 		return mapping
-	case further > 0:
-		return mapping
+	default:
+		d.note(in.path, "the schema does not name the fields of this object")
 	}
-	d.note(in.path, "the schema does not name the fields of this object")
 	return freeMap
 }
 
-// names returns the properties of an object, and those of its alternatives.
-func (f *facts) names() []string {
-	names := sortedKeys(f.properties)
-	for _, s := range f.branches() {
-		names = append(names, sortedKeys(gather(s).properties)...)
+// addFields gives a structure its fields: those of the schema, those that it only requires, those that only values.yaml
+// has, those of subcharts, and those that Helm gives a meaning.
+func (d *deriver) addFields(n *node, f *facts, in input) {
+	names := f.names()
+	if !f.closed {
+		// A field may be required that the schema does not describe.
+		names = slices.Concat(names, in.def.keys(), f.required)
+	}
+	var helm map[string]*node
+	if in.source != nil {
+		helm = in.source.helmFields(in.path)
+		names = append(names, sortedKeys(helm)...)
+		for _, dep := range in.source.dependencies {
+			names = append(names, dep.key())
+		}
 	}
 	slices.Sort(names)
-	return slices.Compact(names)
+	for _, name := range slices.Compact(names) {
+		if d.err == nil {
+			d.err = checkName(in.path, name)
+		}
+		if d.err != nil {
+			return
+		}
+		if in.source != nil && in.path != "" && name == "global" && !in.def.below(name).set {
+			continue // It is a field of the outermost chart.
+		}
+		if child := d.makeField(name, helm[name], f, in); child != nil {
+			n.fields = append(n.fields, child)
+		}
+	}
 }
 
-// branches returns the schemas that describe the value under conditions, and those that these lead to.
-func (f *facts) branches() []*jsonschema.Schema {
-	all := f.alternatives()
-	for i := 0; i < len(all) && len(all) < maxDepth*4; i++ {
-		for _, branch := range gather(all[i]).alternatives() {
-			if !slices.Contains(all, branch) {
-				all = append(all, branch)
-			}
-		}
+// makeField returns the field of a structure. Nil if no value is valid.
+func (d *deriver) makeField(name string, helm *node, f *facts, in input) *field {
+	below := input{
+		path: join(in.path, name), def: in.def.below(name), repeated: in.repeated, above: in.above, schemas: f.properties[name],
 	}
-	return all
+	if in.source != nil {
+		below.enter(in.source.dependency(name))
+	}
+	n := d.typeOfField(name, helm, f, below)
+	if n == nil {
+		return nil
+	}
+	child := &field{name: name, node: n, doc: n.doc}
+	required := slices.Contains(f.required, name)
+	if below.def.set {
+		required = len(below.schemas) > 0 && !accepts(below.schemas, below.def.value)
+	}
+	child.required = required && !in.partial && !below.partial
+	if initial := literal(below.def.value); n.kind != structure && below.def.set && !child.required && initial != "{}" {
+		child.initial = initial
+	}
+	return child
 }
 
-func (f *facts) alternatives() []*jsonschema.Schema {
-	var all []*jsonschema.Schema
-	for _, c := range f.choices {
-		all = append(all, c.of...)
+// enter makes the input that of a subchart. One that may be switched off requires nothing.
+func (in *input) enter(dep *dependency) {
+	if dep == nil {
+		return
 	}
-	for _, s := range f.conditional {
-		for _, branch := range []*jsonschema.Schema{s.Then, s.Else} {
-			if branch != nil {
-				all = append(all, branch)
-			}
-		}
-		for _, name := range sortedKeys(s.DependentSchemas) {
-			all = append(all, s.DependentSchemas[name])
-		}
-		for _, name := range sortedKeys(s.Dependencies) {
-			if branch, ok := s.Dependencies[name].(*jsonschema.Schema); ok {
-				all = append(all, branch)
-			}
-		}
+	in.source = dep.source
+	if dep.source.schema != nil {
+		in.schemas = append(slices.Clone(in.schemas), dep.source.schema)
 	}
-	return all
+	in.partial = len(in.schemas) > 0 && (dep.Condition != "" || len(dep.Tags) > 0)
+}
+
+// typeOfField returns the type of a field, of which Helm may know one. Nil if no value is valid.
+func (d *deriver) typeOfField(name string, helm *node, f *facts, in input) *node {
+	if len(in.schemas) > 0 {
+		if gather(in.schemas...).types == 0 && in.source == nil {
+			return nil
+		}
+		n := d.build(in)
+		if in.partial {
+			d.unchecked(n, "what is required of a subchart that may be switched off")
+		}
+		return n
+	}
+	doc := in.def.remark().text
+	switch _, isBool := in.def.value.(bool); {
+	case slices.Contains(f.names(), name):
+		d.note(in.path, "only alternatives or conditions of the schema describe it")
+		return &node{kind: anything, path: in.path, doc: doc, schema: true}
+	case helm == nil, helm.kind == boolean && in.def.set && !isBool: // Helm ignores switches that are no booleans.
+		return d.build(in)
+	case helm.kind == freeMap:
+		d.note(in.path, "any chart may take any global value")
+	}
+	helm.doc = cmp.Or(doc, helm.doc)
+	return helm
+}
+
+// shapes are the endings of names under which charts take what Kubernetes has types for, or what users extend as they
+// like.
+var shapes = []string{
+	"affinity", "annotations", "env", "envfrom", "envvars", "labels", "lifecycle", "livenessprobe", "matchlabels",
+	"nodeselector", "readinessprobe", "resources", "securitycontext", "startupprobe", "strategy", "tolerations",
+	"topologyspreadconstraints", "updatestrategy", "volumemounts", "volumes", "dnsconfig", "hostaliases",
+	"initcontainers", "sidecars", "selectorlabels",
+}
+
+// fromDefault returns the type of a value that no schema describes.
+func (d *deriver) fromDefault(in input) *node {
+	n := &node{path: in.path, doc: in.def.remark().text}
+	switch value := in.def.value.(type) {
+	case bool:
+		n.kind = boolean
+	case string:
+		n.kind = text
+	case json.Number:
+		n.kind = number
+		if in.def.isInteger() {
+			n.kind = integer
+		}
+	case []any:
+		n.kind = list
+		n.elem = &node{kind: common(value), path: in.path + "[]"}
+		if n.elem.kind == anything || n.elem.kind == freeMap {
+			d.note(n.elem.path, "values.yaml does not say what an element may be")
+		}
+	case map[string]any:
+		n.kind = structure
+		if isData(in.path, value) {
+			n.kind = freeMap
+			d.note(in.path, "users add fields to such an object")
+			return n
+		}
+		d.addFields(n, &facts{}, in)
+	default:
+		d.note(in.path, "values.yaml has no default that shows its type")
+	}
+	return n
+}
+
+// isData reports whether the keys of an object are data, as those of labels are.
+func isData(path string, value map[string]any) bool {
+	name := strings.ToLower(path[strings.LastIndex(path, ".")+1:])
+	return len(value) == 0 ||
+		slices.ContainsFunc(shapes, func(shape string) bool { return strings.HasSuffix(name, shape) }) ||
+		slices.ContainsFunc(sortedKeys(value), func(key string) bool { return strings.Contains(key, "/") })
+}
+
+// common returns the kind of all elements of a list: anything, if they differ. Objects stay free-form: each shows only
+// the fields that it uses.
+func common(elements []any) kind {
+	switch k := simpleKinds[typesOf(elements)]; {
+	case typesOf(elements) == tObject:
+		return freeMap
+	case k == list:
+		return anything
+	default:
+		return k
+	}
 }
 
 // checkName refuses what encoding/json does not take as the name of a field.

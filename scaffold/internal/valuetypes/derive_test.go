@@ -1,16 +1,12 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package valuetypes
+package valuetypes_test
 
 import (
-	"errors"
 	"flag"
 	"fmt"
-	"go/format"
-	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,185 +14,177 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 	"sigs.k8s.io/yaml"
+
+	"github.com/component-operator/runtime/scaffold/internal/valuetypes"
 )
 
 var update = flag.Bool("update", false, "write golden files")
 
-// inTree are the charts that the repository has for other purposes.
-var inTree = map[string]string{
-	"parcel":   "examples/parcel-operator/chart",
-	"shop":     "clm/cmd/testdata/shop",
-	"template": "clm/cmd/testdata/template/web",
-	"embedded": "internal/helm/parity/testdata/embedded",
-	"webshop":  "scaffold/internal/project/testdata/chart",
+// TestDeclarations compares the declarations, notes and samples for the charts in testdata with golden files.
+// contents.TestDefinitionsOfCharts has an API server take them.
+func TestDeclarations(t *testing.T) {
+	t.Parallel()
+	archives, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(archives) == 0 {
+		t.Fatal(err)
+	}
+	for _, archive := range archives {
+		types, err := valuetypes.Derive(readChart(t, archive), valuetypes.Options{Name: "ShopValues"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got strings.Builder
+		for _, note := range types.FreeForm {
+			fmt.Fprintf(&got, "%q: %s\n", note.Path, note.Reason)
+		}
+		fmt.Fprintf(&got, "\nSample:\n%s\nOptional:\n%s\n%s", types.Sample, types.Optional, types.Declarations)
+		golden := strings.TrimSuffix(archive, ".txtar") + ".golden"
+		if *update {
+			if err := os.WriteFile(golden, []byte(got.String()), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), got.String()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", archive, diff)
+		}
+	}
 }
 
-// A fixture is a chart, with values that are tried.
-type fixture struct {
-	name, root string
-	chart      Chart
-	cases      cases
-}
-
-// cases are values that the chart's schema accepts or refuses.
-type cases struct {
-	Accepted []map[string]any `json:"accepted"`
-	Refused  []map[string]any `json:"refused"`
-	// Exceptions are refused by the schema and accepted by the custom resource. The path is that of the note about them.
-	Exceptions []struct {
-		Path   string         `json:"path"`
-		Values map[string]any `json:"values"`
-	} `json:"exceptions"`
-	// Stricter are accepted by the schema and refused by the custom resource.
-	Stricter []struct {
-		Path   string         `json:"path"`
-		Values map[string]any `json:"values"`
-	} `json:"stricter"`
-}
-
-func fixtures(t *testing.T) []*fixture {
+// readChart reads a chart and its subcharts from an archive.
+func readChart(t *testing.T, path string) valuetypes.Chart {
 	t.Helper()
-	var all []*fixture
-	files, err := filepath.Glob("testdata/*.txtar")
+	archive, err := txtar.ParseFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range files {
-		archive, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files, err := txtar.FS(archive)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f := &fixture{name: strings.TrimSuffix(filepath.Base(file), ".txtar")}
-		f.chart = readChart(t, files)
-		if dir := inTree[f.name]; dir != "" {
-			f.chart = readChart(t, os.DirFS(filepath.Join("../../..", dir)))
-		}
-		if err := yaml.UnmarshalStrict(readFile(t, files, "cases.yaml"), &f.cases); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		f.root = goName(f.name) + "Values"
-		all = append(all, f)
+	files := map[string][]byte{}
+	for _, file := range archive.Files {
+		files[file.Name] = file.Data
 	}
-	return all
-}
-
-func readFile(t *testing.T, files fs.FS, name string) []byte {
-	t.Helper()
-	content, err := fs.ReadFile(files, name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	chart := valuetypes.Chart{Values: files["values.yaml"], Schema: files["values.schema.json"]}
+	var metadata struct{ Dependencies []valuetypes.Dependency }
+	if err := yaml.Unmarshal(files["Chart.yaml"], &metadata); err != nil {
 		t.Fatal(err)
 	}
-	return content
-}
-
-func readChart(t *testing.T, files fs.FS) Chart {
-	t.Helper()
-	chart := Chart{Values: readFile(t, files, "values.yaml"), Schema: readFile(t, files, "values.schema.json")}
-	var meta struct {
-		Dependencies []struct {
-			Name, Alias, Condition string
-			Tags                   []string
-		}
-	}
-	if err := yaml.Unmarshal(readFile(t, files, "Chart.yaml"), &meta); err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range meta.Dependencies {
-		below, err := fs.Sub(files, path.Join("charts", d.Name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		chart.Dependencies = append(chart.Dependencies, Dependency{
-			Name: d.Name, Alias: d.Alias, Condition: d.Condition, Tags: d.Tags, Chart: readChart(t, below),
-		})
+	for _, d := range metadata.Dependencies {
+		d.Values, d.Schema = files["charts/"+d.Name+"/values.yaml"], files["charts/"+d.Name+"/values.schema.json"]
+		chart.Dependencies = append(chart.Dependencies, d)
 	}
 	return chart
 }
 
-// source returns the declarations as a package with a custom resource around them.
-func (f *fixture) source(t *testing.T, types *Types) string {
-	t.Helper()
-	var out strings.Builder
-	fmt.Fprintf(&out, "// Package %s is derived from testdata/%s.txtar.\n// +groupName=%s.valuetypes.example\n// +versionName=v1\npackage %s\n\nimport (\n", f.name, f.name, f.name, f.name)
-	for _, imported := range types.Imports {
-		fmt.Fprintf(&out, "\t%s %q\n", Alias(imported), imported)
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		reason, values, schema string
+		subcharts              []valuetypes.Dependency
+		want                   []string
+	}{
+		{reason: "the root of the values is a list", values: "[a]", want: []string{"values.yaml", `["a"]`, "object"}},
+		{reason: "no YAML", values: "a: [", want: []string{"reading values.yaml"}},
+		{reason: "no JSON", schema: "{", want: []string{"values.schema.json", "JSON"}},
+		{reason: "the root is no object", schema: `{"type": "string"}`, want: []string{"#/type", "object"}},
+		{reason: "true is no schema for fields", schema: `true`, want: []string{"values.schema.json", "object"}},
+		{reason: "a reference to nothing", schema: `{"properties": {"a": {"$ref": "#/definitions/b"}}}`, want: []string{"#/definitions/b"}},
+		{reason: "a reference to a file", schema: `{"properties": {"a": {"$ref": "other.json"}}}`, want: []string{"other.json", "within the schema"}},
+		{
+			reason: "a reference to an address", schema: `{"properties": {"a": {"$ref": "https://example.org/a.json"}}}`,
+			want: []string{"https://example.org/a.json", "within the schema"},
+		},
+		{reason: "a keyword with a wrong value", schema: `{"properties": {"a": {"minLength": "x"}}}`, want: []string{"/properties/a/minLength"}},
+		{reason: "a name that no tag has", values: "a:\n  'b,c': 1", want: []string{`"b,c"`, `"a"`, "allowed"}},
+		{reason: "a name that no tag has", schema: `{"properties": {"a\"b": {}}}`, want: []string{`"a\"b"`, "the root", "allowed"}},
+		{
+			reason: "an invalid schema of a subchart", want: []string{`subchart "db"`},
+			subcharts: []valuetypes.Dependency{{Name: "db", Chart: valuetypes.Chart{Schema: []byte("{")}}},
+		},
+		{
+			reason: "a value in the place of a subchart", values: "db: 1", want: []string{`"db" is the name of a subchart`},
+			subcharts: []valuetypes.Dependency{{Name: "db"}},
+		},
+	} {
+		chart := valuetypes.Chart{Values: []byte(test.values), Schema: []byte(test.schema), Dependencies: test.subcharts}
+		_, err := valuetypes.Derive(chart, valuetypes.Options{Name: "ShopValues"})
+		if err == nil {
+			t.Errorf("%s: no error", test.reason)
+			continue
+		}
+		for _, want := range test.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %q is not in: %v", test.reason, want, err)
+			}
+		}
 	}
-	fmt.Fprintf(&out, "\tmetav1 \"k8s.io/apimachinery/pkg/apis/meta/v1\"\n)\n\n")
-	for _, note := range types.FreeForm {
-		fmt.Fprintf(&out, "// %q: %s\n", note.Path, note.Reason)
-	}
-	fmt.Fprintf(&out, "// Sample:\n//\n//\t%s\n\n", strings.ReplaceAll(strings.TrimSpace(string(types.Sample)), "\n", "\n//\t"))
-	fmt.Fprintf(&out, "// +kubebuilder:object:root=true\ntype Fixture struct {\n\tmetav1.TypeMeta `json:\",inline\"`\n\tmetav1.ObjectMeta `json:\"metadata,omitempty\"`\n\n\tSpec Spec `json:\"spec\"`\n}\n\n"+
-		"type Spec struct {\n\t%s `json:\",inline\"`\n}\n\n%s", f.root, types.Declarations)
-	source, err := format.Source([]byte(out.String()))
+}
+
+func TestReservedNames(t *testing.T) {
+	t.Parallel()
+	chart := valuetypes.Chart{Values: []byte("ingress: {a: 1}")}
+	types, err := valuetypes.Derive(chart, valuetypes.Options{Name: "ShopValues", Reserved: []string{"ShopIngress"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(source)
-}
-
-func TestDeclarations(t *testing.T) {
-	t.Parallel()
-	for _, f := range fixtures(t) {
-		t.Run(f.name, func(t *testing.T) {
-			types, err := Derive(f.chart, Options{Name: f.root})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := f.source(t, types)
-			golden := filepath.Join("testdata/golden", f.name, "types.go")
-			if *update {
-				if err := os.MkdirAll(filepath.Dir(golden), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("declarations (-want +got):\n%s", diff)
-			}
-		})
+	if !strings.Contains(types.Declarations, "type ShopIngress2 struct") {
+		t.Errorf("the reserved name is not avoided:\n%s", types.Declarations)
 	}
 }
 
-// TestCases checks the fixtures themselves: that the schema accepts and refuses what they say.
-func TestCases(t *testing.T) {
+// TestRecursionEnds derives types from schemas that refer to themselves, or that grow with each reference.
+func TestRecursionEnds(t *testing.T) {
 	t.Parallel()
-	for _, f := range fixtures(t) {
-		t.Run(f.name, func(t *testing.T) {
-			loaded, err := load(f.chart, "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, values := range f.cases.Accepted {
-				if !loaded.valid(values) {
-					t.Errorf("the schema refuses %s", literal(values))
-				}
-			}
-			for _, values := range f.cases.Refused {
-				if loaded.valid(values) {
-					t.Errorf("the schema accepts %s", literal(values))
-				}
-			}
-			for _, exception := range f.cases.Exceptions {
-				if loaded.valid(exception.Values) {
-					t.Errorf("the schema accepts %s", literal(exception.Values))
-				}
-			}
-			for _, exception := range f.cases.Stricter {
-				if !loaded.valid(exception.Values) {
-					t.Errorf("the schema refuses %s", literal(exception.Values))
-				}
-			}
-		})
+	var doubling strings.Builder
+	doubling.WriteString(`{"properties": {"a": {"$ref": "#/$defs/n0"}}, "required": ["a"], "$defs": {"n40": {"type": "string"}`)
+	for i := range 40 {
+		next := fmt.Sprintf(`{"$ref": "#/$defs/n%d"}`, i+1)
+		fmt.Fprintf(&doubling, `, "n%d": {"type": "object", "required": ["x"], "properties": {"x": %s, "y": %s}}`, i, next, next)
+	}
+	doubling.WriteString("}}")
+	for _, schema := range []string{
+		`{"properties": {"a": {"$ref": "#"}}}`,
+		`{"properties": {"a": {"anyOf": [{"$ref": "#/properties/a"}, {"type": "object"}]}}}`,
+		`{"anyOf": [{"required": ["a"], "properties": {"a": {"$ref": "#"}}}, {"properties": {"b": {"type": "string"}}}]}`,
+		`{"required": ["a"], "properties": {"a": {"type": "object", "required": ["a"], "properties": {"a": {"$ref": "#/properties/a"}}}}}`,
+		doubling.String(),
+	} {
+		if _, err := valuetypes.Derive(valuetypes.Chart{Schema: []byte(schema)}, valuetypes.Options{Name: "Values"}); err != nil {
+			t.Errorf("%.80s: %v", schema, err)
+		}
+	}
+}
+
+// TestOptional checks which values are made up for what is empty by default.
+func TestOptional(t *testing.T) {
+	t.Parallel()
+	for reason, test := range map[string]struct{ values, schema, want string }{
+		"without a schema, only strings are known": {
+			values: "host: ''\nname: shop\nlist: []\nmap: {}\nnothing:\non: false\nbelow:\n  secret: ''\n",
+			want:   "below:\n  secret: example.org\nhost: example.org\n",
+		},
+		"a text matches pattern, enum and length": {
+			values: "tag: ''\nclass: ''\nlevel: ''\nshort: ''\n",
+			schema: `{"properties": {"tag": {"type": "string", "pattern": "^(v[0-9]+)?$"}, "class": {"enum": ["", "fast"]},
+				"level": {"type": "string", "enum": [""]}, "short": {"type": "string", "maxLength": 7}}}`,
+			want: "class: fast\nshort: example\n",
+		},
+		"a list gets one item, and an object that is missing all its fields": {
+			values: "routes: []\n",
+			schema: `{"properties": {
+				"routes": {"type": "array", "items": {"type": "object", "properties": {"name": {"type": "string"}, "stops": {"type": "array", "items": {"type": "string"}}}}},
+				"tls": {"type": "object", "properties": {"enabled": {"type": "boolean"}, "port": {"type": "integer", "minimum": 1}}}}}`,
+			want: "routes:\n- name: example.org\n  stops:\n  - example.org\ntls:\n  enabled: true\n  port: 1\n",
+		},
+	} {
+		chart := valuetypes.Chart{Values: []byte(test.values), Schema: []byte(test.schema)}
+		types, err := valuetypes.Derive(chart, valuetypes.Options{Name: "ShopValues"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(test.want, string(types.Optional)); diff != "" {
+			t.Errorf("%s: %s", reason, diff)
+		}
 	}
 }

@@ -23,6 +23,7 @@
 // Values with the shape of a Kubernetes type (resources, affinity, tolerations) are no exception: the type in k8s.io/api would
 // lose the fields of newer versions of Kubernetes, and most charts take templates there as well.
 //
-// Rules of the schema become value validations, or CEL rules if they compare several fields. What neither can
-// express is left out and noted, so that the chart has the last word: Helm validates the values when the operator renders it.
+// Types, enums, patterns and bounds of the schema become value validations. Conditions, such as if, oneOf or not, are left
+// to the chart's own schema, which Helm validates when the operator renders the chart; a comment and a note say so. A value
+// that no Go type describes, such as one of several types, is JSON as it comes.
 package valuetypes

@@ -4,7 +4,7 @@
 package valuetypes
 
 import (
-	"maps"
+	"encoding/json"
 	"math/big"
 	"slices"
 
@@ -30,7 +30,8 @@ var typeNames = map[string]typeSet{
 	"null": tNull, "boolean": tBool, "integer": tInt, "number": tNumber, "string": tString, "array": tArray, "object": tObject,
 }
 
-// facts are what several schemas say together about a value that all of them describe. References and allOf are resolved.
+// facts are what several schemas say together about a value that all of them describe. References and allOf are
+// resolved, and so are alternatives of which one is left beside null.
 type facts struct {
 	schemas []*jsonschema.Schema // all that were gathered
 	types   typeSet
@@ -40,34 +41,58 @@ type facts struct {
 	properties map[string][]*jsonschema.Schema
 	required   []string
 	additional []*jsonschema.Schema
-	patterned  []*jsonschema.Schema // of patternProperties
+	patterned  bool // has patternProperties
 	closed     bool
 	items      []*jsonschema.Schema
 	tuple      bool
 	unique     bool
 
-	min, max, above, below *big.Rat // above and below are exclusive
-	multiple               []*big.Rat
-	minLength, maxLength   *int
-	minItems, maxItems     *int
-	minFields, maxFields   *int
-	patterns               []jsonschema.Regexp
-	formats                []string
+	min, max             bound
+	multiple             []*big.Rat
+	minLength, maxLength *int
+	minItems, maxItems   *int
+	minFields, maxFields *int
+	patterns, formats    []string
 
-	choices     []choice
-	conditional []*jsonschema.Schema // with if, not, or dependent keywords
-	beyond      []string             // keywords that no type expresses
+	choices [][]*jsonschema.Schema // anyOf and oneOf
+	beyond  []string               // keywords that no type expresses
 
-	title, description string
-	hint               *any
-	examples           []any
+	doc   string
+	hints []any // defaults and examples
 }
 
-// A choice is an anyOf or oneOf that is not resolved.
-type choice struct {
-	exactlyOne bool
-	of         []*jsonschema.Schema
-	schema     *jsonschema.Schema // that has the keyword
+type bound struct {
+	value     *big.Rat
+	exclusive bool
+}
+
+// and returns the tighter one of two bounds. The sign is 1 for lower bounds and -1 for upper ones.
+func (b bound) and(value *big.Rat, exclusive bool, sign int) bound {
+	if value == nil {
+		return b
+	}
+	if b.value != nil {
+		if order := value.Cmp(b.value) * sign; order < 0 || order == 0 && !exclusive {
+			return b
+		}
+	}
+	return bound{value: value, exclusive: exclusive}
+}
+
+// higher returns the higher one of two lower bounds.
+func higher(a, b *int) *int {
+	if a == nil || b != nil && *b > *a {
+		return b
+	}
+	return a
+}
+
+// lower returns the lower one of two upper bounds.
+func lower(a, b *int) *int {
+	if a == nil || b != nil && *b < *a {
+		return b
+	}
+	return a
 }
 
 func gather(schemas ...*jsonschema.Schema) *facts {
@@ -75,7 +100,9 @@ func gather(schemas ...*jsonschema.Schema) *facts {
 	for _, s := range schemas {
 		f.add(s)
 	}
-	f.fold()
+	f.enum = slices.DeleteFunc(f.enum, func(value any) bool { return typeOf(value)&f.types == 0 })
+	slices.Sort(f.beyond)
+	f.beyond = slices.Compact(f.beyond)
 	return f
 }
 
@@ -85,18 +112,22 @@ func (f *facts) add(s *jsonschema.Schema) {
 		return
 	}
 	f.schemas = append(f.schemas, s)
-	if s.Bool != nil && !*s.Bool {
-		f.types = 0
+	f.types &= ownTypes(s)
+	if s.Const != nil {
+		f.restrict([]any{*s.Const})
+	} else if s.Enum != nil {
+		f.restrict(s.Enum.Values)
 	}
-	f.addTypes(s)
 	f.addObject(s)
 	f.addArray(s)
 	f.addScalar(s)
 	f.addText(s)
-	f.addConditions(s)
+	f.addBeyond(s)
 	for _, part := range parts(s) {
 		f.add(part)
 	}
+	f.addChoice("anyOf", s.AnyOf)
+	f.addChoice("oneOf", s.OneOf)
 }
 
 // parts returns what a schema consists of: references and allOf.
@@ -114,20 +145,6 @@ func parts(s *jsonschema.Schema) []*jsonschema.Schema {
 	return append(all, s.AllOf...)
 }
 
-func (f *facts) addTypes(s *jsonschema.Schema) {
-	f.types &= ownTypes(s)
-	var values []any
-	switch {
-	case s.Const != nil:
-		values = []any{*s.Const}
-	case s.Enum != nil:
-		values = s.Enum.Values
-	default:
-		return
-	}
-	f.restrict(values)
-}
-
 // restrict allows only values that are listed.
 func (f *facts) restrict(values []any) {
 	if !f.listed {
@@ -139,60 +156,27 @@ func (f *facts) restrict(values []any) {
 	})
 }
 
-func ownTypes(s *jsonschema.Schema) typeSet {
-	types := tAll
-	if s.Types != nil {
-		types = 0
-		for _, name := range s.Types.ToStrings() {
-			types |= typeNames[name]
-		}
-	}
-	switch {
-	case s.Const != nil:
-		types &= typesOf([]any{*s.Const})
-	case s.Enum != nil:
-		types &= typesOf(s.Enum.Values)
-	}
-	return types
-}
-
-func typesOf(values []any) typeSet {
-	var types typeSet
-	for _, value := range values {
-		types |= typeOf(value)
-	}
-	return types
-}
-
 func (f *facts) addObject(s *jsonschema.Schema) {
 	for _, name := range sortedKeys(s.Properties) {
 		f.properties[name] = append(f.properties[name], s.Properties[name])
 	}
 	f.required = append(f.required, s.Required...)
-	switch additional := s.AdditionalProperties.(type) {
+	additional := s.UnevaluatedProperties
+	switch own := s.AdditionalProperties.(type) {
 	case bool:
-		f.closed = f.closed || !additional
+		f.closed = f.closed || !own
 	case *jsonschema.Schema:
-		f.addAdditional(additional)
+		additional = own
 	}
-	if s.UnevaluatedProperties != nil {
-		f.addAdditional(s.UnevaluatedProperties)
+	switch {
+	case additional == nil:
+	case additional.Bool != nil:
+		f.closed = f.closed || !*additional.Bool
+	default:
+		f.additional = append(f.additional, additional)
 	}
-	for _, pattern := range slices.SortedFunc(maps.Keys(s.PatternProperties), byText) {
-		f.patterned = append(f.patterned, s.PatternProperties[pattern])
-	}
-	if s.PropertyNames != nil {
-		f.beyond = append(f.beyond, "propertyNames")
-	}
+	f.patterned = f.patterned || len(s.PatternProperties) > 0
 	f.minFields, f.maxFields = higher(f.minFields, s.MinProperties), lower(f.maxFields, s.MaxProperties)
-}
-
-func (f *facts) addAdditional(s *jsonschema.Schema) {
-	if s.Bool != nil {
-		f.closed = f.closed || !*s.Bool
-		return
-	}
-	f.additional = append(f.additional, s)
 }
 
 func (f *facts) addArray(s *jsonschema.Schema) {
@@ -207,21 +191,18 @@ func (f *facts) addArray(s *jsonschema.Schema) {
 	}
 	f.tuple = f.tuple || len(s.PrefixItems) > 0
 	f.unique = f.unique || s.UniqueItems
-	if s.Contains != nil {
-		f.beyond = append(f.beyond, "contains")
-	}
 	f.minItems, f.maxItems = higher(f.minItems, s.MinItems), lower(f.maxItems, s.MaxItems)
 }
 
 func (f *facts) addScalar(s *jsonschema.Schema) {
-	f.min, f.max = highest(f.min, s.Minimum), lowest(f.max, s.Maximum)
-	f.above, f.below = highest(f.above, s.ExclusiveMinimum), lowest(f.below, s.ExclusiveMaximum)
+	f.min = f.min.and(s.Minimum, false, 1).and(s.ExclusiveMinimum, true, 1)
+	f.max = f.max.and(s.Maximum, false, -1).and(s.ExclusiveMaximum, true, -1)
 	if s.MultipleOf != nil {
 		f.multiple = append(f.multiple, s.MultipleOf)
 	}
 	f.minLength, f.maxLength = higher(f.minLength, s.MinLength), lower(f.maxLength, s.MaxLength)
 	if s.Pattern != nil {
-		f.patterns = append(f.patterns, s.Pattern)
+		f.patterns = append(f.patterns, s.Pattern.String())
 	}
 	if s.Format != nil {
 		f.formats = append(f.formats, s.Format.Name)
@@ -229,62 +210,156 @@ func (f *facts) addScalar(s *jsonschema.Schema) {
 }
 
 func (f *facts) addText(s *jsonschema.Schema) {
-	if f.title == "" {
-		f.title = s.Title
+	if f.doc == "" {
+		f.doc = s.Description
 	}
-	if f.description == "" {
-		f.description = s.Description
+	if f.doc == "" {
+		f.doc = s.Title
 	}
-	if f.hint == nil {
-		f.hint = s.Default
+	if s.Default != nil {
+		f.hints = append(f.hints, *s.Default)
 	}
-	f.examples = append(f.examples, s.Examples...)
+	f.hints = append(f.hints, s.Examples...)
 }
 
-func (f *facts) addConditions(s *jsonschema.Schema) {
-	if len(s.AnyOf) > 0 {
-		f.choices = append(f.choices, choice{of: s.AnyOf, schema: s})
-	}
-	if len(s.OneOf) > 0 {
-		f.choices = append(f.choices, choice{of: s.OneOf, exactlyOne: true, schema: s})
-	}
-	if s.If != nil && (s.Then != nil || s.Else != nil) || s.Not != nil ||
-		len(s.Dependencies)+len(s.DependentRequired)+len(s.DependentSchemas) > 0 {
-		f.conditional = append(f.conditional, s)
+func (f *facts) addBeyond(s *jsonschema.Schema) {
+	for keyword, present := range map[string]bool{
+		"if":               s.If != nil && (s.Then != nil || s.Else != nil),
+		"not":              s.Not != nil,
+		"dependencies":     len(s.Dependencies)+len(s.DependentRequired)+len(s.DependentSchemas) > 0,
+		"propertyNames":    s.PropertyNames != nil,
+		"contains":         s.Contains != nil,
+		"unevaluatedItems": s.UnevaluatedItems != nil,
+	} {
+		if present {
+			f.beyond = append(f.beyond, keyword)
+		}
 	}
 }
 
-func byText(a, b jsonschema.Regexp) int {
-	if a.String() < b.String() {
-		return -1
+// addChoice restricts the types to those of the alternatives. One that is left beside null holds for sure.
+func (f *facts) addChoice(keyword string, alternatives []*jsonschema.Schema) {
+	if len(alternatives) == 0 {
+		return
 	}
-	return 1
+	var union typeSet
+	var left []*jsonschema.Schema
+	for _, alternative := range alternatives {
+		types := possible(alternative, nil)
+		union |= types
+		if types&^tNull != 0 {
+			left = append(left, alternative)
+		}
+	}
+	f.types &= union
+	switch len(left) {
+	case 0:
+	case 1:
+		null := f.types & tNull
+		f.add(left[0])
+		f.types |= null
+	default:
+		f.choices = append(f.choices, left)
+		f.beyond = append(f.beyond, keyword)
+	}
 }
 
-func higher(a, b *int) *int {
-	if a == nil || b != nil && *b > *a {
-		return b
+// names returns the properties of an object, also those that only alternatives and conditions name. Sorted.
+func (f *facts) names() []string {
+	names, seen := map[string]bool{}, map[*jsonschema.Schema]bool{}
+	var collect func(schemas ...*jsonschema.Schema)
+	collect = func(schemas ...*jsonschema.Schema) {
+		for _, s := range schemas {
+			if s == nil || seen[s] {
+				continue
+			}
+			seen[s] = true
+			for name := range s.Properties {
+				names[name] = true
+			}
+			collect(slices.Concat(parts(s), s.AnyOf, s.OneOf, []*jsonschema.Schema{s.Then, s.Else})...)
+			for _, dependent := range s.DependentSchemas {
+				collect(dependent)
+			}
+			for _, dependent := range s.Dependencies {
+				if dependent, ok := dependent.(*jsonschema.Schema); ok {
+					collect(dependent)
+				}
+			}
+		}
 	}
-	return a
+	collect(f.schemas...)
+	return sortedKeys(names)
 }
 
-func lower(a, b *int) *int {
-	if a == nil || b != nil && *b < *a {
-		return b
+// typeOf returns the type of a value that was read with json.Number.
+func typeOf(value any) typeSet {
+	switch value := value.(type) {
+	case nil:
+		return tNull
+	case bool:
+		return tBool
+	case string:
+		return tString
+	case []any:
+		return tArray
+	case map[string]any:
+		return tObject
+	case json.Number:
+		if r, ok := new(big.Rat).SetString(value.String()); ok && r.IsInt() {
+			return tInt
+		}
 	}
-	return a
+	return tFraction
 }
 
-func highest(a, b *big.Rat) *big.Rat {
-	if a == nil || b != nil && b.Cmp(a) > 0 {
-		return b
+func typesOf(values []any) typeSet {
+	var types typeSet
+	for _, value := range values {
+		types |= typeOf(value)
 	}
-	return a
+	return types
 }
 
-func lowest(a, b *big.Rat) *big.Rat {
-	if a == nil || b != nil && b.Cmp(a) < 0 {
-		return b
+// ownTypes returns the types that a schema allows by itself.
+func ownTypes(s *jsonschema.Schema) typeSet {
+	types := tAll
+	if s.Bool != nil && !*s.Bool {
+		return 0
 	}
-	return a
+	if s.Types != nil {
+		types = 0
+		for _, name := range s.Types.ToStrings() {
+			types |= typeNames[name]
+		}
+	}
+	if s.Const != nil {
+		types &= typesOf([]any{*s.Const})
+	}
+	if s.Enum != nil {
+		types &= typesOf(s.Enum.Values)
+	}
+	return types
+}
+
+// possible returns the types that a schema allows, through references and alternatives.
+func possible(s *jsonschema.Schema, above []*jsonschema.Schema) typeSet {
+	if slices.Contains(above, s) || len(above) > maxDepth {
+		return tAll
+	}
+	above = append(slices.Clip(above), s)
+	types := ownTypes(s)
+	for _, part := range parts(s) {
+		types &= possible(part, above)
+	}
+	for _, alternatives := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf} {
+		var union typeSet
+		for _, alternative := range alternatives {
+			union |= possible(alternative, above)
+		}
+		if len(alternatives) > 0 {
+			types &= union
+		}
+	}
+	return types
 }

@@ -4,8 +4,6 @@
 package valuetypes
 
 import (
-	"crypto/sha256"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -107,12 +105,8 @@ func (r *renderer) nameNode(n *node, name string, isElement bool) {
 	if n.typeName != "" {
 		return
 	}
-	declared := n.kind == structure || isElement && n.kind != intOrString && len(typeMarkers(n)) > 0
-	if declared {
-		if n.ref != "" && r.share(n) {
-			return
-		}
-		n.typeName = unique(r.refName(n, name), r.taken)
+	if n.kind == structure || isElement && len(typeMarkers(n)) > 0 {
+		n.typeName = unique(name, r.taken)
 		r.types = append(r.types, n)
 	}
 	if n.kind == structure {
@@ -121,64 +115,4 @@ func (r *renderer) nameNode(n *node, name string, isElement bool) {
 	if n.elem != nil {
 		r.nameNode(n.elem, singular(name), true)
 	}
-}
-
-// refName returns the name of a type that several places may refer to.
-func (r *renderer) refName(n *node, name string) string {
-	for _, section := range []string{"#/definitions/", "#/$defs/"} {
-		if _, definition, ok := strings.Cut(n.ref, section); ok && !strings.Contains(definition, "/") {
-			if name := strings.TrimSuffix(r.options.Name, "Values") + goName(definition); !r.taken[name] {
-				return name
-			}
-		}
-	}
-	return name
-}
-
-// share gives a node the type of another one of the same reference, and reports whether there is one.
-func (r *renderer) share(n *node) bool {
-	key := n.ref + " " + r.signature(n)
-	first := r.shared[key]
-	if first == nil {
-		r.shared[key] = n
-		return false
-	}
-	n.typeName = first.typeName
-	unify(first, n)
-	return true
-}
-
-// unify removes from the first type what is different in the second: defaults.
-func unify(first, second *node) {
-	if first == second || first == nil || second == nil {
-		return
-	}
-	for i, f := range first.fields {
-		if i >= len(second.fields) {
-			return
-		}
-		if f.initial != second.fields[i].initial {
-			f.initial = ""
-		}
-		unify(f.node, second.fields[i].node)
-	}
-	unify(first.elem, second.elem)
-}
-
-// signature identifies types that differ in nothing but comments.
-func (r *renderer) signature(n *node) string {
-	if n == nil {
-		return ""
-	}
-	if known, ok := r.signatures[n]; ok {
-		return known
-	}
-	var out strings.Builder
-	fmt.Fprintln(&out, n.kind, n.markers, n.rules, n.nullable, n.isSet, r.signature(n.elem))
-	for _, f := range n.fields {
-		fmt.Fprintln(&out, f.name, f.required, f.doc, r.signature(f.node))
-	}
-	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(out.String())))
-	r.signatures[n] = sum
-	return sum
 }

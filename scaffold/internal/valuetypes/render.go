@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"go/format"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 )
@@ -17,13 +16,11 @@ const width = 100
 
 // A renderer writes declarations.
 type renderer struct {
-	options    Options
-	taken      map[string]bool
-	types      []*node
-	shared     map[string]*node
-	signatures map[*node]string
-	used       map[string]bool // packages
-	numbers    bool
+	options Options
+	taken   map[string]bool
+	types   []*node
+	used    map[string]bool // packages
+	numbers bool
 }
 
 func newRenderer(options Options) *renderer {
@@ -34,13 +31,7 @@ func newRenderer(options Options) *renderer {
 	for _, name := range options.Reserved {
 		taken[name] = true
 	}
-	return &renderer{
-		options: options, taken: taken, shared: map[string]*node{}, signatures: map[*node]string{}, used: map[string]bool{},
-	}
-}
-
-func (r *renderer) imports() []string {
-	return sortedKeys(r.used)
+	return &renderer{options: options, taken: taken, used: map[string]bool{}}
 }
 
 func (r *renderer) render() (string, error) {
@@ -79,47 +70,44 @@ func (r *renderer) declare(out *strings.Builder, n *node) {
 
 // typeDoc returns the comment of a type. It begins with the name.
 func (r *renderer) typeDoc(n *node) string {
-	if n.path == "" {
-		text := n.typeName + " are the values of the chart. What is not set has the chart's default."
-		if n.doc != "" {
-			text += "\n\n" + n.doc
-		}
-		return text
+	doc := ""
+	if n.doc != "" {
+		doc = "\n\n" + n.doc
 	}
-	article := " has the values below "
-	if n.kind != structure {
-		article = " is a value in "
+	isField := n.path != "" && !strings.HasSuffix(n.path, "[]")
+	if rest := n.uncheckedDoc(); rest != "" && !isField {
+		doc += "\n\n" + rest
 	}
-	text := n.typeName + article + strings.TrimSuffix(n.path, "[]") + "."
-	if n.doc != "" && n.doc != strings.TrimSpace(n.typeName) {
-		text += "\n\n" + n.doc
+	switch {
+	case n.path == "":
+		return n.typeName + " are the values of the chart. What is not set has the chart's default." + doc
+	case n.kind == structure:
+		return n.typeName + " has the values below " + strings.TrimSuffix(n.path, "[]") + "." + doc
+	default:
+		return n.typeName + " is a value in " + strings.TrimSuffix(n.path, "[]") + "." + doc
 	}
-	return text
+}
+
+// uncheckedDoc says what only the chart's own schema validates. Empty if that is nothing.
+func (n *node) uncheckedDoc() string {
+	switch {
+	case n.schema && (n.kind == anything || n.kind == freeMap):
+		return "Validated by the chart's own schema."
+	case len(n.beyond) > 0:
+		return "Validated only by the chart's own schema: " + strings.Join(n.beyond, ", ") + "."
+	case n.elem != nil && n.elem.typeName == "":
+		return n.elem.uncheckedDoc()
+	}
+	return ""
 }
 
 func typeMarkers(n *node) []string {
-	markers := validations(n, "+kubebuilder:validation:")
-	if n.kind == list && n.elem.kind == intOrString {
-		// A type of its own would not have the methods of IntOrString.
-		markers = append(markers, validations(n.elem, "+kubebuilder:validation:items:")...)
+	var markers []string
+	for _, m := range n.markers {
+		markers = append(markers, "+kubebuilder:validation:"+m)
 	}
 	if n.isSet {
 		markers = append(markers, "+listType=set")
-	}
-	return markers
-}
-
-func validations(n *node, prefix string) []string {
-	var markers []string
-	for _, m := range n.markers {
-		markers = append(markers, prefix+m)
-	}
-	for _, rule := range n.rules {
-		message := strings.Join(strings.Fields(rule.message), " ")
-		if len(message) > 200 {
-			message = strings.ToValidUTF8(message[:200], "") + "..."
-		}
-		markers = append(markers, fmt.Sprintf("%sXValidation:rule=%s,message=%s", prefix, strconv.Quote(rule.expression), strconv.Quote(message)))
 	}
 	return markers
 }
@@ -158,16 +146,20 @@ func (r *renderer) field(out *strings.Builder, f *field) {
 	fmt.Fprintf(out, "\t%s %s `json:\"%s%s\"`\n", f.goName, goType, f.name, option)
 }
 
-// fieldDoc returns the description of a field, with its default.
+// fieldDoc returns the description of a field, with its default and with what is not checked.
 func fieldDoc(f *field) string {
 	doc := strings.TrimSpace(f.doc)
-	if f.initial == "" || len(f.initial) > 60 || strings.Contains(strings.ToLower(doc), "defaults to") {
-		return doc
+	var more []string
+	if f.initial != "" && len(f.initial) <= 60 && !strings.Contains(strings.ToLower(doc), "defaults to") {
+		more = append(more, "Defaults to "+f.initial+".")
 	}
-	if doc != "" && !strings.ContainsAny(doc[len(doc)-1:], ".!?:") {
+	if rest := f.node.uncheckedDoc(); rest != "" {
+		more = append(more, rest)
+	}
+	if doc != "" && len(more) > 0 && !strings.ContainsAny(doc[len(doc)-1:], ".!?:") {
 		doc += "."
 	}
-	return strings.TrimSpace(doc + " Defaults to " + f.initial + ".")
+	return strings.TrimSpace(doc + " " + strings.Join(more, " "))
 }
 
 // goType returns the type of a value: the name of its declaration, if it has one.

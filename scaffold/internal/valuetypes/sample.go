@@ -14,25 +14,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// attempts is how many alternatives of anyOf and oneOf are tried.
-const attempts = 8
-
-// sample returns the least that a user has to set. It is an empty map if nothing that was tried is valid.
-func (d *deriver) sample(s *source) []byte {
-	for attempt := range attempts {
-		g := &sampler{attempt: attempt}
-		values := g.source(s)
-		if !s.valid(values) {
-			continue
-		}
-		content, err := yaml.Marshal(values)
-		if err == nil {
-			return content
-		}
-	}
-	d.note("", "no sample: no values were found that the schema accepts")
-	return []byte("{}\n")
-}
+const (
+	// attempts is how many alternatives of anyOf and oneOf are tried.
+	attempts = 8
+	// sampleDepth limits how deep values are made, since a schema may refer to itself.
+	sampleDepth = 12
+	// sampleLength limits how long lists and texts are made.
+	sampleLength = 1000
+)
 
 // A sampler makes values that a schema accepts.
 type sampler struct {
@@ -40,160 +29,156 @@ type sampler struct {
 	size    int
 }
 
-func (g *sampler) source(s *source) map[string]any {
-	values := map[string]any{}
+// sample returns the least that a user has to set. It is an empty map if nothing that was tried is valid.
+func (d *deriver) sample(s *source) []byte {
+	for attempt := range attempts {
+		g := &sampler{attempt: attempt}
+		values := s.collect(g.object, true)
+		if !s.valid(merge(s.defaults, values)) {
+			continue
+		}
+		if content, err := yaml.Marshal(values); err == nil {
+			return content
+		}
+	}
+	d.note("", "no sample: no values were found that the schema accepts")
+	return []byte("{}\n")
+}
+
+// optional returns values for what is empty by default, as far as they are found. They need not be valid together.
+func optional(s *source) []byte {
+	content, err := yaml.Marshal(s.collect((&sampler{}).fill, false))
+	if err != nil {
+		return []byte("{}\n")
+	}
+	return content
+}
+
+// maker makes a value that schemas describe, or what has to be added to its default. Nil if there is nothing to add.
+type maker func(schemas []*jsonschema.Schema, def fallback, depth int) any
+
+// collect makes values for a chart and its subcharts, or for those that are switched on.
+func (s *source) collect(made maker, onlyOn bool) map[string]any {
+	var schemas []*jsonschema.Schema
 	if s.schema != nil {
-		if object, ok := g.object(gather(s.schema), wont{value: s.defaults, set: true}, 0).(map[string]any); ok {
-			values = object
-		}
+		schemas = append(schemas, s.schema)
 	}
+	values, _ := made(schemas, fallback{value: s.defaults, set: true}, 0).(map[string]any)
 	for _, d := range s.dependencies {
-		if !d.on(s.defaults) {
+		if onlyOn && !d.on(s.defaults) {
 			continue
 		}
-		below := g.source(d.source)
-		if len(below) == 0 {
-			continue
+		if below := d.source.collect(made, onlyOn); len(below) > 0 {
+			values = merge(map[string]any{d.key(): below}, values)
 		}
-		own, _ := values[d.key()].(map[string]any)
-		for key, value := range own {
-			below[key] = value
-		}
-		values[d.key()] = below
 	}
-	return values
+	return merge(values, nil)
 }
 
 // choose decides for one alternative of each choice.
-func (g *sampler) choose(f *facts) *facts {
-	for range maxDepth {
-		if len(f.choices) == 0 {
-			break
-		}
-		c := f.choices[0]
-		f = gather(append(slices.Clone(f.schemas), c.of[g.attempt%len(c.of)])...)
-		f.choices = slices.DeleteFunc(f.choices, func(other choice) bool { return other.schema == c.schema && other.exactlyOne == c.exactlyOne })
+func (g *sampler) choose(schemas []*jsonschema.Schema) *facts {
+	f := gather(schemas...)
+	for i := 0; i < len(f.choices) && i < maxDepth; i++ {
+		f.add(f.choices[i][g.attempt%len(f.choices[i])])
 	}
 	return f
 }
 
-func (g *sampler) object(f *facts, def wont, depth int) any {
-	f = g.choose(f)
+// object returns an object with what is required, and with what has an invalid default.
+func (g *sampler) object(schemas []*jsonschema.Schema, def fallback, depth int) any {
+	f := g.choose(schemas)
 	values := map[string]any{}
-	names := slices.Clone(f.required)
-	for _, name := range def.keys() {
-		if len(f.properties[name]) > 0 && !accepts(f.properties[name], def.below(name).value) {
-			names = append(names, name)
-		}
+	if f.types&tObject == 0 {
+		return values
 	}
-	for _, name := range names {
-		below := def.below(name)
-		schemas := f.properties[name]
-		if _, done := values[name]; done || below.set && (len(schemas) == 0 || accepts(schemas, below.value)) {
+	for _, name := range slices.Concat(f.required, def.keys()) {
+		below, known := def.below(name), f.properties[name]
+		if below.set && accepts(known, below.value) || !below.set && !slices.Contains(f.required, name) {
 			continue
 		}
-		values[name] = g.value(schemas, below, depth+1)
+		values[name] = g.value(known, below, depth+1)
 	}
-	if f.minFields != nil {
-		for _, name := range sortedKeys(f.properties) {
-			if _, done := values[name]; !done && len(values) < *f.minFields {
-				values[name] = g.value(f.properties[name], def.below(name), depth+1)
-			}
-		}
-		for len(f.additional) > 0 && len(values) < *f.minFields {
-			values["key"+strings.Repeat("x", len(values))] = g.value(f.additional, wont{}, depth+1)
+	for _, name := range sortedKeys(f.properties) {
+		if _, done := values[name]; !done && f.minFields != nil && len(values) < *f.minFields {
+			values[name] = g.value(f.properties[name], def.below(name), depth+1)
 		}
 	}
 	return values
 }
 
 // value returns a value that all schemas accept, as far as it is found.
-func (g *sampler) value(schemas []*jsonschema.Schema, def wont, depth int) any {
+func (g *sampler) value(schemas []*jsonschema.Schema, def fallback, depth int) any {
 	g.size++
-	if len(schemas) == 0 || depth > maxDepth || g.size > maxNodes {
+	if len(schemas) == 0 || depth > sampleDepth || g.size > maxNodes {
 		return "value"
 	}
-	f := g.choose(gather(schemas...))
-	candidates := slices.Clone(f.enum)
-	if f.hint != nil {
-		candidates = append(candidates, *f.hint)
-	}
-	candidates = append(candidates, f.examples...)
-	for _, value := range candidates {
-		if value != nil && accepts(schemas, value) {
-			return value
-		}
+	f := g.choose(schemas)
+	known := slices.Concat(f.enum, f.hints)
+	if i := slices.IndexFunc(known, func(value any) bool { return value != nil && accepts(schemas, value) }); i >= 0 {
+		return known[i]
 	}
 	switch {
 	case f.types&tObject != 0 && (f.types != tAll || len(f.properties) > 0):
-		return g.object(f, def, depth)
+		return g.object(schemas, def, depth)
 	case f.types&tString != 0:
-		return g.text(f)
+		return f.text()
 	case f.types&tNumber != 0:
-		return g.number(f)
+		return f.number(schemas)
 	case f.types&tArray != 0:
-		return g.list(f, depth)
+		values := []any{}
+		for f.minItems != nil && len(values) < min(*f.minItems, sampleLength) {
+			values = append(values, g.value(f.items, fallback{}, depth+1))
+		}
+		return values
 	case f.types&tBool != 0:
 		return true
 	}
 	return nil
 }
 
-func (g *sampler) list(f *facts, depth int) any {
-	values := []any{}
-	for f.minItems != nil && len(values) < *f.minItems && len(values) < maxMany {
-		values = append(values, g.value(f.items, wont{}, depth+1))
+// number returns a number that the schemas accept, as far as it is found.
+func (f *facts) number(schemas []*jsonschema.Schema) any {
+	candidates := append([]*big.Rat{new(big.Rat), big.NewRat(1, 1)}, f.multiple...)
+	for _, b := range []bound{f.min, f.max} {
+		for _, distance := range []int64{0, 1, -1} {
+			if b.value != nil {
+				candidates = append(candidates, new(big.Rat).Add(b.value, big.NewRat(distance, 1)))
+			}
+		}
 	}
-	return values
-}
-
-func (g *sampler) number(f *facts) any {
-	value := new(big.Rat)
-	switch {
-	case f.min != nil:
-		value.Set(f.min)
-	case f.above != nil:
-		value.Add(f.above, big.NewRat(1, 1))
-	case f.max != nil && f.max.Sign() < 0:
-		value.Set(f.max)
-	case f.below != nil && f.below.Sign() <= 0:
-		value.Sub(f.below, big.NewRat(1, 1))
+	for _, candidate := range candidates {
+		if value := json.Number(decimal(candidate)); accepts(schemas, value) {
+			return value
+		}
 	}
-	if f.types&tFraction == 0 {
-		value = roundUp(value, false)
-	}
-	for _, m := range f.multiple {
-		value.Mul(roundUp(new(big.Rat).Quo(value, m), false), m)
-	}
-	return json.Number(decimal(value))
+	return json.Number("0")
 }
 
 // formatted are texts in the formats that JSON Schema knows.
 var formatted = map[string]string{
-	"date": "2024-01-31", "date-time": "2024-01-31T12:00:00Z", "email": "user@example.org", "hostname": "example.org", "ipv4": "192.0.2.1",
-	"ipv6": "2001:db8::1", "uri": "https://example.org/", "uuid": "123e4567-e89b-42d3-a456-426614174000", "time": "12:00:00Z", "duration": "P1D",
+	"date": "2024-01-31", "date-time": "2024-01-31T12:00:00Z", "email": "user@example.org", "hostname": "example.org",
+	"ipv4": "192.0.2.1", "ipv6": "2001:db8::1", "uri": "https://example.org/", "uuid": "123e4567-e89b-42d3-a456-426614174000",
+	"time": "12:00:00Z", "duration": "P1D",
 }
 
-func (g *sampler) text(f *facts) string {
+// text returns a text in the format, or one that the pattern matches.
+func (f *facts) text() string {
 	for _, format := range f.formats {
 		if value, ok := formatted[format]; ok {
 			return value
 		}
 	}
-	text := ""
-	for _, p := range f.patterns {
-		if parsed, err := syntax.Parse(p.String(), syntax.Perl); err == nil {
+	text := "value"
+	if f.maxLength != nil {
+		text = text[:min(len(text), *f.maxLength)]
+	}
+	if len(f.patterns) > 0 {
+		text = ""
+		if parsed, err := syntax.Parse(f.patterns[0], syntax.Perl); err == nil {
 			text = shortest(parsed.Simplify())
-			break
 		}
 	}
-	if text == "" && len(f.patterns) == 0 {
-		text = "value"
-		if f.maxLength != nil && len(text) > *f.maxLength {
-			text = text[:*f.maxLength]
-		}
-	}
-	for f.minLength != nil && len(text) < *f.minLength && len(text) < maxMany {
+	for f.minLength != nil && len(text) < min(*f.minLength, sampleLength) {
 		text += "x"
 	}
 	return text
@@ -208,7 +193,7 @@ func shortest(re *syntax.Regexp) string {
 		return string(printable(re.Rune))
 	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
 		return "x"
-	case syntax.OpCapture, syntax.OpPlus:
+	case syntax.OpCapture, syntax.OpPlus, syntax.OpAlternate:
 		return shortest(re.Sub[0])
 	case syntax.OpConcat:
 		var out strings.Builder
@@ -216,8 +201,6 @@ func shortest(re *syntax.Regexp) string {
 			out.WriteString(shortest(sub))
 		}
 		return out.String()
-	case syntax.OpAlternate:
-		return shortest(re.Sub[0])
 	}
 	return ""
 }
@@ -235,4 +218,74 @@ func printable(class []rune) rune {
 		return 'x'
 	}
 	return class[0]
+}
+
+// texts are tried for a string that is empty by default. The first one is a DNS name, because such strings are often
+// host names.
+var texts = []any{"example.org", "example", "value", "1"}
+
+// fill returns a value if the default is empty, or what has to be added to it; nil if there is nothing to add.
+func (g *sampler) fill(schemas []*jsonschema.Schema, def fallback, depth int) any {
+	g.size++
+	if depth > sampleDepth || g.size > maxNodes {
+		return nil
+	}
+	f := g.choose(schemas)
+	fields, isMap := def.value.(map[string]any)
+	_, isText := def.value.(string)
+	switch {
+	case isMap && len(fields) > 0, len(f.properties) > 0 && (isMap || !def.set):
+		return g.fillObject(f, def, depth)
+	case isMap || def.set && !isEmpty(def.value):
+		return nil
+	case isText || len(schemas) > 0 && f.types&tString != 0:
+		return f.filledText(schemas)
+	}
+	return g.fillOther(f, schemas, depth)
+}
+
+// filledText returns a text that is not empty and that the schemas accept; nil if none is found.
+func (f *facts) filledText(schemas []*jsonschema.Schema) any {
+	for _, value := range slices.Concat(f.enum, f.hints, texts, []any{f.text()}) {
+		if text, ok := value.(string); ok && text != "" && accepts(schemas, text) {
+			return text
+		}
+	}
+	return nil
+}
+
+// fillOther is fill for what is neither a text nor an object with known fields.
+func (g *sampler) fillOther(f *facts, schemas []*jsonschema.Schema, depth int) any {
+	switch {
+	case f.types&tArray != 0 && len(f.items) > 0:
+		if item := g.fill(f.items, fallback{}, depth+1); item != nil {
+			return []any{item}
+		}
+	case f.types&(tObject|tArray) == 0:
+		if value := g.value(schemas, fallback{}, depth); accepts(schemas, value) {
+			return value
+		}
+	}
+	return nil
+}
+
+func isEmpty(value any) bool {
+	list, isList := value.([]any)
+	return value == nil || value == "" || isList && len(list) == 0
+}
+
+func (g *sampler) fillObject(f *facts, def fallback, depth int) any {
+	values := map[string]any{}
+	for _, name := range slices.Concat(sortedKeys(f.properties), def.keys()) {
+		if _, done := values[name]; done {
+			continue
+		}
+		if value := g.fill(f.properties[name], def.below(name), depth+1); value != nil {
+			values[name] = value
+		}
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	return values
 }

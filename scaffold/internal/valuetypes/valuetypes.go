@@ -31,13 +31,6 @@ type Dependency struct {
 	Chart
 }
 
-func (d Dependency) key() string {
-	if d.Alias != "" {
-		return d.Alias
-	}
-	return d.Name
-}
-
 // Options say what the declarations are called.
 type Options struct {
 	// Name of the root's type, such as WebShopValues. Other types are named after it, without the suffix Values.
@@ -110,7 +103,7 @@ func Derive(chart Chart, options Options) (*Types, error) {
 		return strings.Compare(a.Path+"\x00"+a.Reason, b.Path+"\x00"+b.Reason)
 	})
 	types := &Types{
-		Declarations: declarations, Imports: r.imports(), Sample: sample, Optional: optionalValues(loaded), FreeForm: slices.Compact(d.notes), Numbers: r.numbers,
+		Declarations: declarations, Imports: sortedKeys(r.used), Sample: sample, Optional: optional(loaded), FreeForm: slices.Compact(d.notes), Numbers: r.numbers,
 	}
 	for _, f := range root.fields {
 		types.Fields = append(types.Fields, f.name)

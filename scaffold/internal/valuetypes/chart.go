@@ -7,13 +7,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 )
 
-// A source is a chart as it was read: its schemas, and its defaults with those of its subcharts.
+// A source is a chart as it was read: its schema, and its defaults with those of its subcharts.
 type source struct {
 	schema       *jsonschema.Schema
 	defaults     map[string]any // numbers are json.Number
@@ -51,8 +53,8 @@ func load(chart Chart, path string) (*source, error) {
 		if err != nil {
 			return nil, err
 		}
-		for path := range strings.SplitSeq(d.Condition, ",") {
-			if name, ok := strings.CutPrefix(strings.TrimSpace(path), key+"."); ok && !strings.Contains(name, ".") {
+		for _, condition := range d.conditions() {
+			if name, ok := strings.CutPrefix(condition, key+"."); ok && !strings.Contains(name, ".") {
 				below.own = append(below.own, name)
 			}
 		}
@@ -70,6 +72,17 @@ func in(path string, err error) error {
 		return err
 	}
 	return fmt.Errorf("subchart %q: %w", path, err)
+}
+
+func (d Dependency) key() string {
+	if d.Alias != "" {
+		return d.Alias
+	}
+	return d.Name
+}
+
+func (d Dependency) conditions() []string {
+	return strings.FieldsFunc(d.Condition, func(c rune) bool { return c == ',' || c == ' ' })
 }
 
 // adopt puts the defaults of a subchart below those of its parent, which win.
@@ -101,7 +114,8 @@ func (s *source) adopt(key string, below *source) error {
 // readValues reads values.yaml as Helm does. Integers stay apart from other numbers.
 func readValues(content []byte) (map[string]any, error) {
 	var values any
-	if err := yaml.Unmarshal(content, &values, func(d *json.Decoder) *json.Decoder { d.UseNumber(); return d }); err != nil {
+	err := yaml.Unmarshal(content, &values, func(d *json.Decoder) *json.Decoder { d.UseNumber(); return d })
+	if err != nil {
 		return nil, fmt.Errorf("reading values.yaml: %w", err)
 	}
 	switch values := values.(type) {
@@ -114,58 +128,100 @@ func readValues(content []byte) (map[string]any, error) {
 	}
 }
 
-// merge returns the values with those of a higher precedence put over them, as Helm merges: objects key by key, anything else
-// as a whole; null removes a key. The arguments are not changed.
+// merge returns the values with those of a higher precedence put over them, as Helm merges: objects key by key,
+// anything else as a whole; null removes a key. The arguments are not changed.
 func merge(low, high map[string]any) map[string]any {
 	merged := make(map[string]any, len(low)+len(high))
 	for key, value := range low {
 		merged[key] = value
 	}
 	for key, value := range high {
-		if value == nil {
-			delete(merged, key)
-			continue
-		}
 		lower, lowerIsMap := merged[key].(map[string]any)
 		higher, higherIsMap := value.(map[string]any)
-		if lowerIsMap && higherIsMap {
+		switch {
+		case value == nil:
+			delete(merged, key)
+		case lowerIsMap && higherIsMap:
 			merged[key] = merge(lower, higher)
-			continue
+		default:
+			merged[key] = value
 		}
-		merged[key] = value
 	}
 	return merged
 }
 
-// valid reports whether the chart, and its subcharts that are switched on, accept what the user sets.
-func (s *source) valid(values map[string]any) bool {
-	merged := merge(s.defaults, values)
-	return s.validMerged(merged)
-}
-
-func (s *source) validMerged(merged map[string]any) bool {
+// valid reports whether the chart, and its subcharts that are switched on, accept their values.
+func (s *source) valid(merged map[string]any) bool {
 	if s.schema != nil && !accepts([]*jsonschema.Schema{s.schema}, any(merged)) {
 		return false
 	}
 	for _, d := range s.dependencies {
-		if !d.on(merged) {
-			continue
-		}
-		switch below := merged[d.key()].(type) {
-		case nil:
-		case map[string]any:
-			if !d.source.validMerged(below) {
-				return false
-			}
-		default:
+		below, isMap := merged[d.key()].(map[string]any)
+		if d.on(merged) && isMap && !d.source.valid(below) {
 			return false
 		}
 	}
 	return true
 }
 
-// A wont is the default of a value: what it is if the user does not set it.
-type wont struct {
+// on reports whether the subchart is part of a release with the values of the parent: the first condition that is a
+// boolean decides, then tags do.
+func (d dependency) on(parent map[string]any) bool {
+	for _, path := range d.conditions() {
+		if value, found, err := unstructured.NestedBool(parent, strings.Split(path, ".")...); found && err == nil {
+			return value
+		}
+	}
+	tags, _ := parent["tags"].(map[string]any)
+	var given []any
+	for _, tag := range d.Tags {
+		given = append(given, tags[tag])
+	}
+	return slices.Contains(given, any(true)) || !slices.Contains(given, any(false))
+}
+
+// helmFields returns the fields that Helm itself gives a meaning, in the values of this chart, with their types.
+func (s *source) helmFields(path string) map[string]*node {
+	fields := map[string]*node{}
+	addSwitch := func(name string) {
+		fields[name] = &node{kind: boolean, path: join(path, name), doc: "Switches a subchart on and off."}
+	}
+	for _, name := range s.own {
+		addSwitch(name)
+	}
+	for _, d := range s.dependencies {
+		if len(d.Tags) > 0 {
+			fields["tags"] = &node{
+				kind: mapping, path: join(path, "tags"), doc: "Switches subcharts on and off.", elem: &node{kind: boolean, path: join(path, "tags[]")},
+			}
+		}
+		for _, condition := range d.conditions() {
+			if !strings.Contains(condition, ".") {
+				addSwitch(condition)
+			}
+		}
+		if path == "" {
+			fields["global"] = &node{kind: freeMap, path: "global"}
+		}
+	}
+	for _, d := range s.dependencies {
+		delete(fields, d.key())
+	}
+	return fields
+}
+
+// dependency returns the subchart whose values are in a field. Nil if there is none.
+func (s *source) dependency(name string) *dependency {
+	for i, d := range s.dependencies {
+		if d.key() == name {
+			return &s.dependencies[i]
+		}
+	}
+	return nil
+}
+
+// A fallback is the default of a value: what it is if the user does not set it.
+type fallback struct {
 	value   any
 	set     bool // false also for null
 	path    string
@@ -173,29 +229,26 @@ type wont struct {
 }
 
 // below returns the default of a field.
-func (w wont) below(name string) wont {
+func (f fallback) below(name string) fallback {
 	path := name
-	if w.path != "" {
-		path = w.path + separator + name
+	if f.path != "" {
+		path = f.path + separator + name
 	}
-	fields, _ := w.value.(map[string]any)
+	fields, _ := f.value.(map[string]any)
 	value := fields[name]
-	return wont{value: value, set: value != nil, path: path, remarks: w.remarks}
+	return fallback{value: value, set: value != nil, path: path, remarks: f.remarks}
 }
 
-// none returns the default of what is below lists and maps: these are not merged.
-func (w wont) none() wont { return wont{} }
+func (f fallback) remark() remark { return f.remarks[f.path] }
 
-func (w wont) remark() remark { return w.remarks[w.path] }
-
-// keys returns the names that values.yaml has below this value, in order.
-func (w wont) keys() []string {
-	fields, _ := w.value.(map[string]any)
+// keys returns the names that values.yaml has below this value. Sorted.
+func (f fallback) keys() []string {
+	fields, _ := f.value.(map[string]any)
 	return sortedKeys(fields)
 }
 
 // isInteger reports whether a number has no fraction, and was not written as one.
-func (w wont) isInteger() bool {
-	n, ok := w.value.(json.Number)
-	return ok && !w.remark().float && !strings.ContainsAny(n.String(), ".eE")
+func (f fallback) isInteger() bool {
+	n, ok := f.value.(json.Number)
+	return ok && !f.remark().float && !strings.ContainsAny(n.String(), ".eE")
 }
