@@ -94,7 +94,6 @@ a chart for the operator, and tests. DIR must be empty or not exist. The project
 	}
 	command.SetVersionTemplate("{{.Version}}\n")
 	s.declare(command)
-	command.AddCommand(newMigrate())
 	return command
 }
 
