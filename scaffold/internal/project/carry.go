@@ -15,8 +15,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/component-operator/runtime/scaffold/internal/threeway"
 )
 
 // generatedPrefix begins the names of files that the project generates itself.
@@ -103,7 +101,7 @@ func (u *Update) carry(ctx context.Context, from, to string, then, now Tree) err
 	if err != nil {
 		return err
 	}
-	merged, conflicts, err := threeway.MergeFiles(ctx, template, now[to].Content, edited)
+	merged, conflicts, err := mergeFiles(ctx, template, now[to].Content, edited)
 	if err != nil {
 		return err
 	}

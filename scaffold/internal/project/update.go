@@ -14,8 +14,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/component-operator/runtime/scaffold/internal/threeway"
 )
 
 // An Update is what an update of a project does. It has changed nothing yet.
@@ -67,6 +65,8 @@ func PlanUpdate(ctx context.Context, folder string, then, now Tree, markers bool
 	return update, nil
 }
 
+// plan decides about a file: as the template had it then, as the template has it now, and as it is. Nothing that people
+// have written is lost.
 func (u *Update) plan(ctx context.Context, path string, then, now Tree, markers bool) error {
 	if _, err := u.locate(path); err != nil {
 		return err
@@ -79,20 +79,21 @@ func (u *Update) plan(ctx context.Context, path string, then, now Tree, markers 
 	if u.windows[path] = usesWindowsLines(current) && !usesWindowsLines(former); u.windows[path] {
 		current = bytes.ReplaceAll(current, []byte("\r\n"), []byte("\n"))
 	}
-	switch action := threeway.Decide(former, latest, current); action {
-	case threeway.Keep:
-	case threeway.Take:
-		u.Changes[path] = new(now[path])
-	case threeway.Remove:
+	same := func(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }
+	switch {
+	case same(former, latest), same(latest, current):
+		// There is nothing to bring in.
+	case same(former, current) && latest == nil:
 		u.Changes[path] = nil
-	case threeway.Leave:
+	case same(former, current):
+		u.Changes[path] = new(now[path])
+	case current == nil:
 		u.Conflicts[path] = "you have removed it, and it stays removed; scaffold has changed it"
-	case threeway.Conflict:
+	case former == nil:
+		u.Conflicts[path] = "it stays as it is; scaffold has another file of that name"
+	case latest == nil:
 		u.Conflicts[path] = "it stays as it is; scaffold has removed it, but you have changed it"
-		if former == nil {
-			u.Conflicts[path] = "it stays as it is; scaffold has another file of that name"
-		}
-	case threeway.Merge:
+	default:
 		return u.merge(ctx, path, [3][]byte{former, latest, current}, markers)
 	}
 	return nil
@@ -109,11 +110,11 @@ func (u *Update) merge(ctx context.Context, path string, sides [3][]byte, marker
 	}
 	switch path {
 	case "go.mod":
-		merged, err = threeway.MergeModule(sides[0], sides[1], sides[2])
+		merged, err = mergeModule(sides[0], sides[1], sides[2])
 	case "tools/go.sum":
 		merged = union(sides[2], sides[1])
 	default:
-		merged, conflicts, err = threeway.MergeFiles(ctx, sides[0], sides[1], sides[2])
+		merged, conflicts, err = mergeFiles(ctx, sides[0], sides[1], sides[2])
 	}
 	if err != nil {
 		return err
