@@ -67,7 +67,6 @@ var rooms = []room{
 	{path: "internal/parallel", layer: vocabulary},
 	{path: "internal/relay", layer: primitives},
 	{path: "internal/spelling", layer: primitives},
-	{path: "clm/internal/deltas", layer: primitives},
 
 	{path: "pkg/types", layer: vocabulary},
 	{path: "internal/catalog", layer: vocabulary},
@@ -156,7 +155,6 @@ var rooms = []room{
 	{path: "pkg/sync/internal/tasks", layer: buildingBlocks},
 	{path: "internal/deletionhooks", layer: buildingBlocks},
 	{path: "internal/inventories", layer: buildingBlocks},
-	{path: "clm/internal/packs", layer: buildingBlocks},
 
 	{path: "pkg/component/internal/resource", layer: buildingBlocks},
 	{path: "pkg/component/internal/warmup", layer: buildingBlocks},

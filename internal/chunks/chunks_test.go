@@ -385,6 +385,9 @@ func TestTooLarge(t *testing.T) {
 	if _, err := store.Write(t.Context(), [][]byte{[]byte("[1]"), random}, nil); !errors.Is(err, chunks.ErrTooLarge) {
 		t.Errorf("want ErrTooLarge, got %v", err)
 	}
+	if _, _, err := chunks.Divide(make([]byte, 64<<20+1)); !errors.Is(err, chunks.ErrTooLarge) {
+		t.Errorf("want ErrTooLarge, got %v", err)
+	}
 	if listed, err := store.List(t.Context()); err != nil || len(listed) > 0 {
 		t.Errorf("want nothing to be written, got %v, %v", listed, err)
 	}

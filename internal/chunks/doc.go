@@ -5,8 +5,8 @@
 //
 // # Contract
 //
-// The caller distributes a list of items over contents ([Spread]), writes these as chunks ([Store.Write]), and then names the
-// chunks in an object of its own, the reference. Only chunks that the reference names count. The name of a chunk is a hash of its
+// The caller distributes a list of items over contents ([Spread]), or divides one content ([Divide]), writes the result as chunks
+// ([Store.Write]), and then names the chunks in an object of its own, the reference. Only chunks that the reference names count. The name of a chunk is a hash of its
 // content; a chunk is immutable and never overwritten. So a process that dies between any two requests leaves a reference whose chunks
 // all exist, and at worst some chunks that no reference names.
 //

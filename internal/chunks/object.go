@@ -6,7 +6,6 @@ package chunks
 import (
 	"bytes"
 	"compress/gzip"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -31,8 +30,8 @@ const (
 const (
 	// dataKey is the key of the content in an object, compressed with gzip.
 	dataKey = "content"
-	// maxStored is the maximum size of the encoded content of an object, in bytes; it leaves room for metadata below 900 KiB.
-	maxStored = 880 << 10
+	// maxStored is the maximum size of the compressed content of an object, in bytes. The server allows 1 MiB of data.
+	maxStored = 900 << 10
 	// maxContent is the maximum size of a decompressed content, in bytes. Contents that Spread makes are smaller,
 	// unless an item is that large.
 	maxContent = 16 << 20
@@ -67,6 +66,9 @@ var writers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
 // Pack compresses a content. The error is ErrTooLarge if no object could hold the result.
 func Pack(content []byte) ([]byte, error) {
+	if len(content) > maxContent {
+		return nil, fmt.Errorf("an item is %w: its content takes %d bytes; must be at most %d", ErrTooLarge, len(content), maxContent)
+	}
 	var packed bytes.Buffer
 	writer, _ := writers.Get().(*gzip.Writer)
 	defer writers.Put(writer)
@@ -77,11 +79,31 @@ func Pack(content []byte) ([]byte, error) {
 	if err := writer.Close(); err != nil {
 		return nil, fmt.Errorf("compressing a chunk: %w", err)
 	}
-	if size := base64.StdEncoding.EncodedLen(packed.Len()); size > maxStored || len(content) > maxContent {
-		return nil, fmt.Errorf("an item is %w: its content takes %d bytes, and %d bytes compressed; must be at most %d and %d",
-			ErrTooLarge, len(content), size, maxContent, maxStored)
+	if packed.Len() > maxStored {
+		return nil, fmt.Errorf("an item is %w: its content takes %d bytes compressed; must be at most %d", ErrTooLarge, packed.Len(), maxStored)
 	}
 	return packed.Bytes(), nil
+}
+
+// Divide returns the contents of the chunks for a content that is not a list: the content itself, or its parts if no object could hold
+// it. Size is how many bytes they take compressed. The error is ErrTooLarge if the content is larger than Read allows.
+func Divide(content []byte) (parts [][]byte, size int, err error) {
+	if len(content) > maxTotal {
+		return nil, 0, fmt.Errorf("it is %w: it takes %d bytes; must be at most %d", ErrTooLarge, len(content), maxTotal)
+	}
+	packed, err := Pack(content)
+	if !errors.Is(err, ErrTooLarge) {
+		return [][]byte{content}, len(packed), err
+	}
+	middle := len(content) / 2
+	for _, half := range [][]byte{content[:middle], content[middle:]} {
+		more, bytes, err := Divide(half)
+		if err != nil {
+			return nil, 0, err
+		}
+		parts, size = append(parts, more...), size+bytes
+	}
+	return parts, size, nil
 }
 
 // Unpack decompresses the result of Pack.

@@ -41,13 +41,13 @@ func TestLargeRecordsAreReadOneByOne(t *testing.T) {
 	names := []string{"a", "b", "c"}
 	for _, name := range names {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "clm." + name, Labels: map[string]string{"clm.cs.sap.com/record": "release"}}, Type: "clm.cs.sap.com/release"}
-		secret.Data = map[string][]byte{"release": []byte(`{"version":2,"state":"Ready","inventory":` + list + `}`)}
+		secret.Data = map[string][]byte{"release": []byte(`{"version":1,"state":"Ready","inventory":` + list + `}`)}
 		if err := p.client.Create(t.Context(), secret); err != nil {
 			t.Fatal(err)
 		}
 	}
 	damaged := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "clm.d", Labels: map[string]string{"clm.cs.sap.com/record": "release"}}, Type: "clm.cs.sap.com/release"}
-	damaged.Data = map[string][]byte{"release": []byte(`{"version":2,"revisions":[` + strings.TrimSuffix(strings.Repeat("{},", 240_000), ",") + `]}`)}
+	damaged.Data = map[string][]byte{"release": []byte(`{"version":1,"revisions":[` + strings.TrimSuffix(strings.Repeat("{},", 240_000), ",") + `]}`)}
 	if err := p.client.Create(t.Context(), damaged); err != nil {
 		t.Fatal(err)
 	}

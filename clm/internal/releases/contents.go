@@ -4,6 +4,7 @@
 package releases
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -14,11 +15,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/clm/internal/packs"
+	"github.com/component-operator/runtime/internal/ellipsis"
 )
 
-// Content reads the stored content of a revision. It may be stored in another place since the release was read. The error is a DamagedError if the content
-// cannot be read because the record is damaged; it wraps ErrOutdated if the revision was removed since.
+// Content reads the stored content of a revision. The error is a DamagedError if the content cannot be read because the record is
+// damaged; it wraps ErrOutdated if the revision was removed since the release was read.
 func (s *Store) Content(ctx context.Context, release *Release, number int64) (content Content, err error) {
 	err = read(ctx, s, release, number, func(raw []byte) error {
 		content, err = decodeContent(raw)
@@ -36,39 +37,35 @@ func Objects(ctx context.Context, s *Store, release *Release, number int64, want
 	return objects, err
 }
 
-// read calls a function for the stored content of a revision, and again if it cannot be decoded and was stored in another place meanwhile. The rest is as with Content.
+// read calls a function for the stored content of a revision. An error of the function means that the content is damaged. Other errors are those of
+// Store.Content.
 func read(ctx context.Context, s *Store, release *Release, number int64, decode func(raw []byte) error) error {
-	if catalog := release.stored.index.catalog(); !catalog.Keeps(number) {
-		return fmt.Errorf("revision %d of release %s: its content is no longer available; available revisions: %s", number, release, keptNumbers(catalog))
+	names := release.stored.index.chunksOf(number)
+	if len(names) == 0 {
+		return fmt.Errorf("revision %d of release %s: its content is no longer available; available revisions: %s", number, release, release.stored.index.keptNumbers())
 	}
-	seen, store := release, s.chunks(release.Namespace, release.Name)
-	for attempt := 1; ; attempt++ {
-		raw, err := packs.NewArchive(store, seen.stored.index.catalog()).Read(ctx, number)
+	found, err := s.chunks(release.Namespace, release.Name).Read(ctx, names)
+	if err != nil {
+		return fmt.Errorf("reading revision %d of release %s: %w", number, release, err)
+	}
+	damage := strings.Join(found.Damage, "; ")
+	if damage == "" {
+		err := decode(bytes.Join(found.Contents, nil))
 		if err == nil {
-			err = decode(raw)
-		}
-		var damaged *packs.UnreadableError
-		switch {
-		case err == nil:
 			return nil
-		case !errors.As(err, &damaged):
-			return fmt.Errorf("reading revision %d of release %s: %w", number, release, err)
 		}
-		failure := &DamagedError{Release: release.String(), Part: fmt.Sprintf("revision %d", number), Damage: damaged.Damage, Revision: number}
-		// Another process may have stored it together with others, and removed the chunks that had it before.
-		again, err := indexAgain(ctx, s.options.Client, release)
-		switch {
-		case err != nil:
-			// It is not known whether the record is damaged.
-			return fmt.Errorf("reading revision %d of release %s again, because %s: %w", number, release, damaged.Damage, err)
-		case again == nil || again.SameRecord(seen) || attempt == maxReads:
-			return failure
-		}
-		if again.stored.uid != release.stored.uid || !again.stored.index.catalog().Keeps(number) {
-			return fmt.Errorf("reading revision %d of release %s: %w", number, release, ErrOutdated)
-		}
-		seen = again
+		damage = ellipsis.Truncate(err.Error(), maxDamage)
 	}
+	// Another process may have removed the revision since the index was read.
+	again, err := indexAgain(ctx, s.options.Client, release)
+	switch {
+	case err != nil:
+		// It is not known whether the record is damaged.
+		return fmt.Errorf("reading revision %d of release %s again, because %s: %w", number, release, damage, err)
+	case again != nil && (again.stored.uid != release.stored.uid || len(again.stored.index.chunksOf(number)) == 0):
+		return fmt.Errorf("reading revision %d of release %s: %w", number, release, ErrOutdated)
+	}
+	return &DamagedError{Release: release.String(), Part: fmt.Sprintf("revision %d", number), Damage: damage, Revision: number}
 }
 
 // indexAgain reads the index of a release once more; nil if it is gone or damaged.
@@ -85,11 +82,21 @@ func indexAgain(ctx context.Context, reader client.Reader, release *Release) (*R
 	return again, err
 }
 
+// chunksOf returns the names of the chunks with the content of a revision; none if the content is not stored.
+func (i *index) chunksOf(number int64) []string {
+	for _, revision := range i.Revisions {
+		if revision.Number == number {
+			return revision.Chunks
+		}
+	}
+	return nil
+}
+
 // keptNumbers lists the revisions whose contents are stored.
-func keptNumbers(catalog packs.Catalog) string {
+func (i *index) keptNumbers() string {
 	var texts []string
-	for _, revision := range catalog.Revisions {
-		if catalog.Keeps(revision.Number) {
+	for _, revision := range i.Revisions {
+		if len(revision.Chunks) > 0 {
 			texts = append(texts, fmt.Sprint(revision.Number))
 		}
 	}

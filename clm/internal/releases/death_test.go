@@ -38,30 +38,6 @@ func TestDeath(t *testing.T) {
 				return release, store.AddRevision(w.Context(), release, Revision{Description: "second"}, content(11, "a"))
 			},
 		}, {
-			reason: "add a revision, and merge those before",
-			before: func(w *world) {
-				release := w.create("demo")
-				for number := range 2 {
-					w.must(w.store.AddRevision(w.Context(), release, Revision{}, content(10+number, "a")))
-				}
-				if count := len(release.stored.index.Packs); count != 3 {
-					w.Fatalf("want a whole content, and two small packs, got %d", count)
-				}
-			},
-			operation: func(w *world, store *Store, release *Release) (*Release, error) {
-				err := store.AddRevision(w.Context(), release, Revision{}, content(12, "a"))
-				if packs := len(release.stored.index.Packs); err == nil && packs != 2 {
-					w.Fatalf("want the small packs to be merged, got %d packs", packs)
-				}
-				return release, err
-			},
-		}, {
-			reason: "add a revision to a record of an earlier version",
-			before: func(w *world) { w.createUnpacked(1000, content(10, "a"), content(11, "a")) },
-			operation: func(w *world, store *Store, release *Release) (*Release, error) {
-				return release, store.AddRevision(w.Context(), release, Revision{}, content(12, "a"))
-			},
-		}, {
 			reason: "save an inventory that goes into chunks",
 			before: func(w *world) { w.create("demo") },
 			operation: func(w *world, store *Store, release *Release) (*Release, error) {

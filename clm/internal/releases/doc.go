@@ -10,8 +10,7 @@
 // chunks that it no longer names. So a process that dies between any two
 // requests loses nothing. At worst it leaves unused chunks, which the next write removes.
 //
-// The contents of revisions are stored as package packs has it. Contents in the form of earlier versions are read as they are, and packed with the next revision.
-// From then on, the index has another version, which earlier versions refuse.
+// The content of a revision is one chunk, or several if it is too large for one.
 //
 // The index is written only in the state in which it was read. Of two processes that have read the same one, the second one to
 // write gets [ErrOutdated], and must read again. [Lock] prevents other processes from starting at all.

@@ -30,7 +30,7 @@ func decideHold(next index, outside, held bool) hold {
 	}
 	if count := len(next.Revisions); count > 0 && next.Revisions[count-1].DeletionHooks > 0 {
 		decided.index = true
-		for _, name := range next.catalog().ChunksOf(next.Revisions[count-1].Number) {
+		for _, name := range next.Revisions[count-1].Chunks {
 			decided.chunks[name] = true
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/clm/internal/packs"
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -26,10 +25,8 @@ func TestDecideHold(t *testing.T) {
 			State: state, Inventory: &chunks.List{Chunks: []string{"i"}}, TestInventory: &chunks.List{Chunks: []string{"t"}},
 			Revisions: []indexRevision{
 				{Revision: Revision{Number: 1, DeletionHooks: 1}, Chunks: []string{"r1"}},
-				{Revision: Revision{Number: 2}},
-				{Revision: Revision{Number: 3, DeletionHooks: hooks}},
+				{Revision: Revision{Number: 2, DeletionHooks: hooks}, Chunks: []string{"r2", "r3"}},
 			},
-			Packs: []packs.Pack{{Chunks: []string{"p1"}, Frames: []packs.Frame{{Revision: 2, Bytes: 9}}}, {Chunks: []string{"p2", "p3"}, Frames: []packs.Frame{{Revision: 3, Base: 2, Bytes: 1}}}},
 		}
 	}
 	for _, test := range []struct {
@@ -40,7 +37,7 @@ func TestDecideHold(t *testing.T) {
 	}{
 		{"all goes with the namespace", record(StateReady, 0), false, true, hold{}},
 		{"dependents outside are found by inventories", record(StateApplying, 0), true, false, hold{true, map[string]bool{"i": true, "t": true}}},
-		{"the hooks are those of the current revision", record(StateReady, 1), false, false, hold{true, map[string]bool{"p1": true, "p2": true, "p3": true}}},
+		{"the hooks are those of the current revision", record(StateReady, 1), false, false, hold{true, map[string]bool{"r2": true, "r3": true}}},
 		{"a deletion is ended before the record goes", record(StateDeleting, 0), false, true, hold{index: true}},
 		{"a deletion holds no namespace that was free", record(StateDeleting, 0), false, false, hold{}},
 	} {

@@ -14,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/component-operator/runtime/clm/internal/packs"
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/documents"
 	"github.com/component-operator/runtime/internal/ellipsis"
@@ -34,10 +33,8 @@ const (
 	finalizer = ReconcilerName + "/record"
 	// dataKey is the key under which the Secret has the index, as JSON.
 	dataKey = "release"
-	// formatVersion is the newest version of what is written. An older clm must not write what it does not understand.
-	formatVersion = 2
-	// unpackedVersion is the version of an index without packs.
-	unpackedVersion = 1
+	// formatVersion is the version of what is written. An older clm must not write what it does not understand.
+	formatVersion = 1
 	// maxIndex is how large an index may be, in bytes: the server allows 1 MiB of data in a Secret.
 	maxIndex = 1 << 20
 	// maxMessage is how much of a message is kept, in bytes.
@@ -59,7 +56,6 @@ type index struct {
 	Updated       time.Time               `json:"updated"`
 	Since         time.Time               `json:"since,omitzero"`
 	Revisions     []indexRevision         `json:"revisions,omitempty"`
-	Packs         []packs.Pack            `json:"packs,omitempty"`
 	Inventory     *chunks.List            `json:"inventory,omitempty"`
 	HookInventory *chunks.List            `json:"hookInventory,omitempty"`
 	TestInventory *chunks.List            `json:"testInventory,omitempty"`
@@ -68,10 +64,13 @@ type index struct {
 	TakenOver     *takenOver              `json:"takenOver,omitempty"`
 }
 
-// indexRevision is a revision with the names of the chunks that have its content, if an earlier version of clm has stored it and it was not packed since.
+// indexRevision is a revision with the place of its content.
 type indexRevision struct {
 	Revision
+	// Chunks are the names of the chunks with the content, usually one; none if the content is not stored.
 	Chunks []string `json:"chunks,omitempty"`
+	// Bytes is how many bytes the content takes, compressed.
+	Bytes int64 `json:"bytes,omitempty"`
 }
 
 // takenOver is the record of the ancestor, which is to be removed because this one has taken its place.
@@ -98,10 +97,8 @@ type stored struct {
 	anchored bool
 	// deleting means that the deletion of the Secret was requested.
 	deleting bool
-	// chunks exist. They are intact, apart from those that are unread.
+	// chunks exist. Those of inventories are intact.
 	chunks chunks.Handles
-	// unread are those of the chunks that were only listed, neither read nor written by this process.
-	unread map[string]bool
 	// swept means that there are no other chunks than these, or that they are left to the next operation.
 	swept bool
 	// incomplete means that the inventory was not read.
@@ -137,9 +134,6 @@ func (i *index) contentNames() []string {
 	for _, revision := range i.Revisions {
 		names = append(names, revision.Chunks...)
 	}
-	for _, pack := range i.Packs {
-		names = append(names, pack.Chunks...)
-	}
 	return names
 }
 
@@ -173,11 +167,6 @@ func decodeIndex(raw []byte) (index, error) {
 	for i, revision := range decoded.Revisions {
 		if revision.Number < 1 {
 			return index{}, fmt.Errorf("decoding its data: revisions[%d] has number %d; must be at least 1", i, revision.Number)
-		}
-	}
-	for i, pack := range decoded.Packs {
-		if err := pack.Check(); err != nil {
-			return index{}, fmt.Errorf("decoding its data: packs[%d]%w", i, err)
 		}
 	}
 	return decoded, nil
@@ -253,45 +242,16 @@ func (i *index) release(namespace, name string) *Release {
 // indexOf returns the index for a release, without inventories and references of the ancestor. Revisions keep their contents.
 func indexOf(release *Release) index {
 	next := index{
-		State: release.State, Message: ellipsis.Truncate(release.Message, maxMessage), DeletionStage: release.DeletionStage, Begun: release.Begun,
+		Version: formatVersion, State: release.State, Message: ellipsis.Truncate(release.Message, maxMessage), DeletionStage: release.DeletionStage, Begun: release.Begun,
 		Created: release.Created, Updated: release.stored.index.Updated, Since: release.stored.index.Since,
 	}
-	unpacked := release.stored.index.unpackedChunks()
+	before := map[int64]indexRevision{}
+	for _, revision := range release.stored.index.Revisions {
+		before[revision.Number] = revision
+	}
 	for _, revision := range release.Revisions {
-		next.Revisions = append(next.Revisions, indexRevision{Revision: revision, Chunks: unpacked[revision.Number]})
+		known := before[revision.Number]
+		next.Revisions = append(next.Revisions, indexRevision{Revision: revision, Chunks: known.Chunks, Bytes: known.Bytes})
 	}
-	next.use(release.stored.index.Packs)
 	return next
-}
-
-// catalog says where the contents of the revisions are.
-func (i *index) catalog() packs.Catalog {
-	catalog := packs.Catalog{Packs: i.Packs, Revisions: make([]packs.Revision, len(i.Revisions))}
-	for n, revision := range i.Revisions {
-		catalog.Revisions[n] = packs.Revision{Number: revision.Number, Chunks: revision.Chunks}
-	}
-	return catalog
-}
-
-// use makes the index refer to those packs that its revisions need.
-func (i *index) use(available []packs.Pack) {
-	catalog := i.catalog().Using(available)
-	i.Packs, i.Version = catalog.Packs, unpackedVersion
-	if len(i.Packs) > 0 {
-		i.Version = formatVersion
-	}
-	for n, revision := range catalog.Revisions {
-		i.Revisions[n].Chunks = revision.Chunks
-	}
-}
-
-// unpackedChunks returns the names of the chunks that have the contents of revisions which are not in a pack, by number.
-func (i *index) unpackedChunks() map[int64][]string {
-	names := map[int64][]string{}
-	for _, revision := range i.Revisions {
-		if len(revision.Chunks) > 0 && names[revision.Number] == nil {
-			names[revision.Number] = revision.Chunks
-		}
-	}
-	return names
 }

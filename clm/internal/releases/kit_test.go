@@ -20,7 +20,6 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/clm/internal/packs"
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -73,12 +72,9 @@ func newClient(t *testing.T, config *rest.Config) cluster.Client {
 	return factory.Local()
 }
 
-// smallLayout puts what content makes of 10 objects or more into packs of their own, which have several chunks.
-var smallLayout = packs.Layout{Whole: 100, Small: 200, SmallPacks: 2, Chunk: 150}
-
 // smallStore returns a store that has chunks from about 20 items on.
 func smallStore(clnt cluster.Client) *Store {
-	return NewStore(Options{Client: clnt, packedLimit: 700, chunkSize: 4000, layout: smallLayout})
+	return NewStore(Options{Client: clnt, packedLimit: 700, chunkSize: 4000})
 }
 
 // items makes an inventory whose digests are of a given state.

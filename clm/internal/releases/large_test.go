@@ -5,30 +5,10 @@ package releases
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/uuid"
 )
-
-// TestLargeDocuments has an object and values that do not fit into one Secret.
-func TestLargeDocuments(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	release := w.newRelease("demo")
-	large := content(3, "a")
-	noise := strings.Builder{}
-	for i := range uint64(100_000) {
-		_, _ = fmt.Fprintf(&noise, "%016x", (i+1)*0x9e3779b97f4a7c15)
-	}
-	large.Values["large"] = noise.String()
-	large.Manifest[1].Object["data"] = map[string]any{"large": noise.String()}
-	large.Manifest = append(large.Manifest, large.Manifest[0].DeepCopy())
-	large.Manifest[3].SetAnnotations(map[string]string{"hook": "second"})
-	store := NewStore(Options{Client: w.client})
-	w.must(store.Create(t.Context(), release, large))
-	w.expectContent(w.get("demo"), 1, large)
-}
 
 func TestTenThousandItems(t *testing.T) {
 	t.Parallel()

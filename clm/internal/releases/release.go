@@ -256,23 +256,21 @@ func (r *Release) Prune(limit int) {
 	r.Revisions = append(kept, r.Revisions[surplus:]...)
 }
 
-// PruneBytes forgets the oldest revisions until what is stored of the contents of the others has no more than that many bytes. The current revision, and the newest one
-// that is or was ready, are kept in any case, however large they are. What was kept of the others goes when the release is saved, or with one of the next
-// revisions if it is stored together with what is needed.
+// PruneBytes forgets the oldest revisions until the stored contents of the others have no more than that many bytes. The current revision,
+// and the newest one that is or was ready, are kept in any case, however large they are. The contents of the others go when the release is saved.
 func (r *Release) PruneBytes(limit int64) {
-	next := indexOf(r)
-	usage := next.catalog().Usage()
-	if usage.Bytes() <= limit {
-		return
+	revisions, total := indexOf(r).Revisions, int64(0)
+	for _, revision := range revisions {
+		total += revision.Bytes
 	}
 	ready := r.LastReady()
 	var kept []Revision
-	for i, revision := range r.Revisions {
-		if usage.Bytes() <= limit || i == len(r.Revisions)-1 || ready != nil && revision.Number == ready.Number {
-			kept = append(kept, revision)
+	for i, revision := range revisions {
+		if total > limit && i < len(revisions)-1 && (ready == nil || revision.Number != ready.Number) {
+			total -= revision.Bytes
 			continue
 		}
-		usage.Forget(revision.Number)
+		kept = append(kept, revision.Revision)
 	}
 	r.Revisions = kept
 }

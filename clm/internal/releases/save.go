@@ -10,10 +10,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/component-operator/runtime/clm/internal/packs"
 	"github.com/component-operator/runtime/internal/chunks"
 )
 
@@ -68,16 +66,15 @@ func (s *Store) Amend(ctx context.Context, release *Release, revision Revision, 
 
 // addRevision records a further revision. The release may be changed also if there is an error.
 func (s *Store) addRevision(ctx context.Context, changed *Release, revision Revision, content Content) error {
-	isFirst := changed.stored.uid == ""
-	encode := sync.OnceValues(func() (packs.Content, error) {
-		raw, err := encodeContent(content)
-		if err != nil || !isFirst {
-			return packs.ContentOf(raw), err
-		}
-		// There is nothing from which it differs, so it is compressed at the same time as the first request is made.
-		return packs.ContentOf(raw).Compressed()
-	})
-	if isFirst {
+	raw, err := encodeContent(content)
+	if err != nil {
+		return fmt.Errorf("recording a revision of release %s: encoding it: %w", changed, err)
+	}
+	parts, size, err := chunks.Divide(raw)
+	if err != nil {
+		return fmt.Errorf("recording a revision of release %s: %w", changed, err)
+	}
+	if changed.stored.uid == "" {
 		inventory, outside := changed.Inventory, changed.Outside()
 		// The index is written before the first chunk, so that the release can be found even if the process dies then. It
 		// replaces the record of the ancestor; if there is none, nothing was done yet.
@@ -88,10 +85,8 @@ func (s *Store) addRevision(ctx context.Context, changed *Release, revision Revi
 		}
 		// What is recorded next decides whether it has the finalizer.
 		changed.stored.anchored = outside || content.deletionHooks() > 0
-		go func() { _, _ = encode() }() // at the same time
 		err := s.commit(ctx, changed, nil)
 		changed.stored.anchored = false
-		_, _ = encode()
 		if err != nil {
 			return err
 		}
@@ -108,17 +103,7 @@ func (s *Store) addRevision(ctx context.Context, changed *Release, revision Revi
 		revision.Created = s.now()
 	}
 	changed.Revisions = append(changed.Revisions, revision)
-	encoded, err := encode()
-	if err != nil {
-		return fmt.Errorf("recording revision %d of release %s: %w", revision.Number, changed, err)
-	}
-	next := indexOf(changed)
-	archive := packs.NewArchive(s.chunks(changed.Namespace, changed.Name), changed.stored.index.catalog())
-	added, err := archive.Add(ctx, s.options.layout, next.catalog(), encoded)
-	if err != nil {
-		return fmt.Errorf("recording revision %d of release %s: %w", revision.Number, changed, err)
-	}
-	return s.commit(ctx, changed, &added)
+	return s.commit(ctx, changed, &addition{parts: parts, bytes: int64(size)})
 }
 
 // Save records the release as it is; nothing is written if it is recorded so already. Contents of revisions that it does not have any
@@ -137,8 +122,16 @@ func (s *Store) now() time.Time {
 	return s.options.Clock.Now().UTC().Truncate(time.Microsecond)
 }
 
-// commit brings the record to what the release says. If there is a new revision, its content is among what is added.
-func (s *Store) commit(ctx context.Context, release *Release, added *packs.Addition) error {
+// addition is the content of a new revision.
+type addition struct {
+	// parts are the contents of its chunks, usually one.
+	parts [][]byte
+	// bytes is how many bytes they take, compressed.
+	bytes int64
+}
+
+// commit brings the record to what the release says. If the current revision is new, its content is added.
+func (s *Store) commit(ctx context.Context, release *Release, added *addition) error {
 	if err := release.checkRecordable(); err != nil {
 		return err
 	}
@@ -185,13 +178,17 @@ func (r *Release) checkRecordable() error {
 }
 
 // draft returns the next index, with the time of the present one, and the contents of all chunks that it may need.
-func (o *Options) draft(store *chunks.Store, release *Release, added *packs.Addition) (index, [][]byte, error) {
+func (o *Options) draft(store *chunks.Store, release *Release, added *addition) (index, [][]byte, error) {
 	next, known := indexOf(release), &release.stored
 	next.TakenOver = known.ancestor
 	var contents [][]byte
 	if added != nil {
-		next.use(added.Packs)
-		contents = added.Contents
+		contents = added.parts
+		current := &next.Revisions[len(next.Revisions)-1]
+		current.Chunks, current.Bytes = nil, added.bytes
+		for _, part := range added.parts {
+			current.Chunks = append(current.Chunks, store.Name(part))
+		}
 	}
 	inventory, more, err := o.encodeInventory(store, release.Inventory, known.index.Inventory, known.chunks)
 	if err != nil {

@@ -17,7 +17,6 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/clm/internal/packs"
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -38,8 +37,6 @@ type Options struct {
 	packedLimit int
 	// chunkSize is how many bytes of JSON a chunk of an inventory holds on average. Tests need a small one. Defaults to 256 KiB.
 	chunkSize int
-	// layout says how contents are stored. Tests need small packs. Defaults to packs.Standard.
-	layout packs.Layout
 }
 
 // Store keeps the records of releases. It has no state, and is safe for concurrent use.
@@ -56,7 +53,6 @@ func NewStore(options Options) *Store {
 	options.FieldOwner = cmp.Or(options.FieldOwner, ReconcilerName)
 	options.packedLimit = cmp.Or(options.packedLimit, 256<<10)
 	options.chunkSize = cmp.Or(options.chunkSize, 256<<10)
-	options.layout = cmp.Or(options.layout, packs.Standard)
 	return &Store{options: options, ancestry: ancestry{client: options.Client, fieldOwner: options.FieldOwner}}
 }
 

@@ -103,28 +103,6 @@ func TestNothingIsWrittenForNothing(t *testing.T) {
 	}
 }
 
-// TestRevisionsShareWhatIsTheSame counts chunks, and bytes.
-func TestRevisionsShareWhatIsTheSame(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	release := w.newRelease("demo")
-	w.must(w.store.Create(t.Context(), release, content(100, "a")))
-	before, bytes := w.stored()
-	changed := content(100, "a")
-	changed.Manifest[50].Object["data"] = map[string]any{"changed": "yes"}
-	w.requests.Reset()
-	w.must(w.store.AddRevision(t.Context(), release, Revision{}, changed))
-	if after, more := w.stored(); before < 5 || after != before+1 || more-bytes > bytes/4 {
-		t.Errorf("want one further small chunk for one changed object, got %d instead of %d Secrets, and %d instead of %d bytes", after, before, more, bytes)
-	}
-	if writes := w.writes(); writes != 2 {
-		t.Errorf("want one chunk and the index to be written, got:\n%s", w.requests)
-	}
-	w.expectContent(release, 1, content(100, "a"))
-	w.expectContent(release, 2, changed)
-	w.expectNoWaste(release)
-}
-
 func TestTwoWriters(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -60,13 +59,10 @@ func (w *writing) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := w.examine(ctx, &have); err != nil {
-		return err
-	}
 	if err := w.holdAll(ctx, &have); err != nil {
 		return err
 	}
-	written, err := w.chunks.Write(ctx, w.contents, have.trusted)
+	written, err := w.chunks.Write(ctx, w.contents, w.intact(have.trusted))
 	if err != nil {
 		return err
 	}
@@ -137,38 +133,22 @@ func (w *writing) look(ctx context.Context) (seen, error) {
 	if have.trusted == nil {
 		have.trusted = chunks.Handles{}
 	}
-	unread := map[string]bool{}
 	for _, name := range w.known.index.contentNames() {
 		if handle, exists := listed[name]; exists {
-			unread[name] = w.known.unread[name] || w.known.chunks[name].UID != handle.UID
 			have.trusted[name] = handle
 		}
 	}
-	w.known.unread = unread
 	return have, nil
 }
 
-// examine reads those chunks that the next index needs for new contents, and that were only listed so far. A damaged one is not trusted any more, so that it is written again.
-func (w *writing) examine(ctx context.Context, have *seen) error {
-	var names []string
-	for _, content := range w.contents {
-		if name := w.chunks.Name(content); w.known.unread[name] && have.trusted[name].UID != "" && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
+// intact returns the chunks that need not be looked at before they are referred to again. Contents of revisions are not among them: they
+// were not read.
+func (w *writing) intact(trusted chunks.Handles) chunks.Handles {
+	intact := maps.Clone(trusted)
+	for _, name := range w.known.index.contentNames() {
+		delete(intact, name)
 	}
-	if len(names) == 0 {
-		return nil
-	}
-	found, err := w.chunks.Read(ctx, names)
-	if err != nil {
-		return err
-	}
-	have.trusted = maps.Clone(have.trusted)
-	for _, name := range names {
-		delete(have.trusted, name)
-	}
-	maps.Copy(have.trusted, found.Intact)
-	return nil
+	return intact
 }
 
 // sweep removes the chunks to which the index does not refer any more. What cannot be removed now is left to a later write.
@@ -179,9 +159,6 @@ func (w *writing) sweep(ctx context.Context, have seen, written chunks.Written) 
 	maps.DeleteFunc(stale, func(name string, _ chunks.Handle) bool { return names[name] })
 	needed := maps.Clone(have.trusted)
 	maps.Copy(needed, written.All)
-	unread := maps.Clone(w.known.unread)
-	maps.DeleteFunc(unread, func(name string, _ bool) bool { return written.All[name].UID != "" })
-	w.known.unread = unread
 	maps.DeleteFunc(needed, unneeded)
 	w.known.chunks = needed
 	complete, err := w.chunks.Remove(ctx, stale)

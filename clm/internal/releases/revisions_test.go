@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package releases
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// TestRevisionsTakeOneSecretEach counts Secrets and writes while revisions are added, used again and removed.
+func TestRevisionsTakeOneSecretEach(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	release := w.create("demo")
+	for number, state := range []string{2: "b", 3: "c", 4: "a"} {
+		if state == "" {
+			continue
+		}
+		w.requests.Reset()
+		w.must(w.store.AddRevision(t.Context(), release, Revision{}, content(10, state)))
+		if secrets, writes := len(w.secrets("clm.demo")), w.writes(); secrets != min(number, 3) || number < 4 && writes != 2 {
+			t.Errorf("revision %d: got %d Secrets beside the index, and these writes:\n%s", number, secrets, w.requests)
+		}
+	}
+	release.Current().State = RevisionReady
+	release.Prune(2)
+	w.must(w.store.Save(t.Context(), release))
+	w.expectNoWaste(release)
+	found := w.get("demo")
+	w.expectContent(found, 3, content(10, "c"))
+	// The first revision had the same content, and the same Secret.
+	w.expectContent(found, 4, content(10, "a"))
+}
+
+// TestLargeContents have an object and values that do not fit into one Secret.
+func TestLargeContents(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	release, large := w.newRelease("demo"), content(3, "a")
+	large.Values["large"] = noise(1_600_000)
+	large.Manifest[1].Object["data"] = map[string]any{"large": noise(1_600_000)}
+	w.must(w.store.Create(t.Context(), release, large))
+	list := &corev1.SecretList{}
+	w.must(w.client.List(t.Context(), list, client.InNamespace(w.namespace)))
+	for _, secret := range list.Items {
+		if size := len(secret.Data["content"]); size > 900<<10 {
+			t.Errorf("Secret %s has %d bytes", secret.Name, size)
+		}
+	}
+	if count := len(list.Items); count < 3 || count > 5 {
+		t.Errorf("got %d Secrets", count)
+	}
+	w.expectContent(w.get("demo"), 1, large)
+	w.expectNoWaste(w.get("demo"))
+}
+
+// TestContentIsRemovedBeforeItIsRead has another process remove a revision after the index was read.
+func TestContentIsRemovedBeforeItIsRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	release := w.create("demo")
+	seen := w.get("demo")
+	w.must(w.store.AddRevision(t.Context(), release, Revision{}, content(10, "b")))
+	release.Current().State = RevisionReady
+	release.Prune(1)
+	w.must(w.store.Save(t.Context(), release))
+	if _, err := w.store.Content(t.Context(), seen, 1); !errors.Is(err, ErrOutdated) {
+		t.Errorf("want ErrOutdated for a revision that was removed since, got %v", err)
+	}
+	w.must(w.store.Remove(t.Context(), w.get("demo")))
+	_, err := w.store.Content(t.Context(), seen, 1)
+	expectDamage(t, err, "revision 1 of release", "it does not exist")
+	w.must(w.store.Create(t.Context(), w.newRelease("demo"), content(10, "c")))
+	if _, err := w.store.Content(t.Context(), seen, 1); !errors.Is(err, ErrOutdated) {
+		t.Errorf("want ErrOutdated for a revision of another release of that name, got %v", err)
+	}
+}
+
+func TestPruneBytes(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		reason string
+		states string
+		limit  int64
+		want   string
+	}{
+		{"little enough", "SSSSR", 1500, "[1 2 3 4 5]"},
+		{"the oldest go first", "SSSSR", 1499, "[2 3 4 5]"},
+		{"the current one stays", "SSSSR", 1, "[5]"},
+		{"the newest that was ready stays", "SSFFF", 1, "[2 5]"},
+		{"none was ready", "FFFFA", 1, "[5]"},
+		{"the newest that was ready is not forgotten before the others", "RFFFF", 1100, "[1 4 5]"},
+	} {
+		release := &Release{}
+		for i, state := range test.states {
+			revision := Revision{
+				Number: int64(i + 1),
+				State:  map[rune]RevisionState{'S': RevisionSuperseded, 'R': RevisionReady, 'F': RevisionFailed, 'A': RevisionApplying}[state],
+			}
+			release.Revisions = append(release.Revisions, revision)
+			release.stored.index.Revisions = append(release.stored.index.Revisions, indexRevision{Revision: revision, Bytes: int64(100 * (i + 1))})
+		}
+		release.PruneBytes(test.limit)
+		var got []int64
+		for _, revision := range release.Revisions {
+			got = append(got, revision.Number)
+		}
+		if fmt.Sprint(got) != test.want {
+			t.Errorf("%s: want %s, got %v", test.reason, test.want, got)
+		}
+	}
+	empty := &Release{}
+	empty.PruneBytes(0)
+	if len(empty.Revisions) > 0 {
+		t.Errorf("got %v", empty.Revisions)
+	}
+}
+
+// TestDamagedChunkIsNotUsedAgain adds a revision with the content of an earlier one, whose chunk is damaged.
+func TestDamagedChunkIsNotUsedAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	release := w.create("demo")
+	names := release.stored.index.chunksOf(1)
+	w.forge(names[0])
+	release = w.get("demo")
+	_, err := w.store.Content(t.Context(), release, 1)
+	expectDamage(t, err, names[0], "its content does not match its name")
+	w.must(w.store.AddRevision(t.Context(), release, Revision{}, content(10, "a")))
+	if again := release.stored.index.chunksOf(2); !slices.Equal(again, names) {
+		t.Fatalf("want the content to be in the same chunk again, %v, got %v", names, again)
+	}
+	w.expectContent(release, 2, content(10, "a"))
+	// That repairs the earlier revision as well.
+	w.expectContent(w.get("demo"), 1, content(10, "a"))
+	w.expectNoWaste(release)
+}
