@@ -11,6 +11,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
@@ -83,7 +86,18 @@ func (m *mortal) runTo(p *place, code, k int, args ...string) bool {
 	if got := command.ProcessState.ExitCode(); got != code && !m.killed.Load() {
 		p.Errorf("clm %v, which nobody has killed: %v\n%s", args, err, said.String())
 	}
+	if m.killed.Load() {
+		p.expireLocks()
+	}
 	return m.killed.Load()
+}
+
+// expireLocks removes all locks, so that nobody has to wait until those of killed processes expire.
+func (p *place) expireLocks() {
+	p.Helper()
+	if err := p.client.DeleteAllOf(p.Context(), &coordinationv1.Lease{}, client.InNamespace(p.namespace)); err != nil {
+		p.Error(err)
+	}
 }
 
 // TestDeath kills clm at each request of an apply and of a deletion: the next one has to finish, and nothing may be left over.
@@ -134,7 +148,7 @@ func (w *worker) round(k int) (applied, deleted bool) {
 	w.Helper()
 	c := newCity(w.place, fmt.Sprintf("n%d", k))
 	applied = w.mortal.run(w.place, k, "apply", c.release, c.file)
-	// Then there is nothing left to do for the second one; the lock of a dead process does not block.
+	// Then there is nothing left to do for the second one.
 	idle := c.ready()
 	if got := w.clm("apply", c.release, c.file); got.code != 0 {
 		w.Errorf("the apply after one that was killed at request %d: exit code %d\n%s", k, got.code, got.stderr)

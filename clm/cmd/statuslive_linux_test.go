@@ -68,19 +68,6 @@ func (p *place) shows(screen *typist, want string) {
 	})
 }
 
-// TestStatusAfterAKill is about a process of this machine: that it has ended is known at once, before its lock expires.
-func TestStatusAfterAKill(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	command, _ := p.start("apply", "web", p.gated("1"))
-	p.reachGate()
-	_ = command.Process.Kill()
-	_ = command.Wait()
-	p.expect(p.clm("status", "web"), exitNotReady, " has ended without completing it; ", "to continue: clm apply web SOURCE... -n PLACE")
-	p.expect(p.clm("doctor", "web"), exitChanges, "StaleLock")
-	p.must("delete", "web")
-}
-
 func TestStatusOnATerminal(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -90,7 +77,7 @@ func TestStatusOnATerminal(t *testing.T) {
 	p.shows(screen, `
 Release:  PLACE/web
 State:  Applying (for AGE)
-            SOMEBODY has been working on it for AGE
+            SOMEBODY has been working on it for AGE; its lock lasts another AGE
 Revision:  1, applied AGE ago
 Sources:  manifests app.yaml
 Waves:  0  ✓ 1 ready  ▸ 1 not ready
@@ -102,7 +89,7 @@ Deployment web  InProgress  AGE  0/1 replicas available
 	p.shows(screen, `
 Release:  PLACE/web
 State:  Applying (for AGE)
-            SOMEBODY has been working on it for AGE
+            SOMEBODY has been working on it for AGE; its lock lasts another AGE
 Revision:  1, applied AGE ago
 Sources:  manifests app.yaml
 Waves:  0  ✓ 1 ready  ▸ 1 not ready

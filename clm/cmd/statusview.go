@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/duration"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/component-operator/runtime/clm/internal/dependents"
@@ -179,12 +180,11 @@ func (v statusView) work(now time.Time) string {
 		return fmt.Sprintf("no process is working on it, and all objects are applied; to wait until they are ready: clm wait %s -n %s", v.Release.Name, v.Release.Namespace)
 	case v.Holder == nil:
 		return "no process is working on it; to continue: " + command
-	case v.Holder.Dead:
-		return fmt.Sprintf("%s has ended without completing it; to continue: %s", terminal.Clean(v.Holder.Name), command)
 	case v.Silent:
 		return fmt.Sprintf("%s was working on it, and last renewed its lock %s ago; to continue: %s", terminal.Clean(v.Holder.Name), age(v.Holder.Renewed, now), command)
 	default:
-		return fmt.Sprintf("%s has been working on it for %s", terminal.Clean(v.Holder.Name), age(v.Holder.Since, now))
+		return fmt.Sprintf("%s has been working on it for %s; its lock lasts another %s",
+			terminal.Clean(v.Holder.Name), age(v.Holder.Since, now), duration.HumanDuration(max(0, v.Holder.Validity-now.Sub(v.Holder.Renewed))))
 	}
 }
 

@@ -152,7 +152,8 @@ func (e *examination) examineLocks(ctx context.Context) error {
 				repair: func(ctx context.Context) error { return e.connection.Records().RemoveLock(ctx, lock) },
 			})
 		default:
-			e.note("%s is changing release %s right now, so the findings may be outdated", lock.Holder, lock.Release)
+			left := max(0, lock.Validity-e.connection.Clock().Since(lock.Renewed))
+			e.note("%s is changing release %s right now, so the findings may be outdated; its lock lasts another %s", lock.Holder, lock.Release, duration.HumanDuration(left))
 		}
 	}
 	return nil

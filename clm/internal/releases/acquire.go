@@ -26,9 +26,8 @@ import (
 const defaultValidity = 15 * time.Second
 
 // Lock acquires the lock of a release. It waits while another process has it, if the options allow that; after their timeout, the
-// error is a LockedError. Lock takes over a lease that was not renewed for its duration, by our own clock since it was read,
-// and at once that of a process that has ended on this machine. In a namespace that is being deleted, no
-// Lease can be created: there the lock excludes no other process once the Lease is deleted.
+// error is a LockedError. Lock takes over a lease that was not renewed for its duration, by our own clock since it was read. In a
+// namespace that is being deleted, no Lease can be created: there the lock excludes no other process once the Lease is deleted.
 func (s *Store) Lock(ctx context.Context, options LockOptions) (*Lock, error) {
 	if err := ValidateName(options.Name); err != nil {
 		return nil, err
@@ -131,7 +130,7 @@ func (l *Lock) try(ctx context.Context, other *rival) (held bool, err error) {
 		return false, err
 	}
 	// It may be ours if the request has succeeded that was to acquire it, and that was reported to have failed.
-	if !l.isOurs(lease) && !isDead(lease.Annotations[processAnnotation]) {
+	if !l.isOurs(lease) {
 		l.note(other, lease)
 		if holderOf(lease) != "" && clocks.Elapsed(other.seen, l.now()) < l.validityOf(lease) {
 			return false, nil

@@ -5,7 +5,6 @@ package releases
 
 import (
 	"cmp"
-	"os"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -23,7 +22,6 @@ func (l *Lock) isOurs(lease *coordinationv1.Lease) bool {
 // describe makes a lease ours.
 func (l *Lock) describe(lease *coordinationv1.Lease, now time.Time) {
 	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, lockAnnotation, l.identity)
-	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, processAnnotation, processText(os.Getpid()))
 	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, operationAnnotation, l.options.Operation)
 	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, cancelableAnnotation, cancelable(l.options.Cancelable, l.identity))
 	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, startedAnnotation, l.options.Started.UTC().Format(time.RFC3339Nano))

@@ -136,7 +136,9 @@ type HeldLock struct {
 	Holder string
 	// Renewed is when the holder has renewed it last, by his clock.
 	Renewed time.Time
-	// Dead means that the holder has ended on this machine, or that the lock was not renewed for several times as long as it lasts.
+	// Validity is how long the lock lasts that is not renewed.
+	Validity time.Duration
+	// Dead means that the lock was not renewed for several times as long as it lasts.
 	Dead bool
 
 	uid             apitypes.UID
@@ -159,17 +161,14 @@ func (s *Store) Locks(ctx context.Context, namespace string) ([]HeldLock, error)
 		if !ours || lease.Annotations[lockAnnotation] == "" || holderOf(lease) == "" {
 			continue
 		}
-		validity := defaultValidity
-		if seconds := lease.Spec.LeaseDurationSeconds; seconds != nil {
-			validity = time.Duration(*seconds) * time.Second
-		}
+		validity := validity(lease, defaultValidity)
 		renewed := acquiredAt(lease)
 		if lease.Spec.RenewTime != nil {
 			renewed = lease.Spec.RenewTime.Time
 		}
 		locks = append(locks, HeldLock{
-			Release: apitypes.NamespacedName{Namespace: lease.Namespace, Name: name}, Holder: holderOf(lease), Renewed: renewed,
-			Dead: isDead(lease.Annotations[processAnnotation]) || s.options.Clock.Since(renewed) > deadAfter*validity, uid: lease.UID, resourceVersion: lease.ResourceVersion,
+			Release: apitypes.NamespacedName{Namespace: lease.Namespace, Name: name}, Holder: holderOf(lease), Renewed: renewed, Validity: validity,
+			Dead: s.options.Clock.Since(renewed) > deadAfter*validity, uid: lease.UID, resourceVersion: lease.ResourceVersion,
 		})
 	}
 	return locks, nil

@@ -51,8 +51,6 @@ type Holder struct {
 	Since, Renewed time.Time
 	// Validity is how long the lock lasts that is not renewed.
 	Validity time.Duration
-	// Dead means that the holder has certainly ended, which is known only of processes on this machine.
-	Dead bool
 }
 
 // Holder returns the holder of the lock of a release; nil if there is none, or if the user may not read the lease.
@@ -69,7 +67,6 @@ func (s *Store) Holder(ctx context.Context, namespace, name string) (*Holder, er
 	}
 	holder := &Holder{
 		Name: holderOf(lease), Since: acquiredAt(lease), Renewed: acquiredAt(lease), Validity: validity(lease, defaultValidity),
-		Dead: isDead(lease.Annotations[processAnnotation]),
 	}
 	if lease.Spec.RenewTime != nil {
 		holder.Renewed = lease.Spec.RenewTime.Time

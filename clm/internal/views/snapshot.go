@@ -103,7 +103,7 @@ func (s *Snapshot) checkHolder(now time.Time) {
 		return
 	}
 	// Clocks differ.
-	s.Silent = s.Holder.Dead || now.Sub(s.Holder.Renewed) > 2*s.Holder.Validity
+	s.Silent = now.Sub(s.Holder.Renewed) > 2*s.Holder.Validity
 	if !s.Silent && (s.deadline == 0 || s.Holder.Validity < s.deadline) {
 		s.deadline = s.Holder.Validity
 	}

@@ -192,7 +192,6 @@ func TestSilence(t *testing.T) {
 		{"something else is due earlier", &releases.Holder{Renewed: now, Validity: 15 * time.Second}, time.Second, false, time.Second},
 		{"clocks differ", &releases.Holder{Renewed: now.Add(-29 * time.Second), Validity: 15 * time.Second}, 0, false, 15 * time.Second},
 		{"it seems to be dead", &releases.Holder{Renewed: now.Add(-31 * time.Second), Validity: 15 * time.Second}, 0, true, 0},
-		{"it has certainly ended", &releases.Holder{Renewed: now, Validity: 15 * time.Second, Dead: true}, 0, true, 0},
 	} {
 		s := &Snapshot{Holder: test.holder, deadline: test.deadline}
 		s.checkHolder(now)
