@@ -18,77 +18,55 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Sink gets what happens to objects. If a function fails, there is an end of it.
-type Sink struct {
-	// Seen gets all objects there are, and then each that is new or changed; sometimes also one that has not changed. Required.
-	Seen func(objects []runtime.Object) error
-	// Gone gets each object that is gone. Of those that went while there was no connection it is not told; but then Seen gets once more all that
-	// are left. Defaults to nobody.
-	Gone func(object runtime.Object) error
+// Change is what has happened to objects.
+type Change struct {
+	// Objects are all that exist, or one that was created, changed or deleted.
+	Objects []runtime.Object
+	// Deleted means that the object was deleted.
+	Deleted bool
 }
 
-// Objects passes on all objects and what happens to them until the context ends, which is no error.
-func Objects(ctx context.Context, lists cache.ListerWatcherWithContext, sink Sink) error {
-	if sink.Gone == nil {
-		sink.Gone = func(runtime.Object) error { return nil }
-	}
-	for ctx.Err() == nil {
-		list, err := lists.ListWithContext(ctx, metav1.ListOptions{})
-		if err != nil {
-			return unlessEnded(ctx, fmt.Errorf("listing what to watch: %w", err))
-		}
-		accessor, err := meta.ListAccessor(list)
-		if err != nil {
-			return fmt.Errorf("reading a list: %w", err)
-		}
-		objects, err := meta.ExtractList(list)
-		if err != nil {
-			return fmt.Errorf("reading a list: %w", err)
-		}
-		if err := sink.Seen(objects); err != nil {
-			return unlessEnded(ctx, err)
-		}
-		if err := sink.from(ctx, accessor.GetResourceVersion(), lists); err != nil {
-			return unlessEnded(ctx, err)
+// Objects calls a function for all objects, and then for each change, until the context ends, which is no error. An error of the function ends
+// the watch. If changes were missed, the function gets all objects again.
+func Objects(ctx context.Context, source *cache.ListWatch, tell func(Change) error) error {
+	// What is logged is also returned.
+	ctx = klog.NewContext(ctx, logr.Discard())
+	for {
+		err := listAndWatch(ctx, source, tell)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err):
+			return err
 		}
 	}
-	return nil
 }
 
-// from watches, across connections, until the context ends or the server does not remember the version any more.
-func (s Sink) from(ctx context.Context, version string, watcher cache.WatcherWithContext) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	// What the watcher logs, it also returns.
-	changes, err := watchtools.NewRetryWatcherWithContext(klog.NewContext(ctx, logr.Discard()), version, watcher)
+func listAndWatch(ctx context.Context, source *cache.ListWatch, tell func(Change) error) error {
+	list, err := source.ListWithContext(ctx, metav1.ListOptions{})
 	if err != nil {
-		return fmt.Errorf("starting to watch: %w", err)
+		return fmt.Errorf("listing what to watch: %w", err)
 	}
-	for change := range changes.ResultChan() {
-		switch change.Type {
-		case watch.Added, watch.Modified:
-			if err := s.Seen([]runtime.Object{change.Object}); err != nil {
-				return err
-			}
-		case watch.Deleted:
-			if err := s.Gone(change.Object); err != nil {
-				return err
-			}
+	accessor, err := meta.ListAccessor(list)
+	if err != nil {
+		return fmt.Errorf("reading a list: %w", err)
+	}
+	objects, err := meta.ExtractList(list)
+	if err != nil {
+		return fmt.Errorf("reading a list: %w", err)
+	}
+	if err := tell(Change{Objects: objects}); err != nil {
+		return err
+	}
+	_, err = watchtools.Until(ctx, accessor.GetResourceVersion(), source, func(event watch.Event) (bool, error) {
+		switch event.Type {
+		case watch.Added, watch.Modified, watch.Deleted:
+			return false, tell(Change{Objects: []runtime.Object{event.Object}, Deleted: event.Type == watch.Deleted})
 		case watch.Error:
-			err := apierrors.FromObject(change.Object)
-			if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
-				return nil
-			}
-			return fmt.Errorf("watching: %w", err)
+			return false, fmt.Errorf("watching: %w", apierrors.FromObject(event.Object))
 		case watch.Bookmark:
 		}
-	}
-	return nil
-}
-
-func unlessEnded(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
-	}
+		return false, nil
+	})
 	return err
 }

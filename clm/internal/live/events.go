@@ -130,7 +130,12 @@ type eventWatch struct {
 
 func (w *eventWatch) namespace(ctx context.Context, namespace string) error {
 	lists := cache.NewListWatchFromClient(w.survey.core.RESTClient(), events.plural, namespace, fields.Everything())
-	err := listwatch.Objects(ctx, lists, listwatch.Sink{Seen: func(objects []runtime.Object) error { return w.pass(ctx, objects) }})
+	err := listwatch.Objects(ctx, lists, func(change listwatch.Change) error {
+		if change.Deleted {
+			return nil
+		}
+		return w.pass(ctx, change.Objects)
+	})
 	if apierrors.IsForbidden(err) {
 		w.survey.note(dependents.Note{Verb: "list and watch", Resource: events.plural, Namespace: namespace})
 		w.tellNotes()

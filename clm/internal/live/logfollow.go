@@ -17,7 +17,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/component-operator/runtime/clm/internal/dependents"
@@ -59,8 +58,11 @@ func (r *logReader) followAll(ctx context.Context) error {
 func (f *logFollower) namespace(ctx context.Context, namespace string) error {
 	lists := cache.NewListWatchFromClient(f.survey.core.RESTClient(), pods.plural, namespace, fields.Everything())
 	first := true
-	err := listwatch.Objects(ctx, lists, listwatch.Sink{Seen: func(objects []runtime.Object) error {
-		for _, object := range objects {
+	err := listwatch.Objects(ctx, lists, func(change listwatch.Change) error {
+		if change.Deleted {
+			return nil
+		}
+		for _, object := range change.Objects {
 			if pod, ok := object.(*corev1.Pod); ok {
 				if err := f.pod(ctx, pod, first); err != nil {
 					return err
@@ -69,7 +71,7 @@ func (f *logFollower) namespace(ctx context.Context, namespace string) error {
 		}
 		first = false
 		return nil
-	}})
+	})
 	if apierrors.IsForbidden(err) {
 		f.survey.note(dependents.Note{Verb: "list and watch", Resource: pods.plural, Namespace: namespace})
 	}

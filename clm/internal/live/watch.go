@@ -131,11 +131,11 @@ func (w *treeWatch) events(ctx context.Context, namespace string) error {
 }
 
 // follow watches a list, and notifies of changes to objects that the function accepts.
-func (w *treeWatch) follow(ctx context.Context, lists cache.ListerWatcherWithContext, isOurs func(object runtime.Object) bool, denial dependents.Note) error {
+func (w *treeWatch) follow(ctx context.Context, lists *cache.ListWatch, isOurs func(object runtime.Object) bool, denial dependents.Note) error {
 	first := true
-	tell := func(objects ...runtime.Object) {
+	err := listwatch.Objects(ctx, lists, func(change listwatch.Change) error {
 		changed := false
-		for _, object := range objects {
+		for _, object := range change.Objects {
 			changed = isOurs(object) || changed
 		}
 		switch {
@@ -145,10 +145,7 @@ func (w *treeWatch) follow(ctx context.Context, lists cache.ListerWatcherWithCon
 		case changed:
 			w.sink.Changed()
 		}
-	}
-	err := listwatch.Objects(ctx, lists, listwatch.Sink{
-		Seen: func(objects []runtime.Object) error { tell(objects...); return nil },
-		Gone: func(object runtime.Object) error { tell(object); return nil },
+		return nil
 	})
 	switch {
 	case apierrors.IsForbidden(err):

@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -83,10 +82,7 @@ func Await(ctx context.Context, c cluster.Client, target Target, progress func(r
 	w := wait{target: target, progress: progress}
 	resource := objects.Resource(v1alpha1.GroupVersion.WithResource(target.kind.plural)).Namespace(target.Namespace)
 	selection := lists.Selection{Fields: fields.OneTermEqualSelector(metav1.ObjectNameField, target.Name).String()}
-	err = listwatch.Objects(ctx, lists.Of(resource, selection), listwatch.Sink{
-		Seen: w.seen,
-		Gone: func(runtime.Object) error { return fmt.Errorf("%s was deleted", target) },
-	})
+	err = listwatch.Objects(ctx, lists.Of(resource, selection), w.seen)
 	switch {
 	case errors.Is(err, errOver):
 		return nil
@@ -97,13 +93,13 @@ func Await(ctx context.Context, c cluster.Client, target Target, progress func(r
 	}
 }
 
-func (w *wait) seen(objects []runtime.Object) error {
-	if len(objects) == 0 {
+func (w *wait) seen(change listwatch.Change) error {
+	if change.Deleted || len(change.Objects) == 0 {
 		return fmt.Errorf("%s was deleted", w.target)
 	}
-	raw, ok := objects[len(objects)-1].(*unstructured.Unstructured)
+	raw, ok := change.Objects[0].(*unstructured.Unstructured)
 	if !ok {
-		return fmt.Errorf("unexpected object %T", objects[len(objects)-1])
+		return fmt.Errorf("unexpected object %T", change.Objects[0])
 	}
 	deployment, err := typed(raw, w.target.kind.newDeployment())
 	if err != nil {

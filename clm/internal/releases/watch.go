@@ -13,7 +13,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/metadata"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -33,10 +32,7 @@ func (s *Store) Watch(ctx context.Context, namespace, name string, changed func(
 	}
 	secrets := objects.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace(namespace)
 	named := lists.Selection{Fields: fields.OneTermEqualSelector(metav1.ObjectNameField, prefix+name).String()}
-	err = listwatch.Objects(ctx, lists.Of(secrets, named), listwatch.Sink{
-		Seen: func([]runtime.Object) error { changed(); return nil },
-		Gone: func(runtime.Object) error { changed(); return nil },
-	})
+	err = listwatch.Objects(ctx, lists.Of(secrets, named), func(listwatch.Change) error { changed(); return nil })
 	if err != nil {
 		return fmt.Errorf("watching Secret %s/%s: %w", namespace, prefix+name, err)
 	}
