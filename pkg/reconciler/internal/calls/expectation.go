@@ -44,21 +44,20 @@ func (e *Expectation) AsExpected(ctx context.Context, item *inventory.Item, s de
 	if then == nil {
 		return s, nil
 	}
-	v := View{Situation: s}
 	unseen := !s.Exists && !s.Proven && then.UID != ""
 	foreign := s.Exists && s.Seen.UID == then.UID && s.Seen.Fingerprint == "" && then.Fingerprint != ""
 	if unseen || foreign {
 		var err error
-		if v.Situation, v.Live, err = e.server.Fetch(ctx, item); err != nil {
+		if s, err = e.server.Ask(ctx, item); err != nil {
 			return s, err
 		}
 	}
 	var now inventory.Change
-	NoteState(&now, v, e.server.Keys)
+	NoteState(&now, s, e.server.Keys)
 	if text := Differs(then, &now); text != "" {
 		return s, &inventory.StaleError{Changes: []string{fmt.Sprintf("%s: %s", key, text)}}
 	}
-	return v.Situation, nil
+	return s, nil
 }
 
 // Differs says how the state of an object differs from the one that a change was planned for; empty if it does not.
@@ -82,22 +81,16 @@ func Differs(then, now *inventory.Change) string {
 	return ""
 }
 
-// View is what is known about an object. Live is the object, if it was read.
-type View struct {
-	decisions.Situation
-	Live *unstructured.Unstructured
-}
-
 // NoteState notes the state that a change is planned for. An object that is being deleted counts as absent.
-func NoteState(change *inventory.Change, v View, keys marks.Keys) {
+func NoteState(change *inventory.Change, s decisions.Situation, keys marks.Keys) {
 	change.UID, change.Fingerprint, change.Baseline = "", "", ""
-	if !v.Exists || v.Seen.Deleting {
+	if !s.Exists || s.Seen.Deleting {
 		return
 	}
-	change.UID, change.Fingerprint, change.Baseline = v.Seen.UID, v.Seen.Fingerprint, v.Seen.Baseline()
-	change.Status, change.Message = v.Seen.Status, v.Seen.Message
-	if v.Live != nil && change.Fingerprint == "" {
-		change.Fingerprint = contentFingerprint(v.Live, keys)
+	change.UID, change.Fingerprint, change.Baseline = s.Seen.UID, s.Seen.Fingerprint, s.Seen.Baseline()
+	change.Status, change.Message = s.Seen.Status, s.Seen.Message
+	if s.Live != nil && change.Fingerprint == "" {
+		change.Fingerprint = contentFingerprint(s.Live, keys)
 	}
 }
 

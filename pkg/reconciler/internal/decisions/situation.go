@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
@@ -53,6 +55,8 @@ type Situation struct {
 	// Typed means, if the object is proven not to exist, that the server serves its type in the recorded version.
 	Typed bool
 	Seen  observe.Observation
+	// Live is the object, if it was read from the server. Decisions do not depend on it.
+	Live *unstructured.Unstructured
 	// Whose is the owner's ID according to the object's annotation, if the object was read from the server.
 	Whose string
 	// Named is that owner as messages name it; empty if they have the ID.

@@ -30,9 +30,9 @@ import (
 
 // show shows what a decision would make of an object. The decision must be repeated (again) if the object has changed since it
 // was observed.
-func (p *preview) show(ctx context.Context, change *inventory.Change, t *desired.Object, d decisions.Decision, v calls.View) (again bool, err error) {
-	if p.isLeftAlone(t, d, v) {
-		return p.showLeftAlone(ctx, change, t, v)
+func (p *preview) show(ctx context.Context, change *inventory.Change, t *desired.Object, d decisions.Decision, s decisions.Situation) (again bool, err error) {
+	if p.isLeftAlone(t, d, s) {
+		return p.showLeftAlone(ctx, change, t, s)
 	}
 	switch d.Action {
 	case decisions.Keep, decisions.Ask, decisions.Report, decisions.Refuse, decisions.Complete, decisions.Dismiss, decisions.Cede:
@@ -41,26 +41,26 @@ func (p *preview) show(ctx context.Context, change *inventory.Change, t *desired
 		if change.Verb == "" {
 			return false, nil
 		}
-		return false, p.compute(change, t, calls.View{})
+		return false, p.compute(change, t, decisions.Situation{})
 	case decisions.Mark:
-		p.showMark(change, t, v)
+		p.showMark(change, t, s)
 		return false, nil
 	case decisions.Create, decisions.Write, decisions.Verify, decisions.Compare, decisions.Recreate:
 	}
 	if p.isLocal(t) {
-		return false, p.computed(change, t, d, v)
+		return false, p.computed(change, t, d, s)
 	}
-	c, err := p.dryRun(ctx, t, d, v)
+	c, err := p.dryRun(ctx, t, d, s)
 	switch {
 	case err == nil && d.Action == decisions.Recreate:
-		return false, p.recreated(change, t, v, c.after)
+		return false, p.recreated(change, t, s, c.after)
 	case err == nil:
 		p.compared(change, t, d, c)
 		return false, nil
 	case answers.IsOutdated(err):
 		return true, nil
 	default:
-		return false, p.dryRunFailed(change, t, d, v, err)
+		return false, p.dryRunFailed(change, t, d, s, err)
 	}
 }
 
@@ -75,18 +75,18 @@ type comparison struct {
 }
 
 // dryRun makes the requests of a write as dry runs.
-func (p *preview) dryRun(ctx context.Context, t *desired.Object, d decisions.Decision, v calls.View) (comparison, error) {
+func (p *preview) dryRun(ctx context.Context, t *desired.Object, d decisions.Decision, s decisions.Situation) (comparison, error) {
 	collector := &clients.Collector{}
 	ctx = clients.WithWarnings(ctx, collector)
-	object, err := p.apply(ctx, t, d, v)
-	c := comparison{before: v.Live, applied: object, after: object}
+	object, err := p.apply(ctx, t, d, s)
+	c := comparison{before: s.Live, applied: object, after: object}
 	if err == nil {
 		err = p.call.Executor.NoteAnswer(t, p.call.Ledger.Of(t), object, collector)
 	}
 	if err != nil || d.Action == decisions.Compare || d.Action == decisions.Recreate {
 		return c, err
 	}
-	changed := d.Action != decisions.Verify || !contents.Same(v.Live, object)
+	changed := d.Action != decisions.Verify || !contents.Same(s.Live, object)
 	cleaned, surplus, err := p.call.Executor.WithoutSurplus(t, object, changed && !d.Verb.IsCorrection())
 	if err != nil || cleaned == nil {
 		return c, err
@@ -103,26 +103,26 @@ func (p *preview) dryRun(ctx context.Context, t *desired.Object, d decisions.Dec
 }
 
 // apply makes the apply request of a write. If it is rejected, the object is the one that replaces the live one. The error is errRecreation if it has to be recreated.
-func (p *preview) apply(ctx context.Context, t *desired.Object, d decisions.Decision, v calls.View) (*unstructured.Unstructured, error) {
+func (p *preview) apply(ctx context.Context, t *desired.Object, d decisions.Decision, s decisions.Situation) (*unstructured.Unstructured, error) {
 	item := p.call.Ledger.Of(t)
 	if d.Action == decisions.Create {
-		return p.call.Executor.Apply(ctx, t, item, v.Situation, decisions.Create)
+		return p.call.Executor.Apply(ctx, t, item, s, decisions.Create)
 	}
 	if d.Action == decisions.Recreate {
 		if err := p.call.Executor.ProbeCreation(ctx, t, item); err != nil {
 			return nil, err
 		}
-		object, err := p.call.Executor.Apply(ctx, declaring(t), item, v.Situation, decisions.Write)
+		object, err := p.call.Executor.Apply(ctx, declaring(t), item, s, decisions.Write)
 		if answers.IsInvalid(err) {
 			err = errRecreation
 		}
 		return object, err
 	}
-	object, err := p.call.Executor.Apply(ctx, t, item, v.Situation, decisions.Write)
+	object, err := p.call.Executor.Apply(ctx, t, item, s, decisions.Write)
 	if !answers.IsInvalid(err) || d.Action == decisions.Compare {
 		return object, err
 	}
-	remedy, object, err := p.call.Executor.Remedy(ctx, t, item, v.Situation, err)
+	remedy, object, err := p.call.Executor.Remedy(ctx, t, item, s, err)
 	if err == nil && remedy == executor.Recreation {
 		if err = p.call.Executor.ProbeCreation(ctx, t, item); err == nil {
 			err = errRecreation
@@ -197,7 +197,7 @@ func conflictsOf(taken []fieldset.Taking) []inventory.FieldChange {
 
 // recreated completes the change of an object that would be recreated, so that nothing remains that others own. Since the server
 // refuses to create an object that exists, it has made a dry run of an update.
-func (p *preview) recreated(change *inventory.Change, t *desired.Object, v calls.View, object *unstructured.Unstructured) error {
+func (p *preview) recreated(change *inventory.Change, t *desired.Object, s decisions.Situation, object *unstructured.Unstructured) error {
 	manifest, err := p.call.Executor.Manifests.Of(t)
 	if err != nil {
 		return err
@@ -205,9 +205,9 @@ func (p *preview) recreated(change *inventory.Change, t *desired.Object, v calls
 	if err := p.removeLocally(object, t, true, manifest); err != nil {
 		return err
 	}
-	change.Before, change.After = calls.Presentable(v.Live, p.call.Server.Keys), calls.Presentable(object, p.call.Server.Keys)
-	p.forgetAllocated(t, change.Before, v.Live.GetUID())
-	p.forgetAllocated(t, change.After, v.Live.GetUID())
+	change.Before, change.After = calls.Presentable(s.Live, p.call.Server.Keys), calls.Presentable(object, p.call.Server.Keys)
+	p.forgetAllocated(t, change.Before, s.Live.GetUID())
+	p.forgetAllocated(t, change.After, s.Live.GetUID())
 	return nil
 }
 
@@ -225,19 +225,19 @@ func (p *preview) changedBy(c comparison) string {
 }
 
 // dryRunFailed completes a change whose dry run failed, or returns the error.
-func (p *preview) dryRunFailed(change *inventory.Change, t *desired.Object, d decisions.Decision, v calls.View, err error) error {
+func (p *preview) dryRunFailed(change *inventory.Change, t *desired.Object, d decisions.Decision, s decisions.Situation, err error) error {
 	switch {
 	case d.Action == decisions.Compare && answers.IsInvalid(err):
 		change.Reason = decisions.ChangedByOthers
 		return nil
 	case errors.Is(err, errRecreation):
 		change.Recreate = true
-		return p.compute(change, t, v)
+		return p.compute(change, t, s)
 	case p.createsNamespaces && answers.IsNotFound(err) && answers.KindOf(err) == "namespaces":
 		p.lacks(t.Key.Namespace)
-		return p.compute(change, t, v)
+		return p.compute(change, t, s)
 	case answers.IsNoDryRun(err), p.comesBefore(t, err):
-		return p.compute(change, t, v)
+		return p.compute(change, t, s)
 	case answers.IsRefusal(err), conflicts.IsDenied(err),
 		(apierrors.IsForbidden(err) || conflicts.IsRejected(err)) && !answers.IsDoomed(err) && !answers.DeniedBy(err, answers.BarrierPrefix):
 		change.Refusal = decisions.RejectionText(t, p.call.Server.Keys.Prefix, err)
@@ -247,14 +247,14 @@ func (p *preview) dryRunFailed(change *inventory.Change, t *desired.Object, d de
 		if !p.isProvided(t) {
 			change.Reason += "; " + reason
 		}
-		return p.compute(change, t, v)
+		return p.compute(change, t, s)
 	}
 	return fmt.Errorf("comparing %s: %w", t.Key, err)
 }
 
 // showMark shows an object with our marks added.
-func (p *preview) showMark(change *inventory.Change, t *desired.Object, v calls.View) {
-	after := v.Live.DeepCopy()
+func (p *preview) showMark(change *inventory.Change, t *desired.Object, s decisions.Situation) {
+	after := s.Live.DeepCopy()
 	p.call.Executor.SetMarks(after, t)
-	change.Before, change.After = calls.Presentable(v.Live, p.call.Server.Keys), calls.Presentable(after, p.call.Server.Keys)
+	change.Before, change.After = calls.Presentable(s.Live, p.call.Server.Keys), calls.Presentable(after, p.call.Server.Keys)
 }

@@ -100,10 +100,10 @@ func (p *planner) retain(changes []inventory.Change, items []*inventory.Item, en
 }
 
 // planPurge plans that an object, which is up to date, is deleted because it has served its purpose or has failed.
-func (p *planner) planPurge(change *inventory.Change, t *desired.Object, v calls.View) {
+func (p *planner) planPurge(change *inventory.Change, t *desired.Object, s decisions.Situation) {
 	switch {
-	case !v.Exists:
-	case t.PurgeOnFailure && v.Seen.Status == status.FailedStatus && bookkeeping.IsWritten(p.call.Ledger.Of(t)):
+	case !s.Exists:
+	case t.PurgeOnFailure && s.Seen.Status == status.FailedStatus && bookkeeping.IsWritten(p.call.Ledger.Of(t)):
 		change.Verb, change.Reason = inventory.VerbDeleted, "has failed"
 	case t.PurgeOrder != nil:
 		change.Verb, change.Reason = inventory.VerbCompleted, "has served its purpose"
@@ -111,17 +111,17 @@ func (p *planner) planPurge(change *inventory.Change, t *desired.Object, v calls
 }
 
 // lookForEnd is look for an object that is going to be deleted.
-func (p *planner) lookForEnd(ctx context.Context, item *inventory.Item) (calls.View, error) {
-	v, err := p.look(ctx, item)
-	if err == nil && v.Live == nil && !v.Proven && (p.depth == depthCompared || p.depth == depthAsked && !v.Exists) {
+func (p *planner) lookForEnd(ctx context.Context, item *inventory.Item) (decisions.Situation, error) {
+	s, err := p.look(ctx, item)
+	if err == nil && s.Live == nil && !s.Proven && (p.depth == depthCompared || p.depth == depthAsked && !s.Exists) {
 		return p.read(ctx, item)
 	}
-	return v, err
+	return s, err
 }
 
 // planEnd decides as Remover.deleteOne does, and returns the decision.
 func (p *planner) planEnd(ctx context.Context, change *inventory.Change, item *inventory.Item, d decisions.Deletion, why string) (decisions.Ending, error) {
-	v, err := p.lookForEnd(ctx, item)
+	s, err := p.lookForEnd(ctx, item)
 	if apierrors.IsForbidden(err) {
 		// Apply meets this error only after it has applied all objects.
 		change.Verb, change.Reason = d.Verb, fmt.Sprintf("%s; it cannot be read: %s", why, err)
@@ -138,13 +138,13 @@ func (p *planner) planEnd(ctx context.Context, change *inventory.Change, item *i
 	if err != nil {
 		return decisions.RefuseEnd, fmt.Errorf("looking at %s: %w", types.IDOf(item), err)
 	}
-	calls.NoteState(change, v, p.call.Server.Keys)
+	calls.NoteState(change, s, p.call.Server.Keys)
 	change.Reason = why
 	if bookkeeping.IsRedundant(item) {
-		v.WantedAs = p.call.Aliases.Of(v.Seen.UID)
+		s.WantedAs = p.call.Aliases.Of(s.Seen.UID)
 	}
-	d.Prune = p.call.Prune(item, v.Seen)
-	ending, message := p.call.Owner.Ending(item, v.Situation, d)
+	d.Prune = p.call.Prune(item, s.Seen)
+	ending, message := p.call.Owner.Ending(item, s, d)
 	describeEnd(change, item, d, ending, message)
 	if ending == decisions.Stay && p.call.Losses.Retains(item) {
 		change.Reason = why + retained
@@ -152,12 +152,12 @@ func (p *planner) planEnd(ctx context.Context, change *inventory.Change, item *i
 	if reason := p.call.Owner.WhyOrphaned(item); reason != "" && ending == decisions.Orphan {
 		change.Reason += "; it " + reason
 	}
-	if p.depth != depthCompared || change.Verb == "" || v.Live == nil {
+	if p.depth != depthCompared || change.Verb == "" || s.Live == nil {
 		return ending, nil
 	}
-	change.Before = calls.Presentable(v.Live, p.call.Server.Keys)
+	change.Before = calls.Presentable(s.Live, p.call.Server.Keys)
 	if ending == decisions.Orphan {
-		change.After = p.preview.orphaned(v.Live)
+		change.After = p.preview.orphaned(s.Live)
 	}
 	return ending, nil
 }
@@ -226,17 +226,17 @@ func (p *planner) addBlockers(ctx context.Context, change *inventory.Change, ite
 }
 
 // showDeleted shows a wanted object that would be deleted.
-func (p *planner) showDeleted(ctx context.Context, change *inventory.Change, item *inventory.Item, v calls.View) (err error) {
-	if change.Verb != inventory.VerbCompleted && change.Verb != inventory.VerbDeleted || !v.Exists {
+func (p *planner) showDeleted(ctx context.Context, change *inventory.Change, item *inventory.Item, s decisions.Situation) (err error) {
+	if change.Verb != inventory.VerbCompleted && change.Verb != inventory.VerbDeleted || !s.Exists {
 		return nil
 	}
-	if v.Live == nil {
+	if s.Live == nil {
 		// It is decided already, for the state that the observer has.
-		if v, err = p.fetch(ctx, item); err != nil {
+		if s, err = p.fetch(ctx, item); err != nil {
 			return fmt.Errorf("looking at %s: %w", types.IDOf(item), err)
 		}
 	}
-	change.Before = calls.Presentable(v.Live, p.call.Server.Keys)
+	change.Before = calls.Presentable(s.Live, p.call.Server.Keys)
 	return nil
 }
 

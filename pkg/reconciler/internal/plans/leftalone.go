@@ -27,8 +27,8 @@ import (
 
 // isLeftAlone reports whether a dependent may differ from its manifest, is not corrected because of its drift policy, and has to
 // be compared all the same.
-func (p *preview) isLeftAlone(t *desired.Object, d decisions.Decision, v calls.View) bool {
-	if !p.leftAlone || !v.Exists || v.Seen.Owner != p.call.Owner.Label || t.Reconcile == inventory.ReconcilePolicyOnce || t.Drift == inventory.DriftPolicyCorrect {
+func (p *preview) isLeftAlone(t *desired.Object, d decisions.Decision, s decisions.Situation) bool {
+	if !p.leftAlone || !s.Exists || s.Seen.Owner != p.call.Owner.Label || t.Reconcile == inventory.ReconcilePolicyOnce || t.Drift == inventory.DriftPolicyCorrect {
 		return false
 	}
 	item := p.call.Ledger.Of(t)
@@ -36,7 +36,7 @@ func (p *preview) isLeftAlone(t *desired.Object, d decisions.Decision, v calls.V
 	case decisions.Report:
 		return true
 	case decisions.Keep:
-		return item.UID != v.Seen.UID || item.Fingerprint != v.Seen.Fingerprint || item.Baseline == "" || item.Baseline != v.Seen.Baseline()
+		return item.UID != s.Seen.UID || item.Fingerprint != s.Seen.Fingerprint || item.Baseline == "" || item.Baseline != s.Seen.Baseline()
 	case decisions.Create, decisions.Write, decisions.Verify, decisions.Compare, decisions.Recreate, decisions.Mark, decisions.Ask,
 		decisions.Await, decisions.Complete, decisions.Dismiss, decisions.Refuse, decisions.Cede:
 		return false
@@ -47,8 +47,8 @@ func (p *preview) isLeftAlone(t *desired.Object, d decisions.Decision, v calls.V
 
 // showLeftAlone shows the drift of a dependent that is not corrected. The decision must be repeated (again) if the object has
 // changed since it was observed.
-func (p *preview) showLeftAlone(ctx context.Context, change *inventory.Change, t *desired.Object, v calls.View) (again bool, err error) {
-	c, err := p.dryRun(ctx, t, decisions.Decision{Action: decisions.Verify, Verb: inventory.VerbCorrected}, v)
+func (p *preview) showLeftAlone(ctx context.Context, change *inventory.Change, t *desired.Object, s decisions.Situation) (again bool, err error) {
+	c, err := p.dryRun(ctx, t, decisions.Decision{Action: decisions.Verify, Verb: inventory.VerbCorrected}, s)
 	switch {
 	case err == nil:
 	case answers.IsOutdated(err):

@@ -22,8 +22,8 @@ import (
 )
 
 // computed is compute for a decision that depends on whether the object differs.
-func (p *preview) computed(change *inventory.Change, t *desired.Object, d decisions.Decision, v calls.View) error {
-	if err := p.compute(change, t, v); err != nil {
+func (p *preview) computed(change *inventory.Change, t *desired.Object, d decisions.Decision, s decisions.Situation) error {
+	if err := p.compute(change, t, s); err != nil {
 		return err
 	}
 	if d.Action != decisions.Verify && d.Action != decisions.Compare {
@@ -42,24 +42,24 @@ func (p *preview) computed(change *inventory.Change, t *desired.Object, d decisi
 }
 
 // compute completes a change without the server.
-func (p *preview) compute(change *inventory.Change, t *desired.Object, v calls.View) error {
+func (p *preview) compute(change *inventory.Change, t *desired.Object, s decisions.Situation) error {
 	if change.Recreate {
 		t = declaring(t)
 	}
-	manifest, err := p.call.Executor.Desired(t, p.call.Ledger.Of(t), v.Situation, v.Live)
+	manifest, err := p.call.Executor.Desired(t, p.call.Ledger.Of(t), s, s.Live)
 	if err != nil {
 		return err
 	}
 	manifest = manifest.DeepCopy()
 	after := manifest
-	if v.Live != nil {
-		content, err := fieldset.Merge(v.Live.Object, manifest.Object, v.Live.GetManagedFields(), p.call.Server.FieldOwner)
+	if s.Live != nil {
+		content, err := fieldset.Merge(s.Live.Object, manifest.Object, s.Live.GetManagedFields(), p.call.Server.FieldOwner)
 		if err != nil {
 			return fmt.Errorf("reading the fields of %s: %w", t.Key, err)
 		}
 		after = &unstructured.Unstructured{Object: content}
 		if !change.Recreate {
-			change.Conflicts = p.localConflicts(v.Live, manifest)
+			change.Conflicts = p.localConflicts(s.Live, manifest)
 		}
 		if err := p.removeLocally(after, t, change.Recreate, manifest); err != nil {
 			return err
@@ -71,14 +71,14 @@ func (p *preview) compute(change *inventory.Change, t *desired.Object, v calls.V
 		change.Notes = append(change.Notes, inventory.UnknownFieldsNote+strings.Join(unknown, ", "))
 	}
 	// Servers accept values that an object has already.
-	if problems := definition.Problems(content); len(problems) > 0 && v.Live == nil {
+	if problems := definition.Problems(content); len(problems) > 0 && s.Live == nil {
 		change.Refusal = "does not match the schema of its type: " + strings.Join(problems, "; ")
 	}
 	change.Local = true
-	change.Before, change.After = calls.Presentable(v.Live, p.call.Server.Keys), calls.Presentable(after, p.call.Server.Keys)
+	change.Before, change.After = calls.Presentable(s.Live, p.call.Server.Keys), calls.Presentable(after, p.call.Server.Keys)
 	if change.Recreate {
-		p.forgetAllocated(t, change.Before, v.Live.GetUID())
-		p.forgetAllocated(t, change.After, v.Live.GetUID())
+		p.forgetAllocated(t, change.Before, s.Live.GetUID())
+		p.forgetAllocated(t, change.After, s.Live.GetUID())
 	}
 	return nil
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/types"
@@ -65,17 +64,17 @@ func (p *planner) isImpossible(item *inventory.Item) (bool, error) {
 }
 
 // look returns what is known about an object, and reads it only if the observer cannot tell.
-func (p *planner) look(ctx context.Context, item *inventory.Item) (calls.View, error) {
+func (p *planner) look(ctx context.Context, item *inventory.Item) (decisions.Situation, error) {
 	absent, err := p.isImpossible(item)
 	if err != nil || absent {
-		return calls.View{Situation: decisions.Situation{Owner: p.call.Owner.Label, Proven: true}}, err
+		return decisions.Situation{Owner: p.call.Owner.Label, Proven: true}, err
 	}
 	seen, known := p.call.Server.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
 	switch {
 	case known == observe.Present && !p.call.Server.Outdated(types.IDOf(item), seen) && seen.Owner != "":
-		return calls.View{Situation: decisions.Situation{Owner: p.call.Owner.Label, Exists: true, Seen: seen}}, nil
+		return decisions.Situation{Owner: p.call.Owner.Label, Exists: true, Seen: seen}, nil
 	case known == observe.Absent:
-		return calls.View{Situation: decisions.Situation{Owner: p.call.Owner.Label, Ended: p.call.Server.Ended(item)}}, nil
+		return decisions.Situation{Owner: p.call.Owner.Label, Ended: p.call.Server.Ended(item)}, nil
 	default:
 		return p.read(ctx, item)
 	}
@@ -83,22 +82,22 @@ func (p *planner) look(ctx context.Context, item *inventory.Item) (calls.View, e
 
 // read reads an object about which something is to be decided. If the observer has an older state, it gets this one: otherwise, when the plan is carried out, the state that the
 // decision was made for would count as a change by somebody else.
-func (p *planner) read(ctx context.Context, item *inventory.Item) (calls.View, error) {
-	v, err := p.fetch(ctx, item)
-	if _, known := p.call.Server.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name); err == nil && v.Exists && known == observe.Present {
-		p.call.Server.Observer.Record(item.GroupVersionKind(), item.Namespace, item.Name, v.Seen)
+func (p *planner) read(ctx context.Context, item *inventory.Item) (decisions.Situation, error) {
+	s, err := p.fetch(ctx, item)
+	if _, known := p.call.Server.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name); err == nil && s.Exists && known == observe.Present {
+		p.call.Server.Observer.Record(item.GroupVersionKind(), item.Namespace, item.Name, s.Seen)
 	}
-	return v, err
+	return s, err
 }
 
 // fetch reads an object from the server, in any version that is served.
-func (p *planner) fetch(ctx context.Context, item *inventory.Item) (calls.View, error) {
-	s, live, err := p.call.Server.Fetch(ctx, item)
+func (p *planner) fetch(ctx context.Context, item *inventory.Item) (decisions.Situation, error) {
+	s, err := p.call.Server.Ask(ctx, item)
 	if err == nil && !s.Exists && !s.Typed {
 		probe := *item // goes over to a version that is served
 		if s, err = p.call.Server.AskServed(ctx, &probe); err == nil && s.Exists {
-			s, live, err = p.call.Server.Fetch(ctx, &probe)
+			return p.call.Server.Ask(ctx, &probe)
 		}
 	}
-	return calls.View{Situation: s, Live: live}, err
+	return s, err
 }

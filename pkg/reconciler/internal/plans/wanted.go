@@ -135,8 +135,8 @@ func (p *planner) planSuspension(ctx context.Context, change *inventory.Change, 
 	if !t.Suspended {
 		return nil
 	}
-	v, err := p.look(ctx, item)
-	if err != nil || !v.Exists {
+	s, err := p.look(ctx, item)
+	if err != nil || !s.Exists {
 		return err
 	}
 	if !t.VanishesAtOnce() {
@@ -178,31 +178,31 @@ const retryPause = 100 * time.Millisecond
 // planApply decides as applier.applyOne does. Since nobody repeats a plan later, it waits between attempts.
 func (p *planner) planApply(ctx context.Context, change *inventory.Change, t *desired.Object) error {
 	item := p.call.Ledger.Of(t)
-	v, err := p.look(ctx, item)
+	s, err := p.look(ctx, item)
 	for attempt := 0; err == nil && attempt < server.MaxAttempts; attempt++ {
-		v.Situation = p.call.Pacing.Paced(t, item, v.Situation)
-		d := decisions.Apply(t, item, v.Situation)
-		if p.mustRead(t, d, v) {
-			v, err = p.read(ctx, item)
+		s = p.call.Pacing.Paced(t, item, s)
+		d := decisions.Apply(t, item, s)
+		if p.mustRead(t, d, s) {
+			s, err = p.read(ctx, item)
 			continue
 		}
-		calls.NoteState(change, v, p.call.Server.Keys)
-		p.describe(change, t, d, v)
+		calls.NoteState(change, s, p.call.Server.Keys)
+		p.describe(change, t, d, s)
 		if p.depth != depthCompared {
 			return nil
 		}
 		var again bool
-		if again, err = p.preview.show(ctx, change, t, d, v); err == nil && !again {
-			if err := p.checkRecreation(ctx, change, item, v.Live); err != nil {
+		if again, err = p.preview.show(ctx, change, t, d, s); err == nil && !again {
+			if err := p.checkRecreation(ctx, change, item, s.Live); err != nil {
 				return err
 			}
-			return p.showDeleted(ctx, change, item, v)
+			return p.showDeleted(ctx, change, item, s)
 		}
 		if err != nil {
 			return err
 		}
 		if err = pause(ctx, retryPause<<attempt); err == nil {
-			v, err = p.read(ctx, item)
+			s, err = p.read(ctx, item)
 		}
 	}
 	if err == nil {
@@ -225,23 +225,23 @@ func pause(ctx context.Context, atMost time.Duration) error {
 }
 
 // mustRead reports whether the object must be read before the decision counts.
-func (p *planner) mustRead(t *desired.Object, d decisions.Decision, v calls.View) bool {
-	if v.Live != nil {
+func (p *planner) mustRead(t *desired.Object, d decisions.Decision, s decisions.Situation) bool {
+	if s.Live != nil {
 		return false
 	}
 	switch d.Action {
 	case decisions.Ask:
 		return true
 	case decisions.Refuse:
-		return p.mustName(v)
+		return p.mustName(s)
 	case decisions.Create:
-		return !v.Proven && (p.depth == depthAsked || p.depth == depthCompared && p.preview.isLocal(t))
+		return !s.Proven && (p.depth == depthAsked || p.depth == depthCompared && p.preview.isLocal(t))
 	case decisions.Write, decisions.Recreate, decisions.Mark:
 		return p.depth == depthCompared || p.depth == depthAsked && d.Verb == inventory.VerbAdopted
 	case decisions.Verify, decisions.Compare:
 		return p.depth == depthCompared
 	case decisions.Keep, decisions.Report:
-		return p.preview.isLeftAlone(t, d, v)
+		return p.preview.isLeftAlone(t, d, s)
 	case decisions.Await, decisions.Complete, decisions.Dismiss, decisions.Cede:
 		return false
 	default:
@@ -250,17 +250,17 @@ func (p *planner) mustRead(t *desired.Object, d decisions.Decision, v calls.View
 }
 
 // mustName reports whether a refused object must be read because the cache does not show whose it is, apart from parts of records.
-func (p *planner) mustName(v calls.View) bool {
-	return !v.Proven && p.depth >= depthAsked && v.Seen.Record == ""
+func (p *planner) mustName(s decisions.Situation) bool {
+	return !s.Proven && p.depth >= depthAsked && s.Seen.Record == ""
 }
 
 // describe completes a change from a decision.
-func (p *planner) describe(change *inventory.Change, t *desired.Object, d decisions.Decision, v calls.View) {
+func (p *planner) describe(change *inventory.Change, t *desired.Object, d decisions.Decision, s decisions.Situation) {
 	item := p.call.Ledger.Of(t)
 	change.Verb, change.Recreate, change.Repeats, change.Reason = "", false, false, d.Message
 	switch d.Action {
 	case decisions.Refuse:
-		change.Reason, change.Refusal, change.Foreign = "", d.Message, v.Seen.Record == ""
+		change.Reason, change.Refusal, change.Foreign = "", d.Message, s.Seen.Record == ""
 	case decisions.Await:
 		next := decisions.Apply(t, item, decisions.Situation{Owner: p.call.Owner.Label, Proven: true, Typed: true})
 		change.Verb = next.Verb
@@ -268,9 +268,9 @@ func (p *planner) describe(change *inventory.Change, t *desired.Object, d decisi
 		change.Verb, change.Recreate = d.Verb, d.Action == decisions.Recreate
 		change.Reason, change.Repeats = p.because(t, d), p.repeats(t, d)
 	case decisions.Keep, decisions.Ask, decisions.Verify, decisions.Compare, decisions.Report:
-		p.planPurge(change, t, v)
+		p.planPurge(change, t, s)
 	case decisions.Cede:
-		change.Holder = v.Holder
+		change.Holder = s.Holder
 	case decisions.Dismiss:
 	}
 }

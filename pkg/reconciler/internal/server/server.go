@@ -113,18 +113,12 @@ func (api *Server) renewStatus(ctx context.Context, item *inventory.Item) (decis
 
 // Ask reads a dependent from the server.
 func (api *Server) Ask(ctx context.Context, item *inventory.Item) (decisions.Situation, error) {
-	s, _, err := api.Fetch(ctx, item)
-	return s, err
-}
-
-// Fetch is Ask that also returns the object; nil if it does not exist.
-func (api *Server) Fetch(ctx context.Context, item *inventory.Item) (decisions.Situation, *unstructured.Unstructured, error) {
 	object, err := api.Get(ctx, item)
 	s, err := api.situationOf(object, err)
 	if !s.Exists {
-		object, s.Ended = nil, api.Ended(item)
+		s.Ended = api.Ended(item)
 	}
-	return s, object, err
+	return s, err
 }
 
 // Ended returns the outcome of a recorded Job or Pod that is gone, as far as the observer knows it.
@@ -146,7 +140,8 @@ func (api *Server) situationOf(object *unstructured.Unstructured, err error) (de
 	if err != nil {
 		return s, err
 	}
-	s.Exists, s.Seen, s.Whose = true, api.Reader.Read(object), object.GetAnnotations()[api.Keys.OwnerAnnotation]
+	s.Exists, s.Live = true, object
+	s.Seen, s.Whose = api.Reader.Read(object), object.GetAnnotations()[api.Keys.OwnerAnnotation]
 	s.Named = api.named(s.Whose)
 	s.Released = object.GetAnnotations()[api.Keys.Digest] == desired.DigestReleased+api.Label
 	s.Rival = decisions.RivalOf(object, api.Keys)

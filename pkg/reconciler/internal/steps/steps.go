@@ -298,16 +298,16 @@ func (s *Steps) Look(ctx context.Context, t *desired.Object) (*unstructured.Unst
 	if view == observe.Present && seen.Object != nil && !seen.Deleting {
 		return seen.Object, nil
 	}
-	situation, object, err := s.call.Server.Fetch(ctx, item)
+	situation, err := s.call.Server.Ask(ctx, item)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("extracting data of %s: %w", t.Key, err)
 	case !situation.Exists || situation.Seen.Deleting:
 		return nil, nil
 	}
-	situation.Seen.Object = observe.Kept(object)
+	situation.Seen.Object = observe.Kept(situation.Live)
 	s.call.Server.Observer.Record(t.GVK(), t.Key.Namespace, t.Key.Name, situation.Seen)
-	return object, nil
+	return situation.Live, nil
 }
 
 // retry has the call repeated after an error of a behavior: after the delay that the error asks for, or after one that grows.
