@@ -41,6 +41,9 @@ import (
 // The error is a *RefusedError if objects contradict each other, carry invalid annotations, belong to another owner, or are
 // rejected by the API server. Other errors are worth a retry.
 func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, error) {
+	if err := r.checkStale(ctx, request); err != nil {
+		return r.abort(ctx, request.Owner, err)
+	}
 	c, err := r.begin(request, r.server(), regular)
 	if err != nil {
 		return r.abort(ctx, request.Owner, err)
@@ -101,19 +104,14 @@ type preparation struct {
 	saveFirst bool // the inventory must be saved before the first write
 }
 
-// open watches the kinds, checks the expected plan and ownership, and saves the inventory: all that precedes the first write.
+// open watches the kinds, checks ownership, and saves the inventory: all that precedes the first write.
 func (c *preparation) open(ctx context.Context, request ApplyRequest) error {
 	if err := c.watch(ctx); err != nil {
 		return err
 	}
 	c.call.Tiers = calls.Arrange(c.wanted, c.call.Ledger, c.call.Server.Observer)
-	switch {
-	case request.Expected != nil && request.Resumed:
-		plans.Resume(c.call, request.Expected)
-	case request.Expected != nil:
-		if err := plans.Expect(ctx, c.call, c.wanted, request.Inventory, request.Expected); err != nil {
-			return err
-		}
+	if request.Expected != nil {
+		plans.Expect(c.call, request.Expected)
 	}
 	if err := c.waves.CheckOwnership(ctx, c.wanted); err != nil {
 		return err
@@ -126,16 +124,22 @@ func (c *preparation) open(ctx context.Context, request ApplyRequest) error {
 
 // watch watches what the objects need. All calls for a set watch the same, whichever of the objects they apply.
 func (c *preparation) watch(ctx context.Context) error {
+	watched := c.watched()
+	if err := c.call.Needs.Watch(ctx, watched, desired.Late); err != nil {
+		return err
+	}
+	return steps.Watch(ctx, c.call, watched)
+}
+
+// watched returns the objects of the set that exist or are applied by this call.
+func (c *preparation) watched() []*desired.Object {
 	watched := c.wanted
 	for _, t := range c.apart {
 		if c.call.Ledger.Of(t).Phase != "" {
 			watched = append(slices.Clip(watched), t)
 		}
 	}
-	if err := c.call.Needs.Watch(ctx, watched, desired.Late); err != nil {
-		return err
-	}
-	return steps.Watch(ctx, c.call, watched)
+	return watched
 }
 
 // check refuses limits and patterns that are invalid.

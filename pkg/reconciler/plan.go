@@ -43,7 +43,7 @@ func (r *Reconciler) Plan(ctx context.Context, request ApplyRequest, options Pla
 	if c.saveFirst {
 		recorded = c.call.Ledger.Snapshot()
 	}
-	planned := plans.Options{Suspend: request.Suspend, Ask: options.Ask, Compare: options.Compare, LeftAlone: options.LeftAlone, CreatesNamespaces: c.call.Executor.CreateNamespaces}
+	planned := plans.Options{Watched: c.watched(), Suspend: request.Suspend, Ask: options.Ask, Compare: options.Compare, LeftAlone: options.LeftAlone, CreatesNamespaces: c.call.Executor.CreateNamespaces}
 	// The planner has to see that a namespace is missing.
 	c.call.Executor.CreateNamespaces = false
 	plan, err := plans.Make(flow.WithLimiter(ctx, c.call.Server.Flow), c.call, c.wanted, request.Inventory, planned)
@@ -54,4 +54,16 @@ func (r *Reconciler) Plan(ctx context.Context, request ApplyRequest, options Pla
 	}
 	plan.Inventory = recorded
 	return plan, err
+}
+
+// checkStale returns a *StaleError if a request would do something else than the plan that it expects.
+func (r *Reconciler) checkStale(ctx context.Context, request ApplyRequest) error {
+	if request.Expected == nil || request.Resumed {
+		return nil
+	}
+	now, err := r.Plan(ctx, request, PlanOptions{Ask: true})
+	if err != nil {
+		return err
+	}
+	return plans.CheckStale(request.Expected, &now)
 }

@@ -5,22 +5,16 @@ package plans
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Expect makes the call keep to a plan. It returns a *inventory.StaleError if the call would do something else.
-func Expect(ctx context.Context, call *calls.Call, wanted []*desired.Object, recorded []*inventory.Item, plan *inventory.Plan) error {
-	now, err := newPlanner(call, wanted, recorded, depthAsked).plan(ctx)
-	if err != nil {
-		return err
-	}
+// CheckStale returns a *inventory.StaleError if what would be done now is something else than the plan.
+func CheckStale(plan, now *inventory.Plan) error {
 	expected := index(plan)
 	var stale []string
 	for i := range now.Changes {
@@ -37,12 +31,11 @@ func Expect(ctx context.Context, call *calls.Call, wanted []*desired.Object, rec
 		slices.Sort(stale)
 		return &inventory.StaleError{Changes: stale}
 	}
-	call.Pacing.Expected = calls.NewExpectation(call.Server, expected)
 	return nil
 }
 
-// Resume makes the call keep to what is left of a plan, of which a part is done.
-func Resume(call *calls.Call, plan *inventory.Plan) {
+// Expect makes the call keep to a plan, or to what is left of it.
+func Expect(call *calls.Call, plan *inventory.Plan) {
 	call.Pacing.Expected = calls.NewExpectation(call.Server, index(plan))
 }
 

@@ -20,7 +20,7 @@ import (
 // watchServed has the observer watch all kinds that are served.
 func (p *planner) watchServed(ctx context.Context) error {
 	var known []*desired.Object
-	for _, t := range p.objects {
+	for _, t := range p.watched {
 		served, found := p.known[t.GVK()]
 		if !found {
 			var err error

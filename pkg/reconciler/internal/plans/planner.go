@@ -25,6 +25,8 @@ type Options struct {
 	Compare bool
 	// LeftAlone, with Compare, also compares dependents whose drift is not corrected because of their drift policies.
 	LeftAlone bool
+	// Watched are the objects whose kinds are watched.
+	Watched []*desired.Object
 	// Suspend plans nothing but the suspended forms among the desired objects.
 	Suspend bool
 	// CreatesNamespaces means that Apply would create missing namespaces.
@@ -42,6 +44,7 @@ func Make(ctx context.Context, call *calls.Call, wanted []*desired.Object, recor
 	case options.Ask:
 		planner.depth = depthAsked
 	}
+	planner.watched = options.Watched
 	planner.preview.createsNamespaces, planner.suspend = options.CreatesNamespaces, options.Suspend
 	return planner.plan(ctx)
 }

@@ -42,6 +42,7 @@ type planner struct {
 
 	preview  *preview
 	objects  []*desired.Object
+	watched  []*desired.Object
 	recorded map[types.ObjectID]*inventory.Item // before this call
 	depth    depth
 	suspend  bool // only suspended forms are planned
