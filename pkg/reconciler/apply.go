@@ -17,7 +17,6 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/plans"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/steps"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/waves"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -75,10 +74,7 @@ func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, e
 // apply applies the objects wave by wave, prunes, and then applies the post-apply hooks.
 func (c *preparation) apply(ctx context.Context) (done bool, err error) {
 	// They are sorted.
-	first := slices.IndexFunc(c.wanted, func(t *desired.Object) bool { return t.Hook != "" })
-	if first < 0 {
-		first = len(c.wanted)
-	}
+	first := desired.FirstHook(c.wanted)
 	if done, err = c.waves.Apply(ctx, c.wanted[:first]); err == nil && done {
 		done, err = c.waves.Prune(ctx)
 	}
@@ -128,7 +124,7 @@ func (c *preparation) watch(ctx context.Context) error {
 	if err := c.call.Needs.Watch(ctx, watched, desired.Late); err != nil {
 		return err
 	}
-	return steps.Watch(ctx, c.call, watched)
+	return waves.WatchReads(ctx, c.call, watched)
 }
 
 // watched returns the objects of the set that exist or are applied by this call.

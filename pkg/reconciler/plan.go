@@ -8,6 +8,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/plans"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/waves"
 )
 
 // PlanOptions configure Reconciler.Plan. The zero value works.
@@ -34,7 +35,7 @@ type PlanOptions struct {
 // If Apply would refuse the whole set (objects that contradict each other, invalid annotations), the error is a *RefusedError. If Apply
 // would refuse one object, its Change.Refusal says why.
 func (r *Reconciler) Plan(ctx context.Context, request ApplyRequest, options PlanOptions) (Plan, error) {
-	request.Fence = nil
+	request.Fence, request.Store = nil, unsaved{}
 	c, err := r.begin(request, r.server().DryRun(), regular)
 	if err != nil {
 		return Plan{}, err
@@ -43,10 +44,10 @@ func (r *Reconciler) Plan(ctx context.Context, request ApplyRequest, options Pla
 	if c.saveFirst {
 		recorded = c.call.Ledger.Snapshot()
 	}
-	planned := plans.Options{Watched: c.watched(), Suspend: request.Suspend, Ask: options.Ask, Compare: options.Compare, LeftAlone: options.LeftAlone, CreatesNamespaces: c.call.Executor.CreateNamespaces}
-	// The planner has to see that a namespace is missing.
+	planned := waves.PlanOptions{Watched: c.watched(), Suspend: request.Suspend, Ask: options.Ask, Compare: options.Compare, LeftAlone: options.LeftAlone, CreatesNamespaces: c.call.Executor.CreateNamespaces}
+	// The plan has to see that a namespace is missing.
 	c.call.Executor.CreateNamespaces = false
-	plan, err := plans.Make(flow.WithLimiter(ctx, c.call.Server.Flow), c.call, c.wanted, request.Inventory, planned)
+	plan, err := waves.Plan(flow.WithLimiter(ctx, c.call.Server.Flow), c.call, c.wanted, request.Inventory, planned)
 	if err == nil {
 		// A call of Apply with the same objects usually follows.
 		c.manifests.Keep(c.set)
@@ -67,3 +68,9 @@ func (r *Reconciler) checkStale(ctx context.Context, request ApplyRequest) error
 	}
 	return plans.CheckStale(request.Expected, &now)
 }
+
+// unsaved is the store of a plan.
+type unsaved struct{}
+
+// Save does nothing.
+func (unsaved) Save(context.Context, []*InventoryItem) error { return nil }

@@ -31,3 +31,11 @@ func Group[T any, R comparable](items []T, rank func(T) R) [][]T {
 	}
 	return groups
 }
+
+// FirstHook returns the index of the first apply hook among sorted desired objects; their number if there is none.
+func FirstHook(wanted []*Object) int {
+	if i := slices.IndexFunc(wanted, func(t *Object) bool { return t.Hook != "" }); i >= 0 {
+		return i
+	}
+	return len(wanted)
+}

@@ -28,10 +28,10 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/executor"
 )
 
-// show shows what a decision would make of an object. The decision must be repeated (again) if the object has changed since it
+// Show shows what a decision would make of an object. The decision must be repeated (again) if the object has changed since it
 // was observed.
-func (p *preview) show(ctx context.Context, change *inventory.Change, t *desired.Object, d decisions.Decision, s decisions.Situation) (again bool, err error) {
-	if p.isLeftAlone(t, d, s) {
+func (p *Preview) Show(ctx context.Context, change *inventory.Change, t *desired.Object, d decisions.Decision, s decisions.Situation) (again bool, err error) {
+	if p.IsLeftAlone(t, d, s) {
 		return p.showLeftAlone(ctx, change, t, s)
 	}
 	switch d.Action {
@@ -47,7 +47,7 @@ func (p *preview) show(ctx context.Context, change *inventory.Change, t *desired
 		return false, nil
 	case decisions.Create, decisions.Write, decisions.Verify, decisions.Compare, decisions.Recreate:
 	}
-	if p.isLocal(t) {
+	if p.IsLocal(t) {
 		return false, p.computed(change, t, d, s)
 	}
 	c, err := p.dryRun(ctx, t, d, s)
@@ -75,7 +75,7 @@ type comparison struct {
 }
 
 // dryRun makes the requests of a write as dry runs.
-func (p *preview) dryRun(ctx context.Context, t *desired.Object, d decisions.Decision, s decisions.Situation) (comparison, error) {
+func (p *Preview) dryRun(ctx context.Context, t *desired.Object, d decisions.Decision, s decisions.Situation) (comparison, error) {
 	collector := &clients.Collector{}
 	ctx = clients.WithWarnings(ctx, collector)
 	object, err := p.apply(ctx, t, d, s)
@@ -103,7 +103,7 @@ func (p *preview) dryRun(ctx context.Context, t *desired.Object, d decisions.Dec
 }
 
 // apply makes the apply request of a write. If it is rejected, the object is the one that replaces the live one. The error is errRecreation if it has to be recreated.
-func (p *preview) apply(ctx context.Context, t *desired.Object, d decisions.Decision, s decisions.Situation) (*unstructured.Unstructured, error) {
+func (p *Preview) apply(ctx context.Context, t *desired.Object, d decisions.Decision, s decisions.Situation) (*unstructured.Unstructured, error) {
 	item := p.call.Ledger.Of(t)
 	if d.Action == decisions.Create {
 		return p.call.Executor.Apply(ctx, t, item, s, decisions.Create)
@@ -144,7 +144,7 @@ func (c comparison) isIdle() bool {
 }
 
 // compared completes a change from a comparison.
-func (p *preview) compared(change *inventory.Change, t *desired.Object, d decisions.Decision, c comparison) {
+func (p *Preview) compared(change *inventory.Change, t *desired.Object, d decisions.Decision, c comparison) {
 	same := c.before != nil && contents.Same(c.before, c.after)
 	switch {
 	case d.Action == decisions.Verify && same, d.Action == decisions.Compare && same:
@@ -154,7 +154,7 @@ func (p *preview) compared(change *inventory.Change, t *desired.Object, d decisi
 		return
 	case d.Action == decisions.Compare:
 		change.Reason = p.changedBy(c)
-		if p.leftAlone {
+		if p.LeftAlone {
 			p.addLeftAlone(change, t, c)
 		}
 		return
@@ -178,7 +178,7 @@ func (p *preview) compared(change *inventory.Change, t *desired.Object, d decisi
 }
 
 // conflicts returns the fields that a write would take from others; none if field ownership cannot be read.
-func (p *preview) conflicts(c comparison) []inventory.FieldChange {
+func (p *Preview) conflicts(c comparison) []inventory.FieldChange {
 	taken, err := fieldset.Taken(c.before.GetManagedFields(), c.applied.GetManagedFields(), p.call.Server.FieldOwner)
 	if err != nil {
 		return nil
@@ -197,7 +197,7 @@ func conflictsOf(taken []fieldset.Taking) []inventory.FieldChange {
 
 // recreated completes the change of an object that would be recreated, so that nothing remains that others own. Since the server
 // refuses to create an object that exists, it has made a dry run of an update.
-func (p *preview) recreated(change *inventory.Change, t *desired.Object, s decisions.Situation, object *unstructured.Unstructured) error {
+func (p *Preview) recreated(change *inventory.Change, t *desired.Object, s decisions.Situation, object *unstructured.Unstructured) error {
 	manifest, err := p.call.Executor.Manifests.Of(t)
 	if err != nil {
 		return err
@@ -212,7 +212,7 @@ func (p *preview) recreated(change *inventory.Change, t *desired.Object, s decis
 }
 
 // changedBy says who changed which fields. It names nobody if fields were removed, because nothing records who did that.
-func (p *preview) changedBy(c comparison) string {
+func (p *Preview) changedBy(c comparison) string {
 	fields := p.contested(c)
 	if len(fields) == 0 {
 		return decisions.ChangedByOthers
@@ -225,7 +225,7 @@ func (p *preview) changedBy(c comparison) string {
 }
 
 // dryRunFailed completes a change whose dry run failed, or returns the error.
-func (p *preview) dryRunFailed(change *inventory.Change, t *desired.Object, d decisions.Decision, s decisions.Situation, err error) error {
+func (p *Preview) dryRunFailed(change *inventory.Change, t *desired.Object, d decisions.Decision, s decisions.Situation, err error) error {
 	switch {
 	case d.Action == decisions.Compare && answers.IsInvalid(err):
 		change.Reason = decisions.ChangedByOthers
@@ -233,7 +233,7 @@ func (p *preview) dryRunFailed(change *inventory.Change, t *desired.Object, d de
 	case errors.Is(err, errRecreation):
 		change.Recreate = true
 		return p.compute(change, t, s)
-	case p.createsNamespaces && answers.IsNotFound(err) && answers.KindOf(err) == "namespaces":
+	case p.CreatesNamespaces && answers.IsNotFound(err) && answers.KindOf(err) == "namespaces":
 		p.lacks(t.Key.Namespace)
 		return p.compute(change, t, s)
 	case answers.IsNoDryRun(err), p.comesBefore(t, err):
@@ -253,7 +253,7 @@ func (p *preview) dryRunFailed(change *inventory.Change, t *desired.Object, d de
 }
 
 // showMark shows an object with our marks added.
-func (p *preview) showMark(change *inventory.Change, t *desired.Object, s decisions.Situation) {
+func (p *Preview) showMark(change *inventory.Change, t *desired.Object, s decisions.Situation) {
 	after := s.Live.DeepCopy()
 	p.call.Executor.SetMarks(after, t)
 	change.Before, change.After = calls.Presentable(s.Live, p.call.Server.Keys), calls.Presentable(after, p.call.Server.Keys)

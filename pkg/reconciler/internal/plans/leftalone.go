@@ -25,10 +25,10 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 )
 
-// isLeftAlone reports whether a dependent may differ from its manifest, is not corrected because of its drift policy, and has to
+// IsLeftAlone reports whether a dependent may differ from its manifest, is not corrected because of its drift policy, and has to
 // be compared all the same.
-func (p *preview) isLeftAlone(t *desired.Object, d decisions.Decision, s decisions.Situation) bool {
-	if !p.leftAlone || !s.Exists || s.Seen.Owner != p.call.Owner.Label || t.Reconcile == inventory.ReconcilePolicyOnce || t.Drift == inventory.DriftPolicyCorrect {
+func (p *Preview) IsLeftAlone(t *desired.Object, d decisions.Decision, s decisions.Situation) bool {
+	if !p.LeftAlone || !s.Exists || s.Seen.Owner != p.call.Owner.Label || t.Reconcile == inventory.ReconcilePolicyOnce || t.Drift == inventory.DriftPolicyCorrect {
 		return false
 	}
 	item := p.call.Ledger.Of(t)
@@ -47,7 +47,7 @@ func (p *preview) isLeftAlone(t *desired.Object, d decisions.Decision, s decisio
 
 // showLeftAlone shows the drift of a dependent that is not corrected. The decision must be repeated (again) if the object has
 // changed since it was observed.
-func (p *preview) showLeftAlone(ctx context.Context, change *inventory.Change, t *desired.Object, s decisions.Situation) (again bool, err error) {
+func (p *Preview) showLeftAlone(ctx context.Context, change *inventory.Change, t *desired.Object, s decisions.Situation) (again bool, err error) {
 	c, err := p.dryRun(ctx, t, decisions.Decision{Action: decisions.Verify, Verb: inventory.VerbCorrected}, s)
 	switch {
 	case err == nil:
@@ -66,13 +66,13 @@ func (p *preview) showLeftAlone(ctx context.Context, change *inventory.Change, t
 }
 
 // addLeftAlone adds the drift of a dependent that is not corrected.
-func (p *preview) addLeftAlone(change *inventory.Change, t *desired.Object, c comparison) {
+func (p *Preview) addLeftAlone(change *inventory.Change, t *desired.Object, c comparison) {
 	change.Reason += "; left alone because its drift policy is " + annotations.Kebab(string(t.Drift))
 	change.Before, change.After, change.Changed = calls.Presentable(c.before, p.call.Server.Keys), calls.Presentable(c.after, p.call.Server.Keys), p.changedFields(c)
 }
 
 // contested returns the fields that others have changed, removed or added; none if field ownership cannot be read.
-func (p *preview) contested(c comparison) []fieldpath.Path {
+func (p *Preview) contested(c comparison) []fieldpath.Path {
 	fields, err := fieldset.Gained(c.before.GetManagedFields(), c.applied.GetManagedFields(), p.call.Server.FieldOwner)
 	if err != nil {
 		return nil
@@ -81,7 +81,7 @@ func (p *preview) contested(c comparison) []fieldpath.Path {
 }
 
 // changedFields says who changed each field, and when.
-func (p *preview) changedFields(c comparison) []inventory.FieldChange {
+func (p *Preview) changedFields(c comparison) []inventory.FieldChange {
 	fields := p.contested(c)
 	writers, err := fieldset.Writers(c.before.GetManagedFields(), fields, p.call.Server.FieldOwner)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 )
 
 // computed is compute for a decision that depends on whether the object differs.
-func (p *preview) computed(change *inventory.Change, t *desired.Object, d decisions.Decision, s decisions.Situation) error {
+func (p *Preview) computed(change *inventory.Change, t *desired.Object, d decisions.Decision, s decisions.Situation) error {
 	if err := p.compute(change, t, s); err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (p *preview) computed(change *inventory.Change, t *desired.Object, d decisi
 }
 
 // compute completes a change without the server.
-func (p *preview) compute(change *inventory.Change, t *desired.Object, s decisions.Situation) error {
+func (p *Preview) compute(change *inventory.Change, t *desired.Object, s decisions.Situation) error {
 	if change.Recreate {
 		t = declaring(t)
 	}
@@ -84,7 +84,7 @@ func (p *preview) compute(change *inventory.Change, t *desired.Object, s decisio
 }
 
 // localConflicts returns the fields that applying a manifest would take from others; none if field ownership cannot be read.
-func (p *preview) localConflicts(live, manifest *unstructured.Unstructured) []inventory.FieldChange {
+func (p *Preview) localConflicts(live, manifest *unstructured.Unstructured) []inventory.FieldChange {
 	taken, err := fieldset.WouldTake(live.Object, manifest.Object, live.GetManagedFields(), p.call.Server.FieldOwner)
 	if err != nil {
 		return nil
@@ -94,7 +94,7 @@ func (p *preview) localConflicts(live, manifest *unstructured.Unstructured) []in
 
 // removeLocally removes fields of others that the write would remove: all of them if the object is recreated, otherwise those
 // that the update policy names.
-func (p *preview) removeLocally(object *unstructured.Unstructured, t *desired.Object, recreate bool, manifest *unstructured.Unstructured) error {
+func (p *Preview) removeLocally(object *unstructured.Unstructured, t *desired.Object, recreate bool, manifest *unstructured.Unstructured) error {
 	reclaim := func(manager string) bool { return recreate || p.call.Executor.Reclaims(t.Update, manager) }
 	var spared []fieldpath.Path
 	if !recreate {
@@ -110,8 +110,8 @@ func (p *preview) removeLocally(object *unstructured.Unstructured, t *desired.Ob
 	return nil
 }
 
-// orphaned returns the presentable object without the marks of the owner.
-func (p *preview) orphaned(object *unstructured.Unstructured) *unstructured.Unstructured {
+// Orphaned returns the presentable object without the marks of the owner.
+func (p *Preview) Orphaned(object *unstructured.Unstructured) *unstructured.Unstructured {
 	object = calls.Presentable(object, p.call.Server.Keys)
 	calls.RemoveKeys(object, "labels", p.call.Server.Keys.OwnerLabel)
 	calls.RemoveKeys(object, "annotations", p.call.Server.Keys.OwnerAnnotation)
@@ -123,7 +123,7 @@ func (p *preview) orphaned(object *unstructured.Unstructured) *unstructured.Unst
 
 // forgetAllocated removes values that differ each time the object is created: its UID, which the Job controller puts into labels,
 // and what is allocated to Services.
-func (p *preview) forgetAllocated(t *desired.Object, object *unstructured.Unstructured, uid apitypes.UID) {
+func (p *Preview) forgetAllocated(t *desired.Object, object *unstructured.Unstructured, uid apitypes.UID) {
 	if uid != "" {
 		forgetValue(object.Object, string(uid))
 	}

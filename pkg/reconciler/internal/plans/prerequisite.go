@@ -25,7 +25,7 @@ var missingTexts = map[schema.GroupKind]string{
 }
 
 // comesBefore reports whether the API server has refused an object only because another one does not exist yet, which Apply would create before it.
-func (p *preview) comesBefore(t *desired.Object, err error) bool {
+func (p *Preview) comesBefore(t *desired.Object, err error) bool {
 	if !apierrors.IsForbidden(err) && !answers.IsNotFound(err) {
 		return false
 	}

@@ -16,32 +16,57 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 )
 
-// preview shows what a decision would make of an object: by dry runs or, where they are not possible, from the manifest and the
-// definition of the type.
-type preview struct {
-	call *calls.Call
+// Preview shows what a decision would make of an object: by dry runs or, where they are not possible, from the manifest and the
+// definition of the type. It is safe for concurrent use for different objects.
+type Preview struct {
+	// CreatesNamespaces means that Apply would create missing namespaces.
+	CreatesNamespaces bool
+	// LeftAlone also compares dependents whose drift is not corrected because of their drift policies.
+	LeftAlone bool
 
-	createsNamespaces bool
-	leftAlone         bool // also compare drift that is not corrected
+	call    *calls.Call
+	objects []*desired.Object
 
 	// The fields below do not change during concurrent work.
 	namespaces  map[string]bool // namespaces that Apply would create
 	definitions definitions     // schemas that Apply would create or change
-	objects     []*desired.Object
 
 	mutex   sync.Mutex
 	missing map[string]bool // namespaces that Apply would create although no object declares them
 }
 
+// NewPreview returns the preview of a call that applies the objects.
+func NewPreview(call *calls.Call, objects []*desired.Object) *Preview {
+	return &Preview{call: call, objects: objects, namespaces: map[string]bool{}, definitions: definitions{}, missing: map[string]bool{}}
+}
+
+// NoteNamespace notes whether Apply would create a namespace.
+func (p *Preview) NoteNamespace(name string, created bool) { p.namespaces[name] = created }
+
+// IsNewNamespace reports whether Apply would create a namespace.
+func (p *Preview) IsNewNamespace(name string) bool { return p.namespaces[name] }
+
+// NoteDefinition notes that Apply would create or change the definition of types.
+func (p *Preview) NoteDefinition(t *desired.Object) error {
+	definition, err := p.call.Executor.Manifests.Of(t)
+	if err != nil {
+		return err
+	}
+	for _, managed := range t.ManagedTypes {
+		p.definitions[schema.GroupKind{Group: managed.Group, Kind: managed.Kind}] = contents.OpenSchemas(definition)
+	}
+	return nil
+}
+
 // lacks notes a namespace that Apply would create because an object needs it.
-func (p *preview) lacks(namespace string) {
+func (p *Preview) lacks(namespace string) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	p.missing[namespace] = true
 }
 
-// missingNamespaces returns the namespaces that Apply would create although no object declares them; sorted.
-func (p *preview) missingNamespaces() []string {
+// MissingNamespaces returns the namespaces that Apply would create although no object declares them; sorted.
+func (p *Preview) MissingNamespaces() []string {
 	missing := slices.Sorted(maps.Keys(p.missing))
 	return slices.DeleteFunc(missing, func(name string) bool {
 		return slices.ContainsFunc(p.objects, func(t *desired.Object) bool { return kinds.IsNamespace(t.Key.GroupKind) && t.Key.Name == name })
@@ -51,13 +76,13 @@ func (p *preview) missingNamespaces() []string {
 // definitions are the schemas of types, by version.
 type definitions map[schema.GroupKind]map[string]contents.OpenSchema
 
-// isLocal reports whether a dry run is not possible, because Apply would create the namespace of the object, or create or change
+// IsLocal reports whether a dry run is not possible, because Apply would create the namespace of the object, or create or change
 // its type.
-func (p *preview) isLocal(t *desired.Object) bool {
+func (p *Preview) IsLocal(t *desired.Object) bool {
 	return p.namespaces[t.Key.Namespace] || p.definitions[t.Key.GroupKind] != nil
 }
 
 // isProvided reports whether other objects of the request define the type of an object.
-func (p *preview) isProvided(t *desired.Object) bool {
+func (p *Preview) isProvided(t *desired.Object) bool {
 	return p.definitions[t.Key.GroupKind] != nil || t.Instance && !t.AwaitsType
 }

@@ -13,8 +13,8 @@ import (
 
 // unrecordedAdoption reports whether a decision adopts an object and the adoption must be recorded first. Afterwards, nothing
 // would show whether the object existed before.
-func (a *applier) unrecordedAdoption(item *inventory.Item, d decisions.Decision) bool {
-	return a.recordAdoptions && d.Verb == inventory.VerbAdopted && !item.Adopted
+func (l *live) unrecordedAdoption(item *inventory.Item, d decisions.Decision) bool {
+	return l.recordAdoptions && d.Verb == inventory.VerbAdopted && !item.Adopted
 }
 
 // adopt records the adoptions that the outcomes of a tier ask for, in one save, and then continues with these objects.

@@ -25,12 +25,12 @@ func isClaim(key types.ObjectID) bool {
 // awaitsConsumer reports whether a claim is not bound because its StorageClass waits until a Pod uses it. Such a claim does not
 // hold up its wave, since the Pod may come in a later one. The answer is remembered by the claim's UID, because the class of a
 // claim cannot change.
-func (a *applier) awaitsConsumer(ctx context.Context, t *desired.Object, item *inventory.Item, seen apitypes.UID) (bool, error) {
-	recalled := a.call.Memory.Of(t.Key)
+func (l *live) awaitsConsumer(ctx context.Context, t *desired.Object, item *inventory.Item, seen apitypes.UID) (bool, error) {
+	recalled := l.call.Memory.Of(t.Key)
 	if answer, ok := recalled.Consumer[seen]; ok {
 		return answer, nil
 	}
-	claim, err := a.call.Server.Get(ctx, item)
+	claim, err := l.call.Server.Get(ctx, item)
 	if err != nil {
 		return false, err
 	}
@@ -39,7 +39,7 @@ func (a *applier) awaitsConsumer(ctx context.Context, t *desired.Object, item *i
 		return false, nil
 	}
 	storageClass := &storagev1.StorageClass{}
-	if err := a.call.Server.Read(func() error { return a.call.Server.Client.Get(ctx, client.ObjectKey{Name: class}, storageClass) }); err != nil {
+	if err := l.call.Server.Read(func() error { return l.call.Server.Client.Get(ctx, client.ObjectKey{Name: class}, storageClass) }); err != nil {
 		if answers.IsNotFound(err) {
 			return false, nil
 		}

@@ -33,27 +33,19 @@ func (w *Waves) dismissFailed(ctx context.Context, tier []*desired.Object) error
 	var all outcomes
 	flow.Each(ctx, w.call.Server.Flow, due, func(t *desired.Object) {
 		item := w.call.Ledger.Of(t)
-		all.finished(w.call, item, outcome{item: item}, w.applier.dismiss(ctx, t))
+		all.finished(w.call, item, outcome{item: item}, w.dismiss(ctx, t))
 	})
 	return all.Err()
 }
 
 // dismiss deletes an object that has failed.
-func (a *applier) dismiss(ctx context.Context, t *desired.Object) error {
-	item := a.call.Ledger.Of(t)
+func (w *Waves) dismiss(ctx context.Context, t *desired.Object) error {
+	item := w.call.Ledger.Of(t)
 	// The item keeps the phase Failed, so the progress of the deletion goes into a copy.
 	going := *item
-	o, err := a.remover.deleteOne(ctx, &going, decisions.Deletion{Verb: inventory.VerbDeleted, Wave: t.ApplyOrder, Why: "has failed"})
+	o, err := w.remover.deleteOne(ctx, &going, decisions.Deletion{Verb: inventory.VerbDeleted, Wave: t.ApplyOrder, Why: "has failed"})
 	if err == nil && o.ready {
 		bookkeeping.Dismiss(item)
 	}
 	return err
-}
-
-// dismissed returns the outcome for a dependent that has failed and was deleted.
-func (a *applier) dismissed(item *inventory.Item) outcome {
-	item.Status = status.FailedStatus
-	const message = "failed, and was deleted"
-	a.call.Report.Fails(item, message)
-	return outcome{item: item, message: message}
 }

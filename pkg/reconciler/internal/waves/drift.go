@@ -25,11 +25,11 @@ import (
 
 // ownershipBefore returns the managed fields of an object that is about to be corrected, at the price of a request: only these say who has changed which field. It
 // returns nil for other writes, for another object than the recorded one, or if the fields cannot be read.
-func (a *applier) ownershipBefore(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) []metav1.ManagedFieldsEntry {
-	if !d.Verb.IsCorrection() || d.Action != decisions.Write || s.Seen.UID != a.call.Ledger.Of(t).UID {
+func (l *live) ownershipBefore(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) []metav1.ManagedFieldsEntry {
+	if !d.Verb.IsCorrection() || d.Action != decisions.Write || s.Seen.UID != l.call.Ledger.Of(t).UID {
 		return nil
 	}
-	object, err := a.call.Server.Get(ctx, a.call.Ledger.Of(t))
+	object, err := l.call.Server.Get(ctx, l.call.Ledger.Of(t))
 	if err != nil || object.GetResourceVersion() != s.Seen.ResourceVersion {
 		return nil
 	}
@@ -38,22 +38,22 @@ func (a *applier) ownershipBefore(ctx context.Context, t *desired.Object, s deci
 
 // corrected returns the reason of a correction, as far as it is known who has changed what: given the managed fields before the correction, the object after it, and what was
 // removed from that. It remembers them in case that goes on.
-func (a *applier) corrected(t *desired.Object, d decisions.Decision, before []metav1.ManagedFieldsEntry, object *unstructured.Unstructured, surplus []fieldpath.Path) string {
+func (l *live) corrected(t *desired.Object, d decisions.Decision, before []metav1.ManagedFieldsEntry, object *unstructured.Unstructured, surplus []fieldpath.Path) string {
 	if !d.Verb.IsCorrection() {
 		return d.Message
 	}
-	recalled := a.call.Memory.Of(t.Key)
+	recalled := l.call.Memory.Of(t.Key)
 	recalled.Fight = ""
 	// Of an object that others have created again, all fields are theirs.
-	if a.call.Ledger.Of(t).UID != object.GetUID() {
+	if l.call.Ledger.Of(t).UID != object.GetUID() {
 		return d.Message
 	}
-	changed, managers, err := fieldset.Contested(before, object.GetManagedFields(), a.call.Server.FieldOwner)
+	changed, managers, err := fieldset.Contested(before, object.GetManagedFields(), l.call.Server.FieldOwner)
 	var restored []fieldpath.Path
 	if before != nil && err == nil {
-		restored, err = fieldset.Gained(before, object.GetManagedFields(), a.call.Server.FieldOwner)
+		restored, err = fieldset.Gained(before, object.GetManagedFields(), l.call.Server.FieldOwner)
 	}
-	adders, surplusErr := fieldset.Holders(object.GetManagedFields(), surplus, a.call.Server.FieldOwner)
+	adders, surplusErr := fieldset.Holders(object.GetManagedFields(), surplus, l.call.Server.FieldOwner)
 	if err != nil || surplusErr != nil {
 		return d.Message
 	}
@@ -88,28 +88,28 @@ func without(fields, others []fieldpath.Path) []fieldpath.Path {
 }
 
 // compare finds out by a dry run whether a dependent whose drift is only reported differs from its manifest.
-func (a *applier) compare(ctx context.Context, t *desired.Object, s decisions.Situation) (outcome, error) {
-	item := a.call.Ledger.Of(t)
-	live, err := a.call.Server.Get(ctx, item)
+func (l *live) compare(ctx context.Context, t *desired.Object, s decisions.Situation) (outcome, error) {
+	item := l.call.Ledger.Of(t)
+	live, err := l.call.Server.Get(ctx, item)
 	if err != nil {
 		return outcome{}, err
 	}
-	applied, err := a.call.Executor.Desired(t, item, s, live)
+	applied, err := l.call.Executor.Desired(t, item, s, live)
 	if err != nil {
 		return outcome{}, err
 	}
-	err = a.call.Server.Read(func() error {
-		return a.call.Server.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.ForceOwnership, client.FieldOwner(a.call.Server.FieldOwner), client.DryRunAll)
+	err = l.call.Server.Read(func() error {
+		return l.call.Server.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.ForceOwnership, client.FieldOwner(l.call.Server.FieldOwner), client.DryRunAll)
 	})
 	if err != nil && !answers.IsInvalid(err) {
 		return outcome{}, fmt.Errorf("comparing %s: %w", t.Key, err)
 	}
-	a.call.Memory.Of(t.Key).Verifications.Happened(a.call.Server.Clock.Now())
-	if err != nil || !contents.Same(withDigestOf(applied, live, a.call.Server.Keys.Digest), applied) {
-		return a.reported(t, s, decisions.Decision{Message: decisions.ChangedByOthers}), nil
+	l.call.Memory.Of(t.Key).Verifications.Happened(l.call.Server.Clock.Now())
+	if err != nil || !contents.Same(withDigestOf(applied, live, l.call.Server.Keys.Digest), applied) {
+		return l.reported(t, s, decisions.Decision{Message: decisions.ChangedByOthers}), nil
 	}
-	item.Baseline = a.call.Server.Reader.Read(live).Baseline()
-	return a.kept(ctx, t, s)
+	item.Baseline = l.call.Server.Reader.Read(live).Baseline()
+	return l.kept(ctx, t, s)
 }
 
 // withDigestOf returns a live object with the digest of the applied one: a manifest may have several.

@@ -67,37 +67,36 @@ func (p *pruner) begin(ctx context.Context) error {
 	}
 	items := p.call.Ledger.Redundant()
 	p.call.SettleKept(items)
-	held, err := p.hold(ctx, items)
+	held, awaited, err := p.hold(ctx, items)
 	if err != nil {
 		return err
 	}
 	for _, item := range held {
 		p.call.Losses.Stay(item)
 	}
-	p.begun, p.holds = true, len(held) > 0
+	p.begun, p.holds = true, awaited
 	p.rest = slices.DeleteFunc(items, func(item *inventory.Item) bool { return slices.Contains(held, item) })
 	return nil
 }
 
 // hold returns the items whose objects may be deleted only with approval, and reports them. If a user has approved the deletion, it records that.
-func (p *pruner) hold(ctx context.Context, items []*inventory.Item) ([]*inventory.Item, error) {
+func (p *pruner) hold(ctx context.Context, items []*inventory.Item) (kept []*inventory.Item, awaited bool, err error) {
 	concerned, held, approved, err := p.call.Hold(p.candidates(ctx, items))
 	switch {
 	case err != nil || held == nil:
-		return nil, err
+		return nil, false, err
 	case approved:
 		for _, candidate := range concerned {
 			candidate.Item.DeletionApproved = true
 		}
-		return nil, p.call.Ledger.Save(ctx)
+		return nil, false, p.call.Ledger.Save(ctx)
 	}
-	kept := make([]*inventory.Item, len(concerned))
+	kept = make([]*inventory.Item, len(concerned))
 	for i, candidate := range concerned {
 		kept[i] = candidate.Item
 	}
-	p.call.Report.Holds(held)
-	p.call.Report.StopsAt(kept[0].DeleteOrder, len(kept))
-	return kept, nil
+	awaited, err = p.remover.execution.hold(ctx, concerned, held)
+	return kept, awaited, err
 }
 
 // candidates returns the items whose objects would be deleted, in their order; without a limit, only those that demand approval. An object that
@@ -111,7 +110,7 @@ func (p *pruner) candidates(ctx context.Context, items []*inventory.Item) []call
 	var mu sync.Mutex
 	found := map[*inventory.Item]calls.Candidate{}
 	flow.Each(ctx, p.call.Server.Flow, items, func(item *inventory.Item) {
-		s, err := p.call.Server.LookServed(ctx, item)
+		s, err := p.remover.execution.lookForEnd(ctx, item)
 		if err == nil && s.Exists {
 			s.WantedAs = p.call.Aliases.Of(s.Seen.UID)
 		}

@@ -25,7 +25,7 @@ func (w *Waves) purge(ctx context.Context, purgeable []*desired.Object, order, o
 			due = append(due, t)
 		}
 	}
-	unready, err := w.applier.remover.complete(ctx, due, order)
+	unready, err := w.remover.complete(ctx, due, order)
 	if err != nil {
 		return false, fmt.Errorf("purging at the end of %s: %w", types.WaveText(order), err)
 	}
@@ -45,7 +45,7 @@ func (w *Waves) purgeEnded(ctx context.Context, wanted []*desired.Object) error 
 	if len(due) == 0 {
 		return nil
 	}
-	if _, err := w.applier.remover.complete(ctx, due, due[0].ApplyOrder); err != nil {
+	if _, err := w.remover.complete(ctx, due, due[0].ApplyOrder); err != nil {
 		return fmt.Errorf("purging after a failure: %w", err)
 	}
 	return nil

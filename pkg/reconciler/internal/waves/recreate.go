@@ -20,17 +20,17 @@ import (
 )
 
 // recreate deletes the observed object and, if it is gone at once, creates it. It deletes nothing that the API server would not let it create.
-func (a *applier) recreate(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) (outcome, bool, error) {
-	if err := a.call.Executor.ProbeCreation(ctx, t, a.call.Ledger.Of(t)); err != nil {
+func (l *live) recreate(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) (outcome, bool, error) {
+	if err := l.call.Executor.ProbeCreation(ctx, t, l.call.Ledger.Of(t)); err != nil {
 		return outcome{}, false, err
 	}
-	item := a.call.Ledger.Of(t)
+	item := l.call.Ledger.Of(t)
 	if !kinds.DefinesTypes(t.Key.GroupKind) {
-		if again, err := a.mayRecreate(ctx, t, s); again || err != nil {
+		if again, err := l.mayRecreate(ctx, t, s); again || err != nil {
 			return outcome{}, again, err
 		}
 	}
-	gone, held, err := a.remover.requestEnd(ctx, item, s)
+	gone, held, err := l.requestEnd(ctx, item, s)
 	switch {
 	case err != nil:
 		return outcome{}, false, err
@@ -40,9 +40,9 @@ func (a *applier) recreate(ctx context.Context, t *desired.Object, s decisions.S
 		held.unwritten = true
 		return *held, false, nil
 	}
-	s = decisions.Situation{Owner: a.call.Owner.Label, Proven: true, Typed: true}
+	s = decisions.Situation{Owner: l.call.Owner.Label, Proven: true, Typed: true}
 	if !gone {
-		if s, err = a.call.Server.Ask(ctx, item); err != nil {
+		if s, err = l.call.Server.Ask(ctx, item); err != nil {
 			return outcome{}, false, err
 		}
 	}
@@ -53,9 +53,9 @@ func (a *applier) recreate(ctx context.Context, t *desired.Object, s decisions.S
 		item.Status = status.TerminatingStatus
 		return outcome{item: item, message: "being deleted, to be recreated: " + s.Seen.Message, keepsBarrier: true, unwritten: true, health: report.Health{Recreating: true}}, false, nil
 	}
-	create := a.create
+	create := l.create
 	if gone {
-		create = a.write // we have deleted it, so the owner need not confirm
+		create = l.write // we have deleted it, so the owner need not confirm
 	}
 	o, err := create(ctx, t, s, decisions.Decision{Action: decisions.Create, Verb: d.Verb})
 	return o, false, err
@@ -63,11 +63,11 @@ func (a *applier) recreate(ctx context.Context, t *desired.Object, s decisions.S
 
 // mayRecreate returns a *RefusedError if an object must not be recreated. The decision must be repeated (again) if the object has
 // changed since it was observed.
-func (a *applier) mayRecreate(ctx context.Context, t *desired.Object, s decisions.Situation) (again bool, err error) {
-	item := a.call.Ledger.Of(t)
+func (l *live) mayRecreate(ctx context.Context, t *desired.Object, s decisions.Situation) (again bool, err error) {
+	item := l.call.Ledger.Of(t)
 	var live *unstructured.Unstructured
 	if losses.DependsOnContent(t.Key.GroupKind) {
-		live, err = a.call.Server.Get(ctx, item)
+		live, err = l.call.Server.Get(ctx, item)
 		if answers.IsGone(err) || err == nil && live.GetResourceVersion() != s.Seen.ResourceVersion {
 			return true, nil
 		}
@@ -75,7 +75,7 @@ func (a *applier) mayRecreate(ctx context.Context, t *desired.Object, s decision
 			return false, err
 		}
 	}
-	reason, err := a.call.Losses.KeepsFromRecreation(ctx, item, s.Seen.UID, live)
+	reason, err := l.call.Losses.KeepsFromRecreation(ctx, item, s.Seen.UID, live)
 	if err == nil && reason != "" {
 		err = inventory.NewRefusedError(fmt.Sprintf("%s: %s", t.Key, reason))
 	}

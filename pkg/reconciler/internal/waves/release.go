@@ -22,20 +22,20 @@ import (
 // Kubernetes does, before a call has seen how it ended.
 
 // mayRelease reports whether an object keeps our finalizer only until its outcome, which is known, is recorded. What we delete ourselves is released then.
-func (a *applier) mayRelease(t *desired.Object, s decisions.Situation) bool {
-	if !t.Decisive || t.PurgeOrder != nil || !a.call.Executor.Holds(s) {
+func (l *live) mayRelease(t *desired.Object, s decisions.Situation) bool {
+	if !t.Decisive || t.PurgeOrder != nil || !l.call.Executor.Holds(s) {
 		return false
 	}
 	return s.Seen.Status == status.CurrentStatus || s.Seen.Status == status.FailedStatus && !t.PurgeOnFailure
 }
 
 // endedBefore records the outcome that an object had before others deleted it, and reports whether there is one.
-func (a *applier) endedBefore(ctx context.Context, t *desired.Object, s decisions.Situation) (bool, error) {
-	item, result := a.call.Ledger.Of(t), s.Seen.Outcome
+func (l *live) endedBefore(ctx context.Context, t *desired.Object, s decisions.Situation) (bool, error) {
+	item, result := l.call.Ledger.Of(t), s.Seen.Outcome
 	if !t.Decisive || result == "" {
 		return false, nil
 	}
-	if ours, err := wasApplied(ctx, a.call, t, s); err != nil || !ours {
+	if ours, err := wasApplied(ctx, l.call, t, s); err != nil || !ours {
 		return false, err
 	}
 	return noteOutcome(t, item, result), nil

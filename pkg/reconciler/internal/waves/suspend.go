@@ -48,7 +48,7 @@ func (w *Waves) suspendWave(ctx context.Context, wave []*desired.Object) (suspen
 		return false, err
 	}
 	var stage progress
-	forms, held, err := w.steps.Forms(ctx, present)
+	forms, held, err := w.execution.forms(ctx, present)
 	if err != nil {
 		return false, err
 	}
@@ -87,7 +87,7 @@ func (w *Waves) extractAll(ctx context.Context, wanted []*desired.Object) error 
 		return nil
 	}
 	for _, t := range wanted {
-		if _, err := w.steps.Read(ctx, t); err != nil {
+		if _, err := w.steps.read(ctx, t); err != nil {
 			return err
 		}
 	}
@@ -95,8 +95,16 @@ func (w *Waves) extractAll(ctx context.Context, wanted []*desired.Object) error 
 	if err != nil {
 		return err
 	}
-	_, err = w.steps.End(ctx, present)
-	return err
+	for _, t := range present {
+		object, err := w.steps.look(ctx, t)
+		if err != nil {
+			return err
+		}
+		if object != nil {
+			_ = w.steps.extract(t, object)
+		}
+	}
+	return nil
 }
 
 // present returns the members of a wave that exist.
@@ -110,7 +118,7 @@ func (w *Waves) present(ctx context.Context, wave []*desired.Object) ([]*desired
 		case view == observe.Present:
 			exists[i] = true
 		case bookkeeping.MayExist(item):
-			s, err := w.call.Server.Look(ctx, item)
+			s, err := w.execution.look(ctx, item)
 			exists[i] = err == nil && s.Exists
 			all.Add(err)
 		}
@@ -136,7 +144,7 @@ func (w *Waves) vanish(ctx context.Context, members []*desired.Object) (gone boo
 		item := w.call.Ledger.Of(t)
 		// If the component is resumed before the object is gone, it is wanted again; so the progress of the deletion goes into a copy.
 		going := *item
-		o, err := w.applier.remover.deleteOne(ctx, &going, decisions.Deletion{Verb: inventory.VerbDeleted, Wave: t.ApplyOrder, Why: "is deleted when it is suspended"})
+		o, err := w.remover.deleteOne(ctx, &going, decisions.Deletion{Verb: inventory.VerbDeleted, Wave: t.ApplyOrder, Why: "is deleted when it is suspended"})
 		if err == nil && o.ready {
 			bookkeeping.Vanish(item)
 		}

@@ -10,18 +10,13 @@ import (
 	"math"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/component-operator/runtime/internal/flow"
-	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/steps"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -33,15 +28,19 @@ type Waves struct {
 	// again.
 	Misplaced bool
 
-	applier *applier
-	pruner  *pruner
-	steps   *steps.Steps
-	carryOn bool
-	after   func(ctx context.Context, order int, final bool) error
-	last    int    // the greatest apply order
-	told    int    // the apply order of the last wave that after was called for
-	passed  bool   // some objects are not ready that no wave has waited for
-	visited []bool // by the index of the desired object; whether the call has come to it
+	execution execution
+	steps     *steps
+	remover   *Remover
+	pruner    *pruner
+	carryOn   bool
+	after     func(ctx context.Context, order int, final bool) error
+	last      int               // the greatest apply order
+	told      int               // the apply order of the last wave that after was called for
+	failed    []*desired.Object // the stage in which objects could not be applied
+	passed    bool              // some objects are not ready that no wave has waited for
+	visited   []bool            // by the index of the desired object; whether the call has come to it
+	written   []bool            // likewise; whether the call has written it
+	changed   []bool            // likewise; whether that has changed it
 }
 
 // Options are options of a call.
@@ -58,11 +57,18 @@ type Options struct {
 
 // New returns the Waves of a call whose ledger has the items of all desired objects.
 func New(call *calls.Call, options Options) *Waves {
-	count, remover := len(call.Ledger.Wanted), NewRemover(call, inventory.ReasonNotInManifests)
+	l := &live{call: call, recordAdoptions: options.RecordAdoptions}
+	w := newWaves(call, l)
+	l.steps, l.written, l.changed = w.steps, w.written, w.changed
+	w.carryOn, w.after, w.last = options.CarryOn, options.AfterWave, options.Last
+	return w
+}
+
+func newWaves(call *calls.Call, execution execution) *Waves {
+	count, remover := len(call.Ledger.Wanted), &Remover{call: call, execution: execution, why: inventory.ReasonNotInManifests}
 	return &Waves{
-		call: call, steps: steps.New(call), carryOn: options.CarryOn, after: options.AfterWave, last: options.Last, told: math.MinInt,
-		visited: make([]bool, count), pruner: &pruner{call: call, remover: remover},
-		applier: &applier{call: call, remover: remover, recordAdoptions: options.RecordAdoptions, written: make([]bool, count), changed: make([]bool, count)},
+		call: call, execution: execution, steps: &steps{call: call}, remover: remover, pruner: &pruner{call: call, remover: remover}, told: math.MinInt,
+		visited: make([]bool, count), written: make([]bool, count), changed: make([]bool, count),
 	}
 }
 
@@ -76,18 +82,30 @@ func (w *Waves) Apply(ctx context.Context, wanted []*desired.Object) (ready bool
 	return ready && err == nil, err
 }
 
+// apply walks through the waves. If it stops before the end, it corrects drift of the objects that it has not come to.
 func (w *Waves) apply(ctx context.Context, wanted []*desired.Object) (ready bool, err error) {
+	done, ready, err := w.walk(ctx, wanted)
+	if err == nil && ready {
+		return !w.passed, nil
+	}
+	if w.failed != nil {
+		err = answers.Join(err, w.applyExistingWebhooks(ctx, err, w.failed))
+	}
+	return false, w.Stop(ctx, err, wanted[done:])
+}
+
+// walk applies the desired objects wave by wave, until it has to wait. It returns how many of them it has passed.
+func (w *Waves) walk(ctx context.Context, wanted []*desired.Object) (done int, ready bool, err error) {
 	var purgeable []*desired.Object
 	for _, t := range wanted {
 		if t.PurgeOrder != nil {
 			purgeable = append(purgeable, t)
 		}
 	}
-	done := 0
 	waves := desired.Group(wanted, func(t *desired.Object) int { return t.ApplyOrder })
 	for i, wave := range waves {
 		if gone, err := w.pruneBefore(ctx, wave[0].ApplyOrder); err != nil || !gone {
-			return false, w.Stop(ctx, err, wanted[done:])
+			return done, false, err
 		}
 		for _, members := range desired.Group(wave, (*desired.Object).Stage) {
 			ready, err := w.applyStage(ctx, members, len(wave))
@@ -95,7 +113,7 @@ func (w *Waves) apply(ctx context.Context, wanted []*desired.Object) (ready bool
 				err = w.wroteWave(ctx, wave)
 			}
 			if err != nil || !ready {
-				return false, w.Stop(ctx, err, wanted[done:])
+				return done, false, err
 			}
 			done += len(members)
 		}
@@ -106,37 +124,39 @@ func (w *Waves) apply(ctx context.Context, wanted []*desired.Object) (ready bool
 		// What is not ready may need what would be purged. It is purged in a later call.
 		if !w.passed {
 			if ready, err := w.purge(ctx, purgeable, wave[0].ApplyOrder, over); err != nil || !ready {
-				return false, w.Stop(ctx, err, wanted[done:])
+				return done, false, err
 			}
 		}
 		if err := w.call.Ledger.Checkpoint(ctx); err != nil {
-			return false, err
+			return len(wanted), false, err
 		}
 	}
-	return !w.passed, nil
+	return done, true, nil
 }
 
 // applyStage applies the members of one stage, step by step, and reports whether all are ready.
 func (w *Waves) applyStage(ctx context.Context, members []*desired.Object, waveSize int) (ready bool, err error) {
 	if members[0].Stage() == desired.Instances {
-		if unplaced := w.unplaced(ctx, members); len(unplaced) > 0 {
+		placed, err := w.execution.openInstances(ctx, members)
+		if err != nil {
+			return false, err
+		}
+		if !placed {
+			w.Misplaced = true
 			w.call.Report.StopsAt(members[0].ApplyOrder, waveSize)
 			return false, nil
-		}
-		if err := w.call.Needs.Watch(ctx, members, desired.Instances); err != nil {
-			return false, err
 		}
 	}
 	stage, passed := progress{ready: true}, w.passed
 	for _, step := range desired.Group(members, func(t *desired.Object) int { return t.Step }) {
-		complete, held, err := w.steps.Begin(ctx, step)
+		complete, held, err := w.execution.beginStep(ctx, step)
 		if err == nil && !held {
 			err = w.applyStep(ctx, complete, members, &stage)
 		}
 		if err == nil && !held {
 			held, err = w.endStep(ctx, complete)
 		}
-		stage.ready = !w.steps.Waits() && stage.ready
+		stage.ready = !w.steps.takeWaits() && stage.ready
 		if err != nil {
 			return false, err
 		}
@@ -153,7 +173,7 @@ func (w *Waves) applyStage(ctx context.Context, members []*desired.Object, waveS
 
 // wroteWave tells the caller when a wave is written that this call has changed something in.
 func (w *Waves) wroteWave(ctx context.Context, wave []*desired.Object) error {
-	changed := func(t *desired.Object) bool { return w.applier.changed[t.Index] }
+	changed := func(t *desired.Object) bool { return w.changed[t.Index] }
 	unwritten := func(t *desired.Object) bool {
 		return w.call.Ledger.Of(t).Phase == inventory.PhaseScheduledForApplication
 	}
@@ -170,12 +190,9 @@ func (w *Waves) wroteWave(ctx context.Context, wave []*desired.Object) error {
 
 // endStep extracts the data of a step, and reads what its members want to have read then.
 func (w *Waves) endStep(ctx context.Context, members []*desired.Object) (held bool, err error) {
-	waits, err := w.steps.ReadAfter(ctx, members)
-	if err != nil {
-		return false, err
-	}
+	held, waits, err := w.execution.endStep(ctx, members)
 	w.passed = w.passed || waits
-	return w.steps.End(ctx, members)
+	return held, err
 }
 
 // progress says how far a stage is.
@@ -196,8 +213,12 @@ func (w *Waves) applyStep(ctx context.Context, step, stage []*desired.Object, pr
 		for _, o := range unready {
 			w.noteUnready(o, progress)
 		}
+		if err == nil {
+			err = w.execution.endTier(tier)
+		}
 		if err != nil {
-			return fmt.Errorf("applying %s: %w", types.WaveText(step[0].ApplyOrder), answers.Join(err, w.applyExistingWebhooks(ctx, err, stage)))
+			w.failed = stage
+			return fmt.Errorf("applying %s: %w", types.WaveText(step[0].ApplyOrder), err)
 		}
 		if err := w.dismissFailed(ctx, tier); err != nil {
 			return fmt.Errorf("deleting failed objects of %s: %w", types.WaveText(step[0].ApplyOrder), err)
@@ -250,42 +271,6 @@ func (w *Waves) applyExistingWebhooks(ctx context.Context, reason error, members
 	return nil
 }
 
-// unplaced returns the objects without a namespace whose type turns out to be namespaced, because it was not served when they
-// were prepared, or because its definition is going to change the scope. They must be prepared again.
-func (w *Waves) unplaced(ctx context.Context, members []*desired.Object) []*desired.Object {
-	var unplaced []*desired.Object
-	for _, t := range members {
-		if t.Key.Namespace != "" || !w.namespaced(t) {
-			continue
-		}
-		// The client's knowledge may be outdated. If the server does not answer, the write will fail, too.
-		if err := cluster.RenewTypes(ctx, w.call.Server.Client.RESTMapper(), t.Key.Group); err != nil || !w.namespaced(t) {
-			continue
-		}
-		unplaced = append(unplaced, t)
-		w.Misplaced = true
-		w.call.Report.Awaits(w.call.Ledger.Of(t), w.whyUnplaced(t))
-		w.call.Retry(w.call.Ledger.Of(t))
-	}
-	return unplaced
-}
-
-// namespaced reports whether the client considers the type of an object namespaced.
-func (w *Waves) namespaced(t *desired.Object) bool {
-	mapping, err := w.call.Server.Client.RESTMapper().RESTMapping(t.Key.GroupKind, t.GVK().Version)
-	return err == nil && mapping.Scope.Name() == meta.RESTScopeNameNamespace
-}
-
-func (w *Waves) whyUnplaced(t *desired.Object) string {
-	for _, item := range w.call.Ledger.Items {
-		defines := func(managed inventory.TypeVersionInfo) bool { return kinds.Matches(managed, t.GVK()) }
-		if kinds.IsCRD(schema.GroupKind{Group: item.Group, Kind: item.Kind}) && slices.ContainsFunc(item.ManagedTypes, defines) {
-			return fmt.Sprintf("its type is still namespaced in the cluster, although %s declares it cluster-scoped", types.IDOf(item))
-		}
-	}
-	return "its type was not served until now"
-}
-
 // Stop ends the waves before the rest of the desired objects, and corrects drift of these. It returns the error, and what goes wrong with that.
 func (w *Waves) Stop(ctx context.Context, err error, rest []*desired.Object) error {
 	var stale *inventory.StaleError
@@ -319,21 +304,21 @@ func (w *Waves) applyTier(ctx context.Context, tier []*desired.Object) ([]outcom
 	var requests []*desired.Object
 	for _, object := range tier {
 		w.visited[object.Index] = true
-		if o, settled := w.applier.applyQuietly(object); settled {
+		if o, settled := w.applyQuietly(object); settled {
 			t.add(o, nil)
 		} else {
 			requests = append(requests, object)
 		}
 	}
 	flow.Each(ctx, w.call.Server.Flow, requests, func(object *desired.Object) {
-		o, err := w.applier.applyOne(ctx, object)
+		o, err := w.applyOne(ctx, object)
 		t.finished(w.call, w.call.Ledger.Of(object), o, err)
 	})
 	objectOf := func(item *inventory.Item) *desired.Object {
 		return requests[slices.IndexFunc(requests, func(object *desired.Object) bool { return w.call.Ledger.Of(object) == item })]
 	}
-	w.adopt(ctx, &t, func(o outcome) (outcome, error) { return w.applier.applySeen(ctx, objectOf(o.item), *o.adopting, nil) })
-	putUpBarriers(ctx, w.call, &t, func(item *inventory.Item) (outcome, error) { return w.applier.applyOne(ctx, objectOf(item)) })
+	w.adopt(ctx, &t, func(o outcome) (outcome, error) { return w.applySeen(ctx, objectOf(o.item), *o.adopting, nil) })
+	putUpBarriers(ctx, w.call, &t, func(item *inventory.Item) (outcome, error) { return w.applyOne(ctx, objectOf(item)) })
 	w.release(ctx, &t)
 	return t.unready, t.Err()
 }

@@ -23,35 +23,35 @@ import (
 )
 
 // write applies the manifest of a desired object to the observed object, or creates it.
-func (a *applier) write(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) (outcome, error) {
-	before := a.ownershipBefore(ctx, t, s, d)
+func (l *live) write(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) (outcome, error) {
+	before := l.ownershipBefore(ctx, t, s, d)
 	collector := &clients.Collector{}
-	object, err := a.call.Executor.Apply(clients.WithWarnings(ctx, collector), t, a.call.Ledger.Of(t), s, d.Action)
+	object, err := l.call.Executor.Apply(clients.WithWarnings(ctx, collector), t, l.call.Ledger.Of(t), s, d.Action)
 	if err != nil {
 		return outcome{}, err
 	}
-	a.written[t.Index] = true
-	a.changed[t.Index] = a.changed[t.Index] || !s.Exists || object.GetResourceVersion() != s.Seen.ResourceVersion
-	if err := a.call.Executor.NoteAnswer(t, a.call.Ledger.Of(t), object, collector); err != nil {
+	l.written[t.Index] = true
+	l.changed[t.Index] = l.changed[t.Index] || !s.Exists || object.GetResourceVersion() != s.Seen.ResourceVersion
+	if err := l.call.Executor.NoteAnswer(t, l.call.Ledger.Of(t), object, collector); err != nil {
 		return outcome{}, err
 	}
 	changed := d.Action != decisions.Verify || object.GetResourceVersion() != s.Seen.ResourceVersion
-	cleaned, surplus, interrupted, err := removeSurplus(ctx, a.call, t, d, object, changed)
+	cleaned, surplus, interrupted, err := removeSurplus(ctx, l.call, t, d, object, changed)
 	if err != nil {
 		return outcome{}, err
 	}
-	d.Message = a.corrected(t, d, before, object, surplus)
+	d.Message = l.corrected(t, d, before, object, surplus)
 	if cleaned != nil {
-		object, changed, a.changed[t.Index] = cleaned, true, true
+		object, changed, l.changed[t.Index] = cleaned, true, true
 	}
-	o, err := a.wrote(t, object, d, changed)
+	o, err := l.wrote(t, object, d, changed)
 	if err == nil && interrupted {
 		o.item.Baseline = ""
-		a.call.Retry(o.item)
+		l.call.Retry(o.item)
 	}
 	if err == nil && !o.ready && isClaim(t.Key) && o.item.Status == status.InProgressStatus {
 		// The server may have set the default class with the creation.
-		o.ready, err = a.awaitsConsumer(ctx, t, o.item, object.GetUID())
+		o.ready, err = l.awaitsConsumer(ctx, t, o.item, object.GetUID())
 	}
 	return o, err
 }
@@ -85,27 +85,27 @@ func observed(call *calls.Call, t *desired.Object, object *unstructured.Unstruct
 }
 
 // wrote records the response of a write.
-func (a *applier) wrote(t *desired.Object, object *unstructured.Unstructured, d decisions.Decision, changed bool) (outcome, error) {
-	item := a.call.Ledger.Of(t)
-	seen := observed(a.call, t, object)
-	if err := a.call.Aliases.Refuse(t, seen.UID); err != nil {
+func (l *live) wrote(t *desired.Object, object *unstructured.Unstructured, d decisions.Decision, changed bool) (outcome, error) {
+	item := l.call.Ledger.Of(t)
+	seen := observed(l.call, t, object)
+	if err := l.call.Aliases.Refuse(t, seen.UID); err != nil {
 		return outcome{}, err
 	}
-	now := a.call.Server.Clock.Now()
-	if recalled := a.call.Memory.Peek(t.Key); recalled != nil {
+	now := l.call.Server.Clock.Now()
+	if recalled := l.call.Memory.Peek(t.Key); recalled != nil {
 		recalled.Retries = memory.Repetition{}
 	}
 	if d.Action == decisions.Verify {
-		a.call.Memory.Of(t.Key).Verifications.Happened(now)
+		l.call.Memory.Of(t.Key).Verifications.Happened(now)
 	}
 	if changed {
 		if d.Verb.IsCorrection() || d.Verb == inventory.VerbAdopted && item.UID != "" {
-			a.call.Memory.Of(t.Key).Corrections.Happened(now)
+			l.call.Memory.Of(t.Key).Corrections.Happened(now)
 		}
-		if a.changed[t.Index] || !d.MayChangeNothing(t) {
-			a.call.Report.Acted(d.Verb, t.ApplyOrder, item, d.Message)
+		if l.changed[t.Index] || !d.MayChangeNothing(t) {
+			l.call.Report.Acted(d.Verb, t.ApplyOrder, item, d.Message)
 		}
-		noteManifest(a.call.Report, t, item, d.Verb)
+		noteManifest(l.call.Report, t, item, d.Verb)
 		item.Phase = inventory.PhaseUpdating
 		if d.Action == decisions.Create {
 			item.Phase = inventory.PhaseCreating
@@ -115,9 +115,9 @@ func (a *applier) wrote(t *desired.Object, object *unstructured.Unstructured, d 
 		item.LastAppliedAt = &metav1.Time{Time: now}
 	}
 	item.UID, item.Fingerprint, item.Baseline = seen.UID, seen.Fingerprint, seen.Baseline()
-	item.DeletePolicy, item.PrunePolicy = a.call.Owner.DeletePolicy(item, t.Delete), t.Prune
-	s := decisions.Situation{Owner: a.call.Owner.Label, Exists: true, Seen: seen}
-	o := a.settled(t, s)
+	item.DeletePolicy, item.PrunePolicy = l.call.Owner.DeletePolicy(item, t.Delete), t.Prune
+	s := decisions.Situation{Owner: l.call.Owner.Label, Exists: true, Seen: seen}
+	o := l.settled(t, s)
 	return o, nil
 }
 
@@ -132,18 +132,18 @@ func noteManifest(to *report.Report, t *desired.Object, item *inventory.Item, ve
 }
 
 // create creates a desired object, if the owner confirms that it is still wanted.
-func (a *applier) create(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) (outcome, error) {
-	if err := a.call.Consent.Confirm(ctx, t); err != nil {
+func (l *live) create(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) (outcome, error) {
+	if err := l.call.Consent.Confirm(ctx, t); err != nil {
 		return outcome{}, err
 	}
-	return a.write(ctx, t, s, d)
+	return l.write(ctx, t, s, d)
 }
 
 // mark sets our marks on the observed object, without changing its content.
-func (a *applier) mark(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) (outcome, error) {
-	object, err := a.call.Executor.MarkOnly(ctx, t, a.call.Ledger.Of(t), s)
+func (l *live) mark(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) (outcome, error) {
+	object, err := l.call.Executor.MarkOnly(ctx, t, l.call.Ledger.Of(t), s)
 	if err != nil {
 		return outcome{}, err
 	}
-	return a.wrote(t, object, d, true)
+	return l.wrote(t, object, d, true)
 }

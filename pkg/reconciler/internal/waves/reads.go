@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package steps
+package waves
 
 import (
 	"cmp"
@@ -27,8 +27,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Watch has the observer watch the objects that desired objects read without owning them. It refuses reads of objects that are desired themselves.
-func Watch(ctx context.Context, call *calls.Call, wanted []*desired.Object) error {
+// WatchReads has the observer watch the objects that desired objects read without owning them. It refuses reads of objects that are desired themselves.
+func WatchReads(ctx context.Context, call *calls.Call, wanted []*desired.Object) error {
 	var names []observe.Name
 	var own map[types.ObjectID]bool
 	for _, t := range wanted {
@@ -71,35 +71,35 @@ func itemOf(name observe.Name) *inventory.Item {
 	return &inventory.Item{TypeVersionInfo: inventory.TypeVersionInfo(name.GroupVersionKind), NameInfo: inventory.NameInfo{Namespace: name.Namespace, Name: name.Name}}
 }
 
-// Missing says what an object that others own lacks, so that a desired object cannot be applied.
-type Missing struct {
-	// Reason names the object, and what it lacks.
-	Reason string
-	// Object is the other object.
-	Object inventory.ObjectInfo
+// shortage says what an object that others own lacks, so that a desired object cannot be applied.
+type shortage struct {
+	// reason names the object, and what it lacks.
+	reason string
+	// object is the other object.
+	object inventory.ObjectInfo
 
-	lack  string        // Reason without the object
+	lack  string        // reason without the object
 	grace time.Duration // of the other object
 	cause error         // decides when to repeat the call; nil if an event tells
 }
 
 // item returns the other object as an item.
-func (m *Missing) item() *inventory.Item {
-	return &inventory.Item{TypeVersionInfo: m.Object.TypeVersionInfo, NameInfo: m.Object.NameInfo}
+func (m *shortage) item() *inventory.Item {
+	return &inventory.Item{TypeVersionInfo: m.object.TypeVersionInfo, NameInfo: m.object.NameInfo}
 }
 
 // health returns what the lack means.
-func (m *Missing) health() report.Health {
+func (m *shortage) health() report.Health {
 	return report.Health{Reason: inventory.NoticeReasonBlocked, Grade: status.GradeDown, Grace: m.grace}
 }
 
 // unread is what is missing if an object cannot be read.
-func unread(item *inventory.Item, why string, cause error, grace time.Duration) *Missing {
-	return &Missing{Reason: fmt.Sprintf("%s cannot be read: %s", types.IDOf(item), why), Object: item.Info(), lack: "cannot be read: " + why, cause: cause, grace: grace}
+func unread(item *inventory.Item, why string, cause error, grace time.Duration) *shortage {
+	return &shortage{reason: fmt.Sprintf("%s cannot be read: %s", types.IDOf(item), why), object: item.Info(), lack: "cannot be read: " + why, cause: cause, grace: grace}
 }
 
-// Read hands a desired object what it reads before its step. Missing is nil if that is all the object needs.
-func (s *Steps) Read(ctx context.Context, t *desired.Object) (missing *Missing, err error) {
+// read hands a desired object what it reads before its step. shortage is nil if that is all the object needs.
+func (s *steps) read(ctx context.Context, t *desired.Object) (missing *shortage, err error) {
 	for _, read := range readsOf(s.call, t) {
 		if read.After {
 			continue
@@ -112,7 +112,7 @@ func (s *Steps) Read(ctx context.Context, t *desired.Object) (missing *Missing, 
 }
 
 // readOne hands a desired object one of the objects that it reads, and returns it as well; nil if that does not exist.
-func (s *Steps) readOne(ctx context.Context, t *desired.Object, read behaviors.Read) (object *unstructured.Unstructured, missing *Missing, err error) {
+func (s *steps) readOne(ctx context.Context, t *desired.Object, read behaviors.Read) (object *unstructured.Unstructured, missing *shortage, err error) {
 	name := nameOf(read)
 	item := itemOf(name)
 	version, view := s.call.Server.Observer.Version(name)
@@ -131,8 +131,8 @@ func (s *Steps) readOne(ctx context.Context, t *desired.Object, read behaviors.R
 	if err = read.Take(object); err == nil {
 		return object, nil, nil
 	}
-	missing = &Missing{
-		Reason: fmt.Sprintf("needs data of %s: %v", types.IDOf(item), err), Object: item.Info(), lack: "its data cannot be used: " + err.Error(), cause: err, grace: read.Grace,
+	missing = &shortage{
+		reason: fmt.Sprintf("needs data of %s: %v", types.IDOf(item), err), object: item.Info(), lack: "its data cannot be used: " + err.Error(), cause: err, grace: read.Grace,
 	}
 	if object == nil {
 		missing.lack = "does not exist"
@@ -145,7 +145,7 @@ func (s *Steps) readOne(ctx context.Context, t *desired.Object, read behaviors.R
 }
 
 // judge reports, and returns, whether the component waits for an object of others.
-func (s *Steps) judge(read behaviors.Read, object *unstructured.Unstructured) (waits bool) {
+func (s *steps) judge(read behaviors.Read, object *unstructured.Unstructured) (waits bool) {
 	if read.Judge == nil || object == nil && read.Optional {
 		return false
 	}
@@ -168,22 +168,22 @@ func (s *Steps) judge(read behaviors.Read, object *unstructured.Unstructured) (w
 	return true
 }
 
-// Waits reports whether Begin has met objects of others since the last call that the component waits for.
-func (s *Steps) Waits() bool {
+// takeWaits reports whether begin has met objects of others since the last call that the component waits for.
+func (s *steps) takeWaits() bool {
 	waits := s.waits
 	s.waits = false
 	return waits
 }
 
 // await has the call repeated when something that is missing may be there.
-func (s *Steps) await(t *desired.Object, missing *Missing) {
+func (s *steps) await(t *desired.Object, missing *shortage) {
 	if missing.cause != nil {
 		s.retry(t, missing.cause)
 	}
 }
 
 // misplaced says what is wrong with the namespace of an object; empty if nothing is, or its type is not served.
-func (s *Steps) misplaced(name observe.Name) string {
+func (s *steps) misplaced(name observe.Name) string {
 	mapping, err := s.call.Server.Client.RESTMapper().RESTMapping(name.GroupKind(), name.Version)
 	if err != nil {
 		return ""
@@ -199,7 +199,7 @@ func (s *Steps) misplaced(name observe.Name) string {
 }
 
 // fetch returns an object, which must not be changed; nil if it does not exist. It makes a request only if the object has changed since the last one, or is not watched.
-func (s *Steps) fetch(ctx context.Context, name observe.Name, version string, view observe.View) (object *unstructured.Unstructured, err error) {
+func (s *steps) fetch(ctx context.Context, name observe.Name, version string, view observe.View) (object *unstructured.Unstructured, err error) {
 	switch view {
 	case observe.Absent:
 		return nil, nil //nolint:nilnil // it does not exist

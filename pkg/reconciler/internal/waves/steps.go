@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package steps
+package waves
 
 import (
 	"context"
@@ -22,19 +22,16 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Steps are the steps of one call. They are used by one goroutine.
-type Steps struct {
+// steps are the steps of one call. They are used by one goroutine.
+type steps struct {
 	call *calls.Call
 
-	waits bool // since the last call of Waits, Begin has met an object of others that the component waits for
+	waits bool // since the last call of takeWaits, begin has met an object of others that the component waits for
 }
 
-// New returns the steps of a call.
-func New(call *calls.Call) *Steps { return &Steps{call: call} }
-
-// Begin reads what the members of a step need, asks their guards, and completes their late manifests. It returns the members of the step, whose manifests are
+// begin reads what the members of a step need, asks their guards, and completes their late manifests. It returns the members of the step, whose manifests are
 // complete. If something holds the step back, it reports that, and held is true.
-func (s *Steps) Begin(ctx context.Context, members []*desired.Object) (complete []*desired.Object, held bool, err error) {
+func (s *steps) begin(ctx context.Context, members []*desired.Object) (complete []*desired.Object, held bool, err error) {
 	if held, err = s.meetObstacles(ctx, members); err != nil {
 		return nil, false, err
 	}
@@ -48,7 +45,7 @@ func (s *Steps) Begin(ctx context.Context, members []*desired.Object) (complete 
 			continue
 		}
 		var late *desired.LateError
-		resolved, save, err := s.Resolve(t)
+		resolved, save, err := s.resolve(t)
 		switch {
 		case errors.As(err, &late):
 			s.holdsBack(t, err.Error())
@@ -67,7 +64,7 @@ func (s *Steps) Begin(ctx context.Context, members []*desired.Object) (complete 
 }
 
 // meetObstacles reads what the members of a step need, asks their guards, and reports what holds them back.
-func (s *Steps) meetObstacles(ctx context.Context, members []*desired.Object) (held bool, err error) {
+func (s *steps) meetObstacles(ctx context.Context, members []*desired.Object) (held bool, err error) {
 	lacking := map[*desired.Object]bool{}
 	reported := map[types.ObjectID]bool{}
 	for _, t := range members {
@@ -80,7 +77,7 @@ func (s *Steps) meetObstacles(ctx context.Context, members []*desired.Object) (h
 		}
 		s.await(t, missing)
 		held, lacking[t] = true, true
-		if id := types.IDOf(missing.Object); !reported[id] {
+		if id := types.IDOf(missing.object); !reported[id] {
 			reported[id] = true
 			s.call.Report.AwaitsHealth(missing.item(), missing.lack+"; later objects wait for it", missing.health())
 		}
@@ -102,7 +99,7 @@ func (s *Steps) meetObstacles(ctx context.Context, members []*desired.Object) (h
 }
 
 // holdsBack reports that an object is held back, or holds back later ones. One that exists keeps the grade that it was last seen with.
-func (s *Steps) holdsBack(t *desired.Object, reason string) {
+func (s *steps) holdsBack(t *desired.Object, reason string) {
 	health := report.Health{Reason: inventory.NoticeReasonBlocked, Grade: status.GradeDown, Grace: t.Grace}
 	seen, view := s.call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
 	switch {
@@ -115,8 +112,8 @@ func (s *Steps) holdsBack(t *desired.Object, reason string) {
 	s.call.Report.AwaitsHealth(s.call.Ledger.Of(t), reason, health)
 }
 
-// readBefore is Read, and judges what is read.
-func (s *Steps) readBefore(ctx context.Context, t *desired.Object) (missing *Missing, err error) {
+// readBefore is read, and judges what is read.
+func (s *steps) readBefore(ctx context.Context, t *desired.Object) (missing *shortage, err error) {
 	for _, read := range readsOf(s.call, t) {
 		if read.After {
 			continue
@@ -130,8 +127,8 @@ func (s *Steps) readBefore(ctx context.Context, t *desired.Object) (missing *Mis
 	return nil, nil //nolint:nilnil // nothing is missing
 }
 
-// ReadAfter reads what the members of a step want to have read when it has ended. It reports, and returns, whether the component waits for any of that.
-func (s *Steps) ReadAfter(ctx context.Context, members []*desired.Object) (waits bool, err error) {
+// readAfter reads what the members of a step want to have read when it has ended. It reports, and returns, whether the component waits for any of that.
+func (s *steps) readAfter(ctx context.Context, members []*desired.Object) (waits bool, err error) {
 	for _, t := range members {
 		for _, read := range readsOf(s.call, t) {
 			if !read.After {
@@ -154,31 +151,40 @@ func (s *Steps) ReadAfter(ctx context.Context, members []*desired.Object) (waits
 }
 
 // guard returns why an object must not be applied yet; empty if it may be applied. The error is a *RefusedError.
-func (s *Steps) guard(t *desired.Object) (reason string, err error) {
+func (s *steps) guard(t *desired.Object) (reason string, err error) {
 	if !t.Guarded {
 		return "", nil
 	}
-	reason, err = Ask(s.call, t)
+	reason, err = askGuard(s.call, t)
 	var refused *inventory.RefusedError
-	var retriable types.RetriableError
 	switch {
 	case errors.As(err, &refused):
 		return "", err
-	case errors.As(err, &retriable):
-		s.retry(t, err)
-		return "held back: " + err.Error(), nil
 	case err != nil:
 		s.retry(t, err)
-		return "its guard has failed: " + err.Error(), nil
+		return heldBack(reason, err), nil
 	case reason != "":
-		return "held back: " + reason, nil
+		return heldBack(reason, nil), nil
 	default:
 		return "", nil
 	}
 }
 
-// Ask asks the guard of an object.
-func Ask(call *calls.Call, t *desired.Object) (reason string, err error) {
+// heldBack says that a guard holds an object back, or has failed.
+func heldBack(reason string, err error) string {
+	var retriable types.RetriableError
+	switch {
+	case err == nil:
+		return "held back: " + reason
+	case errors.As(err, &retriable):
+		return "held back: " + err.Error()
+	default:
+		return "its guard has failed: " + err.Error()
+	}
+}
+
+// askGuard asks the guard of an object.
+func askGuard(call *calls.Call, t *desired.Object) (reason string, err error) {
 	guarded, ok := behaviors.Of[behaviors.Guarded](call.Executor.Manifests.Source(t))
 	if !ok {
 		return "", nil
@@ -186,16 +192,16 @@ func Ask(call *calls.Call, t *desired.Object) (reason string, err error) {
 	return guarded.Guard()
 }
 
-// Resolve completes the manifest of a late object, or makes its suspended form, and notes in its item what that means. It returns the desired object that belongs
+// resolve completes the manifest of a late object, or makes its suspended form, and notes in its item what that means. It returns the desired object that belongs
 // to the manifest, and whether the inventory must be saved before the object is written.
-func (s *Steps) Resolve(t *desired.Object) (complete *desired.Object, saveFirst bool, err error) {
+func (s *steps) resolve(t *desired.Object) (complete *desired.Object, saveFirst bool, err error) {
 	if t.Suspended {
 		return s.resolveBy(t, s.call.Executor.Manifests.Suspend)
 	}
 	return s.resolveBy(t, s.call.Executor.Manifests.Complete)
 }
 
-func (s *Steps) resolveBy(t *desired.Object, resolve func(*desired.Object) (*desired.Object, error)) (complete *desired.Object, saveFirst bool, err error) {
+func (s *steps) resolveBy(t *desired.Object, resolve func(*desired.Object) (*desired.Object, error)) (complete *desired.Object, saveFirst bool, err error) {
 	if complete, err = resolve(t); err != nil {
 		return nil, false, err
 	}
@@ -207,15 +213,15 @@ func (s *Steps) resolveBy(t *desired.Object, resolve func(*desired.Object) (*des
 	return complete, saveFirst, nil
 }
 
-// Forms makes the suspended forms of late objects that exist. It returns the forms that have to be applied. If one cannot be made, it reports that, and held is true. Data must
+// forms makes the suspended forms of late objects that exist. It returns the forms that have to be applied. If one cannot be made, it reports that, and held is true. Data must
 // have been read and extracted before.
-func (s *Steps) Forms(ctx context.Context, members []*desired.Object) (forms []*desired.Object, held bool, err error) {
+func (s *steps) forms(ctx context.Context, members []*desired.Object) (forms []*desired.Object, held bool, err error) {
 	saveFirst := false
 	for _, t := range members {
 		form, save := t, false
 		if t.Late {
 			var late *desired.LateError
-			form, save, err = s.Form(t)
+			form, save, err = s.form(t)
 			if errors.As(err, &late) {
 				s.call.Report.Awaits(s.call.Ledger.Of(t), err.Error())
 				s.retry(t, err)
@@ -236,11 +242,11 @@ func (s *Steps) Forms(ctx context.Context, members []*desired.Object) (forms []*
 	return forms, held, nil
 }
 
-// Form is Resolve for the suspended form of a late object that exists. If data are missing, it returns nil if the object is deleted anyway, or is ready in the form that was
+// form is resolve for the suspended form of a late object that exists. If data are missing, it returns nil if the object is deleted anyway, or is ready in the form that was
 // applied before: whatever has the data may be suspended already. Otherwise it makes the form of the manifest that was announced: suspending must not depend on
 // data of objects that are gone.
-func (s *Steps) Form(t *desired.Object) (form *desired.Object, saveFirst bool, err error) {
-	form, saveFirst, err = s.Resolve(t)
+func (s *steps) form(t *desired.Object) (form *desired.Object, saveFirst bool, err error) {
+	form, saveFirst, err = s.resolve(t)
 	var late *desired.LateError
 	switch {
 	case !errors.As(err, &late):
@@ -252,19 +258,19 @@ func (s *Steps) Form(t *desired.Object) (form *desired.Object, saveFirst bool, e
 }
 
 // isInForm reports whether an object is ready in the suspended form that was applied before.
-func (s *Steps) isInForm(t *desired.Object) bool {
+func (s *steps) isInForm(t *desired.Object) bool {
 	seen, view := s.call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
 	return bookkeeping.IsSuspended(s.call.Ledger.Of(t)) && view == observe.Present && seen.Status == status.CurrentStatus && !s.call.Server.Outdated(t.Key, seen)
 }
 
-// End extracts the data of the members of a step after they were applied. If an object is not there, or its data cannot be extracted, it reports that,
+// end extracts the data of the members of a step after they were applied. If an object is not there, or its data cannot be extracted, it reports that,
 // and later steps are held.
-func (s *Steps) End(ctx context.Context, members []*desired.Object) (held bool, err error) {
+func (s *steps) end(ctx context.Context, members []*desired.Object) (held bool, err error) {
 	for _, t := range members {
 		if !t.Extracting {
 			continue
 		}
-		object, err := s.Look(ctx, t)
+		object, err := s.look(ctx, t)
 		switch {
 		case err != nil:
 			return false, err
@@ -273,7 +279,7 @@ func (s *Steps) End(ctx context.Context, members []*desired.Object) (held bool, 
 			held = true
 			continue
 		}
-		if err := s.Extract(t, object); err != nil {
+		if err := s.extract(t, object); err != nil {
 			s.holdsBack(t, "its data cannot be extracted: "+err.Error())
 			s.retry(t, err)
 			held = true
@@ -282,8 +288,8 @@ func (s *Steps) End(ctx context.Context, members []*desired.Object) (held bool, 
 	return held, nil
 }
 
-// Extract has a behavior extract the data of an object, which is not changed.
-func (s *Steps) Extract(t *desired.Object, object *unstructured.Unstructured) error {
+// extract has a behavior extract the data of an object, which is not changed.
+func (s *steps) extract(t *desired.Object, object *unstructured.Unstructured) error {
 	extracting, ok := behaviors.Of[behaviors.Extracting](s.call.Executor.Manifests.Source(t))
 	if !ok {
 		return nil
@@ -291,8 +297,8 @@ func (s *Steps) Extract(t *desired.Object, object *unstructured.Unstructured) er
 	return extracting.Extract(observe.Kept(object))
 }
 
-// Look returns an object as it is in the cluster; nil if it does not exist or is being deleted. It reads the object only if the observer does not keep it.
-func (s *Steps) Look(ctx context.Context, t *desired.Object) (*unstructured.Unstructured, error) {
+// look returns an object as it is in the cluster; nil if it does not exist or is being deleted. It reads the object only if the observer does not keep it.
+func (s *steps) look(ctx context.Context, t *desired.Object) (*unstructured.Unstructured, error) {
 	item := s.call.Ledger.Of(t)
 	seen, view := s.call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
 	if view == observe.Present && seen.Object != nil && !seen.Deleting {
@@ -311,7 +317,7 @@ func (s *Steps) Look(ctx context.Context, t *desired.Object) (*unstructured.Unst
 }
 
 // retry has the call repeated after an error of a behavior: after the delay that the error asks for, or after one that grows.
-func (s *Steps) retry(t *desired.Object, err error) {
+func (s *steps) retry(t *desired.Object, err error) {
 	var retriable types.RetriableError
 	if errors.As(err, &retriable) && retriable.RetryAfter() != nil {
 		s.call.Report.RequeueAfter(*retriable.RetryAfter())

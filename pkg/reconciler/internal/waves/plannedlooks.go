@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package waves
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// mustRead reports whether the object must be read before the decision counts.
+func (p *planned) mustRead(t *desired.Object, d decisions.Decision, s decisions.Situation) bool {
+	if s.Live != nil {
+		return false
+	}
+	depth := p.depthOf(t)
+	switch d.Action {
+	case decisions.Ask:
+		return true
+	case decisions.Refuse:
+		// The cache does not show whose it is, apart from parts of records.
+		return !s.Proven && depth >= depthAsked && s.Seen.Record == ""
+	case decisions.Create:
+		return !s.Proven && (depth == depthAsked || depth == depthCompared && p.preview.IsLocal(t))
+	case decisions.Write, decisions.Recreate, decisions.Mark:
+		return depth == depthCompared || depth == depthAsked && d.Verb == inventory.VerbAdopted
+	case decisions.Verify, decisions.Compare:
+		return depth == depthCompared
+	case decisions.Keep, decisions.Report:
+		return depth == depthCompared && p.preview.IsLeftAlone(t, d, s)
+	case decisions.Await, decisions.Complete, decisions.Dismiss, decisions.Cede:
+		return false
+	default:
+		return false
+	}
+}
+
+// lookAgain reads an object. Since nobody repeats a plan later, it waits before that if another client has changed the object.
+func (p *planned) lookAgain(ctx context.Context, item *inventory.Item, last decisions.Situation, attempt int) (decisions.Situation, error) {
+	if last.Live != nil {
+		if err := pause(ctx, retryPause<<attempt); err != nil {
+			return last, fmt.Errorf("looking at %s: %w", types.IDOf(item), err)
+		}
+	}
+	s, err := p.read(ctx, item)
+	if err != nil {
+		err = fmt.Errorf("looking at %s: %w", types.IDOf(item), err)
+	}
+	return s, err
+}
+
+// lookForEnd looks at an object once.
+func (p *planned) lookForEnd(ctx context.Context, item *inventory.Item) (decisions.Situation, error) {
+	e := p.entries[types.IDOf(item)]
+	if e.closed {
+		return decisions.Situation{Owner: p.call.Owner.Label}, nil
+	}
+	if !e.looked {
+		e.seen, e.err = p.observe(ctx, item)
+		e.looked = true
+	}
+	if e.err == nil && e.seen.Live == nil && !e.seen.Proven && (p.depth == depthCompared || p.depth == depthAsked && !e.seen.Exists) {
+		e.seen, e.err = p.read(ctx, item)
+	}
+	return e.seen, e.err
+}
+
+// retryPause is how long to wait before repeating a dry run for the first time because the object has changed; it doubles each time. A controller
+// at work may write an object's status several times within a second.
+const retryPause = 100 * time.Millisecond
+
+// pause waits, unless the context ends first.
+func pause(ctx context.Context, atMost time.Duration) error {
+	timer := time.NewTimer(atMost)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+// watchServed has the observer watch all kinds that are served.
+func (p *planned) watchServed(ctx context.Context, wanted []*desired.Object) error {
+	var known []*desired.Object
+	for _, t := range wanted {
+		served, found := p.served[t.GVK()]
+		if !found {
+			var err error
+			if served, err = p.isServed(t.GVK()); err != nil {
+				return err
+			}
+			p.served[t.GVK()] = served
+		}
+		if served {
+			known = append(known, t)
+		}
+	}
+	return p.call.Needs.Watch(ctx, known, desired.Instances)
+}
+
+// isServed reports whether the server serves a type.
+func (p *planned) isServed(gvk schema.GroupVersionKind) (bool, error) {
+	_, err := p.call.Server.Client.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
+	if cluster.IsNoMatch(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("finding type %s: %w", gvk.GroupKind(), err)
+	}
+	return true, nil
+}
+
+// isImpossible reports whether an object cannot exist because its namespace or its type does not.
+func (p *planned) isImpossible(item *inventory.Item) (bool, error) {
+	if p.preview.IsNewNamespace(item.Namespace) {
+		return true, nil
+	}
+	if len(p.types.Definitions(item.GroupVersionKind())) == 0 {
+		return false, nil
+	}
+	if served, found := p.served[item.GroupVersionKind()]; found {
+		return !served, nil
+	}
+	served, err := p.isServed(item.GroupVersionKind())
+	return !served, err
+}
+
+func (p *planned) look(ctx context.Context, item *inventory.Item) (decisions.Situation, error) {
+	s, err := p.observe(ctx, item)
+	if err != nil {
+		err = fmt.Errorf("looking at %s: %w", types.IDOf(item), err)
+	}
+	return s, err
+}
+
+// observe returns what is known about an object, and reads it only if the observer cannot tell.
+func (p *planned) observe(ctx context.Context, item *inventory.Item) (decisions.Situation, error) {
+	absent, err := p.isImpossible(item)
+	if err != nil || absent {
+		return decisions.Situation{Owner: p.call.Owner.Label, Proven: true}, err
+	}
+	seen, known := p.call.Server.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
+	switch {
+	case known == observe.Present && !p.call.Server.Outdated(types.IDOf(item), seen) && seen.Owner != "":
+		return decisions.Situation{Owner: p.call.Owner.Label, Exists: true, Seen: seen}, nil
+	case known == observe.Absent:
+		return decisions.Situation{Owner: p.call.Owner.Label, Ended: p.call.Server.Ended(item)}, nil
+	default:
+		return p.read(ctx, item)
+	}
+}
+
+// read reads an object about which something is to be decided. If the observer has an older state, it gets this one: otherwise, when the plan is carried out, the state that the
+// decision was made for would count as a change by somebody else.
+func (p *planned) read(ctx context.Context, item *inventory.Item) (decisions.Situation, error) {
+	s, err := p.fetch(ctx, item)
+	if _, known := p.call.Server.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name); err == nil && s.Exists && known == observe.Present {
+		p.call.Server.Observer.Record(item.GroupVersionKind(), item.Namespace, item.Name, s.Seen)
+	}
+	return s, err
+}
+
+// fetch reads an object from the server, in any version that is served.
+func (p *planned) fetch(ctx context.Context, item *inventory.Item) (decisions.Situation, error) {
+	s, err := p.call.Server.Ask(ctx, item)
+	if err == nil && !s.Exists && !s.Typed {
+		probe := *item // goes over to a version that is served
+		if s, err = p.call.Server.AskServed(ctx, &probe); err == nil && s.Exists {
+			return p.call.Server.Ask(ctx, &probe)
+		}
+	}
+	return s, err
+}
