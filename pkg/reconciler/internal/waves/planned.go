@@ -73,18 +73,21 @@ func (p *planned) openInstances(context.Context, []*desired.Object) (placed bool
 
 // beginStep never holds a step back: what lacks data is planned as far as possible.
 func (p *planned) beginStep(ctx context.Context, members []*desired.Object) (complete []*desired.Object, held bool, err error) {
-	complete = slices.Clone(members)
-	for i, t := range members {
+	for _, t := range members {
 		missing, err := p.steps.read(ctx, t)
 		if err != nil {
 			return nil, false, err
 		}
-		switch {
-		case missing != nil:
+		if missing != nil {
 			p.lacking[t.Index] = missing
-			if t.Late {
-				p.open[t.Index] = missing.reason
-			}
+		}
+	}
+	complete = slices.Clone(members)
+	for i, t := range members {
+		missing := p.lacking[t.Index]
+		switch {
+		case t.Late && missing != nil:
+			p.open[t.Index] = missing.reason
 		case t.Late:
 			if complete[i], err = p.complete(t, p.steps.resolve); err != nil {
 				return nil, false, err
