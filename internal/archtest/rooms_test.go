@@ -26,7 +26,6 @@ const (
 	reads                            // requests that read dependents
 	writes                           // requests that change dependents, and what would be lost by these
 	callState                        // what one call works with
-	turns                            // what begins and ends a step of a wave
 	operations                       // what one call does
 	engine                           // from objects to a cluster, from parameters to objects
 	buildingBlocks                   // parts of the component reconciler and of releases that stand alone
@@ -128,9 +127,7 @@ var rooms = []room{
 	{path: "pkg/operator", layer: contracts},
 	{path: "pkg/resources/generic", layer: contracts},
 
-	{path: "pkg/reconciler/internal/contents", layer: engineVocabulary},
 	{path: "pkg/reconciler/internal/kinds", layer: engineVocabulary},
-	{path: "pkg/reconciler/internal/marks", layer: engineVocabulary},
 	{path: "pkg/reconciler/internal/policies", layer: engineVocabulary},
 	{path: "pkg/reconciler/internal/report", layer: engineVocabulary},
 	{path: "pkg/reconciler/internal/answers", layer: desiredState},
@@ -143,8 +140,6 @@ var rooms = []room{
 	{path: "pkg/reconciler/internal/executor", layer: writes},
 	{path: "pkg/reconciler/internal/losses", layer: writes},
 	{path: "pkg/reconciler/internal/calls", layer: callState},
-	{path: "pkg/reconciler/internal/steps", layer: turns},
-	{path: "pkg/reconciler/internal/plans", layer: operations},
 	{path: "pkg/reconciler/internal/rebuild", layer: operations},
 	{path: "pkg/reconciler/internal/waves", layer: operations},
 

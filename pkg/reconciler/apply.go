@@ -14,7 +14,6 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/plans"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/waves"
@@ -107,7 +106,7 @@ func (c *preparation) open(ctx context.Context, request ApplyRequest) error {
 	}
 	c.call.Tiers = calls.Arrange(c.wanted, c.call.Ledger, c.call.Server.Observer)
 	if request.Expected != nil {
-		plans.Expect(c.call, request.Expected)
+		c.call.Expect(request.Expected)
 	}
 	if err := c.waves.CheckOwnership(ctx, c.wanted); err != nil {
 		return err

@@ -23,7 +23,6 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/marks"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/memory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
@@ -105,7 +104,7 @@ type Reconciler struct {
 	name    string
 	client  cluster.Client
 	options Options
-	keys    marks.Keys
+	keys    desired.Keys
 	reader  *observe.Reader
 	judges  *judges.Judges
 	cache   *cache
@@ -172,7 +171,7 @@ func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, e
 		definitions = reports.NewDefinitions(clnt)
 		options.Judge = reports.Await(options.Judge, definitions)
 	}
-	owners, keys := judges.New(name, options.Judge), marks.NewKeys(name)
+	owners, keys := judges.New(name, options.Judge), desired.NewKeys(name)
 	return &Reconciler{
 		name:         name,
 		client:       clnt,
@@ -186,7 +185,7 @@ func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, e
 	}, nil
 }
 
-func newReader(keys marks.Keys, options Options, owners *judges.Judges) *observe.Reader {
+func newReader(keys desired.Keys, options Options, owners *judges.Judges) *observe.Reader {
 	return &observe.Reader{
 		OwnerLabel: keys.OwnerLabel, PrunePolicyAnnotation: keys.PrunePolicy, DigestAnnotation: keys.Digest, SuspendedDigest: desired.DigestSuspended,
 		IgnoreFieldsAnnotation: keys.Prefix + types.AnnotationKeySuffixIgnoreFields,

@@ -7,7 +7,7 @@ import (
 	"context"
 
 	"github.com/component-operator/runtime/internal/flow"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/plans"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/waves"
 )
 
@@ -66,7 +66,7 @@ func (r *Reconciler) checkStale(ctx context.Context, request ApplyRequest) error
 	if err != nil {
 		return err
 	}
-	return plans.CheckStale(request.Expected, &now)
+	return calls.CheckStale(request.Expected, &now)
 }
 
 // unsaved is the store of a plan.

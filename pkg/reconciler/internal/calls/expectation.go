@@ -4,15 +4,18 @@
 package calls
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/marks"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/executor"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -21,11 +24,6 @@ import (
 type Expectation struct {
 	server  *server.Server
 	changes map[types.ObjectID]*inventory.Change
-}
-
-// NewExpectation returns the expectation that a call makes the changes, and no others.
-func NewExpectation(server *server.Server, changes map[types.ObjectID]*inventory.Change) *Expectation {
-	return &Expectation{server: server, changes: changes}
 }
 
 // Of returns what is planned for an object; nil if the call need not keep to a plan.
@@ -54,14 +52,14 @@ func (e *Expectation) AsExpected(ctx context.Context, item *inventory.Item, s de
 	}
 	var now inventory.Change
 	NoteState(&now, s, e.server.Keys)
-	if text := Differs(then, &now); text != "" {
+	if text := differs(then, &now); text != "" {
 		return s, &inventory.StaleError{Changes: []string{fmt.Sprintf("%s: %s", key, text)}}
 	}
 	return s, nil
 }
 
-// Differs says how the state of an object differs from the one that a change was planned for; empty if it does not.
-func Differs(then, now *inventory.Change) string {
+// differs says how the state of an object differs from the one that a change was planned for; empty if it does not.
+func differs(then, now *inventory.Change) string {
 	switch {
 	case then.UID == now.UID:
 	case then.UID == "":
@@ -82,7 +80,7 @@ func Differs(then, now *inventory.Change) string {
 }
 
 // NoteState notes the state that a change is planned for. An object that is being deleted counts as absent.
-func NoteState(change *inventory.Change, s decisions.Situation, keys marks.Keys) {
+func NoteState(change *inventory.Change, s decisions.Situation, keys desired.Keys) {
 	change.UID, change.Fingerprint, change.Baseline = "", "", ""
 	if !s.Exists || s.Seen.Deleting {
 		return
@@ -95,37 +93,87 @@ func NoteState(change *inventory.Change, s decisions.Situation, keys marks.Keys)
 }
 
 // contentFingerprint is a hash of all that a plan shows of an object; empty if that cannot be encoded.
-func contentFingerprint(object *unstructured.Unstructured, keys marks.Keys) string {
-	sum, err := digest.Of(Presentable(object, keys).Object)
+func contentFingerprint(object *unstructured.Unstructured, keys desired.Keys) string {
+	sum, err := digest.Of(executor.Presentable(object, keys).Object)
 	if err != nil {
 		return ""
 	}
 	return sum[:len(sum)/2]
 }
 
-// Presentable returns a copy of an object without the status and the metadata that the server and the reconciler maintain; nil of
-// nil.
-func Presentable(object *unstructured.Unstructured, keys marks.Keys) *unstructured.Unstructured {
-	if object == nil {
-		return nil
+// CheckStale returns a *inventory.StaleError if what would be done now is something else than the plan.
+func CheckStale(plan, now *inventory.Plan) error {
+	expected := index(plan)
+	var stale []string
+	for i := range now.Changes {
+		change := &now.Changes[i]
+		then := expected[types.IDOf(change.Object)]
+		if text := staleness(then, change); text != "" {
+			stale = append(stale, fmt.Sprintf("%s: %s", change.Object, text))
+		}
 	}
-	object = object.DeepCopy()
-	for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "selfLink"} {
-		unstructured.RemoveNestedField(object.Object, "metadata", field)
+	for _, object := range lacking(plan.Changes, now.Changes) {
+		stale = append(stale, object+": "+inventory.ReasonNotInManifests)
 	}
-	unstructured.RemoveNestedField(object.Object, "status")
-	RemoveKeys(object, "annotations", keys.Digest)
-	return object
+	if len(stale) > 0 {
+		slices.Sort(stale)
+		return &inventory.StaleError{Changes: stale}
+	}
+	return nil
 }
 
-// RemoveKeys removes labels or annotations.
-func RemoveKeys(object *unstructured.Unstructured, field string, keys ...string) {
-	entries, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", field)
-	content, _ := entries.(map[string]any)
-	for _, key := range keys {
-		delete(content, key)
+// Expect makes the call keep to a plan, or to what is left of it.
+func (c *Call) Expect(plan *inventory.Plan) {
+	c.Pacing.Expected = &Expectation{server: c.Server, changes: index(plan)}
+}
+
+// index returns the changes of a plan by object.
+func index(plan *inventory.Plan) map[types.ObjectID]*inventory.Change {
+	changes := make(map[types.ObjectID]*inventory.Change, len(plan.Changes))
+	for i := range plan.Changes {
+		changes[types.IDOf(plan.Changes[i].Object)] = &plan.Changes[i]
 	}
-	if len(content) == 0 {
-		unstructured.RemoveNestedField(object.Object, "metadata", field)
+	return changes
+}
+
+// staleness says how a change differs from the planned one; empty if it does not.
+func staleness(then, now *inventory.Change) string {
+	switch {
+	case now.Verb == "" && now.Refusal == "" && (then == nil || then.Digest == now.Digest):
+		// There is nothing to do, or nothing left to do.
+		return ""
+	case then == nil:
+		return "is not part of the plan"
+	case then.Digest != now.Digest:
+		return "its manifest or policies differ from the plan"
 	}
+	if text := differs(then, now); text != "" {
+		return text
+	}
+	switch {
+	case then.Refusal == "" && now.Refusal != "":
+		return now.Refusal
+	case len(then.DependsOn) > 0:
+		// The plan could not know what would be done.
+		return ""
+	case then.Refusal == "" && then.Verb != now.Verb:
+		return fmt.Sprintf("would be %s (%s), but %s in the plan", now.Verb, now.Reason, cmp.Or(then.Verb, "left alone"))
+	default:
+		return ""
+	}
+}
+
+// lacking returns the wanted objects of the first plan that are unknown to the second.
+func lacking(then, now []inventory.Change) []string {
+	known := make(map[types.ObjectID]bool, len(now))
+	for _, change := range now {
+		known[types.IDOf(change.Object)] = true
+	}
+	var objects []string
+	for _, change := range then {
+		if change.Digest != "" && !known[types.IDOf(change.Object)] {
+			objects = append(objects, change.Object.String())
+		}
+	}
+	return objects
 }

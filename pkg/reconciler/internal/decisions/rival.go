@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/internal/ellipsis"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/marks"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -38,7 +38,7 @@ type Rival struct {
 }
 
 // RivalOf returns who claims an object according to its metadata: another operator of this kind, whose keys have another prefix; a controller; or a Helm release.
-func RivalOf(object metav1.Object, own marks.Keys) Rival {
+func RivalOf(object metav1.Object, own desired.Keys) Rival {
 	if operator, owner := operatorOf(object, own); operator != "" {
 		text := fmt.Sprintf("belongs to operator %s", operator)
 		if owner != "" {
@@ -69,7 +69,7 @@ func shortened(owner string) string {
 }
 
 // operatorOf returns the name of another operator whose mark the object has, and the owner's ID if it is known.
-func operatorOf(object metav1.Object, own marks.Keys) (operator, owner string) {
+func operatorOf(object metav1.Object, own desired.Keys) (operator, owner string) {
 	const label, annotation = "/" + types.LabelKeySuffixOwnerId, "/" + types.AnnotationKeySuffixOwnerId
 	for _, key := range slices.Sorted(maps.Keys(object.GetLabels())) {
 		if name, ok := strings.CutSuffix(key, label); ok && key != own.OwnerLabel {

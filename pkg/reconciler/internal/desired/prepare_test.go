@@ -20,7 +20,6 @@ import (
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/marks"
 )
 
 // brokenMapper fails for one group, as if its API server did not answer.
@@ -48,7 +47,7 @@ func newTypesOnly(t testing.TB) Preparer {
 	} {
 		mapper.Add(kind, scope)
 	}
-	return Preparer{Scheme: testenv.Scheme(t), Mapper: brokenMapper{mapper}, Keys: marks.NewKeys("op.example.com")}
+	return Preparer{Scheme: testenv.Scheme(t), Mapper: brokenMapper{mapper}, Keys: NewKeys("op.example.com")}
 }
 
 func prepare(t *testing.T, namespace, documents string) ([]*unstructured.Unstructured, error) {

@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/marks"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -21,7 +20,7 @@ import (
 type Preparer struct {
 	Scheme *runtime.Scheme
 	Mapper meta.RESTMapper
-	Keys   marks.Keys
+	Keys   Keys
 	// OwnAnnotations are the suffixes of annotations that begin with the name of the reconciler, and mean nothing to it.
 	OwnAnnotations []string
 	// FailuresAreFinal means that what removes itself is not applied again after it has failed.

@@ -23,7 +23,6 @@ import (
 	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/contents"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
@@ -67,7 +66,7 @@ func (x *Executor) NoteAnswer(t *desired.Object, item *inventory.Item, object *u
 		manifest = manifest.DeepCopy()
 		fieldset.Remove(manifest.Object, t.IgnoreFields, nil)
 	}
-	for _, message := range slices.Concat(collector.Warnings(), contents.Alterations(manifest, object, x.Server.Client.Scheme())) {
+	for _, message := range slices.Concat(collector.Warnings(), Alterations(manifest, object, x.Server.Client.Scheme())) {
 		x.Report.Notes(item, message)
 	}
 	return nil
@@ -109,11 +108,11 @@ func (x *Executor) Apply(ctx context.Context, t *desired.Object, item *inventory
 			}
 			created = true
 		default:
-			unknown := contents.Undeclared(err)
+			unknown := Undeclared(err)
 			if len(unknown) == 0 {
 				return nil, err
 			}
-			if object = object.DeepCopy(); !contents.Prune(object, unknown) {
+			if object = object.DeepCopy(); !Prune(object, unknown) {
 				return nil, err
 			}
 			x.Report.Notes(item, inventory.UnknownFieldsNote+strings.Join(unknown, ", "))

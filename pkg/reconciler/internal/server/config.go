@@ -13,7 +13,7 @@ import (
 	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/marks"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 )
 
 // Observer answers from watches what is known about dependents; see observe.Cache. Owners are identified by the value of their
@@ -36,7 +36,7 @@ type Config struct {
 	Reader   *observe.Reader
 	// Judges are those of Reader.
 	Judges *judges.Judges
-	Keys   marks.Keys
+	Keys   desired.Keys
 	// OwnerKind is what owners are called in messages; empty if they have the ID.
 	OwnerKind string
 	// FieldOwner is the field manager of all writes.

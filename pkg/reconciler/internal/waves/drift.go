@@ -17,7 +17,6 @@ import (
 
 	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/contents"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/executor"
@@ -105,7 +104,7 @@ func (l *live) compare(ctx context.Context, t *desired.Object, s decisions.Situa
 		return outcome{}, fmt.Errorf("comparing %s: %w", t.Key, err)
 	}
 	l.call.Memory.Of(t.Key).Verifications.Happened(l.call.Server.Clock.Now())
-	if err != nil || !contents.Same(withDigestOf(applied, live, l.call.Server.Keys.Digest), applied) {
+	if err != nil || !executor.Same(withDigestOf(applied, live, l.call.Server.Keys.Digest), applied) {
 		return l.reported(t, s, decisions.Decision{Message: decisions.ChangedByOthers}), nil
 	}
 	item.Baseline = l.call.Server.Reader.Read(live).Baseline()

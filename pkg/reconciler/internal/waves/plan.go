@@ -18,8 +18,8 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/executor"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/plans"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -72,7 +72,7 @@ func Plan(ctx context.Context, call *calls.Call, wanted []*desired.Object, recor
 
 func newPlanned(call *calls.Call, wanted []*desired.Object, recorded []*inventory.Item, options PlanOptions) (*planned, error) {
 	p := &planned{
-		call: call, preview: plans.NewPreview(call, wanted), recorded: bookkeeping.Index(recorded), entries: map[types.ObjectID]*entry{},
+		call: call, preview: executor.NewPreview(call.Executor, wanted, call.Ledger.Of), recorded: bookkeeping.Index(recorded), entries: map[types.ObjectID]*entry{},
 		served: map[schema.GroupVersionKind]bool{}, types: kinds.TypeSet{Items: map[types.ObjectID][]inventory.TypeVersionInfo{}},
 		lacking: map[int]*shortage{}, open: map[int]string{},
 	}

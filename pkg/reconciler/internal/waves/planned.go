@@ -21,9 +21,9 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/executor"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/losses"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/plans"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -42,7 +42,7 @@ type planned struct {
 
 	steps    *steps
 	remover  *Remover
-	preview  *plans.Preview
+	preview  *executor.Preview
 	depth    depth
 	recorded map[types.ObjectID]*inventory.Item // before this call
 	entries  map[types.ObjectID]*entry
@@ -367,7 +367,7 @@ func (p *planned) end(ctx context.Context, item *inventory.Item, s decisions.Sit
 	if p.depth != depthCompared || change.Verb == "" || s.Live == nil || e.held {
 		return p.passed(item), nil
 	}
-	change.Before = calls.Presentable(s.Live, p.call.Server.Keys)
+	change.Before = executor.Presentable(s.Live, p.call.Server.Keys)
 	if action == decisions.Orphan {
 		change.After = p.preview.Orphaned(s.Live)
 		return p.passed(item), nil

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package plans
+package executor
 
 import (
 	"fmt"
@@ -15,8 +15,6 @@ import (
 
 	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/contents"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 )
@@ -29,7 +27,7 @@ func (p *Preview) computed(change *inventory.Change, t *desired.Object, d decisi
 	if d.Action != decisions.Verify && d.Action != decisions.Compare {
 		return nil
 	}
-	same := change.After != nil && contents.Same(change.Before, change.After)
+	same := change.After != nil && Same(change.Before, change.After)
 	if !same && d.Action == decisions.Verify {
 		change.Verb, change.Reason = inventory.VerbCorrected, decisions.ChangedByOthers
 		return nil
@@ -46,14 +44,14 @@ func (p *Preview) compute(change *inventory.Change, t *desired.Object, s decisio
 	if change.Recreate {
 		t = declaring(t)
 	}
-	manifest, err := p.call.Executor.Desired(t, p.call.Ledger.Of(t), s, s.Live)
+	manifest, err := p.x.Desired(t, p.itemOf(t), s, s.Live)
 	if err != nil {
 		return err
 	}
 	manifest = manifest.DeepCopy()
 	after := manifest
 	if s.Live != nil {
-		content, err := fieldset.Merge(s.Live.Object, manifest.Object, s.Live.GetManagedFields(), p.call.Server.FieldOwner)
+		content, err := fieldset.Merge(s.Live.Object, manifest.Object, s.Live.GetManagedFields(), p.x.Server.FieldOwner)
 		if err != nil {
 			return fmt.Errorf("reading the fields of %s: %w", t.Key, err)
 		}
@@ -65,7 +63,7 @@ func (p *Preview) compute(change *inventory.Change, t *desired.Object, s decisio
 			return err
 		}
 	}
-	content, _ := contents.Integers(after.Object).(map[string]any)
+	content, _ := Integers(after.Object).(map[string]any)
 	definition := p.definitions[t.Key.GroupKind][t.Version]
 	if unknown := definition.Complete(content); len(unknown) > 0 {
 		change.Notes = append(change.Notes, inventory.UnknownFieldsNote+strings.Join(unknown, ", "))
@@ -75,7 +73,7 @@ func (p *Preview) compute(change *inventory.Change, t *desired.Object, s decisio
 		change.Refusal = "does not match the schema of its type: " + strings.Join(problems, "; ")
 	}
 	change.Local = true
-	change.Before, change.After = calls.Presentable(s.Live, p.call.Server.Keys), calls.Presentable(after, p.call.Server.Keys)
+	change.Before, change.After = Presentable(s.Live, p.x.Server.Keys), Presentable(after, p.x.Server.Keys)
 	if change.Recreate {
 		p.forgetAllocated(t, change.Before, s.Live.GetUID())
 		p.forgetAllocated(t, change.After, s.Live.GetUID())
@@ -85,7 +83,7 @@ func (p *Preview) compute(change *inventory.Change, t *desired.Object, s decisio
 
 // localConflicts returns the fields that applying a manifest would take from others; none if field ownership cannot be read.
 func (p *Preview) localConflicts(live, manifest *unstructured.Unstructured) []inventory.FieldChange {
-	taken, err := fieldset.WouldTake(live.Object, manifest.Object, live.GetManagedFields(), p.call.Server.FieldOwner)
+	taken, err := fieldset.WouldTake(live.Object, manifest.Object, live.GetManagedFields(), p.x.Server.FieldOwner)
 	if err != nil {
 		return nil
 	}
@@ -95,12 +93,12 @@ func (p *Preview) localConflicts(live, manifest *unstructured.Unstructured) []in
 // removeLocally removes fields of others that the write would remove: all of them if the object is recreated, otherwise those
 // that the update policy names.
 func (p *Preview) removeLocally(object *unstructured.Unstructured, t *desired.Object, recreate bool, manifest *unstructured.Unstructured) error {
-	reclaim := func(manager string) bool { return recreate || p.call.Executor.Reclaims(t.Update, manager) }
+	reclaim := func(manager string) bool { return recreate || p.x.Reclaims(t.Update, manager) }
 	var spared []fieldpath.Path
 	if !recreate {
 		spared = t.IgnoreFields
 	}
-	surplus, err := fieldset.Surplus(t.Key.GroupKind, object.GetManagedFields(), p.call.Server.FieldOwner, reclaim, spared...)
+	surplus, err := fieldset.Surplus(t.Key.GroupKind, object.GetManagedFields(), p.x.Server.FieldOwner, reclaim, spared...)
 	if err != nil {
 		return fmt.Errorf("reading the fields of %s: %w", t.Key, err)
 	}
@@ -112,11 +110,11 @@ func (p *Preview) removeLocally(object *unstructured.Unstructured, t *desired.Ob
 
 // Orphaned returns the presentable object without the marks of the owner.
 func (p *Preview) Orphaned(object *unstructured.Unstructured) *unstructured.Unstructured {
-	object = calls.Presentable(object, p.call.Server.Keys)
-	calls.RemoveKeys(object, "labels", p.call.Server.Keys.OwnerLabel)
-	calls.RemoveKeys(object, "annotations", p.call.Server.Keys.OwnerAnnotation)
+	object = Presentable(object, p.x.Server.Keys)
+	removeKeys(object, "labels", p.x.Server.Keys.OwnerLabel)
+	removeKeys(object, "annotations", p.x.Server.Keys.OwnerAnnotation)
 	if len(object.GetFinalizers()) > 0 {
-		object.SetFinalizers(p.call.Executor.Finalizers.Without(object.GetFinalizers()))
+		object.SetFinalizers(p.x.Finalizers.Without(object.GetFinalizers()))
 	}
 	return object
 }
@@ -130,7 +128,7 @@ func (p *Preview) forgetAllocated(t *desired.Object, object *unstructured.Unstru
 	if (t.Key.GroupKind != schema.GroupKind{Kind: "Service"}) {
 		return
 	}
-	manifest, err := p.call.Executor.Manifests.Of(t)
+	manifest, err := p.x.Manifests.Of(t)
 	if err != nil {
 		return
 	}

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package plans
+package executor
 
 import (
 	"maps"
@@ -10,8 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/contents"
+	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 )
@@ -24,7 +23,8 @@ type Preview struct {
 	// LeftAlone also compares dependents whose drift is not corrected because of their drift policies.
 	LeftAlone bool
 
-	call    *calls.Call
+	x       *Executor
+	itemOf  func(*desired.Object) *inventory.Item
 	objects []*desired.Object
 
 	// The fields below do not change during concurrent work.
@@ -35,9 +35,9 @@ type Preview struct {
 	missing map[string]bool // namespaces that Apply would create although no object declares them
 }
 
-// NewPreview returns the preview of a call that applies the objects.
-func NewPreview(call *calls.Call, objects []*desired.Object) *Preview {
-	return &Preview{call: call, objects: objects, namespaces: map[string]bool{}, definitions: definitions{}, missing: map[string]bool{}}
+// NewPreview returns the preview of a call that applies the objects, which have items. The server of the executor must make dry runs only.
+func NewPreview(x *Executor, objects []*desired.Object, itemOf func(*desired.Object) *inventory.Item) *Preview {
+	return &Preview{x: x, itemOf: itemOf, objects: objects, namespaces: map[string]bool{}, definitions: definitions{}, missing: map[string]bool{}}
 }
 
 // NoteNamespace notes whether Apply would create a namespace.
@@ -48,12 +48,12 @@ func (p *Preview) IsNewNamespace(name string) bool { return p.namespaces[name] }
 
 // NoteDefinition notes that Apply would create or change the definition of types.
 func (p *Preview) NoteDefinition(t *desired.Object) error {
-	definition, err := p.call.Executor.Manifests.Of(t)
+	definition, err := p.x.Manifests.Of(t)
 	if err != nil {
 		return err
 	}
 	for _, managed := range t.ManagedTypes {
-		p.definitions[schema.GroupKind{Group: managed.Group, Kind: managed.Kind}] = contents.OpenSchemas(definition)
+		p.definitions[schema.GroupKind{Group: managed.Group, Kind: managed.Kind}] = OpenSchemas(definition)
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func (p *Preview) MissingNamespaces() []string {
 }
 
 // definitions are the schemas of types, by version.
-type definitions map[schema.GroupKind]map[string]contents.OpenSchema
+type definitions map[schema.GroupKind]map[string]OpenSchema
 
 // IsLocal reports whether a dry run is not possible, because Apply would create the namespace of the object, or create or change
 // its type.

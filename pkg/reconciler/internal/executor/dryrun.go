@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package plans
+package executor
 
 import (
 	"context"
@@ -21,11 +21,8 @@ import (
 	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/contents"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/executor"
 )
 
 // Show shows what a decision would make of an object. The decision must be repeated (again) if the object has changed since it
@@ -81,18 +78,18 @@ func (p *Preview) dryRun(ctx context.Context, t *desired.Object, d decisions.Dec
 	object, err := p.apply(ctx, t, d, s)
 	c := comparison{before: s.Live, applied: object, after: object}
 	if err == nil {
-		err = p.call.Executor.NoteAnswer(t, p.call.Ledger.Of(t), object, collector)
+		err = p.x.NoteAnswer(t, p.itemOf(t), object, collector)
 	}
 	if err != nil || d.Action == decisions.Compare || d.Action == decisions.Recreate {
 		return c, err
 	}
-	changed := d.Action != decisions.Verify || !contents.Same(s.Live, object)
-	cleaned, surplus, err := p.call.Executor.WithoutSurplus(t, object, changed && !d.Verb.IsCorrection())
+	changed := d.Action != decisions.Verify || !Same(s.Live, object)
+	cleaned, surplus, err := p.x.WithoutSurplus(t, object, changed && !d.Verb.IsCorrection())
 	if err != nil || cleaned == nil {
 		return c, err
 	}
-	err = p.call.Server.Mutate("update", func() error {
-		return p.call.Server.Client.Update(ctx, cleaned, client.FieldOwner(p.call.Server.FieldOwner))
+	err = p.x.Server.Mutate("update", func() error {
+		return p.x.Server.Client.Update(ctx, cleaned, client.FieldOwner(p.x.Server.FieldOwner))
 	})
 	if apierrors.IsInvalid(err) && !answers.IsOutdated(err) {
 		// Apply would not remove the fields either.
@@ -104,27 +101,27 @@ func (p *Preview) dryRun(ctx context.Context, t *desired.Object, d decisions.Dec
 
 // apply makes the apply request of a write. If it is rejected, the object is the one that replaces the live one. The error is errRecreation if it has to be recreated.
 func (p *Preview) apply(ctx context.Context, t *desired.Object, d decisions.Decision, s decisions.Situation) (*unstructured.Unstructured, error) {
-	item := p.call.Ledger.Of(t)
+	item := p.itemOf(t)
 	if d.Action == decisions.Create {
-		return p.call.Executor.Apply(ctx, t, item, s, decisions.Create)
+		return p.x.Apply(ctx, t, item, s, decisions.Create)
 	}
 	if d.Action == decisions.Recreate {
-		if err := p.call.Executor.ProbeCreation(ctx, t, item); err != nil {
+		if err := p.x.ProbeCreation(ctx, t, item); err != nil {
 			return nil, err
 		}
-		object, err := p.call.Executor.Apply(ctx, declaring(t), item, s, decisions.Write)
+		object, err := p.x.Apply(ctx, declaring(t), item, s, decisions.Write)
 		if answers.IsInvalid(err) {
 			err = errRecreation
 		}
 		return object, err
 	}
-	object, err := p.call.Executor.Apply(ctx, t, item, s, decisions.Write)
+	object, err := p.x.Apply(ctx, t, item, s, decisions.Write)
 	if !answers.IsInvalid(err) || d.Action == decisions.Compare {
 		return object, err
 	}
-	remedy, object, err := p.call.Executor.Remedy(ctx, t, item, s, err)
-	if err == nil && remedy == executor.Recreation {
-		if err = p.call.Executor.ProbeCreation(ctx, t, item); err == nil {
+	remedy, object, err := p.x.Remedy(ctx, t, item, s, err)
+	if err == nil && remedy == Recreation {
+		if err = p.x.ProbeCreation(ctx, t, item); err == nil {
 			err = errRecreation
 		}
 	}
@@ -140,12 +137,12 @@ func declaring(t *desired.Object) *desired.Object {
 
 // isIdle reports whether the write changes nothing, not even the managers of fields.
 func (c comparison) isIdle() bool {
-	return c.before != nil && contents.Same(c.before, c.after) && reflect.DeepEqual(c.before.GetManagedFields(), c.after.GetManagedFields())
+	return c.before != nil && Same(c.before, c.after) && reflect.DeepEqual(c.before.GetManagedFields(), c.after.GetManagedFields())
 }
 
 // compared completes a change from a comparison.
 func (p *Preview) compared(change *inventory.Change, t *desired.Object, d decisions.Decision, c comparison) {
-	same := c.before != nil && contents.Same(c.before, c.after)
+	same := c.before != nil && Same(c.before, c.after)
 	switch {
 	case d.Action == decisions.Verify && same, d.Action == decisions.Compare && same:
 		if change.Reason == decisions.Suspected {
@@ -166,7 +163,7 @@ func (p *Preview) compared(change *inventory.Change, t *desired.Object, d decisi
 		// An earlier manifest was planned, and never applied; or the object was to be deleted, and never was.
 		change.Reason = inventory.ReasonUnchanged
 	}
-	change.Before, change.After = calls.Presentable(c.before, p.call.Server.Keys), calls.Presentable(c.after, p.call.Server.Keys)
+	change.Before, change.After = Presentable(c.before, p.x.Server.Keys), Presentable(c.after, p.x.Server.Keys)
 	if change.Verb.IsCorrection() && c.before != nil {
 		change.Changed = p.changedFields(c)
 	}
@@ -179,7 +176,7 @@ func (p *Preview) compared(change *inventory.Change, t *desired.Object, d decisi
 
 // conflicts returns the fields that a write would take from others; none if field ownership cannot be read.
 func (p *Preview) conflicts(c comparison) []inventory.FieldChange {
-	taken, err := fieldset.Taken(c.before.GetManagedFields(), c.applied.GetManagedFields(), p.call.Server.FieldOwner)
+	taken, err := fieldset.Taken(c.before.GetManagedFields(), c.applied.GetManagedFields(), p.x.Server.FieldOwner)
 	if err != nil {
 		return nil
 	}
@@ -198,14 +195,14 @@ func conflictsOf(taken []fieldset.Taking) []inventory.FieldChange {
 // recreated completes the change of an object that would be recreated, so that nothing remains that others own. Since the server
 // refuses to create an object that exists, it has made a dry run of an update.
 func (p *Preview) recreated(change *inventory.Change, t *desired.Object, s decisions.Situation, object *unstructured.Unstructured) error {
-	manifest, err := p.call.Executor.Manifests.Of(t)
+	manifest, err := p.x.Manifests.Of(t)
 	if err != nil {
 		return err
 	}
 	if err := p.removeLocally(object, t, true, manifest); err != nil {
 		return err
 	}
-	change.Before, change.After = calls.Presentable(s.Live, p.call.Server.Keys), calls.Presentable(object, p.call.Server.Keys)
+	change.Before, change.After = Presentable(s.Live, p.x.Server.Keys), Presentable(object, p.x.Server.Keys)
 	p.forgetAllocated(t, change.Before, s.Live.GetUID())
 	p.forgetAllocated(t, change.After, s.Live.GetUID())
 	return nil
@@ -217,11 +214,11 @@ func (p *Preview) changedBy(c comparison) string {
 	if len(fields) == 0 {
 		return decisions.ChangedByOthers
 	}
-	holders, err := fieldset.Holders(c.before.GetManagedFields(), fields, p.call.Server.FieldOwner)
+	holders, err := fieldset.Holders(c.before.GetManagedFields(), fields, p.x.Server.FieldOwner)
 	if err != nil || len(holders) == 0 {
-		return decisions.ChangedByOthers + ": " + executor.FieldTexts(fields)
+		return decisions.ChangedByOthers + ": " + FieldTexts(fields)
 	}
-	return fmt.Sprintf("was changed by %s: %s", strings.Join(holders, ", "), executor.FieldTexts(fields))
+	return fmt.Sprintf("was changed by %s: %s", strings.Join(holders, ", "), FieldTexts(fields))
 }
 
 // dryRunFailed completes a change whose dry run failed, or returns the error.
@@ -240,7 +237,7 @@ func (p *Preview) dryRunFailed(change *inventory.Change, t *desired.Object, d de
 		return p.compute(change, t, s)
 	case answers.IsRefusal(err), conflicts.IsDenied(err),
 		(apierrors.IsForbidden(err) || conflicts.IsRejected(err)) && !answers.IsDoomed(err) && !answers.DeniedBy(err, answers.BarrierPrefix):
-		change.Refusal = decisions.RejectionText(t, p.call.Server.Keys.Prefix, err)
+		change.Refusal = decisions.RejectionText(t, p.x.Server.Keys.Prefix, err)
 		return nil
 	}
 	if reason, ok := answers.Awaitable(err); ok {
@@ -255,6 +252,6 @@ func (p *Preview) dryRunFailed(change *inventory.Change, t *desired.Object, d de
 // showMark shows an object with our marks added.
 func (p *Preview) showMark(change *inventory.Change, t *desired.Object, s decisions.Situation) {
 	after := s.Live.DeepCopy()
-	p.call.Executor.SetMarks(after, t)
-	change.Before, change.After = calls.Presentable(s.Live, p.call.Server.Keys), calls.Presentable(after, p.call.Server.Keys)
+	p.x.SetMarks(after, t)
+	change.Before, change.After = Presentable(s.Live, p.x.Server.Keys), Presentable(after, p.x.Server.Keys)
 }

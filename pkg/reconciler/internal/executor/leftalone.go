@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package plans
+package executor
 
 import (
 	"cmp"
@@ -19,8 +19,6 @@ import (
 	"github.com/component-operator/runtime/internal/redact"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/contents"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 )
@@ -28,10 +26,10 @@ import (
 // IsLeftAlone reports whether a dependent may differ from its manifest, is not corrected because of its drift policy, and has to
 // be compared all the same.
 func (p *Preview) IsLeftAlone(t *desired.Object, d decisions.Decision, s decisions.Situation) bool {
-	if !p.LeftAlone || !s.Exists || s.Seen.Owner != p.call.Owner.Label || t.Reconcile == inventory.ReconcilePolicyOnce || t.Drift == inventory.DriftPolicyCorrect {
+	if !p.LeftAlone || !s.Exists || s.Seen.Owner != p.x.Owner.Label || t.Reconcile == inventory.ReconcilePolicyOnce || t.Drift == inventory.DriftPolicyCorrect {
 		return false
 	}
-	item := p.call.Ledger.Of(t)
+	item := p.itemOf(t)
 	switch d.Action {
 	case decisions.Report:
 		return true
@@ -58,7 +56,7 @@ func (p *Preview) showLeftAlone(ctx context.Context, change *inventory.Change, t
 	default:
 		return false, fmt.Errorf("comparing %s: %w", t.Key, err)
 	}
-	if !contents.Same(c.before, c.after) {
+	if !Same(c.before, c.after) {
 		change.Reason = p.changedBy(c)
 		p.addLeftAlone(change, t, c)
 	}
@@ -68,12 +66,12 @@ func (p *Preview) showLeftAlone(ctx context.Context, change *inventory.Change, t
 // addLeftAlone adds the drift of a dependent that is not corrected.
 func (p *Preview) addLeftAlone(change *inventory.Change, t *desired.Object, c comparison) {
 	change.Reason += "; left alone because its drift policy is " + annotations.Kebab(string(t.Drift))
-	change.Before, change.After, change.Changed = calls.Presentable(c.before, p.call.Server.Keys), calls.Presentable(c.after, p.call.Server.Keys), p.changedFields(c)
+	change.Before, change.After, change.Changed = Presentable(c.before, p.x.Server.Keys), Presentable(c.after, p.x.Server.Keys), p.changedFields(c)
 }
 
 // contested returns the fields that others have changed, removed or added; none if field ownership cannot be read.
 func (p *Preview) contested(c comparison) []fieldpath.Path {
-	fields, err := fieldset.Gained(c.before.GetManagedFields(), c.applied.GetManagedFields(), p.call.Server.FieldOwner)
+	fields, err := fieldset.Gained(c.before.GetManagedFields(), c.applied.GetManagedFields(), p.x.Server.FieldOwner)
 	if err != nil {
 		return nil
 	}
@@ -83,7 +81,7 @@ func (p *Preview) contested(c comparison) []fieldpath.Path {
 // changedFields says who changed each field, and when.
 func (p *Preview) changedFields(c comparison) []inventory.FieldChange {
 	fields := p.contested(c)
-	writers, err := fieldset.Writers(c.before.GetManagedFields(), fields, p.call.Server.FieldOwner)
+	writers, err := fieldset.Writers(c.before.GetManagedFields(), fields, p.x.Server.FieldOwner)
 	if err != nil {
 		return nil
 	}
