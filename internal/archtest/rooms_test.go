@@ -136,11 +136,9 @@ var rooms = []room{
 	{path: "pkg/reconciler/internal/decisions", layer: decisions},
 	{path: "pkg/reconciler/internal/memory", layer: decisions},
 	{path: "pkg/reconciler/internal/server", layer: reads},
-	{path: "pkg/reconciler/internal/barriers", layer: writes},
+	{path: "pkg/reconciler/internal/guard", layer: writes},
 	{path: "pkg/reconciler/internal/executor", layer: writes},
-	{path: "pkg/reconciler/internal/losses", layer: writes},
 	{path: "pkg/reconciler/internal/calls", layer: callState},
-	{path: "pkg/reconciler/internal/rebuild", layer: operations},
 	{path: "pkg/reconciler/internal/waves", layer: operations},
 
 	{path: "pkg/manifests", layer: engine},

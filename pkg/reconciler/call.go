@@ -5,10 +5,9 @@ package reconciler
 
 import (
 	"github.com/component-operator/runtime/internal/flow"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/barriers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/executor"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/losses"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/guard"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/report"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 )
@@ -34,10 +33,10 @@ func (r *Reconciler) callWith(owner Owner, items []*InventoryItem, config server
 		Server: c.Server, Owner: known, Report: c.Report, Finalizers: r.finalizers(), Retains: r.options.RetainOutcomes, Reclaimed: r.options.ReclaimedFieldManagers,
 		ReclaimedNames: r.options.ReclaimedFieldManagerNames,
 	}
-	c.Losses = &losses.Losses{
+	c.Losses = &guard.Losses{
 		Server: c.Server, Owner: known, Configured: r.options.AdditionalManagedTypes, Memory: c.Memory, Items: items, Remaining: c.Ledger.Remaining,
 	}
-	c.Barriers = &barriers.Barriers{
+	c.Barriers = &guard.Barriers{
 		Server: c.Server, Report: c.Report, Memory: c.Memory, Owner: known, Items: items, Name: r.name, Pause: r.barrierPause,
 	}
 	return c

@@ -12,8 +12,8 @@ import (
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/guard"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/losses"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -33,7 +33,7 @@ func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) (
 	}
 	c := r.call(request.Owner, request.Inventory)
 	for _, owner := range request.Departing {
-		c.Losses.Departing = append(c.Losses.Departing, losses.Departing{Label: digest.OwnerLabel(owner.ID), Items: owner.Inventory})
+		c.Losses.Departing = append(c.Losses.Departing, guard.Departing{Label: digest.OwnerLabel(owner.ID), Items: owner.Inventory})
 	}
 	demands, err := c.Losses.Demands(ctx)
 	if err != nil {
@@ -45,7 +45,7 @@ func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) (
 		err = nil
 	}
 	if answers.IsUnknownType(err) {
-		return nil, types.NewRetriableError(fmt.Errorf("looking for instances of managed types: %w", err), new(losses.UnknownTypeDelay))
+		return nil, types.NewRetriableError(fmt.Errorf("looking for instances of managed types: %w", err), new(guard.UnknownTypeDelay))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("looking for instances of managed types: %w", err)

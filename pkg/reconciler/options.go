@@ -19,9 +19,9 @@ import (
 	"github.com/component-operator/runtime/internal/reports"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/barriers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/guard"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/memory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
@@ -181,7 +181,7 @@ func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, e
 		judges:       owners,
 		memory:       memory.New(),
 		definitions:  definitions,
-		barrierPause: barriers.DefaultPause,
+		barrierPause: guard.DefaultPause,
 	}, nil
 }
 

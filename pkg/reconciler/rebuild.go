@@ -12,7 +12,6 @@ import (
 	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/rebuild"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -58,15 +57,14 @@ func (r *Reconciler) Rebuild(ctx context.Context, request RebuildRequest) (Rebui
 	}
 	result := RebuildResult{Inventory: slices.Clone(request.Known)}
 	c := r.call(Owner{ID: request.ID}, nil)
-	found, err := rebuild.Find(flow.WithLimiter(ctx, c.Server.Flow), c, rebuild.Request{
-		Objects: request.Objects, Types: request.Types, Namespaces: request.Namespaces, Policies: policies.Or(declared, r.options.Policies),
-	})
+	request.Policies = policies.Or(declared, r.options.Policies)
+	found, unlisted, err := findDependents(flow.WithLimiter(ctx, c.Server.Flow), c, request)
 	if err != nil {
 		return RebuildResult{}, err
 	}
-	result.Unlisted = found.Unlisted
+	result.Unlisted = unlisted
 	known := bookkeeping.Index(result.Inventory)
-	for _, item := range found.Items {
+	for _, item := range found {
 		if known[types.IDOf(item)] == nil {
 			result.Inventory = append(result.Inventory, item)
 			result.Found++

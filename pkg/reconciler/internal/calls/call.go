@@ -8,11 +8,10 @@ import (
 
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/barriers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/executor"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/losses"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/guard"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/memory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/report"
@@ -31,8 +30,8 @@ type Call struct {
 	Report   *report.Report
 	Pacing   *Pacing
 	Executor *executor.Executor
-	Losses   *losses.Losses
-	Barriers *barriers.Barriers
+	Losses   *guard.Losses
+	Barriers *guard.Barriers
 	// Deletions limits how many redundant dependents are deleted.
 	Deletions inventory.Deletions
 	// Policies are those of the owner, without empty fields; the zero value if the owner is being deleted, or asks for nothing to be applied.

@@ -12,12 +12,11 @@ import (
 
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/barriers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/guard"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/losses"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
@@ -224,7 +223,7 @@ func (l *live) requestEnd(ctx context.Context, item *inventory.Item, s decisions
 		return gone, nil, err
 	}
 	if awaited, err := l.call.Barriers.Await(ctx, item, l.call.Barriers.For(item, s.Seen.UID)); err != nil || awaited {
-		return false, &outcome{item: item, message: barriers.Awaited, keepsBarrier: true}, err
+		return false, &outcome{item: item, message: guard.Awaited, keepsBarrier: true}, err
 	}
 	defined, err := l.call.Losses.DefinedBy(ctx, item)
 	if err != nil {
@@ -238,12 +237,12 @@ func (l *live) requestEnd(ctx context.Context, item *inventory.Item, s decisions
 		l.call.Report.Guards(resources)
 		// The deletion of an instance that has our label, but is not recorded, causes no event.
 		l.call.Retry(item)
-		texts := losses.Texts(blockers)
+		texts := guard.Texts(blockers)
 		held = &outcome{item: item, instances: texts, message: "kept while there are instances of its types: " + texts}
 		return false, held, l.call.Barriers.Lift(ctx, item)
 	}
 	if b := l.call.Barriers.For(item, s.Seen.UID); b != nil && item.Barrier == "" {
-		return false, &outcome{item: item, message: barriers.Awaited, keepsBarrier: true, barrier: b}, nil
+		return false, &outcome{item: item, message: guard.Awaited, keepsBarrier: true, barrier: b}, nil
 	}
 	if gone, err = l.call.Executor.RequestDeletion(ctx, item, s); err != nil || gone {
 		return gone, nil, err

@@ -10,9 +10,9 @@ import (
 	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/barriers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/guard"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/report"
 )
 
@@ -32,7 +32,7 @@ type outcome struct {
 	keepsBarrier bool
 	// instances names the instances that block the deletion of an object that defines types; what serves them has to stay, too.
 	instances string
-	barrier   *barriers.Barrier // must be recorded and applied before anything else; may be nil
+	barrier   *guard.Barrier // must be recorded and applied before anything else; may be nil
 	// adopting is the observation of an object whose adoption must be recorded before anything else; may be nil.
 	adopting *decisions.Situation
 	// releasing is the observation of an object that keeps our finalizer until its outcome is recorded; may be nil.

@@ -22,8 +22,8 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/executor"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/guard"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/losses"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -421,7 +421,7 @@ func (p *planned) addBlockers(ctx context.Context, change *inventory.Change, ite
 		change.Reason += "; it is not known whether there are instances of its types: " + err.Error()
 		return nil
 	case err == nil && len(blockers) > 0:
-		change.Reason += "; kept while there are instances of its types: " + losses.Texts(blockers)
+		change.Reason += "; kept while there are instances of its types: " + guard.Texts(blockers)
 	}
 	return err
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/guard"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/losses"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/report"
 	"github.com/component-operator/runtime/pkg/status"
 )
@@ -35,7 +35,7 @@ func (l *live) recreate(ctx context.Context, t *desired.Object, s decisions.Situ
 	case err != nil:
 		return outcome{}, false, err
 	case held != nil && held.instances != "":
-		return outcome{}, false, inventory.NewRefusedError(fmt.Sprintf("%s: %s", t.Key, losses.HeldByInstances(held.instances)))
+		return outcome{}, false, inventory.NewRefusedError(fmt.Sprintf("%s: %s", t.Key, guard.HeldByInstances(held.instances)))
 	case held != nil:
 		held.unwritten = true
 		return *held, false, nil
@@ -66,7 +66,7 @@ func (l *live) recreate(ctx context.Context, t *desired.Object, s decisions.Situ
 func (l *live) mayRecreate(ctx context.Context, t *desired.Object, s decisions.Situation) (again bool, err error) {
 	item := l.call.Ledger.Of(t)
 	var live *unstructured.Unstructured
-	if losses.DependsOnContent(t.Key.GroupKind) {
+	if guard.DependsOnContent(t.Key.GroupKind) {
 		live, err = l.call.Server.Get(ctx, item)
 		if answers.IsGone(err) || err == nil && live.GetResourceVersion() != s.Seen.ResourceVersion {
 			return true, nil

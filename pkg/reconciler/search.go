@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package rebuild
+package reconciler
 
 import (
 	"cmp"
@@ -30,42 +30,27 @@ import (
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/guard"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/losses"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
 )
 
-// Request says where to search for dependents; see reconciler.RebuildRequest. Policies have no empty fields.
-type Request struct {
-	Objects    []client.Object
-	Types      []inventory.TypeVersionInfo
-	Namespaces []string
-	Policies   inventory.Policies
-}
-
-// Result is the result of a search.
-type Result struct {
-	Items []*inventory.Item
-	// Unlisted are the types that could not be listed, sorted.
-	Unlisted []inventory.TypeInfo
-}
-
-// Find finds the dependents of the owner of a call.
-func Find(ctx context.Context, call *calls.Call, request Request) (Result, error) {
-	s := &search{call: call, policies: request.Policies, namespaces: request.Namespaces, uids: map[apitypes.UID]bool{}, unlisted: map[inventory.TypeInfo]bool{}}
+// findDependents finds the dependents of the owner of a call. Unlisted are the types that could not be listed, sorted.
+func findDependents(ctx context.Context, call *calls.Call, request RebuildRequest) (items []*InventoryItem, unlisted []TypeInfo, err error) {
+	s := &search{call: call, policies: request.Policies, namespaces: request.Namespaces, uids: map[apitypes.UID]bool{}, unlisted: map[TypeInfo]bool{}}
 	found, err := s.kinds(request)
 	if err != nil {
-		return Result{}, err
+		return nil, nil, err
 	}
 	var failures calls.Failures
 	flow.Each(ctx, call.Server.Flow, found, func(kind schema.GroupVersionKind) { failures.Add(s.kind(ctx, kind)) })
 	if err := failures.Err(); err != nil {
-		return Result{}, fmt.Errorf("looking for dependents: %w", err)
+		return nil, nil, fmt.Errorf("looking for dependents: %w", err)
 	}
-	unlisted := slices.SortedFunc(maps.Keys(s.unlisted), func(a, b inventory.TypeInfo) int {
+	unlisted = slices.SortedFunc(maps.Keys(s.unlisted), func(a, b TypeInfo) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
 	})
-	return Result{Items: s.found, Unlisted: unlisted}, nil
+	return s.found, unlisted, nil
 }
 
 // search is one call of Rebuild.
@@ -81,7 +66,7 @@ type search struct {
 }
 
 // kinds returns the types to list, each in one version, preferably that of a wanted object.
-func (s *search) kinds(request Request) ([]schema.GroupVersionKind, error) {
+func (s *search) kinds(request RebuildRequest) ([]schema.GroupVersionKind, error) {
 	var found []schema.GroupVersionKind
 	seen := map[schema.GroupKind]bool{}
 	add := func(kind schema.GroupVersionKind) {
@@ -132,7 +117,7 @@ func (s *search) discovered(patterns []inventory.TypeInfo) ([]schema.GroupVersio
 		}
 	}
 	var found []schema.GroupVersionKind
-	for _, mapping := range losses.Listable(lists, fits) {
+	for _, mapping := range guard.Listable(lists, fits) {
 		found = append(found, mapping.GroupVersionKind)
 	}
 	return found, nil
@@ -171,7 +156,7 @@ func (s *search) isNamespaced(kind schema.GroupVersionKind) bool {
 
 // list takes the dependents of a type in one namespace, or in all if it is empty.
 func (s *search) list(ctx context.Context, kind schema.GroupVersionKind, namespace string) error {
-	options := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{s.call.Server.Keys.OwnerLabel: s.call.Owner.Label}, client.Limit(losses.ListPage)}
+	options := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{s.call.Server.Keys.OwnerLabel: s.call.Owner.Label}, client.Limit(guard.ListPage)}
 	next := ""
 	for {
 		page := append(slices.Clone(options), client.Continue(next))
