@@ -13,7 +13,6 @@ import (
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/executor"
@@ -24,9 +23,8 @@ import (
 
 // live is the execution that makes the requests. It is safe for concurrent use for different dependents.
 type live struct {
-	call *calls.Call
+	*steps
 
-	steps           *steps
 	recordAdoptions bool
 	written         []bool // by the index of the desired object; whether this call has written it
 	changed         []bool // likewise; whether that has changed it
@@ -39,23 +37,7 @@ func (l *live) openInstances(ctx context.Context, members []*desired.Object) (pl
 	return true, l.call.Needs.Watch(ctx, members, desired.Instances)
 }
 
-func (l *live) beginStep(ctx context.Context, members []*desired.Object) (complete []*desired.Object, held bool, err error) {
-	return l.steps.begin(ctx, members)
-}
-
 func (l *live) endTier([]*desired.Object) error { return nil }
-
-func (l *live) endStep(ctx context.Context, members []*desired.Object) (held, waits bool, err error) {
-	if waits, err = l.steps.readAfter(ctx, members); err != nil {
-		return false, false, err
-	}
-	held, err = l.steps.end(ctx, members)
-	return held, waits, err
-}
-
-func (l *live) forms(ctx context.Context, members []*desired.Object) (forms []*desired.Object, held bool, err error) {
-	return l.steps.forms(ctx, members)
-}
 
 // settle keeps a dependent that the observer knows to be up to date.
 func (l *live) settle(t *desired.Object) (outcome, bool) {

@@ -221,7 +221,7 @@ func (p *planned) extract(ctx context.Context, t *desired.Object) (isKnown bool,
 	if change.Verb != "" || change.Refusal != "" || len(p.unknown) > 0 {
 		return false, nil
 	}
-	object, err := p.steps.look(ctx, t)
+	object, err := p.steps.lookWhole(ctx, t)
 	return err == nil && object != nil && p.steps.extract(t, object) == nil, err
 }
 

@@ -26,12 +26,12 @@ import (
 type steps struct {
 	call *calls.Call
 
-	waits bool // since the last call of takeWaits, begin has met an object of others that the component waits for
+	waits bool // since the last call of takeWaits, beginStep has met an object of others that the component waits for
 }
 
-// begin reads what the members of a step need, asks their guards, and completes their late manifests. It returns the members of the step, whose manifests are
+// beginStep reads what the members of a step need, asks their guards, and completes their late manifests. It returns the members of the step, whose manifests are
 // complete. If something holds the step back, it reports that, and held is true.
-func (s *steps) begin(ctx context.Context, members []*desired.Object) (complete []*desired.Object, held bool, err error) {
+func (s *steps) beginStep(ctx context.Context, members []*desired.Object) (complete []*desired.Object, held bool, err error) {
 	if held, err = s.meetObstacles(ctx, members); err != nil {
 		return nil, false, err
 	}
@@ -263,17 +263,20 @@ func (s *steps) isInForm(t *desired.Object) bool {
 	return bookkeeping.IsSuspended(s.call.Ledger.Of(t)) && view == observe.Present && seen.Status == status.CurrentStatus && !s.call.Server.Outdated(t.Key, seen)
 }
 
-// end extracts the data of the members of a step after they were applied. If an object is not there, or its data cannot be extracted, it reports that,
-// and later steps are held.
-func (s *steps) end(ctx context.Context, members []*desired.Object) (held bool, err error) {
+// endStep reads what the members of a step want to have read when it has ended, and extracts their data. If an object is not there, or its data cannot be
+// extracted, it reports that, and later steps are held.
+func (s *steps) endStep(ctx context.Context, members []*desired.Object) (held, waits bool, err error) {
+	if waits, err = s.readAfter(ctx, members); err != nil {
+		return false, false, err
+	}
 	for _, t := range members {
 		if !t.Extracting {
 			continue
 		}
-		object, err := s.look(ctx, t)
+		object, err := s.lookWhole(ctx, t)
 		switch {
 		case err != nil:
-			return false, err
+			return false, false, err
 		case object == nil:
 			s.holdsBack(t, "does not exist, so no data can be extracted")
 			held = true
@@ -285,7 +288,7 @@ func (s *steps) end(ctx context.Context, members []*desired.Object) (held bool, 
 			held = true
 		}
 	}
-	return held, nil
+	return held, waits, nil
 }
 
 // extract has a behavior extract the data of an object, which is not changed.
@@ -297,8 +300,8 @@ func (s *steps) extract(t *desired.Object, object *unstructured.Unstructured) er
 	return extracting.Extract(observe.Kept(object))
 }
 
-// look returns an object as it is in the cluster; nil if it does not exist or is being deleted. It reads the object only if the observer does not keep it.
-func (s *steps) look(ctx context.Context, t *desired.Object) (*unstructured.Unstructured, error) {
+// lookWhole returns an object as it is in the cluster; nil if it does not exist or is being deleted. It reads the object only if the observer does not keep it.
+func (s *steps) lookWhole(ctx context.Context, t *desired.Object) (*unstructured.Unstructured, error) {
 	item := s.call.Ledger.Of(t)
 	seen, view := s.call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
 	if view == observe.Present && seen.Object != nil && !seen.Deleting {

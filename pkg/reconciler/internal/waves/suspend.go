@@ -96,7 +96,7 @@ func (w *Waves) extractAll(ctx context.Context, wanted []*desired.Object) error 
 		return err
 	}
 	for _, t := range present {
-		object, err := w.steps.look(ctx, t)
+		object, err := w.steps.lookWhole(ctx, t)
 		if err != nil {
 			return err
 		}

@@ -57,7 +57,7 @@ type Options struct {
 
 // New returns the Waves of a call whose ledger has the items of all desired objects.
 func New(call *calls.Call, options Options) *Waves {
-	l := &live{call: call, recordAdoptions: options.RecordAdoptions}
+	l := &live{recordAdoptions: options.RecordAdoptions}
 	w := newWaves(call, l)
 	l.steps, l.written, l.changed = w.steps, w.written, w.changed
 	w.carryOn, w.after, w.last = options.CarryOn, options.AfterWave, options.Last
