@@ -199,7 +199,6 @@ var rooms = []room{
 	{path: "internal/archtest", layer: tests},
 	{path: "internal/testenv", layer: tests},
 	{path: "pkg/manifests/generatortest", layer: tests},
-	{path: "pkg/resources/internal/resourcestest", layer: tests},
 	{path: "pkg/operatortest", layer: kits},
 	{path: "examples/snippets/...", layer: snippets},
 }

@@ -22,9 +22,9 @@ var leftOut = regexp.MustCompile(`(?m)^\s*// (?:\.\.\.|…)\n`)
 // TestSnippetsCompile checks that the Go code on all pages is also, line by line, in code that is compiled. A comment of an ellipsis stands for what a page leaves out.
 func TestSnippetsCompile(t *testing.T) {
 	t.Parallel()
-	const snippets = "examples/snippets/snippets.go"
-	// Two pages have tests of their own.
-	checked := map[string][]string{"concepts/typed-resources.md": nil, "operator-step-by-step.md": nil}
+	const snippets, typed = "examples/snippets/snippets.go", "pkg/resources/example_"
+	// This page has a test of its own.
+	checked := map[string][]string{"operator-step-by-step.md": nil}
 	for page, examples := range map[string][]string{
 		"concepts/behaviors.md":         {"pkg/behaviors/example_test.go"},
 		"concepts/sync-operations.md":   {"pkg/sync/example_test.go"},
@@ -37,6 +37,7 @@ func TestSnippetsCompile(t *testing.T) {
 		"concepts/scaling.md":           {snippets},
 		"concepts/tenants.md":           {snippets},
 		"concepts/transformers.md":      {snippets},
+		"concepts/typed-resources.md":   {typed + "mutations_test.go", typed + "life_test.go", typed + "options_test.go"},
 		"reference/annotations.md":      {snippets},
 		"kubebuilder.md":                {"examples/kubebuilder-operator/api/v1alpha1/guestbook_types.go", "examples/kubebuilder-operator/internal/controller/guestbook_controller.go"},
 	} {

@@ -36,7 +36,6 @@ func rolledOut() *appsv1.Deployment {
 
 // A status that asks for more than ready pods.
 func Example_handler() {
-	// [handler]
 	warm := func(op concepts.ConvergingOperation, d *appsv1.Deployment) (concepts.AliveStatusWithReason, error) {
 		status, err := deployment.DefaultConvergingStatusHandler(op, d)
 		if err == nil && status.IsConverged() && d.Annotations["shop.example.org/warm"] != "true" {
@@ -47,7 +46,6 @@ func Example_handler() {
 		return status, err
 	}
 	web, err := deployment.NewBuilder(webServers()).WithCustomConvergeStatus(warm).Build()
-	// [end]
 	if err != nil {
 		fmt.Println(err)
 	}
@@ -61,12 +59,10 @@ func Example_handler() {
 
 // The condition of a component.
 func Example_condition() {
-	// [condition]
 	generator := resources.NewGenerator(shop,
 		resources.WithCondition("Available"),
 		resources.WithGracePeriod(5*time.Minute),
 	)
-	// [end]
 	fmt.Println(generator.Condition())
 	// Output: Available
 }
@@ -74,7 +70,6 @@ func Example_condition() {
 // A guard asks for more than data.
 func Example_guard() {
 	schema := concepts.NewData[int]("schema")
-	// [guard]
 	web, err := deployment.NewBuilder(webServers()).
 		WithOptionalData(schema).
 		WithGuard(func(appsv1.Deployment) (concepts.GuardStatusWithReason, error) {
@@ -83,7 +78,6 @@ func Example_guard() {
 			}
 			return concepts.GuardStatusWithReason{Status: concepts.GuardStatusUnblocked}, nil
 		}).Build()
-	// [end]
 	if err != nil {
 		fmt.Println(err)
 	}
@@ -95,8 +89,6 @@ func Example_guard() {
 	// {Blocked schema 7 is not there yet} <nil>
 	// {Unblocked } <nil>
 }
-
-// [data]
 
 // reachable returns a Service, and web servers that know its address.
 func reachable(_ context.Context, input resources.Input) ([]resources.Resource, error) {
@@ -129,8 +121,6 @@ func hostOf(s corev1.Service) (host string, found bool, err error) {
 	}
 	return "", false, nil
 }
-
-// [end]
 
 // withAddress is a Service that a cloud controller has given an address.
 func withAddress() corev1.Service {
@@ -181,8 +171,6 @@ func playThrough(frontend, web client.Object) {
 	}
 }
 
-// [closure]
-
 // remembering returns the same without a cell.
 func remembering(_ context.Context, input resources.Input) ([]resources.Resource, error) {
 	var address string
@@ -212,8 +200,6 @@ func remembering(_ context.Context, input resources.Input) ([]resources.Resource
 	return []resources.Resource{frontend, web}, nil
 }
 
-// [end]
-
 // Data in a variable.
 func Example_closure() {
 	objects := generated(remembering, types.UnstructurableMap{})
@@ -226,7 +212,6 @@ func Example_closure() {
 
 // A suspended form of one's own.
 func Example_suspension() {
-	// [suspension]
 	web, err := deployment.NewBuilder(webServers()).
 		WithCustomSuspendMutation(func(m *deployment.Mutator) error {
 			m.EnsureReplicas(1)
@@ -243,14 +228,11 @@ func Example_suspension() {
 			}
 			return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended}, nil
 		}).Build()
-	// [end]
 	if err != nil {
 		fmt.Println(err)
 	}
-	// [keep-job]
 	migration, err := job.NewBuilder(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "migration"}}).
 		WithCustomSuspendDeletionDecision(func(*batchv1.Job) bool { return false }).Build()
-	// [end]
 	if err != nil {
 		fmt.Println(err)
 	}

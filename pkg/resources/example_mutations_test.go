@@ -29,8 +29,6 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// [minimal]
-
 // ShopSpec is the spec of a Shop.
 type ShopSpec struct {
 	Version  string `json:"version"`
@@ -74,8 +72,6 @@ func setup(mgr ctrl.Manager) error {
 	generator := resources.NewGenerator(shop, resources.WithCondition("Available"))
 	return component.NewReconciler[*Shop]("shop.example.org", generator, component.ReconcilerOptions{}).SetupWithManager(mgr)
 }
-
-// [end]
 
 // Shop is a component.
 type Shop struct {
@@ -156,7 +152,6 @@ func show(mutations ...deployment.Mutation) {
 
 // An error names all that is wrong.
 func Example_build() {
-	// [build]
 	_, err := configmap.NewBuilder(&corev1.ConfigMap{}).AwaitAddress().Build()
 	fmt.Println(err)
 	// Output:
@@ -167,7 +162,6 @@ func Example_build() {
 
 // Within a mutation, categories come before the order of calls.
 func Example_categories() {
-	// [categories]
 	proxy := deployment.Mutation{Name: "proxy", Mutate: func(m *deployment.Mutator) error {
 		m.EnsureContainerEnvVar(corev1.EnvVar{Name: "ZONE", Value: "a"})                // an edit of containers
 		m.EnsureContainer(corev1.Container{Name: "proxy", Image: "example.io/proxy:3"}) // the presence of a container
@@ -179,7 +173,6 @@ func Example_categories() {
 
 // Selectors see the containers as they were when the category began.
 func Example_snapshot() {
-	// [snapshot]
 	rename := deployment.Mutation{Name: "rename", Mutate: func(m *deployment.Mutator) error {
 		m.EditContainers(selectors.ContainerNamed("web"), func(e *editors.ContainerEditor) error {
 			e.Raw().Name = "frontend"
@@ -198,8 +191,6 @@ func Example_snapshot() {
 	show(rename, later)
 	// Output: frontend example.io/shop:2.0.0 ZONE=a
 }
-
-// [shared]
 
 // tracing sends the traces of all containers to an address.
 func tracing(pods *generic.PodTemplate, address string) {
@@ -220,8 +211,6 @@ var tracedAgent = daemonset.Mutation{Name: "tracing", Mutate: func(m *daemonset.
 	return nil
 }}
 
-// [end]
-
 // One mutation for several kinds.
 func Example_shared() {
 	show(tracedWeb)
@@ -239,7 +228,6 @@ func Example_shared() {
 
 // A feature that depends on the version and on the spec.
 func Example_gates() {
-	// [gates]
 	since2, err := feature.Semver(">= 2.0, < 4")
 	if err != nil {
 		fmt.Println(err)
@@ -257,8 +245,6 @@ func Example_gates() {
 	// off: version 1.4.2 is not >= 2.0, < 4
 }
 
-// [constraint]
-
 // lts accepts the versions with long-term support.
 type lts []string
 
@@ -272,8 +258,6 @@ func (l lts) Enabled(version string) (bool, error) {
 }
 
 func (l lts) String() string { return "one of the versions with long-term support" }
-
-// [end]
 
 // A constraint of one's own.
 func Example_constraint() {
@@ -304,7 +288,6 @@ func setImage(image string) func(*editors.ContainerEditor) error {
 
 // A mutation with several editors.
 func Example_editors() {
-	// [editors]
 	limits := deployment.Mutation{Name: "limits", Mutate: func(m *deployment.Mutator) error {
 		m.EditDeploymentSpec(func(e *editors.DeploymentSpecEditor) error {
 			e.SetProgressDeadlineSeconds(120)
@@ -323,14 +306,12 @@ func Example_editors() {
 		})
 		return nil
 	}}
-	// [end]
 	show(limits)
 	// Output: web example.io/shop:1.4.2
 }
 
 // Two features change one configuration file.
 func Example_merge() {
-	// [merge]
 	tls := configmap.Mutation{Name: "tls", Mutate: func(m *configmap.Mutator) error { m.MergeYAML("app.yaml", "server: {tls: on}"); return nil }}
 	cache := configmap.Mutation{Name: "cache", Mutate: func(m *configmap.Mutator) error { m.MergeYAML("app.yaml", "cache: {size: 1.50}"); return nil }}
 	settings, err := configmap.NewBuilder(&corev1.ConfigMap{
@@ -356,7 +337,6 @@ func Example_hash() {
 	if err != nil {
 		fmt.Println(err)
 	}
-	// [hash]
 	restart := deployment.Mutation{Name: "restart", Mutate: func(m *deployment.Mutator) error {
 		hash, err := configmap.DesiredHash(settings)
 		m.EditPodTemplateMetadata(func(e *editors.ObjectMetaEditor) error {
@@ -365,7 +345,6 @@ func Example_hash() {
 		})
 		return err
 	}}
-	// [end]
 	show(restart)
 	// Output: web example.io/shop:1.4.2
 }

@@ -38,16 +38,12 @@ func named(name string) metav1.ObjectMeta {
 // Options of resources.
 func Example_options() {
 	dashboardWanted := feature.NewBooleanGate(true)
-	// [gated]
 	dashboard, err := configmap.NewBuilder(&corev1.ConfigMap{ObjectMeta: named("dashboard")}).GatedBy(dashboardWanted).Auxiliary().Build()
-	// [end]
 	if err != nil {
 		fmt.Println(err)
 	}
-	// [policies]
 	data, err := pvc.NewBuilder(&corev1.PersistentVolumeClaim{ObjectMeta: named("data")}).Unowned().
 		WithPolicies(generic.Policies{Adoption: inventory.AdoptionPolicyAlways, Prune: inventory.PrunePolicyConfirm}).Build()
-	// [end]
 	if err != nil {
 		fmt.Println(err)
 	}
@@ -64,14 +60,12 @@ func Example_options() {
 // An object that somebody else owns.
 func Example_readOnly() {
 	host := concepts.NewData[string]("database host")
-	// [read-only]
 	credentials, err := secret.NewBuilder(&corev1.Secret{ObjectMeta: named("database")}).
 		ReadOnly(concepts.AbsenceBlocks).
 		WithData(concepts.Into(host, func(s corev1.Secret) (string, bool, error) {
 			value, found := s.Data["host"]
 			return string(value), found, nil
 		})).Build()
-	// [end]
 	if err != nil {
 		fmt.Println(err)
 	}
@@ -91,7 +85,6 @@ func Example_readOnly() {
 
 // An object whose Go type is not known.
 func Example_unstructured() {
-	// [unstructured]
 	certificate := &k8sunstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "cert-manager.io/v1", "kind": "Certificate",
 		"metadata": map[string]any{"namespace": "shop", "name": "web"},
@@ -104,7 +97,6 @@ func Example_unstructured() {
 		return nil
 	}}
 	resource, err := unstructured.NewBuilder(certificate).WithMutation(hosts).Build()
-	// [end]
 	if err != nil {
 		fmt.Println(err)
 	}
@@ -112,8 +104,6 @@ func Example_unstructured() {
 	fmt.Println(resource.Identity(), object.Object["spec"], err)
 	// Output: cert-manager.io/v1/Certificate/shop/web map[dnsNames:[shop.example.org] secretName:web-tls] <nil>
 }
-
-// [kind]
 
 type (
 	quotaBuilder = generic.Builder[corev1.ResourceQuota, *corev1.ResourceQuota, *quotaMutator, quotaMutation, concepts.OperationalStatusWithReason]
@@ -157,8 +147,6 @@ func quotaStatus(_ concepts.ConvergingOperation, object *corev1.ResourceQuota) (
 	return concepts.OperationalStatusWithReason{Status: concepts.OperationalStatusPending, Reason: "Waiting until the limits are in force"}, nil
 }
 
-// [end]
-
 // A kind of one's own.
 func Example_kind() {
 	quota, err := newQuotaBuilder(&corev1.ResourceQuota{ObjectMeta: named("small")}).
@@ -186,8 +174,6 @@ func Example_kind() {
 	// {Degraded Waiting until the limits are in force} <nil>
 }
 
-// [hand-written]
-
 // banner is a ConfigMap with a text.
 type banner struct{ namespace, text string }
 
@@ -209,8 +195,6 @@ func (b banner) Mutate(current client.Object) error {
 	return nil
 }
 
-// [end]
-
 // A resource without a builder.
 func Example_handWritten() {
 	for _, object := range generated(func(_ context.Context, input resources.Input) ([]resources.Resource, error) {
@@ -224,7 +208,6 @@ func Example_handWritten() {
 
 // A test that looks at an object, without a cluster.
 func Example_preview() {
-	// [preview]
 	address := concepts.NewData[string]("address")
 	address.Set("shop.example.org") // in a test, nobody extracts it
 	web, err := deployment.NewBuilder(webServers()).WithDataGuard(address).
@@ -243,7 +226,6 @@ func Example_preview() {
 
 // Two features that want different things.
 func Example_conflict() {
-	// [conflict]
 	large := deployment.Mutation{Name: "large", Mutate: func(m *deployment.Mutator) error { m.EnsureReplicas(5); return nil }}
 	single := deployment.Mutation{Name: "single", Mutate: func(m *deployment.Mutator) error { m.EnsureReplicas(1); return nil }}
 	web, err := deployment.NewBuilder(webServers()).WithMutation(large, single).Build()
@@ -257,7 +239,6 @@ func Example_conflict() {
 
 // A selector that matches nothing.
 func Example_strict() {
-	// [strict]
 	typo := deployment.Mutation{Name: "typo", Mutate: func(m *deployment.Mutator) error {
 		m.EditContainers(selectors.ContainerNamed("wbe"), setImage("example.io/shop:2.0.0"))
 		return nil
