@@ -9,7 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/component-operator/runtime/pkg/resources/internal/entries"
+	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
 // DataHash returns the SHA-256, in hexadecimal form, of the entries of a ConfigMap. As an annotation of a pod template, it has the pods replaced when an entry changes. It fails if
@@ -28,11 +28,11 @@ func DataHash(configmap *corev1.ConfigMap) (string, error) {
 		}
 		all[key] = value
 	}
-	return entries.Hash(all)
+	return handlers.Hash(all)
 }
 
 // DesiredHash returns the DataHash of the ConfigMap as it will be, with all mutations whose features are on. It fails if the resource is nil or read-only: what will be in an
 // object that somebody else writes is not known. Extract the data of that object, or their DataHash (WithData), and use them in the pod template.
 func DesiredHash(resource *Resource) (string, error) {
-	return entries.Desired(resource, "ConfigMap", DataHash)
+	return handlers.DesiredHash(resource, "ConfigMap", DataHash)
 }

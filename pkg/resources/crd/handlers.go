@@ -8,24 +8,23 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/component-operator/runtime/pkg/resources/concepts"
-	"github.com/component-operator/runtime/pkg/resources/internal/conditions"
-	"github.com/component-operator/runtime/pkg/resources/internal/grading"
+	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
 // rule says what the conditions of a CustomResourceDefinition mean.
-var rule = conditions.Rule{Works: string(apiextensionsv1.Established), Fails: []string{string(apiextensionsv1.NamesAccepted)}}
+var rule = handlers.Rule{Works: string(apiextensionsv1.Established), Fails: []string{string(apiextensionsv1.NamesAccepted)}}
 
 // DefaultConvergingStatusHandler returns how far a CustomResourceDefinition is: OperationFailing if its names conflict with those of another one (the condition NamesAccepted is
 // False); Operational if objects can be created (Established is True); and otherwise OperationPending.
 func DefaultConvergingStatusHandler(_ concepts.ConvergingOperation, crd *apiextensionsv1.CustomResourceDefinition) (concepts.OperationalStatusWithReason, error) {
-	found := make([]conditions.Condition, 0, len(crd.Status.Conditions))
+	found := make([]handlers.Condition, 0, len(crd.Status.Conditions))
 	for _, c := range crd.Status.Conditions {
-		found = append(found, conditions.Condition{Type: string(c.Type), Status: corev1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message})
+		found = append(found, handlers.Condition{Type: string(c.Type), Status: corev1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message})
 	}
 	return rule.Operational(found), nil
 }
 
 // DefaultGraceStatusHandler returns how well a CustomResourceDefinition does its job: Healthy if it is Operational, Down if its names conflict, and otherwise Degraded.
 func DefaultGraceStatusHandler(crd *apiextensionsv1.CustomResourceDefinition) (concepts.GraceStatusWithReason, error) {
-	return grading.Of(DefaultConvergingStatusHandler(concepts.ConvergingOperationNone, crd))
+	return handlers.Grade(DefaultConvergingStatusHandler(concepts.ConvergingOperationNone, crd))
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/concepts"
 	"github.com/component-operator/runtime/pkg/resources/editors"
 	"github.com/component-operator/runtime/pkg/resources/generic"
-	"github.com/component-operator/runtime/pkg/resources/internal/grading"
+	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
 // DefaultConvergingStatusHandler returns Operational: a CronJob works as soon as it exists, whatever becomes of its Jobs.
@@ -21,7 +21,7 @@ func DefaultConvergingStatusHandler(op concepts.ConvergingOperation, cronjob *ba
 
 // DefaultGraceStatusHandler returns Healthy.
 func DefaultGraceStatusHandler(cronjob *batchv1.CronJob) (concepts.GraceStatusWithReason, error) {
-	return grading.Of(DefaultConvergingStatusHandler(concepts.ConvergingOperationNone, cronjob))
+	return handlers.Grade(DefaultConvergingStatusHandler(concepts.ConvergingOperationNone, cronjob))
 }
 
 // DefaultDeleteOnSuspendHandler returns false: a suspended CronJob stays, and starts no Jobs.

@@ -8,14 +8,14 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	"github.com/component-operator/runtime/pkg/resources/internal/replicas"
+	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
 // workload returns the numbers of a DaemonSet, which has a pod on each node that it selects. With the strategy OnDelete, its rollout does not count, because it goes on only when
 // somebody deletes pods.
-func workload(daemonset *appsv1.DaemonSet) replicas.Workload {
+func workload(daemonset *appsv1.DaemonSet) handlers.Workload {
 	status := &daemonset.Status
-	w := replicas.Workload{
+	w := handlers.Workload{
 		Kind: "DaemonSet", Generation: daemonset.Generation, Observed: status.ObservedGeneration,
 		Desired: status.DesiredNumberScheduled, Ready: status.NumberReady, Current: status.CurrentNumberScheduled,
 	}

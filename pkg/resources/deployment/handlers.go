@@ -8,15 +8,16 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
-	"github.com/component-operator/runtime/pkg/resources/internal/replicas"
+	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
 // workload returns the numbers of a Deployment. While it is paused, its rollout does not count, because it is not meant to go on.
-func workload(deployment *appsv1.Deployment) replicas.Workload {
-	w := replicas.Workload{
+func workload(deployment *appsv1.Deployment) handlers.Workload {
+	w := handlers.Workload{
 		Kind: "Deployment", Generation: deployment.Generation, Observed: deployment.Status.ObservedGeneration,
-		Desired: replicas.OrOne(deployment.Spec.Replicas), Ready: deployment.Status.ReadyReplicas, Current: deployment.Status.Replicas,
+		Desired: ptr.Deref(deployment.Spec.Replicas, 1), Ready: deployment.Status.ReadyReplicas, Current: deployment.Status.Replicas,
 	}
 	switch updated := deployment.Status.UpdatedReplicas; {
 	case deployment.Spec.Paused && w.Current > w.Desired:
@@ -30,7 +31,7 @@ func workload(deployment *appsv1.Deployment) replicas.Workload {
 	for _, condition := range deployment.Status.Conditions {
 		stuck := condition.Type == appsv1.DeploymentProgressing && condition.Status == corev1.ConditionFalse && condition.Reason == "ProgressDeadlineExceeded"
 		if stuck || condition.Type == appsv1.DeploymentReplicaFailure && condition.Status == corev1.ConditionTrue {
-			w.Failure = replicas.Failure(condition.Reason, condition.Message)
+			w.Failure = handlers.Text(condition.Reason, condition.Message)
 		}
 	}
 	return w

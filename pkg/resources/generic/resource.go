@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/resources/concepts"
-	"github.com/component-operator/runtime/pkg/resources/internal/grading"
+	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -44,7 +44,7 @@ func (l life[P, S]) graceOf(object P) (concepts.GraceStatusWithReason, error) {
 	if l.grace != nil {
 		return l.grace(object)
 	}
-	return grading.Of(l.converging(concepts.ConvergingOperationNone, object))
+	return handlers.Grade(l.converging(concepts.ConvergingOperationNone, object))
 }
 
 func (l life[P, S]) suspensionOf(object P) (concepts.SuspensionStatusWithReason, error) {

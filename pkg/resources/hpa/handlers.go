@@ -7,24 +7,23 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
 	"github.com/component-operator/runtime/pkg/resources/concepts"
-	"github.com/component-operator/runtime/pkg/resources/internal/conditions"
-	"github.com/component-operator/runtime/pkg/resources/internal/grading"
+	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
 // rule says what the conditions of a HorizontalPodAutoscaler mean.
-var rule = conditions.Rule{Works: string(autoscalingv2.ScalingActive), Fails: []string{string(autoscalingv2.AbleToScale), string(autoscalingv2.ScalingActive)}}
+var rule = handlers.Rule{Works: string(autoscalingv2.ScalingActive), Fails: []string{string(autoscalingv2.AbleToScale), string(autoscalingv2.ScalingActive)}}
 
 // DefaultConvergingStatusHandler returns how far a HorizontalPodAutoscaler is: OperationFailing if its condition AbleToScale or ScalingActive is False; Operational if
 // ScalingActive is True; and otherwise OperationPending.
 func DefaultConvergingStatusHandler(_ concepts.ConvergingOperation, hpa *autoscalingv2.HorizontalPodAutoscaler) (concepts.OperationalStatusWithReason, error) {
-	found := make([]conditions.Condition, 0, len(hpa.Status.Conditions))
+	found := make([]handlers.Condition, 0, len(hpa.Status.Conditions))
 	for _, c := range hpa.Status.Conditions {
-		found = append(found, conditions.Condition{Type: string(c.Type), Status: c.Status, Reason: c.Reason, Message: c.Message})
+		found = append(found, handlers.Condition{Type: string(c.Type), Status: c.Status, Reason: c.Reason, Message: c.Message})
 	}
 	return rule.Operational(found), nil
 }
 
 // DefaultGraceStatusHandler returns how well a HorizontalPodAutoscaler does its job: Healthy if it is Operational, Down if it is failing, and otherwise Degraded.
 func DefaultGraceStatusHandler(hpa *autoscalingv2.HorizontalPodAutoscaler) (concepts.GraceStatusWithReason, error) {
-	return grading.Of(DefaultConvergingStatusHandler(concepts.ConvergingOperationNone, hpa))
+	return handlers.Grade(DefaultConvergingStatusHandler(concepts.ConvergingOperationNone, hpa))
 }

@@ -8,8 +8,7 @@ import (
 
 	"github.com/component-operator/runtime/pkg/resources/concepts"
 	"github.com/component-operator/runtime/pkg/resources/generic"
-	"github.com/component-operator/runtime/pkg/resources/internal/address"
-	"github.com/component-operator/runtime/pkg/resources/internal/grading"
+	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
 // DefaultConvergingStatusHandler returns Operational: not every controller of Ingresses reports an address.
@@ -19,17 +18,17 @@ func DefaultConvergingStatusHandler(op concepts.ConvergingOperation, ingress *ne
 
 // DefaultGraceStatusHandler returns Healthy.
 func DefaultGraceStatusHandler(ingress *networkingv1.Ingress) (concepts.GraceStatusWithReason, error) {
-	return grading.Of(DefaultConvergingStatusHandler(concepts.ConvergingOperationNone, ingress))
+	return handlers.Grade(DefaultConvergingStatusHandler(concepts.ConvergingOperationNone, ingress))
 }
 
 // AddressConvergingStatusHandler is used after AwaitAddress. It returns OperationPending until the Ingress has an address, and then Operational.
 func AddressConvergingStatusHandler(_ concepts.ConvergingOperation, ingress *networkingv1.Ingress) (concepts.OperationalStatusWithReason, error) {
-	return address.Converging(ingress.Status.LoadBalancer.Ingress, func(point networkingv1.IngressLoadBalancerIngress) (ip, hostname string) {
+	return handlers.AddressStatus(ingress.Status.LoadBalancer.Ingress, func(point networkingv1.IngressLoadBalancerIngress) (ip, hostname string) {
 		return point.IP, point.Hostname
 	}), nil
 }
 
 // AddressGraceStatusHandler is used after AwaitAddress. It returns Degraded until the Ingress has an address, and then Healthy.
 func AddressGraceStatusHandler(ingress *networkingv1.Ingress) (concepts.GraceStatusWithReason, error) {
-	return grading.Of(AddressConvergingStatusHandler(concepts.ConvergingOperationNone, ingress))
+	return handlers.Grade(AddressConvergingStatusHandler(concepts.ConvergingOperationNone, ingress))
 }

@@ -12,8 +12,7 @@ import (
 
 	"github.com/component-operator/runtime/pkg/resources/concepts"
 	"github.com/component-operator/runtime/pkg/resources/editors"
-	"github.com/component-operator/runtime/pkg/resources/internal/conditions"
-	"github.com/component-operator/runtime/pkg/resources/internal/grading"
+	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
 // DefaultConvergingStatusHandler returns how far a Job is: Completed or TaskFailing by its conditions Complete and Failed; TaskRunning if it has active pods; and otherwise
@@ -24,7 +23,7 @@ func DefaultConvergingStatusHandler(_ concepts.ConvergingOperation, job *batchv1
 	case end != nil && end.Type == batchv1.JobComplete:
 		return concepts.CompletionStatusWithReason{Status: concepts.CompletionStatusCompleted, Reason: "The job is complete"}, nil
 	case end != nil:
-		return concepts.CompletionStatusWithReason{Status: concepts.CompletionStatusFailing, Reason: conditions.Text(end.Reason, end.Message)}, nil
+		return concepts.CompletionStatusWithReason{Status: concepts.CompletionStatusFailing, Reason: handlers.Text(end.Reason, end.Message)}, nil
 	case job.Status.Active > 0:
 		return concepts.CompletionStatusWithReason{Status: concepts.CompletionStatusRunning, Reason: fmt.Sprintf("%d active pods", job.Status.Active)}, nil
 	default:
@@ -34,7 +33,7 @@ func DefaultConvergingStatusHandler(_ concepts.ConvergingOperation, job *batchv1
 
 // DefaultGraceStatusHandler returns how well a Job does its job: it is Healthy if it is completed, Down if it has failed, and otherwise Degraded.
 func DefaultGraceStatusHandler(job *batchv1.Job) (concepts.GraceStatusWithReason, error) {
-	return grading.Of(DefaultConvergingStatusHandler(concepts.ConvergingOperationNone, job))
+	return handlers.Grade(DefaultConvergingStatusHandler(concepts.ConvergingOperationNone, job))
 }
 
 // DefaultDeleteOnSuspendHandler returns true: a suspended Job is deleted, so that it runs from the beginning when the component is resumed. That is also true of a Job that has

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/component-operator/runtime/pkg/resources/concepts"
-	"github.com/component-operator/runtime/pkg/resources/internal/conditions"
+	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
 // DefaultConvergingStatusHandler returns how far a Pod is. It is Healthy if all containers are ready, including sidecars, or have succeeded. It is Failing if the Pod has failed, a
@@ -54,18 +54,18 @@ func DefaultGraceStatusHandler(pod *corev1.Pod) (concepts.GraceStatusWithReason,
 func failure(pod *corev1.Pod) string {
 	failed := pod.Status.Phase == corev1.PodFailed
 	if failed && pod.Status.Reason != "" {
-		return conditions.Text(pod.Status.Reason, pod.Status.Message)
+		return handlers.Text(pod.Status.Reason, pod.Status.Message)
 	}
 	for _, status := range statuses(pod) {
 		if waiting := status.State.Waiting; waiting != nil && waiting.Reason == "CrashLoopBackOff" {
 			return fmt.Sprintf("Container %s: %s", status.Name, waiting.Reason)
 		}
 		if ended := status.State.Terminated; ended != nil && ended.ExitCode != 0 && (failed || !restarts(pod, status.Name)) {
-			return conditions.Text(fmt.Sprintf("Container %s exited with code %d", status.Name, ended.ExitCode), ended.Reason)
+			return handlers.Text(fmt.Sprintf("Container %s exited with code %d", status.Name, ended.ExitCode), ended.Reason)
 		}
 	}
 	if failed {
-		return conditions.Text("The pod has failed", pod.Status.Message)
+		return handlers.Text("The pod has failed", pod.Status.Message)
 	}
 	return ""
 }

@@ -7,8 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/component-operator/runtime/pkg/resources/concepts"
-	"github.com/component-operator/runtime/pkg/resources/internal/conditions"
-	"github.com/component-operator/runtime/pkg/resources/internal/grading"
+	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
 // DefaultConvergingStatusHandler returns how far a PersistentVolume is: Operational if it is available for a claim, or bound to one; OperationFailing if it is released, because no
@@ -18,7 +17,7 @@ func DefaultConvergingStatusHandler(_ concepts.ConvergingOperation, pv *corev1.P
 	case corev1.VolumeAvailable, corev1.VolumeBound:
 		return concepts.OperationalStatusWithReason{Status: concepts.OperationalStatusOperational, Reason: "The volume is " + string(phase)}, nil
 	case corev1.VolumeReleased, corev1.VolumeFailed:
-		return concepts.OperationalStatusWithReason{Status: concepts.OperationalStatusFailing, Reason: conditions.Text("The volume is "+string(phase), pv.Status.Message)}, nil
+		return concepts.OperationalStatusWithReason{Status: concepts.OperationalStatusFailing, Reason: handlers.Text("The volume is "+string(phase), pv.Status.Message)}, nil
 	default:
 		return concepts.OperationalStatusWithReason{Status: concepts.OperationalStatusPending, Reason: "Waiting for the volume to be available"}, nil
 	}
@@ -26,5 +25,5 @@ func DefaultConvergingStatusHandler(_ concepts.ConvergingOperation, pv *corev1.P
 
 // DefaultGraceStatusHandler returns how well a PersistentVolume does its job: Healthy if it is available or bound, Down if it is released or has failed, and otherwise Degraded.
 func DefaultGraceStatusHandler(pv *corev1.PersistentVolume) (concepts.GraceStatusWithReason, error) {
-	return grading.Of(DefaultConvergingStatusHandler(concepts.ConvergingOperationNone, pv))
+	return handlers.Grade(DefaultConvergingStatusHandler(concepts.ConvergingOperationNone, pv))
 }

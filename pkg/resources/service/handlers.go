@@ -8,8 +8,7 @@ import (
 
 	"github.com/component-operator/runtime/pkg/resources/concepts"
 	"github.com/component-operator/runtime/pkg/resources/generic"
-	"github.com/component-operator/runtime/pkg/resources/internal/address"
-	"github.com/component-operator/runtime/pkg/resources/internal/grading"
+	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
 // DefaultConvergingStatusHandler returns OperationPending for a Service of type LoadBalancer that has neither an address nor external IPs, and Operational
@@ -18,12 +17,12 @@ func DefaultConvergingStatusHandler(op concepts.ConvergingOperation, service *co
 	if service.Spec.Type != corev1.ServiceTypeLoadBalancer || len(service.Spec.ExternalIPs) > 0 {
 		return generic.Applied(op, service)
 	}
-	return address.Converging(service.Status.LoadBalancer.Ingress, func(point corev1.LoadBalancerIngress) (ip, hostname string) {
+	return handlers.AddressStatus(service.Status.LoadBalancer.Ingress, func(point corev1.LoadBalancerIngress) (ip, hostname string) {
 		return point.IP, point.Hostname
 	}), nil
 }
 
 // DefaultGraceStatusHandler returns Degraded for a Service of type LoadBalancer that has no address, because it can be used within the cluster, and Healthy otherwise.
 func DefaultGraceStatusHandler(service *corev1.Service) (concepts.GraceStatusWithReason, error) {
-	return grading.Of(DefaultConvergingStatusHandler(concepts.ConvergingOperationNone, service))
+	return handlers.Grade(DefaultConvergingStatusHandler(concepts.ConvergingOperationNone, service))
 }

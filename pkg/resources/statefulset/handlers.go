@@ -7,17 +7,18 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/utils/ptr"
 
-	"github.com/component-operator/runtime/pkg/resources/internal/replicas"
+	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
 // workload returns the numbers of a StatefulSet. With the strategy OnDelete, its rollout does not count, because it goes on only when somebody deletes pods. With a partition, only
 // the pods above it have to be updated, and the new revision does not become the current one.
-func workload(statefulset *appsv1.StatefulSet) replicas.Workload {
+func workload(statefulset *appsv1.StatefulSet) handlers.Workload {
 	spec, status := &statefulset.Spec, &statefulset.Status
-	w := replicas.Workload{
+	w := handlers.Workload{
 		Kind: "StatefulSet", Generation: statefulset.Generation, Observed: status.ObservedGeneration,
-		Desired: replicas.OrOne(spec.Replicas), Ready: status.ReadyReplicas, Current: status.Replicas,
+		Desired: ptr.Deref(spec.Replicas, 1), Ready: status.ReadyReplicas, Current: status.Replicas,
 	}
 	partition := partitionOf(spec)
 	required, updated := w.Desired-partition, status.UpdatedReplicas

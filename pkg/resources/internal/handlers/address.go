@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package address
+package handlers
 
 import (
 	"slices"
@@ -9,9 +9,9 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/concepts"
 )
 
-// Converging returns Operational if one of the points through which a load balancer can be reached has an address, and OperationPending otherwise. The function returns the two
+// AddressStatus returns Operational if one of the points through which a load balancer can be reached has an address, and OperationPending otherwise. The function returns the two
 // forms that an address can have.
-func Converging[P any](points []P, of func(P) (ip, hostname string)) concepts.OperationalStatusWithReason {
+func AddressStatus[P any](points []P, of func(P) (ip, hostname string)) concepts.OperationalStatusWithReason {
 	assigned := slices.ContainsFunc(points, func(point P) bool {
 		ip, hostname := of(point)
 		return ip != "" || hostname != ""

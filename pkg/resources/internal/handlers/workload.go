@@ -1,14 +1,13 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package replicas
+package handlers
 
 import (
 	"fmt"
 	"strings"
 
 	"github.com/component-operator/runtime/pkg/resources/concepts"
-	"github.com/component-operator/runtime/pkg/resources/internal/conditions"
 )
 
 // Workload are the numbers in the spec and status of a workload.
@@ -23,14 +22,6 @@ type Workload struct {
 	Rollout string
 	// Failure says why the workload will not become ready; empty if nothing is known.
 	Failure string
-}
-
-// OrOne returns the declared number of replicas, which defaults to 1.
-func OrOne(declared *int32) int32 {
-	if declared == nil {
-		return 1
-	}
-	return *declared
 }
 
 // Converging returns how far the workload is. It is Healthy if the controller has observed the spec, all replicas have the declared form and are ready, and there are no others.
@@ -89,6 +80,3 @@ func (w Workload) Suspension() concepts.SuspensionStatusWithReason {
 func (w Workload) unobserved() string {
 	return "Waiting for " + strings.ToLower(w.Kind) + " controller to observe latest spec"
 }
-
-// Failure returns the text for a condition that says why a workload fails.
-func Failure(reason, message string) string { return conditions.Text(reason, message) }

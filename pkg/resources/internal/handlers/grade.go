@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package grading
+package handlers
 
 import (
 	"github.com/component-operator/runtime/pkg/resources/concepts"
 )
 
-// Of returns the grade that follows from a status, with its reason: Healthy if the object is converged, Down if it is failing, and Degraded otherwise. It takes the results of a
+// Grade returns the grade that follows from a status, with its reason: Healthy if the object is converged, Down if it is failing, and Degraded otherwise. It takes the results of a
 // function, and passes an error on.
-func Of(status concepts.Converging, err error) (concepts.GraceStatusWithReason, error) {
+func Grade(status concepts.Converging, err error) (concepts.GraceStatusWithReason, error) {
 	if err != nil {
 		return concepts.GraceStatusWithReason{}, err
 	}

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package entries
+package handlers
 
 import (
 	"fmt"
@@ -28,9 +28,9 @@ type resource[P any] interface {
 	Identity() string
 }
 
-// Desired returns the hash of the object of a resource as it is still to be made. An error of making it is passed on. It is an error if the resource is nil, or read-only: then
+// DesiredHash returns the hash of the object of a resource as it is still to be made. An error of making it is passed on. It is an error if the resource is nil, or read-only: then
 // the object is made by somebody else.
-func Desired[P any, R resource[P]](r R, kind string, hash func(P) (string, error)) (string, error) {
+func DesiredHash[P any, R resource[P]](r R, kind string, hash func(P) (string, error)) (string, error) {
 	var none R
 	if r == none {
 		return "", fmt.Errorf("hashing a %s: the resource must not be nil", kind)
