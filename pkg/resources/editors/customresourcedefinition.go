@@ -4,8 +4,6 @@
 package editors
 
 import (
-	"slices"
-
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
@@ -26,11 +24,7 @@ func (e *CustomResourceDefinitionSpecEditor) Raw() *apiextensionsv1.CustomResour
 
 // EnsureVersion sets a version with its schema, identified by its name. The field storage of other versions stays: exactly one version may have it.
 func (e *CustomResourceDefinitionSpecEditor) EnsureVersion(version apiextensionsv1.CustomResourceDefinitionVersion) {
-	copied := *version.DeepCopy()
-	if copied.Schema != nil {
-		unshare(copied.Schema.OpenAPIV3Schema)
-	}
-	ensure(&e.spec.Versions, copied, by(func(v apiextensionsv1.CustomResourceDefinitionVersion) string { return v.Name }))
+	ensure(&e.spec.Versions, *version.DeepCopy(), by(func(v apiextensionsv1.CustomResourceDefinitionVersion) string { return v.Name }))
 }
 
 // RemoveVersion removes a version. The API server refuses this as long as the version is among status.storedVersions.
@@ -51,45 +45,4 @@ func (e *CustomResourceDefinitionSpecEditor) EnsureShortName(name string) {
 // EnsureCategory adds the resource to a category, such as all, by which kubectl lists several resources.
 func (e *CustomResourceDefinitionSpecEditor) EnsureCategory(name string) {
 	ensure(&e.spec.Names.Categories, name, equal)
-}
-
-// unshare completes the copy of a schema: DeepCopy leaves some fields shared with the original.
-func unshare(schema *apiextensionsv1.JSONSchemaProps) {
-	if schema == nil {
-		return
-	}
-	schema.Default, schema.Example = schema.Default.DeepCopy(), schema.Example.DeepCopy()
-	schema.Enum = slices.Clone(schema.Enum)
-	for i := range schema.Enum {
-		schema.Enum[i] = *schema.Enum[i].DeepCopy()
-	}
-	schema.XListMapKeys = slices.Clone(schema.XListMapKeys)
-	if schema.XListType != nil {
-		schema.XListType = new(*schema.XListType)
-	}
-	unshareNested(schema)
-}
-
-// unshareNested completes the copies of all schemas in a schema.
-func unshareNested(schema *apiextensionsv1.JSONSchemaProps) {
-	items := orNew(schema.Items)
-	for _, nested := range []*apiextensionsv1.JSONSchemaProps{
-		schema.Not, items.Schema, orNew(schema.AdditionalItems).Schema, orNew(schema.AdditionalProperties).Schema,
-	} {
-		unshare(nested)
-	}
-	for _, list := range [][]apiextensionsv1.JSONSchemaProps{schema.AllOf, schema.AnyOf, schema.OneOf, items.JSONSchemas} {
-		for i := range list {
-			unshare(&list[i])
-		}
-	}
-	for _, fields := range []map[string]apiextensionsv1.JSONSchemaProps{schema.Properties, schema.PatternProperties, schema.Definitions} {
-		for name, nested := range fields {
-			unshare(&nested)
-			fields[name] = nested
-		}
-	}
-	for _, dependency := range schema.Dependencies {
-		unshare(dependency.Schema)
-	}
 }

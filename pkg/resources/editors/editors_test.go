@@ -15,8 +15,6 @@ type row[T, E any] struct {
 	start T
 	edit  func(e E)
 	want  T
-	// once is for edits that are not meant to be repeated.
-	once bool
 }
 
 // check applies the edits of a table. Each edit is applied a second time, which must change nothing.
@@ -29,9 +27,6 @@ func check[T, E any](t *testing.T, construct func(*T) E, rows map[string]row[T, 
 			tc.edit(editor)
 			if diff := cmp.Diff(tc.want, value); diff != "" {
 				t.Errorf("unexpected result (-want +got)\n%s", diff)
-			}
-			if tc.once {
-				return
 			}
 			tc.edit(editor)
 			if diff := cmp.Diff(tc.want, value); diff != "" {

@@ -94,8 +94,6 @@ func call(editor reflect.Value, method string, args []reflect.Value) {
 	function.Call(args)
 }
 
-func raw(editor reflect.Value) any { return editor.MethodByName("Raw").Call(nil)[0].Interface() }
-
 // visit calls note with the addresses of all memory that a value refers to, apart from what never changes. Values without size have no memory of their own.
 func visit(value reflect.Value, note func(address uintptr)) {
 	if value.Kind() != reflect.Invalid && value.Type() == reflect.TypeFor[*time.Location]() {
