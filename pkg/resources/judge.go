@@ -28,9 +28,6 @@ func (j *judge) Rules() string {
 	if j.suspended {
 		rules += " suspended"
 	}
-	if j.member.registration.Addressed {
-		rules += " addressed"
-	}
 	if j.member.registration.Custom {
 		rules += " " + j.member.set.input
 	}

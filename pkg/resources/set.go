@@ -144,7 +144,7 @@ func (s *set) checkData() []error {
 			case produced[cell] != nil:
 				m.sources = append(m.sources, source{member: produced[cell], cell: cell})
 			case required || all[cell]:
-				problems = append(problems, fmt.Errorf("resource %s uses the data %q, %s", m.resource.Identity(), cell.Name(), s.whyMissing(m, cell)))
+				problems = append(problems, fmt.Errorf("resource %s uses the data %q, %s", m.resource.Identity(), cell.Name(), s.whyMissing(cell)))
 			}
 		}
 		for _, cell := range r.Produces {
@@ -155,18 +155,10 @@ func (s *set) checkData() []error {
 }
 
 // whyMissing says why no resource before a user extracts data.
-func (s *set) whyMissing(user *member, cell concepts.Cell) string {
+func (s *set) whyMissing(cell concepts.Cell) string {
 	produces := func(m *member) bool { return slices.Contains(m.registration.Produces, cell) }
 	if i := slices.IndexFunc(s.members, produces); i >= 0 {
-		source := s.members[i]
-		if source == user {
-			return "which it extracts itself; must be data of a resource that is applied earlier"
-		}
-		text := fmt.Sprintf("which resource %s extracts, and that is applied later", source.resource.Identity())
-		if order := source.applyOrder(); order != user.applyOrder() {
-			return fmt.Sprintf("%s, because its apply order is %d, not %d", text, order, user.applyOrder())
-		}
-		return text + "; return it earlier"
+		return fmt.Sprintf("which resource %s extracts; that must be another one, which is returned earlier and has no later apply order", s.members[i].resource.Identity())
 	}
 	if i := slices.IndexFunc(s.off, produces); i >= 0 {
 		return fmt.Sprintf("which resource %s extracts, and that is off; use WithOptionalData, or give both the same gate", s.off[i].resource.Identity())

@@ -163,16 +163,16 @@ func TestRefusedSets(t *testing.T) {
 		{"a nil pointer", []resources.Resource{(*configmap.Resource)(nil)}, "resource 0 is nil"},
 		{"twice the same", []resources.Resource{build(t, configMap("0")), build(t, configMap("0"))}, "resource v1/ConfigMap/shop/0 is returned more than once"},
 		{"data that nobody extracts", []resources.Resource{build(t, configMap("0").WithDataGuard(a))}, `resource v1/ConfigMap/shop/0 uses the data "a", which no resource extracts`},
-		{"data of itself", []resources.Resource{build(t, configMap("0").WithData(into(a)).WithOptionalData(a))}, `resource v1/ConfigMap/shop/0 uses the data "a", which it extracts itself`},
+		{"data of itself", []resources.Resource{build(t, configMap("0").WithData(into(a)).WithOptionalData(a))}, `resource v1/ConfigMap/shop/0 uses the data "a", which resource v1/ConfigMap/shop/0 extracts; that must be another one`},
 		{
 			"optional data of a later one",
 			[]resources.Resource{build(t, configMap("0").WithOptionalData(a)), build(t, configMap("1").WithData(into(a)))},
-			`resource v1/ConfigMap/shop/0 uses the data "a", which resource v1/ConfigMap/shop/1 extracts, and that is applied later; return it earlier`,
+			`resource v1/ConfigMap/shop/0 uses the data "a", which resource v1/ConfigMap/shop/1 extracts; that must be another one, which is returned earlier`,
 		},
 		{
 			"data of one that is applied in a later wave",
 			[]resources.Resource{build(t, configMap("0").WithData(into(a)).WithApplyOrder(1)), build(t, configMap("1").WithDataGuard(a))},
-			`resource v1/ConfigMap/shop/1 uses the data "a", which resource v1/ConfigMap/shop/0 extracts, and that is applied later, because its apply order is 1, not 0`,
+			`resource v1/ConfigMap/shop/1 uses the data "a", which resource v1/ConfigMap/shop/0 extracts; that must be another one, which is returned earlier and has no later apply order`,
 		},
 		{
 			"data of one that is off",

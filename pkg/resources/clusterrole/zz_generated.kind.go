@@ -28,15 +28,9 @@ type (
 
 // NewBuilder returns a Builder for a ClusterRole, which needs a name.
 func NewBuilder(clusterrole *rbacv1.ClusterRole) *Builder {
-	return generic.NewBuilder[Mutation](generic.Kind[*rbacv1.ClusterRole, *Mutator, concepts.OperationalStatusWithReason]{
-		GroupVersionKind: rbacv1.SchemeGroupVersion.WithKind("ClusterRole"),
-		ClusterScoped:    true,
-		NewMutator:       NewMutator,
-		Applied:          true,
-		Defaults: generic.Handlers[*rbacv1.ClusterRole, *Mutator, concepts.OperationalStatusWithReason]{
-			ConvergingStatus: generic.Applied[*rbacv1.ClusterRole],
-		},
-	}, clusterrole)
+	kind := generic.NewAppliedKind(rbacv1.SchemeGroupVersion.WithKind("ClusterRole"), NewMutator)
+	kind.ClusterScoped = true
+	return generic.NewBuilder[Mutation](kind, clusterrole)
 }
 
 // Mutator records edits of a ClusterRole. The categories are, in this order:

@@ -15,6 +15,7 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/editors"
 	"github.com/component-operator/runtime/pkg/resources/feature"
 	"github.com/component-operator/runtime/pkg/resources/generic"
+	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
 type (
@@ -28,16 +29,10 @@ type (
 
 // NewBuilder returns a Builder for a ClusterRoleBinding, which needs a name.
 func NewBuilder(clusterrolebinding *rbacv1.ClusterRoleBinding) *Builder {
-	return generic.NewBuilder[Mutation](generic.Kind[*rbacv1.ClusterRoleBinding, *Mutator, concepts.OperationalStatusWithReason]{
-		GroupVersionKind: rbacv1.SchemeGroupVersion.WithKind("ClusterRoleBinding"),
-		ClusterScoped:    true,
-		NewMutator:       NewMutator,
-		Check:            check,
-		Applied:          true,
-		Defaults: generic.Handlers[*rbacv1.ClusterRoleBinding, *Mutator, concepts.OperationalStatusWithReason]{
-			ConvergingStatus: generic.Applied[*rbacv1.ClusterRoleBinding],
-		},
-	}, clusterrolebinding)
+	kind := generic.NewAppliedKind(rbacv1.SchemeGroupVersion.WithKind("ClusterRoleBinding"), NewMutator)
+	kind.ClusterScoped = true
+	kind.Check = func(binding *rbacv1.ClusterRoleBinding) error { return handlers.CheckRoleRef(binding.RoleRef) }
+	return generic.NewBuilder[Mutation](kind, clusterrolebinding)
 }
 
 // Mutator records edits of a ClusterRoleBinding. The categories are, in this order:

@@ -37,8 +37,6 @@ type Registration struct {
 	Suspendable bool
 	// Judged means that ConvergingStatus decides whether the object is ready. Otherwise, the judge of the component decides.
 	Judged bool
-	// Addressed means that the object is ready only when it has an address.
-	Addressed bool
 	// Custom means that the status is computed by functions of the author, which may depend on the input of the generator.
 	Custom bool
 	// MayVary means that functions of the author may depend on more than the input of the generator and cells; so the resource must be made again for each pass.

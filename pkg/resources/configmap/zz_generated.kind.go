@@ -28,14 +28,8 @@ type (
 
 // NewBuilder returns a Builder for a ConfigMap, which needs a name and a namespace.
 func NewBuilder(configmap *corev1.ConfigMap) *Builder {
-	return generic.NewBuilder[Mutation](generic.Kind[*corev1.ConfigMap, *Mutator, concepts.OperationalStatusWithReason]{
-		GroupVersionKind: corev1.SchemeGroupVersion.WithKind("ConfigMap"),
-		NewMutator:       NewMutator,
-		Applied:          true,
-		Defaults: generic.Handlers[*corev1.ConfigMap, *Mutator, concepts.OperationalStatusWithReason]{
-			ConvergingStatus: generic.Applied[*corev1.ConfigMap],
-		},
-	}, configmap)
+	kind := generic.NewAppliedKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"), NewMutator)
+	return generic.NewBuilder[Mutation](kind, configmap)
 }
 
 // Mutator records edits of a ConfigMap. The categories are, in this order:

@@ -23,8 +23,3 @@ func DefaultConvergingStatusHandler(_ concepts.ConvergingOperation, crd *apiexte
 	}
 	return rule.Operational(found), nil
 }
-
-// DefaultGraceStatusHandler returns how well a CustomResourceDefinition does its job: Healthy if it is Operational, Down if its names conflict, and otherwise Degraded.
-func DefaultGraceStatusHandler(crd *apiextensionsv1.CustomResourceDefinition) (concepts.GraceStatusWithReason, error) {
-	return handlers.Grade(DefaultConvergingStatusHandler(concepts.ConvergingOperationNone, crd))
-}

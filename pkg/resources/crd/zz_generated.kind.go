@@ -28,15 +28,9 @@ type (
 
 // NewBuilder returns a Builder for a CustomResourceDefinition, which needs a name.
 func NewBuilder(crd *apiextensionsv1.CustomResourceDefinition) *Builder {
-	return generic.NewBuilder[Mutation](generic.Kind[*apiextensionsv1.CustomResourceDefinition, *Mutator, concepts.OperationalStatusWithReason]{
-		GroupVersionKind: apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"),
-		ClusterScoped:    true,
-		NewMutator:       NewMutator,
-		Defaults: generic.Handlers[*apiextensionsv1.CustomResourceDefinition, *Mutator, concepts.OperationalStatusWithReason]{
-			ConvergingStatus: DefaultConvergingStatusHandler,
-			GraceStatus:      DefaultGraceStatusHandler,
-		},
-	}, crd)
+	kind := generic.NewKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"), NewMutator, DefaultConvergingStatusHandler)
+	kind.ClusterScoped = true
+	return generic.NewBuilder[Mutation](kind, crd)
 }
 
 // Mutator records edits of a CustomResourceDefinition. The categories are, in this order:
@@ -60,15 +54,4 @@ func NewMutator(current *apiextensionsv1.CustomResourceDefinition) *Mutator {
 // EditCRDSpec records an edit of the definition spec. Nil is ignored.
 func (m *Mutator) EditCRDSpec(edit func(*editors.CustomResourceDefinitionSpecEditor) error) {
 	m.spec.Record(edit)
-}
-
-// DefaultDeleteOnSuspendHandler returns false: suspended components leave a CustomResourceDefinition alone.
-func DefaultDeleteOnSuspendHandler(_ *apiextensionsv1.CustomResourceDefinition) bool { return false }
-
-// DefaultSuspendMutationHandler does nothing: a CustomResourceDefinition has no form in which it does no work.
-func DefaultSuspendMutationHandler(_ *Mutator) error { return nil }
-
-// DefaultSuspensionStatusHandler returns Suspended.
-func DefaultSuspensionStatusHandler(_ *apiextensionsv1.CustomResourceDefinition) (concepts.SuspensionStatusWithReason, error) {
-	return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended}, nil
 }

@@ -11,17 +11,11 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/concepts"
 	"github.com/component-operator/runtime/pkg/resources/editors"
 	"github.com/component-operator/runtime/pkg/resources/generic"
-	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
 // DefaultConvergingStatusHandler returns Operational: a CronJob works as soon as it exists, whatever becomes of its Jobs.
 func DefaultConvergingStatusHandler(op concepts.ConvergingOperation, cronjob *batchv1.CronJob) (concepts.OperationalStatusWithReason, error) {
 	return generic.Applied(op, cronjob)
-}
-
-// DefaultGraceStatusHandler returns Healthy.
-func DefaultGraceStatusHandler(cronjob *batchv1.CronJob) (concepts.GraceStatusWithReason, error) {
-	return handlers.Grade(DefaultConvergingStatusHandler(concepts.ConvergingOperationNone, cronjob))
 }
 
 // DefaultDeleteOnSuspendHandler returns false: a suspended CronJob stays, and starts no Jobs.

@@ -28,17 +28,11 @@ type (
 
 // NewBuilder returns a Builder for a CronJob, which needs a name and a namespace.
 func NewBuilder(cronjob *batchv1.CronJob) *Builder {
-	return generic.NewBuilder[Mutation](generic.Kind[*batchv1.CronJob, *Mutator, concepts.OperationalStatusWithReason]{
-		GroupVersionKind: batchv1.SchemeGroupVersion.WithKind("CronJob"),
-		NewMutator:       NewMutator,
-		Defaults: generic.Handlers[*batchv1.CronJob, *Mutator, concepts.OperationalStatusWithReason]{
-			ConvergingStatus: DefaultConvergingStatusHandler,
-			GraceStatus:      DefaultGraceStatusHandler,
-			DeleteOnSuspend:  DefaultDeleteOnSuspendHandler,
-			SuspendMutation:  DefaultSuspendMutationHandler,
-			SuspensionStatus: DefaultSuspensionStatusHandler,
-		},
-	}, cronjob)
+	kind := generic.NewKind(batchv1.SchemeGroupVersion.WithKind("CronJob"), NewMutator, DefaultConvergingStatusHandler)
+	kind.Defaults.DeleteOnSuspend = DefaultDeleteOnSuspendHandler
+	kind.Defaults.SuspendMutation = DefaultSuspendMutationHandler
+	kind.Defaults.SuspensionStatus = DefaultSuspensionStatusHandler
+	return generic.NewBuilder[Mutation](kind, cronjob)
 }
 
 // Mutator records edits of a CronJob. The categories are, in this order:

@@ -28,17 +28,10 @@ type (
 
 // NewBuilder returns a Builder for a DaemonSet, which needs a name and a namespace.
 func NewBuilder(daemonset *appsv1.DaemonSet) *Builder {
-	return generic.NewBuilder[Mutation](generic.Kind[*appsv1.DaemonSet, *Mutator, concepts.AliveStatusWithReason]{
-		GroupVersionKind: appsv1.SchemeGroupVersion.WithKind("DaemonSet"),
-		NewMutator:       NewMutator,
-		Defaults: generic.Handlers[*appsv1.DaemonSet, *Mutator, concepts.AliveStatusWithReason]{
-			ConvergingStatus: DefaultConvergingStatusHandler,
-			GraceStatus:      DefaultGraceStatusHandler,
-			DeleteOnSuspend:  DefaultDeleteOnSuspendHandler,
-			SuspendMutation:  DefaultSuspendMutationHandler,
-			SuspensionStatus: DefaultSuspensionStatusHandler,
-		},
-	}, daemonset)
+	kind := generic.NewKind(appsv1.SchemeGroupVersion.WithKind("DaemonSet"), NewMutator, DefaultConvergingStatusHandler)
+	kind.Defaults.GraceStatus = DefaultGraceStatusHandler
+	kind.Defaults.DeleteOnSuspend = DefaultDeleteOnSuspendHandler
+	return generic.NewBuilder[Mutation](kind, daemonset)
 }
 
 // Mutator records edits of a DaemonSet. The categories are, in this order:
@@ -87,11 +80,3 @@ func DefaultGraceStatusHandler(daemonset *appsv1.DaemonSet) (concepts.GraceStatu
 
 // DefaultDeleteOnSuspendHandler returns true: a DaemonSet has no form in which it does no work, so it is deleted.
 func DefaultDeleteOnSuspendHandler(_ *appsv1.DaemonSet) bool { return true }
-
-// DefaultSuspendMutationHandler does nothing: a DaemonSet has no form in which it does no work.
-func DefaultSuspendMutationHandler(_ *Mutator) error { return nil }
-
-// DefaultSuspensionStatusHandler returns Suspended.
-func DefaultSuspensionStatusHandler(_ *appsv1.DaemonSet) (concepts.SuspensionStatusWithReason, error) {
-	return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended}, nil
-}

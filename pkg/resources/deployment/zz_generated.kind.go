@@ -28,17 +28,12 @@ type (
 
 // NewBuilder returns a Builder for a Deployment, which needs a name and a namespace.
 func NewBuilder(deployment *appsv1.Deployment) *Builder {
-	return generic.NewBuilder[Mutation](generic.Kind[*appsv1.Deployment, *Mutator, concepts.AliveStatusWithReason]{
-		GroupVersionKind: appsv1.SchemeGroupVersion.WithKind("Deployment"),
-		NewMutator:       NewMutator,
-		Defaults: generic.Handlers[*appsv1.Deployment, *Mutator, concepts.AliveStatusWithReason]{
-			ConvergingStatus: DefaultConvergingStatusHandler,
-			GraceStatus:      DefaultGraceStatusHandler,
-			DeleteOnSuspend:  DefaultDeleteOnSuspendHandler,
-			SuspendMutation:  DefaultSuspendMutationHandler,
-			SuspensionStatus: DefaultSuspensionStatusHandler,
-		},
-	}, deployment)
+	kind := generic.NewKind(appsv1.SchemeGroupVersion.WithKind("Deployment"), NewMutator, DefaultConvergingStatusHandler)
+	kind.Defaults.GraceStatus = DefaultGraceStatusHandler
+	kind.Defaults.DeleteOnSuspend = DefaultDeleteOnSuspendHandler
+	kind.Defaults.SuspendMutation = DefaultSuspendMutationHandler
+	kind.Defaults.SuspensionStatus = DefaultSuspensionStatusHandler
+	return generic.NewBuilder[Mutation](kind, deployment)
 }
 
 // Mutator records edits of a Deployment. The categories are, in this order:

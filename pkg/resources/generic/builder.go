@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/internal/annotations"
-	"github.com/component-operator/runtime/internal/values"
 	"github.com/component-operator/runtime/pkg/resources/concepts"
 	"github.com/component-operator/runtime/pkg/resources/feature"
 	"github.com/component-operator/runtime/pkg/types"
@@ -156,6 +155,7 @@ func (b *Builder[T, P, M, F, S]) Auxiliary() *Builder[T, P, M, F, S] {
 // Services of type LoadBalancer always wait for theirs. Resources of other kinds cannot be built with it.
 func (b *Builder[T, P, M, F, S]) AwaitAddress() *Builder[T, P, M, F, S] {
 	b.addressed = true
+	b.handlers.ConvergingStatus = b.kind.AddressStatus
 	return b
 }
 
@@ -186,21 +186,13 @@ func (b *Builder[T, P, M, F, S]) policyAnnotations() map[string]string {
 
 // problems returns all that is wrong.
 func (b *Builder[T, P, M, F, S]) problems() []error {
-	return slices.Concat(b.objectProblems(), b.partProblems(), dataProblems("WithDataGuard", b.registration.Requires),
-		dataProblems("WithOptionalData", b.registration.Uses), b.optionProblems())
+	return slices.Concat(b.objectProblems(), b.partProblems(), b.optionProblems())
 }
 
 func (b *Builder[T, P, M, F, S]) objectProblems() []error {
 	var problems []error
 	if b.base.GetName() == "" {
 		problems = append(problems, errors.New("metadata.name must not be empty"))
-	}
-	for _, field := range []struct{ name, value string }{
-		{"uid", string(b.base.GetUID())}, {"resourceVersion", b.base.GetResourceVersion()}, {"generateName", b.base.GetGenerateName()},
-	} {
-		if field.value != "" {
-			problems = append(problems, fmt.Errorf("metadata.%s %q: must be empty, because the object is declared, not read from a cluster", field.name, field.value))
-		}
 	}
 	switch namespace := b.base.GetNamespace(); {
 	case b.kind.AnyScope:
@@ -239,25 +231,8 @@ func (b *Builder[T, P, M, F, S]) partProblems() []error {
 	return problems
 }
 
-// dataProblems returns what is wrong with data that were given to an option.
-func dataProblems(option string, cells []concepts.Cell) []error {
-	var problems []error
-	for i, cell := range cells {
-		switch {
-		case values.IsNil(cell):
-			problems = append(problems, fmt.Errorf("%s: data %d must not be nil", option, i+1))
-		case cell.Name() == "":
-			problems = append(problems, fmt.Errorf("%s: data %d: the name must not be empty", option, i+1))
-		}
-	}
-	return problems
-}
-
 func (b *Builder[T, P, M, F, S]) optionProblems() []error {
 	var problems []error
-	if absence := b.registration.Absence; absence != concepts.AbsenceBlocks && absence != concepts.AbsenceIsFine {
-		problems = append(problems, fmt.Errorf("ReadOnly: invalid absence %q; must be concepts.AbsenceBlocks or concepts.AbsenceIsFine", absence))
-	}
 	policies := b.policyAnnotations()
 	for _, suffix := range slices.Sorted(maps.Keys(policies)) {
 		if err := annotations.Check(suffix, policies[suffix]); err != nil {
@@ -270,7 +245,7 @@ func (b *Builder[T, P, M, F, S]) optionProblems() []error {
 	if _, purged := policies[types.AnnotationKeySuffixPurgeOrder]; purged && (len(b.extractions) > 0 || len(b.extractors) > 0) {
 		problems = append(problems, errors.New("purge-order: data cannot be extracted from an object that is deleted while others need them"))
 	}
-	if b.addressed && b.kind.Addressed.ConvergingStatus == nil {
+	if b.addressed && b.kind.AddressStatus == nil {
 		problems = append(problems, errors.New("AwaitAddress: allowed for Ingresses only; Services of type LoadBalancer always wait for their addresses"))
 	}
 	if b.registration.GracePeriod < 0 {

@@ -6,60 +6,26 @@ package generic
 import (
 	"reflect"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// serverFields are the fields of an object that only the server and controllers set: some of the metadata, and the status.
-type serverFields struct {
-	uid             types.UID
-	resourceVersion string
-	generation      int64
-	createdAt       metav1.Time
-	deletedAt       *metav1.Time
-	gracePeriod     *int64
-	managedFields   []metav1.ManagedFieldsEntry
-	status          any // the field Status; nil if there is none
-}
-
-func serverFieldsOf(object client.Object) serverFields {
-	fields := serverFields{
-		uid: object.GetUID(), resourceVersion: object.GetResourceVersion(), generation: object.GetGeneration(), createdAt: object.GetCreationTimestamp(),
-		deletedAt: object.GetDeletionTimestamp(), gracePeriod: object.GetDeletionGracePeriodSeconds(), managedFields: object.GetManagedFields(),
+// copyServerFields copies the fields that only the server and controllers set, some of the metadata and the status, between objects of the same Go type.
+func copyServerFields(to, from client.Object) {
+	to.SetUID(from.GetUID())
+	to.SetResourceVersion(from.GetResourceVersion())
+	to.SetGeneration(from.GetGeneration())
+	to.SetCreationTimestamp(from.GetCreationTimestamp())
+	to.SetDeletionTimestamp(from.GetDeletionTimestamp())
+	to.SetDeletionGracePeriodSeconds(from.GetDeletionGracePeriodSeconds())
+	to.SetManagedFields(from.GetManagedFields())
+	if given, ok := from.(*unstructured.Unstructured); ok {
+		if status, found := given.Object["status"]; found {
+			to.(*unstructured.Unstructured).Object["status"] = status //nolint:errcheck,forcetypeassert // the types are the same
+		}
+		return
 	}
-	if u, ok := object.(*unstructured.Unstructured); ok {
-		fields.status = u.Object["status"]
-	} else if status := statusOf(object); status.IsValid() {
-		fields.status = status.Interface()
+	if status := reflect.ValueOf(to).Elem().FieldByName("Status"); status.IsValid() {
+		status.Set(reflect.ValueOf(from).Elem().FieldByName("Status"))
 	}
-	return fields
-}
-
-// restore sets the fields in an object of the same Go type.
-func (f serverFields) restore(object client.Object) {
-	object.SetUID(f.uid)
-	object.SetResourceVersion(f.resourceVersion)
-	object.SetGeneration(f.generation)
-	object.SetCreationTimestamp(f.createdAt)
-	object.SetDeletionTimestamp(f.deletedAt)
-	object.SetDeletionGracePeriodSeconds(f.gracePeriod)
-	object.SetManagedFields(f.managedFields)
-	switch u, ok := object.(*unstructured.Unstructured); {
-	case f.status == nil:
-	case ok:
-		u.Object["status"] = f.status
-	default:
-		statusOf(object).Set(reflect.ValueOf(f.status))
-	}
-}
-
-// statusOf returns the field Status of an object; it is not valid if there is none.
-func statusOf(object client.Object) reflect.Value {
-	value := reflect.ValueOf(object).Elem()
-	if value.Kind() != reflect.Struct {
-		return reflect.Value{}
-	}
-	return value.FieldByName("Status")
 }

@@ -42,8 +42,22 @@ type Kind[P client.Object, M Mutator, S concepts.Converging] struct {
 	Applied bool
 	// Defaults are the handlers of resources whose builder has no others.
 	Defaults Handlers[P, M, S]
-	// Addressed are the defaults of builders that say AwaitAddress; without a ConvergingStatus, there is no such thing as an address for the kind.
-	Addressed Handlers[P, M, S]
+	// AddressStatus replaces ConvergingStatus in builders that say AwaitAddress; nil if there is no such thing as an address for the kind.
+	AddressStatus func(op concepts.ConvergingOperation, object P) (S, error)
+}
+
+// NewKind returns a kind of namespaced objects that are judged by a function. Its fields can be changed.
+func NewKind[P client.Object, M Mutator, S concepts.Converging](
+	gvk schema.GroupVersionKind, newMutator func(object P) M, converging func(op concepts.ConvergingOperation, object P) (S, error),
+) Kind[P, M, S] {
+	return Kind[P, M, S]{GroupVersionKind: gvk, NewMutator: newMutator, Defaults: Handlers[P, M, S]{ConvergingStatus: converging}}
+}
+
+// NewAppliedKind returns a kind of namespaced objects that are ready when they are applied. Its fields can be changed.
+func NewAppliedKind[P client.Object, M Mutator](gvk schema.GroupVersionKind, newMutator func(object P) M) Kind[P, M, concepts.OperationalStatusWithReason] {
+	kind := NewKind(gvk, newMutator, Applied[P])
+	kind.Applied = true
+	return kind
 }
 
 // Handlers are the functions that know the life of a kind of objects. They must not change the object, and must not make requests: they are called whenever the object changes.

@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/resources/concepts"
-	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -44,7 +43,24 @@ func (l life[P, S]) graceOf(object P) (concepts.GraceStatusWithReason, error) {
 	if l.grace != nil {
 		return l.grace(object)
 	}
-	return handlers.Grade(l.converging(concepts.ConvergingOperationNone, object))
+	return gradeOf(l.converging(concepts.ConvergingOperationNone, object))
+}
+
+// gradeOf returns the grade that follows from a status, with its reason: Healthy if the object is converged, Down if it is failing, and Degraded otherwise. It takes the results of a
+// function, and passes an error on.
+func gradeOf(status concepts.Converging, err error) (concepts.GraceStatusWithReason, error) {
+	if err != nil {
+		return concepts.GraceStatusWithReason{}, err
+	}
+	_, reason := status.Describe()
+	grade := concepts.GraceStatusDegraded
+	switch {
+	case status.IsConverged():
+		grade = concepts.GraceStatusHealthy
+	case status.IsFailing():
+		grade = concepts.GraceStatusDown
+	}
+	return concepts.GraceStatusWithReason{Status: grade, Reason: reason}, nil
 }
 
 func (l life[P, S]) suspensionOf(object P) (concepts.SuspensionStatusWithReason, error) {
@@ -58,11 +74,7 @@ func (l life[P, S]) suspensionOf(object P) (concepts.SuspensionStatusWithReason,
 func newResource[T any, P Object[T], M Mutator, F Mutation[M], S concepts.Converging](b *Builder[T, P, M, F, S]) *Resource[T, P, S] {
 	base := copyOf[T](b.base)
 	base.GetObjectKind().SetGroupVersionKind(b.kind.GroupVersionKind)
-	defaults := b.kind.Defaults
-	if b.addressed {
-		defaults = b.kind.Addressed.over(defaults)
-	}
-	handlers := b.handlers.over(defaults)
+	handlers := b.handlers.over(b.kind.Defaults)
 	r := &Resource[T, P, S]{
 		base: base, guard: b.guard, extractors: slices.Clone(b.extractors), registration: b.registration,
 		amend: newAmender(b, handlers.SuspendMutation), gates: gatesOf(b.mutations),
@@ -81,7 +93,6 @@ func newResource[T any, P Object[T], M Mutator, F Mutation[M], S concepts.Conver
 	r.registration.Suspendable = handlers.suspends()
 	r.registration.Custom = own.ConvergingStatus != nil || own.GraceStatus != nil || own.SuspensionStatus != nil
 	r.registration.Judged = !b.kind.Applied || own.ConvergingStatus != nil
-	r.registration.Addressed = b.addressed
 	r.registration.MayVary = b.guard != nil || len(b.extractors) > 0
 	return r
 }
@@ -112,9 +123,9 @@ func (r *Resource[T, P, S]) Mutate(current client.Object) error {
 	if !ok || object == nil {
 		return fmt.Errorf("mutating %s: object has type %T; must be %T", r.text(), current, r.base)
 	}
-	kept := serverFieldsOf(object)
-	*object = *copyOf[T](r.base)
-	kept.restore(object)
+	mutated := copyOf[T](r.base)
+	copyServerFields(mutated, object)
+	*object = *mutated
 	suspending := r.suspending
 	r.suspending = false
 	r.observed = object

@@ -22,8 +22,3 @@ func DefaultConvergingStatusHandler(_ concepts.ConvergingOperation, hpa *autosca
 	}
 	return rule.Operational(found), nil
 }
-
-// DefaultGraceStatusHandler returns how well a HorizontalPodAutoscaler does its job: Healthy if it is Operational, Down if it is failing, and otherwise Degraded.
-func DefaultGraceStatusHandler(hpa *autoscalingv2.HorizontalPodAutoscaler) (concepts.GraceStatusWithReason, error) {
-	return handlers.Grade(DefaultConvergingStatusHandler(concepts.ConvergingOperationNone, hpa))
-}

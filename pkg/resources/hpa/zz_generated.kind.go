@@ -28,17 +28,9 @@ type (
 
 // NewBuilder returns a Builder for a HorizontalPodAutoscaler, which needs a name and a namespace.
 func NewBuilder(hpa *autoscalingv2.HorizontalPodAutoscaler) *Builder {
-	return generic.NewBuilder[Mutation](generic.Kind[*autoscalingv2.HorizontalPodAutoscaler, *Mutator, concepts.OperationalStatusWithReason]{
-		GroupVersionKind: autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"),
-		NewMutator:       NewMutator,
-		Defaults: generic.Handlers[*autoscalingv2.HorizontalPodAutoscaler, *Mutator, concepts.OperationalStatusWithReason]{
-			ConvergingStatus: DefaultConvergingStatusHandler,
-			GraceStatus:      DefaultGraceStatusHandler,
-			DeleteOnSuspend:  DefaultDeleteOnSuspendHandler,
-			SuspendMutation:  DefaultSuspendMutationHandler,
-			SuspensionStatus: DefaultSuspensionStatusHandler,
-		},
-	}, hpa)
+	kind := generic.NewKind(autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"), NewMutator, DefaultConvergingStatusHandler)
+	kind.Defaults.DeleteOnSuspend = DefaultDeleteOnSuspendHandler
+	return generic.NewBuilder[Mutation](kind, hpa)
 }
 
 // Mutator records edits of a HorizontalPodAutoscaler. The categories are, in this order:
@@ -64,11 +56,3 @@ func (m *Mutator) EditHPASpec(edit func(*editors.HPASpecEditor) error) { m.spec.
 
 // DefaultDeleteOnSuspendHandler returns true: a HorizontalPodAutoscaler has no form in which it does no work, so it is deleted.
 func DefaultDeleteOnSuspendHandler(_ *autoscalingv2.HorizontalPodAutoscaler) bool { return true }
-
-// DefaultSuspendMutationHandler does nothing: a HorizontalPodAutoscaler has no form in which it does no work.
-func DefaultSuspendMutationHandler(_ *Mutator) error { return nil }
-
-// DefaultSuspensionStatusHandler returns Suspended.
-func DefaultSuspensionStatusHandler(_ *autoscalingv2.HorizontalPodAutoscaler) (concepts.SuspensionStatusWithReason, error) {
-	return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended}, nil
-}

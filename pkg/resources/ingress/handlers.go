@@ -16,19 +16,9 @@ func DefaultConvergingStatusHandler(op concepts.ConvergingOperation, ingress *ne
 	return generic.Applied(op, ingress)
 }
 
-// DefaultGraceStatusHandler returns Healthy.
-func DefaultGraceStatusHandler(ingress *networkingv1.Ingress) (concepts.GraceStatusWithReason, error) {
-	return handlers.Grade(DefaultConvergingStatusHandler(concepts.ConvergingOperationNone, ingress))
-}
-
 // AddressConvergingStatusHandler is used after AwaitAddress. It returns OperationPending until the Ingress has an address, and then Operational.
 func AddressConvergingStatusHandler(_ concepts.ConvergingOperation, ingress *networkingv1.Ingress) (concepts.OperationalStatusWithReason, error) {
 	return handlers.AddressStatus(ingress.Status.LoadBalancer.Ingress, func(point networkingv1.IngressLoadBalancerIngress) (ip, hostname string) {
 		return point.IP, point.Hostname
 	}), nil
-}
-
-// AddressGraceStatusHandler is used after AwaitAddress. It returns Degraded until the Ingress has an address, and then Healthy.
-func AddressGraceStatusHandler(ingress *networkingv1.Ingress) (concepts.GraceStatusWithReason, error) {
-	return handlers.Grade(AddressConvergingStatusHandler(concepts.ConvergingOperationNone, ingress))
 }

@@ -28,18 +28,9 @@ type (
 
 // NewBuilder returns a Builder for an Ingress, which needs a name and a namespace.
 func NewBuilder(ingress *networkingv1.Ingress) *Builder {
-	return generic.NewBuilder[Mutation](generic.Kind[*networkingv1.Ingress, *Mutator, concepts.OperationalStatusWithReason]{
-		GroupVersionKind: networkingv1.SchemeGroupVersion.WithKind("Ingress"),
-		NewMutator:       NewMutator,
-		Defaults: generic.Handlers[*networkingv1.Ingress, *Mutator, concepts.OperationalStatusWithReason]{
-			ConvergingStatus: DefaultConvergingStatusHandler,
-			GraceStatus:      DefaultGraceStatusHandler,
-		},
-		Addressed: generic.Handlers[*networkingv1.Ingress, *Mutator, concepts.OperationalStatusWithReason]{
-			ConvergingStatus: AddressConvergingStatusHandler,
-			GraceStatus:      AddressGraceStatusHandler,
-		},
-	}, ingress)
+	kind := generic.NewKind(networkingv1.SchemeGroupVersion.WithKind("Ingress"), NewMutator, DefaultConvergingStatusHandler)
+	kind.AddressStatus = AddressConvergingStatusHandler
+	return generic.NewBuilder[Mutation](kind, ingress)
 }
 
 // Mutator records edits of an Ingress. The categories are, in this order:
@@ -62,14 +53,3 @@ func NewMutator(current *networkingv1.Ingress) *Mutator {
 
 // EditIngressSpec records an edit of the ingress spec. Nil is ignored.
 func (m *Mutator) EditIngressSpec(edit func(*editors.IngressSpecEditor) error) { m.spec.Record(edit) }
-
-// DefaultDeleteOnSuspendHandler returns false: suspended components leave an Ingress alone.
-func DefaultDeleteOnSuspendHandler(_ *networkingv1.Ingress) bool { return false }
-
-// DefaultSuspendMutationHandler does nothing: an Ingress has no form in which it does no work.
-func DefaultSuspendMutationHandler(_ *Mutator) error { return nil }
-
-// DefaultSuspensionStatusHandler returns Suspended.
-func DefaultSuspensionStatusHandler(_ *networkingv1.Ingress) (concepts.SuspensionStatusWithReason, error) {
-	return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended}, nil
-}

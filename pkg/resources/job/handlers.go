@@ -31,11 +31,6 @@ func DefaultConvergingStatusHandler(_ concepts.ConvergingOperation, job *batchv1
 	}
 }
 
-// DefaultGraceStatusHandler returns how well a Job does its job: it is Healthy if it is completed, Down if it has failed, and otherwise Degraded.
-func DefaultGraceStatusHandler(job *batchv1.Job) (concepts.GraceStatusWithReason, error) {
-	return handlers.Grade(DefaultConvergingStatusHandler(concepts.ConvergingOperationNone, job))
-}
-
 // DefaultDeleteOnSuspendHandler returns true: a suspended Job is deleted, so that it runs from the beginning when the component is resumed. That is also true of a Job that has
 // finished: it runs again. Use WithCustomSuspendDeletionDecision if it must not.
 func DefaultDeleteOnSuspendHandler(_ *batchv1.Job) bool { return true }

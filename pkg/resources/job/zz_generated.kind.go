@@ -28,17 +28,11 @@ type (
 
 // NewBuilder returns a Builder for a Job, which needs a name and a namespace.
 func NewBuilder(job *batchv1.Job) *Builder {
-	return generic.NewBuilder[Mutation](generic.Kind[*batchv1.Job, *Mutator, concepts.CompletionStatusWithReason]{
-		GroupVersionKind: batchv1.SchemeGroupVersion.WithKind("Job"),
-		NewMutator:       NewMutator,
-		Defaults: generic.Handlers[*batchv1.Job, *Mutator, concepts.CompletionStatusWithReason]{
-			ConvergingStatus: DefaultConvergingStatusHandler,
-			GraceStatus:      DefaultGraceStatusHandler,
-			DeleteOnSuspend:  DefaultDeleteOnSuspendHandler,
-			SuspendMutation:  DefaultSuspendMutationHandler,
-			SuspensionStatus: DefaultSuspensionStatusHandler,
-		},
-	}, job)
+	kind := generic.NewKind(batchv1.SchemeGroupVersion.WithKind("Job"), NewMutator, DefaultConvergingStatusHandler)
+	kind.Defaults.DeleteOnSuspend = DefaultDeleteOnSuspendHandler
+	kind.Defaults.SuspendMutation = DefaultSuspendMutationHandler
+	kind.Defaults.SuspensionStatus = DefaultSuspensionStatusHandler
+	return generic.NewBuilder[Mutation](kind, job)
 }
 
 // Mutator records edits of a Job. The categories are, in this order:

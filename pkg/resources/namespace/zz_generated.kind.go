@@ -27,15 +27,9 @@ type (
 
 // NewBuilder returns a Builder for a Namespace, which needs a name.
 func NewBuilder(namespace *corev1.Namespace) *Builder {
-	return generic.NewBuilder[Mutation](generic.Kind[*corev1.Namespace, *Mutator, concepts.OperationalStatusWithReason]{
-		GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Namespace"),
-		ClusterScoped:    true,
-		NewMutator:       NewMutator,
-		Applied:          true,
-		Defaults: generic.Handlers[*corev1.Namespace, *Mutator, concepts.OperationalStatusWithReason]{
-			ConvergingStatus: generic.Applied[*corev1.Namespace],
-		},
-	}, namespace)
+	kind := generic.NewAppliedKind(corev1.SchemeGroupVersion.WithKind("Namespace"), NewMutator)
+	kind.ClusterScoped = true
+	return generic.NewBuilder[Mutation](kind, namespace)
 }
 
 // Mutator records edits of a Namespace. The categories are, in this order:

@@ -28,14 +28,8 @@ type (
 
 // NewBuilder returns a Builder for a NetworkPolicy, which needs a name and a namespace.
 func NewBuilder(networkpolicy *networkingv1.NetworkPolicy) *Builder {
-	return generic.NewBuilder[Mutation](generic.Kind[*networkingv1.NetworkPolicy, *Mutator, concepts.OperationalStatusWithReason]{
-		GroupVersionKind: networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"),
-		NewMutator:       NewMutator,
-		Applied:          true,
-		Defaults: generic.Handlers[*networkingv1.NetworkPolicy, *Mutator, concepts.OperationalStatusWithReason]{
-			ConvergingStatus: generic.Applied[*networkingv1.NetworkPolicy],
-		},
-	}, networkpolicy)
+	kind := generic.NewAppliedKind(networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"), NewMutator)
+	return generic.NewBuilder[Mutation](kind, networkpolicy)
 }
 
 // Mutator records edits of a NetworkPolicy. The categories are, in this order:

@@ -28,14 +28,8 @@ type (
 
 // NewBuilder returns a Builder for a PodDisruptionBudget, which needs a name and a namespace.
 func NewBuilder(pdb *policyv1.PodDisruptionBudget) *Builder {
-	return generic.NewBuilder[Mutation](generic.Kind[*policyv1.PodDisruptionBudget, *Mutator, concepts.OperationalStatusWithReason]{
-		GroupVersionKind: policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"),
-		NewMutator:       NewMutator,
-		Applied:          true,
-		Defaults: generic.Handlers[*policyv1.PodDisruptionBudget, *Mutator, concepts.OperationalStatusWithReason]{
-			ConvergingStatus: generic.Applied[*policyv1.PodDisruptionBudget],
-		},
-	}, pdb)
+	kind := generic.NewAppliedKind(policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), NewMutator)
+	return generic.NewBuilder[Mutation](kind, pdb)
 }
 
 // Mutator records edits of a PodDisruptionBudget. The categories are, in this order:

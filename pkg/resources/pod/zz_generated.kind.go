@@ -27,17 +27,10 @@ type (
 
 // NewBuilder returns a Builder for a Pod, which needs a name and a namespace.
 func NewBuilder(pod *corev1.Pod) *Builder {
-	return generic.NewBuilder[Mutation](generic.Kind[*corev1.Pod, *Mutator, concepts.AliveStatusWithReason]{
-		GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Pod"),
-		NewMutator:       NewMutator,
-		Defaults: generic.Handlers[*corev1.Pod, *Mutator, concepts.AliveStatusWithReason]{
-			ConvergingStatus: DefaultConvergingStatusHandler,
-			GraceStatus:      DefaultGraceStatusHandler,
-			DeleteOnSuspend:  DefaultDeleteOnSuspendHandler,
-			SuspendMutation:  DefaultSuspendMutationHandler,
-			SuspensionStatus: DefaultSuspensionStatusHandler,
-		},
-	}, pod)
+	kind := generic.NewKind(corev1.SchemeGroupVersion.WithKind("Pod"), NewMutator, DefaultConvergingStatusHandler)
+	kind.Defaults.GraceStatus = DefaultGraceStatusHandler
+	kind.Defaults.DeleteOnSuspend = DefaultDeleteOnSuspendHandler
+	return generic.NewBuilder[Mutation](kind, pod)
 }
 
 // Mutator records edits of a Pod. The categories are, in this order:
@@ -63,11 +56,3 @@ func NewMutator(current *corev1.Pod) *Mutator {
 
 // DefaultDeleteOnSuspendHandler returns true: a Pod has no form in which it does no work, so it is deleted.
 func DefaultDeleteOnSuspendHandler(_ *corev1.Pod) bool { return true }
-
-// DefaultSuspendMutationHandler does nothing: a Pod has no form in which it does no work.
-func DefaultSuspendMutationHandler(_ *Mutator) error { return nil }
-
-// DefaultSuspensionStatusHandler returns Suspended.
-func DefaultSuspensionStatusHandler(_ *corev1.Pod) (concepts.SuspensionStatusWithReason, error) {
-	return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended}, nil
-}

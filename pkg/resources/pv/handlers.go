@@ -22,8 +22,3 @@ func DefaultConvergingStatusHandler(_ concepts.ConvergingOperation, pv *corev1.P
 		return concepts.OperationalStatusWithReason{Status: concepts.OperationalStatusPending, Reason: "Waiting for the volume to be available"}, nil
 	}
 }
-
-// DefaultGraceStatusHandler returns how well a PersistentVolume does its job: Healthy if it is available or bound, Down if it is released or has failed, and otherwise Degraded.
-func DefaultGraceStatusHandler(pv *corev1.PersistentVolume) (concepts.GraceStatusWithReason, error) {
-	return handlers.Grade(DefaultConvergingStatusHandler(concepts.ConvergingOperationNone, pv))
-}

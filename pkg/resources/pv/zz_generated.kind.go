@@ -28,15 +28,9 @@ type (
 
 // NewBuilder returns a Builder for a PersistentVolume, which needs a name.
 func NewBuilder(pv *corev1.PersistentVolume) *Builder {
-	return generic.NewBuilder[Mutation](generic.Kind[*corev1.PersistentVolume, *Mutator, concepts.OperationalStatusWithReason]{
-		GroupVersionKind: corev1.SchemeGroupVersion.WithKind("PersistentVolume"),
-		ClusterScoped:    true,
-		NewMutator:       NewMutator,
-		Defaults: generic.Handlers[*corev1.PersistentVolume, *Mutator, concepts.OperationalStatusWithReason]{
-			ConvergingStatus: DefaultConvergingStatusHandler,
-			GraceStatus:      DefaultGraceStatusHandler,
-		},
-	}, pv)
+	kind := generic.NewKind(corev1.SchemeGroupVersion.WithKind("PersistentVolume"), NewMutator, DefaultConvergingStatusHandler)
+	kind.ClusterScoped = true
+	return generic.NewBuilder[Mutation](kind, pv)
 }
 
 // Mutator records edits of a PersistentVolume. The categories are, in this order:
@@ -59,14 +53,3 @@ func NewMutator(current *corev1.PersistentVolume) *Mutator {
 
 // EditPVSpec records an edit of the volume spec. Nil is ignored.
 func (m *Mutator) EditPVSpec(edit func(*editors.PVSpecEditor) error) { m.spec.Record(edit) }
-
-// DefaultDeleteOnSuspendHandler returns false: suspended components leave a PersistentVolume alone.
-func DefaultDeleteOnSuspendHandler(_ *corev1.PersistentVolume) bool { return false }
-
-// DefaultSuspendMutationHandler does nothing: a PersistentVolume has no form in which it does no work.
-func DefaultSuspendMutationHandler(_ *Mutator) error { return nil }
-
-// DefaultSuspensionStatusHandler returns Suspended.
-func DefaultSuspensionStatusHandler(_ *corev1.PersistentVolume) (concepts.SuspensionStatusWithReason, error) {
-	return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended}, nil
-}

@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/component-operator/runtime/pkg/resources/concepts"
-	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
 // DefaultConvergingStatusHandler returns how far a PersistentVolumeClaim is: Operational if it is bound to a volume, OperationFailing if the volume is lost, and otherwise
@@ -21,9 +20,4 @@ func DefaultConvergingStatusHandler(_ concepts.ConvergingOperation, pvc *corev1.
 	default:
 		return concepts.OperationalStatusWithReason{Status: concepts.OperationalStatusPending, Reason: "Waiting for a volume"}, nil
 	}
-}
-
-// DefaultGraceStatusHandler returns how well a PersistentVolumeClaim does its job: Healthy if it is bound to a volume, Down if the volume is lost, and otherwise Degraded.
-func DefaultGraceStatusHandler(pvc *corev1.PersistentVolumeClaim) (concepts.GraceStatusWithReason, error) {
-	return handlers.Grade(DefaultConvergingStatusHandler(concepts.ConvergingOperationNone, pvc))
 }

@@ -28,14 +28,8 @@ type (
 
 // NewBuilder returns a Builder for a PersistentVolumeClaim, which needs a name and a namespace.
 func NewBuilder(pvc *corev1.PersistentVolumeClaim) *Builder {
-	return generic.NewBuilder[Mutation](generic.Kind[*corev1.PersistentVolumeClaim, *Mutator, concepts.OperationalStatusWithReason]{
-		GroupVersionKind: corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"),
-		NewMutator:       NewMutator,
-		Defaults: generic.Handlers[*corev1.PersistentVolumeClaim, *Mutator, concepts.OperationalStatusWithReason]{
-			ConvergingStatus: DefaultConvergingStatusHandler,
-			GraceStatus:      DefaultGraceStatusHandler,
-		},
-	}, pvc)
+	kind := generic.NewKind(corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"), NewMutator, DefaultConvergingStatusHandler)
+	return generic.NewBuilder[Mutation](kind, pvc)
 }
 
 // Mutator records edits of a PersistentVolumeClaim. The categories are, in this order:
@@ -58,14 +52,3 @@ func NewMutator(current *corev1.PersistentVolumeClaim) *Mutator {
 
 // EditPVCSpec records an edit of the claim spec. Nil is ignored.
 func (m *Mutator) EditPVCSpec(edit func(*editors.PVCSpecEditor) error) { m.spec.Record(edit) }
-
-// DefaultDeleteOnSuspendHandler returns false: suspended components leave a PersistentVolumeClaim alone.
-func DefaultDeleteOnSuspendHandler(_ *corev1.PersistentVolumeClaim) bool { return false }
-
-// DefaultSuspendMutationHandler does nothing: a PersistentVolumeClaim has no form in which it does no work.
-func DefaultSuspendMutationHandler(_ *Mutator) error { return nil }
-
-// DefaultSuspensionStatusHandler returns Suspended.
-func DefaultSuspensionStatusHandler(_ *corev1.PersistentVolumeClaim) (concepts.SuspensionStatusWithReason, error) {
-	return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended}, nil
-}

@@ -28,17 +28,12 @@ type (
 
 // NewBuilder returns a Builder for a ReplicaSet, which needs a name and a namespace.
 func NewBuilder(replicaset *appsv1.ReplicaSet) *Builder {
-	return generic.NewBuilder[Mutation](generic.Kind[*appsv1.ReplicaSet, *Mutator, concepts.AliveStatusWithReason]{
-		GroupVersionKind: appsv1.SchemeGroupVersion.WithKind("ReplicaSet"),
-		NewMutator:       NewMutator,
-		Defaults: generic.Handlers[*appsv1.ReplicaSet, *Mutator, concepts.AliveStatusWithReason]{
-			ConvergingStatus: DefaultConvergingStatusHandler,
-			GraceStatus:      DefaultGraceStatusHandler,
-			DeleteOnSuspend:  DefaultDeleteOnSuspendHandler,
-			SuspendMutation:  DefaultSuspendMutationHandler,
-			SuspensionStatus: DefaultSuspensionStatusHandler,
-		},
-	}, replicaset)
+	kind := generic.NewKind(appsv1.SchemeGroupVersion.WithKind("ReplicaSet"), NewMutator, DefaultConvergingStatusHandler)
+	kind.Defaults.GraceStatus = DefaultGraceStatusHandler
+	kind.Defaults.DeleteOnSuspend = DefaultDeleteOnSuspendHandler
+	kind.Defaults.SuspendMutation = DefaultSuspendMutationHandler
+	kind.Defaults.SuspensionStatus = DefaultSuspensionStatusHandler
+	return generic.NewBuilder[Mutation](kind, replicaset)
 }
 
 // Mutator records edits of a ReplicaSet. The categories are, in this order:

@@ -28,14 +28,8 @@ type (
 
 // NewBuilder returns a Builder for a Role, which needs a name and a namespace.
 func NewBuilder(role *rbacv1.Role) *Builder {
-	return generic.NewBuilder[Mutation](generic.Kind[*rbacv1.Role, *Mutator, concepts.OperationalStatusWithReason]{
-		GroupVersionKind: rbacv1.SchemeGroupVersion.WithKind("Role"),
-		NewMutator:       NewMutator,
-		Applied:          true,
-		Defaults: generic.Handlers[*rbacv1.Role, *Mutator, concepts.OperationalStatusWithReason]{
-			ConvergingStatus: generic.Applied[*rbacv1.Role],
-		},
-	}, role)
+	kind := generic.NewAppliedKind(rbacv1.SchemeGroupVersion.WithKind("Role"), NewMutator)
+	return generic.NewBuilder[Mutation](kind, role)
 }
 
 // Mutator records edits of a Role. The categories are, in this order:

@@ -15,6 +15,7 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/editors"
 	"github.com/component-operator/runtime/pkg/resources/feature"
 	"github.com/component-operator/runtime/pkg/resources/generic"
+	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
 type (
@@ -28,15 +29,9 @@ type (
 
 // NewBuilder returns a Builder for a RoleBinding, which needs a name and a namespace.
 func NewBuilder(rolebinding *rbacv1.RoleBinding) *Builder {
-	return generic.NewBuilder[Mutation](generic.Kind[*rbacv1.RoleBinding, *Mutator, concepts.OperationalStatusWithReason]{
-		GroupVersionKind: rbacv1.SchemeGroupVersion.WithKind("RoleBinding"),
-		NewMutator:       NewMutator,
-		Check:            check,
-		Applied:          true,
-		Defaults: generic.Handlers[*rbacv1.RoleBinding, *Mutator, concepts.OperationalStatusWithReason]{
-			ConvergingStatus: generic.Applied[*rbacv1.RoleBinding],
-		},
-	}, rolebinding)
+	kind := generic.NewAppliedKind(rbacv1.SchemeGroupVersion.WithKind("RoleBinding"), NewMutator)
+	kind.Check = func(binding *rbacv1.RoleBinding) error { return handlers.CheckRoleRef(binding.RoleRef) }
+	return generic.NewBuilder[Mutation](kind, rolebinding)
 }
 
 // Mutator records edits of a RoleBinding. The categories are, in this order:

@@ -28,14 +28,8 @@ type (
 
 // NewBuilder returns a Builder for a Secret, which needs a name and a namespace.
 func NewBuilder(secret *corev1.Secret) *Builder {
-	return generic.NewBuilder[Mutation](generic.Kind[*corev1.Secret, *Mutator, concepts.OperationalStatusWithReason]{
-		GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Secret"),
-		NewMutator:       NewMutator,
-		Applied:          true,
-		Defaults: generic.Handlers[*corev1.Secret, *Mutator, concepts.OperationalStatusWithReason]{
-			ConvergingStatus: generic.Applied[*corev1.Secret],
-		},
-	}, secret)
+	kind := generic.NewAppliedKind(corev1.SchemeGroupVersion.WithKind("Secret"), NewMutator)
+	return generic.NewBuilder[Mutation](kind, secret)
 }
 
 // Mutator records edits of a Secret. The categories are, in this order:

@@ -21,8 +21,3 @@ func DefaultConvergingStatusHandler(op concepts.ConvergingOperation, service *co
 		return point.IP, point.Hostname
 	}), nil
 }
-
-// DefaultGraceStatusHandler returns Degraded for a Service of type LoadBalancer that has no address, because it can be used within the cluster, and Healthy otherwise.
-func DefaultGraceStatusHandler(service *corev1.Service) (concepts.GraceStatusWithReason, error) {
-	return handlers.Grade(DefaultConvergingStatusHandler(concepts.ConvergingOperationNone, service))
-}

@@ -28,14 +28,8 @@ type (
 
 // NewBuilder returns a Builder for a Service, which needs a name and a namespace.
 func NewBuilder(service *corev1.Service) *Builder {
-	return generic.NewBuilder[Mutation](generic.Kind[*corev1.Service, *Mutator, concepts.OperationalStatusWithReason]{
-		GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Service"),
-		NewMutator:       NewMutator,
-		Defaults: generic.Handlers[*corev1.Service, *Mutator, concepts.OperationalStatusWithReason]{
-			ConvergingStatus: DefaultConvergingStatusHandler,
-			GraceStatus:      DefaultGraceStatusHandler,
-		},
-	}, service)
+	kind := generic.NewKind(corev1.SchemeGroupVersion.WithKind("Service"), NewMutator, DefaultConvergingStatusHandler)
+	return generic.NewBuilder[Mutation](kind, service)
 }
 
 // Mutator records edits of a Service. The categories are, in this order:
@@ -58,14 +52,3 @@ func NewMutator(current *corev1.Service) *Mutator {
 
 // EditServiceSpec records an edit of the service spec. Nil is ignored.
 func (m *Mutator) EditServiceSpec(edit func(*editors.ServiceSpecEditor) error) { m.spec.Record(edit) }
-
-// DefaultDeleteOnSuspendHandler returns false: suspended components leave a Service alone.
-func DefaultDeleteOnSuspendHandler(_ *corev1.Service) bool { return false }
-
-// DefaultSuspendMutationHandler does nothing: a Service has no form in which it does no work.
-func DefaultSuspendMutationHandler(_ *Mutator) error { return nil }
-
-// DefaultSuspensionStatusHandler returns Suspended.
-func DefaultSuspensionStatusHandler(_ *corev1.Service) (concepts.SuspensionStatusWithReason, error) {
-	return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended}, nil
-}

@@ -27,14 +27,8 @@ type (
 
 // NewBuilder returns a Builder for a ServiceAccount, which needs a name and a namespace.
 func NewBuilder(serviceaccount *corev1.ServiceAccount) *Builder {
-	return generic.NewBuilder[Mutation](generic.Kind[*corev1.ServiceAccount, *Mutator, concepts.OperationalStatusWithReason]{
-		GroupVersionKind: corev1.SchemeGroupVersion.WithKind("ServiceAccount"),
-		NewMutator:       NewMutator,
-		Applied:          true,
-		Defaults: generic.Handlers[*corev1.ServiceAccount, *Mutator, concepts.OperationalStatusWithReason]{
-			ConvergingStatus: generic.Applied[*corev1.ServiceAccount],
-		},
-	}, serviceaccount)
+	kind := generic.NewAppliedKind(corev1.SchemeGroupVersion.WithKind("ServiceAccount"), NewMutator)
+	return generic.NewBuilder[Mutation](kind, serviceaccount)
 }
 
 // Mutator records edits of a ServiceAccount. The categories are, in this order:

@@ -29,17 +29,12 @@ type (
 
 // NewBuilder returns a Builder for a StatefulSet, which needs a name and a namespace.
 func NewBuilder(statefulset *appsv1.StatefulSet) *Builder {
-	return generic.NewBuilder[Mutation](generic.Kind[*appsv1.StatefulSet, *Mutator, concepts.AliveStatusWithReason]{
-		GroupVersionKind: appsv1.SchemeGroupVersion.WithKind("StatefulSet"),
-		NewMutator:       NewMutator,
-		Defaults: generic.Handlers[*appsv1.StatefulSet, *Mutator, concepts.AliveStatusWithReason]{
-			ConvergingStatus: DefaultConvergingStatusHandler,
-			GraceStatus:      DefaultGraceStatusHandler,
-			DeleteOnSuspend:  DefaultDeleteOnSuspendHandler,
-			SuspendMutation:  DefaultSuspendMutationHandler,
-			SuspensionStatus: DefaultSuspensionStatusHandler,
-		},
-	}, statefulset)
+	kind := generic.NewKind(appsv1.SchemeGroupVersion.WithKind("StatefulSet"), NewMutator, DefaultConvergingStatusHandler)
+	kind.Defaults.GraceStatus = DefaultGraceStatusHandler
+	kind.Defaults.DeleteOnSuspend = DefaultDeleteOnSuspendHandler
+	kind.Defaults.SuspendMutation = DefaultSuspendMutationHandler
+	kind.Defaults.SuspensionStatus = DefaultSuspensionStatusHandler
+	return generic.NewBuilder[Mutation](kind, statefulset)
 }
 
 // Mutator records edits of a StatefulSet. The categories are, in this order:

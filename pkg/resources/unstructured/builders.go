@@ -66,13 +66,8 @@ func NewTaskBuilder(
 func kindOf[S concepts.Converging](
 	object *unstructured.Unstructured, converge func(concepts.ConvergingOperation, *unstructured.Unstructured) (S, error),
 ) generic.Kind[*unstructured.Unstructured, *Mutator, S] {
-	kind := generic.Kind[*unstructured.Unstructured, *Mutator, S]{
-		GroupVersionKind: schema.GroupVersionKind{Kind: "resource"}, // for the error that there is no object
-		AnyScope:         true,
-		NewMutator:       NewMutator,
-		Check:            check,
-		Defaults:         generic.Handlers[*unstructured.Unstructured, *Mutator, S]{ConvergingStatus: converge},
-	}
+	kind := generic.NewKind(schema.GroupVersionKind{Kind: "resource"}, NewMutator, converge) // for the error that there is no object
+	kind.AnyScope, kind.Check = true, check
 	if object != nil {
 		kind.GroupVersionKind = object.GroupVersionKind()
 	}

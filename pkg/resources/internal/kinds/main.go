@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"go/format"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -60,33 +61,37 @@ func (k kind) write() ([]byte, error) {
 	return format.Source(text.Bytes())
 }
 
-// Status types in package concepts.
-var (
-	converging = map[string]string{"Alive": "Alive", "Completion": "Completable", "Operational": "Operational"}
-	concepts   = "github.com/component-operator/runtime/pkg/resources/concepts"
-)
-
 // StatusType returns the Go type of the status.
 func (k kind) StatusType() string { return "concepts." + k.Status + "StatusWithReason" }
 
 // Interface returns the interface that the status implies.
-func (k kind) Interface() string { return converging[k.Status] }
+func (k kind) Interface() string { return strings.Replace(k.Status, "Completion", "Completable", 1) }
 
 // ImportLines returns the import declarations of what the file needs.
 func (k kind) ImportLines() string {
-	external, ours := make([]string, 0, len(k.Imports)), []string{}
-	for name, path := range k.Imports {
-		external = append(external, fmt.Sprintf("%s %q", name, path))
+	types := k.Go
+	ours := []string{"concepts", "feature", "generic"}
+	for _, c := range k.Categories {
+		types += " " + c.Editor
 	}
-	slices.Sort(external)
-	ours = append(ours, fmt.Sprintf("%q", concepts))
-	if slices.ContainsFunc(k.Categories, func(c category) bool { return strings.HasPrefix(c.Editor, "*editors.") }) {
-		ours = append(ours, fmt.Sprintf("%q", strings.Replace(concepts, "/concepts", "/editors", 1)))
+	if strings.Contains(types, "editors.") {
+		ours = append(ours, "editors")
 	}
-	for _, name := range []string{"feature", "generic"} {
-		ours = append(ours, fmt.Sprintf("%q", strings.Replace(concepts, "/concepts", "/"+name, 1)))
+	if k.RoleRef {
+		ours = append(ours, "internal/handlers")
 	}
-	return strings.Join(external, "\n") + "\n\n" + strings.Join(ours, "\n")
+	slices.Sort(ours)
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(imports)) {
+		if strings.Contains(types, name+".") {
+			lines = append(lines, fmt.Sprintf("%s %q", name, imports[name]))
+		}
+	}
+	lines = append(lines, "")
+	for _, name := range ours {
+		lines = append(lines, fmt.Sprintf("%q", "github.com/component-operator/runtime/pkg/resources/"+name))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // Version returns the name of the package with the Go type.
@@ -130,9 +135,6 @@ func (k kind) ScalesToZero() bool { return k.Suspend == toZero }
 
 // IsDeleted reports whether objects are suspended by deletion.
 func (k kind) IsDeleted() bool { return k.Suspend == deletion }
-
-// HasNoSuspendedForm reports whether objects with a status of their own work as long as they exist.
-func (k kind) HasNoSuspendedForm() bool { return k.Judged() && !k.SuspendsItself() }
 
 // SuspendsItself reports whether objects have a suspended form.
 func (k kind) SuspendsItself() bool { return k.Suspend == toZero || k.Suspend == bySpec }

@@ -7,20 +7,20 @@ package main
 type kind struct {
 	// Package is the name of the package, Go the Go type of objects.
 	Package, Kind, Go string
-	// Imports are the import paths of that type, by name.
-	Imports map[string]string
 	// ClusterScoped objects have no namespace.
 	ClusterScoped bool
 	// Status is Alive, Completion or Operational.
 	Status string
-	// Handlers says where the handlers of status and grace are from.
+	// Handlers says where the handlers of the status are from.
 	Handlers source
 	// Suspend says what suspends objects.
 	Suspend suspension
-	// Addressed means that the package has further handlers, for objects that must have an address.
+	// Graded means that the package has a handler of its own for the grade.
+	Graded bool
+	// Addressed means that the package has another handler, for objects that must have an address.
 	Addressed bool
-	// Checked means that the package has a function check for objects that are built.
-	Checked bool
+	// RoleRef means that objects must have a complete reference to a role.
+	RoleRef bool
 	// Categories are the categories of edits, in their order.
 	Categories []category
 	// Replicas is the method that edits the spec, if that has a number of replicas.
@@ -64,11 +64,19 @@ type category struct {
 	Target string
 }
 
-const (
-	containers = "presence of containers, edits of containers, presence of init containers, edits of init containers"
-	apps       = "k8s.io/api/apps/v1"
-	core       = "k8s.io/api/core/v1"
-)
+const containers = "presence of containers, edits of containers, presence of init containers, edits of init containers"
+
+// imports are the packages of Go types.
+var imports = map[string]string{
+	"apiextensionsv1": "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1",
+	"appsv1":          "k8s.io/api/apps/v1",
+	"autoscalingv2":   "k8s.io/api/autoscaling/v2",
+	"batchv1":         "k8s.io/api/batch/v1",
+	"corev1":          "k8s.io/api/core/v1",
+	"networkingv1":    "k8s.io/api/networking/v1",
+	"policyv1":        "k8s.io/api/policy/v1",
+	"rbacv1":          "k8s.io/api/rbac/v1",
+}
 
 var metadata = category{Embedded: "Metadata", Titles: "object metadata", Target: "&current.ObjectMeta"}
 
@@ -93,40 +101,40 @@ func value(field, goType, title, target string) category {
 
 var kinds = []kind{
 	{
-		Package: "deployment", Kind: "Deployment", Go: "appsv1.Deployment", Imports: map[string]string{"appsv1": apps}, Status: "Alive",
-		Handlers: workload, Suspend: toZero, Replicas: "EditDeploymentSpec",
+		Package: "deployment", Kind: "Deployment", Go: "appsv1.Deployment", Status: "Alive",
+		Handlers: workload, Graded: true, Suspend: toZero, Replicas: "EditDeploymentSpec",
 		Categories: []category{metadata, spec("EditDeploymentSpec", "DeploymentSpecEditor", "deployment spec"), podTemplate("&current.Spec.Template")},
 	},
 	{
-		Package: "replicaset", Kind: "ReplicaSet", Go: "appsv1.ReplicaSet", Imports: map[string]string{"appsv1": apps}, Status: "Alive",
-		Handlers: workload, Suspend: toZero, Replicas: "EditReplicaSetSpec",
+		Package: "replicaset", Kind: "ReplicaSet", Go: "appsv1.ReplicaSet", Status: "Alive",
+		Handlers: workload, Graded: true, Suspend: toZero, Replicas: "EditReplicaSetSpec",
 		Categories: []category{metadata, spec("EditReplicaSetSpec", "ReplicaSetSpecEditor", "replicaset spec"), podTemplate("&current.Spec.Template")},
 	},
 	{
-		Package: "statefulset", Kind: "StatefulSet", Go: "appsv1.StatefulSet", Imports: map[string]string{"appsv1": apps, "corev1": core}, Status: "Alive",
-		Handlers: workload, Suspend: toZero, Replicas: "EditStatefulSetSpec",
+		Package: "statefulset", Kind: "StatefulSet", Go: "appsv1.StatefulSet", Status: "Alive",
+		Handlers: workload, Graded: true, Suspend: toZero, Replicas: "EditStatefulSetSpec",
 		Categories: []category{
 			metadata, spec("EditStatefulSetSpec", "StatefulSetSpecEditor", "statefulset spec"), podTemplate("&current.Spec.Template"),
 			value("claims", "[]corev1.PersistentVolumeClaim", "volume claim templates", "&current.Spec.VolumeClaimTemplates"),
 		},
 	},
 	{
-		Package: "daemonset", Kind: "DaemonSet", Go: "appsv1.DaemonSet", Imports: map[string]string{"appsv1": apps}, Status: "Alive",
-		Handlers: workload, Suspend: deletion,
+		Package: "daemonset", Kind: "DaemonSet", Go: "appsv1.DaemonSet", Status: "Alive",
+		Handlers: workload, Graded: true, Suspend: deletion,
 		Categories: []category{metadata, spec("EditDaemonSetSpec", "DaemonSetSpecEditor", "daemonset spec"), podTemplate("&current.Spec.Template")},
 	},
 	{
-		Package: "pod", Kind: "Pod", Go: "corev1.Pod", Imports: map[string]string{"corev1": core}, Status: "Alive",
-		Handlers: own, Suspend: deletion,
+		Package: "pod", Kind: "Pod", Go: "corev1.Pod", Status: "Alive",
+		Handlers: own, Graded: true, Suspend: deletion,
 		Categories: []category{metadata, {Embedded: "PodSpec", Titles: "pod spec, " + containers, Target: "&current.Spec"}},
 	},
 	{
-		Package: "job", Kind: "Job", Go: "batchv1.Job", Imports: map[string]string{"batchv1": "k8s.io/api/batch/v1"}, Status: "Completion",
+		Package: "job", Kind: "Job", Go: "batchv1.Job", Status: "Completion",
 		Handlers: own, Suspend: bySpec,
 		Categories: []category{metadata, spec("EditJobSpec", "JobSpecEditor", "job spec"), podTemplate("&current.Spec.Template")},
 	},
 	{
-		Package: "cronjob", Kind: "CronJob", Go: "batchv1.CronJob", Imports: map[string]string{"batchv1": "k8s.io/api/batch/v1"}, Status: "Operational",
+		Package: "cronjob", Kind: "CronJob", Go: "batchv1.CronJob", Status: "Operational",
 		Handlers: own, Suspend: bySpec,
 		Categories: []category{
 			metadata, spec("EditCronJobSpec", "CronJobSpecEditor", "cronjob spec"),
@@ -134,75 +142,74 @@ var kinds = []kind{
 		},
 	},
 	{
-		Package: "service", Kind: "Service", Go: "corev1.Service", Imports: map[string]string{"corev1": core}, Status: "Operational", Handlers: own,
+		Package: "service", Kind: "Service", Go: "corev1.Service", Status: "Operational", Handlers: own,
 		Categories: []category{metadata, spec("EditServiceSpec", "ServiceSpecEditor", "service spec")},
 	},
 	{
-		Package: "ingress", Kind: "Ingress", Go: "networkingv1.Ingress", Imports: map[string]string{"networkingv1": "k8s.io/api/networking/v1"}, Status: "Operational",
+		Package: "ingress", Kind: "Ingress", Go: "networkingv1.Ingress", Status: "Operational",
 		Handlers: own, Addressed: true, Categories: []category{metadata, spec("EditIngressSpec", "IngressSpecEditor", "ingress spec")},
 	},
 	{
-		Package: "hpa", Kind: "HorizontalPodAutoscaler", Go: "autoscalingv2.HorizontalPodAutoscaler", Imports: map[string]string{"autoscalingv2": "k8s.io/api/autoscaling/v2"},
+		Package: "hpa", Kind: "HorizontalPodAutoscaler", Go: "autoscalingv2.HorizontalPodAutoscaler",
 		Status: "Operational", Handlers: own, Suspend: deletion, Categories: []category{metadata, spec("EditHPASpec", "HPASpecEditor", "autoscaler spec")},
 	},
 	{
-		Package: "pvc", Kind: "PersistentVolumeClaim", Go: "corev1.PersistentVolumeClaim", Imports: map[string]string{"corev1": core}, Status: "Operational",
+		Package: "pvc", Kind: "PersistentVolumeClaim", Go: "corev1.PersistentVolumeClaim", Status: "Operational",
 		Handlers: own, Categories: []category{metadata, spec("EditPVCSpec", "PVCSpecEditor", "claim spec")},
 	},
 	{
-		Package: "pv", Kind: "PersistentVolume", Go: "corev1.PersistentVolume", Imports: map[string]string{"corev1": core}, Status: "Operational", ClusterScoped: true,
+		Package: "pv", Kind: "PersistentVolume", Go: "corev1.PersistentVolume", Status: "Operational", ClusterScoped: true,
 		Handlers: own, Categories: []category{metadata, spec("EditPVSpec", "PVSpecEditor", "volume spec")},
 	},
 	{
-		Package: "configmap", Kind: "ConfigMap", Go: "corev1.ConfigMap", Imports: map[string]string{"corev1": core}, Status: "Operational",
+		Package: "configmap", Kind: "ConfigMap", Go: "corev1.ConfigMap", Status: "Operational",
 		Categories: []category{metadata, edit("data", "EditData", "ConfigMapDataEditor", "data", "current")},
 	},
 	{
-		Package: "secret", Kind: "Secret", Go: "corev1.Secret", Imports: map[string]string{"corev1": core}, Status: "Operational",
+		Package: "secret", Kind: "Secret", Go: "corev1.Secret", Status: "Operational",
 		Categories: []category{metadata, edit("data", "EditData", "SecretDataEditor", "data", "current")},
 	},
 	{
-		Package: "serviceaccount", Kind: "ServiceAccount", Go: "corev1.ServiceAccount", Imports: map[string]string{"corev1": core}, Status: "Operational",
+		Package: "serviceaccount", Kind: "ServiceAccount", Go: "corev1.ServiceAccount", Status: "Operational",
 		Categories: []category{
 			metadata, value("pullSecrets", "[]corev1.LocalObjectReference", "image pull secrets", "&current.ImagePullSecrets"),
 			value("automount", "*bool", "automount of the token", "&current.AutomountServiceAccountToken"),
 		},
 	},
 	{
-		Package: "role", Kind: "Role", Go: "rbacv1.Role", Imports: map[string]string{"rbacv1": "k8s.io/api/rbac/v1"}, Status: "Operational",
+		Package: "role", Kind: "Role", Go: "rbacv1.Role", Status: "Operational",
 		Categories: []category{metadata, edit("rules", "EditRules", "PolicyRulesEditor", "rules", "&current.Rules")},
 	},
 	{
-		Package: "clusterrole", Kind: "ClusterRole", Go: "rbacv1.ClusterRole", Imports: map[string]string{"rbacv1": "k8s.io/api/rbac/v1"}, Status: "Operational", ClusterScoped: true,
+		Package: "clusterrole", Kind: "ClusterRole", Go: "rbacv1.ClusterRole", Status: "Operational", ClusterScoped: true,
 		Categories: []category{
 			metadata, edit("rules", "EditRules", "PolicyRulesEditor", "rules", "&current.Rules"),
 			value("aggregation", "*rbacv1.AggregationRule", "aggregation rule", "&current.AggregationRule"),
 		},
 	},
 	{
-		Package: "rolebinding", Kind: "RoleBinding", Go: "rbacv1.RoleBinding", Imports: map[string]string{"rbacv1": "k8s.io/api/rbac/v1"}, Status: "Operational", Checked: true,
+		Package: "rolebinding", Kind: "RoleBinding", Go: "rbacv1.RoleBinding", Status: "Operational", RoleRef: true,
 		Categories: []category{metadata, edit("subjects", "EditSubjects", "BindingSubjectsEditor", "subjects", "&current.Subjects")},
 	},
 	{
-		Package: "clusterrolebinding", Kind: "ClusterRoleBinding", Go: "rbacv1.ClusterRoleBinding", Imports: map[string]string{"rbacv1": "k8s.io/api/rbac/v1"}, Status: "Operational",
-		ClusterScoped: true, Checked: true,
+		Package: "clusterrolebinding", Kind: "ClusterRoleBinding", Go: "rbacv1.ClusterRoleBinding", Status: "Operational",
+		ClusterScoped: true, RoleRef: true,
 		Categories: []category{metadata, edit("subjects", "EditSubjects", "BindingSubjectsEditor", "subjects", "&current.Subjects")},
 	},
 	{
-		Package: "pdb", Kind: "PodDisruptionBudget", Go: "policyv1.PodDisruptionBudget", Imports: map[string]string{"policyv1": "k8s.io/api/policy/v1"}, Status: "Operational",
+		Package: "pdb", Kind: "PodDisruptionBudget", Go: "policyv1.PodDisruptionBudget", Status: "Operational",
 		Categories: []category{metadata, spec("EditPDBSpec", "PodDisruptionBudgetSpecEditor", "disruption budget spec")},
 	},
 	{
-		Package: "networkpolicy", Kind: "NetworkPolicy", Go: "networkingv1.NetworkPolicy", Imports: map[string]string{"networkingv1": "k8s.io/api/networking/v1"}, Status: "Operational",
+		Package: "networkpolicy", Kind: "NetworkPolicy", Go: "networkingv1.NetworkPolicy", Status: "Operational",
 		Categories: []category{metadata, spec("EditNetworkPolicySpec", "NetworkPolicySpecEditor", "network policy spec")},
 	},
 	{
-		Package: "namespace", Kind: "Namespace", Go: "corev1.Namespace", Imports: map[string]string{"corev1": core}, Status: "Operational", ClusterScoped: true,
+		Package: "namespace", Kind: "Namespace", Go: "corev1.Namespace", Status: "Operational", ClusterScoped: true,
 		Categories: []category{metadata},
 	},
 	{
-		Package: "crd", Kind: "CustomResourceDefinition", Go: "apiextensionsv1.CustomResourceDefinition",
-		Imports: map[string]string{"apiextensionsv1": "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"}, Status: "Operational", ClusterScoped: true,
+		Package: "crd", Kind: "CustomResourceDefinition", Go: "apiextensionsv1.CustomResourceDefinition", Status: "Operational", ClusterScoped: true,
 		Handlers: own, Categories: []category{metadata, spec("EditCRDSpec", "CustomResourceDefinitionSpecEditor", "definition spec")},
 	},
 }
