@@ -36,8 +36,8 @@ func newDoctorCommand(e *environment) *cobra.Command {
 		Use:   "doctor [NAME]",
 		Short: "Compare the records of releases with the cluster",
 		Long: `Compare the record of release NAME, or of all releases in the namespace, with the cluster, and show what is wrong: recorded objects that are gone or
-belong to another owner, objects with the owner label of a release that are not in its record, damaged or lost records, deletions that do not finish, and
-what interrupted processes have left behind.
+belong to another owner, objects with the owner label of a release that are not in its record, damaged or lost records, namespaces that wait for a record,
+and locks of processes that died.
 
 Any user can set the owner label of a release on an object. clm trusts this label in the namespace of the release, in the namespaces of the objects in its
 record or manifests, and on cluster-scoped objects; in other namespaces only with --trust-namespace.

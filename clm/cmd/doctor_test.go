@@ -11,13 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/digest"
-	"github.com/component-operator/runtime/internal/testenv"
 )
 
 // mark is a patch that makes an object look as if it belonged to a release.
@@ -96,9 +93,9 @@ func TestDoctorFindsObjects(t *testing.T) {
 		t.Error("what was recorded must not be touched")
 	}
 	p.must("adopt", "web", "cm/stolen")
-	// The other release has recorded meanwhile what is not his any more.
+	// The other release has recorded meanwhile what it does not own any more.
 	p.expectFindings([]string{"NotOwned stolen"})
-	p.must("doctor", "other", "--fix", "-y")
+	p.must("apply", "other", p.file("other.yaml", manifestOf("theirs", "more")))
 	p.expectFindings(nil)
 	if owners := p.owner("gone") + p.owner("stolen") + p.owner("unmarked"); owners != "webwebweb" {
 		t.Errorf("unexpected owners: %s", owners)
@@ -138,58 +135,6 @@ func TestDoctorFindsRecords(t *testing.T) {
 		t.Errorf("expected that three is deleted with its release, got %s", owner)
 	}
 	p.must("delete", "damaged")
-}
-
-// TestDoctorKnowsTerminatingNamespaces has an object be missing that cannot be restored, because its namespace is being deleted.
-func TestDoctorKnowsTerminatingNamespaces(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	doomed := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: p.namespace + "-doomed"}}
-	held := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: doomed.Name, Name: "held", Finalizers: []string{"example.com/hold"}}}
-	for _, object := range []client.Object{doomed, held} {
-		if err := p.client.Create(t.Context(), object); err != nil {
-			t.Fatal(err)
-		}
-	}
-	p.must("apply", "web", p.file("app.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: gone, namespace: PLACE-doomed}\n"))
-	if err := p.client.Delete(t.Context(), doomed); err != nil {
-		t.Fatal(err)
-	}
-	testenv.Eventually(t, func() (bool, string) {
-		err := p.client.Get(t.Context(), client.ObjectKey{Namespace: doomed.Name, Name: "gone"}, &corev1.ConfigMap{})
-		return apierrors.IsNotFound(err), "the object is still there"
-	})
-	p.expect(p.clm("doctor", "web"), exitChanges, "does not exist, and its namespace is being deleted", "when the namespace exists again, to restore it: clm drift web --correct -n PLACE")
-	if err := p.client.Patch(t.Context(), held, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
-		t.Fatal(err)
-	}
-	p.must("delete", "web")
-}
-
-func TestDoctorFindsLeftovers(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.must("apply", "web", p.file("app.yaml", manifestOf("one")))
-	secrets := &corev1.SecretList{}
-	if err := p.client.List(t.Context(), secrets, client.InNamespace(p.namespace), client.HasLabels{"clm.cs.sap.com/inventory-owner-id"}); err != nil {
-		t.Fatal(err)
-	}
-	if len(secrets.Items) == 0 {
-		t.Fatal("expected chunks")
-	}
-	extra := secrets.Items[0].DeepCopy()
-	extra.ObjectMeta = metav1.ObjectMeta{Name: extra.Name + "x", Labels: extra.Labels, Annotations: extra.Annotations, Finalizers: extra.Finalizers}
-	p.create(extra)
-	p.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "com.sap.cs.clm.release.web", Labels: map[string]string{"release.clm.cs.sap.com": "web"}}})
-	p.expectFindings([]string{"LegacyRecord", "UnusedChunks"}, "web")
-	got := p.clm("doctor", "web", "--fix", "-y")
-	if got.code != 1 || !strings.Contains(got.stderr, "make sure that the earlier version of clm is no longer used") {
-		t.Errorf("a record that somebody else may use must stay, got exit code %d: %s", got.code, got.stderr)
-	}
-	p.expectFindings([]string{"LegacyRecord"}, "web")
-	p.remove(configMapKind, "com.sap.cs.clm.release.web")
-	p.expectFindings(nil, "web")
-	p.must("delete", "web")
 }
 
 // TestDoctorOfALimitedUser must say what it could not look at.
@@ -243,43 +188,4 @@ func TestDoctorFindsChangedLabels(t *testing.T) {
 	p.must("adopt", "web", "ConfigMap/"+p.namespace+"/one")
 	p.expectFindings(nil)
 	p.must("delete", "web")
-}
-
-// TestDoctorFinishesHandovers is about a release that still has recorded several objects of another one.
-func TestDoctorFinishesHandovers(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	source := p.file("app.yaml", manifestOf("one", "two"))
-	p.must("apply", "a", source)
-	p.must("apply", "b", source, "--adopt", "always")
-	p.expectFindings([]string{"NotOwned one", "NotOwned two"})
-	if got := p.must("doctor", "--fix", "-y"); strings.Count(got.stderr, "repaired: ") != 2 {
-		t.Errorf("expected that both are told, got %s", got.stderr)
-	}
-	want := []string{"Superseded: applied", "Ready: moved to release PLACE/b: ConfigMap PLACE/one, ConfigMap PLACE/two"}
-	if diff := cmp.Diff(want, p.descriptions("a")); diff != "" {
-		t.Errorf("what goes to one release is handed over at once (-want +got):\n%s", diff)
-	}
-	p.expectFindings(nil)
-
-	p.must("apply", "c", p.file("c.yaml", manifestOf("three", "four", "five")))
-	p.must("apply", "d", p.file("d.yaml", manifestOf("three")), "--adopt", "always")
-	p.must("apply", "e", p.file("e.yaml", manifestOf("four")), "--adopt", "always")
-	p.must("doctor", "--fix", "-y")
-	p.expectFindings(nil)
-	if states := strings.Join(p.descriptions("c"), "\n"); strings.Contains(states, "Failed") || strings.Count(states, "\n") != 1 {
-		t.Errorf("expected one more revision for what goes to several releases, got\n%s", states)
-	}
-	if owners := p.owner("three") + p.owner("four") + p.owner("five"); owners != "dec" {
-		t.Errorf("unexpected owners: %s", owners)
-	}
-	for _, release := range []string{"c", "d", "e"} {
-		p.must("delete", release)
-	}
-
-	p.must("delete", "a")
-	if owners := p.owner("one") + p.owner("two"); owners != "bb" {
-		t.Errorf("unexpected owners: %s", owners)
-	}
-	p.must("delete", "b")
 }

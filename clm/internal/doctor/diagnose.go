@@ -6,27 +6,20 @@ package doctor
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apitypes "k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/clm/internal/apply"
 	"github.com/component-operator/runtime/clm/internal/dependents"
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/ownership"
 	"github.com/component-operator/runtime/clm/internal/releases"
-	"github.com/component-operator/runtime/clm/internal/transfer"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
-	"github.com/component-operator/runtime/pkg/types"
 )
 
 // remains are what there is of a release that has no record.
@@ -60,16 +53,15 @@ func (e *examination) examineLost(ctx context.Context) error {
 			finding.Message = fmt.Sprintf(
 				"there is no record of the release, but its mark is on %s in other namespaces; that proves nothing, because any user with write access there can set it",
 				dependents.Count(left.doubtful, "object"))
-			finding.Advice, finding.repair = e.trustAdvice(namespace, name, left.elsewhere), nil
+			finding.Advice, finding.repair = trustAdvice(namespace, name, left.elsewhere), nil
 		}
-		exists, err := e.namespaceExists(ctx, namespace)
-		if err != nil {
-			return err
-		}
-		if !exists {
+		err := e.connection.Client().Get(ctx, client.ObjectKey{Name: namespace}, &corev1.Namespace{})
+		if apierrors.IsNotFound(err) {
 			finding.Message += "; its namespace no longer exists"
 			finding.repair = nil
 			finding.Advice = fmt.Sprintf("to delete them: kubectl create namespace %[2]s; clm doctor %[1]s -n %[2]s --fix; clm delete %[1]s -n %[2]s", name, namespace)
+		} else if err := e.denied(err); err != nil {
+			return fmt.Errorf("reading namespace %s: %w", namespace, err)
 		}
 		e.add(finding)
 	}
@@ -77,7 +69,7 @@ func (e *examination) examineLost(ctx context.Context) error {
 }
 
 // trustAdvice says how marks count that prove nothing.
-func (e *examination) trustAdvice(namespace, name, elsewhere string) string {
+func trustAdvice(namespace, name, elsewhere string) string {
 	return fmt.Sprintf("if the mark is genuine: clm doctor %s -n %s --fix --trust-namespace %s", name, namespace, elsewhere)
 }
 
@@ -96,14 +88,14 @@ func (e *examination) remains(ctx context.Context) (map[string]*remains, error) 
 			continue
 		}
 		namespace, _, _ := strings.Cut(release, "/")
-		if left := of(release); seen.Namespace == "" || seen.Namespace == namespace || slices.Contains(e.trusted, seen.Namespace) {
+		if left := of(release); seen.Namespace == "" || seen.Namespace == namespace || slices.Contains(e.Trusted, seen.Namespace) {
 			left.marked++
 		} else {
 			left.doubtful++
 			left.elsewhere = cmp.Or(left.elsewhere, seen.Namespace)
 		}
 	}
-	names, err := e.connection.Records().Remains(ctx, e.namespace)
+	names, err := e.connection.Records().Remains(ctx, e.Namespace)
 	if err := e.denied(err); err != nil {
 		return nil, err
 	}
@@ -115,15 +107,6 @@ func (e *examination) remains(ctx context.Context) (map[string]*remains, error) 
 	return found, nil
 }
 
-// namespaceExists reports whether there is a namespace, as far as that may be known.
-func (e *examination) namespaceExists(ctx context.Context, name string) (bool, error) {
-	err := e.connection.Client().Get(ctx, client.ObjectKey{Name: name}, &corev1.Namespace{})
-	if err := e.denied(client.IgnoreNotFound(err)); err != nil {
-		return false, fmt.Errorf("reading namespace %s: %w", name, err)
-	}
-	return !apierrors.IsNotFound(err), nil
-}
-
 // lost reports whether the examination is about the release, and has found no record of it.
 func (e *examination) lost(release string) bool {
 	return e.recorded[release] == nil && !e.unread[release] && e.concerns(release)
@@ -132,42 +115,26 @@ func (e *examination) lost(release string) bool {
 // concerns reports whether the examination is about the release.
 func (e *examination) concerns(release string) bool {
 	namespace, name, _ := strings.Cut(release, "/")
-	return (e.namespace == "" || e.namespace == namespace) && (e.name == "" || e.name == name)
+	return (e.Namespace == "" || e.Namespace == namespace) && (e.Name == "" || e.Name == name)
 }
 
-// examineLocks looks for locks of processes that are dead.
-func (e *examination) examineLocks(ctx context.Context) error {
-	locks, err := e.connection.Records().Locks(ctx, e.namespace)
-	if err != nil {
-		return e.denied(err)
-	}
-	for _, lock := range locks {
-		switch {
-		case !e.concerns(lock.Release.String()):
-		case lock.Dead:
-			e.add(Finding{
-				Kind: FindingLock, Release: lock.Release.String(),
-				Message: fmt.Sprintf("%s has left a lock, which was last renewed %s ago", lock.Holder, e.ago(lock.Renewed)),
-				Repair:  "the lock will be removed", Advice: "it does not block other processes",
-				repair: func(ctx context.Context) error { return e.connection.Records().RemoveLock(ctx, lock) },
-			})
-		default:
-			left := max(0, lock.Validity-e.connection.Clock().Since(lock.Renewed))
-			e.note("%s is changing release %s right now, so the findings may be outdated; its lock lasts another %s", lock.Holder, lock.Release, duration.HumanDuration(left))
+// examineIntact compares the intact records with the cluster, one after the other.
+func (e *examination) examineIntact(ctx context.Context) error {
+	for _, name := range e.intact {
+		release, err := e.connection.Records().Get(ctx, name.Namespace, name.Name)
+		if err != nil {
+			e.note("%s", err)
+			continue
+		}
+		if err := e.examineRelease(ctx, release); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (e *examination) ago(t time.Time) string {
-	return duration.HumanDuration(max(0, e.connection.Clock().Since(t)))
-}
-
-// examineRelease compares an intact record with the cluster.
 func (e *examination) examineRelease(ctx context.Context, release *releases.Release) error {
-	if err := e.examineNamespaces(ctx, release); err != nil {
-		return err
-	}
+	e.examineNamespace(release)
 	known := map[dependents.Key]bool{}
 	for _, item := range release.Inventory {
 		known[dependents.KeyOf(item)] = true
@@ -180,17 +147,14 @@ func (e *examination) examineRelease(ctx context.Context, release *releases.Rele
 	}
 	owner := releases.OwnerID(release.Namespace, release.Name)
 	for _, found := range e.found {
-		if found.OwnerID() != owner || found.copied {
+		if found.OwnerID() != owner || found.copied || known[dependents.KeyOf(found)] {
 			continue
 		}
-		if !known[dependents.KeyOf(found)] {
-			if err := e.examineUnrecorded(ctx, release, found); err != nil {
-				return err
-			}
+		if err := e.examineUnrecorded(ctx, release, found); err != nil {
+			return err
 		}
-		e.examineDeletion(release, found)
 	}
-	return e.examineRecord(ctx, release)
+	return nil
 }
 
 // examineUnrecorded is about an object with the mark of a release that has not recorded it.
@@ -202,13 +166,13 @@ func (e *examination) examineUnrecorded(ctx context.Context, release *releases.R
 		Advice:  "to keep it: remove its label " + releases.ReconcilerName + "/owner-id",
 		repair:  e.repairs().recording(apitypes.NamespacedName{Namespace: release.Namespace, Name: release.Name}),
 	}
-	within, err := evidenceNamespacesOf(ctx, e.connection.Records(), release, e.trusted)
+	within, err := evidenceNamespacesOf(ctx, e.connection.Records(), release, e.Trusted)
 	if err := e.denied(err); err != nil {
 		return err
 	}
 	if !within.has(found.Namespace) {
 		finding.Message += ", nor anything else in that namespace; that proves nothing, because any user with write access there can set the mark"
-		finding.Advice, finding.repair = e.trustAdvice(release.Namespace, release.Name, found.Namespace), nil
+		finding.Advice, finding.repair = trustAdvice(release.Namespace, release.Name, found.Namespace), nil
 	}
 	e.add(finding)
 	return nil
@@ -229,93 +193,38 @@ func (e *examination) examineItem(ctx context.Context, release *releases.Release
 			return e.denied(err)
 		}
 	}
-	finding := Finding{Release: release.String(), Object: new(dependents.ObjectOf(item))}
-	unwanted := item.Phase == reconciler.PhaseScheduledForDeletion || item.Phase == reconciler.PhaseDeleting
-	switch {
-	case exists && owner.Is(id), unwanted:
-		// What is not wanted any more, and not there any more, is forgotten by the next operation.
+	if exists && owner.Is(id) {
 		return nil
+	}
+	object := dependents.ObjectOf(item)
+	finding := Finding{Kind: FindingStolen, Release: release.String(), Object: &object, Message: "it is in the record, but " + owner.Loss(id, item)}
+	correct := fmt.Sprintf("clm drift %s --correct -n %s", release.Name, release.Namespace)
+	orphan := fmt.Sprintf("clm orphan %s %s -n %s", release.Name, object.Argument(), release.Namespace)
+	switch {
 	case !exists:
-		e.gone(&finding, release, item, served)
-	case owner.IsMissing():
-		finding.Kind, finding.Message = FindingStolen, "it is in the record, but "+owner.Loss(id, item)
-		finding.Advice = fmt.Sprintf("to restore the label: clm drift %[1]s --correct -n %[2]s; to keep it even if the release is deleted: clm orphan %[1]s %[3]s -n %[2]s",
-			release.Name, release.Namespace, finding.Object.Argument())
-	case owner.OwnerID() == id:
-		finding.Kind, finding.Message = FindingStolen, "it is in the record, but "+owner.Loss(id, item)
-		finding.Advice = fmt.Sprintf("to adopt it again: clm adopt %s %s -n %s", release.Name, finding.Object.Argument(), release.Namespace)
-	default:
-		if err := e.stolen(ctx, &finding, release, item, owner); err != nil {
-			return err
+		finding.Kind, finding.Message, finding.Advice = FindingGone, "it is in the record, but does not exist", "to restore it: "+correct
+		if !served {
+			finding.Message += ", because its type is not served"
+			finding.Advice = "when the type is served again, " + finding.Advice + "; to do without it, apply sources that do not have it"
 		}
+	case owner.IsMissing():
+		finding.Advice = fmt.Sprintf("to restore the label: %s; to keep it even if the release is deleted: %s", correct, orphan)
+	default:
+		finding.Advice = fmt.Sprintf("to adopt it again: clm adopt %s %s -n %s; to leave it to others: %s", release.Name, object.Argument(), release.Namespace, orphan)
 	}
 	e.add(finding)
 	return nil
 }
 
-// gone completes the finding of an object that does not exist, and whose type may not be served.
-func (e *examination) gone(finding *Finding, release *releases.Release, item *reconciler.InventoryItem, served bool) {
-	finding.Kind, finding.Message = FindingGone, "it is in the record, but does not exist"
-	finding.Advice = fmt.Sprintf("to restore it: clm drift %s --correct -n %s", release.Name, release.Namespace)
-	switch {
-	case !served:
-		finding.Message += ", because its type is not served"
-		finding.Advice = "when the type is served again, " + finding.Advice + "; to do without it, apply sources that do not have it"
-	case e.terminating[item.Namespace]:
-		finding.Message += ", and its namespace is being deleted"
-		finding.Advice = "when the namespace exists again, " + finding.Advice
-	}
-}
-
-// isExpected reports whether a recorded object should be in the cluster. A Job may remove itself after it has finished.
+// isExpected reports whether a recorded object should be in the cluster. A Job may remove itself after it has finished. The next operation forgets
+// what is not wanted any more, and not there any more.
 func isExpected(item *reconciler.InventoryItem) bool {
 	switch item.Phase {
-	case reconciler.PhaseCompleted, reconciler.PhaseCompleting, reconciler.PhaseScheduledForCompletion:
+	case reconciler.PhaseCompleted, reconciler.PhaseCompleting, reconciler.PhaseScheduledForCompletion, reconciler.PhaseScheduledForDeletion, reconciler.PhaseDeleting:
 		return false
 	case reconciler.PhaseScheduledForApplication, reconciler.PhaseFailed:
 		return item.UID != ""
-	case reconciler.PhaseScheduledForDeletion, reconciler.PhaseDeleting, reconciler.PhaseCreating, reconciler.PhaseUpdating, reconciler.PhaseReady,
-		reconciler.PhaseKept:
+	case reconciler.PhaseCreating, reconciler.PhaseUpdating, reconciler.PhaseReady, reconciler.PhaseKept:
 	}
 	return !dependents.IsJob(item)
-}
-
-// stolen completes the finding of an object that has another owner.
-func (e *examination) stolen(ctx context.Context, finding *Finding, release *releases.Release, item *reconciler.InventoryItem, owner ownership.Mark) error {
-	finding.Kind, finding.Message = FindingStolen, "it is in the record, but "+owner.Loss(releases.OwnerID(release.Namespace, release.Name), item)
-	finding.Advice = fmt.Sprintf("to adopt it again: clm adopt %s %s -n %s", release.Name, finding.Object.Argument(), release.Namespace)
-	namespace, name, isRelease := strings.Cut(owner.Release(), "/")
-	if !isRelease || release.State == releases.StateDeleting {
-		return nil
-	}
-	other := apitypes.NamespacedName{Namespace: namespace, Name: name}
-	rendered, err := e.renders(ctx, other, finding.Object)
-	if err != nil || !rendered {
-		return err
-	}
-	// As after a move that was interrupted.
-	finding.Message += ", which renders it"
-	finding.Repair = fmt.Sprintf("it will be removed from the record of release %s; the object itself is not changed", release)
-	l := e.lettingGo[release.String()]
-	if l == nil {
-		l = &lettingGo{release: apitypes.NamespacedName{Namespace: release.Namespace, Name: release.Name}}
-		e.lettingGo[release.String()] = l
-	}
-	l.objects = append(l.objects, *finding.Object)
-	finding.repair = e.repairs().lettingGo(l)
-	return nil
-}
-
-// renders reports whether an object is part of the current revision of a release.
-func (e *examination) renders(ctx context.Context, release apitypes.NamespacedName, object types.ObjectKey) (bool, error) {
-	plan, err := apply.Current(ctx, e.connection, release.Namespace, release.Name)
-	var refused *failures.RefusedError
-	var damaged *releases.DamagedError
-	if errors.As(err, &refused) || errors.As(err, &damaged) || errors.Is(err, releases.ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, e.denied(err)
-	}
-	return transfer.Renders(e.connection.Client().RESTMapper(), plan, object)
 }

@@ -36,14 +36,10 @@ const (
 	FindingStolen FindingKind = "NotOwned"
 	// FindingUnrecorded is an object that has the mark of a release which has not recorded it.
 	FindingUnrecorded FindingKind = "Unrecorded"
-	// FindingStuck is an object, or a namespace, whose deletion does not finish.
+	// FindingStuck is a namespace that waits for a record, or a definition that waits for its instances.
 	FindingStuck FindingKind = "Stuck"
 	// FindingLock is the lock of a process that is dead.
 	FindingLock FindingKind = "StaleLock"
-	// FindingChunks are parts of records that are not needed.
-	FindingChunks FindingKind = "UnusedChunks"
-	// FindingAncestor is the record of an earlier clm that is left beside the present one.
-	FindingAncestor FindingKind = "LegacyRecord"
 	// FindingHelm is a record of Helm of a release with the same name and namespace.
 	FindingHelm FindingKind = "HelmRecord"
 )
@@ -88,23 +84,17 @@ type Request struct {
 // Examine compares the records of releases with the cluster. It changes nothing. The error is releases.ErrNotFound if there is no trace of a release with the
 // name.
 func Examine(ctx context.Context, c *connection.Connection, request Request) (*Diagnosis, error) {
-	namespace, name := request.Namespace, request.Name
 	e := &examination{
-		connection: c, namespace: namespace, name: name, trusted: request.Trusted, diagnosis: &Diagnosis{},
-		recorded: map[string][]string{}, unread: map[string]bool{}, lettingGo: map[string]*lettingGo{}, terminating: map[string]bool{},
+		Request: request, connection: c, diagnosis: &Diagnosis{},
+		recorded: map[string][]string{}, unread: map[string]bool{},
 	}
-	for _, step := range []func(context.Context) error{e.readRecords, e.sweepCluster, e.examineLost, e.examineLocks, e.examineHelm, e.examineDefinitions} {
+	for _, step := range []func(context.Context) error{e.readRecords, e.sweepCluster, e.examineLost, e.examineLocks, e.examineHelm, e.examineDefinitions, e.examineIntact} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
 	}
-	for _, release := range e.intact {
-		if err := e.examineIntact(ctx, release); err != nil {
-			return nil, err
-		}
-	}
-	if name != "" && len(e.recorded) == 0 && len(e.diagnosis.Findings) == 0 {
-		return nil, c.Absent(ctx, namespace, name)
+	if request.Name != "" && len(e.recorded) == 0 && len(e.diagnosis.Findings) == 0 {
+		return nil, c.Absent(ctx, request.Namespace, request.Name)
 	}
 	slices.SortStableFunc(e.diagnosis.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Release, b.Release), cmp.Compare(a.Kind, b.Kind))
@@ -124,29 +114,22 @@ func Repair(ctx context.Context, finding Finding) error {
 
 // examination is one call of Examine.
 type examination struct {
-	connection      *connection.Connection
-	namespace, name string
-	trusted         []string
-	diagnosis       *Diagnosis
+	Request
 
-	// recorded are the namespaces of all releases with a record, by namespace and name; intact are those whose record
-	// can be read completely. Those that were not kept have no state.
+	connection *connection.Connection
+	diagnosis  *Diagnosis
+
+	// recorded are the namespaces of all releases with a record, by namespace and name; intact are those whose record can be read completely.
 	recorded map[string][]string
-	intact   []*releases.Release
-	// kept is the number of dependents and revisions of the releases that were kept.
-	kept int
+	intact   []apitypes.NamespacedName
 	// unread are those whose record exists, and cannot be used; by namespace and name.
 	unread map[string]bool
-	// terminating are the namespaces that are being deleted.
-	terminating map[string]bool
-	found       []markedObject
-	byKey       map[dependents.Key]markedObject
-	// lettingGo has the objects that releases have recorded and other releases own, by namespace and name of the release.
-	lettingGo map[string]*lettingGo
+	found  []markedObject
+	byKey  map[dependents.Key]markedObject
 }
 
 func (e *examination) repairs() *repairs {
-	return &repairs{connection: e.connection, trusted: e.trusted}
+	return &repairs{connection: e.connection, trusted: e.Trusted}
 }
 
 func (e *examination) add(finding Finding) {
@@ -160,12 +143,12 @@ func (e *examination) note(format string, args ...any) {
 	e.diagnosis.Notes = append(e.diagnosis.Notes, fmt.Sprintf(format, args...))
 }
 
-// readRecords reads the records of all releases in question.
+// readRecords reads the records of all releases in question, and keeps only where they have objects: the records may be too large together.
 func (e *examination) readRecords(ctx context.Context) error {
-	names := []apitypes.NamespacedName{{Namespace: e.namespace, Name: e.name}}
-	if e.name == "" {
+	names := []apitypes.NamespacedName{{Namespace: e.Namespace, Name: e.Name}}
+	if e.Name == "" {
 		var err error
-		if names, err = e.connection.Records().Names(ctx, e.namespace); err != nil {
+		if names, err = e.connection.Records().Names(ctx, e.Namespace); err != nil {
 			return err
 		}
 	}
@@ -182,54 +165,39 @@ func (e *examination) readRecords(ctx context.Context) error {
 				Repair: "the record will be rebuilt from the dependents that are found by their labels, and from the revisions that are left",
 				repair: e.repairs().rebuilding(name),
 			})
-		case err != nil && e.name != "":
+		case err != nil && e.Name != "":
 			return err
 		case err != nil:
 			e.note("%s", err)
 			e.unread[name.String()] = true
 		default:
-			e.keep(release)
+			e.recorded[name.String()] = namespacesOf(release)
+			e.intact = append(e.intact, name)
 		}
 	}
 	e.diagnosis.Releases = len(e.recorded)
 	return nil
 }
 
-// maxKept is how many dependents and revisions of all releases are kept. The records of further releases are read
-// again, one after the other: they may be too large together.
-const maxKept = 100_000
-
-// keep notes a release whose record is intact.
-func (e *examination) keep(release *releases.Release) {
-	e.recorded[release.String()] = namespacesOf(release)
-	count := len(release.Inventory) + len(release.HookInventory) + len(release.TestInventory) + len(release.Revisions)
-	if e.kept+count > maxKept {
-		release, count = &releases.Release{Namespace: release.Namespace, Name: release.Name}, 0
-	}
-	e.kept += count
-	e.intact = append(e.intact, release)
-}
-
-// examineIntact examines a release whose record is intact.
-func (e *examination) examineIntact(ctx context.Context, release *releases.Release) error {
-	if release.State == "" {
-		again, err := e.connection.Records().Get(ctx, release.Namespace, release.Name)
-		if err != nil {
-			e.note("%s", err)
-			return nil
-		}
-		release = again
-	}
-	return e.examineRelease(ctx, release)
-}
-
 // sweepCluster finds all objects with the mark of a release.
 func (e *examination) sweepCluster(ctx context.Context) error {
-	selector, err := e.selector()
-	if err != nil {
-		return err
+	operator, values := selection.Exists, []string(nil)
+	if e.Name != "" {
+		operator, values = selection.Equals, []string{digest.OwnerLabel(releases.OwnerID(e.Namespace, e.Name))}
 	}
-	s := &sweep{client: e.connection.Client(), selector: selector, namespaces: e.namespacesOf()}
+	requirement, err := labels.NewRequirement(ownership.Label, operator, values)
+	if err != nil {
+		return fmt.Errorf("selecting dependents: %w", err)
+	}
+	s := &sweep{client: e.connection.Client(), selector: labels.NewSelector().Add(*requirement)}
+	if e.Namespace != "" {
+		s.namespaces = append(s.namespaces, e.Namespace)
+	}
+	for _, found := range e.recorded {
+		s.namespaces = append(s.namespaces, found...)
+	}
+	slices.Sort(s.namespaces)
+	s.namespaces = slices.Compact(s.namespaces)
 	if err := s.run(ctx); err != nil {
 		return err
 	}
@@ -239,31 +207,6 @@ func (e *examination) sweepCluster(ctx context.Context) error {
 	}
 	e.diagnosis.Notes = append(e.diagnosis.Notes, s.unlisted...)
 	return nil
-}
-
-func (e *examination) selector() (labels.Selector, error) {
-	operator, values := selection.Exists, []string(nil)
-	if e.name != "" {
-		operator, values = selection.Equals, []string{digest.OwnerLabel(releases.OwnerID(e.namespace, e.name))}
-	}
-	requirement, err := labels.NewRequirement(ownership.Label, operator, values)
-	if err != nil {
-		return nil, fmt.Errorf("selecting dependents: %w", err)
-	}
-	return labels.NewSelector().Add(*requirement), nil
-}
-
-// namespacesOf returns the namespaces in which there may be dependents; sorted.
-func (e *examination) namespacesOf() []string {
-	var namespaces []string
-	if e.namespace != "" {
-		namespaces = append(namespaces, e.namespace)
-	}
-	for _, found := range e.recorded {
-		namespaces = append(namespaces, found...)
-	}
-	slices.Sort(namespaces)
-	return slices.Compact(namespaces)
 }
 
 // denied notes what the user may not read, and returns other errors.

@@ -12,10 +12,8 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
-	"github.com/component-operator/runtime/clm/internal/transfer"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -27,16 +25,6 @@ type repairs struct {
 	connection *connection.Connection
 	// trusted are namespaces in which marks of a release count although it has nothing else there.
 	trusted []string
-}
-
-// lettingGo is what a release has recorded although other releases own it and render it, as after a move that was interrupted. The findings about
-// these objects have their repair in common: one further revision.
-type lettingGo struct {
-	release apitypes.NamespacedName
-	objects []dependents.Object
-	// done means that it was tried; err is what came of it.
-	done bool
-	err  error
 }
 
 // underLock does the work while it holds the lock of a release, which need not exist. It does not wait for others.
@@ -130,40 +118,44 @@ func (r *repairs) rebuild(ctx context.Context, o *runner.Operation, release *rel
 	return write(ctx, release)
 }
 
-// tidying removes what the record does not need.
-func (r *repairs) tidying(name apitypes.NamespacedName) func(ctx context.Context) error {
-	return func(ctx context.Context) error {
-		return r.underLock(ctx, name, func(ctx context.Context, _ *runner.Operation) error {
-			release, err := r.connection.Records().Get(ctx, name.Namespace, name.Name)
-			if err != nil {
-				return err
-			}
-			return r.connection.Records().Tidy(ctx, release)
-		})
-	}
-}
+// evidenceNamespaces are the namespaces in which marks of a release count as evidence. Any user can set marks, which are labels, annotations and a field
+// manager. In other namespaces they prove nothing: the release has no objects there, and its users may have no permissions there.
+type evidenceNamespaces map[string]bool
 
-// takingOver removes the record of an earlier clm.
-func (r *repairs) takingOver(name apitypes.NamespacedName) func(ctx context.Context) error {
-	return func(ctx context.Context) error {
-		return r.underLock(ctx, name, func(ctx context.Context, _ *runner.Operation) error {
-			release, err := r.connection.Records().Get(ctx, name.Namespace, name.Name)
-			if err != nil {
-				return err
-			}
-			return r.connection.Records().FinishTakeOver(ctx, release)
-		})
-	}
-}
+// has reports whether marks in a namespace count. Marks on cluster-scoped objects do: only users with permissions in the whole cluster can set them.
+func (t evidenceNamespaces) has(namespace string) bool { return namespace == "" || t[namespace] }
 
-// lettingGo takes objects out of the record of a release that others own.
-func (r *repairs) lettingGo(l *lettingGo) func(ctx context.Context) error {
-	return func(ctx context.Context) error {
-		if !l.done {
-			l.done, l.err = true, r.underLock(ctx, l.release, func(ctx context.Context, o *runner.Operation) error {
-				return transfer.LetGo(ctx, r.connection, o, l.objects)
-			})
+// evidenceNamespacesOf returns the namespace of a release, those of its dependents, those of the objects of its current revision, and the trusted ones.
+func evidenceNamespacesOf(ctx context.Context, records *releases.Store, release *releases.Release, trusted []string) (evidenceNamespaces, error) {
+	found := evidenceNamespaces{}
+	for _, namespace := range append(namespacesOf(release), trusted...) {
+		found[namespace] = true
+	}
+	current := release.Current()
+	if current == nil {
+		return found, nil
+	}
+	content, err := records.Content(ctx, release, current.Number)
+	var damaged *releases.DamagedError
+	if err != nil && !errors.As(err, &damaged) {
+		return nil, err
+	}
+	for _, object := range content.Manifest {
+		if namespace := object.GetNamespace(); namespace != "" {
+			found[namespace] = true
 		}
-		return l.err
 	}
+	return found, nil
+}
+
+// namespacesOf returns the namespaces that a release is in; sorted.
+func namespacesOf(release *releases.Release) []string {
+	namespaces := []string{release.Namespace}
+	for _, item := range release.Inventory {
+		if item.Namespace != "" {
+			namespaces = append(namespaces, item.Namespace)
+		}
+	}
+	slices.Sort(namespaces)
+	return slices.Compact(namespaces)
 }

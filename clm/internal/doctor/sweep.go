@@ -17,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -35,10 +34,7 @@ type markedObject struct {
 	dependents.Object
 	ownership.Mark
 
-	uid        apitypes.UID
-	copied     bool // another client has copied it, with its marks, from an object of a release
-	deleting   *metav1.Time
-	finalizers []string
+	copied bool // another client has copied it, with its marks, from an object of a release
 }
 
 // sweep finds all objects that carry the mark of a release.
@@ -88,13 +84,6 @@ func (s *sweep) run(ctx context.Context) error {
 	}
 	slices.SortFunc(s.found, func(a, b markedObject) int {
 		return cmp.Or(cmp.Compare(a.Object.String(), b.Object.String()), cmp.Compare(a.Key().Group, b.Key().Group))
-	})
-	// The same object may be served by several groups.
-	seen := map[apitypes.UID]bool{}
-	s.found = slices.DeleteFunc(s.found, func(found markedObject) bool {
-		again := seen[found.uid]
-		seen[found.uid] = true
-		return again
 	})
 	return nil
 }
@@ -174,10 +163,10 @@ func (s *sweep) take(kind schema.GroupVersionKind, object *metav1.PartialObjectM
 	version, name := kind.ToAPIVersionAndKind()
 	found := markedObject{
 		Object: dependents.Object{APIVersion: version, Kind: name, Namespace: object.Namespace, Name: object.Name},
-		Mark:   ownership.Of(object), uid: object.UID, deleting: object.DeletionTimestamp, finalizers: object.Finalizers,
+		Mark:   ownership.Of(object),
+		// EndpointSlices, say, have the labels of their Services.
+		copied: object.Annotations[ownership.Annotation] == "" || fieldset.IsCopy(object, releases.ReconcilerName),
 	}
-	// EndpointSlices, say, have the labels of their Services.
-	found.copied = found.OwnerID() == "" || fieldset.IsCopy(object, releases.ReconcilerName)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.found = append(s.found, found)

@@ -62,12 +62,6 @@ func find(list []dependent, object types.ObjectKey) int {
 	return slices.IndexFunc(list, func(p dependent) bool { return dependents.KeyOf(p) == dependents.KeyOf(object) })
 }
 
-// Renders reports whether an object is part of the revision of a plan, as apply.Current returns it.
-func Renders(mapper meta.RESTMapper, plan *apply.Plan, object types.ObjectKey) (bool, error) {
-	list, err := dependentsOf(mapper, plan)
-	return slices.ContainsFunc(list, func(p dependent) bool { return dependents.KeyOf(p) == dependents.KeyOf(object) && p.rendered >= 0 }), err
-}
-
 // leaveOut makes the revision of a plan one that does not have the objects. If it has none of them, it stays as it is.
 func leaveOut(plan *apply.Plan, list []dependent, description string) error {
 	out := map[int]bool{}
