@@ -50,10 +50,9 @@ func TestTransformersKeepBehaviors(t *testing.T) {
 		transformer manifests.ObjectTransformer
 		err         string
 	}{
-		"default metadata": {made(manifests.NewDefaultMetadataObjectTransformer(map[string]string{"a": "b"}, nil)), ""},
-		"policy rules":     {made(manifests.NewPolicyRulesObjectTransformer([]manifests.PolicyRule{{Set: map[string]string{"apply-order": "1"}}})), ""},
-		"substitution":     {made(manifests.NewSubstitutionObjectTransformer(map[string]string{"x": "y"}, nil)), ""},
-		"images":           {made(manifests.NewKustomizeObjectTransformer(nil, []manifests.KustomizeImage{{Name: "a", NewTag: "2"}})), ""},
+		"policy rules": {made(manifests.NewPolicyRulesObjectTransformer([]manifests.PolicyRule{{Set: map[string]string{"apply-order": "1"}}})), ""},
+		"substitution": {made(manifests.NewSubstitutionObjectTransformer(map[string]string{"x": "y"}, nil)), ""},
+		"images":       {made(manifests.NewKustomizeObjectTransformer(nil, []manifests.KustomizeImage{{Name: "a", NewTag: "2"}})), ""},
 		"patches": {made(manifests.NewKustomizeObjectTransformer([]manifests.KustomizePatch{
 			{Patch: "- {op: add, path: /data/new, value: x}", Target: &manifests.KustomizeSelector{Kind: "ConfigMap"}},
 		}, nil)), ""},

@@ -29,12 +29,6 @@ type ContextObjectTransformer interface {
 	TransformObjectsContext(ctx context.Context, namespace string, name string, objects []client.Object) ([]client.Object, error)
 }
 
-// ParameterTransformerFunc is a function used as ParameterTransformer. It is not pure.
-type ParameterTransformerFunc func(namespace string, name string, parameters types.Unstructurable) (types.Unstructurable, error)
-
-// ObjectTransformerFunc is a function used as ObjectTransformer. It is not pure.
-type ObjectTransformerFunc func(namespace string, name string, objects []client.Object) ([]client.Object, error)
-
 // ContextParameterTransformerFunc is a function used as ContextParameterTransformer. It is not pure.
 type ContextParameterTransformerFunc func(ctx context.Context, namespace string, name string, parameters types.Unstructurable) (types.Unstructurable, error)
 
@@ -42,21 +36,9 @@ type ContextParameterTransformerFunc func(ctx context.Context, namespace string,
 type ContextObjectTransformerFunc func(ctx context.Context, namespace string, name string, objects []client.Object) ([]client.Object, error)
 
 var (
-	_ ParameterTransformer        = ParameterTransformerFunc(nil)
-	_ ObjectTransformer           = ObjectTransformerFunc(nil)
 	_ ContextParameterTransformer = ContextParameterTransformerFunc(nil)
 	_ ContextObjectTransformer    = ContextObjectTransformerFunc(nil)
 )
-
-// TransformParameters calls the function.
-func (f ParameterTransformerFunc) TransformParameters(namespace string, name string, parameters types.Unstructurable) (types.Unstructurable, error) {
-	return f(namespace, name, parameters)
-}
-
-// TransformObjects calls the function.
-func (f ObjectTransformerFunc) TransformObjects(namespace string, name string, objects []client.Object) ([]client.Object, error) {
-	return f(namespace, name, objects)
-}
 
 // TransformParametersContext calls the function.
 func (f ContextParameterTransformerFunc) TransformParametersContext(

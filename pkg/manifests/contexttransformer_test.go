@@ -22,8 +22,8 @@ import (
 
 // withTypes is a transformer that contributes types, or fails to.
 type withTypes struct {
-	manifests.ObjectTransformerFunc
-	manifests.ParameterTransformerFunc
+	manifests.ContextObjectTransformerFunc
+	manifests.ContextParameterTransformerFunc
 	err error
 }
 
@@ -48,9 +48,9 @@ func TestTransformersReceiveTheContext(t *testing.T) {
 		})
 	generator := manifests.NewGenerator(echo{}).
 		WithParameterTransformer(parameterTransformer).
-		WithParameterTransformer(manifests.ParameterTransformerFunc(setParameter{"b", "plain"}.TransformParameters)).
+		WithParameterTransformer(setParameter{"b", "plain"}).
 		WithObjectTransformer(objectTransformer).
-		WithObjectTransformer(manifests.ObjectTransformerFunc(rename{"-plain"}.TransformObjects))
+		WithObjectTransformer(rename{"-plain"})
 
 	ctx := generating.WithComponentName(t.Context(), "shop")
 	objects, err := generator.Generate(ctx, "ns", "name", types.UnstructurableMap{})

@@ -29,7 +29,7 @@ func TestTransformersCanCopy(t *testing.T) {
 			return []client.Object{object(value), behaviors.Attach(object(value), behaviors.AtStep(1))}, nil
 		}))
 	}
-	copying := manifests.ObjectTransformerFunc(func(_, _ string, objects []client.Object) ([]client.Object, error) {
+	copying := manifests.ContextObjectTransformerFunc(func(_ context.Context, _, _ string, objects []client.Object) ([]client.Object, error) {
 		for i := range objects {
 			objects[i], _ = objects[i].DeepCopyObject().(client.Object)
 		}

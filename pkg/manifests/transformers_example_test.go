@@ -89,18 +89,6 @@ func ExampleNewHookTransformer() {
 	// web 5
 }
 
-func ExampleNewDefaultMetadataObjectTransformer() {
-	transformer, err := manifests.NewDefaultMetadataObjectTransformer(map[string]string{"team": "a"}, nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	show(transformer, func(object client.Object) any { return object.GetLabels() })
-	// Output:
-	// settings map[team:a]
-	// web map[team:a]
-}
-
 // What changes has no Go type any more; what does not change is left as it is.
 func ExampleNewSubstitutionObjectTransformer() {
 	transformer, err := manifests.NewSubstitutionObjectTransformer(map[string]string{"host": "shop.example.com"}, nil)

@@ -92,65 +92,9 @@ func asYAML(t *testing.T, objects []client.Object) string {
 	return text.String()
 }
 
-func TestDefaultMetadata(t *testing.T) {
-	t.Parallel()
-	labels, annotations := map[string]string{"team": "a", "tier": ""}, map[string]string{"example.io/Owner": "x y"}
-	transformer, err := manifests.NewDefaultMetadataObjectTransformer(labels, annotations)
-	if err != nil {
-		t.Fatal(err)
-	}
-	labels["team"] = "changed by the caller"
-	full := object(t, "{apiVersion: v1, kind: Secret, metadata: {name: full, labels: {team: b, tier: c}, annotations: {example.io/Owner: ''}}}")
-	got, err := transform(t, transformer,
-		configMap("", "bare", nil),
-		object(t, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: some, labels: {team: b}, annotations: null}, spec: {template: {metadata: {}}}}"),
-		full)
-	if err != nil {
-		t.Fatal(err)
-	}
-	bare := configMap("", "bare", nil)
-	bare.Labels, bare.Annotations = map[string]string{"team": "a", "tier": ""}, annotations
-	want := []client.Object{
-		bare,
-		object(t, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: some, labels: {team: b, tier: ''}, annotations: {example.io/Owner: x y}}, spec: {template: {metadata: {}}}}"),
-		full,
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("unexpected objects (-want +got):\n%s", diff)
-	}
-	if got[2] != client.Object(full) {
-		t.Error("an object that lacks nothing was copied")
-	}
-}
-
-func TestDefaultMetadataRefuses(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		reason              string
-		labels, annotations map[string]string
-		want                []string
-	}{
-		{"a key that is no key", map[string]string{"a b": "x"}, nil, []string{`label key "a b": `}},
-		{"a value that no label can have", map[string]string{"a": "x y"}, nil, []string{`label a: invalid value "x y": `}},
-		{"annotations may have any value", nil, map[string]string{"/a": "x\ny", "b": "x\ny"}, []string{`annotation key "/a": `}},
-		{"all problems at once", map[string]string{"a": "x y", "/": ""}, map[string]string{"": ""}, []string{"label a: ", `label key "/"`, `annotation key ""`}},
-	} {
-		_, err := manifests.NewDefaultMetadataObjectTransformer(tc.labels, tc.annotations)
-		for _, want := range tc.want {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: got error %v, want one with %q", tc.reason, err, want)
-			}
-		}
-	}
-}
-
 // TestTransformersRefuseBadObjects: what cannot be read must not be overwritten.
 func TestTransformersRefuseBadObjects(t *testing.T) {
 	t.Parallel()
-	metadata, err := manifests.NewDefaultMetadataObjectTransformer(map[string]string{"a": "b"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	rules, err := manifests.NewPolicyRulesObjectTransformer([]manifests.PolicyRule{{Set: map[string]string{"apply-order": "1"}}})
 	if err != nil {
 		t.Fatal(err)
@@ -160,7 +104,7 @@ func TestTransformersRefuseBadObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	var null *corev1.ConfigMap
-	for name, transformer := range map[string]manifests.ObjectTransformer{"metadata": metadata, "rules": rules, "substitution": substitution} {
+	for name, transformer := range map[string]manifests.ObjectTransformer{"rules": rules, "substitution": substitution} {
 		for _, tc := range []struct {
 			reason string
 			object client.Object
@@ -191,13 +135,6 @@ func TestTransformersArePure(t *testing.T) {
 		}
 		return transformer
 	}
-	metadata := func(labels, annotations map[string]string) manifests.Pure {
-		transformer, err := manifests.NewDefaultMetadataObjectTransformer(labels, annotations)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return transformer
-	}
 	rules := func(rules ...manifests.PolicyRule) manifests.Pure {
 		transformer, err := manifests.NewPolicyRulesObjectTransformer(rules)
 		if err != nil {
@@ -213,9 +150,6 @@ func TestTransformersArePure(t *testing.T) {
 			substitution(map[string]string{"a": "c"}, nil),
 			substitution(nil, pureSelector("x")),
 			substitution(nil, pureSelector("y")),
-			metadata(nil, nil),
-			metadata(map[string]string{"a": "b"}, nil),
-			metadata(nil, map[string]string{"a": "b"}),
 			rules(),
 			rules(manifests.PolicyRule{Set: a}),
 			rules(manifests.PolicyRule{Set: b}),
