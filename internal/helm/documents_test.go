@@ -23,10 +23,8 @@ func TestParseDocuments(t *testing.T) {
 		want    []string
 		err     string
 	}{
-		{"an empty file", "", nil, ""},
 		{"a value after a value", object("a") + "---\n{a: b}\n{c: d}\n", nil, "parsing f.yaml, document 2: line 2: another value begins here"},
 		{"nothing but blanks, comments and separators", "\n---\n# comment\n---\n\n---\nnull\n--- # comment\n", nil, ""},
-		{"one document after a separator", "---\n" + object("a"), []string{object("a")}, ""},
 		{"several documents", object("a") + "---\n" + object("b") + "---\n# nothing\n---\n" + object("c"), []string{object("a"), object("b"), object("c")}, ""},
 		{"Windows line ends", strings.ReplaceAll(object("a")+"---\n"+object("b"), "\n", "\r\n"), []string{object("a"), object("b")}, ""},
 		{
@@ -46,8 +44,6 @@ func TestParseDocuments(t *testing.T) {
 			},
 			"",
 		},
-		{"text", "hello", nil, "parsing f.yaml, document 1: it is not an object, but text"},
-		{"a sequence", object("a") + "---\n- a", nil, "parsing f.yaml, document 2: it is not an object, but a list"},
 		{"broken YAML", object("a") + "---\na: [", nil, "parsing f.yaml, document 2: "},
 	}
 	for _, tt := range tests {
@@ -83,16 +79,12 @@ func TestFilesThatAreRendered(t *testing.T) {
 	chart := files{
 		"Chart.yaml":                       metadata("top"),
 		"templates/b.yaml":                 configMap("b-yaml", "a: b"),
-		"templates/a.yml":                  configMap("a-yml", "a: b"),
-		"templates/c.json":                 `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c-json"}}`,
-		"templates/d.tpl":                  configMap("d-tpl", "a: b"),
 		"templates/e.txt":                  configMap("e-txt", "a: b"),
 		"templates/deeper/f.yaml":          configMap("f-deeper", "a: b"),
 		"templates/NOTES.txt":              "read this",
 		"templates/deeper/NOTES.txt":       "read this, too",
 		"templates/_partial.yaml":          "not: [valid",
 		"templates/empty.yaml":             "{{ if .Values.missing }}nonsense: [{{ end }}\n",
-		"templates/tests/test.yaml":        configMap("test", "a: b"),
 		"outside.yaml":                     "not: [valid",
 		"charts/sub/Chart.yaml":            metadata("sub"),
 		"charts/sub/templates/a.yaml":      configMap("sub-a", "a: b"),
@@ -107,9 +99,6 @@ func TestFilesThatAreRendered(t *testing.T) {
 		"charts/sub/crds/again.yaml":       configMap("crd-b", "from: sub"),
 		"charts/sub/charts/x/Chart.yaml":   metadata("x"),
 		"charts/sub/charts/x/crds/x.yaml":  configMap("crd-x", "a: b"),
-		"charts/sub/charts/x/values.yaml":  "",
-		"charts/sub/charts/x/.helmignore":  "",
-		"charts/sub/charts/x/ignored.yaml": "not: [valid",
 	}
 	chart["Chart.yaml"] = metadata("top", "dependencies:", "- {name: disabled, version: 1.2.3, condition: no.disabled}")
 	loaded := load(t, chart)
@@ -132,13 +121,9 @@ func TestFilesThatAreRendered(t *testing.T) {
 		"crd-sub | top/charts/sub/crds/z.yaml, document 1 | definition",
 		"crd-x | top/charts/sub/charts/x/crds/x.yaml, document 1 | definition",
 		"sub-a | top/charts/sub/templates/a.yaml, document 1",
-		"a-yml | top/templates/a.yml, document 1",
 		"b-yaml | top/templates/b.yaml, document 1",
-		"c-json | top/templates/c.json, document 1",
-		"d-tpl | top/templates/d.tpl, document 1",
 		"f-deeper | top/templates/deeper/f.yaml, document 1",
 		"e-txt | top/templates/e.txt, document 1",
-		"test | top/templates/tests/test.yaml, document 1",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("unexpected objects (-want +got):\n%s", diff)
@@ -155,26 +140,4 @@ func TestFilesThatAreRendered(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestTextFilesAreNoManifests(t *testing.T) {
-	t.Parallel()
-	chart := files{"Chart.yaml": metadata("top"), "templates/readme.txt": "hello"}
-	expectParts(t, renderError(t, chart, nil), "rendering chart top: parsing top/templates/readme.txt, document 1: it is not an object")
-}
-
-func FuzzParseDocuments(f *testing.F) {
-	f.Add("apiVersion: v1\nkind: List\nmetadata: {annotations: {helm.sh/hook: x}}\nitems: [{apiVersion: v1, kind: Pod, metadata: {name: a}}]\n---\na: b")
-	f.Add("apiVersion: v1\nkind: PodList\nitems: [{}]")
-	f.Fuzz(func(t *testing.T, content string) {
-		objects, err := parseDocuments(documentsOf("f.yaml", []byte(content)))
-		if err != nil {
-			return
-		}
-		for _, object := range objects {
-			if object.GetName() == "" || object.GetKind() == "" || object.GetAPIVersion() == "" {
-				t.Errorf("an incomplete object was accepted: %v", object.Object)
-			}
-		}
-	})
 }

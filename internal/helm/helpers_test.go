@@ -14,7 +14,6 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"helm.sh/helm/v3/pkg/chart/loader"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -43,15 +42,6 @@ func (f files) fs() fstest.MapFS {
 		fsys[name] = &fstest.MapFile{Data: []byte(content)}
 	}
 	return fsys
-}
-
-// buffered returns the files as Helm's loader wants them.
-func (f files) buffered() []*loader.BufferedFile {
-	var buffered []*loader.BufferedFile
-	for _, name := range slices.Sorted(maps.Keys(f)) {
-		buffered = append(buffered, &loader.BufferedFile{Name: name, Data: []byte(f[name])})
-	}
-	return buffered
 }
 
 // archive packages the files as "helm package" does.
