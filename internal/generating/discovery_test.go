@@ -4,9 +4,7 @@
 package generating
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -20,8 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
-
-	"github.com/component-operator/runtime/pkg/cluster"
 )
 
 // apiServer answers discovery requests as an API server with one broken aggregated API does.
@@ -228,19 +224,6 @@ func TestDiscoveryCacheIsSharedByConcurrentCallers(t *testing.T) {
 	}
 }
 
-func TestDiscoveryInvalidatedWhileReading(t *testing.T) {
-	t.Parallel()
-	cache := newDiscoveryCache(time.Now)
-	clnt := (&apiServer{}).client(t)
-	entry := cache.entry(clnt, "")
-	_, generation := cache.current(entry)
-	cache.invalidate(clnt, "")
-	cache.store(entry, &cluster.Discovery{}, generation)
-	if value, _ := cache.current(entry); value != nil {
-		t.Error("what was read before a change counts as fresh after it")
-	}
-}
-
 func TestInvalidationConcernsAllClientsOfTheHost(t *testing.T) {
 	t.Parallel()
 	cache := newDiscoveryCache(time.Now)
@@ -259,49 +242,6 @@ func TestInvalidationConcernsAllClientsOfTheHost(t *testing.T) {
 	cache.invalidate(one, "a")
 	if here, there := read(); here != 12 || there != 3 {
 		t.Errorf("got %d requests to the host and %d to another one, want 12 and 3", here, there)
-	}
-}
-
-func TestDiscoveryOfCanceledContext(t *testing.T) {
-	t.Parallel()
-	cache := newDiscoveryCache(time.Now)
-	clnt := (&apiServer{}).client(t)
-	entry := cache.entry(clnt, "")
-	entry.reading <- struct{}{}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := cache.get(ctx, clnt, ""); !errors.Is(err, context.Canceled) {
-		t.Errorf("got error %v, want that of the context", err)
-	}
-	<-entry.reading
-	if _, err := cache.get(t.Context(), clnt, ""); err != nil {
-		t.Errorf("the failure of one caller stays: %v", err)
-	}
-}
-
-func TestDiscoveryFromContext(t *testing.T) {
-	t.Parallel()
-	if _, err := DiscoveryFromContext(t.Context()); err == nil {
-		t.Error("a missing client is not noticed")
-	}
-	server := &apiServer{}
-	clnt := cluster.NewClient(nil, server.client(t), nil, nil, nil)
-	ctx, reads := TrackClusterReads(WithClient(t.Context(), clnt))
-	expect := func(want int32) {
-		t.Helper()
-		if got, err := DiscoveryFromContext(ctx); err != nil || got.Version.Minor != "36" {
-			t.Fatalf("got %v, %v", got, err)
-		}
-		if got := server.requests.Load(); got != want {
-			t.Errorf("got %d requests so far, want %d", got, want)
-		}
-	}
-	expect(3)
-	expect(3)
-	InvalidateDiscovery(clnt)
-	expect(6)
-	if reads.Any() {
-		t.Error("discovery counts as reading the cluster")
 	}
 }
 

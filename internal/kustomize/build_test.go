@@ -181,14 +181,6 @@ func TestGrowth(t *testing.T) {
 // repeated is YAML with a text that aliases repeat.
 var repeated = "x: &x " + strings.Repeat("x", 1<<10) + "\ny: [" + strings.Repeat("*x, ", 100) + "]\n"
 
-func TestCycle(t *testing.T) {
-	t.Parallel()
-	_, err := kustomize.Build(files{"/a/kustomization.yaml": "resources: [../b]", "/b/kustomization.yaml": "resources: [../a]"}.fs(), "/a")
-	if err == nil || !strings.Contains(err.Error(), "cycle detected") {
-		t.Errorf("got error %v", err)
-	}
-}
-
 // Contrary to what the SDK does, a value is not left out because there is another one before it in the same document.
 func TestSecondValuesAreRefused(t *testing.T) {
 	t.Parallel()

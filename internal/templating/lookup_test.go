@@ -120,12 +120,3 @@ func renderLookup(t *testing.T, expression string, lookup templating.Lookup) (st
 	}
 	return execute(t, set, "a", nil)
 }
-
-func TestLookupWithoutClient(t *testing.T) {
-	t.Parallel()
-	lookup := templating.NewLookup(t.Context(), func() (client.Client, error) { return nil, errors.New("no client") })
-	for _, expression := range []string{`lookup "v1" "ConfigMap" "" ""`, `mustLookup "v1" "ConfigMap" "" ""`, `lookupList "v1" "ConfigMap" "" ""`} {
-		got, err := renderLookup(t, expression, lookup)
-		check(t, got, err, "error: no client")
-	}
-}

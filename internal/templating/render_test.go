@@ -130,31 +130,6 @@ func TestFilesShareDefinitions(t *testing.T) {
 	check(t, "", err, `error: there is no template "fourth"`)
 }
 
-func TestDelimiters(t *testing.T) {
-	t.Parallel()
-	set, err := templating.Parse([]templating.File{{Name: "a", Text: "{{ . }} << . >> << tpl `<< . >>!` . >>"}}, templating.Options{LeftDelimiter: "<<", RightDelimiter: ">>"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := execute(t, set, "a", "x")
-	check(t, got, err, "{{ . }} x x!")
-}
-
-func TestParseErrors(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"\n{{ if . }}\n":       "dir/a.yaml:3: unexpected EOF",
-		"\n{{ unknown }}":      `dir/a.yaml:2: function "unknown" not defined`,
-		"{{ . ":                "dir/a.yaml:1: unclosed action",
-		"{{ define `x` }}\n\n": "dir/a.yaml:3: unexpected EOF",
-	} {
-		_, err := templating.Parse([]templating.File{{Name: "dir/a.yaml", Text: text}}, templating.Options{})
-		if err == nil || err.Error() != want {
-			t.Errorf("%q: got error %v, want %s", text, err, want)
-		}
-	}
-}
-
 func TestFunctionsOfTheOccasion(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("cause")
@@ -190,38 +165,4 @@ func TestFunctionsOfTheOccasion(t *testing.T) {
 	if _, err := renderer.Render("a", nil); !errors.Is(err, cause) {
 		t.Errorf("the cause of error %v is lost", err)
 	}
-}
-
-func FuzzParse(f *testing.F) {
-	for _, text := range []string{
-		"", "{{ . }}", "{{ define `a` }}{{ include `a` . }}{{ end }}{{ tpl .text . }}", "{{- range $i, $x := .list -}}{{ $x }}{{ else }}{{ end }}",
-		"{{ with .map }}{{ .key | default (dict `a` 1) | toYaml | nindent 2 }}{{ end }}", "{{/* comment */}}{{ break }}", "{{ template `a.yaml` . }}",
-		"{{ index .list 0 | quote }}{{ required `x` .missing }}", "{{ fromYaml `a: [&x b, *x]` }}{{ fromJson .text }}",
-	} {
-		f.Add(text, "value")
-	}
-	f.Fuzz(func(t *testing.T, text string, value string) {
-		// Only what a template computes on its own is of interest here, and that must come to an end.
-		for _, slow := range []string{"range", "gen", "derive", "bcrypt", "htpasswd", "Host", "until", "seq", "regex"} {
-			if strings.Contains(text, slow) || strings.Contains(value, slow) {
-				return
-			}
-		}
-		data := func() map[string]any {
-			return map[string]any{"text": value, "list": []any{value, 1}, "map": map[string]any{"key": value}}
-		}
-		got, err := render(t, text, data())
-		if err != nil {
-			if got != "" || err.Error() == "" {
-				t.Errorf("got %q in spite of error %q", got, err)
-			}
-			return
-		}
-		if len(got) > templating.MaxOutput {
-			t.Errorf("got %d bytes", len(got))
-		}
-		if !strings.Contains(text, "{{") && got != text {
-			t.Errorf("text without templates was changed from %q to %q", text, got)
-		}
-	})
 }

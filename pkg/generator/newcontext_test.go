@@ -70,15 +70,6 @@ var hello = generator.Func(func(ctx context.Context, namespace, name string, par
 	return []client.Object{greeting}, nil
 })
 
-// TestGeneratorsWithoutContext checks what somebody reads who has forgotten NewContext.
-func TestGeneratorsWithoutContext(t *testing.T) {
-	t.Parallel()
-	_, err := hello.Generate(t.Context(), "default", "sample", types.UnstructurableMap{})
-	if want := "a unit test) has to set Surroundings.ReconcilerName of generator.NewContext"; err == nil || !strings.HasSuffix(err.Error(), want) {
-		t.Errorf("got error %v, want one that ends with %s", err, want)
-	}
-}
-
 func TestNewContext(t *testing.T) {
 	t.Parallel()
 	local, target := cluster.NewClient(nil, nil, nil, nil, nil), cluster.NewClient(nil, nil, nil, nil, nil)

@@ -4,7 +4,6 @@
 package manifests_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -178,31 +177,4 @@ func TestKustomizeRefuses(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestKustomizeFingerprint(t *testing.T) {
-	t.Parallel()
-	target := &manifests.KustomizeSelector{Kind: "A"}
-	var transformers []*manifests.KustomizeObjectTransformer
-	seen := map[string]bool{}
-	for _, patches := range [][]manifests.KustomizePatch{nil, {{Patch: "{kind: b, metadata: {name: b}}", Target: target}}, {{Patch: "{kind: c, metadata: {name: c}}", Target: target}}, {{Patch: "{kind: b, metadata: {name: b}}", Target: &manifests.KustomizeSelector{Kind: "B"}}}} {
-		for _, images := range [][]manifests.KustomizeImage{nil, {{Name: "a", NewTag: "1"}}, {{Name: "a", NewName: "1"}}} {
-			transformer, err := manifests.NewKustomizeObjectTransformer(patches, images)
-			if err != nil {
-				t.Fatal(err)
-			}
-			fingerprint := transformer.Fingerprint()
-			if fingerprint == "" || seen[fingerprint] {
-				t.Errorf("%s, %s: fingerprint %q is empty, or that of another", fmt.Sprint(patches), fmt.Sprint(images), fingerprint)
-			}
-			seen[fingerprint] = true
-			transformers = append(transformers, transformer)
-		}
-	}
-	target.Kind = "changed by the caller"
-	for _, transformer := range transformers {
-		if !seen[transformer.Fingerprint()] {
-			t.Error("the transformer shares what it was made from with its caller")
-		}
-	}
 }

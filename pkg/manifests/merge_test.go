@@ -4,7 +4,6 @@
 package manifests_test
 
 import (
-	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -93,31 +92,4 @@ func scribble(value any) {
 			value[i] = "scribbled"
 		}
 	}
-}
-
-func FuzzMergeMaps(f *testing.F) {
-	f.Add("a", "b", 0)
-	f.Fuzz(func(t *testing.T, k1, k2 string, shape int) {
-		values := []any{nil, 1, "x", m{k2: 1}, m{k2: nil}, []any{k1}, m{k1: m{k2: "y"}}}
-		pick := func() any {
-			if shape < 0 {
-				shape = -(shape + 1)
-			}
-			value := values[shape%len(values)]
-			shape /= len(values)
-			return value
-		}
-		x, y := m{k1: pick(), k2: pick()}, m{k1: pick(), k2: pick()}
-		before := types.UnstructurableMap(m{"x": x, "y": y}).ToUnstructured()
-		merged := manifests.MergeMaps(x, y)
-		for key, value := range y {
-			if _, isMap := value.(m); !isMap && value != nil && !reflect.DeepEqual(merged[key], value) {
-				t.Errorf("%q: y does not win: %v", key, merged[key])
-			}
-		}
-		scribble(merged)
-		if diff := cmp.Diff(before, m{"x": x, "y": y}); diff != "" {
-			t.Errorf("an input was changed (-before +after):\n%s", diff)
-		}
-	})
 }

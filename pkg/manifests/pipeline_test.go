@@ -6,7 +6,6 @@ package manifests_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -152,40 +151,5 @@ func TestFingerprint(t *testing.T) {
 	first := fingerprint(base().WithObjectTransformer(rename{"x"}))
 	if again := fingerprint(base().WithObjectTransformer(rename{"x"})); again != first {
 		t.Error("the fingerprint is not stable")
-	}
-}
-
-func TestSchemeOfWrappedGenerator(t *testing.T) {
-	t.Parallel()
-	builder := func(generator manifests.Generator) types.SchemeBuilder {
-		return manifests.NewGenerator(manifests.NewGenerator(generator)).(types.SchemeBuilder)
-	}
-	scheme := runtime.NewScheme()
-	if err := builder(&manifests.DummyGenerator{}).AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	if scheme.Recognizes(corev1.SchemeGroupVersion.WithKind("ConfigMap")) {
-		t.Error("a generator without types has added some")
-	}
-	if err := builder(echo{}).AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	if !scheme.Recognizes(corev1.SchemeGroupVersion.WithKind("ConfigMap")) {
-		t.Error("the types of the wrapped generator are missing")
-	}
-}
-
-func TestDummyGenerator(t *testing.T) {
-	t.Parallel()
-	generator, err := manifests.NewDummyGenerator()
-	if err != nil {
-		t.Fatal(err)
-	}
-	objects, err := generator.Generate(t.Context(), "ns", "name", nil)
-	if err != nil || len(objects) != 0 {
-		t.Errorf("got %v, %v; want nothing", objects, err)
-	}
-	if strings.TrimSpace(generator.Fingerprint()) == "" {
-		t.Error("it is not pure")
 	}
 }

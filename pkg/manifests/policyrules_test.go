@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/pkg/manifests"
 )
 
@@ -222,39 +221,4 @@ func TestPolicyRulesNeedToKnow(t *testing.T) {
 	if _, err := transform(t, transformer, &unknownType{ConfigMap: *configMap("", "a", nil)}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("what the object is: got error %v, want one with %s", err, want)
 	}
-}
-
-func FuzzParsePolicyRules(f *testing.F) {
-	for _, seed := range []string{
-		"", "[]", "- set: {apply-order: 1}", "- {match: {kind: A, name: 'a*', labels: 'a in (b),!c'}, set: {delete-policy: orphan}, override: true}",
-		"- match: {name: '[', labels: '!'}", "a: &a [*a]", "- set: {x: [1], y: {}, z: }", "---\n---\n", "- {set: {status-hint: 'conditions=;'}}",
-	} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, document []byte) {
-		rules, err := manifests.ParsePolicyRules(document)
-		if err != nil {
-			if err.Error() == "" || rules != nil {
-				t.Errorf("got rules %v with error %q", rules, err)
-			}
-			return
-		}
-		transformer, err := manifests.NewPolicyRulesObjectTransformer(rules)
-		if err != nil {
-			t.Fatalf("rules that were parsed are refused: %v", err)
-		}
-		ctx := generating.WithReconcilerName(t.Context(), "demo.example.io")
-		given := configMap("", "a", nil)
-		first, err := transformer.TransformObjectsContext(ctx, "ns", "name", []client.Object{given})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(given.Annotations) > 0 {
-			t.Error("the given object was changed")
-		}
-		again, err := transformer.TransformObjectsContext(ctx, "ns", "name", []client.Object{given})
-		if err != nil || cmp.Diff(first, again) != "" {
-			t.Errorf("got %v, then %v, %v", first, again, err)
-		}
-	})
 }

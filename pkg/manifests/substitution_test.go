@@ -110,24 +110,3 @@ func TestSubstitutionErrors(t *testing.T) {
 		}
 	}
 }
-
-// FuzzSubstitution: whatever objects say, and whatever variables are, there is a result or an error.
-func FuzzSubstitution(f *testing.F) {
-	for _, seed := range []string{"${a}", "${a:-b}", "${", "$${a}", "${a:1:2}", "${a:9}", "${a/b/c}", "${a##*}", "${a^^}", "a: ${b}\n---\n", "${a:-${b}}", "${#a}", "'${a}'"} {
-		f.Add(seed, "x: 'y'\n")
-	}
-	f.Fuzz(func(t *testing.T, text, value string) {
-		transformer, err := manifests.NewSubstitutionObjectTransformer(map[string]string{"a": value, "b": text}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		given := configMap("", "a", map[string]string{"key": text})
-		objects, err := transformer.TransformObjects("ns", "name", []client.Object{given})
-		if (err == nil) == (len(objects) == 0) {
-			t.Errorf("got %v, %v", objects, err)
-		}
-		if given.Data["key"] != text {
-			t.Error("the given object was changed")
-		}
-	})
-}

@@ -67,21 +67,6 @@ func TestTemplateParameters(t *testing.T) {
 	}
 }
 
-func TestTemplateParametersThatAreNone(t *testing.T) {
-	t.Parallel()
-	transformer, err := manifests.NewTemplateParameterTransformer(templateFS("a: {{ .Name }}"), "/dir/parameters.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := transformer.TransformParameters("ns", "name", nil)
-	if err != nil || got.ToUnstructured()["a"] != "name" {
-		t.Errorf("no parameters: got %v, %v", got, err)
-	}
-	if _, err := transformer.TransformParameters("ns", "name", types.UnstructurableMap{"f": func() {}}); err == nil || !strings.Contains(err.Error(), "value f has type func()") {
-		t.Errorf("parameters that are no data: got error %v", err)
-	}
-}
-
 func TestNewTemplateParameterTransformer(t *testing.T) {
 	t.Parallel()
 	if _, err := manifests.NewTemplateParameterTransformer(templateFS(""), "missing"); err == nil || !strings.HasPrefix(err.Error(), "reading parameter template: open missing") {

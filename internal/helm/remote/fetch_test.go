@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -30,19 +29,6 @@ func TestParseErrors(t *testing.T) {
 		_, err := Parse(test.reference)
 		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: got error %v, want one with %q", test.reason, err, test.want)
-		}
-	}
-}
-
-func TestTakesVersion(t *testing.T) {
-	t.Parallel()
-	for reference, want := range map[string]bool{
-		"oci://example.com/web": true, "oci://example.com:5000/web": true, "oci://example.com/web:1.0.0": false, "oci://example.com/web@sha256:ab": false,
-		"https://example.com/charts#web": true, "https://example.com/charts#web:1.0.0": false, "https://example.com/web.tgz": false,
-	} {
-		parsed, err := Parse(reference)
-		if err != nil || parsed.TakesVersion() != want {
-			t.Errorf("%s: got %t, %v", reference, parsed.TakesVersion(), err)
 		}
 	}
 }
@@ -142,23 +128,6 @@ func TestRepositoryErrors(t *testing.T) {
 	s.username = "me"
 	_, err := s.fetch("https://HOST/charts#web", Options{})
 	s.expectError("a password is needed", err, "HOST responded with 401 Unauthorized", "user name and password are missing or wrong")
-}
-
-// TestPlainHTTP: encryption is done without only on demand.
-func TestPlainHTTP(t *testing.T) {
-	t.Parallel()
-	listening := httptest.NewServer(http.HandlerFunc(func(writer http.ResponseWriter, _ *http.Request) { fmt.Fprint(writer, "kind: A") }))
-	t.Cleanup(listening.Close)
-	reference, err := Parse(listening.URL + "/a.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := reference.Fetch(t.Context(), Options{}); err == nil || !strings.Contains(err.Error(), "is not encrypted; --plain-http allows that") {
-		t.Errorf("got error %v", err)
-	}
-	if got, err := reference.Fetch(t.Context(), Options{PlainHTTP: true}); err != nil || got.Name != "a.yaml" || string(got.Content) != "kind: A" {
-		t.Errorf("got %+v, %v", got, err)
-	}
 }
 
 // TestTooLarge: a server cannot fill the memory.

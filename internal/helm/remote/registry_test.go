@@ -9,8 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"helm.sh/helm/v3/pkg/registry"
 )
 
 func TestRegistry(t *testing.T) {
@@ -33,28 +31,6 @@ func TestRegistry(t *testing.T) {
 		if !bytes.Equal(got.Content, chart(t, test.want)) || got.Name != "web-"+test.want+".tgz" {
 			t.Errorf("%s: got %s, want version %s", test.reason, got.Name, test.want)
 		}
-	}
-}
-
-// TestDigest: what a digest stands for never changes.
-func TestDigest(t *testing.T) {
-	t.Parallel()
-	s := newRegistry(t, "1.0.0", "2.0.0")
-	httpClient, err := newClient(t.Context(), Options{CAFile: s.caFile}, maxFetched)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := registry.NewClient(registry.ClientOptHTTPClient(httpClient), registry.ClientOptCredentialsFile(filepath.Join(t.TempDir(), "none")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	descriptor, err := client.Resolve(s.host + "/charts/web:1.0.0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := s.fetch("oci://HOST/charts/web@"+descriptor.Digest.String(), Options{})
-	if err != nil || got.Name != "web-1.0.0.tgz" {
-		t.Errorf("got %q, %v", got.Name, err)
 	}
 }
 

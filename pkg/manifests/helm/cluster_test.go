@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
@@ -174,51 +173,5 @@ func TestLookupInTheTargetCluster(t *testing.T) {
 	cancel()
 	if _, err := generator.Generate(canceled, namespace, "web", nil); err == nil {
 		t.Error("the context of the caller does not matter")
-	}
-}
-
-// A type that was created after the client has become acquainted with the cluster can be looked up.
-func TestLookupOfNewType(t *testing.T) {
-	t.Parallel()
-	target := connect(t, testenv.Config(t))
-	group := testenv.UniqueName(t) + ".example.io"
-	generator := newGenerator(t, `  found: "{{ hasKey (lookup "`+group+`/v1" "Thing" "default" "") "items" }}"`+"\n")
-	ctx := generating.WithClient(state{1, false}.context(t.Context()), target)
-	if got := data(t, ctx, generator, "default"); got["found"] != "false" {
-		t.Fatalf("got %v", got)
-	}
-	definition := testenv.Object(t, `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata:
-  name: things.`+group+`
-spec:
-  group: `+group+`
-  scope: Namespaced
-  names: {kind: Thing, plural: things, singular: thing, listKind: ThingList}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object}}
-`)
-	if err := target.Create(t.Context(), definition); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := target.Delete(context.Background(), definition); err != nil {
-			t.Error(err)
-		}
-	})
-	testenv.Eventually(t, func() (bool, string) {
-		objects, err := generator.Generate(ctx, "default", "web", nil)
-		if err != nil {
-			return false, err.Error()
-		}
-		found := unwrap(t, objects)[0].Object["data"].(map[string]any)["found"]
-		return found == "true", fmt.Sprintf("got %v", found)
-	})
-	if _, err := target.RESTMapper().RESTMapping(schema.GroupKind{Group: group, Kind: "Thing"}); err != nil {
-		t.Error(err)
 	}
 }

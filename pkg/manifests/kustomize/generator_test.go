@@ -10,14 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/manifests/kustomize"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -108,25 +104,6 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-func TestFilesAreReadOnce(t *testing.T) {
-	t.Parallel()
-	fsys := files{
-		"app/kustomization.yaml": "resources: [a.yaml, ../base]", "app/a.yaml": configMap("a", "x: {{ readFile `a.yaml` | len }}"),
-		"base/kustomization.yaml": "resources: [b.yaml]", "base/b.yaml": configMap("b"),
-	}.fs()
-	generator, err := kustomize.New(fsys, "app", options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name := range fsys {
-		fsys[name] = &fstest.MapFile{Data: []byte("x: [")}
-	}
-	objects, err := generator.Generate(t.Context(), "shop", "web", nil)
-	if err != nil || len(objects) != 2 {
-		t.Errorf("got %d objects and error %v", len(objects), err)
-	}
-}
-
 func TestSymbolicLinks(t *testing.T) {
 	t.Parallel()
 	dir := files{"real/overlays/app/kustomization.yaml": "resources: [../base, linked.yaml]", "real/overlays/base/kustomization.yaml": "resources: [b.yaml]", "real/overlays/base/b.yaml": configMap("b"), "a.yaml": configMap("a")}.dir(t)
@@ -149,56 +126,6 @@ func TestSymbolicLinks(t *testing.T) {
 	link("..", "real/overlays/app/loop")
 	_, err = kustomize.New(nil, filepath.Join(dir, "app"), options{})
 	expectError(t, err, "is a symbolic link to a folder that contains it")
-}
-
-func TestConcurrentUse(t *testing.T) {
-	t.Parallel()
-	generator, err := kustomize.New(files{
-		"app/_h.tpl": "{{ define `n` }}{{ set . `n` (upper .n) | toJson }}{{ end }}",
-		"app/a.yaml": configMap("{{ .n }}", "in: {{ namespace }}", "all: {{ include `n` . | quote }}"),
-	}.fs(), "app", options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	shared := types.UnstructurableMap{"n": "shared", "list": []any{map[string]any{"x": "y"}}}
-	var group sync.WaitGroup
-	for range 10 {
-		group.Go(func() {
-			objects, err := generator.Generate(t.Context(), "shop", "web", shared)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			want := []map[string]any{{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "shared"}, "data": map[string]any{"in": "shop", "all": `{"list":[{"x":"y"}],"n":"SHARED"}`}}}
-			if diff := cmp.Diff(want, contents(t, objects)); diff != "" {
-				t.Errorf("unexpected objects (-want +got):\n%s", diff)
-			}
-			objects[0].SetName("changed by the caller")
-		})
-	}
-	group.Wait()
-	if diff := cmp.Diff(types.UnstructurableMap{"n": "shared", "list": []any{map[string]any{"x": "y"}}}, shared); diff != "" {
-		t.Errorf("the parameters were changed:\n%s", diff)
-	}
-}
-
-// typed are parameters that are not made of maps and slices only.
-type typed struct{ value any }
-
-func (p typed) ToUnstructured() map[string]any { return map[string]any{"value": p.value} }
-
-func TestTypedParameters(t *testing.T) {
-	t.Parallel()
-	generator, err := kustomize.New(files{"app/a.yaml": configMap("a", "x: {{ .value.x }}")}.fs(), "app", options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	objects, err := generator.Generate(t.Context(), "", "", typed{map[string]string{"x": "y"}})
-	if err != nil || contents(t, objects)[0]["data"].(map[string]any)["x"] != "y" {
-		t.Errorf("got %v, %v", objects, err)
-	}
-	_, err = generator.Generate(t.Context(), "", "", typed{func() {}})
-	expectError(t, err, "value value has type func()")
 }
 
 func TestFingerprint(t *testing.T) {
@@ -249,55 +176,6 @@ type objectFunc func([]client.Object) ([]client.Object, error)
 
 func (f objectFunc) TransformObjects(_ string, _ string, objects []client.Object) ([]client.Object, error) {
 	return f(objects)
-}
-
-func TestConstructors(t *testing.T) {
-	t.Parallel()
-	fsys := files{"app/a.yaml": configMap("a", "x: {{ .given }}")}.fs()
-	setGiven := parameterFunc(func(types.Unstructurable) (types.Unstructurable, error) {
-		return types.UnstructurableMap{"given": "transformed"}, nil
-	})
-	setName := objectFunc(func(objects []client.Object) ([]client.Object, error) {
-		objects[0].SetName("transformed")
-		return objects, nil
-	})
-	for _, tt := range []struct {
-		reason      string
-		create      func(path string) (manifests.Generator, error)
-		given, name string
-	}{
-		{"bare", func(path string) (manifests.Generator, error) {
-			return kustomize.New(fsys, path, options{})
-		}, "set", "a"},
-		{"transformable", func(path string) (manifests.Generator, error) {
-			return kustomize.NewTransformableKustomizeGenerator(fsys, path, nil, options{})
-		}, "set", "a"},
-		{"with parameter transformer", func(path string) (manifests.Generator, error) {
-			return kustomize.NewKustomizeGeneratorWithParameterTransformer(fsys, path, nil, options{}, setGiven)
-		}, "transformed", "a"},
-		{"with object transformer", func(path string) (manifests.Generator, error) {
-			return kustomize.NewKustomizeGeneratorWithObjectTransformer(fsys, path, nil, options{}, setName)
-		}, "set", "transformed"},
-	} {
-		t.Run(tt.reason, func(t *testing.T) {
-			t.Parallel()
-			generator, err := tt.create("/app")
-			if err != nil {
-				t.Fatal(err)
-			}
-			objects, err := generator.Generate(t.Context(), "shop", "web", types.UnstructurableMap{"given": "set"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := contents(t, objects)[0]["data"].(map[string]any)["x"]; got != tt.given || objects[0].GetName() != tt.name {
-				t.Errorf("got parameter %v, name %s", got, objects[0].GetName())
-			}
-			for _, path := range []string{"missing", "../app"} {
-				_, err = tt.create(path)
-				expectError(t, err, "reading kustomization "+path)
-			}
-		})
-	}
 }
 
 func TestCanceledContext(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	gosops "github.com/getsops/sops/v3"
@@ -229,25 +228,4 @@ func TestChangedFiles(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestConcurrency: decrypting has no state.
-func TestConcurrency(t *testing.T) {
-	t.Parallel()
-	keys := map[string]key{"age": ageKey(t), "PGP": pgpKey(t)}
-	decryptor := newDecryptor(t, sops.Options{AgeIdentities: keys["age"].private, PGPPrivateKeys: keys["PGP"].private})
-	var running sync.WaitGroup
-	for kind, key := range keys {
-		for path, plain := range plainFiles {
-			encrypted := encrypt(t, path, plain, gosops.Metadata{KeyGroups: group(key)})
-			for range 3 {
-				running.Go(func() {
-					if got, err := decryptor.Decrypt([]byte(encrypted), path); err != nil || string(got) != plain {
-						t.Errorf("%s %s: got %q, error %v", kind, path, got, err)
-					}
-				})
-			}
-		}
-	}
-	running.Wait()
 }
