@@ -28,30 +28,21 @@ var ErrOutside = errors.New("files outside of the folder of a kustomization must
 const outside = "is not in or below"
 
 // Build returns the objects of the kustomization in the given folder. It is safe for concurrent use, but builds one
-// kustomization at a time. The file system is only read.
-func Build(fsys filesys.FileSystem, folder string) ([]*unstructured.Unstructured, error) {
-	return buildObjects(fsys, folder, types.LoadRestrictionsNone)
-}
-
-// BuildWithin is Build for kustomizations that must not read files outside of their folders; each base has its own. If one does, the error is
-// ErrOutside. Symbolic links are up to the file system.
-func BuildWithin(fsys filesys.FileSystem, folder string) ([]*unstructured.Unstructured, error) {
-	objects, err := buildObjects(fsys, folder, types.LoadRestrictionsRootOnly)
-	if err != nil && !errors.Is(err, ErrOutside) && strings.Contains(err.Error(), outside) {
+// kustomization at a time. The file system is only read. If rootOnly is set, a kustomization that reads files outside of
+// its folder fails with ErrOutside; each base has its own folder. Symbolic links are up to the file system.
+func Build(fsys filesys.FileSystem, folder string, rootOnly bool) ([]*unstructured.Unstructured, error) {
+	if err := check(fsys, folder); err != nil {
+		return nil, err
+	}
+	restrictions := types.LoadRestrictionsNone
+	if rootOnly {
+		restrictions = types.LoadRestrictionsRootOnly
+	}
+	result, err := build(fsys, folder, restrictions)
+	if err != nil && strings.Contains(err.Error(), outside) {
 		// The SDK's error has only the text.
 		return nil, fmt.Errorf("%w: %w", ErrOutside, err)
 	}
-	return objects, err
-}
-
-func buildObjects(fsys filesys.FileSystem, folder string, restrictions types.LoadRestrictions) ([]*unstructured.Unstructured, error) {
-	if err := refuseRemote(fsys, folder); err != nil {
-		return nil, err
-	}
-	if err := refuseSecondValues(fsys, folder); err != nil {
-		return nil, err
-	}
-	result, err := build(fsys, folder, restrictions)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func TestBuild(t *testing.T) {
 		"/a/b.yaml":             "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: b\nspec:\n  replicas: 3\n  ratio: 0.5\n",
 		"/base/Kustomization":   "resources: [c.yaml]\n",
 		"/base/c.yaml":          configMap("c"),
-	}.fs(), "/a")
+	}.fs(), "/a", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestRemoteReferencesAreRefused(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.reason, func(t *testing.T) {
 			t.Parallel()
-			_, err := kustomize.Build(tt.files.fs(), "/a")
+			_, err := kustomize.Build(tt.files.fs(), "/a", false)
 			if err == nil {
 				t.Fatal("it was not refused")
 			}
@@ -115,7 +115,7 @@ func TestTextThatIsNoReference(t *testing.T) {
 		"/a/kustomization.yaml": "resources: [admin@example.io.yaml]\ncommonAnnotations: {docs: 'https://127.0.0.1:1/'}\n" +
 			"configMapGenerator: [{name: x, literals: ['url=https://127.0.0.1:1/'], options: {disableNameSuffixHash: true}}]\n",
 		"/a/admin@example.io.yaml": configMap("a"),
-	}.fs(), "/a")
+	}.fs(), "/a", false)
 	if err != nil || len(objects) != 2 {
 		t.Errorf("got %d objects and error %v, want two objects", len(objects), err)
 	}
@@ -140,7 +140,7 @@ func TestSchemaConcernsOneKustomization(t *testing.T) {
 	for range 5 {
 		for want, f := range map[int]files{1: plain, 2: special, 0: broken} {
 			group.Go(func() {
-				objects, err := kustomize.Build(f.fs(), "/a")
+				objects, err := kustomize.Build(f.fs(), "/a", false)
 				if want == 0 {
 					if err == nil || !strings.Contains(err.Error(), "invalid schema file") {
 						t.Errorf("a broken schema: got error %v", err)
@@ -172,7 +172,7 @@ func TestGrowth(t *testing.T) {
 		"/a/t.yaml: ":             {"/a/kustomization.yaml": "transformers: [t.yaml]", "/a/t.yaml": repeated},
 		"/a/p.yaml: ":             {"/a/kustomization.yaml": "patches: [{path: p.yaml}]", "/a/p.yaml": repeated},
 	} {
-		if _, err := kustomize.Build(f.fs(), "/a"); err == nil || !strings.Contains(err.Error(), name+"with its aliases replaced, it has more than") {
+		if _, err := kustomize.Build(f.fs(), "/a", false); err == nil || !strings.Contains(err.Error(), name+"with its aliases replaced, it has more than") {
 			t.Errorf("%s: got error %v", name, err)
 		}
 	}
@@ -200,7 +200,7 @@ func TestSecondValuesAreRefused(t *testing.T) {
 		{"a patch", files{"/a/kustomization.yaml": "patches: [{path: p.yaml}]", "/a/p.yaml": second}, "/a/p.yaml: line 2: "},
 		{"a patch within", files{"/a/kustomization.yaml": "patches:\n- patch: |\n    {a: b}\n    {c: d}\n"}, "/a/kustomization.yaml: text in patch: line 2: "},
 	} {
-		_, err := kustomize.Build(test.files.fs(), "/a")
+		_, err := kustomize.Build(test.files.fs(), "/a", false)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: expected an error with %q, got %v", test.reason, test.want, err)
 		}
@@ -208,7 +208,7 @@ func TestSecondValuesAreRefused(t *testing.T) {
 	objects, err := kustomize.Build(files{
 		"/a/kustomization.yaml": "configMapGenerator: [{name: a, files: [values.json]}]\npatches:\n- target: {kind: ConfigMap}\n  patch: |\n    - {op: add, path: /data/b, value: c}\n",
 		"/a/values.json":        second,
-	}.fs(), "/a")
+	}.fs(), "/a", false)
 	if err != nil || len(objects) != 1 {
 		t.Errorf("what becomes the content of a ConfigMap is no document: %v, %v", objects, err)
 	}

@@ -3,7 +3,7 @@
 
 // Package kustomize builds kustomizations with the Kustomize SDK, and applies its rules for the names of ConfigMaps and Secrets.
 //
-// The result is that of "kustomize build --load-restrictor LoadRestrictionsNone" (with [BuildWithin], LoadRestrictionsRootOnly), with
+// The result is that of "kustomize build --load-restrictor LoadRestrictionsNone" (or LoadRestrictionsRootOnly), with
 // these differences:
 //   - Nothing is fetched: a reference to another machine is an error (see [Walk] for where one may occur).
 //   - An OpenAPI schema of one kustomization does not affect others.

@@ -15,13 +15,17 @@ import (
 	"github.com/component-operator/runtime/internal/documents"
 )
 
-// refuseSecondValues fails if a document of the kustomization has more than one value: the SDK would silently take the first one.
-func refuseSecondValues(fsys filesys.FileSystem, folder string) error {
+// check fails if the SDK would fetch anything for the kustomization, or for one that it is based on, or if a document has
+// more than one value: the SDK would silently take the first one.
+func check(fsys filesys.FileSystem, folder string) error {
 	if err := checkKustomization(fsys, folder); err != nil {
 		return err
 	}
 	return Walk(fsys, folder, func(reference Reference) error {
 		switch {
+		case isRemote(fsys, reference):
+			return fmt.Errorf("%s refers to %q, which would have to be fetched from elsewhere; "+
+				"only files that come with the kustomization are allowed, so refer to a copy", reference.Source, reference.Text)
 		case !reference.Documents || !fsys.Exists(reference.Path):
 			return nil
 		case fsys.IsDir(reference.Path):

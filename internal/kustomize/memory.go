@@ -16,21 +16,16 @@ import (
 // Memory is a file system in memory. It must not be changed once it is used for building. The SDK's own file system
 // in memory refuses names with blanks and many other characters.
 type Memory struct {
+	// FileSystem is empty. It has the methods that building does not need.
+	filesys.FileSystem
+
 	files   map[string][]byte
 	folders map[string]map[string]bool
-	refused map[string]error
 }
-
-var _ filesys.FileSystem = &Memory{}
-
-var (
-	errReadOnly    = errors.New("the file system is read-only")
-	errUnsupported = errors.New("the file system does not support this")
-)
 
 // NewMemory returns a Memory without files.
 func NewMemory() *Memory {
-	return &Memory{files: map[string][]byte{}, folders: map[string]map[string]bool{"/": {}}, refused: map[string]error{}}
+	return &Memory{FileSystem: filesys.MakeEmptyDirInMemory(), files: map[string][]byte{}, folders: map[string]map[string]bool{"/": {}}}
 }
 
 // Add adds a file, or replaces it. The path is absolute and slash-separated. The content is not copied.
@@ -45,22 +40,6 @@ func (m *Memory) Add(name string, content []byte) {
 		m.folders[folder][base] = true
 		name = folder
 	}
-}
-
-// Refuse adds a file, or folder, that cannot be read, with the reason. The path is absolute and slash-separated.
-func (m *Memory) Refuse(name string, reason error) {
-	m.Add(name, nil)
-	m.refused[path.Clean(name)] = reason
-}
-
-// refusal returns why a file, or a folder that contains it, cannot be read; nil if it can.
-func (m *Memory) refusal(name string) error {
-	for name = absolute(name); name != "/"; name = path.Dir(name) {
-		if reason := m.refused[name]; reason != nil {
-			return reason
-		}
-	}
-	return nil
 }
 
 // Exists reports whether there is a file or folder.
@@ -91,8 +70,6 @@ func (m *Memory) ReadDir(name string) ([]string, error) {
 // ReadFile returns the content of a file, which must not be changed.
 func (m *Memory) ReadFile(name string) ([]byte, error) {
 	switch content, ok := m.files[absolute(name)]; {
-	case m.refusal(name) != nil:
-		return nil, m.refusal(name)
 	case ok:
 		return content, nil
 	case m.IsDir(name):
@@ -110,30 +87,9 @@ func (m *Memory) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {
 		return filesys.ConfirmedDir(cleaned), "", nil
 	case m.Exists(cleaned):
 		return filesys.ConfirmedDir(path.Dir(cleaned)), path.Base(cleaned), nil
-	case m.refusal(cleaned) != nil:
-		return "", "", m.refusal(cleaned)
 	default:
 		return "", "", &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
-}
-
-// Glob returns the files and folders that match the pattern, sorted.
-func (m *Memory) Glob(pattern string) ([]string, error) {
-	var found []string
-	for folder, entries := range m.folders {
-		for entry := range entries {
-			name := path.Join(folder, entry)
-			matches, err := path.Match(pattern, name)
-			if err != nil {
-				return nil, err
-			}
-			if matches {
-				found = append(found, name)
-			}
-		}
-	}
-	slices.Sort(found)
-	return found, nil
 }
 
 func absolute(name string) string {

@@ -52,7 +52,7 @@ func RenameReferences(object *unstructured.Unstructured, namespace string, renam
 	if err != nil {
 		return nil, err
 	}
-	built, err := Build(files, "/")
+	built, err := Build(files, "/", false)
 	if err != nil {
 		return nil, err
 	}

@@ -101,11 +101,14 @@ func normalizeValue(value any) (any, error) {
 			out[i] = normalized
 		}
 		return out, nil
+	case json.Number:
+		return fromNumber(value)
 	default:
 		return viaJSON(value)
 	}
 }
 
+// viaJSON makes a value of another type one of those that JSON has.
 func viaJSON(value any) (any, error) {
 	raw, err := json.Marshal(value)
 	if err != nil {
@@ -117,39 +120,19 @@ func viaJSON(value any) (any, error) {
 	if err := decoder.Decode(&out); err != nil {
 		return nil, fmt.Errorf("has type %T, which has no JSON form: %w", value, err)
 	}
-	return withNumbers(out)
+	return normalizeValue(out)
 }
 
-// withNumbers replaces the numbers of decoded JSON by int64 and float64.
-func withNumbers(value any) (any, error) {
-	switch value := value.(type) {
-	case json.Number:
-		if !strings.ContainsAny(value.String(), ".eE") {
-			number, err := value.Int64()
-			if err != nil {
-				return nil, fmt.Errorf("is %s, and integers are from %d to %d", value, int64(math.MinInt64), int64(math.MaxInt64))
-			}
-			return number, nil
-		}
-		return value.Float64()
-	case map[string]any:
-		for key, item := range value {
-			number, err := withNumbers(item)
-			if err != nil {
-				return nil, at("."+key, err)
-			}
-			value[key] = number
-		}
-	case []any:
-		for i, item := range value {
-			number, err := withNumbers(item)
-			if err != nil {
-				return nil, at("["+strconv.Itoa(i)+"]", err)
-			}
-			value[i] = number
-		}
+// fromNumber returns an int64 or a float64.
+func fromNumber(number json.Number) (any, error) {
+	if strings.ContainsAny(number.String(), ".eE") {
+		return number.Float64()
 	}
-	return value, nil
+	whole, err := number.Int64()
+	if err != nil {
+		return nil, fmt.Errorf("is %s, and integers are from %d to %d", number, int64(math.MinInt64), int64(math.MaxInt64))
+	}
+	return whole, nil
 }
 
 // IsNil reports whether a value is nil, or a nil pointer.

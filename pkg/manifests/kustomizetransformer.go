@@ -229,7 +229,7 @@ func (t *KustomizeObjectTransformer) build(documents [][]byte) (builtObjects, er
 		return nil, fmt.Errorf("encoding patches and images: %w", err)
 	}
 	files.Add("/kustomization.yaml", content)
-	results, err := kustomize.Build(files, "/")
+	results, err := kustomize.Build(files, "/", false)
 	if err != nil {
 		return nil, fmt.Errorf("patching objects: %w", err)
 	}

@@ -12,7 +12,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/selection"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 )
 
@@ -49,9 +48,6 @@ func compileMatch(match PolicyMatch) (func(objectMetadata) bool, []string) {
 	if err != nil {
 		refuse("labels", match.Labels, fmt.Sprintf(`a label selector such as "app=web,tier in (a, b),!legacy" (%s)`, err))
 		return nil, problems
-	}
-	if key := contradiction(selector); key != "" {
-		refuse("labels", match.Labels, fmt.Sprintf("a label selector that an object can satisfy (label %s cannot)", key))
 	}
 	kind, group, hasGroup := strings.Cut(match.Kind, ".")
 	return func(m objectMetadata) bool {
@@ -100,42 +96,4 @@ func allowedKinds(text string) string {
 		return "one of: " + strings.Join(similar, ", ")
 	}
 	return strings.Join(similar, "")
-}
-
-// contradiction returns the key of a label for which the selector can match no value; empty if there is none.
-func contradiction(selector labels.Selector) string {
-	requirements, selectable := selector.Requirements()
-	if !selectable {
-		return "*"
-	}
-	byKey := map[string][]labels.Requirement{}
-	for _, requirement := range requirements {
-		byKey[requirement.Key()] = append(byKey[requirement.Key()], requirement)
-	}
-	for _, requirement := range requirements { // not the map, for the sake of a stable answer
-		if key := requirement.Key(); !satisfiable(key, byKey[key]) {
-			return key
-		}
-	}
-	return ""
-}
-
-// satisfiable tries the values that the requirements mention, one other value, and no value. It assumes that comparisons of numbers
-// are satisfiable.
-func satisfiable(key string, requirements []labels.Requirement) bool {
-	candidates := []labels.Set{{}, {key: "x"}}
-	greatest := "x"
-	for _, requirement := range requirements {
-		if op := requirement.Operator(); op == selection.GreaterThan || op == selection.LessThan {
-			return true
-		}
-		for value := range requirement.Values() {
-			candidates = append(candidates, labels.Set{key: value})
-			greatest = max(greatest, value)
-		}
-	}
-	candidates = append(candidates, labels.Set{key: greatest + "x"})
-	return slices.ContainsFunc(candidates, func(candidate labels.Set) bool {
-		return !slices.ContainsFunc(requirements, func(requirement labels.Requirement) bool { return !requirement.Matches(candidate) })
-	})
 }

@@ -65,7 +65,7 @@ type compiledRule struct {
 
 // NewPolicyRulesObjectTransformer returns a transformer that applies the given rules. One error reports all problems
 // with the number of the rule, the field, the value and the allowed values: unknown annotations, values that the reconciler would
-// refuse, and conditions that no object can satisfy.
+// refuse, and malformed conditions.
 func NewPolicyRulesObjectTransformer(rules []PolicyRule) (*PolicyRulesObjectTransformer, error) {
 	t := &PolicyRulesObjectTransformer{}
 	var problems []string

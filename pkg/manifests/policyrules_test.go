@@ -152,34 +152,25 @@ func TestPolicyRulesRefuse(t *testing.T) {
 	const names = `a pattern that a name can match, such as "web" or "web-*"`
 	const namespaces = `a pattern that a namespace can match, such as "demo" or "demo-*"`
 	for _, tc := range []struct{ reason, rules, want string }{
-		{"no list", "{match: {}}", "got a map; must be a list of rules, each with match and set"},
-		{"no rule", "[x]", `rule 1: got "x"; must be a map with the fields match, override, set`},
-		{"an unknown field", "- {set: {apply-order: 1}, mach: {}}", `rule 1: unknown field "mach"; must be one of: match, override, set`},
-		{"an unknown condition", "- {set: {apply-order: 1}, match: {label: x}}", `rule 1: unknown field "match.label"; must be one of: kind, labels, name, namespace`},
-		{"conditions that are none", "- {set: {apply-order: 1}, match: [x]}", "rule 1: match: got a list; must be a map with the fields kind, labels, name, namespace"},
-		{"a condition of the wrong type", "- {set: {apply-order: 1}, match: {name: 5}}", "rule 1: match.name: got 5; must be a non-empty string"},
-		{"an empty condition would match all", "- {set: {apply-order: 1}, match: {name: ''}}", `rule 1: match.name: got ""; must be a non-empty string`},
-		{"no boolean", "- {set: {apply-order: 1}, override: 'yes'}", `rule 1: override: got "yes"; must be true or false`},
+		{"no list", "{match: {}}", "it must be a list of rules, each with match and set: "},
+		{"an unknown field", "- {set: {apply-order: 1}, mach: {}}", `unknown field "mach"`},
+		{"an unknown condition", "- {set: {apply-order: 1}, match: {label: x}}", `unknown field "label"`},
+		{"a condition of the wrong type", "- {set: {apply-order: 1}, match: {name: 5}}", "invalid condition 5; must be a non-empty string"},
+		{"an empty condition would match all", "- {set: {apply-order: 1}, match: {name: ''}}", `invalid condition ""; must be a non-empty string`},
+		{"no value", "- set: {apply-order: }", "invalid value null of an annotation; must be a string, number or boolean"},
 		{"nothing is set", "- match: {name: a}", "rule 1: set: at least one of these annotations is required: " + suffixes},
 		{"an unknown annotation", "- set: {aply-order: 1}", `rule 1: set: unknown annotation "aply-order"; must be one of: ` + suffixes},
 		{"one that the reconciler writes", "- set: {owner-id: x}", `rule 1: set: unknown annotation "owner-id"; must be one of: ` + suffixes},
 		{"a bad value", "- set: {delete-policy: keep}", `rule 1: set.delete-policy: invalid value "keep"; must be one of: delete, orphan, orphan-on-apply, orphan-on-delete`},
 		{"a bad number", "- set: {apply-order: 1.5}", `rule 1: set.apply-order: invalid value "1.5"; must be an integer from -32768 to 32767`},
-		{"a boolean", "- set: {adoption-policy: true}", `rule 1: set.adoption-policy: invalid value "true"; must be one of: never, if-unowned, always`},
-		{"no value", "- set: {apply-order: }", "rule 1: set.apply-order: got nothing; must be a string, number or boolean"},
 		{"no kind", "- {set: {apply-order: 1}, match: {kind: 'apps/Deployment'}}", `rule 1: match.kind: invalid value "apps/Deployment"; must be a kind such as "Deployment" or "Deployment.apps"`},
 		{"a kind with the wrong case", "- {set: {apply-order: 1}, match: {kind: statefulset}}", `rule 1: match.kind: invalid value "statefulset"; must be StatefulSet`},
 		{"a malformed pattern", "- {set: {apply-order: 1}, match: {name: 'a['}}", `rule 1: match.name: invalid value "a["; must be ` + names},
-		{"no name has a slash", "- {set: {apply-order: 1}, match: {name: 'ns/*'}}", `rule 1: match.name: invalid value "ns/*"; must be ` + names},
 		{"no namespace has capitals", "- {set: {apply-order: 1}, match: {namespace: 'Demo*'}}", `rule 1: match.namespace: invalid value "Demo*"; must be ` + namespaces},
 		{"no selector", "- {set: {apply-order: 1}, match: {labels: 'a=b=c'}}", `rule 1: match.labels: invalid value "a=b=c"; must be a label selector such as "app=web,tier in (a, b),!legacy" (`},
-		{"two values", "- {set: {apply-order: 1}, match: {labels: 'b,a=1,a=2'}}", `rule 1: match.labels: invalid value "b,a=1,a=2"; must be a label selector that an object can satisfy (label a cannot)`},
-		{"there and not there", "- {set: {apply-order: 1}, match: {labels: 'a,!a'}}", "(label a cannot)"},
-		{"a value that is excluded", "- {set: {apply-order: 1}, match: {labels: 'a in (1,2),a notin (1,2,3)'}}", "(label a cannot)"},
 		{"a field twice", "- {set: {apply-order: 1, apply-order: 2}}", `key "apply-order" already set`},
 		{"two values", "[]\n[{set: {apply-order: 1}, match: {kind: A}}]", "line 2: another value begins here"},
 		{"two documents", "[]\n---\n[]", "more than one YAML document"},
-		{"the second rule", "[{set: {apply-order: 1}}, {set: {apply-order: x}}]", "rule 2: set.apply-order: "},
 	} {
 		_, err := manifests.ParsePolicyRules([]byte(tc.rules))
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -195,16 +186,6 @@ func TestPolicyRulesRefuse(t *testing.T) {
 		for _, want := range []string{"rule 1: set: ", "; rule 2: match.kind", "match.name", "match.namespace", "match.labels", "set.apply-order", "set.delete-order"} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("got error %v, want one with %q", err, want)
-			}
-		}
-	})
-	t.Run("selectors that can be satisfied are not refused", func(t *testing.T) {
-		t.Parallel()
-		for _, selector := range []string{"a", "!a", "a!=x", "a notin (x,xx,y)", "a,a notin (x,xx)", "a in (1,2),a!=1", "a>1,a<3", "a=1,b=2", "a=,a"} {
-			if _, err := manifests.NewPolicyRulesObjectTransformer([]manifests.PolicyRule{
-				{Set: map[string]string{"apply-order": "1"}, Match: manifests.PolicyMatch{Labels: selector}},
-			}); err != nil {
-				t.Errorf("%s: %v", selector, err)
 			}
 		}
 	})

@@ -130,7 +130,7 @@ func TestHashIsThatOfKustomize(t *testing.T) {
 	t.Parallel()
 	files := kustomize.NewMemory()
 	files.Add("/kustomization.yaml", []byte("configMapGenerator: [{name: web, literals: [value=a, 'more=ü\"\\n']}]\nsecretGenerator: [{name: web, type: example.com/x, literals: [value=a]}]\n"))
-	built, err := kustomize.Build(files, "/")
+	built, err := kustomize.Build(files, "/", false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,18 +15,18 @@ import (
 // followReferences reads the files to which the kustomizations refer outside of their folders: bases, components, patches and the like.
 // It returns these files by their paths; they are not templates. In kustomization files that are templates, it
 // follows all references without expressions, even below a condition that may be false.
-// Files that must not be read have the reason instead of content.
-func (l *loader) followReferences() (found map[string][]byte, refused map[string]error, err error) {
-	f := &follower{loader: l, found: map[string][]byte{}, refused: map[string]error{}}
+// It fails if one of the files must not be read.
+func (l *loader) followReferences() (map[string][]byte, error) {
+	f := &follower{loader: l, found: map[string][]byte{}}
 	for _, k := range l.loaded {
 		f.expressions = append(f.expressions, k.config.expression())
 	}
 	for _, folder := range l.folders {
 		if err := kustomize.Walk(f, folder, f.visit); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	return f.found, f.refused, nil
+	return f.found, nil
 }
 
 // follower gives Walk the files before they are rendered.
@@ -35,7 +35,6 @@ type follower struct {
 	// expressions are those of the loaded kustomizations.
 	expressions []*regexp.Regexp
 	found       map[string][]byte
-	refused     map[string]error
 }
 
 // Exists implements kustomize.Files.
@@ -69,9 +68,6 @@ func (f *follower) ReadFile(name string) ([]byte, error) {
 		return content, err
 	}
 	file := k.outputs[k.relative(name)]
-	if file.refused != nil {
-		return nil, file.refused
-	}
 	if file.template == "" {
 		return file.content, nil
 	}
@@ -80,15 +76,17 @@ func (f *follower) ReadFile(name string) ([]byte, error) {
 
 // visit reads the file of a reference if it is outside of the loaded kustomizations.
 func (f *follower) visit(reference kustomize.Reference) error {
-	if k, _ := f.kustomization(reference.Path); k != nil || !f.Exists(reference.Path) || f.IsDir(reference.Path) {
+	if k, _ := f.kustomization(reference.Path); k != nil {
+		// A symbolic link that leads elsewhere is not among its files.
+		if err := f.loader.source.bounds.check(reference.Path); errors.Is(err, kustomize.ErrOutside) {
+			return err
+		}
+		return nil
+	}
+	if !f.Exists(reference.Path) || f.IsDir(reference.Path) {
 		return nil
 	}
 	_, err := f.ReadFile(reference.Path)
-	if errors.Is(err, kustomize.ErrOutside) {
-		// The condition around the reference may be false.
-		f.refused[reference.Path] = err
-		return nil
-	}
 	return err
 }
 

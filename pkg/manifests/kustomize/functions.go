@@ -31,8 +31,6 @@ type occasion struct {
 	name      string
 	// readable holds the files that templates can read.
 	readable map[string][]byte
-	// refused has the reasons why other files must not be read.
-	refused map[string]error
 	// remote are the clients for clusters that templates read by kubeconfig.
 	remote map[string]client.Client
 }
@@ -127,9 +125,6 @@ func (o *occasion) existsFile(name string) bool {
 
 func (o *occasion) readFile(name string) ([]byte, error) {
 	content, ok := o.readable[path.Clean(name)]
-	if reason := o.refused[path.Clean(name)]; reason != nil {
-		return nil, reason
-	}
 	if !ok {
 		return nil, &fs.PathError{Op: "reading", Path: name, Err: fs.ErrNotExist}
 	}

@@ -50,9 +50,7 @@ type KustomizeGenerator struct {
 	name           string
 	kustomizations []*kustomization
 	// plain are the referenced files outside of the kustomizations, by their absolute paths.
-	plain map[string][]byte
-	// refused has the reasons why other files must not be read.
-	refused     map[string]error
+	plain       map[string][]byte
 	fingerprint string
 	rootOnly    bool
 }
@@ -82,7 +80,7 @@ func New(fsys fs.FS, kustomizationPath string, options Options) (*KustomizeGener
 	if err := loader.load(folder, options); err != nil {
 		return nil, err
 	}
-	plain, refused, err := loader.followReferences()
+	plain, err := loader.followReferences()
 	if err != nil {
 		return nil, fmt.Errorf("reading kustomization %s: %w", kustomizationPath, err)
 	}
@@ -90,7 +88,6 @@ func New(fsys fs.FS, kustomizationPath string, options Options) (*KustomizeGener
 		name:           kustomizationPath,
 		kustomizations: loader.loaded,
 		plain:          plain,
-		refused:        refused,
 		rootOnly:       options.RootOnly,
 		fingerprint:    fingerprint(loader.loaded, plain),
 	}, nil
@@ -134,9 +131,6 @@ func (g *KustomizeGenerator) Generate(ctx context.Context, namespace string, nam
 	for file, content := range g.plain {
 		fsys.Add(file, content)
 	}
-	for file, reason := range g.refused {
-		fsys.Refuse(file, reason)
-	}
 	// An included kustomization gets the data of the including one, over its own defaults.
 	given = manifests.MergeMaps(g.kustomizations[0].config.values, given)
 	for i, k := range g.kustomizations {
@@ -144,15 +138,11 @@ func (g *KustomizeGenerator) Generate(ctx context.Context, namespace string, nam
 		if i > 0 {
 			data = manifests.MergeMaps(k.config.values, given)
 		}
-		if err := k.render(&occasion{ctx: ctx, namespace: namespace, name: name, readable: k.readable, refused: k.refused}, data, fsys); err != nil {
+		if err := k.render(&occasion{ctx: ctx, namespace: namespace, name: name, readable: k.readable}, data, fsys); err != nil {
 			return nil, fmt.Errorf("rendering kustomization %s: %w", g.name, err)
 		}
 	}
-	build := kustomize.Build
-	if g.rootOnly {
-		build = kustomize.BuildWithin
-	}
-	built, err := build(fsys, g.kustomizations[0].folder)
+	built, err := kustomize.Build(fsys, g.kustomizations[0].folder, g.rootOnly)
 	if err != nil {
 		return nil, fmt.Errorf("building kustomization %s: %w", g.name, err)
 	}
@@ -166,10 +156,7 @@ func (g *KustomizeGenerator) Generate(ctx context.Context, namespace string, nam
 // render adds the files of the kustomization to the file system.
 func (k *kustomization) render(occasion *occasion, data map[string]any, fsys *kustomize.Memory) error {
 	for name, file := range k.outputs {
-		switch {
-		case file.refused != nil:
-			fsys.Refuse(path.Join(k.folder, name), file.refused)
-		case file.template == "":
+		if file.template == "" {
 			fsys.Add(path.Join(k.folder, name), file.content)
 		}
 	}
@@ -183,7 +170,7 @@ func (k *kustomization) render(occasion *occasion, data map[string]any, fsys *ku
 	// The order decides which of several errors is reported.
 	for _, name := range slices.Sorted(maps.Keys(k.outputs)) {
 		template := k.outputs[name].template
-		if template == "" || k.outputs[name].refused != nil {
+		if template == "" {
 			continue
 		}
 		// Templates may change their data; other templates must not see that.

@@ -4,7 +4,6 @@
 package kustomize
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -24,8 +23,6 @@ type kustomization struct {
 	config config
 	// readable holds the files that templates can read, by the paths that they use.
 	readable map[string][]byte
-	// refused has the reasons why other files must not be read.
-	refused map[string]error
 	// outputs are the files that Kustomize gets, by their paths relative to the folder.
 	outputs map[string]output
 	// templates is nil if there are none.
@@ -36,8 +33,6 @@ type kustomization struct {
 type output struct {
 	template string
 	content  []byte
-	// refused is why it must not be read; nil if it may be.
-	refused error
 }
 
 // loader reads a kustomization and those that it includes.
@@ -56,7 +51,7 @@ func (l *loader) load(folder string, options Options) error {
 	}
 	l.folders = append(l.folders, folder)
 	l.source.bounds.add(folder)
-	k := &kustomization{folder: folder, readable: map[string][]byte{}, refused: map[string]error{}, outputs: map[string]output{}}
+	k := &kustomization{folder: folder, readable: map[string][]byte{}, outputs: map[string]output{}}
 	if err := k.read(l.source, options); err != nil {
 		return fmt.Errorf("reading kustomization %s: %w", l.source.displayed(folder), err)
 	}
@@ -122,26 +117,17 @@ func (k *kustomization) read(source *source, options Options) error {
 func (k *kustomization) readFile(source *source, file string, rules ignoreRules) (*templating.File, error) {
 	name := k.relative(file)
 	content, err := source.read(file)
-	refused := errors.Is(err, kustomize.ErrOutside)
-	switch {
-	case refused:
-		k.refused[name] = err
-	case err != nil:
+	if err != nil {
 		return nil, err
-	default:
-		k.readable[name] = content
 	}
-	isTemplate := k.config.templating && strings.HasSuffix(name, k.config.suffix)
+	k.readable[name] = content
 	switch base := path.Base(name); {
 	case base == configFile || base == ignoreFile || rules.match(name):
 		return nil, nil
-	case refused && isTemplate:
-		// It matters only if something refers to it.
-		return nil, k.addOutput(strings.TrimSuffix(name, k.config.suffix), output{template: name, refused: err})
-	case isTemplate:
+	case k.config.templating && strings.HasSuffix(name, k.config.suffix):
 		return &templating.File{Name: name, Text: string(content)}, nil
 	default:
-		return nil, k.addOutput(name, output{content: content, refused: err})
+		return nil, k.addOutput(name, output{content: content})
 	}
 }
 

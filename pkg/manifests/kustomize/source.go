@@ -108,8 +108,7 @@ func (s *source) listBelow(folder string, parents []fs.FileInfo) ([]string, erro
 	for _, entry := range entries {
 		name := path.Join(folder, entry.Name())
 		if entry.Type()&fs.ModeSymlink != 0 && errors.Is(s.bounds.check(name), kustomize.ErrOutside) {
-			// Reading the file returns the error.
-			found = append(found, name)
+			// Only a reference to it is an error.
 			continue
 		}
 		info, err := s.stat(name)
