@@ -12,23 +12,16 @@ import (
 // acyclic returns replacements for those functions of sprig by which a map could become a part of itself. Printing or copying such a map would
 // overflow the stack, which ends the process.
 func acyclic(sprig map[string]any) map[string]any {
-	safe := map[string]any{}
-	if set, ok := sprig["set"].(func(map[string]any, string, any) map[string]any); ok {
-		safe["set"] = func(target map[string]any, key string, value any) (map[string]any, error) {
-			if isCyclic(value, map[uintptr]bool{reflect.ValueOf(target).Pointer(): true}) {
-				return nil, fmt.Errorf("setting %q: a map cannot be a part of itself", key)
-			}
-			return set(target, key, value), nil
+	safe := map[string]any{"set": checked(sprig["set"], func(arguments []reflect.Value) error {
+		if isCyclic(arguments[2].Interface(), map[uintptr]bool{arguments[0].Pointer(): true}) {
+			return fmt.Errorf("setting %q: a map cannot be a part of itself", arguments[1])
 		}
-	}
+		return nil
+	})}
 	for _, name := range []string{"merge", "mergeOverwrite", "mustMerge", "mustMergeOverwrite"} {
 		merge := reflect.ValueOf(sprig[name])
 		safe[name] = func(target map[string]any, sources ...map[string]any) (any, error) {
-			arguments := []reflect.Value{reflect.ValueOf(target)}
-			for _, source := range sources {
-				arguments = append(arguments, reflect.ValueOf(source))
-			}
-			results := merge.Call(arguments)
+			results := merge.CallSlice([]reflect.Value{reflect.ValueOf(target), reflect.ValueOf(sources)})
 			if err, failed := results[len(results)-1].Interface().(error); failed {
 				return nil, err
 			}

@@ -39,14 +39,6 @@ func fromYaml(text string) (any, error) {
 	return fromJSON(string(raw))
 }
 
-func fromYamlArray(text string) ([]any, error) {
-	value, err := fromYaml(text)
-	if err != nil {
-		return nil, err
-	}
-	return asArray(value)
-}
-
 func toJSON(value any) (string, error) {
 	raw, err := json.Marshal(value)
 	return string(raw), err
@@ -73,28 +65,21 @@ func toRawJSON(value any) (string, error) {
 
 func fromJSON(text string) (any, error) {
 	var value any
-	if err := utiljson.Unmarshal([]byte(text), &value); err != nil {
-		return nil, err
-	}
-	return value, nil
+	err := utiljson.Unmarshal([]byte(text), &value)
+	return value, err
 }
 
-func fromJSONArray(text string) ([]any, error) {
-	value, err := fromJSON(text)
-	if err != nil {
-		return nil, err
-	}
-	return asArray(value)
-}
-
-// asArray converts null to an empty array.
-func asArray(value any) ([]any, error) {
-	switch value := value.(type) {
-	case nil:
-		return nil, nil
-	case []any:
-		return value, nil
-	default:
-		return nil, fmt.Errorf("it is not an array, but a %T", value)
+// arrayFrom returns a function that reads an array. Null is an empty one.
+func arrayFrom(read func(text string) (any, error)) func(text string) ([]any, error) {
+	return func(text string) ([]any, error) {
+		value, err := read(text)
+		if err != nil || value == nil {
+			return nil, err
+		}
+		array, ok := value.([]any)
+		if !ok {
+			return nil, fmt.Errorf("it is not an array, but a %T", value)
+		}
+		return array, nil
 	}
 }

@@ -4,10 +4,12 @@
 package templating
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
 	"math"
+	"net/netip"
 	"strings"
 	"text/template"
 
@@ -32,22 +34,19 @@ func Sprig() template.FuncMap {
 func newCommonFunctions() template.FuncMap {
 	functions := Sprig()
 	for name, function := range map[string]any{
-		"toYaml":            toYaml,
-		"mustToYaml":        toYaml,
-		"fromYaml":          fromYaml,
-		"mustFromYaml":      fromYaml,
-		"fromYamlArray":     fromYamlArray,
-		"mustFromYamlArray": fromYamlArray,
-		"toJson":            toJSON,
-		"mustToJson":        toJSON,
-		"toPrettyJson":      toPrettyJSON,
-		"mustToPrettyJson":  toPrettyJSON,
-		"toRawJson":         toRawJSON,
-		"mustToRawJson":     toRawJSON,
-		"fromJson":          fromJSON,
-		"mustFromJson":      fromJSON,
-		"fromJsonArray":     fromJSONArray,
-		"mustFromJsonArray": fromJSONArray,
+		"toYaml":        toYaml,
+		"fromYaml":      fromYaml,
+		"fromYamlArray": arrayFrom(fromYaml),
+		"toJson":        toJSON,
+		"toPrettyJson":  toPrettyJSON,
+		"toRawJson":     toRawJSON,
+		"fromJson":      fromJSON,
+		"fromJsonArray": arrayFrom(fromJSON),
+	} {
+		functions[name] = function
+		functions["must"+strings.ToUpper(name[:1])+name[1:]] = function
+	}
+	maps.Copy(functions, map[string]any{
 		"required":          required,
 		"bitwiseShiftLeft":  bitwiseShiftLeft,
 		"bitwiseShiftRight": bitwiseShiftRight,
@@ -56,9 +55,7 @@ func newCommonFunctions() template.FuncMap {
 		"bitwiseXor":        bitwiseXor,
 		"parseIPv4Address":  parseIPv4Address,
 		"formatIPv4Address": formatIPv4Address,
-	} {
-		functions[name] = function
-	}
+	})
 	maps.Copy(functions, acyclic(functions))
 	return functions
 }
@@ -115,19 +112,12 @@ func parseIPv4Address(value any) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	octets := strings.Split(text, ".")
-	if len(octets) != 4 {
-		return 0, fmt.Errorf("%q is not an IPv4 address, which consists of four numbers", text)
+	address, err := netip.ParseAddr(text)
+	if err != nil || !address.Is4() {
+		return 0, fmt.Errorf("%q is not an IPv4 address", text)
 	}
-	var result uint32
-	for _, octet := range octets {
-		number, err := parseOctet(octet)
-		if err != nil {
-			return 0, fmt.Errorf("%q is not an IPv4 address: %w", text, err)
-		}
-		result = result<<8 | number
-	}
-	return result, nil
+	octets := address.As4()
+	return binary.BigEndian.Uint32(octets[:]), nil
 }
 
 func formatIPv4Address(value any) (string, error) {
@@ -135,5 +125,5 @@ func formatIPv4Address(value any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%d.%d.%d.%d", number>>24, number>>16&0xFF, number>>8&0xFF, number&0xFF), nil
+	return netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, number))).String(), nil
 }

@@ -71,7 +71,7 @@ func TestFunctions(t *testing.T) {
 		{"an address", `{{ parseIPv4Address "10.0.1.255" }}`, "167772671"},
 		{"an address and back", `{{ "255.254.0.1" | parseIPv4Address | formatIPv4Address }}`, "255.254.0.1"},
 		{"an address with five numbers", `{{ parseIPv4Address "1.2.3.4.5" }}`, `error: "1.2.3.4.5" is not an IPv4 address`},
-		{"an address with a number too large", `{{ parseIPv4Address "1.2.3.256" }}`, `error: "256" is not a number between 0 and 255`},
+		{"an address with a number too large", `{{ parseIPv4Address "1.2.3.256" }}`, `error: "1.2.3.256" is not an IPv4 address`},
 		{"an address that is a map", `{{ parseIPv4Address .map }}`, `error: error calling parseIPv4Address`},
 		{"what does not fit into an address", `{{ formatIPv4Address "x" }}`, `error: error calling formatIPv4Address`},
 

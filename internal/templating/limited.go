@@ -6,27 +6,18 @@ package templating
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"reflect"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/spf13/cast"
 )
 
 // limitedFunctions returns replacements for those functions of sprig whose arguments decide how much they generate.
 // Untrusted values are often among these arguments.
 func limitedFunctions(sprig map[string]any) map[string]any {
-	limited := limitedTexts(sprig)
-	maps.Copy(limited, limitedLists(sprig))
-	return limited
-}
-
-// limitedTexts returns the functions whose results grow with texts.
-func limitedTexts(sprig map[string]any) map[string]any {
 	limited := map[string]any{
 		"repeat": func(count int, text string) (string, error) {
 			if count < 0 || (count > 0 && len(text) > MaxOutput/count) {
@@ -41,74 +32,51 @@ func limitedTexts(sprig map[string]any) map[string]any {
 			indented, err := indent(blanks, text)
 			return "\n" + indented, err
 		},
+		"printf":                 printf,
+		"regexReplaceAll":        regexReplace((*regexp.Regexp).ReplaceAllString),
+		"regexReplaceAllLiteral": regexReplace((*regexp.Regexp).ReplaceAllLiteralString),
 	}
-	limited["regexReplaceAll"] = regexReplace((*regexp.Regexp).ReplaceAllString)
-	limited["regexReplaceAllLiteral"] = regexReplace((*regexp.Regexp).ReplaceAllLiteralString)
-	for _, name := range []string{"regexMatch", "regexFind", "regexFindAll", "regexSplit"} {
-		limited[name] = withPattern(sprig[name])
-		limited["must"+strings.ToUpper(name[:1])+name[1:]] = withPattern(sprig["must"+strings.ToUpper(name[:1])+name[1:]])
+	limited["mustRegexReplaceAll"], limited["mustRegexReplaceAllLiteral"] = limited["regexReplaceAll"], limited["regexReplaceAllLiteral"]
+	integer := func(argument reflect.Value) int { return int(argument.Int()) }
+	checks := map[string]func(arguments []reflect.Value) error{
+		"until":     func(arguments []reflect.Value) error { return checkItems(math.Abs(float64(arguments[0].Int()))) },
+		"untilStep": func(a []reflect.Value) error { return checkSteps(integer(a[0]), integer(a[1]), integer(a[2])) },
+		"seq": func(arguments []reflect.Value) error {
+			bounds, _ := arguments[0].Interface().([]int)
+			return checkSequence(bounds)
+		},
+		"wrapWith": func(arguments []reflect.Value) error {
+			return checkLength("wrapping", float64(arguments[2].Len())*float64(1+arguments[1].Len()))
+		},
 	}
-	for _, name := range []string{"regexReplaceAll", "regexReplaceAllLiteral"} {
-		limited["must"+strings.ToUpper(name[:1])+name[1:]] = limited[name]
+	for _, name := range []string{"randAlphaNum", "randAlpha", "randAscii", "randNumeric", "randBytes"} {
+		checks[name] = func(arguments []reflect.Value) error { return checkItems(float64(arguments[0].Int())) }
 	}
-	limited["printf"] = printf
-	if wrapWith, ok := sprig["wrapWith"].(func(int, string, string) string); ok {
-		limited["wrapWith"] = func(width int, separator, text string) (string, error) {
-			if err := checkLength("wrapping", float64(len(text))*float64(1+len(separator))); err != nil {
-				return "", err
-			}
-			return wrapWith(width, separator, text), nil
-		}
+	for _, name := range []string{"Match", "Find", "FindAll", "Split"} {
+		check := func(arguments []reflect.Value) error { return checkPattern(arguments[0].String()) }
+		checks["regex"+name], checks["mustRegex"+name] = check, check
+	}
+	for name, check := range checks {
+		limited[name] = checked(sprig[name], check)
 	}
 	return limited
 }
 
-// limitedLists returns the functions to which a number says how much they generate.
-func limitedLists(sprig map[string]any) map[string]any {
-	limited := map[string]any{}
-	if until, ok := sprig["until"].(func(int) []int); ok {
-		limited["until"] = func(count int) ([]int, error) {
-			if err := checkItems(math.Abs(float64(count))); err != nil {
-				return nil, err
-			}
-			return until(count), nil
-		}
+// checked returns a function that checks its arguments before it calls the given one, which may be variadic and return an error.
+func checked(function any, check func(arguments []reflect.Value) error) any {
+	value, failure := reflect.ValueOf(function), reflect.TypeFor[error]()
+	call := value.Call
+	if value.Type().IsVariadic() {
+		call = value.CallSlice
 	}
-	if untilStep, ok := sprig["untilStep"].(func(int, int, int) []int); ok {
-		limited["untilStep"] = func(start, stop, step int) ([]int, error) {
-			if err := checkSteps(start, stop, step); err != nil {
-				return nil, err
-			}
-			return untilStep(start, stop, step), nil
+	result := value.Type().Out(0)
+	signature := reflect.FuncOf(slices.Collect(value.Type().Ins()), []reflect.Type{result, failure}, value.Type().IsVariadic())
+	return reflect.MakeFunc(signature, func(arguments []reflect.Value) []reflect.Value {
+		if err := check(arguments); err != nil {
+			return []reflect.Value{reflect.Zero(result), reflect.ValueOf(err)}
 		}
-	}
-	if seq, ok := sprig["seq"].(func(...int) string); ok {
-		limited["seq"] = func(bounds ...int) (string, error) {
-			if err := checkSequence(bounds); err != nil {
-				return "", err
-			}
-			return seq(bounds...), nil
-		}
-	}
-	for _, name := range []string{"randAlphaNum", "randAlpha", "randAscii", "randNumeric"} {
-		if generate, ok := sprig[name].(func(int) string); ok {
-			limited[name] = func(count int) (string, error) {
-				if err := checkItems(float64(count)); err != nil {
-					return "", err
-				}
-				return generate(count), nil
-			}
-		}
-	}
-	if generate, ok := sprig["randBytes"].(func(int) (string, error)); ok {
-		limited["randBytes"] = func(count int) (string, error) {
-			if err := checkItems(float64(count)); err != nil {
-				return "", err
-			}
-			return generate(count)
-		}
-	}
-	return limited
+		return append(call(arguments), reflect.Zero(failure))[:2]
+	}).Interface()
 }
 
 func replace(old, replacement, text string) (string, error) {
@@ -141,23 +109,6 @@ func checkPattern(pattern string) error {
 		return errors.New("the regular expression has too many repetitions and groups")
 	}
 	return nil
-}
-
-// withPattern checks the first argument of a function, a regular expression, before the function is called.
-func withPattern(function any) any {
-	value, failure := reflect.ValueOf(function), reflect.TypeFor[error]()
-	var arguments []reflect.Type
-	for argument := range value.Type().Ins() {
-		arguments = append(arguments, argument)
-	}
-	result := value.Type().Out(0)
-	checked := reflect.FuncOf(arguments, []reflect.Type{result, failure}, false)
-	return reflect.MakeFunc(checked, func(arguments []reflect.Value) []reflect.Value {
-		if err := checkPattern(arguments[0].String()); err != nil {
-			return []reflect.Value{reflect.Zero(result), reflect.ValueOf(err)}
-		}
-		return append(value.Call(arguments), reflect.Zero(failure))[:2]
-	}).Interface()
 }
 
 // regexReplace takes a replacement that may refer to parts of a match by "$", each of which is at most the whole match.
@@ -213,10 +164,7 @@ func printf(format string, arguments ...any) (string, error) {
 
 // joinOf returns join, which takes lists of anything.
 func joinOf(sprig map[string]any) any {
-	toStrings, ok := sprig["toStrings"].(func(any) []string)
-	if !ok {
-		return sprig["join"]
-	}
+	toStrings, _ := sprig["toStrings"].(func(any) []string)
 	return func(separator string, list any) (string, error) {
 		texts := toStrings(list)
 		length := float64(len(texts)) * float64(len(separator))
@@ -281,14 +229,6 @@ func indent(blanks int, text string) (string, error) {
 	}
 	margin := strings.Repeat(" ", blanks)
 	return margin + strings.ReplaceAll(text, "\n", "\n"+margin), nil
-}
-
-func parseOctet(text string) (uint32, error) {
-	number, err := strconv.ParseUint(text, 10, 8)
-	if err != nil {
-		return 0, fmt.Errorf("%q is not a number between 0 and 255", text)
-	}
-	return cast.ToUint32(number), nil
 }
 
 // maxDepth is how deep values that are written as YAML, TOML or indented JSON may be nested.

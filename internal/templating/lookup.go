@@ -43,21 +43,21 @@ func (l Lookup) One(apiVersion, kind, namespace, name string) (map[string]any, e
 
 // MustOne is One, except that a missing object or type is an error.
 func (l Lookup) MustOne(apiVersion, kind, namespace, name string) (map[string]any, error) {
+	if name == "" {
+		list, err := l.read(apiVersion, kind, namespace)
+		if err != nil {
+			return nil, wrap(err, apiVersion, kind, namespace, name)
+		}
+		return list.UnstructuredContent(), nil
+	}
 	clnt, mapping, err := l.find(apiVersion, kind)
 	if err != nil {
 		return nil, wrap(err, apiVersion, kind, namespace, name)
 	}
 	if mapping.Scope.Name() != meta.RESTScopeNameNamespace {
 		namespace = ""
-	} else if namespace == "" && name != "" {
+	} else if namespace == "" {
 		return nil, wrap(apierrors.NewNotFound(mapping.Resource.GroupResource(), name), apiVersion, kind, namespace, name)
-	}
-	if name == "" {
-		list, err := l.read(clnt, mapping, client.InNamespace(namespace))
-		if err != nil {
-			return nil, wrap(err, apiVersion, kind, namespace, name)
-		}
-		return list.UnstructuredContent(), nil
 	}
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(mapping.GroupVersionKind)
@@ -74,21 +74,11 @@ func (l Lookup) List(apiVersion, kind, namespace, labelSelector string) ([]any, 
 	if err != nil {
 		return nil, fmt.Errorf("label selector %q: %w", labelSelector, err)
 	}
-	clnt, mapping, err := l.find(apiVersion, kind)
-	if err != nil {
-		if absent(err) {
-			return []any{}, nil
-		}
-		return nil, wrap(err, apiVersion, kind, namespace, "")
+	list, err := l.read(apiVersion, kind, namespace, client.MatchingLabelsSelector{Selector: selector})
+	if absent(err) {
+		return []any{}, nil
 	}
-	if mapping.Scope.Name() != meta.RESTScopeNameNamespace {
-		namespace = ""
-	}
-	list, err := l.read(clnt, mapping, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: selector})
 	if err != nil {
-		if absent(err) {
-			return []any{}, nil
-		}
 		return nil, wrap(err, apiVersion, kind, namespace, "")
 	}
 	items := make([]any, 0, len(list.Items))
@@ -111,7 +101,14 @@ func (l Lookup) find(apiVersion, kind string) (client.Client, *meta.RESTMapping,
 	return clnt, mapping, err
 }
 
-func (l Lookup) read(clnt client.Client, mapping *meta.RESTMapping, options ...client.ListOption) (*unstructured.UnstructuredList, error) {
+func (l Lookup) read(apiVersion, kind, namespace string, options ...client.ListOption) (*unstructured.UnstructuredList, error) {
+	clnt, mapping, err := l.find(apiVersion, kind)
+	if err != nil {
+		return nil, err
+	}
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+		options = append(options, client.InNamespace(namespace))
+	}
 	list := &unstructured.UnstructuredList{}
 	gvk := mapping.GroupVersionKind
 	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
