@@ -9,6 +9,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/generator"
 )
 
 func TestClusterReads(t *testing.T) {
@@ -20,16 +21,16 @@ func TestClusterReads(t *testing.T) {
 		want   string
 	}{
 		{"nothing done", func(context.Context) {}, ""},
-		{"taking the target client", func(ctx context.Context) { _, _ = generating.ClientFromContext(ctx) }, "the client was taken from the context, to look objects up, for instance"},
-		{"taking the local client", func(ctx context.Context) { _, _ = generating.LocalClientFromContext(ctx) }, "the local client was taken from the context"},
-		{"marking it by hand", generating.MarkClusterRead, "the generator looked into a cluster"},
-		{"reading other values", func(ctx context.Context) { _, _ = generating.ReconcilerNameFromContext(ctx) }, ""},
-		{"discovery is no reading", func(ctx context.Context) { _, _ = generating.DiscoveryFromContext(ctx) }, ""},
+		{"taking the target client", func(ctx context.Context) { _, _ = generator.ClientFromContext(ctx) }, "the client was taken from the context, to look objects up, for instance"},
+		{"taking the local client", func(ctx context.Context) { _, _ = generator.LocalClientFromContext(ctx) }, "the local client was taken from the context"},
+		{"marking it by hand", generator.MarkClusterRead, "the generator looked into a cluster"},
+		{"reading other values", func(ctx context.Context) { _, _ = generator.ReconcilerNameFromContext(ctx) }, ""},
+		{"discovery is no reading", func(ctx context.Context) { _, _ = generator.DiscoveryFromContext(ctx) }, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.reason, func(t *testing.T) {
 			t.Parallel()
-			ctx := generating.WithLocalClient(generating.WithClient(t.Context(), clnt), clnt)
+			ctx := generating.LocalClient.With(generating.Client.With(t.Context(), clnt), clnt)
 			tt.act(ctx)
 			outerCtx, outer := generating.TrackClusterReads(ctx)
 			innerCtx, inner := generating.TrackClusterReads(outerCtx)
@@ -50,7 +51,7 @@ func TestClusterReads(t *testing.T) {
 	t.Run("a client that is not there cannot be read", func(t *testing.T) {
 		t.Parallel()
 		ctx, reads := generating.TrackClusterReads(t.Context())
-		if _, err := generating.ClientFromContext(ctx); err == nil || reads.Any() {
+		if _, err := generator.ClientFromContext(ctx); err == nil || reads.Any() {
 			t.Errorf("got error %v, marked: %t", err, reads.Any())
 		}
 	})

@@ -19,8 +19,8 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
-// DiscoveryFromContext returns the discovery information of the cluster of the client of WithClient. Three requests read it; then it is
-// remembered for some minutes, or until InvalidateDiscovery is called. ClusterReads.Discovery tells of it, and ClusterReads.Any does not.
+// DiscoveryFromContext returns what the function Discovery of the context returns, or the discovery information of the
+// cluster of the Client. Three requests read that; it is cached for some minutes, or until InvalidateDiscovery is called. ClusterReads.Discovery tells of it, and ClusterReads.Any does not.
 func DiscoveryFromContext(ctx context.Context) (*cluster.Discovery, error) {
 	found, err := findDiscovery(ctx)
 	if err != nil {
@@ -30,16 +30,11 @@ func DiscoveryFromContext(ctx context.Context) (*cluster.Discovery, error) {
 	return found, nil
 }
 
-// WithDiscovery makes that DiscoveryFromContext calls the given function, and does not ask the client.
-func WithDiscovery(ctx context.Context, find func(ctx context.Context) (*cluster.Discovery, error)) context.Context {
-	return context.WithValue(ctx, discoveryKey, find)
-}
-
 func findDiscovery(ctx context.Context) (*cluster.Discovery, error) {
-	if find, ok := ctx.Value(discoveryKey).(func(ctx context.Context) (*cluster.Discovery, error)); ok {
+	if find, err := Discovery.From(ctx); err == nil {
 		return find(ctx)
 	}
-	clnt, err := fromContext[cluster.Client](ctx, clientKey)
+	clnt, err := Client.From(ctx)
 	if err != nil {
 		return nil, err
 	}

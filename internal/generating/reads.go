@@ -61,15 +61,8 @@ func markDiscovery(ctx context.Context, digest string) {
 	}
 }
 
-// MarkVarying records that a result must not be used again, and why.
-func MarkVarying(ctx context.Context, reason string) { markClusterRead(ctx, reason) }
-
-// MarkClusterRead records that a cluster was read. Without TrackClusterReads it does nothing.
-func MarkClusterRead(ctx context.Context) {
-	markClusterRead(ctx, "the generator looked into a cluster")
-}
-
-func markClusterRead(ctx context.Context, reason string) {
+// MarkClusterRead records that a result must not be used again, and why. Without TrackClusterReads it does nothing.
+func MarkClusterRead(ctx context.Context, reason string) {
 	reads, _ := ctx.Value(clusterReadsKey{}).(*ClusterReads)
 	for ; reads != nil; reads = reads.outer {
 		reads.record(reason)

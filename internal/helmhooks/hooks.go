@@ -19,36 +19,27 @@ const (
 	hookDeletePolicyAnnotation = "helm.sh/hook-delete-policy"
 )
 
-type hookType string
-
+// Helm's hooks.
 const (
-	hookPreInstall   hookType = "pre-install"
-	hookPostInstall  hookType = "post-install"
-	hookPreUpgrade   hookType = "pre-upgrade"
-	hookPostUpgrade  hookType = "post-upgrade"
-	hookPreDelete    hookType = "pre-delete"
-	hookPostDelete   hookType = "post-delete"
-	hookPreRollback  hookType = "pre-rollback"
-	hookPostRollback hookType = "post-rollback"
-	hookTest         hookType = "test"
-	hookTestSuccess  hookType = "test-success"
-	hookCRDInstall   hookType = "crd-install"
+	preInstall   = "pre-install"
+	postInstall  = "post-install"
+	preUpgrade   = "pre-upgrade"
+	postUpgrade  = "post-upgrade"
+	preDelete    = "pre-delete"
+	postDelete   = "post-delete"
+	preRollback  = "pre-rollback"
+	postRollback = "post-rollback"
+	test         = "test"
+	testSuccess  = "test-success"
+	crdInstall   = "crd-install"
 )
 
-// allowedHooks are the hooks that error messages list as allowed.
-var allowedHooks = []hookType{
-	hookPreInstall, hookPostInstall, hookPreUpgrade, hookPostUpgrade, hookPreDelete, hookPostDelete, hookPreRollback, hookPostRollback, hookTest,
-}
-
-type hookDeletePolicy string
-
+// Helm's delete policies of hooks.
 const (
-	hookBeforeCreation hookDeletePolicy = "before-hook-creation"
-	hookSucceeded      hookDeletePolicy = "hook-succeeded"
-	hookFailed         hookDeletePolicy = "hook-failed"
+	beforeCreation = "before-hook-creation"
+	succeeded      = "hook-succeeded"
+	failed         = "hook-failed"
 )
-
-var allowedHookDeletePolicies = []hookDeletePolicy{hookBeforeCreation, hookSucceeded, hookFailed}
 
 const (
 	minHookWeight = -100
@@ -64,9 +55,9 @@ const (
 
 // hook has the hook annotations of an object.
 type hook struct {
-	types          []hookType
+	events         []string
 	weight         int
-	deletePolicies []hookDeletePolicy
+	deletePolicies []string
 }
 
 // parseHook returns nil if there is no hook annotation.
@@ -75,11 +66,12 @@ func (m Mapper) parseHook(annotations map[string]string) (*hook, error) {
 	if !ok {
 		return nil, nil
 	}
-	types, err := parseHookTypes(value)
+	events, err := parseList(hookAnnotation, value,
+		[]string{preInstall, postInstall, preUpgrade, postUpgrade, preDelete, postDelete, preRollback, postRollback, test}, testSuccess, crdInstall)
 	if err != nil {
 		return nil, err
 	}
-	result := &hook{types: types}
+	result := &hook{events: events, deletePolicies: []string{beforeCreation}}
 	if !m.applicable(*result) {
 		// The other annotations have no effect.
 		return result, nil
@@ -87,30 +79,22 @@ func (m Mapper) parseHook(annotations map[string]string) (*hook, error) {
 	if result.weight, err = parseHookWeight(annotations[hookWeightAnnotation]); err != nil {
 		return nil, err
 	}
-	if result.deletePolicies, err = parseHookDeletePolicies(annotations[hookDeletePolicyAnnotation]); err != nil {
-		return nil, err
+	if policies := annotations[hookDeletePolicyAnnotation]; strings.TrimSpace(policies) != "" {
+		result.deletePolicies, err = parseList(hookDeletePolicyAnnotation, policies, []string{beforeCreation, succeeded, failed})
 	}
-	return result, nil
+	return result, err
 }
 
-func parseHookTypes(value string) ([]hookType, error) {
-	var types []hookType
-	for _, item := range split(value) {
-		parsed := hookType(item)
-		switch parsed {
-		case hookPreInstall, hookPostInstall, hookPreUpgrade, hookPostUpgrade,
-			hookPreDelete, hookPostDelete, hookPreRollback, hookPostRollback, hookTest, hookTestSuccess, hookCRDInstall:
-		default:
-			return nil, unknown(hookAnnotation, value, item, list(allowedHooks))
+// parseList accepts blanks after commas, and any case, as Helm does. Errors do not list the obsolete values.
+func parseList(annotation, value string, allowed []string, obsolete ...string) ([]string, error) {
+	items := strings.Split(value, ",")
+	for i, item := range items {
+		items[i] = strings.ToLower(strings.TrimSpace(item))
+		if !slices.Contains(allowed, items[i]) && !slices.Contains(obsolete, items[i]) {
+			return nil, fmt.Errorf("annotation %s: invalid value %q: %q is not known; must be one of: %s", annotation, value, items[i], strings.Join(allowed, ", "))
 		}
-		types = append(types, parsed)
 	}
-	return types, nil
-}
-
-// unknown returns an error about one of several values of an annotation.
-func unknown(annotation, value, item, allowed string) error {
-	return fmt.Errorf("annotation %s: invalid value %q: %q is not known; must be one of: %s", annotation, value, item, allowed)
+	return items, nil
 }
 
 func parseHookWeight(value string) (int, error) {
@@ -125,21 +109,6 @@ func parseHookWeight(value string) (int, error) {
 	return weight, nil
 }
 
-func parseHookDeletePolicies(value string) ([]hookDeletePolicy, error) {
-	if strings.TrimSpace(value) == "" {
-		return []hookDeletePolicy{hookBeforeCreation}, nil
-	}
-	var policies []hookDeletePolicy
-	for _, item := range split(value) {
-		parsed := hookDeletePolicy(item)
-		if !slices.Contains(allowedHookDeletePolicies, parsed) {
-			return nil, unknown(hookDeletePolicyAnnotation, value, item, list(allowedHookDeletePolicies))
-		}
-		policies = append(policies, parsed)
-	}
-	return policies, nil
-}
-
 // mapHook returns the annotations of the reconciler that the hook becomes, in addition to the given ones: one set if it is applied now, one for each
 // point of the deletion at which it is applied, and one for each release operation.
 func (m Mapper) mapHook(hook hook, given map[string]string) []map[string]string {
@@ -150,11 +119,8 @@ func (m Mapper) mapHook(hook hook, given map[string]string) []map[string]string 
 	if pre, post, reconcilePolicy := m.event(hook); pre || post {
 		all = append(all, mapInstallation(hook, given, pre, post, reconcilePolicy))
 	}
-	for _, deletion := range []struct {
-		hook  hookType
-		value string
-	}{{hookPreDelete, types.DeletionHookPreDelete}, {hookPostDelete, types.DeletionHookPostDelete}} {
-		if !hook.has(deletion.hook) {
+	for _, deletion := range []struct{ event, value string }{{preDelete, types.DeletionHookPreDelete}, {postDelete, types.DeletionHookPostDelete}} {
+		if !hook.has(deletion.event) {
 			continue
 		}
 		// Deletion hooks are removed anyway when all are ready, and a failed one must stay to block the deletion.
@@ -162,7 +128,7 @@ func (m Mapper) mapHook(hook hook, given map[string]string) []map[string]string 
 		mapped[types.AnnotationKeySuffixDeletionHook] = deletion.value
 		mapped[types.AnnotationKeySuffixApplyOrder] = strconv.Itoa(hook.weight)
 		mapped[types.AnnotationKeySuffixUpdatePolicy] = types.UpdatePolicyRecreate
-		if _, given := given[types.AnnotationKeySuffixAdoptionPolicy]; !given && slices.Contains(hook.deletePolicies, hookBeforeCreation) {
+		if _, given := given[types.AnnotationKeySuffixAdoptionPolicy]; !given && slices.Contains(hook.deletePolicies, beforeCreation) {
 			// Objects of an earlier run are deleted first.
 			mapped[types.AnnotationKeySuffixAdoptionPolicy] = types.AdoptionPolicyIfUnowned
 		}
@@ -183,13 +149,13 @@ func mapRelease(hook hook, given map[string]string) []map[string]string {
 		mapped[types.AnnotationKeySuffixReleaseHook] = value
 		all = append(all, mapped)
 	}
-	switch pre, post := hook.has(hookPreRollback), hook.has(hookPostRollback); {
+	switch pre, post := hook.has(preRollback), hook.has(postRollback); {
 	case pre:
 		add(types.ReleaseHookPreRollback, pre, post)
 	case post:
 		add(types.ReleaseHookPostRollback, pre, post)
 	}
-	if hook.has(hookTest) || hook.has(hookTestSuccess) {
+	if hook.has(test) || hook.has(testSuccess) {
 		add(types.ReleaseHookTest, false, true)
 	}
 	return all
@@ -208,13 +174,13 @@ func mapInstallation(hook hook, given map[string]string, pre, post bool, reconci
 		purgeOrder = lastPostWave
 	}
 	mapped[types.AnnotationKeySuffixApplyOrder] = strconv.Itoa(applyOrder)
-	if slices.Contains(hook.deletePolicies, hookSucceeded) {
+	if slices.Contains(hook.deletePolicies, succeeded) {
 		mapped[types.AnnotationKeySuffixPurgeOrder] = strconv.Itoa(purgeOrder)
 	}
-	if slices.Contains(hook.deletePolicies, hookBeforeCreation) {
+	if slices.Contains(hook.deletePolicies, beforeCreation) {
 		mapped[types.AnnotationKeySuffixUpdatePolicy] = types.UpdatePolicyRecreate
 	}
-	if slices.Contains(hook.deletePolicies, hookFailed) {
+	if slices.Contains(hook.deletePolicies, failed) {
 		mapped[types.AnnotationKeySuffixPurgeOnFailure] = "true"
 	}
 	return mapped
@@ -223,47 +189,25 @@ func mapInstallation(hook hook, given map[string]string, pre, post bool, reconci
 // event decides whether the object is applied before or after the regular ones (or both, or neither), and when
 // it is applied again.
 func (m Mapper) event(hook hook) (pre bool, post bool, reconcilePolicy string) {
-	preInstall, postInstall := hook.has(hookPreInstall), hook.has(hookPostInstall)
-	preUpgrade, postUpgrade := hook.has(hookPreUpgrade), hook.has(hookPostUpgrade)
-	switch {
-	case m.Installed && (preUpgrade || postUpgrade):
+	if preUpgrade, postUpgrade := hook.has(preUpgrade), hook.has(postUpgrade); m.Installed && (preUpgrade || postUpgrade) {
 		return preUpgrade, postUpgrade, types.ReconcilePolicyOnObjectOrComponentChange
-	case !m.Installed && m.Revision > 1:
-		// The installation has failed and was corrected. With "once", the hook would never run with the
-		// correction.
-		return preInstall, postInstall, types.ReconcilePolicyOnObjectOrComponentChange
-	default:
-		// An install hook never changes, so that it neither runs again nor becomes redundant.
-		return preInstall, postInstall, types.ReconcilePolicyOnce
 	}
+	// An install hook never changes, so that it neither runs again nor becomes redundant.
+	reconcilePolicy = types.ReconcilePolicyOnce
+	if !m.Installed && m.Revision > 1 {
+		// The installation has failed and was corrected. With "once", the hook would never run with the correction.
+		reconcilePolicy = types.ReconcilePolicyOnObjectOrComponentChange
+	}
+	return hook.has(preInstall), hook.has(postInstall), reconcilePolicy
 }
 
 // applicable reports whether there is any event at which the object is applied.
 func (m Mapper) applicable(hook hook) bool {
-	events := []hookType{hookPreInstall, hookPostInstall, hookPreUpgrade, hookPostUpgrade, hookPreDelete, hookPostDelete}
+	events := []string{preInstall, postInstall, preUpgrade, postUpgrade, preDelete, postDelete}
 	if m.ReleaseHooks {
-		events = append(events, hookPreRollback, hookPostRollback, hookTest, hookTestSuccess)
+		events = append(events, preRollback, postRollback, test, testSuccess)
 	}
-	return !hook.has(hookCRDInstall) && slices.ContainsFunc(hook.types, func(each hookType) bool { return slices.Contains(events, each) })
+	return !hook.has(crdInstall) && slices.ContainsFunc(events, hook.has)
 }
 
-func (h hook) has(hookType hookType) bool {
-	return slices.Contains(h.types, hookType)
-}
-
-// split accepts blanks after commas, and any case, as Helm does.
-func split(value string) []string {
-	items := strings.Split(value, ",")
-	for i, item := range items {
-		items[i] = strings.ToLower(strings.TrimSpace(item))
-	}
-	return items
-}
-
-func list[T ~string](items []T) string {
-	texts := make([]string, len(items))
-	for i, item := range items {
-		texts[i] = string(item)
-	}
-	return strings.Join(texts, ", ")
-}
+func (h hook) has(event string) bool { return slices.Contains(h.events, event) }

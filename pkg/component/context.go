@@ -49,39 +49,39 @@ type valueContext struct {
 }
 
 func (c valueContext) WithReconcilerName(reconcilerName string) Context {
-	return valueContext{generating.WithReconcilerName(c, reconcilerName)}
+	return valueContext{generating.ReconcilerName.With(c, reconcilerName)}
 }
 
 func (c valueContext) WithLocalClient(clnt cluster.Client) Context {
-	return valueContext{generating.WithLocalClient(c, clnt)}
+	return valueContext{generating.LocalClient.With(c, clnt)}
 }
 
 func (c valueContext) WithClient(clnt cluster.Client) Context {
-	return valueContext{generating.WithClient(c, clnt)}
+	return valueContext{generating.Client.With(c, clnt)}
 }
 
 func (c valueContext) WithComponent(component Component) Context {
-	return valueContext{generating.WithComponent(c, component)}
+	return valueContext{generating.Component.With(c, component)}
 }
 
 func (c valueContext) WithComponentName(componentName string) Context {
-	return valueContext{generating.WithComponentName(c, componentName)}
+	return valueContext{generating.ComponentName.With(c, componentName)}
 }
 
 func (c valueContext) WithComponentNamespace(componentNamespace string) Context {
-	return valueContext{generating.WithComponentNamespace(c, componentNamespace)}
+	return valueContext{generating.ComponentNamespace.With(c, componentNamespace)}
 }
 
 func (c valueContext) WithComponentDigest(componentDigest string) Context {
-	return valueContext{generating.WithComponentDigest(c, componentDigest)}
+	return valueContext{generating.ComponentDigest.With(c, componentDigest)}
 }
 
 func (c valueContext) WithComponentRevision(componentRevision int64) Context {
-	return valueContext{generating.WithComponentRevision(c, componentRevision)}
+	return valueContext{generating.ComponentRevision.With(c, componentRevision)}
 }
 
 func (c valueContext) WithInstalled(installed bool) Context {
-	return valueContext{generating.WithInstalled(c, installed)}
+	return valueContext{generating.Installed.With(c, installed)}
 }
 
 // ReconcilerNameFromContext returns the name of the reconciler. It is set for all hooks and for generators.

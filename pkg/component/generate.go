@@ -111,16 +111,16 @@ func (p *pass) forGenerator(ctx context.Context) (context.Context, types.Unstruc
 	if !ok {
 		component = p.component
 	}
-	ctx = generating.WithComponent(p.hookContext(ctx), component)
-	ctx = generating.WithComponentName(ctx, p.key.Name)
-	ctx = generating.WithComponentNamespace(ctx, p.key.Namespace)
-	ctx = generating.WithComponentDigest(ctx, p.declared.Digest.Value)
-	ctx = generating.WithComponentRevision(ctx, p.status.Revision)
+	ctx = generating.Component.With(p.hookContext(ctx), component)
+	ctx = generating.ComponentName.With(ctx, p.key.Name)
+	ctx = generating.ComponentNamespace.With(ctx, p.key.Namespace)
+	ctx = generating.ComponentDigest.With(ctx, p.declared.Digest.Value)
+	ctx = generating.ComponentRevision.With(ctx, p.status.Revision)
 	if len(p.worker.options.AllowedTargets) > 0 {
 		ctx = clients.WithHosts(ctx, p.worker.options.AllowedTargets)
 	}
 	if p.worker.options.DisableLocalLookup {
-		ctx = generating.WithoutLocalLookup(ctx)
+		ctx = generating.NoLocalLookup.With(ctx, true)
 	}
-	return generating.WithInstalled(ctx, p.isInstalled()), p.component.GetSpec()
+	return generating.Installed.With(ctx, p.isInstalled()), p.component.GetSpec()
 }

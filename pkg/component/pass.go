@@ -157,9 +157,9 @@ func (p *pass) annotated(suffix string) bool {
 
 // hookContext returns the context for hooks.
 func (p *pass) hookContext(ctx context.Context) context.Context {
-	ctx = generating.WithLocalClient(generating.WithReconcilerName(ctx, p.worker.name), p.worker.local)
+	ctx = generating.LocalClient.With(generating.ReconcilerName.With(ctx, p.worker.name), p.worker.local)
 	if target := p.destination.Target(); target != nil {
-		ctx = generating.WithClient(ctx, target.Client)
+		ctx = generating.Client.With(ctx, target.Client)
 	}
 	return ctx
 }

@@ -123,7 +123,7 @@ func TestRotatedKubeconfigsLeaveNothingBehind(t *testing.T) {
 			t.Fatal(err)
 		}
 		found.WatchTypes()
-		if _, err := generator.DiscoveryFromContext(generating.WithClient(t.Context(), found.Client)); err != nil {
+		if _, err := generator.DiscoveryFromContext(generating.Client.With(t.Context(), found.Client)); err != nil {
 			t.Fatal(err)
 		}
 		needs := []reconciler.Need{{Kind: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Namespaces: []string{"default"}}}

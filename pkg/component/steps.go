@@ -209,7 +209,7 @@ func (p *pass) track(context.Context) outcomes.Outcome {
 }
 
 func (p *pass) afterRead(ctx context.Context) outcomes.Outcome {
-	return p.runHooks(generating.WithReconcilerName(ctx, p.worker.name), "post-read", p.worker.hooks.postRead)
+	return p.runHooks(generating.ReconcilerName.With(ctx, p.worker.name), "post-read", p.worker.hooks.postRead)
 }
 
 // visitTarget takes a place for a remote cluster.

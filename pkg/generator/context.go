@@ -16,47 +16,55 @@ import (
 
 // ReconcilerNameFromContext returns the name of the reconciler, which is the prefix of all its annotations.
 func ReconcilerNameFromContext(ctx context.Context) (string, error) {
-	return generating.ReconcilerNameFromContext(ctx)
+	return generating.ReconcilerName.From(ctx)
 }
 
 // LocalClientFromContext returns a client for the cluster in which the component lives. Taking it marks the
 // result of the generator as dependent on the cluster (see [MarkClusterRead]).
 func LocalClientFromContext(ctx context.Context) (cluster.Client, error) {
-	return generating.LocalClientFromContext(ctx)
+	clnt, err := generating.LocalClient.From(ctx)
+	if err == nil {
+		generating.MarkClusterRead(ctx, "the local client was taken from the context")
+	}
+	return clnt, err
 }
 
 // ClientFromContext returns a client for the cluster in which the generated objects will live. Taking it marks
 // the result of the generator as dependent on the cluster (see [MarkClusterRead]).
 func ClientFromContext(ctx context.Context) (cluster.Client, error) {
-	return generating.ClientFromContext(ctx)
+	clnt, err := generating.Client.From(ctx)
+	if err == nil {
+		generating.MarkClusterRead(ctx, "the client was taken from the context, to look objects up, for instance")
+	}
+	return clnt, err
 }
 
 // ComponentFromContext returns the component that the generator is called for, which must not be changed. The result of a
 // generator may be used again when only the status, or metadata other than labels and annotations, has changed.
 func ComponentFromContext(ctx context.Context) (client.Object, error) {
-	return generating.ComponentFromContext(ctx)
+	return generating.Component.From(ctx)
 }
 
 // ComponentNameFromContext returns the name of the component itself, which may differ from the one that the
 // generator is called with.
 func ComponentNameFromContext(ctx context.Context) (string, error) {
-	return generating.ComponentNameFromContext(ctx)
+	return generating.ComponentName.From(ctx)
 }
 
 // ComponentNamespaceFromContext returns the namespace of the component itself, which may differ from the one
 // that the generator is called with.
 func ComponentNamespaceFromContext(ctx context.Context) (string, error) {
-	return generating.ComponentNamespaceFromContext(ctx)
+	return generating.ComponentNamespace.From(ctx)
 }
 
 // ComponentDigestFromContext returns a digest over all that the component declares, including what it references.
 func ComponentDigestFromContext(ctx context.Context) (string, error) {
-	return generating.ComponentDigestFromContext(ctx)
+	return generating.ComponentDigest.From(ctx)
 }
 
 // ComponentRevisionFromContext returns a number that starts at 1 and grows by one with each change of the component.
 func ComponentRevisionFromContext(ctx context.Context) (int64, error) {
-	return generating.ComponentRevisionFromContext(ctx)
+	return generating.ComponentRevision.From(ctx)
 }
 
 // InstalledFromContext reports whether the component was completely installed, that is, whether all its objects
@@ -65,13 +73,20 @@ func ComponentRevisionFromContext(ctx context.Context) (int64, error) {
 // the installation: otherwise generators that distinguish installation and upgrade would
 // return other objects without any change of the component.
 func InstalledFromContext(ctx context.Context) (bool, error) {
-	return generating.InstalledFromContext(ctx)
+	installed, err := generating.Installed.From(ctx)
+	if err != nil {
+		if revision, missing := ComponentRevisionFromContext(ctx); missing == nil {
+			return revision > 1, nil
+		}
+	}
+	return installed, err
 }
 
 // ReleaseHooksFromContext reports whether generators must also return the objects that a release needs when it is tested or rolled back, marked by the
 // annotation release-hook. It defaults to false; operators do not set it.
 func ReleaseHooksFromContext(ctx context.Context) bool {
-	return generating.ReleaseHooksFromContext(ctx)
+	wanted, err := generating.ReleaseHooks.From(ctx)
+	return err == nil && wanted
 }
 
 // DiscoveryFromContext returns what the API server of the target cluster reports about itself. Three requests read it; the result is cached for
@@ -84,7 +99,7 @@ func DiscoveryFromContext(ctx context.Context) (*cluster.Discovery, error) {
 // MarkClusterRead records that the result of the generator depends on the current state of a cluster, so that it is not used again.
 // Taking a client from the context records that already. In a context that does not track reads, it does nothing.
 func MarkClusterRead(ctx context.Context) {
-	generating.MarkClusterRead(ctx)
+	generating.MarkClusterRead(ctx, "the generator looked into a cluster")
 }
 
 // Annotate sets an annotation of the reconciler that the generator is called by: its key is the name of the reconciler, a slash and the suffix, such as

@@ -38,25 +38,25 @@ type Surroundings struct {
 // for programs that call generators themselves, and for unit tests. Without it, the ...FromContext functions fail.
 func NewContext(ctx context.Context, surroundings Surroundings) context.Context {
 	s := surroundings
-	ctx = generating.WithReconcilerName(ctx, s.ReconcilerName)
-	ctx = generating.WithComponentNamespace(ctx, s.ComponentNamespace)
-	ctx = generating.WithComponentName(ctx, s.ComponentName)
-	ctx = generating.WithComponentDigest(ctx, s.ComponentDigest)
-	ctx = generating.WithComponentRevision(ctx, s.ComponentRevision)
+	ctx = generating.ReconcilerName.With(ctx, s.ReconcilerName)
+	ctx = generating.ComponentNamespace.With(ctx, s.ComponentNamespace)
+	ctx = generating.ComponentName.With(ctx, s.ComponentName)
+	ctx = generating.ComponentDigest.With(ctx, s.ComponentDigest)
+	ctx = generating.ComponentRevision.With(ctx, s.ComponentRevision)
 	if s.Client != nil {
-		ctx = generating.WithClient(ctx, s.Client)
+		ctx = generating.Client.With(ctx, s.Client)
 	}
 	if s.LocalClient != nil {
-		ctx = generating.WithLocalClient(ctx, s.LocalClient)
+		ctx = generating.LocalClient.With(ctx, s.LocalClient)
 	}
 	if s.Component != nil {
-		ctx = generating.WithComponent(ctx, s.Component)
+		ctx = generating.Component.With(ctx, s.Component)
 	}
 	if s.Discovery != nil {
-		ctx = generating.WithDiscovery(ctx, s.Discovery)
+		ctx = generating.Discovery.With(ctx, s.Discovery)
 	}
 	if s.ReleaseHooks {
-		ctx = generating.WithReleaseHooks(ctx)
+		ctx = generating.ReleaseHooks.With(ctx, true)
 	}
-	return generating.WithInstalled(ctx, s.Installed)
+	return generating.Installed.With(ctx, s.Installed)
 }

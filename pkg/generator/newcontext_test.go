@@ -132,7 +132,7 @@ func TestNewContext(t *testing.T) {
 func TestInstalledByDefault(t *testing.T) {
 	t.Parallel()
 	for revision, want := range map[int64]bool{1: false, 2: true} {
-		if got, err := generator.InstalledFromContext(generating.WithComponentRevision(t.Context(), revision)); err != nil || got != want {
+		if got, err := generator.InstalledFromContext(generating.ComponentRevision.With(t.Context(), revision)); err != nil || got != want {
 			t.Errorf("revision %d: got %t, %v", revision, got, err)
 		}
 	}

@@ -63,8 +63,8 @@ func kindOf(ctx context.Context, object client.Object) (schema.GroupVersionKind,
 		return declared, fmt.Errorf("object %q: apiVersion and kind are required, got %q and %q", object.GetName(), declared.GroupVersion(), declared.Kind)
 	}
 	schemes := []*runtime.Scheme{clientgoscheme.Scheme}
-	if scheme := generating.TargetScheme(ctx); scheme != nil {
-		schemes = append(schemes, scheme)
+	if clnt, err := generating.Client.From(ctx); err == nil {
+		schemes = append(schemes, clnt.Scheme())
 	}
 	for _, scheme := range schemes {
 		if kinds, _, err := scheme.ObjectKinds(object); err == nil && len(kinds) > 0 {

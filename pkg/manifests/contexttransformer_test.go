@@ -52,7 +52,7 @@ func TestTransformersReceiveTheContext(t *testing.T) {
 		WithObjectTransformer(objectTransformer).
 		WithObjectTransformer(rename{"-plain"})
 
-	ctx := generating.WithComponentName(t.Context(), "shop")
+	ctx := generating.ComponentName.With(t.Context(), "shop")
 	objects, err := generator.Generate(ctx, "ns", "name", types.UnstructurableMap{})
 	if err != nil {
 		t.Fatal(err)

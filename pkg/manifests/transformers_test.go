@@ -62,7 +62,7 @@ func bare(objects []client.Object) []client.Object {
 func transform(t *testing.T, transformer manifests.ObjectTransformer, objects ...client.Object) ([]client.Object, error) {
 	t.Helper()
 	before := copies(objects)
-	ctx, reads := generating.TrackClusterReads(generating.WithReconcilerName(t.Context(), "demo.example.io"))
+	ctx, reads := generating.TrackClusterReads(generating.ReconcilerName.With(t.Context(), "demo.example.io"))
 	generator := manifests.NewGenerator(manifests.GeneratorFunc(
 		func(context.Context, string, string, types.Unstructurable) ([]client.Object, error) {
 			return objects, nil
@@ -117,7 +117,7 @@ func TestTransformersRefuseBadObjects(t *testing.T) {
 				func(context.Context, string, string, types.Unstructurable) ([]client.Object, error) {
 					return []client.Object{tc.object}, nil
 				},
-			)).WithObjectTransformer(transformer).Generate(generating.WithReconcilerName(t.Context(), "x"), "", "", nil); err == nil || !strings.Contains(err.Error(), tc.want) {
+			)).WithObjectTransformer(transformer).Generate(generating.ReconcilerName.With(t.Context(), "x"), "", "", nil); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s, %s: got error %v, want one with %q", name, tc.reason, err, tc.want)
 			}
 		}

@@ -75,7 +75,7 @@ func NewGenerator(generate Generate, options ...Option) *Generator {
 
 // Generate returns the objects of the resources, with behaviors.
 func (g *Generator) Generate(ctx context.Context, namespace, name string, parameters types.Unstructurable) ([]client.Object, error) {
-	reconcilerName, err := generating.ReconcilerNameFromContext(ctx)
+	reconcilerName, err := generating.ReconcilerName.From(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (g *Generator) Generate(ctx context.Context, namespace, name string, parame
 		return nil, err
 	}
 	if s.varies {
-		generating.MarkVarying(ctx, "a resource has a guard or a data extractor, which may remember something")
+		generating.MarkClusterRead(ctx, "a resource has a guard or a data extractor, which may remember something")
 	}
 	s.annotationPrefix, s.grace = reconcilerName+"/", g.grace
 	if s.custom {
@@ -106,7 +106,7 @@ func (g *Generator) Generate(ctx context.Context, namespace, name string, parame
 
 // inputDigest identifies the input, on which the results of custom handlers may depend.
 func inputDigest(ctx context.Context, namespace, name string, parameters types.Unstructurable) (string, error) {
-	component, err := generating.ComponentDigestFromContext(ctx)
+	component, err := generating.ComponentDigest.From(ctx)
 	if err == nil && component != "" {
 		return component, nil
 	}

@@ -35,7 +35,7 @@ const reconcilerName = "shop.example.org"
 // generate returns the objects of resources.
 func generate(tb testing.TB, all ...resources.Resource) ([]client.Object, error) {
 	tb.Helper()
-	ctx := generating.WithReconcilerName(tb.Context(), reconcilerName)
+	ctx := generating.ReconcilerName.With(tb.Context(), reconcilerName)
 	g := resources.NewGenerator(func(context.Context, resources.Input) ([]resources.Resource, error) { return all, nil })
 	return g.Generate(ctx, "shop", "main", types.UnstructurableMap{})
 }
@@ -324,7 +324,7 @@ func (h handwritten) Mutate(current client.Object) error {
 
 func TestNoFunction(t *testing.T) {
 	t.Parallel()
-	ctx := generating.WithReconcilerName(t.Context(), reconcilerName)
+	ctx := generating.ReconcilerName.With(t.Context(), reconcilerName)
 	if _, err := resources.NewGenerator(nil).Generate(ctx, "shop", "main", types.UnstructurableMap{}); err == nil || !strings.Contains(err.Error(), "a function is required") {
 		t.Errorf("unexpected error %v", err)
 	}

@@ -20,9 +20,7 @@ func TestParseErrors(t *testing.T) {
 		{"what we cannot fetch from", "git://example.com/web", `the scheme "git" is not known; must be one of: oci, https, http`},
 		{"passwords would be recorded", "https://me:secret@example.com/web", "it contains a user name"},
 		{"a chart needs a name", "oci://example.com", "it does not name a chart"},
-		{"a chart needs a name beside its tag", "oci://example.com/:1.0.0", "it does not name a chart"},
 		{"another machine has a name", "https:///web.tgz", "it does not name a host"},
-		{"a version of nothing", "https://example.com/charts#:1.0.0", "URL#CHART:VERSION"},
 		{"a registry is no repository", "oci://example.com/charts#web", "must be oci://HOST/PATH, optionally followed by :TAG or @DIGEST"},
 		{"no URL", "https://exa mple.com/secret", "it is not a valid URL"},
 	} {
@@ -83,10 +81,8 @@ func TestRepository(t *testing.T) {
 	options := Options{Username: "me", Password: "secret"}
 	for _, test := range []struct{ reason, reference, version, want string }{
 		{"the newest that is no pre-release and is to be had", "https://HOST/charts#web", "", "1.10.0"},
-		{"a slash at the end means nothing", "https://HOST/charts/#web", "1.0.0", "1.0.0"},
 		{"a path from the top", "https://HOST/charts#web", "~1.9", "1.9.0"},
 		{"the version of the reference counts", "https://HOST/charts#web:2.0.0-rc.1", "1.0.0", "2.0.0-rc.1"},
-		{"a range in the reference", "https://HOST/charts#web:<1.9", "", "1.0.0"},
 		{"a chart on another host", "https://HOST/charts#web:3.0.0-other", "", "3.0.0-other"},
 		{"a chart in a registry", "https://HOST/charts#web:3.0.0-registry", "", "3.0.0-registry"},
 		{"a URL of its own", "https://HOST/charts/web-1.0.0.tgz", "", "1.0.0"},
@@ -111,16 +107,13 @@ func TestRepositoryErrors(t *testing.T) {
 		want              []string
 	}{
 		{"no repository", "https://HOST/elsewhere#web", []string{"fetching the index of the repository: HOST responded with 404 Not Found"}},
-		{"no index", "https://HOST/broken#web", []string{"parsing the index of the repository: "}},
 		{"an index that grows", "https://HOST/bomb#web", []string{"parsing the index of the repository: with its aliases replaced, it has more than"}},
 		{"an index that fills the memory", "https://HOST/dense#web", []string{"parsing the index of the repository: it has about 8388606 values; at most 3145728 are allowed"}},
-		{"an empty repository", "https://HOST/none#web", []string{"there are no charts in the index of the repository"}},
 		{"no such chart", "https://HOST/charts#db", []string{`there is no chart "db" in the index of the repository`}},
 		{"a chart without versions", "https://HOST/charts#empty", []string{`there is no chart "empty"`}},
 		{"no such version", "https://HOST/charts#web:^7", []string{`chart "web": there is no version ^7; available versions: 3.0.0-registry, 3.0.0-plain, `}},
 		{"the index must not lead out of the encryption", "https://HOST/charts#web:3.0.0-plain", []string{"fetching version 3.0.0-plain of chart web: ", "http://other.example.com is not encrypted"}},
 		{"nor must a redirection", "https://HOST/charts#web:3.0.0-moved", []string{"http://other.example.com is not encrypted; --plain-http allows that"}},
-		{"no such file", "https://HOST/web.tgz", []string{"HOST responded with 404 Not Found"}},
 	} {
 		_, err := s.fetch(test.reference, Options{})
 		s.expectError(test.reason, err, test.want...)

@@ -18,9 +18,7 @@ func TestRegistry(t *testing.T) {
 		{"the newest that is no pre-release, by number and not by text", "oci://HOST/charts/web", "", "1.10.0"},
 		{"a range", "oci://HOST/charts/web", "~1.2", "1.2.0"},
 		{"a version", "oci://HOST/charts/web", "1.0.0", "1.0.0"},
-		{"a version with a letter in front", "oci://HOST/charts/web", "= v0.9", "0.9.0"},
 		{"a pre-release has to be demanded", "oci://HOST/charts/web", "2.0.0-rc.1", "2.0.0-rc.1"},
-		{"what tags cannot express", "oci://HOST/charts/web", "1.3.0+build.7", "1.3.0+build.7"},
 		{"the version of the reference counts", "oci://HOST/charts/web:1.2.0", "1.0.0", "1.2.0"},
 	} {
 		got, err := s.fetch(test.reference, Options{Version: test.version})

@@ -65,7 +65,7 @@ func data(t *testing.T, ctx context.Context, generator manifests.Generator, name
 func TestCapabilitiesOfTheTargetCluster(t *testing.T) {
 	config, requests := testenv.CountingConfig(t)
 	target := connect(t, config)
-	ctx := generating.WithClient(state{1, false}.context(t.Context()), target)
+	ctx := generating.Client.With(state{1, false}.context(t.Context()), target)
 	generator := newGenerator(t, `  version: {{ .Capabilities.KubeVersion.Version }}
   group: "{{ .Capabilities.APIVersions.Has "apps/v1" }}"
   kind: "{{ .Capabilities.APIVersions.Has "v1/ConfigMap" }} {{ .Capabilities.APIVersions.Has "apps/v1/Deployment" }}"
@@ -115,7 +115,7 @@ func TestBrokenAPIDoesNotPreventRendering(t *testing.T) {
   broken: "{{ .Capabilities.APIVersions.Has "`+group+`/v1" }}"
   lookup: "{{ lookup "`+group+`/v1" "Unknown" "default" "" | len }}"
 `)
-	ctx := generating.WithClient(state{1, false}.context(t.Context()), target)
+	ctx := generating.Client.With(state{1, false}.context(t.Context()), target)
 	withoutLookup := newGenerator(t, `  deployment: "{{ .Capabilities.APIVersions.Has "apps/v1/Deployment" }}"
   broken: "{{ .Capabilities.APIVersions.Has "`+group+`/v1" }}"
 `)
@@ -151,7 +151,7 @@ func TestLookupInTheTargetCluster(t *testing.T) {
   unknown: {{ lookup "x.example.io/v1" "Unknown" "" "" | toJson | quote }}
   nowhere: {{ lookup "v1" "Secret" "" "credentials" | toJson | quote }}
 `)
-	ctx, reads := generating.TrackClusterReads(generating.WithClient(state{1, false}.context(t.Context()), target))
+	ctx, reads := generating.TrackClusterReads(generating.Client.With(state{1, false}.context(t.Context()), target))
 	want := map[string]any{"password": "{}", "count": "0", "namespace": namespace, "unknown": "{}", "nowhere": "{}"}
 	if diff := cmp.Diff(want, data(t, ctx, generator, namespace)); diff != "" {
 		t.Errorf("before the secret exists: unexpected data (-want +got):\n%s", diff)

@@ -78,7 +78,7 @@ func TestOnlyLookupsCountAsClusterReads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, reads := generating.TrackClusterReads(generating.WithClient(state{1, false}.context(t.Context()), target))
+		ctx, reads := generating.TrackClusterReads(generating.Client.With(state{1, false}.context(t.Context()), target))
 		if _, err := generator.Generate(ctx, "shop", "web", nil); err != nil {
 			t.Fatal(err)
 		}

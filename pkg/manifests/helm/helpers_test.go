@@ -58,10 +58,10 @@ type state struct {
 }
 
 func (s state) context(ctx context.Context) context.Context {
-	ctx = generating.WithReconcilerName(ctx, strings.TrimSuffix(prefix, "/"))
-	ctx = generating.WithClient(ctx, targetClient())
-	ctx = generating.WithComponentRevision(ctx, s.revision)
-	return generating.WithInstalled(ctx, s.installed)
+	ctx = generating.ReconcilerName.With(ctx, strings.TrimSuffix(prefix, "/"))
+	ctx = generating.Client.With(ctx, targetClient())
+	ctx = generating.ComponentRevision.With(ctx, s.revision)
+	return generating.Installed.With(ctx, s.installed)
 }
 
 func generate(t *testing.T, fsys fstest.MapFS, s state) ([]*unstructured.Unstructured, error) {

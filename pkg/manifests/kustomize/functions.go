@@ -60,7 +60,7 @@ var errNoLocalLookup = errors.New("this operator does not let templates look int
 func (o *occasion) lookups() map[string]any {
 	target := templating.NewLookup(o.ctx, func() (client.Client, error) { return generator.ClientFromContext(o.ctx) })
 	local := templating.NewLookup(o.ctx, func() (client.Client, error) {
-		if generating.LocalLookupDisabled(o.ctx) {
+		if disabled, err := generating.NoLocalLookup.From(o.ctx); err == nil && disabled {
 			return nil, errNoLocalLookup
 		}
 		return generator.LocalClientFromContext(o.ctx)
