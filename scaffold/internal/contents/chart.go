@@ -46,7 +46,7 @@ func Chart(ctx context.Context, request Request) (*Contents, error) {
 		return nil, fmt.Errorf("deriving types from the values of chart %s: %w", chart.Name(), err)
 	}
 	contents.Notes = sentences(contents.Types.FreeForm)
-	values, err := defaultsOf(anatomy)
+	values, err := parseValues(contents.Types.Defaults)
 	if err != nil {
 		return nil, fmt.Errorf("reading the values of chart %s: %w", chart.Name(), err)
 	}

@@ -16,42 +16,6 @@ import (
 	"github.com/component-operator/runtime/scaffold/internal/permissions"
 )
 
-// defaultsOf returns the default values of a chart with those of the charts inside, below the names that the chart calls them. The values that switch these
-// charts on and off are among them.
-func defaultsOf(anatomy internalhelm.Anatomy) (map[string]any, error) {
-	values, err := parseValues(anatomy.Values)
-	if err != nil {
-		return nil, err
-	}
-	for _, dependency := range anatomy.Dependencies {
-		inner, err := defaultsOf(dependency)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", dependency.Name, err)
-		}
-		name := cmp.Or(dependency.Alias, dependency.Name)
-		values = permissions.Merged(values, map[string]any{name: inner})
-		// A chart without any of these values is on.
-		for _, path := range strings.Split(dependency.Condition, ",") {
-			if path = strings.TrimSpace(path); path != "" {
-				values = permissions.Merged(values, below(strings.Split(path, "."), true))
-			}
-		}
-		for _, tag := range dependency.Tags {
-			values = permissions.Merged(values, below([]string{"tags", tag}, true))
-		}
-	}
-	return values, nil
-}
-
-// below returns a value as a map of maps.
-func below(path []string, value any) map[string]any {
-	for _, key := range slices.Backward(path) {
-		value = map[string]any{key: value}
-	}
-	values, _ := value.(map[string]any)
-	return values
-}
-
 // choicesOf returns the values that the schemas of a chart, and of the charts inside, list for single properties.
 func choicesOf(anatomy internalhelm.Anatomy, path []string) ([]permissions.Choice, error) {
 	var choices []permissions.Choice

@@ -39,7 +39,7 @@ func (d *deriver) bound(n *node, f *facts, def fallback) {
 		d.boundFields(n, f, def)
 	case intOrString:
 		n.markers = append(n.markers, int32Only)
-		if f.min.value != nil || f.max.value != nil || given(f.minLength, f.maxLength) || len(f.patterns)+len(f.formats)+len(f.multiple) > 0 {
+		if given(f.min, f.max, f.above, f.below, f.multiple) || given(f.minLength, f.maxLength) || given(f.pattern, f.format) {
 			d.unchecked(n, "bounds and patterns")
 		}
 	case anything, boolean:
@@ -48,8 +48,8 @@ func (d *deriver) bound(n *node, f *facts, def fallback) {
 }
 
 // given reports whether there is one of several bounds.
-func given(bounds ...*int) bool {
-	return slices.ContainsFunc(bounds, func(bound *int) bool { return bound != nil })
+func given[T any](bounds ...*T) bool {
+	return slices.ContainsFunc(bounds, func(bound *T) bool { return bound != nil })
 }
 
 // boundFields bounds the number of fields in a map. Those of values.yaml count for the schema, but the custom resource
@@ -75,19 +75,15 @@ func (n *node) limit(name string, value *int) {
 func (d *deriver) boundText(n *node, f *facts) {
 	n.limit("MinLength", f.minLength)
 	n.limit("MaxLength", f.maxLength)
-	for i, pattern := range f.patterns {
-		if i > 0 {
-			d.unchecked(n, "the pattern "+pattern)
-			continue
-		}
-		n.mark("Pattern", raw(pattern))
+	if f.pattern != nil {
+		n.mark("Pattern", raw(*f.pattern))
 	}
-	for i, format := range f.formats {
-		if i > 0 || !slices.Contains(formats, format) {
-			d.unchecked(n, "the format "+format)
-			continue
-		}
-		n.mark("Format", strconv.Quote(format))
+	switch {
+	case f.format == nil:
+	case slices.Contains(formats, *f.format):
+		n.mark("Format", strconv.Quote(*f.format))
+	default:
+		d.unchecked(n, "the format "+*f.format)
 	}
 }
 
@@ -100,28 +96,27 @@ func raw(s string) string {
 }
 
 func (d *deriver) boundNumber(n *node, f *facts) {
-	fits := func(value *big.Rat) bool { return n.kind == number || value.IsInt() }
 	for _, limit := range []struct {
-		name string
-		bound
-	}{{"Minimum", f.min}, {"Maximum", f.max}} {
+		names []string
+		value *big.Rat
+	}{
+		{[]string{"Minimum"}, f.min},
+		{[]string{"Maximum"}, f.max},
+		{[]string{"MultipleOf"}, f.multiple},
+		{[]string{"Minimum", "ExclusiveMinimum"}, f.above},
+		{[]string{"Maximum", "ExclusiveMaximum"}, f.below},
+	} {
+		isMarked := slices.ContainsFunc(n.markers, func(marker string) bool { return strings.HasPrefix(marker, limit.names[0]+"=") })
 		switch {
 		case limit.value == nil:
-		case !fits(limit.value):
-			d.unchecked(n, strings.ToLower(limit.name)+" "+decimal(limit.value))
+		case isMarked || n.kind == integer && !limit.value.IsInt():
+			d.unchecked(n, strings.ToLower(limit.names[0])+" "+decimal(limit.value))
 		default:
-			n.mark(limit.name, decimal(limit.value))
-			if limit.exclusive {
-				n.mark("Exclusive"+limit.name, "true")
+			n.mark(limit.names[0], decimal(limit.value))
+			for _, exclusive := range limit.names[1:] {
+				n.mark(exclusive, "true")
 			}
 		}
-	}
-	for i, multiple := range f.multiple {
-		if i > 0 || !fits(multiple) {
-			d.unchecked(n, "multipleOf "+decimal(multiple))
-			continue
-		}
-		n.mark("MultipleOf", decimal(multiple))
 	}
 }
 
@@ -136,13 +131,13 @@ func decimal(r *big.Rat) string {
 // boundEnum lists the values that are allowed.
 func (d *deriver) boundEnum(n *node, f *facts) {
 	switch {
-	case !f.listed:
+	case f.enum == nil:
 	case n.kind == text, n.kind == integer:
 		var values []string
-		for _, value := range f.enum {
-			if s, ok := value.(string); ok {
+		for _, value := range *f.enum {
+			if s, ok := value.(string); ok && n.kind == text {
 				values = append(values, strconv.Quote(s))
-			} else if value != nil {
+			} else if typeOf(value) == tInt && n.kind == integer {
 				values = append(values, literal(value))
 			}
 		}

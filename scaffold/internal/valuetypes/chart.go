@@ -21,7 +21,6 @@ type source struct {
 	defaults     map[string]any // numbers are json.Number
 	remarks      map[string]remark
 	dependencies []dependency
-	own          []string // fields with which the parent switches this chart on and off
 }
 
 type dependency struct {
@@ -53,17 +52,50 @@ func load(chart Chart, path string) (*source, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, condition := range d.conditions() {
-			if name, ok := strings.CutPrefix(condition, key+"."); ok && !strings.Contains(name, ".") {
-				below.own = append(below.own, name)
-			}
-		}
 		s.dependencies = append(s.dependencies, dependency{Dependency: d, source: below})
 		if err := s.adopt(key, below); err != nil {
 			return nil, in(path, err)
 		}
 	}
+	s.addSwitches()
 	return s, nil
+}
+
+// addSwitches adds the values by which Helm switches subcharts on and off, and those for all charts. Without any, a
+// subchart is on.
+func (s *source) addSwitches() {
+	add := func(path []string, value any, text string) {
+		values := s.defaults
+		for _, key := range path[:len(path)-1] {
+			below, isObject := values[key].(map[string]any)
+			if !isObject && values[key] != nil {
+				return
+			}
+			if !isObject {
+				below = map[string]any{}
+				values[key] = below
+			}
+			values = below
+		}
+		if last := path[len(path)-1]; values[last] == nil {
+			values[last] = value
+		}
+		full := strings.Join(path, separator)
+		if s.remarks[full].text == "" {
+			s.remarks[full] = remark{text: text}
+		}
+	}
+	for _, d := range s.dependencies {
+		for _, condition := range d.conditions() {
+			add(strings.Split(condition, "."), true, "Switches a subchart on and off.")
+		}
+		for _, tag := range d.Tags {
+			add([]string{"tags", tag}, true, "Switches subcharts on and off.")
+		}
+	}
+	if len(s.dependencies) > 0 {
+		add([]string{"global"}, map[string]any{}, "Values for all charts.")
+	}
 }
 
 // in says which subchart an error is about.
@@ -150,20 +182,6 @@ func merge(low, high map[string]any) map[string]any {
 	return merged
 }
 
-// valid reports whether the chart, and its subcharts that are switched on, accept their values.
-func (s *source) valid(merged map[string]any) bool {
-	if s.schema != nil && !accepts([]*jsonschema.Schema{s.schema}, any(merged)) {
-		return false
-	}
-	for _, d := range s.dependencies {
-		below, isMap := merged[d.key()].(map[string]any)
-		if d.on(merged) && isMap && !d.source.valid(below) {
-			return false
-		}
-	}
-	return true
-}
-
 // on reports whether the subchart is part of a release with the values of the parent: the first condition that is a
 // boolean decides, then tags do.
 func (d dependency) on(parent map[string]any) bool {
@@ -178,36 +196,6 @@ func (d dependency) on(parent map[string]any) bool {
 		given = append(given, tags[tag])
 	}
 	return slices.Contains(given, any(true)) || !slices.Contains(given, any(false))
-}
-
-// helmFields returns the fields that Helm itself gives a meaning, in the values of this chart, with their types.
-func (s *source) helmFields(path string) map[string]*node {
-	fields := map[string]*node{}
-	addSwitch := func(name string) {
-		fields[name] = &node{kind: boolean, path: join(path, name), doc: "Switches a subchart on and off."}
-	}
-	for _, name := range s.own {
-		addSwitch(name)
-	}
-	for _, d := range s.dependencies {
-		if len(d.Tags) > 0 {
-			fields["tags"] = &node{
-				kind: mapping, path: join(path, "tags"), doc: "Switches subcharts on and off.", elem: &node{kind: boolean, path: join(path, "tags[]")},
-			}
-		}
-		for _, condition := range d.conditions() {
-			if !strings.Contains(condition, ".") {
-				addSwitch(condition)
-			}
-		}
-		if path == "" {
-			fields["global"] = &node{kind: freeMap, path: "global"}
-		}
-	}
-	for _, d := range s.dependencies {
-		delete(fields, d.key())
-	}
-	return fields
 }
 
 // dependency returns the subchart whose values are in a field. Nil if there is none.

@@ -150,7 +150,7 @@ func (in input) key() string {
 
 func (d *deriver) fromFacts(f *facts, in input) *node {
 	n := &node{path: in.path, doc: cmp.Or(f.doc, in.def.remark().text), kind: d.kindOf(f, in), schema: len(in.schemas) > 0}
-	n.nullable = f.types&tNull != 0 && f.types != tAll && !f.listed && !in.def.set
+	n.nullable = f.types&tNull != 0 && f.types != tAll && f.enum == nil && !in.def.set
 	switch n.kind {
 	case structure:
 		d.addFields(n, f, in)
@@ -235,7 +235,7 @@ func inferred(f *facts) typeSet {
 func (d *deriver) objectKind(f *facts, in input) kind {
 	named := len(f.names()) > 0
 	switch {
-	case f.listed:
+	case f.enum != nil:
 		d.note(in.path, "the schema lists objects")
 	case f.patterned:
 		d.note(in.path, "an object whose fields have types by their names")
@@ -252,17 +252,14 @@ func (d *deriver) objectKind(f *facts, in input) kind {
 }
 
 // addFields gives a structure its fields: those of the schema, those that it only requires, those that only values.yaml
-// has, those of subcharts, and those that Helm gives a meaning.
+// has, and those of subcharts.
 func (d *deriver) addFields(n *node, f *facts, in input) {
 	names := f.names()
 	if !f.closed {
 		// A field may be required that the schema does not describe.
 		names = slices.Concat(names, in.def.keys(), f.required)
 	}
-	var helm map[string]*node
 	if in.source != nil {
-		helm = in.source.helmFields(in.path)
-		names = append(names, sortedKeys(helm)...)
 		for _, dep := range in.source.dependencies {
 			names = append(names, dep.key())
 		}
@@ -275,24 +272,21 @@ func (d *deriver) addFields(n *node, f *facts, in input) {
 		if d.err != nil {
 			return
 		}
-		if in.source != nil && in.path != "" && name == "global" && !in.def.below(name).set {
-			continue // It is a field of the outermost chart.
-		}
-		if child := d.makeField(name, helm[name], f, in); child != nil {
+		if child := d.makeField(name, f, in); child != nil {
 			n.fields = append(n.fields, child)
 		}
 	}
 }
 
 // makeField returns the field of a structure. Nil if no value is valid.
-func (d *deriver) makeField(name string, helm *node, f *facts, in input) *field {
+func (d *deriver) makeField(name string, f *facts, in input) *field {
 	below := input{
 		path: join(in.path, name), def: in.def.below(name), repeated: in.repeated, above: in.above, schemas: f.properties[name],
 	}
 	if in.source != nil {
 		below.enter(in.source.dependency(name))
 	}
-	n := d.typeOfField(name, helm, f, below)
+	n := d.typeOfField(name, f, below)
 	if n == nil {
 		return nil
 	}
@@ -320,30 +314,20 @@ func (in *input) enter(dep *dependency) {
 	in.partial = len(in.schemas) > 0 && (dep.Condition != "" || len(dep.Tags) > 0)
 }
 
-// typeOfField returns the type of a field, of which Helm may know one. Nil if no value is valid.
-func (d *deriver) typeOfField(name string, helm *node, f *facts, in input) *node {
-	if len(in.schemas) > 0 {
-		if gather(in.schemas...).types == 0 && in.source == nil {
-			return nil
-		}
-		n := d.build(in)
-		if in.partial {
-			d.unchecked(n, "what is required of a subchart that may be switched off")
-		}
-		return n
-	}
-	doc := in.def.remark().text
-	switch _, isBool := in.def.value.(bool); {
-	case slices.Contains(f.names(), name):
+// typeOfField returns the type of a field. Nil if no value is valid.
+func (d *deriver) typeOfField(name string, f *facts, in input) *node {
+	switch {
+	case len(in.schemas) > 0 && gather(in.schemas...).types == 0 && in.source == nil:
+		return nil
+	case len(in.schemas) == 0 && slices.Contains(f.names(), name):
 		d.note(in.path, "only alternatives or conditions of the schema describe it")
-		return &node{kind: anything, path: in.path, doc: doc, schema: true}
-	case helm == nil, helm.kind == boolean && in.def.set && !isBool: // Helm ignores switches that are no booleans.
-		return d.build(in)
-	case helm.kind == freeMap:
-		d.note(in.path, "any chart may take any global value")
+		return &node{kind: anything, path: in.path, doc: in.def.remark().text, schema: true}
 	}
-	helm.doc = cmp.Or(doc, helm.doc)
-	return helm
+	n := d.build(in)
+	if in.partial {
+		d.unchecked(n, "what is required of a subchart that may be switched off")
+	}
+	return n
 }
 
 // shapes are the endings of names under which charts take what Kubernetes has types for, or what users extend as they
@@ -352,7 +336,7 @@ var shapes = []string{
 	"affinity", "annotations", "env", "envfrom", "envvars", "labels", "lifecycle", "livenessprobe", "matchlabels",
 	"nodeselector", "readinessprobe", "resources", "securitycontext", "startupprobe", "strategy", "tolerations",
 	"topologyspreadconstraints", "updatestrategy", "volumemounts", "volumes", "dnsconfig", "hostaliases",
-	"initcontainers", "sidecars", "selectorlabels",
+	"initcontainers", "sidecars", "selectorlabels", "global",
 }
 
 // fromDefault returns the type of a value that no schema describes.
@@ -399,8 +383,12 @@ func isData(path string, value map[string]any) bool {
 // common returns the kind of all elements of a list: anything, if they differ. Objects stay free-form: each shows only
 // the fields that it uses.
 func common(elements []any) kind {
-	switch k := simpleKinds[typesOf(elements)]; {
-	case typesOf(elements) == tObject:
+	var types typeSet
+	for _, element := range elements {
+		types |= typeOf(element)
+	}
+	switch k := simpleKinds[types]; {
+	case types == tObject:
 		return freeMap
 	case k == list:
 		return anything

@@ -35,8 +35,7 @@ var typeNames = map[string]typeSet{
 type facts struct {
 	schemas []*jsonschema.Schema // all that were gathered
 	types   typeSet
-	enum    []any // what is allowed, if listed
-	listed  bool
+	enum    *[]any // what is allowed, if listed
 
 	properties map[string][]*jsonschema.Schema
 	required   []string
@@ -47,12 +46,11 @@ type facts struct {
 	tuple      bool
 	unique     bool
 
-	min, max             bound
-	multiple             []*big.Rat
-	minLength, maxLength *int
-	minItems, maxItems   *int
-	minFields, maxFields *int
-	patterns, formats    []string
+	min, max, above, below, multiple *big.Rat // above and below are exclusive
+	minLength, maxLength             *int
+	minItems, maxItems               *int
+	minFields, maxFields             *int
+	pattern, format                  *string
 
 	choices [][]*jsonschema.Schema // anyOf and oneOf
 	beyond  []string               // keywords that no type expresses
@@ -61,36 +59,13 @@ type facts struct {
 	hints []any // defaults and examples
 }
 
-type bound struct {
-	value     *big.Rat
-	exclusive bool
-}
-
-// and returns the tighter one of two bounds. The sign is 1 for lower bounds and -1 for upper ones.
-func (b bound) and(value *big.Rat, exclusive bool, sign int) bound {
-	if value == nil {
+// first returns the first one of two bounds. There is a second one only if several schemas have the same keyword.
+func first[T any](f *facts, a, b *T) *T {
+	if a == nil {
 		return b
 	}
-	if b.value != nil {
-		if order := value.Cmp(b.value) * sign; order < 0 || order == 0 && !exclusive {
-			return b
-		}
-	}
-	return bound{value: value, exclusive: exclusive}
-}
-
-// higher returns the higher one of two lower bounds.
-func higher(a, b *int) *int {
-	if a == nil || b != nil && *b > *a {
-		return b
-	}
-	return a
-}
-
-// lower returns the lower one of two upper bounds.
-func lower(a, b *int) *int {
-	if a == nil || b != nil && *b < *a {
-		return b
+	if b != nil {
+		f.beyond = append(f.beyond, "allOf")
 	}
 	return a
 }
@@ -100,7 +75,6 @@ func gather(schemas ...*jsonschema.Schema) *facts {
 	for _, s := range schemas {
 		f.add(s)
 	}
-	f.enum = slices.DeleteFunc(f.enum, func(value any) bool { return typeOf(value)&f.types == 0 })
 	slices.Sort(f.beyond)
 	f.beyond = slices.Compact(f.beyond)
 	return f
@@ -113,11 +87,7 @@ func (f *facts) add(s *jsonschema.Schema) {
 	}
 	f.schemas = append(f.schemas, s)
 	f.types &= ownTypes(s)
-	if s.Const != nil {
-		f.restrict([]any{*s.Const})
-	} else if s.Enum != nil {
-		f.restrict(s.Enum.Values)
-	}
+	f.enum = first(f, f.enum, enumOf(s))
 	f.addObject(s)
 	f.addArray(s)
 	f.addScalar(s)
@@ -132,28 +102,10 @@ func (f *facts) add(s *jsonschema.Schema) {
 
 // parts returns what a schema consists of: references and allOf.
 func parts(s *jsonschema.Schema) []*jsonschema.Schema {
-	var all []*jsonschema.Schema
 	if s.Ref != nil {
-		all = append(all, s.Ref)
+		return append([]*jsonschema.Schema{s.Ref}, s.AllOf...)
 	}
-	if s.RecursiveRef != nil {
-		all = append(all, s.RecursiveRef)
-	}
-	if s.DynamicRef != nil && s.DynamicRef.Ref != nil {
-		all = append(all, s.DynamicRef.Ref)
-	}
-	return append(all, s.AllOf...)
-}
-
-// restrict allows only values that are listed.
-func (f *facts) restrict(values []any) {
-	if !f.listed {
-		f.enum, f.listed = slices.Clone(values), true
-		return
-	}
-	f.enum = slices.DeleteFunc(f.enum, func(value any) bool {
-		return !slices.ContainsFunc(values, func(v any) bool { return literal(v) == literal(value) })
-	})
+	return s.AllOf
 }
 
 func (f *facts) addObject(s *jsonschema.Schema) {
@@ -176,7 +128,7 @@ func (f *facts) addObject(s *jsonschema.Schema) {
 		f.additional = append(f.additional, additional)
 	}
 	f.patterned = f.patterned || len(s.PatternProperties) > 0
-	f.minFields, f.maxFields = higher(f.minFields, s.MinProperties), lower(f.maxFields, s.MaxProperties)
+	f.minFields, f.maxFields = first(f, f.minFields, s.MinProperties), first(f, f.maxFields, s.MaxProperties)
 }
 
 func (f *facts) addArray(s *jsonschema.Schema) {
@@ -191,21 +143,19 @@ func (f *facts) addArray(s *jsonschema.Schema) {
 	}
 	f.tuple = f.tuple || len(s.PrefixItems) > 0
 	f.unique = f.unique || s.UniqueItems
-	f.minItems, f.maxItems = higher(f.minItems, s.MinItems), lower(f.maxItems, s.MaxItems)
+	f.minItems, f.maxItems = first(f, f.minItems, s.MinItems), first(f, f.maxItems, s.MaxItems)
 }
 
 func (f *facts) addScalar(s *jsonschema.Schema) {
-	f.min = f.min.and(s.Minimum, false, 1).and(s.ExclusiveMinimum, true, 1)
-	f.max = f.max.and(s.Maximum, false, -1).and(s.ExclusiveMaximum, true, -1)
-	if s.MultipleOf != nil {
-		f.multiple = append(f.multiple, s.MultipleOf)
-	}
-	f.minLength, f.maxLength = higher(f.minLength, s.MinLength), lower(f.maxLength, s.MaxLength)
+	f.min, f.max = first(f, f.min, s.Minimum), first(f, f.max, s.Maximum)
+	f.above, f.below = first(f, f.above, s.ExclusiveMinimum), first(f, f.below, s.ExclusiveMaximum)
+	f.multiple = first(f, f.multiple, s.MultipleOf)
+	f.minLength, f.maxLength = first(f, f.minLength, s.MinLength), first(f, f.maxLength, s.MaxLength)
 	if s.Pattern != nil {
-		f.patterns = append(f.patterns, s.Pattern.String())
+		f.pattern = first(f, f.pattern, new(s.Pattern.String()))
 	}
 	if s.Format != nil {
-		f.formats = append(f.formats, s.Format.Name)
+		f.format = first(f, f.format, &s.Format.Name)
 	}
 }
 
@@ -230,6 +180,7 @@ func (f *facts) addBeyond(s *jsonschema.Schema) {
 		"propertyNames":    s.PropertyNames != nil,
 		"contains":         s.Contains != nil,
 		"unevaluatedItems": s.UnevaluatedItems != nil,
+		"$dynamicRef":      s.RecursiveRef != nil || s.DynamicRef != nil,
 	} {
 		if present {
 			f.beyond = append(f.beyond, keyword)
@@ -245,7 +196,7 @@ func (f *facts) addChoice(keyword string, alternatives []*jsonschema.Schema) {
 	var union typeSet
 	var left []*jsonschema.Schema
 	for _, alternative := range alternatives {
-		types := possible(alternative, nil)
+		types := ownTypes(alternative)
 		union |= types
 		if types&^tNull != 0 {
 			left = append(left, alternative)
@@ -313,14 +264,6 @@ func typeOf(value any) typeSet {
 	return tFraction
 }
 
-func typesOf(values []any) typeSet {
-	var types typeSet
-	for _, value := range values {
-		types |= typeOf(value)
-	}
-	return types
-}
-
 // ownTypes returns the types that a schema allows by itself.
 func ownTypes(s *jsonschema.Schema) typeSet {
 	types := tAll
@@ -333,33 +276,23 @@ func ownTypes(s *jsonschema.Schema) typeSet {
 			types |= typeNames[name]
 		}
 	}
-	if s.Const != nil {
-		types &= typesOf([]any{*s.Const})
-	}
-	if s.Enum != nil {
-		types &= typesOf(s.Enum.Values)
+	if listed := enumOf(s); listed != nil {
+		var listedTypes typeSet
+		for _, value := range *listed {
+			listedTypes |= typeOf(value)
+		}
+		types &= listedTypes
 	}
 	return types
 }
 
-// possible returns the types that a schema allows, through references and alternatives.
-func possible(s *jsonschema.Schema, above []*jsonschema.Schema) typeSet {
-	if slices.Contains(above, s) || len(above) > maxDepth {
-		return tAll
+// enumOf returns the values that a schema lists. Nil if it lists none.
+func enumOf(s *jsonschema.Schema) *[]any {
+	switch {
+	case s.Const != nil:
+		return &[]any{*s.Const}
+	case s.Enum != nil:
+		return &s.Enum.Values
 	}
-	above = append(slices.Clip(above), s)
-	types := ownTypes(s)
-	for _, part := range parts(s) {
-		types &= possible(part, above)
-	}
-	for _, alternatives := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf} {
-		var union typeSet
-		for _, alternative := range alternatives {
-			union |= possible(alternative, above)
-		}
-		if len(alternatives) > 0 {
-			types &= union
-		}
-	}
-	return types
+	return nil
 }

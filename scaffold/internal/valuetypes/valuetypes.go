@@ -4,9 +4,12 @@
 package valuetypes
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"sigs.k8s.io/yaml"
 )
 
 // A Chart is what a chart says about its values.
@@ -47,10 +50,12 @@ type Types struct {
 	Imports []string
 	// Fields are the JSON names of the root's fields. Sorted.
 	Fields []string
+	// Defaults are the default values, as YAML, with those of subcharts and the values that switch these on.
+	Defaults []byte
 	// Sample has values, as YAML, that the chart accepts: the required ones. An empty map if nothing is required.
 	Sample []byte
-	// Optional has values, as YAML, for what has no default or an empty one: strings, lists, and whatever the schema knows. Each is valid by itself as far as the schema
-	// of its own field says, but they need not be valid together.
+	// Optional has values, as YAML, for what has no default or an empty one: strings, lists, and whatever the schema
+	// knows. Each is valid by itself as far as the schema of its own field says, but they need not be valid together.
 	Optional []byte
 	// FreeForm names what has no type, and the rules of the schema that are not in the types. Sorted by path.
 	FreeForm []Note
@@ -98,13 +103,18 @@ func Derive(chart Chart, options Options) (*Types, error) {
 	if err != nil {
 		return nil, err
 	}
-	sample := d.sample(loaded)
+	types := &Types{Declarations: declarations, Imports: sortedKeys(r.used), Numbers: r.numbers}
+	var defaultsErr, sampleErr, optionalErr error
+	types.Defaults, defaultsErr = yaml.Marshal(loaded.defaults)
+	types.Sample, sampleErr = yaml.Marshal((&sampler{}).chart(loaded))
+	types.Optional, optionalErr = yaml.Marshal((&sampler{everything: true}).chart(loaded))
+	if err := errors.Join(defaultsErr, sampleErr, optionalErr); err != nil {
+		return nil, fmt.Errorf("writing values as YAML: %w", err)
+	}
 	slices.SortFunc(d.notes, func(a, b Note) int {
 		return strings.Compare(a.Path+"\x00"+a.Reason, b.Path+"\x00"+b.Reason)
 	})
-	types := &Types{
-		Declarations: declarations, Imports: sortedKeys(r.used), Sample: sample, Optional: optional(loaded), FreeForm: slices.Compact(d.notes), Numbers: r.numbers,
-	}
+	types.FreeForm = slices.Compact(d.notes)
 	for _, f := range root.fields {
 		types.Fields = append(types.Fields, f.name)
 	}
