@@ -27,7 +27,6 @@ import (
 
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/events"
-	"github.com/component-operator/runtime/internal/finalizers"
 	"github.com/component-operator/runtime/internal/metrics"
 	"github.com/component-operator/runtime/internal/references"
 	"github.com/component-operator/runtime/pkg/component/internal/declared"
@@ -79,7 +78,6 @@ func (r *Reconciler[T]) SetupWithManagerAndBuilder(mgr ctrl.Manager, blder *ctrl
 	if err := names.claim(mgr, r.name); err != nil {
 		return err
 	}
-	w.announceFinalizers(mgr)
 	// Different groups may have kinds of the same name.
 	controllerName := strings.ToLower(w.resource.Kind.Kind) + "." + w.resource.Kind.Group
 	made, err := blder.For(newOf[T](), builder.WithPredicates(w.filter())).
@@ -339,15 +337,6 @@ func (w *worker) synced(ctx context.Context) error {
 		return fmt.Errorf("the cache of %s is not complete yet", w.resource.Kind.Kind)
 	}
 	return nil
-}
-
-// announceFinalizers tells a manager that wants to know; that of package operatortest does.
-func (w *worker) announceFinalizers(mgr ctrl.Manager) {
-	if announcer, ok := mgr.(finalizers.Announcer); ok {
-		own := w.options.finalizers()
-		own.Outcome = finalizers.Outcome(w.name)
-		announcer.Announce(finalizers.Announcement{Reconciler: w.name, Kind: w.resource.Kind, Finalizers: own})
-	}
 }
 
 // names ensures that the reconcilers of a manager have different names, because owner IDs do not contain kinds.

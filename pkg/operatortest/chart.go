@@ -4,20 +4,27 @@
 package operatortest
 
 import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
 	"testing"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/helm"
+	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
 )
-
-// releaseName is the name of the release of the operator's chart.
-const releaseName = "operator"
 
 // operatorChart is what the operator's chart consists of, as far as it matters here.
 type operatorChart struct {
@@ -26,8 +33,8 @@ type operatorChart struct {
 	roles       []*unstructured.Unstructured
 	bindings    []*unstructured.Unstructured
 	webhooks    []*unstructured.Unstructured
-	// conversions are those of the definitions, by their names. They lead to a service; others stay in the definitions.
-	conversions map[string]*apiextensionsv1.CustomResourceConversion
+	// conversions are the paths of the operator's conversion webhooks, by the names of the definitions.
+	conversions map[string]string
 }
 
 // renderChart renders the operator's chart into the namespace of the test.
@@ -38,19 +45,23 @@ func (c *Cluster) renderChart(tb testing.TB) *operatorChart {
 		tb.Fatalf("loading the chart of the operator: %v", err)
 	}
 	objects, err := chart.Render(tb.Context(), helm.Release{
-		Name: releaseName, Namespace: c.namespace, Revision: 1, Values: c.options.Values, Capabilities: capabilities(tb),
+		Name: "operator", Namespace: c.namespace, Revision: 1, Values: c.options.Values, Capabilities: capabilities(tb),
 		Client: func() (client.Client, error) { return c.client, nil },
 	})
 	if err != nil {
 		tb.Fatalf("rendering the chart of the operator: %v", err)
 	}
-	rendered := &operatorChart{conversions: map[string]*apiextensionsv1.CustomResourceConversion{}}
+	rendered := &operatorChart{conversions: map[string]string{}}
 	for _, object := range objects {
 		switch object.GetKind() {
 		case "CustomResourceDefinition":
 			rendered.definitions = append(rendered.definitions, object.Unstructured)
-			if conversion := takeConversion(tb, object.Unstructured); conversion != nil {
-				rendered.conversions[object.GetName()] = conversion
+			// Conversions by a service lead to the operator; others stay in the definitions.
+			service, found, _ := unstructured.NestedMap(object.Object, "spec", "conversion", "webhook", "clientConfig", "service")
+			if found {
+				path, _ := service["path"].(string)
+				rendered.conversions[object.GetName()] = "/" + strings.TrimPrefix(path, "/")
+				unstructured.RemoveNestedField(object.Object, "spec", "conversion")
 			}
 		case "ServiceAccount":
 			rendered.accounts = append(rendered.accounts, object.Unstructured)
@@ -68,24 +79,6 @@ func (c *Cluster) renderChart(tb testing.TB) *operatorChart {
 	return rendered
 }
 
-// takeConversion takes the conversion by a webhook of the operator out of a definition. It returns nil if there is none.
-func takeConversion(tb testing.TB, definition *unstructured.Unstructured) *apiextensionsv1.CustomResourceConversion {
-	tb.Helper()
-	content, _, err := unstructured.NestedMap(definition.Object, "spec", "conversion")
-	if err != nil {
-		tb.Fatalf("reading the conversion of %s: %v", definition.GetName(), err)
-	}
-	conversion := &apiextensionsv1.CustomResourceConversion{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, conversion); err != nil {
-		tb.Fatalf("reading the conversion of %s: %v", definition.GetName(), err)
-	}
-	if conversion.Webhook == nil || conversion.Webhook.ClientConfig == nil || conversion.Webhook.ClientConfig.Service == nil {
-		return nil
-	}
-	unstructured.RemoveNestedField(definition.Object, "spec", "conversion")
-	return conversion
-}
-
 func capabilities(tb testing.TB) helm.Capabilities {
 	tb.Helper()
 	clnt, err := discovery.NewDiscoveryClientForConfig(testenv.Config(tb))
@@ -97,4 +90,118 @@ func capabilities(tb testing.TB) helm.Capabilities {
 		tb.Fatalf("reading the version of Kubernetes: %v", err)
 	}
 	return helm.Capabilities{Version: version.GitVersion, Major: version.Major, Minor: version.Minor}
+}
+
+// Rights say what the operator was not allowed to do.
+type Rights struct {
+	// Denied are requests of the operator that the API server denied for lack of a right, as "verb resource.group". Requests that
+	// admission control denied do not count.
+	Denied []string
+}
+
+// Rights returns what the operator lacked so far. It needs Options.Chart.
+func (c *Cluster) Rights() Rights {
+	var rights Rights
+	for _, request := range c.requests.All() {
+		if request.Status != http.StatusForbidden || request.Resource == "" {
+			continue
+		}
+		for _, verb := range verbsOf(request) {
+			right := authorizationv1.ResourceAttributes{
+				Namespace: request.Namespace, Verb: verb, Group: request.Group, Resource: request.Resource, Subresource: request.Subresource, Name: request.Name,
+			}
+			if !c.isAllowed(context.WithoutCancel(c.ctx), right) {
+				rights.Denied = append(rights.Denied, textOf(right))
+				break
+			}
+		}
+	}
+	slices.Sort(rights.Denied)
+	rights.Denied = slices.Compact(rights.Denied)
+	return rights
+}
+
+// isAllowed asks the API server whether the operator has a right.
+func (c *Cluster) isAllowed(ctx context.Context, right authorizationv1.ResourceAttributes) bool {
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: c.account, ResourceAttributes: &right}}
+	return c.client.Create(ctx, review) == nil && review.Status.Allowed
+}
+
+// textOf is "verb resource.group".
+func textOf(right authorizationv1.ResourceAttributes) string {
+	return strings.TrimSuffix(right.Verb+" "+strings.TrimSuffix(right.Resource+"/"+right.Subresource, "/")+"."+right.Group, ".")
+}
+
+// verbsOf returns the verbs that the API server asks for. A server-side apply needs two if it has to create the object.
+func verbsOf(request requests.Request) []string {
+	switch {
+	case request.Method == http.MethodPost:
+		return []string{"create"}
+	case request.Method == http.MethodPut:
+		return []string{"update"}
+	case request.Method == http.MethodPatch:
+		return []string{"patch", "create"}
+	case request.Method == http.MethodDelete && request.Name == "":
+		return []string{"deletecollection"}
+	case request.Method == http.MethodDelete:
+		return []string{"delete"}
+	case request.IsWatch():
+		return []string{"watch"}
+	case request.Name == "":
+		return []string{"list"}
+	default:
+		return []string{"get"}
+	}
+}
+
+// grantRights creates the service account of the chart with its roles, and returns a configuration that acts as the account.
+func (c *Cluster) grantRights(tb testing.TB, chart *operatorChart) *rest.Config {
+	tb.Helper()
+	for _, object := range slices.Concat(chart.accounts, chart.roles, chart.bindings) {
+		key := c.locate(tb, object)
+		configuration := client.ApplyConfigurationFromUnstructured(object.DeepCopy())
+		if err := c.client.Apply(tb.Context(), configuration, client.FieldOwner(user), client.ForceOwnership); err != nil {
+			tb.Fatalf("applying %s: %v", key, err)
+		}
+		tb.Cleanup(func() {
+			if err := client.IgnoreNotFound(c.client.Delete(context.WithoutCancel(tb.Context()), object)); err != nil {
+				tb.Errorf("deleting %s: %v", key, err)
+			}
+		})
+	}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: chart.accounts[0].GetNamespace(), Name: chart.accounts[0].GetName()}}
+	token := &authenticationv1.TokenRequest{}
+	if err := c.client.SubResource("token").Create(tb.Context(), account, token); err != nil {
+		tb.Fatalf("getting a token for service account %s: %v", account.Name, err)
+	}
+	config := rest.AnonymousClientConfig(testenv.Config(tb))
+	config.BearerToken = token.Status.Token
+	config.QPS = -1
+	c.account = "system:serviceaccount:" + account.Namespace + ":" + account.Name
+	for _, role := range chart.roles {
+		c.awaitRights(tb, role)
+	}
+	return config
+}
+
+// awaitRights waits until the API server knows the rights of a role: it learns of roles with a delay.
+func (c *Cluster) awaitRights(tb testing.TB, role *unstructured.Unstructured) {
+	tb.Helper()
+	typed := &rbacv1.ClusterRole{} // a Role has the same fields
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(role.Object, typed); err != nil {
+		tb.Fatalf("reading the rules of %s %s: %v", role.GetKind(), role.GetName(), err)
+	}
+	for _, rule := range typed.Rules[:min(1, len(typed.Rules))] { // the others come with it
+		if len(rule.APIGroups) == 0 {
+			continue
+		}
+		resource, subresource, _ := strings.Cut(rule.Resources[0], "/")
+		right := authorizationv1.ResourceAttributes{
+			Namespace: role.GetNamespace(), Verb: rule.Verbs[0], Group: rule.APIGroups[0], Resource: resource, Subresource: subresource,
+			Name: strings.Join(rule.ResourceNames[:min(1, len(rule.ResourceNames))], ""),
+		}
+		testenv.Eventually(tb, func() (bool, string) {
+			return c.isAllowed(tb.Context(), right), "the chart has a role that allows " + textOf(right) + ", but its service account may not"
+		})
+	}
 }

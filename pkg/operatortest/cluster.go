@@ -9,8 +9,8 @@ import (
 	"io"
 	"sync"
 	"testing"
-	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -24,18 +24,10 @@ import (
 	"github.com/component-operator/runtime/pkg/operator"
 )
 
-// leaderElectionID is the name of the lease; each test has a namespace of its own.
-const leaderElectionID = "operatortest"
-
-// clearDeadline limits how long a part of the end of a test may take.
-const clearDeadline = 10 * time.Second
-
 // Options say what runs in a Cluster.
 type Options struct {
-	// Operators run in one manager. Their flags have the default values, unless Flags says otherwise. Defaults to none.
+	// Operators run in one manager. Their flags have the default values. Defaults to none.
 	Operators []operator.Operator
-	// Flags are arguments that set the flags of the operators, such as "-adoption-policy=Never". Defaults to none.
-	Flags []string
 	// Setup adds other things to the manager, such as a reconciler that belongs to no operator. Defaults to nothing.
 	Setup func(mgr ctrl.Manager) error
 	// Definitions is a folder with CustomResourceDefinitions, which are installed before the operator starts. They stay when the test ends, because
@@ -56,16 +48,13 @@ type Cluster struct {
 	scheme    *runtime.Scheme
 	client    client.WithWatch
 	requests  *requests.Recorder
-	rights    grants
-	passedOn  passedOn
+	account   string // the user as whom the operator acts with Options.Chart
 	log       *logTail
-	announced announcements
-
-	mu        sync.Mutex
-	histories map[objectKey]*history
 	ctx       context.Context //nolint:containedctx // the life of what the test started
-	running   sync.WaitGroup
-	ended     chan struct{} // closed when the operator has ended
+	ended     chan struct{}   // closed when the operator has ended
+
+	mu      sync.Mutex
+	applied []*unstructured.Unstructured
 }
 
 // Start runs the operators until the test ends. The manager serves neither metrics nor probes. If it stops earlier, the test fails.
@@ -73,33 +62,25 @@ func Start(tb testing.TB, options Options) *Cluster {
 	tb.Helper()
 	silence()
 	c := &Cluster{
-		options: options, namespace: testenv.Namespace(tb), scheme: testenv.Scheme(tb), requests: &requests.Recorder{}, log: &logTail{},
-		histories: map[objectKey]*history{}, ended: make(chan struct{}),
+		options: options, namespace: testenv.Namespace(tb), scheme: testenv.Scheme(tb), requests: &requests.Recorder{}, log: &logTail{}, ended: make(chan struct{}),
 	}
 	for _, operator := range options.Operators {
 		operator.InitScheme(c.scheme)
 	}
-	clnt, err := client.NewWithWatch(testenv.Config(tb), client.Options{Scheme: c.scheme})
-	if err != nil {
+	var err error
+	if c.client, err = client.NewWithWatch(testenv.Config(tb), client.Options{Scheme: c.scheme}); err != nil {
 		tb.Fatalf("creating a client: %v", err)
 	}
-	c.client = clnt
 	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
 	c.ctx = ctx
-	end := func() {
-		cancel()
-		c.running.Wait()
-	}
-	tb.Cleanup(func() { release(tb, c) }) // after the operator has ended, for good
-	tb.Cleanup(end)                       // if the operator does not start
-	c.startOperator(tb)
-	tb.Cleanup(end) // while the operator still has its rights
+	tb.Cleanup(cancel) // if the operator does not start
+	c.startOperator(tb, cancel)
 	tb.Cleanup(func() { c.clear(tb) })
 	return c
 }
 
-// Namespace is the namespace of this test. It is deleted when the test ends. If the operator did not complete its work until then, its finalizers are removed
-// from what it leaves in the namespace, from cluster-scoped components that the test applied, and from their dependents; those of others are not.
+// Namespace is the namespace of this test. It is deleted when the test ends. If the operator did not complete its work until then, all finalizers are removed
+// from what is left in the namespace, and from cluster-scoped objects that the test applied.
 func (c *Cluster) Namespace() string {
 	return c.namespace
 }
@@ -109,51 +90,18 @@ func (c *Cluster) Client() client.Client {
 	return c.client
 }
 
-// clear deletes what the test applied, while the operator still runs: it removes what it has made, and then its finalizers. Objects with finalizers go first, because
-// the operator may need the others until then. It gives up soon, because a test that has failed may have left what cannot be deleted; see release.
-func (c *Cluster) clear(tb testing.TB) {
-	tb.Helper()
-	for _, held := range []bool{true, false} {
-		clearAll(tb, c, held)
-	}
-}
-
-// clearAll deletes what has finalizers, or what has none, and waits until it is gone.
-func clearAll(tb testing.TB, c *Cluster, held bool) {
-	tb.Helper()
-	ctx, cancel := context.WithTimeout(c.ctx, min(testenv.Patience(), clearDeadline))
-	defer cancel()
-	var deleted []*history
-	for _, history := range c.histories {
-		latest, gone, _ := history.now()
-		if latest == nil || gone || held != (len(latest.GetFinalizers()) > 0) {
-			continue
-		}
-		if err := client.IgnoreNotFound(c.client.Delete(ctx, latest)); err != nil {
-			tb.Logf("deleting %s %s after the test: %v", latest.GetKind(), latest.GetName(), err)
-			continue
-		}
-		deleted = append(deleted, history)
-	}
-	for _, history := range deleted { // one that stays must not keep the others from being deleted
-		if latest := history.awaitGone(ctx, c.ended); latest != nil {
-			tb.Logf("%s %s still exists after the test", latest.GetKind(), latest.GetName())
-		}
-	}
-}
-
 // startOperator installs what the operator needs, and runs it.
-func (c *Cluster) startOperator(tb testing.TB) {
+func (c *Cluster) startOperator(tb testing.TB, stop func()) {
 	tb.Helper()
 	if c.options.Definitions != "" {
-		c.install(tb, readFolder(tb, c.options.Definitions))
+		c.install(tb, c.options.Definitions, nil)
 	}
 	config := testenv.Config(tb)
 	var webhooks *webhookServer
-	var chart *operatorChart
+	chart := &operatorChart{}
 	if c.options.Chart != "" {
 		chart = c.renderChart(tb)
-		c.install(tb, chart.definitions)
+		c.install(tb, "", chart.definitions)
 		config = c.grantRights(tb, chart)
 		webhooks = c.installWebhooks(tb, chart)
 	}
@@ -161,17 +109,26 @@ func (c *Cluster) startOperator(tb testing.TB) {
 		return
 	}
 	config.Wrap(c.requests.Wrap)
-	config.Wrap(c.passedOn.wrap)
 	mgr := c.newManager(tb, config, webhooks)
-	claimant{c.client, c.namespace}.lead(tb, chart, webhooks)
-	c.run(tb, mgr)
+	c.leadConversions(tb, chart, webhooks)
+	go func() {
+		defer close(c.ended)
+		if err := mgr.Start(c.ctx); err != nil {
+			tb.Errorf("the operator ended: %v\n%s", err, c.log)
+		}
+	}()
+	tb.Cleanup(func() { // while the operator still has its rights
+		stop()
+		<-c.ended
+		c.release(tb)
+	})
 	webhooks.await(tb, mgr)
 }
 
-func (c *Cluster) newManager(tb testing.TB, config *rest.Config, webhooks *webhookServer) ctrl.Manager {
+func (c *Cluster) newManager(tb testing.TB, restConfig *rest.Config, webhooks *webhookServer) ctrl.Manager {
 	tb.Helper()
 	uncached := c.parseFlags(tb)
-	mgr, err := ctrl.NewManager(config, ctrl.Options{
+	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme:        c.scheme,
 		Logger:        c.log.logger(),
 		Metrics:       metricsserver.Options{BindAddress: "0"},
@@ -179,17 +136,16 @@ func (c *Cluster) newManager(tb testing.TB, config *rest.Config, webhooks *webho
 		Client:        client.Options{Cache: &client.CacheOptions{DisableFor: uncached}},
 		WebhookServer: webhooks.server(),
 		// Several tests run the same operator in one process.
-		Controller: controllerOptions(),
+		Controller: config.Controller{SkipNameValidation: new(true)},
 		// As in a pod of the chart, which has the rights for it.
 		LeaderElection:                c.options.Chart != "",
 		LeaderElectionNamespace:       c.namespace,
-		LeaderElectionID:              leaderElectionID,
+		LeaderElectionID:              "operatortest",
 		LeaderElectionReleaseOnCancel: true,
 	})
 	if err != nil {
 		tb.Fatalf("creating the manager: %v", err)
 	}
-	mgr = announcing{mgr, &c.announced}
 	for _, operator := range c.options.Operators {
 		if err := operator.Setup(mgr); err != nil {
 			tb.Fatalf("setting up operator %s: %v", operator.GetName(), err)
@@ -203,10 +159,6 @@ func (c *Cluster) newManager(tb testing.TB, config *rest.Config, webhooks *webho
 	return mgr
 }
 
-func controllerOptions() config.Controller {
-	return config.Controller{SkipNameValidation: new(true)}
-}
-
 // parseFlags gives the operators their flags, and returns the types that they do not want to be cached.
 func (c *Cluster) parseFlags(tb testing.TB) []client.Object {
 	tb.Helper()
@@ -214,9 +166,6 @@ func (c *Cluster) parseFlags(tb testing.TB) []client.Object {
 	flags.SetOutput(io.Discard)
 	for _, operator := range c.options.Operators {
 		operator.InitFlags(flags)
-	}
-	if err := flags.Parse(c.options.Flags); err != nil {
-		tb.Fatalf("parsing the flags of the operators: %v", err)
 	}
 	var uncached []client.Object
 	for _, operator := range c.options.Operators {
@@ -226,15 +175,4 @@ func (c *Cluster) parseFlags(tb testing.TB) []client.Object {
 		uncached = append(uncached, operator.GetUncacheableTypes()...)
 	}
 	return uncached
-}
-
-// run starts the manager.
-func (c *Cluster) run(tb testing.TB, mgr ctrl.Manager) {
-	tb.Helper()
-	c.running.Go(func() {
-		defer close(c.ended)
-		if err := mgr.Start(c.ctx); err != nil {
-			tb.Errorf("the operator ended: %v\n%s", err, c.log)
-		}
-	})
 }

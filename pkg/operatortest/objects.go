@@ -6,16 +6,18 @@ package operatortest
 import (
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/component-operator/runtime/internal/testenv"
 )
@@ -48,40 +50,33 @@ func File(tb testing.TB, path string) []*unstructured.Unstructured {
 	return testenv.Objects(tb, string(content))
 }
 
-// readFolder returns the objects of all YAML files in a folder.
-func readFolder(tb testing.TB, folder string) []*unstructured.Unstructured {
-	tb.Helper()
-	paths, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
-	if err != nil {
-		tb.Fatalf("listing %s: %v", folder, err)
-	}
-	if len(paths) == 0 {
-		tb.Fatalf("%s has no files that end with .yaml", folder)
-	}
-	var objects []*unstructured.Unstructured
-	for _, path := range paths {
-		objects = append(objects, File(tb, path)...)
-	}
-	return objects
-}
-
 // Apply creates objects, or changes them to what is given, like "kubectl apply --server-side". Namespaced objects that name no namespace get that of the test. The
-// given objects are changed to what the API server answers.
+// given objects are changed to what the API server has then.
 func (c *Cluster) Apply(tb testing.TB, objects ...client.Object) {
 	tb.Helper()
 	for _, object := range objects {
 		key := c.locate(tb, object)
-		content := c.content(tb, object)
+		content := &unstructured.Unstructured{}
+		text, err := json.Marshal(object)
+		if err == nil {
+			err = json.Unmarshal(text, &content.Object)
+		}
+		if err != nil {
+			tb.Fatalf("encoding %s: %v", key, err)
+		}
+		content.SetGroupVersionKind(key.GroupVersionKind)
 		unstructured.RemoveNestedField(content.Object, "status")
-		unstructured.RemoveNestedField(content.Object, "metadata", "managedFields")
-		unstructured.RemoveNestedField(content.Object, "metadata", "resourceVersion")
-		unstructured.RemoveNestedField(content.Object, "metadata", "creationTimestamp")
+		for _, field := range []string{"managedFields", "resourceVersion", "creationTimestamp"} {
+			unstructured.RemoveNestedField(content.Object, "metadata", field)
+		}
 		configuration := client.ApplyConfigurationFromUnstructured(content)
 		if err := c.client.Apply(tb.Context(), configuration, client.FieldOwner(user), client.ForceOwnership); err != nil {
 			tb.Fatalf("applying %s: %v", key, err)
 		}
-		receive(tb, content, object)
-		c.observe(tb, object)
+		c.mu.Lock()
+		c.applied = append(c.applied, content)
+		c.mu.Unlock()
+		c.Get(tb, object)
 	}
 }
 
@@ -90,7 +85,7 @@ func (c *Cluster) Delete(tb testing.TB, objects ...client.Object) {
 	tb.Helper()
 	for _, object := range objects {
 		key := c.locate(tb, object)
-		if err := c.client.Delete(tb.Context(), c.content(tb, object)); err != nil {
+		if err := c.client.Delete(tb.Context(), object); err != nil {
 			tb.Fatalf("deleting %s: %v", key, err)
 		}
 	}
@@ -100,9 +95,19 @@ func (c *Cluster) Delete(tb testing.TB, objects ...client.Object) {
 func (c *Cluster) Get(tb testing.TB, object client.Object) {
 	tb.Helper()
 	key := c.locate(tb, object)
-	if err := c.client.Get(tb.Context(), key.ObjectKey, object); err != nil {
+	if err := c.read(tb, key, object); err != nil {
 		tb.Fatalf("getting %s: %v", key, err)
 	}
+}
+
+// read reads an object. Nothing is left of what it was but its identity.
+func (c *Cluster) read(tb testing.TB, key objectKey, object client.Object) error {
+	tb.Helper()
+	reflect.ValueOf(object).Elem().SetZero()
+	object.GetObjectKind().SetGroupVersionKind(key.GroupVersionKind)
+	object.SetNamespace(key.Namespace)
+	object.SetName(key.Name)
+	return c.client.Get(tb.Context(), key.ObjectKey, object)
 }
 
 // Tamper changes an object as another client than the operator, for instance a dependent whose drift the operator is expected to correct. The function changes the
@@ -139,74 +144,26 @@ func (c *Cluster) locate(tb testing.TB, object client.Object) objectKey {
 	return objectKey{gvk, client.ObjectKeyFromObject(object)}
 }
 
-// content returns a copy of the object without a Go type.
-func (c *Cluster) content(tb testing.TB, object client.Object) *unstructured.Unstructured {
-	tb.Helper()
-	if typeless, ok := object.(*unstructured.Unstructured); ok {
-		return typeless.DeepCopy()
-	}
-	gvk, err := apiutil.GVKForObject(object, c.scheme)
-	if err != nil {
-		tb.Fatalf("%T: the scheme does not know the type: %v", object, err)
-	}
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-	if err != nil {
-		tb.Fatalf("converting %s %s: %v", gvk.Kind, object.GetName(), err)
-	}
-	typeless := &unstructured.Unstructured{Object: content}
-	typeless.SetGroupVersionKind(gvk)
-	return typeless
-}
-
-// receive sets the object to a content, by way of JSON: the converter of Kubernetes panics on types with unexported fields, such as references in specs.
-func receive(tb testing.TB, content *unstructured.Unstructured, object client.Object) {
-	tb.Helper()
-	if typeless, ok := object.(*unstructured.Unstructured); ok {
-		typeless.Object = content.DeepCopy().Object
-		return
-	}
-	received := reflect.New(reflect.TypeOf(object).Elem()) // nothing is left of what the object was
-	text, err := content.MarshalJSON()
-	if err == nil {
-		err = json.Unmarshal(text, received.Interface())
-	}
-	if err != nil {
-		tb.Fatalf("converting %s %s: %v", content.GetKind(), content.GetName(), err)
-	}
-	reflect.ValueOf(object).Elem().Set(received.Elem())
-}
+// installed has the definitions that this process has installed, by name.
+var installed sync.Map
 
 // install creates definitions and waits until their kinds are served. They stay, because other tests may use them.
-func (c *Cluster) install(tb testing.TB, definitions []*unstructured.Unstructured) {
+func (c *Cluster) install(tb testing.TB, folder string, definitions []*unstructured.Unstructured) {
 	tb.Helper()
-	for _, definition := range definitions {
-		name := definition.GetName()
-		configuration := client.ApplyConfigurationFromUnstructured(definition.DeepCopy())
-		if err := c.client.Apply(tb.Context(), configuration, client.FieldOwner(user), client.ForceOwnership); err != nil {
-			tb.Fatalf("installing definition %s: %v", name, err)
-		}
-		claimant{c.client, c.namespace}.dropDead(tb, name)
-		c.awaitServed(tb, definition)
+	options := envtest.CRDInstallOptions{MaxTime: testenv.Patience()}
+	if folder != "" {
+		options.Paths, options.ErrorIfPathMissing = []string{folder}, true
 	}
-}
-
-// awaitServed waits until each version of a definition can be listed.
-func (c *Cluster) awaitServed(tb testing.TB, definition *unstructured.Unstructured) {
-	tb.Helper()
-	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
-	kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
-	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
-	for _, version := range versions {
-		content, ok := version.(map[string]any)
-		if !ok {
-			tb.Fatalf("definition %s: a version is not an object: %v", definition.GetName(), version)
+	for _, definition := range definitions {
+		typed := &apiextensionsv1.CustomResourceDefinition{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(definition.Object, typed); err != nil {
+			tb.Fatalf("reading definition %s: %v", definition.GetName(), err)
 		}
-		name, _, _ := unstructured.NestedString(content, "name")
-		list := &unstructured.UnstructuredList{}
-		list.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: name, Kind: kind + "List"})
-		testenv.Eventually(tb, func() (bool, string) {
-			err := c.client.List(tb.Context(), list, client.InNamespace(c.namespace))
-			return err == nil, "the API server does not serve " + definition.GetName()
-		})
+		if _, known := installed.LoadOrStore(typed.Name, true); !known {
+			options.CRDs = append(options.CRDs, typed)
+		}
+	}
+	if found, err := envtest.InstallCRDs(testenv.Config(tb), options); err != nil || len(found)+len(definitions) == 0 {
+		tb.Fatalf("installing the definitions: %d files or objects; error: %v", len(found), err)
 	}
 }

@@ -5,6 +5,7 @@ package operatortest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -31,45 +32,41 @@ const roundTrips = 200
 func RoundTrip(tb testing.TB, version conversion.Convertible, stored conversion.Hub, fillers ...any) {
 	tb.Helper()
 	for seed := range int64(roundTrips) {
-		if err := thereAndBack(filler(seed, fillers), version, stored); err != nil {
-			tb.Errorf("%T is not the same after a conversion to %T and back: %v", version, stored, err)
+		first, between, last := another(version), another(stored), another(version)
+		if err := fill(filler(seed, fillers), first); err != nil {
+			tb.Fatal(err)
+		}
+		err := errors.Join(first.ConvertTo(between), last.ConvertFrom(between))
+		if !isSame(tb, version, stored, first, last, err) {
 			break
 		}
 	}
 	for seed := range int64(roundTrips) {
-		if err := backAndThere(filler(seed, fillers), version, stored); err != nil {
-			tb.Errorf("%T is not the same after a conversion to %T and back: %v", stored, version, err)
+		first, between, last := another(stored), another(version), another(stored)
+		if err := fill(filler(seed, fillers), first); err != nil {
+			tb.Fatal(err)
+		}
+		err := errors.Join(between.ConvertFrom(first), between.ConvertTo(last))
+		if !isSame(tb, stored, version, first, last, err) {
 			break
 		}
 	}
 }
 
-func thereAndBack(filler *randfill.Filler, version conversion.Convertible, stored conversion.Hub) error {
-	before, between, after := another(version), another(stored), another(version)
-	if err := fill(filler, before); err != nil {
-		return err
+// isSame reports whether a conversion from one type to another and back has succeeded and lost nothing.
+func isSame(tb testing.TB, from, to, before, after any, err error) bool {
+	tb.Helper()
+	var texts [2]string
+	for i, object := range []any{before, after} {
+		content, problem := json.MarshalIndent(object, "", "  ")
+		err = errors.Join(err, problem)
+		texts[i] = string(content)
 	}
-	if err := before.ConvertTo(between); err != nil {
-		return err
+	if diff := cmp.Diff(texts[0], texts[1]); err != nil || diff != "" {
+		tb.Errorf("%T is not the same after a conversion to %T and back: %v before (-), after (+):\n%s", from, to, err, diff)
+		return false
 	}
-	if err := after.ConvertFrom(between); err != nil {
-		return err
-	}
-	return compare(before, after)
-}
-
-func backAndThere(filler *randfill.Filler, version conversion.Convertible, stored conversion.Hub) error {
-	before, between, after := another(stored), another(version), another(stored)
-	if err := fill(filler, before); err != nil {
-		return err
-	}
-	if err := between.ConvertFrom(before); err != nil {
-		return err
-	}
-	if err := between.ConvertTo(after); err != nil {
-		return err
-	}
-	return compare(before, after)
+	return true
 }
 
 // another returns an empty object of the same type.
@@ -100,21 +97,6 @@ func fill[T any](filler *randfill.Filler, object T) error {
 	}
 	if err := json.Unmarshal(content, object); err != nil {
 		return fmt.Errorf("reading random values, which a filler may have to choose: %w", err)
-	}
-	return nil
-}
-
-func compare(before, after any) error {
-	var texts [2]string
-	for i, object := range []any{before, after} {
-		content, err := json.MarshalIndent(object, "", "  ")
-		if err != nil {
-			return fmt.Errorf("writing a converted object: %w", err)
-		}
-		texts[i] = string(content)
-	}
-	if diff := cmp.Diff(texts[0], texts[1]); diff != "" {
-		return fmt.Errorf("before (-), after (+):\n%s", diff)
 	}
 	return nil
 }
