@@ -63,7 +63,9 @@ type BundleList struct {
 }
 
 // DeepCopyObject implements runtime.Object.
-func (b *Bundle) DeepCopyObject() runtime.Object {
+func (b *Bundle) DeepCopyObject() runtime.Object { return b.copied() }
+
+func (b *Bundle) copied() *Bundle {
 	copied := *b
 	b.ObjectMeta.DeepCopyInto(&copied.ObjectMeta)
 	b.Status.DeepCopyInto(&copied.Status)
@@ -75,7 +77,7 @@ func (l *BundleList) DeepCopyObject() runtime.Object {
 	copied := *l
 	copied.Items = make([]Bundle, len(l.Items))
 	for i := range l.Items {
-		copied.Items[i] = *l.Items[i].DeepCopyObject().(*Bundle)
+		copied.Items[i] = *l.Items[i].copied()
 	}
 	return &copied
 }
@@ -97,11 +99,10 @@ func (b *Bundle) isReady() bool {
 }
 
 // addToScheme adds the types of the components.
-func addToScheme(scheme *runtime.Scheme) error {
+func addToScheme(scheme *runtime.Scheme) {
 	groupVersion := schema.GroupVersion{Group: reconcilerName, Version: "v1"}
 	scheme.AddKnownTypes(groupVersion, &Bundle{}, &BundleList{})
 	metav1.AddToGroupVersion(scheme, groupVersion)
-	return nil
 }
 
 // bundleGenerator generates the dependents. It is pure.

@@ -244,7 +244,9 @@ func (l *lab) restarts(ctx context.Context, n int, dependents int64, bar float64
 	var times []time.Duration
 	var traffic traffic
 	for range l.repeats {
-		o.stop()
+		if err := o.stop(); err != nil {
+			return nil, fmt.Errorf("running the operator: %w", err)
+		}
 		if o, err = l.startOperator(ctx); err != nil {
 			return nil, err
 		}

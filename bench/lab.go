@@ -167,7 +167,8 @@ func (l *lab) connect(role string) (*connection, error) {
 
 func newScheme() (*apiruntime.Scheme, error) {
 	scheme := apiruntime.NewScheme()
-	return scheme, errors.Join(corev1.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), addToScheme(scheme))
+	addToScheme(scheme)
+	return scheme, errors.Join(corev1.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme))
 }
 
 // core returns a client for Kubernetes' own core types that neither encodes nor decodes.

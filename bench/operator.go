@@ -34,7 +34,7 @@ type operator struct {
 	*lab
 	*connection
 	synced time.Time // when the components were known
-	stop   context.CancelFunc
+	stop   func() error
 	ended  chan error
 
 	mu     sync.Mutex
@@ -59,9 +59,12 @@ func (l *lab) startOperator(ctx context.Context) (*operator, error) {
 		return nil, err
 	}
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	o.stop = sync.OnceFunc(func() { stop(); <-o.ended })
+	o.stop = sync.OnceValue(func() error {
+		stop()
+		return <-o.ended
+	})
 	go func() { o.ended <- mgr.Start(running) }()
-	l.atEnd(func() error { o.stop(); return nil })
+	l.atEnd(o.stop)
 	informer, err := mgr.GetCache().GetInformer(ctx, &Bundle{})
 	for err == nil && !informer.HasSynced() {
 		err = pause(ctx, time.Millisecond)

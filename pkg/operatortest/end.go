@@ -34,8 +34,11 @@ func (c *Cluster) clear(tb testing.TB) {
 			}
 		}
 		for _, object := range deleted { // one that stays must not keep the others from being deleted
-			for ctx.Err() == nil && c.client.Get(ctx, client.ObjectKeyFromObject(object), object.DeepCopy()) == nil {
-				time.Sleep(pollInterval)
+			for c.client.Get(ctx, client.ObjectKeyFromObject(object), object.DeepCopy()) == nil { // until the context ends
+				select {
+				case <-time.After(pollInterval):
+				case <-ctx.Done():
+				}
 			}
 		}
 		cancel()

@@ -49,7 +49,7 @@ type widgetList struct {
 func (l *widgetList) DeepCopyObject() runtime.Object {
 	copied := &widgetList{TypeMeta: l.TypeMeta, ListMeta: *l.ListMeta.DeepCopy()}
 	for i := range l.Items {
-		copied.Items = append(copied.Items, *l.Items[i].DeepCopyObject().(*widget)) //nolint:errcheck,forcetypeassert // it is of that type
+		copied.Items = append(copied.Items, *l.Items[i].DeepCopyObject().(*widget)) //nolint:forcetypeassert // it is of that type
 	}
 	return copied
 }
@@ -84,7 +84,9 @@ func TestOperatorThatMayNotDelete(t *testing.T) {
 		namespace = cluster.Namespace()
 		held := &widget{ObjectMeta: metav1.ObjectMeta{Name: "held"}}
 		cluster.Apply(tb, held)
-		cluster.WaitFor(tb, held, "the Job exists", func(status *component.Status) bool { return len(status.Inventory) == 1 && status.Inventory[0].UID != "" })
+		cluster.WaitFor(tb, held, "the Job exists", func(status *component.Status) bool {
+			return len(status.Inventory) == 1 && status.Inventory[0].UID != ""
+		})
 		cluster.Delete(tb, held)
 		cluster.Eventually(tb, func() error {
 			if denied := cluster.Rights().Denied; !slices.Equal(denied, []string{"delete jobs.batch"}) {

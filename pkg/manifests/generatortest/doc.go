@@ -12,7 +12,7 @@
 //
 //   - each object has an apiVersion, a kind and a name, and no two of them are the same;
 //   - the annotations of the reconciler are known, and have allowed values;
-//   - generating twice yields the same, even if the first objects were changed in between; a case may except random values;
+//   - generating twice yields the same; a case may except random values;
 //   - the parameters are not changed.
 //
 // [Matrix] does the same for a function that returns typed resources: for each version and case, with one file for each distinct outcome, and an error for mutations that are

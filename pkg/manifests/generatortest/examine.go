@@ -4,20 +4,23 @@
 package generatortest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/offline"
-	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/component"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/types"
@@ -65,7 +68,7 @@ func (s Suite) try(ctx context.Context, c Case, scheme *runtime.Scheme) attempt 
 		return failure(problems...)
 	}
 	problems = s.check(normalised, c.Namespace)
-	again, failures := s.generateAgain(ctx, c, scheme, objects)
+	again, failures := s.generateAgain(ctx, c, scheme)
 	if c.Random {
 		hideRandom(normalised, again)
 	}
@@ -77,7 +80,7 @@ func (s Suite) try(ctx context.Context, c Case, scheme *runtime.Scheme) attempt 
 	if len(failures) == 0 {
 		problems = append(problems, compareAgain(text, again)...)
 	}
-	if diff := cmp.Diff(before, c.Parameters.ToUnstructured()); diff != "" {
+	if diff := gocmp.Diff(before, c.Parameters.ToUnstructured()); diff != "" {
 		problems = append(problems, "generating changed the parameters (-before +after):\n"+diff)
 	}
 	return attempt{text: text, problems: problems}
@@ -170,11 +173,8 @@ func takeStringData(secret *corev1.Secret) {
 	secret.StringData = nil
 }
 
-// generateAgain generates again after changing the first objects, which their owner may do.
-func (s Suite) generateAgain(ctx context.Context, c Case, scheme *runtime.Scheme, objects []client.Object) ([]*unstructured.Unstructured, []string) {
-	for _, object := range objects {
-		scribble(object)
-	}
+// generateAgain generates again.
+func (s Suite) generateAgain(ctx context.Context, c Case, scheme *runtime.Scheme) ([]*unstructured.Unstructured, []string) {
 	again, err := s.generate(ctx, c, scheme)
 	if err != nil {
 		return nil, []string{fmt.Sprintf("generating a second time: %s", err)}
@@ -194,33 +194,76 @@ func compareAgain(text string, again []*unstructured.Unstructured) []string {
 	return nil
 }
 
-// scribble changes everything that the object might share with others.
-func scribble(object client.Object) {
-	const key = "generatortest.example.io/scribble"
-	for _, values := range []map[string]string{object.GetLabels(), object.GetAnnotations()} {
-		if values != nil {
-			values[key] = ""
+// normalise returns the objects, sorted, without Go types and without fields that only the server sets; and the problems of objects
+// that it had to leave out.
+func normalise(objects []client.Object, scheme *runtime.Scheme) ([]*unstructured.Unstructured, []string) {
+	var normalised []*unstructured.Unstructured
+	var problems []string
+	for i, object := range objects {
+		u, err := toUnstructured(object, scheme)
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("object %d: %s", i+1, err))
+			continue
 		}
+		normalised = append(normalised, u)
 	}
-	object.SetName(object.GetName() + "-scribble")
-	if u, ok := behaviors.Bare(object).(*unstructured.Unstructured); ok {
-		scribbleValue(u.Object)
-	}
+	slices.SortStableFunc(normalised, func(a, b *unstructured.Unstructured) int {
+		return cmp.Or(
+			cmp.Compare(a.GetKind(), b.GetKind()), cmp.Compare(a.GetAPIVersion(), b.GetAPIVersion()),
+			cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
+	})
+	return normalised, problems
 }
 
-func scribbleValue(value any) {
-	switch value := value.(type) {
-	case map[string]any:
-		for _, item := range value {
-			scribbleValue(item)
+func toUnstructured(object client.Object, scheme *runtime.Scheme) (*unstructured.Unstructured, error) {
+	converted, err := clients.ToUnstructured(object, scheme)
+	if err != nil {
+		return nil, err
+	}
+	u := converted.DeepCopy()
+	unstructured.RemoveNestedField(u.Object, "status")
+	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
+	return u, nil
+}
+
+// check returns the problems of the objects that are wrong in any case.
+func (s Suite) check(objects []*unstructured.Unstructured, namespace string) []string {
+	var problems []string
+	seen := map[string]bool{}
+	for _, u := range objects {
+		kind := u.GroupVersionKind().GroupKind()
+		text := types.ObjectText(kind, u.GetNamespace(), u.GetName())
+		if kind.Kind == "" || u.GetAPIVersion() == "" || u.GetName() == "" {
+			problems = append(problems, fmt.Sprintf("%s: apiVersion, kind and metadata.name are required, got %q, %q and %q", text, u.GetAPIVersion(), kind.Kind, u.GetName()))
 		}
-		if value != nil {
-			value["scribble"] = "x"
+		// An object may be a dependent, and a deletion hook of each kind: these are applied at different times.
+		hook := u.GetAnnotations()[s.ReconcilerName+"/"+types.AnnotationKeySuffixDeletionHook]
+		key := kind.String() + " " + cmp.Or(u.GetNamespace(), namespace) + " " + u.GetName() + " " + hook
+		if seen[key] {
+			problems = append(problems, fmt.Sprintf("%s: defined more than once", text))
 		}
-	case []any:
-		for i, item := range value {
-			scribbleValue(item)
-			value[i] = "scribble"
+		seen[key] = true
+		for _, problem := range s.checkAnnotations(u) {
+			problems = append(problems, text+": "+problem)
 		}
 	}
+	return problems
+}
+
+func (s Suite) checkAnnotations(u *unstructured.Unstructured) []string {
+	values, _, err := unstructured.NestedStringMap(u.Object, "metadata", "annotations")
+	if err != nil {
+		return []string{fmt.Sprintf("metadata.annotations: all values must be strings: %s", err)}
+	}
+	var problems []string
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		suffix, ours := strings.CutPrefix(key, s.ReconcilerName+"/")
+		if !ours || slices.Contains(s.OwnAnnotations, suffix) {
+			continue
+		}
+		if err := annotations.Check(suffix, values[key]); err != nil {
+			problems = append(problems, fmt.Sprintf("annotation %s: %s", key, err))
+		}
+	}
+	return problems
 }

@@ -32,7 +32,7 @@ import (
 //   - two mutations give one field different values;
 //   - the selector of an edit matches no container, unless it accepts any, as AllContainers does;
 //   - mutations of one resource have the same name;
-//   - a mutation is not on in any combination of a version and a case, because nothing would notice when it breaks. See Excluded.
+//   - a mutation is not on in any combination of a version and a case, because nothing would notice when it breaks.
 //
 // Hand-written resources have mutations to check if they are [concepts.Inspectable].
 type Matrix struct {
@@ -49,22 +49,10 @@ type Matrix struct {
 
 	// Folder holds the golden files, and belongs to the matrix: a golden file without an outcome is an error, and -generatortest.update removes it. Defaults to "testdata/matrix".
 	Folder string
-	// Excluded are mutations that need not be on in any combination. They must exist, and be off in all of them. Defaults to none.
-	Excluded []Exclusion
 	// OwnAnnotations are the suffixes of the operator's own annotations, as in Suite. Defaults to none.
 	OwnAnnotations []string
 	// AddToScheme adds the Go types of objects, and of Objects of cases, that are neither from Kubernetes nor custom resource definitions. Defaults to none.
 	AddToScheme func(scheme *runtime.Scheme) error
-}
-
-// Exclusion names a mutation that need not be on in any combination. All fields are required.
-type Exclusion struct {
-	// Resource is the identity of the resource, such as "apps/v1/Deployment/default/example".
-	Resource string
-	// Mutation is the name of the mutation.
-	Mutation string
-	// Reason says why no combination of the matrix has it.
-	Reason string
 }
 
 // Run generates all combinations and compares them. There are no subtests, since only all of them together say which golden files there are.
@@ -112,7 +100,7 @@ func (m Matrix) examine(ctx context.Context, update bool) []string {
 		return problems
 	}
 	results = slices.DeleteFunc(results, func(r result) bool { return r.Err != "" })
-	problems = append(problems, checkMutations(results, m.Excluded)...)
+	problems = append(problems, checkMutations(results)...)
 	return append(problems, m.compare(results, update)...)
 }
 
@@ -139,16 +127,11 @@ func collect(results []result) []string {
 
 // complete fills in the defaults of the matrix, and returns all combinations, by version.
 func (m *Matrix) complete() ([]combination, error) {
-	if missing := m.missing(); len(missing) > 0 {
-		return nil, fmt.Errorf("the matrix lacks %s", strings.Join(missing, ", "))
+	if m.Generate == nil || m.ReconcilerName == "" || len(m.Versions) == 0 || m.Cases == nil {
+		return nil, errors.New("the matrix needs Generate, ReconcilerName, Versions and Cases")
 	}
 	if m.Folder == "" {
 		m.Folder = "testdata/matrix"
-	}
-	for i, e := range m.Excluded {
-		if e.Resource == "" || e.Mutation == "" || e.Reason == "" {
-			return nil, fmt.Errorf("exclusion %d needs Resource, Mutation and Reason, got %q, %q and %q", i+1, e.Resource, e.Mutation, e.Reason)
-		}
 	}
 	var combinations []combination
 	for _, version := range m.Versions {
@@ -166,22 +149,6 @@ func (m *Matrix) complete() ([]combination, error) {
 		named[c.fileName()] = c
 	}
 	return combinations, nil
-}
-
-// missing returns the names of required fields that are not set.
-func (m *Matrix) missing() []string {
-	var names []string
-	for _, field := range []struct {
-		name  string
-		isSet bool
-	}{
-		{"Generate", m.Generate != nil}, {"ReconcilerName", m.ReconcilerName != ""}, {"Versions", len(m.Versions) > 0}, {"Cases", m.Cases != nil},
-	} {
-		if !field.isSet {
-			names = append(names, field.name)
-		}
-	}
-	return names
 }
 
 // casesOf returns the combinations of a version.
@@ -207,4 +174,121 @@ func (m Matrix) casesOf(version string) ([]combination, error) {
 // suite returns the suite of one combination.
 func (m Matrix) suite(preview *previewer) Suite {
 	return Suite{Generator: preview, ReconcilerName: m.ReconcilerName, Folder: m.Folder, OwnAnnotations: m.OwnAnnotations}
+}
+
+// result is what a combination leads to.
+type result struct {
+	combination
+	attempt
+
+	mutations []mutation
+}
+
+// try generates a combination.
+func (m Matrix) try(ctx context.Context, c combination) result {
+	preview := &previewer{matrix: m, objects: c.Objects}
+	suite := m.suite(preview)
+	scheme, err := suite.scheme()
+	if err != nil {
+		return result{combination: c, attempt: failure(err.Error())}
+	}
+	preview.scheme = scheme
+	r := result{combination: c, attempt: suite.try(ctx, c.Case, scheme), mutations: preview.mutations}
+	r.problems = append(preview.problems, r.problems...)
+	return r
+}
+
+// mutationName identifies a mutation.
+type mutationName struct{ resource, name string }
+
+func (n mutationName) String() string { return fmt.Sprintf("%s: mutation %q", n.resource, n.name) }
+
+// mutation is a mutation in one combination.
+type mutation struct {
+	mutationName
+
+	enabled bool
+	why     string
+}
+
+// checkMutations returns which mutations are on in no combination.
+func checkMutations(results []result) []string {
+	var problems []string
+	for _, name := range mutationNames(results) {
+		if on, off := states(results, name); !on {
+			problems = append(problems, fmt.Sprintf("%s is not on in any combination; add a case:\n  %s", name, strings.Join(off, "\n  ")))
+		}
+	}
+	return problems
+}
+
+// mutationNames returns all mutations, in the order in which they are found first.
+func mutationNames(results []result) []mutationName {
+	var names []mutationName
+	for _, r := range results {
+		for _, m := range r.mutations {
+			if !slices.Contains(names, m.mutationName) {
+				names = append(names, m.mutationName)
+			}
+		}
+	}
+	return names
+}
+
+// states reports whether a mutation is on in a combination, and why it is off in the others.
+func states(results []result, name mutationName) (on bool, off []string) {
+	for _, r := range results {
+		why := "there is no such mutation"
+		for _, m := range r.mutations {
+			if m.mutationName == name {
+				on, why = on || m.enabled, m.why
+			}
+		}
+		off = append(off, r.name()+": "+why)
+	}
+	return on, off
+}
+
+// indexName is the name of the golden file that says which combinations lead to which outcome. No outcome has it.
+const indexName = "index"
+
+// outcome is what several combinations lead to.
+type outcome struct {
+	name, text   string
+	combinations []string
+}
+
+// outcomesOf returns the different outcomes, in the order in which they are found first.
+func outcomesOf(results []result) []outcome {
+	var outcomes []outcome
+	for _, r := range results {
+		i := slices.IndexFunc(outcomes, func(o outcome) bool { return o.text == r.text })
+		if i < 0 {
+			i = len(outcomes)
+			outcomes = append(outcomes, outcome{name: r.fileName(), text: r.text})
+		}
+		outcomes[i].combinations = append(outcomes[i].combinations, r.name())
+	}
+	return outcomes
+}
+
+// compare compares the outcomes with the golden files, or writes these.
+func (m Matrix) compare(results []result, update bool) []string {
+	suite := m.suite(nil)
+	var problems []string
+	index := strings.Builder{}
+	index.WriteString(header)
+	known := []string{suite.path(indexName)}
+	outcomes := outcomesOf(results)
+	for _, o := range outcomes {
+		for _, problem := range suite.compare(o.name, o.text, update) {
+			problems = append(problems, strings.Join(o.combinations, ", ")+": "+problem)
+		}
+		fmt.Fprintf(&index, "%s.yaml:\n- %s\n", o.name, strings.Join(o.combinations, "\n- "))
+		known = append(known, suite.path(o.name))
+	}
+	for _, problem := range suite.compare(indexName, index.String(), update) {
+		problems = append(problems, "which combinations have the same outcome: "+problem)
+	}
+	return append(problems, suite.strays(known, "no outcome belongs to it", update)...)
 }

@@ -177,9 +177,6 @@ func TestMatrixProblems(t *testing.T) {
 			}
 		}
 	}
-	excluding := func(resource, mutation string) func(*Matrix) {
-		return func(m *Matrix) { m.Excluded = []Exclusion{{Resource: resource, Mutation: mutation, Reason: "rare"}} }
-	}
 	sharing := func(add func(*configmap.Builder)) func(string, string) []built {
 		return func(string, string) []built {
 			value, extracting := concepts.NewData[string]("value"), settings("a")
@@ -200,7 +197,7 @@ func TestMatrixProblems(t *testing.T) {
 			return []built{of(settings("a").WithMutation(entry("always", "1"), entry("cache", "1", version == "2.0.0" && feature == "cache")))}
 		}, nil, nil},
 		{"a mutation that is never on", only(of(settings("a").WithMutation(entry("never", "1", false)))), nil, []string{
-			id + `: mutation "never" is not on in any combination; add a case, or exclude it:` +
+			id + `: mutation "never" is not on in any combination; add a case:` +
 				"\n  1.0.0 plain: off: the condition is false\n  1.0.0 cache: off: the condition is false\n  2.0.0 plain: off: the condition is false\n  2.0.0 cache: off: the condition is false",
 		}},
 		{"a mutation that some combinations lack", func(version, _ string) []built {
@@ -218,16 +215,6 @@ func TestMatrixProblems(t *testing.T) {
 		{"a resource of others", func(string, string) []built {
 			return []built{of(settings("own")), of(settings("a").ReadOnly(concepts.AbsenceIsFine).WithMutation(entry("lost", "1")))}
 		}, nil, []string{"1.0.0 plain: its resource is read-only"}},
-		{"an exclusion", only(of(settings("a").WithMutation(entry("never", "1", false)))), excluding(id, "never"), nil},
-		{
-			"an exclusion of what is on",
-			func(version, _ string) []built {
-				return []built{of(settings("a").WithMutation(entry("since-2", "1", version == "2.0.0")))}
-			},
-			excluding(id, "since-2"),
-			[]string{id + `: mutation "since-2" is excluded (rare), and on in: 2.0.0 plain, 2.0.0 cache`},
-		},
-		{"an exclusion of nothing", only(of(settings("a"))), excluding(id, "no"), []string{id + `: mutation "no" is excluded (rare), and does not exist`}},
 		{
 			"one name for several mutations",
 			only(of(settings("a").WithMutation(entry("same", "1"), entry("same", "1"), entry("same", "1", false)))),
@@ -524,18 +511,17 @@ func TestCompleteMatrix(t *testing.T) {
 		want   string
 	}{
 		{func(*Matrix) {}, ""},
-		{func(m *Matrix) { m.Generate = nil }, "the matrix lacks Generate"},
-		{func(m *Matrix) { m.ReconcilerName = "" }, "the matrix lacks ReconcilerName"},
-		{func(m *Matrix) { m.Versions = nil }, "the matrix lacks Versions"},
-		{func(m *Matrix) { m.Cases = nil }, "the matrix lacks Cases"},
-		{func(m *Matrix) { m.Versions, m.Cases = nil, nil }, "the matrix lacks Versions, Cases"},
+		{func(m *Matrix) { m.Generate = nil }, "the matrix needs Generate, ReconcilerName, Versions and Cases"},
+		{func(m *Matrix) { m.ReconcilerName = "" }, "the matrix needs Generate, ReconcilerName, Versions and Cases"},
+		{func(m *Matrix) { m.Versions = nil }, "the matrix needs Generate, ReconcilerName, Versions and Cases"},
+		{func(m *Matrix) { m.Cases = nil }, "the matrix needs Generate, ReconcilerName, Versions and Cases"},
+		{func(m *Matrix) { m.Versions, m.Cases = nil, nil }, "the matrix needs Generate, ReconcilerName, Versions and Cases"},
 		{func(m *Matrix) { m.Cases = cases() }, `version "1.0.0": there are no cases`},
 		{func(m *Matrix) { m.Cases = cases("../a") }, `version "1.0.0": case 1: invalid name "../a"; must consist of letters, digits, dots, dashes and underscores`},
 		{func(m *Matrix) { m.Cases = cases("a", "a") }, `version "1.0.0": case 2: there is another case with the name "a"`},
 		{func(m *Matrix) { m.Versions = []string{"../1"} }, `version "../1": invalid version; must consist of letters, digits, dots, dashes, underscores and plus signs`},
 		{func(m *Matrix) { m.Versions = []string{"1", "1"} }, `combinations "1 a" and "1 a" have the same file name 1-a`},
 		{func(m *Matrix) { m.Versions, m.Cases = []string{"1", "1-a"}, cases("b", "a-b") }, `combinations "1 a-b" and "1-a b" have the same file name 1-a-b`},
-		{func(m *Matrix) { m.Excluded = []Exclusion{{Resource: "a", Mutation: "b"}} }, `exclusion 1 needs Resource, Mutation and Reason, got "a", "b" and ""`},
 	} {
 		m := good
 		tc.change(&m)
@@ -551,7 +537,7 @@ func TestCompleteMatrix(t *testing.T) {
 			t.Errorf("unexpected combinations %v in %s", combinations, m.Folder)
 		}
 	}
-	if got := (Matrix{}).examine(t.Context(), false); len(got) != 1 || got[0] != "the matrix lacks Generate, ReconcilerName, Versions, Cases" {
+	if got := (Matrix{}).examine(t.Context(), false); len(got) != 1 || got[0] != "the matrix needs Generate, ReconcilerName, Versions and Cases" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -49,9 +49,6 @@ func (s sharing) ToUnstructured() map[string]any { return types.UnstructurableMa
 func TestExamine(t *testing.T) {
 	t.Parallel()
 	calls := 0
-	kept := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"}, "data": map[string]any{"list": []any{"x"}},
-	}}
 	annotated := func(suffix, value string) func(context.Context, map[string]any) ([]client.Object, error) {
 		return func(context.Context, map[string]any) ([]client.Object, error) {
 			return []client.Object{configMap("a", map[string]string{"demo.example.io/" + suffix: value, "other.example.io/apply-order": "x"})}, nil
@@ -117,9 +114,6 @@ func TestExamine(t *testing.T) {
 		{"random keys", func(context.Context, map[string]any) ([]client.Object, error) {
 			return []client.Object{random("a", map[string]any{rand.Text(): "x"}, "x")}, nil
 		}, func(_ *Suite, c *Case) { c.Random = true }, []string{"generating twice does not yield the same"}},
-		{"objects that the generator keeps", func(context.Context, map[string]any) ([]client.Object, error) {
-			return []client.Object{kept}, nil
-		}, nil, []string{"generating twice does not yield the same"}},
 		{"parameters that are changed", func(_ context.Context, parameters map[string]any) ([]client.Object, error) {
 			parameters["added"] = "x"
 			return nil, nil
