@@ -36,7 +36,6 @@ clm deletes the record when everything is ready.
 clm shows what will change, and asks for confirmation. ` + askingHelp + `
 
 ` + objectsHelp,
-		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
 		Example: `  clm adopt web deployment/web service/web
   clm adopt web --from-helm --delete-helm-record`,
 		Args: func(_ *cobra.Command, args []string) error { return o.checkArguments(args) },

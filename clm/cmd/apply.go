@@ -44,7 +44,6 @@ If there is a terminal, clm shows the changes and asks for confirmation, even if
 applied. If clm is interrupted or killed, run the same command again to continue.
 
 At the end, the notes of charts (NOTES.txt) are written to standard output.`,
-		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
 		Example: `  clm apply web ./chart -f values.yaml
   clm apply web oci://registry.example.com/charts/web --version 1.2.3 --set replicas=3
   kustomize build . | clm apply web -`,

@@ -47,7 +47,6 @@ Whatever else a release needs is done by clm apply or clm drift --correct, which
 ` + askingHelp + `
 
 The exit code is 0 if there are no findings (left), 2 if there are, and 1 after an error.`,
-		Annotations: exits(exitChanges, exitRefused),
 		Example: `  clm doctor
   clm doctor web --fix
   clm doctor -A -o json`,

@@ -44,7 +44,6 @@ is when the manager last wrote the object; who removed a field is not known.
 In the differences, lines with - are from the revision, and lines with + are from the cluster. Objects whose drift policy says to leave them alone are
 shown as well. With --correct, clm corrects the drift of all others, after confirmation; the differences then show what the correction does: lines with - are removed,
 and lines with + are restored. ` + askingHelp,
-		Annotations: exits(exitChanges, exitNotReady, exitRefused, exitInterrupted),
 		Example: `  clm drift web
   clm drift web --correct
   clm drift web -o json --exit-code`,

@@ -43,9 +43,8 @@ func newEventsCommand(e *environment) *cobra.Command {
 		Short: "List the events about the objects of a release",
 		Long: `List the events about the dependents of the release NAME and about the objects that they own, down to the pods; the latest comes last. The
 cluster keeps events for a limited time, usually an hour.`,
-		Annotations: exits(exitInterrupted),
-		Example:     "  clm events web --types Warning\n  clm events web --watch",
-		Args:        cobra.ExactArgs(1),
+		Example: "  clm events web --types Warning\n  clm events web --watch",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			o.name = args[0]
 			return runEvents(command.Context(), e, o)

@@ -38,9 +38,8 @@ OBJECT restricts this to the pods that belong to a dependent, or to one pod: KIN
 its group (deployment.apps/web). If several dependents have this kind and name, the namespace or the group is needed.
 
 With --follow, clm continues until interrupted, and includes pods that are created later.`,
-		Annotations: exits(exitRefused, exitInterrupted),
-		Example:     "  clm logs web -f --tail 10\n  clm logs web deployment/frontend -c main",
-		Args:        cobra.MinimumNArgs(1),
+		Example: "  clm logs web -f --tail 10\n  clm logs web deployment/frontend -c main",
+		Args:    cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			o.name, o.objects = args[0], args[1:]
 			return runLogs(command.Context(), e, o)

@@ -41,9 +41,8 @@ cannot be applied while its sources still render them.
 clm shows what will change, and asks for confirmation. ` + askingHelp + `
 
 ` + objectsHelp,
-		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
-		Example:     "  clm move deployment/web service/web --from shop --to web",
-		Args:        cobra.MinimumNArgs(1),
+		Example: "  clm move deployment/web service/web --from shop --to web",
+		Args:    cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			o.objects = args
 			return runMove(command.Context(), e, o)

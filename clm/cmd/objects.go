@@ -94,9 +94,8 @@ func newObjectsStatusCommand(e *environment) *cobra.Command {
 		Long: `Show the conditions of TARGET, which is TYPE/NAME, its sets if it is a deployment, the phases of the current set, and which objects are not available, with the reasons.
 
 The exit code is 0 if the set is available, or the deployment is ready, and 3 if not.`,
-		Annotations: exits(exitNotReady),
-		Example:     "  clm objects status odeploy/web\n  clm objects status objectset/web-2",
-		Args:        cobra.ExactArgs(1),
+		Example: "  clm objects status odeploy/web\n  clm objects status objectset/web-2",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			return runObjectsView(command.Context(), e, args[0], printed, false)
 		},
@@ -159,9 +158,8 @@ func newObjectsEventsCommand(e *environment) *cobra.Command {
 		Short: "List the events about the objects of a set or a deployment",
 		Long: `List the events about the objects of TARGET, which is TYPE/NAME, and about the objects that they own, down to the pods; the latest comes last. For a
 deployment, these are the objects of the current set.`,
-		Annotations: exits(exitInterrupted),
-		Example:     "  clm objects events odeploy/web --types Warning",
-		Args:        cobra.ExactArgs(1),
+		Example: "  clm objects events odeploy/web --types Warning",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {
 				return err
@@ -197,9 +195,8 @@ before the current one that has succeeded; clm objects history lists them. The o
 If the template is already that of the set, the command only waits.
 
 If a tool such as Argo CD or Flux applies the deployment, it will undo the rollback: change the template in its source instead.`,
-		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
-		Example:     "  clm objects rollback odeploy/web\n  clm objects rollback odeploy/web 3",
-		Args:        cobra.RangeArgs(1, 2),
+		Example: "  clm objects rollback odeploy/web\n  clm objects rollback odeploy/web 3",
+		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(command *cobra.Command, args []string) error {
 			revision := int64(0)
 			if len(args) > 1 {

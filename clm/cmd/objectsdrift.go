@@ -35,9 +35,8 @@ func newObjectsDriftCommand(e *environment) *cobra.Command {
 these are the objects of all sets that are not archived. The operator corrects drift at once, unless the set is paused.
 
 In the differences, lines with - are from the set, and lines with + are from the cluster.`,
-		Annotations: exits(exitChanges),
-		Example:     "  clm objects drift odeploy/web\n  clm objects drift oset/web-2 -o json --exit-code",
-		Args:        cobra.ExactArgs(1),
+		Example: "  clm objects drift odeploy/web\n  clm objects drift oset/web-2 -o json --exit-code",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			return runObjectsDrift(command.Context(), e, args[0], o)
 		},

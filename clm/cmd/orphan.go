@@ -31,9 +31,8 @@ With --all, orphan all objects of the release, for example to continue with anot
 clm shows what will change, and asks for confirmation. ` + askingHelp + `
 
 ` + objectsHelp,
-		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
-		Example:     "  clm orphan web configmap/settings\n  clm orphan web --all",
-		Args:        func(_ *cobra.Command, args []string) error { return checkOrphanArguments(args, all) },
+		Example: "  clm orphan web configmap/settings\n  clm orphan web --all",
+		Args:    func(_ *cobra.Command, args []string) error { return checkOrphanArguments(args, all) },
 		RunE: func(command *cobra.Command, args []string) error {
 			return runOrphan(command.Context(), e, o, transfer.Request{Name: args[0], Objects: args[1:], All: all})
 		},

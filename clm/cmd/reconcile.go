@@ -31,10 +31,9 @@ func newReconcileCommand(e *environment) *cobra.Command {
 		Long: `Have an operator reconcile components now, instead of when their next attempt is due: what fails is retried more and more seldom, at least once a minute.
 clm sets the annotation ` + reconcileAt + ` of the components, and does not wait. A component is a custom resource of an operator that is made with
 component-operator-runtime, or an ObjectSet; to apply a release of clm again, use clm apply or clm drift --correct.`,
-		Annotations: exits(exitRefused),
-		Example:     "  clm reconcile webshop/demo",
-		Args:        cobra.MinimumNArgs(1),
-		RunE:        func(_ *cobra.Command, args []string) error { return runReconcile(e, args) },
+		Example: "  clm reconcile webshop/demo",
+		Args:    cobra.MinimumNArgs(1),
+		RunE:    func(_ *cobra.Command, args []string) error { return runReconcile(e, args) },
 	}
 }
 

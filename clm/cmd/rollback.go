@@ -29,9 +29,8 @@ The recorded objects of that revision are applied again, as a new revision; sour
 Objects that are not in that revision are deleted, unless the release has adopted them: adopted objects, which existed before the release, are orphaned instead.
 
 To continue a rollback that has not become ready, run the same command again; that creates no further revision.`,
-		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
-		Example:     "  clm rollback web\n  clm rollback web 3",
-		Args:        cobra.RangeArgs(1, 2),
+		Example: "  clm rollback web\n  clm rollback web 3",
+		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(command *cobra.Command, args []string) error {
 			var revision int64
 			if len(args) > 1 {

@@ -37,8 +37,8 @@ type exitError struct {
 
 func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
-// Main runs clm with the given arguments, of which the first one is the name of the program, and returns its exit code: one of AllExitCodes,
-// or the exit code of a command that clm ran.
+// Main runs clm with the given arguments, of which the first one is the name of the program, and returns its exit code, or that of a
+// command that clm ran.
 // The first SIGINT, SIGTERM or SIGHUP asks for an orderly end, the second one ends clm at once.
 func Main(args []string) int {
 	silenceLibraries()

@@ -22,8 +22,8 @@ first time they are needed. That takes a few minutes and needs Go, but no contai
 Nodes are simulated: no image is pulled and no container runs. Pods become ready at once, the pods of Jobs succeed.
 Annotations change that, on pods, on pod templates, and (the first one) on Jobs:
 
-  ` + sandbox.AnnotationFail + `: "true"         the pod fails
-  ` + sandbox.AnnotationNeverReady + `: "true"  the pod runs, but never becomes ready
+    ` + sandbox.AnnotationFail + `: "true"         the pod fails
+    ` + sandbox.AnnotationNeverReady + `: "true"  the pod runs, but never becomes ready
 
 Everything listens on 127.0.0.1 only. Any number of sandboxes can run at the same time.`,
 		Args: cobra.NoArgs,

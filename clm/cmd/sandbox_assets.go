@@ -20,7 +20,7 @@ func newSandboxAssetsCommand(s streams) *cobra.Command {
 
 Tools that look for etcd and kube-apiserver in KUBEBUILDER_ASSETS, such as envtest, find them there:
 
-  KUBEBUILDER_ASSETS=$(clm sandbox assets) go test ./...
+    KUBEBUILDER_ASSETS=$(clm sandbox assets) go test ./...
 
 If KUBEBUILDER_ASSETS is set and names a directory with all binaries, that path is printed.`,
 		Args: cobra.NoArgs,

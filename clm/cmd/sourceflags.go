@@ -19,18 +19,18 @@ import (
 // sourcesHelp explains the arguments SOURCE of all commands that have them.
 const sourcesHelp = `A SOURCE is
 
-  a directory with Chart.yaml, or a packaged chart  a Helm chart
-  a directory with a kustomization file             a kustomization, whose files are templates only if --template is given or
-                                                    its file .component-config.yaml asks for it
-  any other directory                               the manifests in its .yaml, .yml and .json files, but not in subdirectories
-  any other file                                    manifests, used as they are
-  -                                                 manifests from standard input
-  oci://HOST/PATH                                   a chart in a registry; may be followed by :TAG or @DIGEST
-  https://HOST/PATH#CHART                           a chart in a repository (CHART --repo URL in helm); may be followed
-                                                    by :VERSION
-  REPO/CHART                                        the same, with the name that "helm repo add" has given to the repository, if there is
-                                                    no file or folder with this path
-  https://HOST/PATH                                 a packaged chart, or manifests, at this URL
+    a directory with Chart.yaml, or a packaged chart  a Helm chart
+    a directory with a kustomization file             a kustomization, whose files are templates only if --template is given or
+                                                      its file .component-config.yaml asks for it
+    any other directory                               the manifests in its .yaml, .yml and .json files, but not in subdirectories
+    any other file                                    manifests, used as they are
+    -                                                 manifests from standard input
+    oci://HOST/PATH                                   a chart in a registry; may be followed by :TAG or @DIGEST
+    https://HOST/PATH#CHART                           a chart in a repository (CHART --repo URL in helm); may be followed
+                                                      by :VERSION
+    REPO/CHART                                        the same, with the name that "helm repo add" has given to the repository, if there is
+                                                      no file or folder with this path
+    https://HOST/PATH                                 a packaged chart, or manifests, at this URL
 
 Several sources make up one release, in the given order. Values are for charts and templates; they are merged as Helm does. For registries,
 clm uses the credentials that "helm registry login" or Docker have stored, and for REPO/CHART those of "helm repo add".`

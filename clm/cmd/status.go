@@ -31,9 +31,8 @@ conditions, events, the last line in the log of a crashed container. The oldest 
 The exit code is 0 if the release was applied successfully and all dependents are ready, and 3 if not.
 
 With --watch, clm shows the status again whenever something changes, until the release is ready or has failed.`,
-		Annotations: exits(exitNotReady, exitInterrupted),
-		Example:     "  clm status web\n  clm status web --watch",
-		Args:        cobra.ExactArgs(1),
+		Example: "  clm status web\n  clm status web --watch",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			o.name = args[0]
 			return runStatus(command.Context(), e, o)

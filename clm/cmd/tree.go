@@ -32,9 +32,8 @@ func newTreeCommand(e *environment) *cobra.Command {
 With -o name, print the objects that exist and belong to the release, one per line, as KIND.GROUP/NAME. As in kubectl, the namespaces are not part of the names.
 
 With --watch, clm shows the tree again whenever something changes, until interrupted. The exit code is 3 if the release is deleted while clm is watching.`,
-		Annotations: exits(exitNotReady, exitInterrupted),
-		Example:     "  clm tree web --why\n  clm tree web -o name",
-		Args:        cobra.ExactArgs(1),
+		Example: "  clm tree web --why\n  clm tree web -o name",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			o.name = args[0]
 			return runTree(command.Context(), e, o)

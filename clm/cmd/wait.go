@@ -30,9 +30,8 @@ func newWaitCommand(e *environment) *cobra.Command {
 		Long: `Wait until the release NAME exists, was applied successfully (perhaps with --no-wait), and all its dependents are ready; or, with --for=deleted, until it no longer
 exists. clm wait changes nothing: it waits for what other processes do. If objects remain to be applied or deleted and no process is working on the release,
 clm says so, and keeps waiting in case one starts. The exit code is 3 if the timeout is reached first.`,
-		Annotations: exits(exitNotReady, exitInterrupted),
-		Example:     "  clm wait web --timeout 10m\n  clm wait web --for=deleted",
-		Args:        cobra.ExactArgs(1),
+		Example: "  clm wait web --timeout 10m\n  clm wait web --for=deleted",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			o.name = args[0]
 			return runWait(command.Context(), e, o)

@@ -4,43 +4,48 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
 
 	"github.com/component-operator/runtime/clm/cmd"
 )
 
+// rootPage is the page about clm itself, by which the website finds the others.
+const rootPage = "_index.md"
+
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: reference FOLDER")
+		os.Exit(1)
+	}
+	if err := write(cmd.Command(), os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, "reference:", err)
 		os.Exit(1)
 	}
 }
 
-// run writes the pages into the folder that is the only argument. Other pages in it are those of commands that are no more.
-func run(args []string) error {
-	if len(args) != 1 {
-		return errors.New("the argument is missing: the folder for the pages")
+// write writes the pages into a folder. Other pages in it are those of commands that no longer exist.
+func write(root *cobra.Command, folder string) error {
+	if err := os.RemoveAll(folder); err != nil {
+		return err
 	}
-	folder := args[0]
 	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // everybody may read it
 		return err
 	}
-	old, err := filepath.Glob(filepath.Join(folder, "*.md"))
-	if err != nil {
+	root.DisableAutoGenTag = true
+	link := func(page string) string { return strings.Replace(page, root.Name()+".md", rootPage, 1) }
+	if err := doc.GenMarkdownTreeCustom(root, folder, frontMatter, link); err != nil {
 		return err
 	}
-	for _, path := range old {
-		if err := os.Remove(path); err != nil {
-			return err
-		}
-	}
-	for name, content := range pages(cmd.Command()) {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o644); err != nil { //nolint:gosec // everybody may read it
-			return err
-		}
-	}
-	return nil
+	return os.Rename(filepath.Join(folder, root.Name()+".md"), filepath.Join(folder, rootPage))
+}
+
+func frontMatter(path string) string {
+	command := strings.ReplaceAll(strings.TrimSuffix(filepath.Base(path), ".md"), "_", " ")
+	return "---\ntitle: " + command + "\n---\n\n<!-- Written by \"make generate\". -->\n\n"
 }
