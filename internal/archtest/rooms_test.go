@@ -85,7 +85,6 @@ var rooms = []room{
 	{path: "internal/requests", layer: vocabulary},
 	{path: "internal/resourceversions", layer: vocabulary},
 	{path: "internal/values", layer: vocabulary},
-	{path: "internal/yamltext", layer: vocabulary},
 	{path: "clm/internal/listwatch", layer: vocabulary},
 	{path: "clm/internal/terminal", layer: vocabulary},
 

@@ -7,8 +7,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/component-operator/runtime/internal/yamltext"
 )
 
 // ConfigMapDataEditor edits the entries of a ConfigMap. An entry is identified by its key. Since the API server allows a key only once, setting it in
@@ -60,33 +58,20 @@ func (e *ConfigMapDataEditor) RemoveBinary(key string) { delete(e.configMap.Bina
 // lists; null is a value as well. If the entry or the patch is no map, the patch replaces the entry. A patch without content changes nothing. An entry that is missing, or without
 // content, becomes the text of the patch.
 //
-// Nothing is decoded: keys and values are written as they are in the entry or in the patch, such as off, 1.10, 012 and numbers with many digits. An entry that has already what
-// the patch says stays as it is, byte for byte. Otherwise it is written again: keys keep their order, and new ones come last; comments stay; blank lines get lost, and
-// indentation may change. JSON stays JSON, with its indentation.
+// Keys and values are written as they are in the entry or in the patch, such as off, 1.10, 012 and numbers with many digits. An entry that has already the values of the patch stays
+// as it is, byte for byte. Otherwise it is written again: keys keep their order, and new ones come last; comments stay; blank lines and the markers of documents get lost, maps that
+// change lose their braces, and indentation may change. JSON stays JSON, with sorted keys; its values are then those of YAML 1.1, in which off is false.
 //
-// The error says whether the entry or the patch is invalid, and in which line. Allowed is one YAML document, in which no key occurs twice in a map, and keys are neither maps
-// nor lists. The patch must not have anchors, aliases and merge keys (<<). The entry may have them; it is an error to change a value that an alias stands for, or to merge a
-// map into an alias or into what a merge key may bring. It is an error as well if JSON has no form for a value of the patch.
+// The error says whether the entry or the patch is invalid. Allowed is one YAML document without anchors, aliases and merge keys (<<), in which no key occurs twice in a map, and
+// keys are neither maps nor lists.
 func (e *ConfigMapDataEditor) MergeYAML(key, patch string) error {
-	under, err := yamltext.Parse(e.configMap.Data[key])
-	if err != nil {
-		return fmt.Errorf("merging YAML into the entry %q: the entry is not a single valid YAML document: %w", key, err)
-	}
-	over, err := yamltext.Parse(patch)
-	if err == nil {
-		err = over.CheckOverlay()
-	}
-	if err != nil {
-		return fmt.Errorf("merging YAML into the entry %q: the patch is not a single valid YAML document: %w", key, err)
-	}
-	if !over.HasContent() {
-		return nil
-	}
-	merged, err := under.Overlay(over)
+	merged, err := mergeYAML(e.configMap.Data[key], patch)
 	if err != nil {
 		return fmt.Errorf("merging YAML into the entry %q: %w", key, err)
 	}
-	e.Set(key, merged)
+	if _, exists := e.configMap.Data[key]; exists || merged != "" {
+		e.Set(key, merged)
+	}
 	return nil
 }
 

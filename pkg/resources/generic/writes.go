@@ -4,77 +4,71 @@
 package generic
 
 import (
+	"errors"
+	"io"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-
-	"github.com/component-operator/runtime/internal/yamltext"
 )
 
 // writesOf returns what a change of a field has written, given the contents before and after it. If the field is an entry of data or stringData with a map in YAML or JSON,
 // these are the values in it that have changed.
 func writesOf(path fieldpath.Path, contents [2]any) []write {
-	now := write{key: textOf(path)}
-	now.value, now.exists = lookUp(contents[1], path)
-	if !isEntry(path) {
-		return []write{now}
+	key := textOf(path)
+	if len(path) != 2 || path[0].FieldName == nil || *path[0].FieldName != "data" && *path[0].FieldName != "stringData" {
+		value, exists := lookUp(contents[1], path)
+		return []write{{key: key, value: value, exists: exists}}
 	}
-	before, after := entryOf(lookUp(contents[0], path)), entryOf(lookUp(contents[1], path))
-	keys := slices.SortedFunc(slices.Values(slices.Concat(before.keys, after.keys)), slices.Compare)
+	before, after := entryOf(contents[0], path), entryOf(contents[1], path)
+	names := slices.AppendSeq(slices.Collect(maps.Keys(before)), maps.Keys(after))
+	slices.Sort(names)
 	var writes []write
-	for _, key := range slices.CompactFunc(keys, slices.Equal) {
-		inside := write{key: now.key}
-		for _, name := range key {
-			inside.key += segment(name)
-		}
-		was, existed := before.value(key)
-		inside.value, inside.exists = after.value(key)
-		if existed != inside.exists || !reflect.DeepEqual(was, inside.value) {
-			writes = append(writes, inside)
+	for _, name := range slices.Compact(names) {
+		was, existed := before[name]
+		value, exists := after[name]
+		if existed != exists || !reflect.DeepEqual(was, value) {
+			writes = append(writes, write{key: key + name, value: value, exists: exists})
 		}
 	}
 	return writes
 }
 
-// isEntry reports whether a path is that of an entry of data or stringData.
-func isEntry(path fieldpath.Path) bool {
-	return len(path) == 2 && path[0].FieldName != nil && (*path[0].FieldName == "data" || *path[0].FieldName == "stringData")
-}
-
-// entry is an entry of data or stringData.
-type entry struct {
-	text     any
-	exists   bool
-	document *yamltext.Document // nil if the entry is not a map
-	keys     [][]string         // the paths of its values; an entry that is not a map has one value without a path
-}
-
-func entryOf(text any, exists bool) entry {
-	e := entry{text: text, exists: exists}
-	if content, ok := text.(string); ok {
-		if document, err := yamltext.Parse(content); err == nil && document.IsMap() {
-			e.document, e.keys = document, document.Leaves()
-			return e
+// entryOf returns the values of an entry by their paths in it. An entry that is no map in YAML or JSON is one value without a path.
+func entryOf(content any, path fieldpath.Path) map[string]any {
+	values := map[string]any{}
+	value, exists := lookUp(content, path)
+	if !exists {
+		return values
+	}
+	if text, ok := value.(string); ok {
+		var document map[string]any
+		var next any
+		decoder := yaml.NewDecoder(strings.NewReader(text))
+		if err := decoder.Decode(&document); err == nil && errors.Is(decoder.Decode(&next), io.EOF) && len(document) > 0 {
+			flatten(document, "", values)
+			return values
 		}
 	}
-	if exists {
-		e.keys = [][]string{nil}
-	}
-	return e
+	values[""] = value
+	return values
 }
 
-func (e entry) value(key []string) (value any, exists bool) {
-	switch {
-	case len(key) == 0:
-		return e.text, e.exists
-	case e.document == nil:
-		return nil, false
+// flatten adds all values below a value by their paths, except maps with keys.
+func flatten(value any, path string, values map[string]any) {
+	fields, ok := value.(map[string]any)
+	if !ok || len(fields) == 0 {
+		values[path] = value
+		return
 	}
-	return e.document.Value(key)
+	for name, below := range fields {
+		flatten(below, path+segment(name), values)
+	}
 }
 
 // textOf returns a path for messages.
