@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
@@ -87,15 +88,16 @@ func (m *mortal) runTo(p *place, code, k int, args ...string) bool {
 		p.Errorf("clm %v, which nobody has killed: %v\n%s", args, err, said.String())
 	}
 	if m.killed.Load() {
-		p.expireLocks()
+		p.expireLock(args[1])
 	}
 	return m.killed.Load()
 }
 
-// expireLocks removes all locks, so that nobody has to wait until those of killed processes expire.
-func (p *place) expireLocks() {
+// expireLock removes the lock of a killed process, so that nobody has to wait until it expires.
+func (p *place) expireLock(release string) {
 	p.Helper()
-	if err := p.client.DeleteAllOf(p.Context(), &coordinationv1.Lease{}, client.InNamespace(p.namespace)); err != nil {
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "clm." + release}}
+	if err := p.client.Delete(p.Context(), lease); client.IgnoreNotFound(err) != nil {
 		p.Error(err)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -154,7 +153,7 @@ type Handles map[string]Handle
 func (s *Store) handleOf(object metav1.Object) Handle {
 	handle := Handle{Namespace: object.GetNamespace(), UID: string(object.GetUID()), ResourceVersion: object.GetResourceVersion(), foreign: []string{}}
 	for _, finalizer := range object.GetFinalizers() {
-		if finalizer == s.options.Finalizer || slices.Contains(s.options.FormerFinalizers, finalizer) {
+		if finalizer == s.options.Finalizer {
 			handle.Held = true
 		} else {
 			handle.foreign = append(handle.foreign, finalizer)

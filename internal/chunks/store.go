@@ -44,8 +44,6 @@ type Options struct {
 	ClaimKey string
 	// Finalizer protects chunks from deletion by others, and with their namespace. Required.
 	Finalizer string
-	// FormerFinalizers are finalizers of earlier versions, which count as ours and are replaced. Defaults to none.
-	FormerFinalizers []string
 	// Held reports whether a chunk has the finalizer. Defaults to all chunks.
 	Held func(name string) bool
 	// FieldOwner is the field manager of all writes. Required.

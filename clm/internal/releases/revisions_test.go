@@ -9,9 +9,8 @@ import (
 	"slices"
 	"testing"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // TestRevisionsTakeOneSecretEach counts Secrets and writes while revisions are added, used again and removed.
