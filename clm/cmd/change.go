@@ -193,13 +193,9 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connecti
 // carryOut carries out a plan to which the user has agreed.
 func (o *changeOptions) carryOut(ctx context.Context, e *environment, s *connection.Connection, p *apply.Plan, c consent) error {
 	options := o.Options
-	if !options.Exact && !c.needed() && o.conflicts.value == conflictsKeep {
-		// Nobody has confirmed this plan, so another one can take its place if somebody changes a field that is to be left alone.
-		options.Accept = func(other *apply.Plan) error { return errors.Join(o.maxDeletions.check(other), other.Refused()) }
-	}
-	options.Strict = o.conflicts.value == conflictsRefuse || o.conflicts.value == conflictsKeep
-	// Only the confirmed plan is carried out, even if the cluster has changed since it was shown.
-	options.Exact = options.Exact || options.Strict || c.needed()
+	// Only the confirmed plan is carried out, even if the cluster has changed since it was shown. Nor are fields taken that others have
+	// changed since then.
+	options.Exact = options.Exact || c.needed() || o.conflicts.value == conflictsRefuse || o.conflicts.value == conflictsKeep
 	err := p.Apply(ctx, options)
 	if !o.events() {
 		e.explain(ctx, s, p.Release, err)

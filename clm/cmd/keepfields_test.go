@@ -322,36 +322,60 @@ func TestKeptFieldsOfALostRecord(t *testing.T) {
 	p.must("delete", "web")
 }
 
-// TestFieldsThatChangeMeanwhile has an autoscaler scale after the plan was made: before anything is applied, and between two waves.
+// TestFieldsThatChangeMeanwhile has an autoscaler scale after the plan was made, and before anything is applied.
 func TestFieldsThatChangeMeanwhile(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	file := func(image string) string {
-		return p.file("app.yaml", configMap("first", image)+strings.Replace(scaled(1, image), "await: never", `await: never, clm.cs.sap.com/apply-order: "1"`, 1))
-	}
-	for reason, isMoment := range map[string]func(request testenv.Request) bool{
-		"before anything is applied": isLease,
-		"between two waves": func(request testenv.Request) bool {
-			return request.Name == "first" && request.Query.Get("dryRun") == ""
-		},
+	file := func(image string) string { return p.file("app.yaml", scaled(1, image)) }
+	for _, test := range []struct {
+		conflicts string
+		replicas  int32
+		says      string
+	}{
+		{"refuse", 2, "was changed by another client since the plan was made"},
+		{"keep", 3, "the same command would now leave these fields to other field managers: Deployment PLACE/web: spec.replicas"},
 	} {
 		p.must("apply", "web", file("a"), "--conflicts=force")
 		var once sync.Once
 		x := newProxy(t, func(x *proxy) {
 			x.before = func(request testenv.Request) bool {
-				if request.IsWrite() && isMoment(request) {
-					once.Do(func() { p.scale(3) })
+				if request.IsWrite() && isLease(request) {
+					once.Do(func() { p.scale(test.replicas) })
 				}
 				return true
 			}
 		})
-		got := p.through(x).clm("apply", "web", file("b"), "--conflicts=keep")
-		p.expect(got, 0, "is ready")
-		p.expectScaled(reason, "3 b info", "spec.replicas")
-		if strings.Contains(got.stderr, "outdated") {
-			t.Errorf("%s: want nothing that says that there was another plan, got %s", reason, got.stderr)
-		}
+		got := p.through(x).clm("apply", "web", file("b"), "--conflicts="+test.conflicts)
+		p.expect(got, exitRefused, "the plan is outdated: Deployment PLACE/web: ", test.says)
+		p.expectScaled(test.conflicts, fmt.Sprintf("%d a info", test.replicas), "")
 	}
+	p.must("apply", "web", file("b"), "--conflicts=keep")
+	p.expectScaled("again", "3 b info", "spec.replicas")
+	p.must("delete", "web")
+}
+
+// TestApprovalThatIsOvertaken has an autoscaler scale between the two plans that a command with an approval makes.
+func TestApprovalThatIsOvertaken(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	precious := strings.Replace(configMap("precious", "1"), "{name: precious}", `{name: precious, annotations: {clm.cs.sap.com/prune-policy: confirm}}`, 1)
+	p.must("apply", "web", p.file("app.yaml", scaled(1, "a")+precious))
+	const keep = "--conflicts=keep"
+	source := p.file("app.yaml", scaled(1, "b"))
+	refused := p.clm("apply", "web", source, keep)
+	p.expect(refused, exitRefused, "ConfigMap PLACE/precious")
+	approved := regexp.MustCompile(`--approve-deletions (\S+)`).FindStringSubmatch(refused.stderr)[1]
+	var once sync.Once
+	x := newProxy(t, func(x *proxy) {
+		x.after = func(request testenv.Request) bool {
+			if request.Resource == "deployments" && request.Query.Get("dryRun") != "" {
+				once.Do(func() { p.scale(3) })
+			}
+			return true
+		}
+	})
+	p.expect(p.through(x).clm("apply", "web", source, keep, "--approve-deletions", approved), 0, "ConfigMap PLACE/precious: deleted", "is ready")
+	p.expectScaled("overtaken", "3 b info", "spec.replicas")
 	p.must("delete", "web")
 }
 

@@ -82,9 +82,6 @@ type ApplyRequest struct {
 	// again), but the caller drops it once a call has returned without an error. After that, the engine reacts to changes by others
 	// as the policies say. Defaults to none.
 	Expected *Plan
-	// Resumed means that an earlier call with Expected has returned without an error. Then only objects that this call is about to write are compared with what is left of the plan:
-	// the caller leaves out the changes of those that were written. Defaults to no.
-	Resumed bool
 	// TakeOver are wanted objects that are adopted from any owner, whatever their adoption policies say, and never deleted for it.
 	// The owner label changes in one write, so that an object always has an owner. An object that should be applied only once, and was
 	// according to the inventory, keeps its content. Defaults to none.

@@ -59,7 +59,7 @@ func (r *Reconciler) Plan(ctx context.Context, request ApplyRequest, options Pla
 
 // checkStale returns a *StaleError if a request would do something else than the plan that it expects.
 func (r *Reconciler) checkStale(ctx context.Context, request ApplyRequest) error {
-	if request.Expected == nil || request.Resumed {
+	if request.Expected == nil {
 		return nil
 	}
 	now, err := r.Plan(ctx, request, PlanOptions{Ask: true})

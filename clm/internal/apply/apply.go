@@ -33,11 +33,6 @@ type Options struct {
 	HistoryMaxBytes int64
 	// Exact refuses to do anything but what the plan says.
 	Exact bool
-	// Strict compares each object of a later wave with the plan once more before it is written, with Exact. Defaults to comparing all objects before the first one is written.
-	Strict bool
-	// Accept decides about another plan, which is made if others change objects meanwhile: if it returns nil, the operation goes on with that plan, also if a part of the present
-	// one is done. It is for plans from sources, with Exact. Defaults to accepting none.
-	Accept func(other *Plan) error
 	// Enough ends the operation before all objects are ready, as soon as it returns true for a result of the engine. It overrides Wait. Defaults to none.
 	Enough func(result reconciler.Result) bool
 	// Reverts says that the caller reverts a failed revision that was never ready, so that no other advice is given.

@@ -6,7 +6,6 @@ package apply
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -29,8 +28,6 @@ type application struct {
 	// former is the state of the release before the operation, with its message.
 	former        releases.State
 	formerMessage string
-	// followed is how many plans have taken the place of others since a call of the engine has ended without an error.
-	followed int
 }
 
 // CarryOut does what the plan says, in an operation on its release, if the release has not changed since the plan was made. Errors are those of Apply.
@@ -41,7 +38,7 @@ func (p *Plan) CarryOut(ctx context.Context, o *runner.Operation, options Option
 
 func (a *application) run(ctx context.Context) error {
 	err := a.confirm(ctx)
-	// Who has been asked to end does not make another plan, whatever has become of this one.
+	// A canceled operation must not plan again, whatever has become of its plan.
 	if canceled := a.operation.CheckCanceled(); canceled != nil {
 		return canceled
 	}
@@ -60,7 +57,8 @@ func (a *application) run(ctx context.Context) error {
 	ctx, stopTimer := runner.Limited(ctx, a.options.Timeout)
 	defer stopTimer()
 	result, err := a.converge(ctx)
-	return errors.Join(err, a.leave(ctx, result, err))
+	left := a.leave(ctx, result, err)
+	return errors.Join(nameFields(ctx, a.plan, err), left)
 }
 
 // confirm returns an error if the plan is outdated, before anything is recorded.
@@ -80,34 +78,7 @@ func (a *application) confirm(ctx context.Context) error {
 	if !a.options.Exact {
 		return nil
 	}
-	for {
-		err := a.checkExact(ctx)
-		if !a.follows(err) || a.operation.CheckCanceled() != nil {
-			return err
-		}
-		if err := a.follow(ctx); err != nil {
-			return err
-		}
-	}
-}
-
-// maxPlans limits how many plans an operation makes one after the other because others change objects at the same time.
-const maxPlans = 5
-
-// follows reports whether the operation goes on with another plan after an error.
-func (a *application) follows(err error) bool {
-	var stale *reconciler.StaleError
-	return a.options.Accept != nil && errors.As(err, &stale) && a.followed < maxPlans-1
-}
-
-// follow makes another plan, which takes the place of the present one. It changes nothing in the cluster.
-func (a *application) follow(ctx context.Context) error {
-	if err := follow(ctx, a.plan, false); err != nil {
-		return err
-	}
-	a.followed++
-	a.operation.Board().Continue(a.plan.Revision.Number)
-	return a.options.Accept(a.plan)
+	return nameFields(ctx, a.plan, a.checkExact(ctx))
 }
 
 // errOnlyChecked ends a call of the engine that must not change anything.
@@ -124,8 +95,7 @@ func (a *application) checkExact(ctx context.Context) error {
 	return nil
 }
 
-// enter records that the revision is being applied, and in the same write the inventory that the engine would record first. It does so again for a plan that takes the place of one
-// of which a part is done.
+// enter records that the revision is being applied, and in the same write the inventory that the engine would record first.
 func (a *application) enter(ctx context.Context) error {
 	a.operation.Sign()
 	if a.plan.Release.Recorded() && !a.plan.New && a.plan.Release.State == releases.StateReady && a.plan.Release.RecordedState() == releases.StateReady {
@@ -158,49 +128,15 @@ func (a *application) enter(ctx context.Context) error {
 	return err
 }
 
-// reenter goes on with another plan, and records it, after a part of the present one is done, unless the operation has ended meanwhile, which the fence says.
-func (a *application) reenter(ctx context.Context, fence func() error) error {
-	current := a.plan.Release.Current()
-	err := a.follow(ctx)
-	if err == nil {
-		err = fence()
-	}
-	if err != nil {
-		// There is no other revision.
-		a.plan.Revision.Number = current.Number
-		return err
-	}
-	if a.plan.New && current.State != releases.RevisionReady {
-		current.Failure = fmt.Sprintf("continued as revision %d, which leaves further fields to other field managers", a.plan.Revision.Number)
-	}
-	return a.operation.Complete(ctx, a.enter)
-}
-
 // converge calls the engine until all objects are ready.
 func (a *application) converge(ctx context.Context) (reconciler.Result, error) {
-	fence := a.operation.Fence(ctx)
-	request := a.request(fence)
-	var last reconciler.Result
-	outdated := false // the request is that of a plan that is not to be carried out any more
+	request := a.request(a.operation.Fence(ctx))
 	a.plan.target.ShowOn(a.operation.Board())
 	c := &runner.Convergence{
 		Target:  a.plan.target,
 		Timeout: a.options.Timeout,
 		Call: func(ctx context.Context) (reconciler.Result, error) {
-			for {
-				if outdated {
-					if err := a.reenter(ctx, fence); err != nil {
-						return last, err
-					}
-					request, outdated = a.request(fence), false
-				}
-				var err error
-				if last, err = a.call(ctx, &request); !a.follows(err) {
-					return last, err
-				}
-				outdated = true
-				a.operation.Board().Took(last, nil, "")
-			}
+			return a.call(ctx, &request)
 		},
 		Took: func(result reconciler.Result, err error) {
 			a.operation.Board().Took(result, err, runner.AppliedPhase(result))
@@ -236,33 +172,11 @@ func (a *application) call(ctx context.Context, request *reconciler.ApplyRequest
 	a.plan.Release.Inventory = result.Inventory
 	a.operation.Board().Expect(result.Inventory)
 	if err == nil {
-		a.followed, request.Resumed = 0, true
-	}
-	if request.Resumed {
-		request.Expected = a.rest(result.Inventory)
+		request.Expected = nil
 	}
 	// From now on, the inventory says what runs again.
 	request.RerunFailed = request.RerunFailed && err != nil && !isScheduled(result.Inventory)
 	return result, err
-}
-
-// rest returns what is left of a plan after calls of the engine: the changes of objects that were not written yet, and that are not being deleted to be recreated. It is nil if
-// these need not be compared any more.
-func (a *application) rest(inventory []*reconciler.InventoryItem) *reconciler.Plan {
-	if !a.options.Strict {
-		return nil
-	}
-	scheduled := map[dependents.Key]bool{}
-	for _, item := range inventory {
-		scheduled[dependents.KeyOf(item)] = item.Phase == reconciler.PhaseScheduledForApplication && item.Status != status.TerminatingStatus
-	}
-	rest := &reconciler.Plan{}
-	for _, change := range a.plan.exact.Changes {
-		if scheduled[dependents.KeyOf(change.Object)] {
-			rest.Changes = append(rest.Changes, change)
-		}
-	}
-	return rest
 }
 
 // isScheduled reports whether any object is to be applied.

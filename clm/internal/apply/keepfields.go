@@ -189,14 +189,35 @@ func (k *keeper) confirmLost(p *Plan) error {
 // note says in the plan which fields it leaves to others from now on.
 func (k *keeper) note(p *Plan) {
 	for i := range p.Changes {
-		key := dependents.KeyOf(p.Changes[i].Object)
-		if key.Namespace == "" {
-			key.Namespace = p.Release.Namespace
-		}
-		if fields := k.chosen[key]; len(fields) > 0 {
-			p.Changes[i].Notes = append(p.Changes[i].Notes, fmt.Sprintf("fields that are left to other field managers from now on: %s", redact.Text(strings.Join(fields, ", "))))
+		if fields := k.fieldsOf(p, p.Changes[i]); fields != "" {
+			p.Changes[i].Notes = append(p.Changes[i].Notes, "fields that are left to other field managers from now on: "+fields)
 		}
 	}
+}
+
+// fieldsOf returns the fields of a change that were chosen, separated by commas.
+func (k *keeper) fieldsOf(p *Plan, change reconciler.Change) string {
+	key := dependents.KeyOf(change.Object)
+	key.Namespace = cmp.Or(key.Namespace, p.Release.Namespace)
+	return redact.Text(strings.Join(k.chosen[key], ", "))
+}
+
+// nameFields adds to the error of an outdated plan which fields another plan would leave to other field managers.
+func nameFields(ctx context.Context, p *Plan, err error) error {
+	var stale *reconciler.StaleError
+	if p.keeper == nil || p.keeper.conflicts != ConflictsKeep || !errors.As(err, &stale) || follow(ctx, p, true) != nil {
+		return err
+	}
+	var texts []string
+	for _, change := range p.Changes {
+		if fields := p.keeper.fieldsOf(p, change); fields != "" {
+			texts = append(texts, fmt.Sprintf("%s: %s", change.Object, fields))
+		}
+	}
+	if len(texts) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w; the same command would now leave these fields to other field managers: %s", err, strings.Join(texts, "; "))
 }
 
 func hasConflicts(p *Plan) bool {

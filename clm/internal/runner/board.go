@@ -72,13 +72,6 @@ func (b *Board) Say(phase string) {
 	b.show()
 }
 
-// Continue says that the operation goes on with another revision.
-func (b *Board) Continue(revision int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.state.Revision = revision
-}
-
 // trouble shows an error that holds up the operation.
 func (b *Board) trouble(err error) {
 	b.mu.Lock()

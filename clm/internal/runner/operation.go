@@ -209,15 +209,6 @@ func (o *Operation) Save(ctx context.Context, inventory []*reconciler.InventoryI
 // Record records the progress of the operation, even after its context has ended. If the lock is lost, it records nothing: another process may change the
 // release now.
 func (o *Operation) Record(ctx context.Context, change func(release *releases.Release)) error {
-	return o.Complete(ctx, func(ctx context.Context) error {
-		change(o.release)
-		return o.connection.Records().Save(ctx, o.release)
-	})
-}
-
-// Complete calls a function that writes the record, and lets it come to its end even after the context has ended. If the lock is lost, it does not call it: another process may
-// change the release now.
-func (o *Operation) Complete(ctx context.Context, write func(ctx context.Context) error) error {
 	var lost *releases.LostLockError
 	if errors.As(context.Cause(ctx), &lost) {
 		return nil
@@ -226,7 +217,8 @@ func (o *Operation) Complete(ctx context.Context, write func(ctx context.Context
 	defer cancel()
 	err := o.lock.Fence(ctx)
 	if err == nil {
-		err = write(ctx)
+		change(o.release)
+		err = o.connection.Records().Save(ctx, o.release)
 	}
 	if err != nil && ctx.Err() != nil {
 		// The cancelled context must not be mistaken for an interrupt.
