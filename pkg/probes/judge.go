@@ -52,7 +52,7 @@ const (
 // New returns a Judge that goes by the probes. An object is ready if all checks of all probes that select it are true. An object that no probe selects
 // is judged by base; if base is nil, it is ready as soon as it exists. Probes take precedence over the annotation ready-when, but not over fail-when.
 //
-// The error says which field of which probe is invalid, and what is allowed; also if two checks contradict each other.
+// The error says which field of which probe is invalid, and what is allowed.
 func New(probes []Probe, base status.Judge) (status.Judge, error) {
 	j := &judge{base: base}
 	count, length := 0, 0
@@ -73,9 +73,6 @@ func New(probes []Probe, base status.Judge) (status.Judge, error) {
 			return nil, fmt.Errorf("probes[%d].%w", i, err)
 		}
 		j.probes = append(j.probes, c)
-	}
-	if err := contradiction(probes); err != nil {
-		return nil, err
 	}
 	sum, err := digest.Of(probes)
 	if err != nil {

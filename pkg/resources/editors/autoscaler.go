@@ -14,16 +14,13 @@ import (
 
 // HPASpecEditor edits the spec of a HorizontalPodAutoscaler.
 type HPASpecEditor struct {
-	spec *autoscalingv2.HorizontalPodAutoscalerSpec
+	specEditor[autoscalingv2.HorizontalPodAutoscalerSpec]
 }
 
 // NewHPASpecEditor returns an editor of the given spec.
 func NewHPASpecEditor(spec *autoscalingv2.HorizontalPodAutoscalerSpec) *HPASpecEditor {
-	return &HPASpecEditor{spec: orNew(spec)}
+	return &HPASpecEditor{specEditorOf(spec)}
 }
-
-// Raw returns the edited spec.
-func (e *HPASpecEditor) Raw() *autoscalingv2.HorizontalPodAutoscalerSpec { return e.spec }
 
 // SetScaleTargetRef sets the workload that is scaled.
 func (e *HPASpecEditor) SetScaleTargetRef(target autoscalingv2.CrossVersionObjectReference) {

@@ -9,17 +9,12 @@ import (
 
 // CustomResourceDefinitionSpecEditor edits the spec of a CustomResourceDefinition.
 type CustomResourceDefinitionSpecEditor struct {
-	spec *apiextensionsv1.CustomResourceDefinitionSpec
+	specEditor[apiextensionsv1.CustomResourceDefinitionSpec]
 }
 
 // NewCustomResourceDefinitionSpecEditor returns an editor of the given spec.
 func NewCustomResourceDefinitionSpecEditor(spec *apiextensionsv1.CustomResourceDefinitionSpec) *CustomResourceDefinitionSpecEditor {
-	return &CustomResourceDefinitionSpecEditor{spec: orNew(spec)}
-}
-
-// Raw returns the edited spec.
-func (e *CustomResourceDefinitionSpecEditor) Raw() *apiextensionsv1.CustomResourceDefinitionSpec {
-	return e.spec
+	return &CustomResourceDefinitionSpecEditor{specEditorOf(spec)}
 }
 
 // EnsureVersion sets a version with its schema, identified by its name. The field storage of other versions stays: exactly one version may have it.

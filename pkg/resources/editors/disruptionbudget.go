@@ -11,16 +11,13 @@ import (
 
 // PodDisruptionBudgetSpecEditor edits the spec of a PodDisruptionBudget.
 type PodDisruptionBudgetSpecEditor struct {
-	spec *policyv1.PodDisruptionBudgetSpec
+	specEditor[policyv1.PodDisruptionBudgetSpec]
 }
 
 // NewPodDisruptionBudgetSpecEditor returns an editor of the given spec.
 func NewPodDisruptionBudgetSpecEditor(spec *policyv1.PodDisruptionBudgetSpec) *PodDisruptionBudgetSpecEditor {
-	return &PodDisruptionBudgetSpecEditor{spec: orNew(spec)}
+	return &PodDisruptionBudgetSpecEditor{specEditorOf(spec)}
 }
-
-// Raw returns the edited spec.
-func (e *PodDisruptionBudgetSpecEditor) Raw() *policyv1.PodDisruptionBudgetSpec { return e.spec }
 
 // SetMinAvailable sets how many pods, or what percentage, must stay available. The API server refuses a budget that has maxUnavailable as well; see
 // [PodDisruptionBudgetSpecEditor.ClearMaxUnavailable].

@@ -17,6 +17,15 @@ func orNew[T any](value *T) *T {
 	return value
 }
 
+// specEditor is what the editors of specs have in common.
+type specEditor[T any] struct{ spec *T }
+
+// specEditorOf returns an editor of a spec; nil stands for a new one.
+func specEditorOf[T any](spec *T) specEditor[T] { return specEditor[T]{orNew(spec)} }
+
+// Raw returns the edited spec itself.
+func (e specEditor[T]) Raw() *T { return e.spec }
+
 // ensure replaces the first item that is the same as the given one, and removes the others. If there is none, it appends the item. The list
 // becomes a new one, because another object might share the old one.
 func ensure[T any](items *[]T, item T, same func(a, b T) bool) {

@@ -11,16 +11,13 @@ import (
 
 // IngressSpecEditor edits the spec of an Ingress.
 type IngressSpecEditor struct {
-	spec *networkingv1.IngressSpec
+	specEditor[networkingv1.IngressSpec]
 }
 
 // NewIngressSpecEditor returns an editor of the given spec.
 func NewIngressSpecEditor(spec *networkingv1.IngressSpec) *IngressSpecEditor {
-	return &IngressSpecEditor{spec: orNew(spec)}
+	return &IngressSpecEditor{specEditorOf(spec)}
 }
-
-// Raw returns the edited spec.
-func (e *IngressSpecEditor) Raw() *networkingv1.IngressSpec { return e.spec }
 
 // SetIngressClassName sets the IngressClass.
 func (e *IngressSpecEditor) SetIngressClassName(name string) { e.spec.IngressClassName = &name }

@@ -8,17 +8,12 @@ import (
 )
 
 // JobSpecEditor edits the spec of a Job, or the Job template of a CronJob.
-type JobSpecEditor struct {
-	spec *batchv1.JobSpec
-}
+type JobSpecEditor struct{ specEditor[batchv1.JobSpec] }
 
 // NewJobSpecEditor returns an editor of the given spec.
 func NewJobSpecEditor(spec *batchv1.JobSpec) *JobSpecEditor {
-	return &JobSpecEditor{spec: orNew(spec)}
+	return &JobSpecEditor{specEditorOf(spec)}
 }
-
-// Raw returns the edited spec.
-func (e *JobSpecEditor) Raw() *batchv1.JobSpec { return e.spec }
 
 // SetCompletions sets how many pods must succeed.
 func (e *JobSpecEditor) SetCompletions(completions int32) { e.spec.Completions = &completions }
@@ -44,16 +39,13 @@ func (e *JobSpecEditor) SetCompletionMode(mode batchv1.CompletionMode) { e.spec.
 
 // CronJobSpecEditor edits the spec of a CronJob. [JobSpecEditor] edits its Job template.
 type CronJobSpecEditor struct {
-	spec *batchv1.CronJobSpec
+	specEditor[batchv1.CronJobSpec]
 }
 
 // NewCronJobSpecEditor returns an editor of the given spec.
 func NewCronJobSpecEditor(spec *batchv1.CronJobSpec) *CronJobSpecEditor {
-	return &CronJobSpecEditor{spec: orNew(spec)}
+	return &CronJobSpecEditor{specEditorOf(spec)}
 }
-
-// Raw returns the edited spec.
-func (e *CronJobSpecEditor) Raw() *batchv1.CronJobSpec { return e.spec }
 
 // SetSchedule sets the schedule in cron format.
 func (e *CronJobSpecEditor) SetSchedule(schedule string) { e.spec.Schedule = schedule }

@@ -12,16 +12,13 @@ import (
 
 // NetworkPolicySpecEditor edits the spec of a NetworkPolicy. Rules have no name, so they can only be added, or removed all together.
 type NetworkPolicySpecEditor struct {
-	spec *networkingv1.NetworkPolicySpec
+	specEditor[networkingv1.NetworkPolicySpec]
 }
 
 // NewNetworkPolicySpecEditor returns an editor of the given spec.
 func NewNetworkPolicySpecEditor(spec *networkingv1.NetworkPolicySpec) *NetworkPolicySpecEditor {
-	return &NetworkPolicySpecEditor{spec: orNew(spec)}
+	return &NetworkPolicySpecEditor{specEditorOf(spec)}
 }
-
-// Raw returns the edited spec.
-func (e *NetworkPolicySpecEditor) Raw() *networkingv1.NetworkPolicySpec { return e.spec }
 
 // SetPodSelector replaces the selector of the pods to which the policy applies. An empty one selects all pods of the namespace.
 func (e *NetworkPolicySpecEditor) SetPodSelector(selector metav1.LabelSelector) {

@@ -8,17 +8,12 @@ import (
 )
 
 // PodSpecEditor edits the spec of a pod, or of a pod template.
-type PodSpecEditor struct {
-	spec *corev1.PodSpec
-}
+type PodSpecEditor struct{ specEditor[corev1.PodSpec] }
 
 // NewPodSpecEditor returns an editor of the given spec.
 func NewPodSpecEditor(spec *corev1.PodSpec) *PodSpecEditor {
-	return &PodSpecEditor{spec: orNew(spec)}
+	return &PodSpecEditor{specEditorOf(spec)}
 }
-
-// Raw returns the edited spec.
-func (e *PodSpecEditor) Raw() *corev1.PodSpec { return e.spec }
 
 // SetServiceAccountName sets the ServiceAccount of the pod. An empty name stands for the ServiceAccount default.
 func (e *PodSpecEditor) SetServiceAccountName(name string) { e.spec.ServiceAccountName = name }

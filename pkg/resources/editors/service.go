@@ -11,17 +11,12 @@ import (
 )
 
 // ServiceSpecEditor edits the spec of a Service.
-type ServiceSpecEditor struct {
-	spec *corev1.ServiceSpec
-}
+type ServiceSpecEditor struct{ specEditor[corev1.ServiceSpec] }
 
 // NewServiceSpecEditor returns an editor of the given spec.
 func NewServiceSpecEditor(spec *corev1.ServiceSpec) *ServiceSpecEditor {
-	return &ServiceSpecEditor{spec: orNew(spec)}
+	return &ServiceSpecEditor{specEditorOf(spec)}
 }
-
-// Raw returns the edited spec.
-func (e *ServiceSpecEditor) Raw() *corev1.ServiceSpec { return e.spec }
 
 // SetType sets the type. Fields that only another type has stay.
 func (e *ServiceSpecEditor) SetType(serviceType corev1.ServiceType) { e.spec.Type = serviceType }

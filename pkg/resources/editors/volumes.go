@@ -12,16 +12,13 @@ import (
 
 // PVCSpecEditor edits the spec of a PersistentVolumeClaim. Once the claim exists, the API server allows hardly more than a larger storage request.
 type PVCSpecEditor struct {
-	spec *corev1.PersistentVolumeClaimSpec
+	specEditor[corev1.PersistentVolumeClaimSpec]
 }
 
 // NewPVCSpecEditor returns an editor of the given spec.
 func NewPVCSpecEditor(spec *corev1.PersistentVolumeClaimSpec) *PVCSpecEditor {
-	return &PVCSpecEditor{spec: orNew(spec)}
+	return &PVCSpecEditor{specEditorOf(spec)}
 }
-
-// Raw returns the edited spec.
-func (e *PVCSpecEditor) Raw() *corev1.PersistentVolumeClaimSpec { return e.spec }
 
 // SetStorageRequest sets how much storage is requested.
 func (e *PVCSpecEditor) SetStorageRequest(quantity resource.Quantity) {
@@ -44,16 +41,13 @@ func (e *PVCSpecEditor) SetVolumeName(name string) { e.spec.VolumeName = name }
 
 // PVSpecEditor edits the spec of a PersistentVolume.
 type PVSpecEditor struct {
-	spec *corev1.PersistentVolumeSpec
+	specEditor[corev1.PersistentVolumeSpec]
 }
 
 // NewPVSpecEditor returns an editor of the given spec.
 func NewPVSpecEditor(spec *corev1.PersistentVolumeSpec) *PVSpecEditor {
-	return &PVSpecEditor{spec: orNew(spec)}
+	return &PVSpecEditor{specEditorOf(spec)}
 }
-
-// Raw returns the edited spec.
-func (e *PVSpecEditor) Raw() *corev1.PersistentVolumeSpec { return e.spec }
 
 // SetCapacity sets how much storage the volume has.
 func (e *PVSpecEditor) SetCapacity(quantity resource.Quantity) {

@@ -9,16 +9,13 @@ import (
 
 // DeploymentSpecEditor edits the spec of a Deployment.
 type DeploymentSpecEditor struct {
-	spec *appsv1.DeploymentSpec
+	specEditor[appsv1.DeploymentSpec]
 }
 
 // NewDeploymentSpecEditor returns an editor of the given spec.
 func NewDeploymentSpecEditor(spec *appsv1.DeploymentSpec) *DeploymentSpecEditor {
-	return &DeploymentSpecEditor{spec: orNew(spec)}
+	return &DeploymentSpecEditor{specEditorOf(spec)}
 }
-
-// Raw returns the edited spec.
-func (e *DeploymentSpecEditor) Raw() *appsv1.DeploymentSpec { return e.spec }
 
 // SetReplicas sets the number of pods.
 func (e *DeploymentSpecEditor) SetReplicas(replicas int32) { e.spec.Replicas = &replicas }
@@ -46,16 +43,13 @@ func (e *DeploymentSpecEditor) SetStrategy(strategy appsv1.DeploymentStrategy) {
 
 // ReplicaSetSpecEditor edits the spec of a ReplicaSet. It has no method for the selector, which is immutable.
 type ReplicaSetSpecEditor struct {
-	spec *appsv1.ReplicaSetSpec
+	specEditor[appsv1.ReplicaSetSpec]
 }
 
 // NewReplicaSetSpecEditor returns an editor of the given spec.
 func NewReplicaSetSpecEditor(spec *appsv1.ReplicaSetSpec) *ReplicaSetSpecEditor {
-	return &ReplicaSetSpecEditor{spec: orNew(spec)}
+	return &ReplicaSetSpecEditor{specEditorOf(spec)}
 }
-
-// Raw returns the edited spec.
-func (e *ReplicaSetSpecEditor) Raw() *appsv1.ReplicaSetSpec { return e.spec }
 
 // SetReplicas sets the number of pods.
 func (e *ReplicaSetSpecEditor) SetReplicas(replicas int32) { e.spec.Replicas = &replicas }
@@ -65,16 +59,13 @@ func (e *ReplicaSetSpecEditor) SetMinReadySeconds(seconds int32) { e.spec.MinRea
 
 // StatefulSetSpecEditor edits the spec of a StatefulSet.
 type StatefulSetSpecEditor struct {
-	spec *appsv1.StatefulSetSpec
+	specEditor[appsv1.StatefulSetSpec]
 }
 
 // NewStatefulSetSpecEditor returns an editor of the given spec.
 func NewStatefulSetSpecEditor(spec *appsv1.StatefulSetSpec) *StatefulSetSpecEditor {
-	return &StatefulSetSpecEditor{spec: orNew(spec)}
+	return &StatefulSetSpecEditor{specEditorOf(spec)}
 }
-
-// Raw returns the edited spec.
-func (e *StatefulSetSpecEditor) Raw() *appsv1.StatefulSetSpec { return e.spec }
 
 // SetReplicas sets the number of pods.
 func (e *StatefulSetSpecEditor) SetReplicas(replicas int32) { e.spec.Replicas = &replicas }
@@ -107,16 +98,13 @@ func (e *StatefulSetSpecEditor) SetPersistentVolumeClaimRetentionPolicy(policy *
 
 // DaemonSetSpecEditor edits the spec of a DaemonSet.
 type DaemonSetSpecEditor struct {
-	spec *appsv1.DaemonSetSpec
+	specEditor[appsv1.DaemonSetSpec]
 }
 
 // NewDaemonSetSpecEditor returns an editor of the given spec.
 func NewDaemonSetSpecEditor(spec *appsv1.DaemonSetSpec) *DaemonSetSpecEditor {
-	return &DaemonSetSpecEditor{spec: orNew(spec)}
+	return &DaemonSetSpecEditor{specEditorOf(spec)}
 }
-
-// Raw returns the edited spec.
-func (e *DaemonSetSpecEditor) Raw() *appsv1.DaemonSetSpec { return e.spec }
 
 // SetUpdateStrategy replaces the update strategy, including the parameters of a rolling update.
 func (e *DaemonSetSpecEditor) SetUpdateStrategy(strategy appsv1.DaemonSetUpdateStrategy) {
