@@ -51,12 +51,6 @@ func newBarrier(reconcilerName, ownerID string, item *inventory.Item, uid apityp
 	}
 }
 
-// Kinds returns the kinds of the objects of a barrier.
-func Kinds() []schema.GroupVersionKind {
-	policy, binding := barrierKinds()
-	return []schema.GroupVersionKind{policy, binding}
-}
-
 func barrierKinds() (policy, binding schema.GroupVersionKind) {
 	version := schema.GroupVersion{Group: kinds.GroupWebhook, Version: "v1"}
 	return version.WithKind("ValidatingAdmissionPolicy"), version.WithKind("ValidatingAdmissionPolicyBinding")
