@@ -23,21 +23,23 @@ import (
 // Apply applies the objects of the request, wave by wave, and prunes redundant dependents. It goes as far as it can
 // without waiting, and returns how far it came; see the contract of the package.
 //
-// Objects are created, updated, adopted, corrected, purged and deleted as their annotations say. A wave has stages (regular
-// objects, then APIServices, then instances of managed types); each begins when the one before is ready. Within a stage, objects
-// that others refer to are written first, and webhook configurations that do not exist are created last. A dependent that was
-// written before and has drifted is corrected even if an earlier wave is not ready, unless it is a webhook configuration that has
-// vanished.
+// Objects are created, updated, adopted, corrected, purged and deleted as their annotations say. A wave has stages
+// (regular objects, then APIServices, then instances of managed types); each begins when the one before is ready.
+// Within a stage, objects that others refer to are written first, and webhook configurations that do not exist are
+// created last. A dependent that was written before and has drifted is corrected even if an earlier wave is not ready,
+// unless it is a webhook configuration that has vanished.
 //
-// Apply hooks are objects that run once for each Digest. Those with ApplyHookPostApply are applied when all other objects are ready, and redundant
-// ones are gone; the call is done when they are ready. Those with ApplyHookOnFailure are applied as soon as other objects have failed, or were
-// rejected by the API server or by admission control; Result.Aftermath says how far they are. One that has begun comes to its end even if nothing has
-// failed any more, also with another Digest. A problem with them is no error.
+// Apply hooks are objects that run once for each Digest. Those with ApplyHookPostApply are applied when all other
+// objects are ready, and redundant ones are gone; the call is done when they are ready. Those with ApplyHookOnFailure
+// are applied as soon as other objects have failed, or were rejected by the API server or by admission control;
+// Result.Aftermath says how far they are. One that has begun comes to its end even if nothing has failed any more, also
+// with another Digest. A problem with them is no error.
 //
-// With ApplyRequest.Expected, nothing is done that was not planned, except that on-failure hooks run if something fails; see StaleError.
+// With ApplyRequest.Expected, nothing is done that was not planned, except that on-failure hooks run if something
+// fails; see StaleError.
 //
-// The error is a *RefusedError if objects contradict each other, carry invalid annotations, belong to another owner, or are
-// rejected by the API server. Other errors are worth a retry.
+// The error is a *RefusedError if objects contradict each other, carry invalid annotations, belong to another owner, or
+// are rejected by the API server. Other errors are worth a retry.
 func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, error) {
 	if err := r.checkStale(ctx, request); err != nil {
 		return r.abort(ctx, request.Owner, err)
@@ -145,7 +147,8 @@ func (request ApplyRequest) check() error {
 	return checkManagedTypes(request.AdditionalManagedTypes)
 }
 
-// begin makes all decisions that need no look at the cluster. The call applies the objects that are selected; the others are left alone.
+// begin makes all decisions that need no look at the cluster. The call applies the objects that are selected; the
+// others are left alone.
 func (r *Reconciler) begin(request ApplyRequest, config server.Config, choose selection) (*preparation, error) {
 	declared, err := policies.Validate(request.Policies)
 	if err != nil {

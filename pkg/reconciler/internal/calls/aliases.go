@@ -18,15 +18,16 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Aliases finds wanted objects that are the same object: an API server may serve one object under several types, as it does with Events (v1 and
-// events.k8s.io/v1), and only the UID shows it. It is safe for concurrent use; nil finds nothing.
+// Aliases finds wanted objects that are the same object: an API server may serve one object under several types, as it
+// does with Events (v1 and events.k8s.io/v1), and only the UID shows it. It is safe for concurrent use; nil finds
+// nothing.
 type Aliases struct {
 	mu     sync.Mutex
 	wanted map[apitypes.UID]types.ObjectID
 }
 
-// NewAliases returns the aliases of the recorded wanted objects. It returns nil if nothing is to be written or deleted, because
-// the check is not worth the work then. It refuses wanted objects that are recorded with the same UID.
+// NewAliases returns the aliases of the recorded wanted objects. It returns nil if nothing is to be written or deleted,
+// because the check is not worth the work then. It refuses wanted objects that are recorded with the same UID.
 func NewAliases(wanted, items []*inventory.Item) (*Aliases, error) {
 	if !slices.ContainsFunc(items, func(item *inventory.Item) bool {
 		return bookkeeping.IsRedundant(item) || item.Phase == inventory.PhaseScheduledForApplication

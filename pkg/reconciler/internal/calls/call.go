@@ -34,7 +34,8 @@ type Call struct {
 	Barriers *guard.Barriers
 	// Deletions limits how many redundant dependents are deleted.
 	Deletions inventory.Deletions
-	// Policies are those of the owner, without empty fields; the zero value if the owner is being deleted, or asks for nothing to be applied.
+	// Policies are those of the owner, without empty fields; the zero value if the owner is being deleted, or asks for
+	// nothing to be applied.
 	Policies inventory.Policies
 	// Additional are the managed types that no dependent defines.
 	Additional []inventory.TypeInfo
@@ -43,8 +44,9 @@ type Call struct {
 	Tiers   Tiers
 }
 
-// Prune returns what happens to a redundant object: it is kept if it contains, or defines, others that stay. Apart from that, what is recorded counts, then what its
-// annotation in the cluster says, because an inventory may have lost the policy, then the policy of the owner. It is empty if the owner is being deleted.
+// Prune returns what happens to a redundant object: it is kept if it contains, or defines, others that stay. Apart from
+// that, what is recorded counts, then what its annotation in the cluster says, because an inventory may have lost the
+// policy, then the policy of the owner. It is empty if the owner is being deleted.
 func (c *Call) Prune(item *inventory.Item, seen observe.Observation) inventory.PrunePolicy {
 	if c.Policies.Prune == "" || !bookkeeping.IsRedundant(item) {
 		return ""
@@ -60,8 +62,8 @@ func (c *Call) Retry(item *inventory.Item) {
 	c.Report.RequeueAfter(c.Memory.Retry(types.IDOf(item), c.Server.Clock.Now()))
 }
 
-// LookAgain has the call repeated after a while if no event will report changes of a dependent, because its kind cannot be
-// watched, or because it does not have our label.
+// LookAgain has the call repeated after a while if no event will report changes of a dependent, because its kind cannot
+// be watched, or because it does not have our label.
 func (c *Call) LookAgain(item *inventory.Item) {
 	seen, view := c.Server.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
 	if view != observe.Present || seen.Owner != c.Owner.Label {

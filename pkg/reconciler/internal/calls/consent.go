@@ -36,17 +36,18 @@ func NewConsent(ledger *Ledger, observer server.Observer, fence func() error, co
 	return &Consent{ledger: ledger, observer: observer, fence: fence, ask: confirm, confirmed: map[int]bool{}}
 }
 
-// Confirm asks the owner whether a desired object that was written before, and has vanished, is still wanted. It must be called after the
-// object was found to have vanished, and before it is created again.
+// Confirm asks the owner whether a desired object that was written before, and has vanished, is still wanted. It must
+// be called after the object was found to have vanished, and before it is created again.
 //
-// Another process may work for the same owner, for a moment or by mistake, and may have deleted the object because it knows more:
-// that the owner is being deleted, for example, or wants something else. What it knew was true before it deleted the object.
-// Since the question comes after that, the answer takes it into account, however outdated this call is. An object that vanishes
-// after the question needs another one; objects that the observer knew to have vanished before do not.
+// Another process may work for the same owner, for a moment or by mistake, and may have deleted the object because it
+// knows more: that the owner is being deleted, for example, or wants something else. What it knew was true before it
+// deleted the object. Since the question comes after that, the answer takes it into account, however outdated this call
+// is. An object that vanishes after the question needs another one; objects that the observer knew to have vanished
+// before do not.
 //
-// One gap remains between the question and the create: if a third party has deleted the object, and the owner ceases to want it
-// only then, the other process may have looked for the object in vain before this call creates it. This gap exists for each
-// object that is created for the first time, too.
+// One gap remains between the question and the create: if a third party has deleted the object, and the owner ceases to
+// want it only then, the other process may have looked for the object in vain before this call creates it. This gap
+// exists for each object that is created for the first time, too.
 func (c *Consent) Confirm(ctx context.Context, t *desired.Object) error {
 	if c.ask == nil || !bookkeeping.MayExist(c.ledger.Of(t)) {
 		return nil
@@ -64,8 +65,8 @@ func (c *Consent) Confirm(ctx context.Context, t *desired.Object) error {
 	return c.MayGoOn()
 }
 
-// confirmVanished lets the first question of a pass count for all objects that have vanished before. The caller must hold
-// c.asking.
+// confirmVanished lets the first question of a pass count for all objects that have vanished before. The caller must
+// hold c.asking.
 func (c *Consent) confirmVanished() {
 	if c.asked {
 		return

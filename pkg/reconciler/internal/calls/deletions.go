@@ -30,8 +30,8 @@ type Candidate struct {
 	Confirm bool
 }
 
-// NeedsApproval reports whether the deletion of an item counts: it is redundant and not going to be orphaned, and its deletion was neither requested
-// nor approved.
+// NeedsApproval reports whether the deletion of an item counts: it is redundant and not going to be orphaned, and its
+// deletion was neither requested nor approved.
 func NeedsApproval(item *inventory.Item) bool {
 	return item.Phase == inventory.PhaseScheduledForDeletion && item.DeletePolicy != inventory.DeletePolicyOrphan && !item.DeletionApproved
 }
@@ -46,9 +46,9 @@ func (c *Call) DemandsApproval(item *inventory.Item) bool {
 	return isUnknown || c.Prune(item, seen) == inventory.PrunePolicyConfirm
 }
 
-// Hold returns the candidates that may be deleted only with approval, and describes them. If there are more than may be deleted, these are all; otherwise, they are
-// those that demand it. Approved means that a user has approved the deletion of exactly these. The caller must record that before
-// the first deletion, because the rest is another list.
+// Hold returns the candidates that may be deleted only with approval, and describes them. If there are more than may be
+// deleted, these are all; otherwise, they are those that demand it. Approved means that a user has approved the
+// deletion of exactly these. The caller must record that before the first deletion, because the rest is another list.
 func (c *Call) Hold(candidates []Candidate) (concerned []Candidate, held *inventory.HeldDeletions, approved bool, err error) {
 	stay := 0
 	for _, item := range c.Ledger.Items {
@@ -76,8 +76,9 @@ func (c *Call) Hold(candidates []Candidate) (concerned []Candidate, held *invent
 	return concerned, held, held.Digest == c.Deletions.Approved, nil
 }
 
-// HoldAll returns the items of an owner that is being deleted whose deletion a user has to approve, and describes them; nil if there are none. The ledger has the
-// items as they are about to be deleted or orphaned. The occasion distinguishes this deletion from others of the same objects.
+// HoldAll returns the items of an owner that is being deleted whose deletion a user has to approve, and describes them;
+// nil if there are none. The ledger has the items as they are about to be deleted or orphaned. The occasion
+// distinguishes this deletion from others of the same objects.
 func (c *Call) HoldAll(ctx context.Context, occasion string) (concerned []*inventory.Item, held *inventory.HeldDeletions, err error) {
 	var demanding []*finding
 	for _, item := range c.Ledger.Items {

@@ -34,8 +34,8 @@ func (e *Expectation) Of(key types.ObjectID) *inventory.Change {
 	return e.changes[key]
 }
 
-// AsExpected returns a *StaleError if an object is not in the state that the plan was made for. It may read the object, and then
-// returns the new situation.
+// AsExpected returns a *StaleError if an object is not in the state that the plan was made for. It may read the object,
+// and then returns the new situation.
 func (e *Expectation) AsExpected(ctx context.Context, item *inventory.Item, s decisions.Situation) (decisions.Situation, error) {
 	key := types.IDOf(item)
 	then := e.Of(key)

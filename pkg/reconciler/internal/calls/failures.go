@@ -45,7 +45,8 @@ func (f *Failures) Add(err error) {
 	}
 }
 
-// Err joins all errors in a stable order. It is a *inventory.RefusedError only if a retry would not help; see answers.Join.
+// Err joins all errors in a stable order. It is a *inventory.RefusedError only if a retry would not help; see
+// answers.Join.
 func (f *Failures) Err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

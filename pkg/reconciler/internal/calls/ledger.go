@@ -15,18 +15,19 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 )
 
-// saveInterval is how old the last save must be for the end of a wave to cause another one. A save costs a write of the object
-// that holds the inventory.
+// saveInterval is how old the last save must be for the end of a wave to cause another one. A save costs a write of the
+// object that holds the inventory.
 const saveInterval = 2 * time.Second
 
-// Ledger is the inventory of one call while it changes. Items are changed concurrently, each by one goroutine at a time; the
-// Ledger itself is changed by one goroutine.
+// Ledger is the inventory of one call while it changes. Items are changed concurrently, each by one goroutine at a
+// time; the Ledger itself is changed by one goroutine.
 type Ledger struct {
 	// Items are all that are, or were, recorded.
 	Items []*inventory.Item
 	// Wanted are the items of desired objects, by the index of these.
 	Wanted []*inventory.Item
-	// DecisionsUnsaved means that the saved inventory does not say yet that some items are going to be orphaned, or that their deletion is approved.
+	// DecisionsUnsaved means that the saved inventory does not say yet that some items are going to be orphaned, or
+	// that their deletion is approved.
 	DecisionsUnsaved bool
 
 	store Saver

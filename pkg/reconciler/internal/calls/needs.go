@@ -37,8 +37,9 @@ func NewNeeds(ledger *Ledger, observer server.Observer, owners *judges.Judges, l
 	}
 }
 
-// Watch has the observer watch the kinds of the desired objects and of redundant dependents. It leaves out kinds of desired objects beyond the
-// given stage, because they may not be served yet, unless the inventory shows that a dependent exists.
+// Watch has the observer watch the kinds of the desired objects and of redundant dependents. It leaves out kinds of
+// desired objects beyond the given stage, because they may not be served yet, unless the inventory shows that a
+// dependent exists.
 func (n *Needs) Watch(ctx context.Context, wanted []*desired.Object, upTo desired.Stage) error {
 	told, more := len(n.watched) > 0, false
 	var last *desired.Object

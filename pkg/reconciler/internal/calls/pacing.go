@@ -25,8 +25,8 @@ type Pacing struct {
 	Expected *Expectation
 }
 
-// Paced adds to the situation how long corrections and verifications of the object have to wait, whether it is adopted from
-// any owner, and how the owner that has it is related.
+// Paced adds to the situation how long corrections and verifications of the object have to wait, whether it is adopted
+// from any owner, and how the owner that has it is related.
 func (p *Pacing) Paced(t *desired.Object, item *inventory.Item, s decisions.Situation) decisions.Situation {
 	s.TakeOver = p.TakeOver[t.Key]
 	s.Holder, s.Relation = p.Siblings.of(item, s)

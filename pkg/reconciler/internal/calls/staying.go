@@ -8,8 +8,9 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 )
 
-// SettleKept decides about redundant objects what can be decided before any of them is looked at: it plans the end of kept objects that stay no longer, and notes which
-// objects stay, so that nothing that contains them is deleted before their turn comes.
+// SettleKept decides about redundant objects what can be decided before any of them is looked at: it plans the end of
+// kept objects that stay no longer, and notes which objects stay, so that nothing that contains them is deleted before
+// their turn comes.
 func (c *Call) SettleKept(redundant []*inventory.Item) {
 	isStaying := map[*inventory.Item]bool{}
 	// What contains an object that stays may be contained itself.
@@ -39,7 +40,8 @@ func (c *Call) isKept(item *inventory.Item) bool {
 	return c.Prune(item, seen) == inventory.PrunePolicyKeep
 }
 
-// MayBeWanted reports whether a redundant object may be the same as a desired one of another API group. That is known when the desired one was looked at.
+// MayBeWanted reports whether a redundant object may be the same as a desired one of another API group. That is known
+// when the desired one was looked at.
 func (c *Call) MayBeWanted() bool {
 	type name struct{ kind, namespace, name string }
 	nameOf := func(item *inventory.Item) name { return name{item.Kind, item.Namespace, item.Name} }

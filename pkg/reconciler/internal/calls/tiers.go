@@ -16,8 +16,8 @@ type Tiers []int
 // Of returns the tier of a desired object.
 func (r Tiers) Of(t *desired.Object) int { return r[t.Index] }
 
-// Arrange sorts the desired objects into the apply order of this pass, and returns their tiers. The observer must watch their kinds
-// already.
+// Arrange sorts the desired objects into the apply order of this pass, and returns their tiers. The observer must watch
+// their kinds already.
 func Arrange(wanted []*desired.Object, ledger *Ledger, known server.Observer) Tiers {
 	ranks := make(Tiers, len(ledger.Wanted))
 	for _, t := range wanted {

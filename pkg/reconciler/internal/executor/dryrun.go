@@ -25,8 +25,8 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 )
 
-// Show shows what a decision would make of an object. The decision must be repeated (again) if the object has changed since it
-// was observed.
+// Show shows what a decision would make of an object. The decision must be repeated (again) if the object has changed
+// since it was observed.
 func (p *Preview) Show(ctx context.Context, change *inventory.Change, t *desired.Object, d decisions.Decision, s decisions.Situation) (again bool, err error) {
 	if p.IsLeftAlone(t, d, s) {
 		return p.showLeftAlone(ctx, change, t, s)
@@ -99,7 +99,8 @@ func (p *Preview) dryRun(ctx context.Context, t *desired.Object, d decisions.Dec
 	return c, err
 }
 
-// apply makes the apply request of a write. If it is rejected, the object is the one that replaces the live one. The error is errRecreation if it has to be recreated.
+// apply makes the apply request of a write. If it is rejected, the object is the one that replaces the live one. The
+// error is errRecreation if it has to be recreated.
 func (p *Preview) apply(ctx context.Context, t *desired.Object, d decisions.Decision, s decisions.Situation) (*unstructured.Unstructured, error) {
 	item := p.itemOf(t)
 	if d.Action == decisions.Create {
@@ -128,7 +129,8 @@ func (p *Preview) apply(ctx context.Context, t *desired.Object, d decisions.Deci
 	return object, err
 }
 
-// declaring returns a desired object that declares all its fields: an object that is created again has them, whoever owned them before.
+// declaring returns a desired object that declares all its fields: an object that is created again has them, whoever
+// owned them before.
 func declaring(t *desired.Object) *desired.Object {
 	all := *t
 	all.IgnoreFields = nil
@@ -192,8 +194,8 @@ func conflictsOf(taken []fieldset.Taking) []inventory.FieldChange {
 	return changes
 }
 
-// recreated completes the change of an object that would be recreated, so that nothing remains that others own. Since the server
-// refuses to create an object that exists, it has made a dry run of an update.
+// recreated completes the change of an object that would be recreated, so that nothing remains that others own. Since
+// the server refuses to create an object that exists, it has made a dry run of an update.
 func (p *Preview) recreated(change *inventory.Change, t *desired.Object, s decisions.Situation, object *unstructured.Unstructured) error {
 	manifest, err := p.x.Manifests.Of(t)
 	if err != nil {
@@ -208,7 +210,8 @@ func (p *Preview) recreated(change *inventory.Change, t *desired.Object, s decis
 	return nil
 }
 
-// changedBy says who changed which fields. It names nobody if fields were removed, because nothing records who did that.
+// changedBy says who changed which fields. It names nobody if fields were removed, because nothing records who did
+// that.
 func (p *Preview) changedBy(c comparison) string {
 	fields := p.contested(c)
 	if len(fields) == 0 {

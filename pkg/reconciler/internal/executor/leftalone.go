@@ -23,8 +23,8 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 )
 
-// IsLeftAlone reports whether a dependent may differ from its manifest, is not corrected because of its drift policy, and has to
-// be compared all the same.
+// IsLeftAlone reports whether a dependent may differ from its manifest, is not corrected because of its drift policy,
+// and has to be compared all the same.
 func (p *Preview) IsLeftAlone(t *desired.Object, d decisions.Decision, s decisions.Situation) bool {
 	if !p.LeftAlone || !s.Exists || s.Seen.Owner != p.x.Owner.Label || t.Reconcile == inventory.ReconcilePolicyOnce || t.Drift == inventory.DriftPolicyCorrect {
 		return false
@@ -43,8 +43,8 @@ func (p *Preview) IsLeftAlone(t *desired.Object, d decisions.Decision, s decisio
 	}
 }
 
-// showLeftAlone shows the drift of a dependent that is not corrected. The decision must be repeated (again) if the object has
-// changed since it was observed.
+// showLeftAlone shows the drift of a dependent that is not corrected. The decision must be repeated (again) if the
+// object has changed since it was observed.
 func (p *Preview) showLeftAlone(ctx context.Context, change *inventory.Change, t *desired.Object, s decisions.Situation) (again bool, err error) {
 	c, err := p.dryRun(ctx, t, decisions.Decision{Action: decisions.Verify, Verb: inventory.VerbCorrected}, s)
 	switch {

@@ -81,7 +81,8 @@ func (p *Preview) compute(change *inventory.Change, t *desired.Object, s decisio
 	return nil
 }
 
-// localConflicts returns the fields that applying a manifest would take from others; none if field ownership cannot be read.
+// localConflicts returns the fields that applying a manifest would take from others; none if field ownership cannot be
+// read.
 func (p *Preview) localConflicts(live, manifest *unstructured.Unstructured) []inventory.FieldChange {
 	taken, err := fieldset.WouldTake(live.Object, manifest.Object, live.GetManagedFields(), p.x.Server.FieldOwner)
 	if err != nil {
@@ -90,8 +91,8 @@ func (p *Preview) localConflicts(live, manifest *unstructured.Unstructured) []in
 	return conflictsOf(taken)
 }
 
-// removeLocally removes fields of others that the write would remove: all of them if the object is recreated, otherwise those
-// that the update policy names.
+// removeLocally removes fields of others that the write would remove: all of them if the object is recreated, otherwise
+// those that the update policy names.
 func (p *Preview) removeLocally(object *unstructured.Unstructured, t *desired.Object, recreate bool, manifest *unstructured.Unstructured) error {
 	reclaim := func(manager string) bool { return recreate || p.x.Reclaims(t.Update, manager) }
 	var spared []fieldpath.Path
@@ -119,8 +120,8 @@ func (p *Preview) Orphaned(object *unstructured.Unstructured) *unstructured.Unst
 	return object
 }
 
-// forgetAllocated removes values that differ each time the object is created: its UID, which the Job controller puts into labels,
-// and what is allocated to Services.
+// forgetAllocated removes values that differ each time the object is created: its UID, which the Job controller puts
+// into labels, and what is allocated to Services.
 func (p *Preview) forgetAllocated(t *desired.Object, object *unstructured.Unstructured, uid apitypes.UID) {
 	if uid != "" {
 		forgetValue(object.Object, string(uid))
@@ -148,8 +149,8 @@ func (p *Preview) forgetAllocated(t *desired.Object, object *unstructured.Unstru
 	}
 }
 
-// forgetValue removes map entries that have the value, and maps that this leaves empty. It reports whether the node itself is
-// empty now.
+// forgetValue removes map entries that have the value, and maps that this leaves empty. It reports whether the node
+// itself is empty now.
 func forgetValue(node any, value string) (empty bool) {
 	switch node := node.(type) {
 	case map[string]any:

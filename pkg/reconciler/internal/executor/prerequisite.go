@@ -17,14 +17,16 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 )
 
-// missingTexts are what the admission plugins for pods say if an object does not exist that a pod refers to, by the kind of that object.
+// missingTexts are what the admission plugins for pods say if an object does not exist that a pod refers to, by the
+// kind of that object.
 var missingTexts = map[schema.GroupKind]string{
 	{Kind: "ServiceAccount"}:                            `serviceaccount "%s" not found`,
 	{Group: "scheduling.k8s.io", Kind: "PriorityClass"}: `no PriorityClass with name %s was found`,
 	{Group: "node.k8s.io", Kind: "RuntimeClass"}:        `RuntimeClass "%s" not found`,
 }
 
-// comesBefore reports whether the API server has refused an object only because another one does not exist yet, which Apply would create before it.
+// comesBefore reports whether the API server has refused an object only because another one does not exist yet, which
+// Apply would create before it.
 func (p *Preview) comesBefore(t *desired.Object, err error) bool {
 	if !apierrors.IsForbidden(err) && !answers.IsNotFound(err) {
 		return false
@@ -39,7 +41,8 @@ func lacks(t *desired.Object, err error, other *desired.Object) bool {
 	if text, exists := missingTexts[other.Key.GroupKind]; exists {
 		return strings.Contains(err.Error(), fmt.Sprintf(text, other.Key.Name))
 	}
-	// If the role of a binding does not exist, the API server reports the name of the role with the resource of the binding.
+	// If the role of a binding does not exist, the API server reports the name of the role with the resource of the
+	// binding.
 	var status apierrors.APIStatus
 	return answers.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Name == other.Key.Name &&
 		t.Key.Group == kinds.GroupRBAC && strings.HasSuffix(t.Key.Kind, "RoleBinding") && other.Key.Group == kinds.GroupRBAC && strings.HasSuffix(other.Key.Kind, "Role")

@@ -9,8 +9,8 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 )
 
-// Presentable returns a copy of an object without the status and the metadata that the server and the reconciler maintain; nil of
-// nil.
+// Presentable returns a copy of an object without the status and the metadata that the server and the reconciler
+// maintain; nil of nil.
 func Presentable(object *unstructured.Unstructured, keys desired.Keys) *unstructured.Unstructured {
 	if object == nil {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 )
 
-// Preview shows what a decision would make of an object: by dry runs or, where they are not possible, from the manifest and the
-// definition of the type. It is safe for concurrent use for different objects.
+// Preview shows what a decision would make of an object: by dry runs or, where they are not possible, from the manifest
+// and the definition of the type. It is safe for concurrent use for different objects.
 type Preview struct {
 	// CreatesNamespaces means that Apply would create missing namespaces.
 	CreatesNamespaces bool
@@ -35,7 +35,8 @@ type Preview struct {
 	missing map[string]bool // namespaces that Apply would create although no object declares them
 }
 
-// NewPreview returns the preview of a call that applies the objects, which have items. The server of the executor must make dry runs only.
+// NewPreview returns the preview of a call that applies the objects, which have items. The server of the executor must
+// make dry runs only.
 func NewPreview(x *Executor, objects []*desired.Object, itemOf func(*desired.Object) *inventory.Item) *Preview {
 	return &Preview{x: x, itemOf: itemOf, objects: objects, namespaces: map[string]bool{}, definitions: definitions{}, missing: map[string]bool{}}
 }
@@ -76,8 +77,8 @@ func (p *Preview) MissingNamespaces() []string {
 // definitions are the schemas of types, by version.
 type definitions map[schema.GroupKind]map[string]OpenSchema
 
-// IsLocal reports whether a dry run is not possible, because Apply would create the namespace of the object, or create or change
-// its type.
+// IsLocal reports whether a dry run is not possible, because Apply would create the namespace of the object, or create
+// or change its type.
 func (p *Preview) IsLocal(t *desired.Object) bool {
 	return p.namespaces[t.Key.Namespace] || p.definitions[t.Key.GroupKind] != nil
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 )
 
-// unrecordedAdoption reports whether a decision adopts an object and the adoption must be recorded first. Afterwards, nothing
-// would show whether the object existed before.
+// unrecordedAdoption reports whether a decision adopts an object and the adoption must be recorded first. Afterwards,
+// nothing would show whether the object existed before.
 func (l *live) unrecordedAdoption(item *inventory.Item, d decisions.Decision) bool {
 	return l.recordAdoptions && d.Verb == inventory.VerbAdopted && !item.Adopted
 }

@@ -22,9 +22,9 @@ func isClaim(key types.ObjectID) bool {
 	return key.Group == "" && key.Kind == "PersistentVolumeClaim"
 }
 
-// awaitsConsumer reports whether a claim is not bound because its StorageClass waits until a Pod uses it. Such a claim does not
-// hold up its wave, since the Pod may come in a later one. The answer is remembered by the claim's UID, because the class of a
-// claim cannot change.
+// awaitsConsumer reports whether a claim is not bound because its StorageClass waits until a Pod uses it. Such a claim
+// does not hold up its wave, since the Pod may come in a later one. The answer is remembered by the claim's UID,
+// because the class of a claim cannot change.
 func (l *live) awaitsConsumer(ctx context.Context, t *desired.Object, item *inventory.Item, seen apitypes.UID) (bool, error) {
 	recalled := l.call.Memory.Of(t.Key)
 	if answer, ok := recalled.Consumer[seen]; ok {

@@ -14,8 +14,8 @@ import (
 	"github.com/component-operator/runtime/pkg/status"
 )
 
-// dismissFailed deletes desired objects that have failed and should be purged then. It records the failure before: a call that finds one
-// of them gone must not take that for drift and create it again.
+// dismissFailed deletes desired objects that have failed and should be purged then. It records the failure before: a
+// call that finds one of them gone must not take that for drift and create it again.
 func (w *Waves) dismissFailed(ctx context.Context, tier []*desired.Object) error {
 	var due []*desired.Object
 	for _, t := range tier {

@@ -22,8 +22,9 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/executor"
 )
 
-// ownershipBefore returns the managed fields of an object that is about to be corrected, at the price of a request: only these say who has changed which field. It
-// returns nil for other writes, for another object than the recorded one, or if the fields cannot be read.
+// ownershipBefore returns the managed fields of an object that is about to be corrected, at the price of a request:
+// only these say who has changed which field. It returns nil for other writes, for another object than the recorded
+// one, or if the fields cannot be read.
 func (l *live) ownershipBefore(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) []metav1.ManagedFieldsEntry {
 	if !d.Verb.IsCorrection() || d.Action != decisions.Write || s.Seen.UID != l.call.Ledger.Of(t).UID {
 		return nil
@@ -35,8 +36,8 @@ func (l *live) ownershipBefore(ctx context.Context, t *desired.Object, s decisio
 	return object.GetManagedFields()
 }
 
-// corrected returns the reason of a correction, as far as it is known who has changed what: given the managed fields before the correction, the object after it, and what was
-// removed from that. It remembers them in case that goes on.
+// corrected returns the reason of a correction, as far as it is known who has changed what: given the managed fields
+// before the correction, the object after it, and what was removed from that. It remembers them in case that goes on.
 func (l *live) corrected(t *desired.Object, d decisions.Decision, before []metav1.ManagedFieldsEntry, object *unstructured.Unstructured, surplus []fieldpath.Path) string {
 	if !d.Verb.IsCorrection() {
 		return d.Message

@@ -22,8 +22,9 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// lookForEnd observes a dependent that should be gone. It asks the server whether others are deleting it: the cache may be older than a process that has created
-// the object again, and died. After the deletion has begun, such an object would count as one that others have created.
+// lookForEnd observes a dependent that should be gone. It asks the server whether others are deleting it: the cache may
+// be older than a process that has created the object again, and died. After the deletion has begun, such an object
+// would count as one that others have created.
 func (l *live) lookForEnd(ctx context.Context, item *inventory.Item) (decisions.Situation, error) {
 	s, err := l.call.Server.LookServed(ctx, item)
 	begins := item.Phase == inventory.PhaseScheduledForDeletion || item.Phase == inventory.PhaseScheduledForCompletion
@@ -104,8 +105,8 @@ func (l *live) endByDeletion(ctx context.Context, item *inventory.Item, s decisi
 	return l.checkGone(ctx, item, d)
 }
 
-// stay returns the outcome for a redundant object that is kept. If only its annotation says so, its record may no longer say what happens to it with its
-// owner, because that was decided for its deletion.
+// stay returns the outcome for a redundant object that is kept. If only its annotation says so, its record may no
+// longer say what happens to it with its owner, because that was decided for its deletion.
 func (l *live) stay(ctx context.Context, item *inventory.Item, s decisions.Situation) (outcome, error) {
 	if item.Phase != inventory.PhaseKept {
 		live, err := l.call.Server.Get(ctx, item)
@@ -134,8 +135,8 @@ func (l *live) ended(ctx context.Context, item *inventory.Item) (outcome, error)
 	return outcome{item: item, ready: true}, nil
 }
 
-// leave drops the item of an object that does not exist, or is not ours any more. It removes our finalizer, so that its new owner
-// can delete it.
+// leave drops the item of an object that does not exist, or is not ours any more. It removes our finalizer, so that its
+// new owner can delete it.
 func (l *live) leave(ctx context.Context, item *inventory.Item, s decisions.Situation) (outcome, error) {
 	if l.call.Executor.Holds(s) {
 		if err := l.call.Executor.RemoveFinalizer(ctx, item); err != nil && !apierrors.IsForbidden(err) {
@@ -207,10 +208,10 @@ func (l *live) hold(_ context.Context, concerned []calls.Candidate, held *invent
 	return true, nil
 }
 
-// requestEnd requests the deletion of the observed object, and reports whether the response proves that it is gone. An object
-// that defines types is deleted only if it has no instances, and a barrier denies new ones, because they would be deleted with it
-// whatever finalizers they have. A namespace is deleted only if it contains nothing but dependents. If the deletion was not
-// requested, held says what it waits for.
+// requestEnd requests the deletion of the observed object, and reports whether the response proves that it is gone. An
+// object that defines types is deleted only if it has no instances, and a barrier denies new ones, because they would
+// be deleted with it whatever finalizers they have. A namespace is deleted only if it contains nothing but dependents.
+// If the deletion was not requested, held says what it waits for.
 func (l *live) requestEnd(ctx context.Context, item *inventory.Item, s decisions.Situation) (gone bool, held *outcome, err error) {
 	if kinds.IsNamespace(item.GroupVersionKind().GroupKind()) {
 		if message, err := l.call.Losses.HoldNamespace(ctx, item); err != nil || message != "" {
@@ -258,8 +259,8 @@ func (l *live) releaseAndDelete(ctx context.Context, item *inventory.Item, s dec
 	return l.call.Executor.RequestDeletion(ctx, item, s)
 }
 
-// held returns the outcome for an object that must not be deleted yet. It orphans a namespace that the user has marked so in the
-// cluster.
+// held returns the outcome for an object that must not be deleted yet. It orphans a namespace that the user has marked
+// so in the cluster.
 func (l *live) held(ctx context.Context, item *inventory.Item, s decisions.Situation, d decisions.Deletion, o outcome) (outcome, error) {
 	if !kinds.IsNamespace(item.GroupVersionKind().GroupKind()) {
 		return o, nil

@@ -128,7 +128,8 @@ func (l *live) apply(ctx context.Context, t *desired.Object, s decisions.Situati
 	}
 }
 
-// overwrite applies the manifest to the observed object. If the result is rejected, it replaces the object, or recreates it, as far as the policies permit that.
+// overwrite applies the manifest to the observed object. If the result is rejected, it replaces the object, or
+// recreates it, as far as the policies permit that.
 func (l *live) overwrite(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) (outcome, bool, error) {
 	o, err := l.write(ctx, t, s, d)
 	if !answers.IsInvalid(err) {
@@ -211,8 +212,8 @@ func healthOf(t *desired.Object, s decisions.Situation) report.Health {
 	return report.Health{Reason: s.Seen.Reason, Grade: s.Seen.Grade, Grace: t.Grace}
 }
 
-// timed applies the timeout of a desired object to the outcome for a dependent that is not ready. A dependent that was ready since it was written has all
-// the time it needs.
+// timed applies the timeout of a desired object to the outcome for a dependent that is not ready. A dependent that was
+// ready since it was written has all the time it needs.
 func (l *live) timed(t *desired.Object, o outcome) outcome {
 	ready := o.item.Phase != inventory.PhaseCreating && o.item.Phase != inventory.PhaseUpdating
 	if t.ReadyTimeout == 0 || ready || o.item.LastAppliedAt == nil {
@@ -248,14 +249,15 @@ func (l *live) reported(t *desired.Object, s decisions.Situation, d decisions.De
 	item := l.call.Ledger.Of(t)
 	l.call.Report.Drifts(item, d.Message)
 	if !s.Exists {
-		// An object that stays absent because of its drift policy counts as ready; one that is only created later does not.
+		// An object that stays absent because of its drift policy counts as ready; one that is only created later does
+		// not.
 		return outcome{item: item, ready: d.Again == 0, message: d.Message, unwritten: true}
 	}
 	return l.settled(t, s)
 }
 
-// awaitEnd waits until a wanted object that others have deleted is gone. It removes our finalizer, which has nothing left to
-// protect once the outcome of the object is recorded.
+// awaitEnd waits until a wanted object that others have deleted is gone. It removes our finalizer, which has nothing
+// left to protect once the outcome of the object is recorded.
 func (l *live) awaitEnd(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) (outcome, error) {
 	item := l.call.Ledger.Of(t)
 	if !t.FailsFinally || item.Status != status.FailedStatus {

@@ -15,16 +15,19 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 )
 
-// An execution looks at objects, and executes what is decided about them. That of Apply and Delete is live: it makes requests, and says what has to be
-// awaited. That of Plan is planned: it records the decisions, and everything counts as done and ready.
+// An execution looks at objects, and executes what is decided about them. That of Apply and Delete is live: it makes
+// requests, and says what has to be awaited. That of Plan is planned: it records the decisions, and everything counts
+// as done and ready.
 type execution interface {
 	// openInstances prepares the stage of instances. If some of them lack a namespace, placed is false.
 	openInstances(ctx context.Context, members []*desired.Object) (placed bool, err error)
-	// beginStep reads what the members of a step need, and returns them with complete manifests. If something is missing, held is true.
+	// beginStep reads what the members of a step need, and returns them with complete manifests. If something is
+	// missing, held is true.
 	beginStep(ctx context.Context, members []*desired.Object) (complete []*desired.Object, held bool, err error)
 	// endTier is called when a tier of desired objects is applied.
 	endTier(tier []*desired.Object) error
-	// endStep extracts data of the members. If some are missing, held is true; waits means that the component waits for objects of others.
+	// endStep extracts data of the members. If some are missing, held is true; waits means that the component waits for
+	// objects of others.
 	endStep(ctx context.Context, members []*desired.Object) (held, waits bool, err error)
 	// forms returns the suspended forms that have to be applied. If one cannot be made, held is true.
 	forms(ctx context.Context, members []*desired.Object) (forms []*desired.Object, held bool, err error)
@@ -36,7 +39,8 @@ type execution interface {
 	lookAgain(ctx context.Context, item *inventory.Item, last decisions.Situation, attempt int) (decisions.Situation, error)
 	// apply executes a decision. The decision must be repeated (again) if it needs the answer of the server.
 	apply(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) (o outcome, again bool, err error)
-	// unsettled returns the outcome for a desired object that was not applied: because of the error, or because it kept changing, which the message says.
+	// unsettled returns the outcome for a desired object that was not applied: because of the error, or because it kept
+	// changing, which the message says.
 	unsettled(t *desired.Object, message string, err error) (outcome, error)
 	// dismissed returns the outcome for a dependent that has failed and was deleted.
 	dismissed(item *inventory.Item) outcome
@@ -116,8 +120,8 @@ func (w *Waves) applySeen(ctx context.Context, t *desired.Object, s decisions.Si
 	return w.execution.unsettled(t, fight.Message(), err)
 }
 
-// deleteOne looks at a dependent that should be gone, decides, and executes the decision. The outcome is ready when the server says
-// that the object does not exist.
+// deleteOne looks at a dependent that should be gone, decides, and executes the decision. The outcome is ready when the
+// server says that the object does not exist.
 func (r *Remover) deleteOne(ctx context.Context, item *inventory.Item, d decisions.Deletion) (outcome, error) {
 	var fight decisions.Contention
 	r.call.Barriers.Reach(item)

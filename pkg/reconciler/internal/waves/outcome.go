@@ -30,7 +30,8 @@ type outcome struct {
 	unwritten bool
 	// keepsBarrier means that an object that defines types is being deleted, so that its barrier must stay.
 	keepsBarrier bool
-	// instances names the instances that block the deletion of an object that defines types; what serves them has to stay, too.
+	// instances names the instances that block the deletion of an object that defines types; what serves them has to
+	// stay, too.
 	instances string
 	barrier   *guard.Barrier // must be recorded and applied before anything else; may be nil
 	// adopting is the observation of an object whose adoption must be recorded before anything else; may be nil.
@@ -82,8 +83,8 @@ func (t *outcomes) add(o outcome, err error) {
 	}
 }
 
-// putUpBarriers records the barriers that the outcomes of a tier need, in one save, and applies them. It continues with objects
-// that cannot have one, or need not wait.
+// putUpBarriers records the barriers that the outcomes of a tier need, in one save, and applies them. It continues with
+// objects that cannot have one, or need not wait.
 func putUpBarriers(ctx context.Context, p *calls.Call, t *outcomes, work func(*inventory.Item) (outcome, error)) {
 	held := t.needBarrier
 	t.needBarrier = nil

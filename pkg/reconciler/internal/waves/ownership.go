@@ -16,10 +16,12 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 )
 
-// namedOwners is how many objects of other owners are read to learn the names of the owners: the observer knows digests of them.
+// namedOwners is how many objects of other owners are read to learn the names of the owners: the observer knows digests
+// of them.
 const namedOwners = 10
 
-// CheckOwnership refuses objects of another owner that the observer knows. Others are refused when they would be created.
+// CheckOwnership refuses objects of another owner that the observer knows. Others are refused when they would be
+// created.
 func (w *Waves) CheckOwnership(ctx context.Context, wanted []*desired.Object) error {
 	var problems []string
 	named := 0

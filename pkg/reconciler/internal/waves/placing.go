@@ -18,8 +18,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// unplaced returns the objects without a namespace whose type turns out to be namespaced, because it was not served when they
-// were prepared, or because its definition is going to change the scope. They must be prepared again.
+// unplaced returns the objects without a namespace whose type turns out to be namespaced, because it was not served
+// when they were prepared, or because its definition is going to change the scope. They must be prepared again.
 func (l *live) unplaced(ctx context.Context, members []*desired.Object) []*desired.Object {
 	var unplaced []*desired.Object
 	for _, t := range members {

@@ -40,9 +40,9 @@ type PlanOptions struct {
 	Watched []*desired.Object
 }
 
-// Plan returns what applying the desired objects of a call would do: it walks through the waves, records the decisions, and assumes that all that is
-// applied becomes ready. It sorts the desired objects. Recorded is the inventory before the call. The server of the call must make dry runs only, and its
-// ledger must not be saved.
+// Plan returns what applying the desired objects of a call would do: it walks through the waves, records the decisions,
+// and assumes that all that is applied becomes ready. It sorts the desired objects. Recorded is the inventory before
+// the call. The server of the call must make dry runs only, and its ledger must not be saved.
 func Plan(ctx context.Context, call *calls.Call, wanted []*desired.Object, recorded []*inventory.Item, options PlanOptions) (inventory.Plan, error) {
 	p, err := newPlanned(call, wanted, recorded, options)
 	if err == nil {
@@ -133,7 +133,8 @@ func (p *planned) change(t *desired.Object) (inventory.Change, error) {
 	change := inventory.Change{Object: inventory.ObjectInfo{TypeVersionInfo: item.TypeVersionInfo, NameInfo: item.NameInfo}, Wave: t.ApplyOrder, Notes: slices.Clone(t.Notes)}
 	content := t.Digest
 	if content == desired.DigestLate || content == desired.DigestOnce && item.Phase == inventory.PhaseScheduledForApplication {
-		// All objects that are applied once have the same digest, and so have all late objects; but this one still has to be applied, so its content counts.
+		// All objects that are applied once have the same digest, and so have all late objects; but this one still has
+		// to be applied, so its content counts.
 		object, err := p.call.Executor.Manifests.Of(t)
 		if err != nil {
 			return change, err
@@ -150,8 +151,8 @@ func (p *planned) change(t *desired.Object) (inventory.Change, error) {
 	return change, nil
 }
 
-// digestOf returns the digest by which a saved plan notices that a manifest or its policies have changed. Purging and apply orders are
-// part of the content, because only annotations set them.
+// digestOf returns the digest by which a saved plan notices that a manifest or its policies have changed. Purging and
+// apply orders are part of the content, because only annotations set them.
 func digestOf(content string, b policies.Effective) (string, error) {
 	parts := []string{content, string(b.Adoption), string(b.Reconcile), string(b.Update), string(b.Delete), string(b.Drift)}
 	if b.DeleteOrder != 0 {
@@ -232,7 +233,8 @@ func sameManifest(a, b string) bool {
 	return a == b
 }
 
-// ordered returns the changes of desired and of redundant objects in the order in which they are made. Both are in the order of their waves.
+// ordered returns the changes of desired and of redundant objects in the order in which they are made. Both are in the
+// order of their waves.
 func (p *planned) ordered(desired, redundant []inventory.Change) []inventory.Change {
 	var changes []inventory.Change
 	if p.call.Policies.PruneAt == inventory.PruneAtWaves && !p.call.MayBeWanted() {

@@ -36,7 +36,8 @@ const (
 	depthCompared              // also dry runs of changes
 )
 
-// planned is the execution that records what is decided, and changes nothing. It is safe for concurrent use for different dependents.
+// planned is the execution that records what is decided, and changes nothing. It is safe for concurrent use for
+// different dependents.
 type planned struct {
 	call *calls.Call
 
@@ -97,7 +98,8 @@ func (p *planned) beginStep(ctx context.Context, members []*desired.Object) (com
 	return complete, false, nil
 }
 
-// complete completes a late manifest by a function, as far as that is possible now. It returns nil if the function does.
+// complete completes a late manifest by a function, as far as that is possible now. It returns nil if the function
+// does.
 func (p *planned) complete(t *desired.Object, resolve func(*desired.Object) (*desired.Object, bool, error)) (*desired.Object, error) {
 	if len(p.unknown) > 0 {
 		p.open[t.Index] = p.dependence()
@@ -136,7 +138,8 @@ func (p *planned) forms(_ context.Context, members []*desired.Object) (forms []*
 	return forms, false, nil
 }
 
-// endTier notes the namespaces and types that Apply would create or change, for the objects that need them, and refuses objects that are the same as another one.
+// endTier notes the namespaces and types that Apply would create or change, for the objects that need them, and refuses
+// objects that are the same as another one.
 func (p *planned) endTier(tier []*desired.Object) error {
 	for _, t := range tier {
 		change := &p.entries[t.Key].Change
@@ -266,7 +269,8 @@ func (p *planned) depthOf(t *desired.Object) depth {
 	return p.depth
 }
 
-// apply records a decision. The decision must be repeated (again) after a read if what is known does not suffice, or the object has changed.
+// apply records a decision. The decision must be repeated (again) after a read if what is known does not suffice, or
+// the object has changed.
 func (p *planned) apply(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) (o outcome, again bool, err error) {
 	if p.mustRead(t, d, s) {
 		return o, true, nil

@@ -45,7 +45,8 @@ func (p *planned) mustRead(t *desired.Object, d decisions.Decision, s decisions.
 	}
 }
 
-// lookAgain reads an object. Since nobody repeats a plan later, it waits before that if another client has changed the object.
+// lookAgain reads an object. Since nobody repeats a plan later, it waits before that if another client has changed the
+// object.
 func (p *planned) lookAgain(ctx context.Context, item *inventory.Item, last decisions.Situation, attempt int) (decisions.Situation, error) {
 	if last.Live != nil {
 		if err := pause(ctx, retryPause<<attempt); err != nil {
@@ -75,8 +76,8 @@ func (p *planned) lookForEnd(ctx context.Context, item *inventory.Item) (decisio
 	return e.seen, e.err
 }
 
-// retryPause is how long to wait before repeating a dry run for the first time because the object has changed; it doubles each time. A controller
-// at work may write an object's status several times within a second.
+// retryPause is how long to wait before repeating a dry run for the first time because the object has changed; it
+// doubles each time. A controller at work may write an object's status several times within a second.
 const retryPause = 100 * time.Millisecond
 
 // pause waits, unless the context ends first.
@@ -162,8 +163,9 @@ func (p *planned) observe(ctx context.Context, item *inventory.Item) (decisions.
 	}
 }
 
-// read reads an object about which something is to be decided. If the observer has an older state, it gets this one: otherwise, when the plan is carried out, the state that the
-// decision was made for would count as a change by somebody else.
+// read reads an object about which something is to be decided. If the observer has an older state, it gets this one:
+// otherwise, when the plan is carried out, the state that the decision was made for would count as a change by somebody
+// else.
 func (p *planned) read(ctx context.Context, item *inventory.Item) (decisions.Situation, error) {
 	s, err := p.fetch(ctx, item)
 	if _, known := p.call.Server.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name); err == nil && s.Exists && known == observe.Present {

@@ -16,8 +16,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Prune deletes redundant dependents, after all desired objects are ready, and reports whether all are gone or kept. It deletes none of those that must not be
-// deleted without approval.
+// Prune deletes redundant dependents, after all desired objects are ready, and reports whether all are gone or kept. It
+// deletes none of those that must not be deleted without approval.
 func (w *Waves) Prune(ctx context.Context) (done bool, err error) {
 	gone, err := w.pruner.upTo(ctx, types.MaxOrder)
 	return gone && !w.pruner.holds, err
@@ -40,7 +40,8 @@ type pruner struct {
 	rest    []*inventory.Item // those that upTo has not come to
 }
 
-// upTo deletes redundant dependents up to a delete order, and reports whether they are gone or kept, except those that may be deleted only with approval.
+// upTo deletes redundant dependents up to a delete order, and reports whether they are gone or kept, except those that
+// may be deleted only with approval.
 func (p *pruner) upTo(ctx context.Context, order int) (gone bool, err error) {
 	if err := p.begin(ctx); err != nil {
 		return false, fmt.Errorf("deleting redundant objects: %w", err)
@@ -79,7 +80,8 @@ func (p *pruner) begin(ctx context.Context) error {
 	return nil
 }
 
-// hold returns the items whose objects may be deleted only with approval, and reports them. If a user has approved the deletion, it records that.
+// hold returns the items whose objects may be deleted only with approval, and reports them. If a user has approved the
+// deletion, it records that.
 func (p *pruner) hold(ctx context.Context, items []*inventory.Item) (kept []*inventory.Item, awaited bool, err error) {
 	concerned, held, approved, err := p.call.Hold(p.candidates(ctx, items))
 	switch {
@@ -99,8 +101,8 @@ func (p *pruner) hold(ctx context.Context, items []*inventory.Item) (kept []*inv
 	return kept, awaited, err
 }
 
-// candidates returns the items whose objects would be deleted, in their order; without a limit, only those that demand approval. An object that
-// cannot be read may be one of them.
+// candidates returns the items whose objects would be deleted, in their order; without a limit, only those that demand
+// approval. An object that cannot be read may be one of them.
 func (p *pruner) candidates(ctx context.Context, items []*inventory.Item) []calls.Candidate {
 	demands := calls.NeedsApproval
 	if p.call.Deletions.Max == "" {

@@ -16,8 +16,9 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// purge deletes, at the end of a wave, applied desired objects that have served their purpose, and reports whether all of them are gone.
-// A desired object has served its purpose if it is ready, also if nobody waits for that, and its purge order is not above over, the last order before the next wave.
+// purge deletes, at the end of a wave, applied desired objects that have served their purpose, and reports whether all
+// of them are gone. A desired object has served its purpose if it is ready, also if nobody waits for that, and its
+// purge order is not above over, the last order before the next wave.
 func (w *Waves) purge(ctx context.Context, purgeable []*desired.Object, order, over int) (done bool, err error) {
 	var due []*desired.Object
 	for _, t := range purgeable {
@@ -73,8 +74,8 @@ func (r *Remover) complete(ctx context.Context, due []*desired.Object, order int
 	return all.unready, all.Err()
 }
 
-// schedule records that desired objects have served their purpose, before the first of them is deleted: a call that finds one of them
-// gone must not take that for drift and create it again.
+// schedule records that desired objects have served their purpose, before the first of them is deleted: a call that
+// finds one of them gone must not take that for drift and create it again.
 func (r *Remover) schedule(ctx context.Context, due []*desired.Object) error {
 	changed := false
 	for _, t := range due {

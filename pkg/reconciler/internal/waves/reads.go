@@ -27,7 +27,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// WatchReads has the observer watch the objects that desired objects read without owning them. It refuses reads of objects that are desired themselves.
+// WatchReads has the observer watch the objects that desired objects read without owning them. It refuses reads of
+// objects that are desired themselves.
 func WatchReads(ctx context.Context, call *calls.Call, wanted []*desired.Object) error {
 	var names []observe.Name
 	var own map[types.ObjectID]bool
@@ -198,7 +199,8 @@ func (s *steps) misplaced(name observe.Name) string {
 	}
 }
 
-// fetch returns an object, which must not be changed; nil if it does not exist. It makes a request only if the object has changed since the last one, or is not watched.
+// fetch returns an object, which must not be changed; nil if it does not exist. It makes a request only if the object
+// has changed since the last one, or is not watched.
 func (s *steps) fetch(ctx context.Context, name observe.Name, version string, view observe.View) (object *unstructured.Unstructured, err error) {
 	switch view {
 	case observe.Absent:

@@ -19,7 +19,8 @@ import (
 	"github.com/component-operator/runtime/pkg/status"
 )
 
-// recreate deletes the observed object and, if it is gone at once, creates it. It deletes nothing that the API server would not let it create.
+// recreate deletes the observed object and, if it is gone at once, creates it. It deletes nothing that the API server
+// would not let it create.
 func (l *live) recreate(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) (outcome, bool, error) {
 	if err := l.call.Executor.ProbeCreation(ctx, t, l.call.Ledger.Of(t)); err != nil {
 		return outcome{}, false, err
@@ -61,8 +62,8 @@ func (l *live) recreate(ctx context.Context, t *desired.Object, s decisions.Situ
 	return o, false, err
 }
 
-// mayRecreate returns a *RefusedError if an object must not be recreated. The decision must be repeated (again) if the object has
-// changed since it was observed.
+// mayRecreate returns a *RefusedError if an object must not be recreated. The decision must be repeated (again) if the
+// object has changed since it was observed.
 func (l *live) mayRecreate(ctx context.Context, t *desired.Object, s decisions.Situation) (again bool, err error) {
 	item := l.call.Ledger.Of(t)
 	var live *unstructured.Unstructured

@@ -18,10 +18,11 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// A Job or Pod whose outcome decides something has our finalizer until its outcome is recorded, so that it is known even if others delete the object, or if
-// Kubernetes does, before a call has seen how it ended.
+// A Job or Pod whose outcome decides something has our finalizer until its outcome is recorded, so that it is known
+// even if others delete the object, or if Kubernetes does, before a call has seen how it ended.
 
-// mayRelease reports whether an object keeps our finalizer only until its outcome, which is known, is recorded. What we delete ourselves is released then.
+// mayRelease reports whether an object keeps our finalizer only until its outcome, which is known, is recorded. What we
+// delete ourselves is released then.
 func (l *live) mayRelease(t *desired.Object, s decisions.Situation) bool {
 	if !t.Decisive || t.PurgeOrder != nil || !l.call.Executor.Holds(s) {
 		return false
@@ -41,7 +42,8 @@ func (l *live) endedBefore(ctx context.Context, t *desired.Object, s decisions.S
 	return noteOutcome(t, item, result), nil
 }
 
-// wasApplied reports whether the manifest was applied to the observed object. The process that has created the object may have ended before it could record that.
+// wasApplied reports whether the manifest was applied to the observed object. The process that has created the object
+// may have ended before it could record that.
 func wasApplied(ctx context.Context, call *calls.Call, t *desired.Object, s decisions.Situation) (bool, error) {
 	item := call.Ledger.Of(t)
 	if bookkeeping.IsWritten(item) || item.Phase != inventory.PhaseScheduledForApplication || item.UID == s.Seen.UID {
@@ -75,8 +77,8 @@ func noteOutcome(t *desired.Object, item *inventory.Item, result status.Status) 
 	}
 }
 
-// release records the outcomes of a tier, in one save, and then removes our finalizer from the objects. It leaves an object that has changed meanwhile to
-// a later call.
+// release records the outcomes of a tier, in one save, and then removes our finalizer from the objects. It leaves an
+// object that has changed meanwhile to a later call.
 func (w *Waves) release(ctx context.Context, t *outcomes) {
 	if len(t.releasing) == 0 {
 		return

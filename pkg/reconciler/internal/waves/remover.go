@@ -29,8 +29,8 @@ func NewRemover(call *calls.Call, why string) *Remover {
 	return &Remover{call: call, execution: &live{steps: &steps{call: call}}, why: why}
 }
 
-// Delete deletes or orphans dependents, and reports whether all of them are gone. It saves first which of them are going to be
-// orphaned, and the deletion of which is approved.
+// Delete deletes or orphans dependents, and reports whether all of them are gone. It saves first which of them are
+// going to be orphaned, and the deletion of which is approved.
 func (r *Remover) Delete(ctx context.Context, items []*inventory.Item) (gone bool, err error) {
 	if r.call.Ledger.DecisionsUnsaved {
 		if err := r.call.Ledger.Save(ctx); err != nil {
@@ -51,8 +51,8 @@ func (r *Remover) Delete(ctx context.Context, items []*inventory.Item) (gone boo
 	return true, nil
 }
 
-// deleteStage deletes tier by tier, and reports whether all objects are gone. If the deletion of an object fails or takes time,
-// it still deletes the others of the stage.
+// deleteStage deletes tier by tier, and reports whether all objects are gone. If the deletion of an object fails or
+// takes time, it still deletes the others of the stage.
 func (r *Remover) deleteStage(ctx context.Context, tiers [][]*inventory.Item, waveSize int) (gone bool, err error) {
 	gone = true
 	var failures []error

@@ -29,8 +29,9 @@ type steps struct {
 	waits bool // since the last call of takeWaits, beginStep has met an object of others that the component waits for
 }
 
-// beginStep reads what the members of a step need, asks their guards, and completes their late manifests. It returns the members of the step, whose manifests are
-// complete. If something holds the step back, it reports that, and held is true.
+// beginStep reads what the members of a step need, asks their guards, and completes their late manifests. It returns
+// the members of the step, whose manifests are complete. If something holds the step back, it reports that, and held is
+// true.
 func (s *steps) beginStep(ctx context.Context, members []*desired.Object) (complete []*desired.Object, held bool, err error) {
 	if held, err = s.meetObstacles(ctx, members); err != nil {
 		return nil, false, err
@@ -98,7 +99,8 @@ func (s *steps) meetObstacles(ctx context.Context, members []*desired.Object) (h
 	return held, nil
 }
 
-// holdsBack reports that an object is held back, or holds back later ones. One that exists keeps the grade that it was last seen with.
+// holdsBack reports that an object is held back, or holds back later ones. One that exists keeps the grade that it was
+// last seen with.
 func (s *steps) holdsBack(t *desired.Object, reason string) {
 	health := report.Health{Reason: inventory.NoticeReasonBlocked, Grade: status.GradeDown, Grace: t.Grace}
 	seen, view := s.call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
@@ -127,7 +129,8 @@ func (s *steps) readBefore(ctx context.Context, t *desired.Object) (missing *sho
 	return nil, nil //nolint:nilnil // nothing is missing
 }
 
-// readAfter reads what the members of a step want to have read when it has ended. It reports, and returns, whether the component waits for any of that.
+// readAfter reads what the members of a step want to have read when it has ended. It reports, and returns, whether the
+// component waits for any of that.
 func (s *steps) readAfter(ctx context.Context, members []*desired.Object) (waits bool, err error) {
 	for _, t := range members {
 		for _, read := range readsOf(s.call, t) {
@@ -192,8 +195,9 @@ func askGuard(call *calls.Call, t *desired.Object) (reason string, err error) {
 	return guarded.Guard()
 }
 
-// resolve completes the manifest of a late object, or makes its suspended form, and notes in its item what that means. It returns the desired object that belongs
-// to the manifest, and whether the inventory must be saved before the object is written.
+// resolve completes the manifest of a late object, or makes its suspended form, and notes in its item what that means.
+// It returns the desired object that belongs to the manifest, and whether the inventory must be saved before the object
+// is written.
 func (s *steps) resolve(t *desired.Object) (complete *desired.Object, saveFirst bool, err error) {
 	if t.Suspended {
 		return s.resolveBy(t, s.call.Executor.Manifests.Suspend)
@@ -213,8 +217,8 @@ func (s *steps) resolveBy(t *desired.Object, resolve func(*desired.Object) (*des
 	return complete, saveFirst, nil
 }
 
-// forms makes the suspended forms of late objects that exist. It returns the forms that have to be applied. If one cannot be made, it reports that, and held is true. Data must
-// have been read and extracted before.
+// forms makes the suspended forms of late objects that exist. It returns the forms that have to be applied. If one
+// cannot be made, it reports that, and held is true. Data must have been read and extracted before.
 func (s *steps) forms(ctx context.Context, members []*desired.Object) (forms []*desired.Object, held bool, err error) {
 	saveFirst := false
 	for _, t := range members {
@@ -242,9 +246,10 @@ func (s *steps) forms(ctx context.Context, members []*desired.Object) (forms []*
 	return forms, held, nil
 }
 
-// form is resolve for the suspended form of a late object that exists. If data are missing, it returns nil if the object is deleted anyway, or is ready in the form that was
-// applied before: whatever has the data may be suspended already. Otherwise it makes the form of the manifest that was announced: suspending must not depend on
-// data of objects that are gone.
+// form is resolve for the suspended form of a late object that exists. If data are missing, it returns nil if the
+// object is deleted anyway, or is ready in the form that was applied before: whatever has the data may be suspended
+// already. Otherwise it makes the form of the manifest that was announced: suspending must not depend on data of
+// objects that are gone.
 func (s *steps) form(t *desired.Object) (form *desired.Object, saveFirst bool, err error) {
 	form, saveFirst, err = s.resolve(t)
 	var late *desired.LateError
@@ -263,8 +268,8 @@ func (s *steps) isInForm(t *desired.Object) bool {
 	return bookkeeping.IsSuspended(s.call.Ledger.Of(t)) && view == observe.Present && seen.Status == status.CurrentStatus && !s.call.Server.Outdated(t.Key, seen)
 }
 
-// endStep reads what the members of a step want to have read when it has ended, and extracts their data. If an object is not there, or its data cannot be
-// extracted, it reports that, and later steps are held.
+// endStep reads what the members of a step want to have read when it has ended, and extracts their data. If an object
+// is not there, or its data cannot be extracted, it reports that, and later steps are held.
 func (s *steps) endStep(ctx context.Context, members []*desired.Object) (held, waits bool, err error) {
 	if waits, err = s.readAfter(ctx, members); err != nil {
 		return false, false, err
@@ -300,7 +305,8 @@ func (s *steps) extract(t *desired.Object, object *unstructured.Unstructured) er
 	return extracting.Extract(observe.Kept(object))
 }
 
-// lookWhole returns an object as it is in the cluster; nil if it does not exist or is being deleted. It reads the object only if the observer does not keep it.
+// lookWhole returns an object as it is in the cluster; nil if it does not exist or is being deleted. It reads the
+// object only if the observer does not keep it.
 func (s *steps) lookWhole(ctx context.Context, t *desired.Object) (*unstructured.Unstructured, error) {
 	item := s.call.Ledger.Of(t)
 	seen, view := s.call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
@@ -319,7 +325,8 @@ func (s *steps) lookWhole(ctx context.Context, t *desired.Object) (*unstructured
 	return situation.Live, nil
 }
 
-// retry has the call repeated after an error of a behavior: after the delay that the error asks for, or after one that grows.
+// retry has the call repeated after an error of a behavior: after the delay that the error asks for, or after one that
+// grows.
 func (s *steps) retry(t *desired.Object, err error) {
 	var retriable types.RetriableError
 	if errors.As(err, &retriable) && retriable.RetryAfter() != nil {

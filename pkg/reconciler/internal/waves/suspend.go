@@ -18,8 +18,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Suspend applies the suspended forms among the desired objects, wave by wave in reversed order, and reports whether all are suspended. It leaves all other objects
-// alone, and creates none.
+// Suspend applies the suspended forms among the desired objects, wave by wave in reversed order, and reports whether
+// all are suspended. It leaves all other objects alone, and creates none.
 func (w *Waves) Suspend(ctx context.Context, wanted []*desired.Object) (done bool, err error) {
 	if err := w.extractAll(ctx, wanted); err != nil {
 		return false, err
@@ -41,7 +41,8 @@ func (w *Waves) Suspend(ctx context.Context, wanted []*desired.Object) (done boo
 	return true, nil
 }
 
-// suspendWave reports whether the members of a wave are suspended. Those that are deleted then go in their delete order.
+// suspendWave reports whether the members of a wave are suspended. Those that are deleted then go in their delete
+// order.
 func (w *Waves) suspendWave(ctx context.Context, wave []*desired.Object) (suspended bool, err error) {
 	present, err := w.present(ctx, wave)
 	if err != nil {
@@ -81,7 +82,8 @@ func (w *Waves) suspendWave(ctx context.Context, wave []*desired.Object) (suspen
 	return true, nil
 }
 
-// extractAll extracts the data that late suspended forms need, and has objects of others read. What is missing then, the forms do without.
+// extractAll extracts the data that late suspended forms need, and has objects of others read. What is missing then,
+// the forms do without.
 func (w *Waves) extractAll(ctx context.Context, wanted []*desired.Object) error {
 	if !slices.ContainsFunc(wanted, func(t *desired.Object) bool { return t.Suspended && t.Late }) {
 		return nil
@@ -137,12 +139,14 @@ func (w *Waves) present(ctx context.Context, wave []*desired.Object) ([]*desired
 	return present, all.Err()
 }
 
-// vanish deletes objects that are suspended, and reports whether all of them are gone. Their items stay, as those of objects that have still to be applied.
+// vanish deletes objects that are suspended, and reports whether all of them are gone. Their items stay, as those of
+// objects that have still to be applied.
 func (w *Waves) vanish(ctx context.Context, members []*desired.Object) (gone bool, err error) {
 	var all outcomes
 	flow.Each(ctx, w.call.Server.Flow, members, func(t *desired.Object) {
 		item := w.call.Ledger.Of(t)
-		// If the component is resumed before the object is gone, it is wanted again; so the progress of the deletion goes into a copy.
+		// If the component is resumed before the object is gone, it is wanted again; so the progress of the deletion
+		// goes into a copy.
 		going := *item
 		o, err := w.remover.deleteOne(ctx, &going, decisions.Deletion{Verb: inventory.VerbDeleted, Wave: t.ApplyOrder, Why: "is deleted when it is suspended"})
 		if err == nil && o.ready {

@@ -24,8 +24,8 @@ import (
 type Waves struct {
 	call *calls.Call
 
-	// Misplaced means that the scope of some types was not known when their objects were prepared; so they must be prepared
-	// again.
+	// Misplaced means that the scope of some types was not known when their objects were prepared; so they must be
+	// prepared again.
 	Misplaced bool
 
 	execution execution
@@ -242,9 +242,9 @@ func (w *Waves) noteUnready(o outcome, progress *progress) {
 	}
 }
 
-// existingWebhooks returns those webhook configurations in the last tier that exist after all, although the observer, which does
-// not watch objects without our label, does not know them: they may deny the other objects. It leaves those that cannot be read
-// to a later call.
+// existingWebhooks returns those webhook configurations in the last tier that exist after all, although the observer,
+// which does not watch objects without our label, does not know them: they may deny the other objects. It leaves those
+// that cannot be read to a later call.
 func (w *Waves) existingWebhooks(ctx context.Context, members []*desired.Object) []*desired.Object {
 	var found []*desired.Object
 	for _, t := range members {
@@ -258,8 +258,8 @@ func (w *Waves) existingWebhooks(ctx context.Context, members []*desired.Object)
 	return found
 }
 
-// applyExistingWebhooks applies existing webhook configurations after other objects of the stage could not be applied, because
-// they may be the reason.
+// applyExistingWebhooks applies existing webhook configurations after other objects of the stage could not be applied,
+// because they may be the reason.
 func (w *Waves) applyExistingWebhooks(ctx context.Context, reason error, members []*desired.Object) error {
 	if !answers.IsAboutObjects(reason) {
 		return nil
@@ -271,7 +271,8 @@ func (w *Waves) applyExistingWebhooks(ctx context.Context, reason error, members
 	return nil
 }
 
-// Stop ends the waves before the rest of the desired objects, and corrects drift of these. It returns the error, and what goes wrong with that.
+// Stop ends the waves before the rest of the desired objects, and corrects drift of these. It returns the error, and
+// what goes wrong with that.
 func (w *Waves) Stop(ctx context.Context, err error, rest []*desired.Object) error {
 	var stale *inventory.StaleError
 	if errors.As(err, &stale) {
@@ -280,7 +281,8 @@ func (w *Waves) Stop(ctx context.Context, err error, rest []*desired.Object) err
 	return answers.Join(err, w.correctDrift(ctx, rest))
 }
 
-// correctDrift corrects drift of dependents that the waves have not come to, except late ones, whose manifests are not complete.
+// correctDrift corrects drift of dependents that the waves have not come to, except late ones, whose manifests are not
+// complete.
 func (w *Waves) correctDrift(ctx context.Context, rest []*desired.Object) error {
 	if w.call.Consent.MayGoOn() != nil {
 		// The waves have stopped for this reason, and returned it.

@@ -56,8 +56,8 @@ func (l *live) write(ctx context.Context, t *desired.Object, s decisions.Situati
 	return o, err
 }
 
-// removeSurplus removes what the update policy does not tolerate. If it was interrupted by another client, what was corrected before must still be reported; the next pass removes
-// the rest.
+// removeSurplus removes what the update policy does not tolerate. If it was interrupted by another client, what was
+// corrected before must still be reported; the next pass removes the rest.
 func removeSurplus(
 	ctx context.Context, call *calls.Call, t *desired.Object, d decisions.Decision, object *unstructured.Unstructured, changed bool,
 ) (cleaned *unstructured.Unstructured, surplus []fieldpath.Path, interrupted bool, err error) {
@@ -69,7 +69,8 @@ func removeSurplus(
 	return cleaned, surplus, false, err
 }
 
-// observed returns the observation of an object in the response of a write. The event of the write often arrives before the response.
+// observed returns the observation of an object in the response of a write. The event of the write often arrives before
+// the response.
 func observed(call *calls.Call, t *desired.Object, object *unstructured.Unstructured) observe.Observation {
 	seen, view := call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
 	isSame := view == observe.Present && seen.UID == object.GetUID() && seen.ResourceVersion == object.GetResourceVersion()
