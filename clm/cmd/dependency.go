@@ -16,7 +16,7 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/internal/helm"
-	"github.com/component-operator/runtime/internal/helm/dependencies"
+	"github.com/component-operator/runtime/internal/helm/remote"
 )
 
 func newDependencyCommand(e *environment) *cobra.Command {
@@ -38,24 +38,24 @@ chart refers.`,
 			Long: `Fetch the versions that are in Chart.lock. If they were chosen for other dependencies than those in Chart.yaml now, that is an error, and nothing is changed.
 If there is no Chart.lock, this is the same as clm dependency update.`,
 			Example: "  clm dependency build ./chart",
-		}, dependencies.Build),
+		}, remote.BuildDependencies),
 		newFetchDependenciesCommand(e, &cobra.Command{
 			Use:     "update CHART",
 			Aliases: []string{"up"},
 			Short:   "Fetch the newest allowed versions of the dependencies of a chart",
 			Long:    "Fetch the newest versions that Chart.yaml allows, and write them into Chart.lock.",
 			Example: "  clm dependency update ./chart",
-		}, dependencies.Update),
+		}, remote.UpdateDependencies),
 		newListDependenciesCommand(e),
 	)
 	return command
 }
 
 // fetching is what build and update have in common.
-type fetching func(ctx context.Context, folder string, options dependencies.Options) ([]string, error)
+type fetching func(ctx context.Context, folder string, options remote.DependencyOptions) ([]string, error)
 
 func newFetchDependenciesCommand(e *environment, command *cobra.Command, fetch fetching) *cobra.Command {
-	options := dependencies.Options{}
+	options := remote.DependencyOptions{}
 	command.Args = cobra.ExactArgs(1)
 	command.RunE = func(command *cobra.Command, args []string) error {
 		if command.Flags().Changed("insecure-skip-tls-verify") {
@@ -79,7 +79,7 @@ func newFetchDependenciesCommand(e *environment, command *cobra.Command, fetch f
 var errInsecure = errors.New("flag --insecure-skip-tls-verify is about the API server, which is not asked here; " +
 	"--ca-file names the authorities to trust for repositories and registries")
 
-func addFetchFlags(flags *pflag.FlagSet, o *dependencies.Options) {
+func addFetchFlags(flags *pflag.FlagSet, o *remote.DependencyOptions) {
 	flags.BoolVar(&o.SkipRefresh, "skip-refresh", false, "use the indexes of repositories that Helm's cache has")
 	flags.BoolVar(&o.Verify, "verify", false, "refuse charts without a valid signature")
 	flags.Var(filePath{&o.Keyring}, "keyring", "`file` with the public keys for --verify")

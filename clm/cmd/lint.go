@@ -22,7 +22,6 @@ import (
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/sources"
 	"github.com/component-operator/runtime/clm/internal/terminal"
-	"github.com/component-operator/runtime/internal/helm/linter"
 )
 
 // lintOptions are what clm lint was given.
@@ -114,7 +113,7 @@ func runLint(ctx context.Context, e *environment, o lintOptions) error {
 	}
 	findings, err := lint.Examine(ctx, request)
 	if unasked != "" {
-		findings = append(findings, lint.Finding{Severity: linter.Info, Message: unasked})
+		findings = append(findings, lint.Finding{Severity: lint.Info, Message: unasked})
 	}
 	return o.report(e, findings, cmp.Or(err, unreached))
 }
@@ -147,7 +146,7 @@ func (e *environment) reach(ctx context.Context) (*connection.Connection, string
 
 // report shows findings, and returns an error if they are severe. A failure means that there may be more of them.
 func (o *lintOptions) report(e *environment, findings []lint.Finding, failure error) error {
-	count := map[linter.Severity]int{}
+	count := map[lint.Severity]int{}
 	for _, finding := range findings {
 		count[finding.Severity]++
 	}
@@ -155,9 +154,9 @@ func (o *lintOptions) report(e *environment, findings []lint.Finding, failure er
 		return err
 	}
 	if o.output.value == "" {
-		fmt.Fprintf(e.out, "%s, %s\n", dependents.Count(count[linter.Error], "error"), dependents.Count(count[linter.Warning], "warning"))
+		fmt.Fprintf(e.out, "%s, %s\n", dependents.Count(count[lint.Error], "error"), dependents.Count(count[lint.Warning], "warning"))
 	}
-	if count[linter.Error] > 0 || o.strict && count[linter.Warning] > 0 {
+	if count[lint.Error] > 0 || o.strict && count[lint.Warning] > 0 {
 		return &exitError{code: 1}
 	}
 	return nil
@@ -169,11 +168,11 @@ func (o *lintOptions) print(e *environment, findings []lint.Finding) error {
 		for _, finding := range findings {
 			label := string(finding.Severity)
 			switch finding.Severity {
-			case linter.Error:
+			case lint.Error:
 				label = style.Red(label)
-			case linter.Warning:
+			case lint.Warning:
 				label = style.Yellow(label)
-			case linter.Info:
+			case lint.Info:
 			}
 			text := finding.Message
 			for _, where := range slices.Backward([]string{finding.File, finding.Object}) {

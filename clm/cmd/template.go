@@ -18,7 +18,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/sources"
 	"github.com/component-operator/runtime/clm/internal/terminal"
-	"github.com/component-operator/runtime/internal/documents"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/parallel"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -152,7 +152,7 @@ func isHook(object client.Object) bool {
 
 func encode(object client.Object) (document []byte, err error) {
 	if rendered, ok := object.(*unstructured.Unstructured); ok {
-		document, err = documents.Encode(rendered.Object)
+		document, err = manifest.Encode(rendered.Object)
 	} else {
 		document, err = yaml.Marshal(object)
 	}

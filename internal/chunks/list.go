@@ -12,7 +12,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/component-operator/runtime/internal/documents"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/parallel"
 )
 
@@ -109,7 +109,7 @@ func Decode[T any](found *Found, list List, check func(T) error) []T {
 		found.add(fmt.Sprintf("the record lists %d items; must be at most %d", list.Items, MaxItems))
 		return nil
 	}
-	if err := documents.CheckJSON(maxValues, found.Contents...); err != nil {
+	if err := manifest.CheckJSON(maxValues, found.Contents...); err != nil {
 		found.add("decoding a list of items: " + err.Error())
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
-	"github.com/component-operator/runtime/internal/values"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -52,10 +52,10 @@ func ToUnstructured(object client.Object, scheme *runtime.Scheme) (*unstructured
 func Normalize(objects []client.Object) error {
 	for _, object := range objects {
 		u, ok := behaviors.Bare(object).(*unstructured.Unstructured)
-		if !ok || u == nil || values.IsNormal(u.Object) {
+		if !ok || u == nil || manifest.IsNormal(u.Object) {
 			continue
 		}
-		content, err := values.Normalize(u.Object)
+		content, err := manifest.Normalize(u.Object)
 		if err != nil {
 			return fmt.Errorf("%s: %w", types.IDOf(u), err)
 		}

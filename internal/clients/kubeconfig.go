@@ -16,7 +16,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/documents"
+	"github.com/component-operator/runtime/internal/manifest"
 )
 
 // ConnectOnce returns a client for the cluster of a kubeconfig, for a few requests; other code uses a Factory. The client has the
@@ -39,7 +39,7 @@ var errNoKubeConfig = errors.New("invalid kubeconfig: must be YAML or JSON with 
 
 // parseKubeConfig returns the configuration of the current context. It ignores other contexts.
 func parseKubeConfig(raw []byte, allowLocalCredentials bool, hosts Hosts) (*rest.Config, error) {
-	if err := documents.CheckSize(raw); err != nil {
+	if err := manifest.CheckSize(raw); err != nil {
 		return nil, fmt.Errorf("invalid kubeconfig: %w", err)
 	}
 	kubeConfig, err := clientcmd.Load(raw)

@@ -16,7 +16,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/chart/loader"
 
-	"github.com/component-operator/runtime/internal/documents"
+	"github.com/component-operator/runtime/internal/manifest"
 )
 
 const (
@@ -106,7 +106,7 @@ func (u *unpacked) archive(raw []byte, depth int) error {
 
 // checkDecoded checks the texts that the loader decodes.
 func (u *unpacked) checkDecoded() error {
-	if err := documents.CheckSize(u.decoded...); err != nil {
+	if err := manifest.CheckSize(u.decoded...); err != nil {
 		return fmt.Errorf("values.yaml, Chart.yaml and Chart.lock of all charts in it: %w", err)
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/internal/documents"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/parallel"
 )
 
@@ -55,11 +55,11 @@ func parseDocuments(all []document) ([]Object, error) {
 }
 
 func parseDocument(document []byte) ([]*unstructured.Unstructured, error) {
-	content, err := documents.Decode(document)
+	content, err := manifest.Decode(document)
 	if err != nil {
 		return nil, err
 	}
-	return documents.Objects(content, inherit)
+	return manifest.Objects(content, inherit)
 }
 
 // inherit gives an item of a list the list's Helm annotations, unless the item has Helm annotations itself.

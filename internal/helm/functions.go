@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 	goyaml "sigs.k8s.io/yaml/goyaml.v3"
 
-	"github.com/component-operator/runtime/internal/documents"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/templating"
 )
 
@@ -114,7 +114,7 @@ func toJSON(value any) string {
 }
 
 func unmarshalYaml(raw []byte, value any) error {
-	if err := documents.CheckSize(raw); err != nil {
+	if err := manifest.CheckSize(raw); err != nil {
 		return err
 	}
 	return yaml.Unmarshal(raw, value)

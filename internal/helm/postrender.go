@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/component-operator/runtime/internal/documents"
+	"github.com/component-operator/runtime/internal/manifest"
 )
 
 // postRendererName is the source of objects that a post-renderer returned.
@@ -18,7 +18,7 @@ const postRendererName = "output of the post-renderer"
 func postRender(objects []Object, run func(*bytes.Buffer) (*bytes.Buffer, error)) ([]Object, error) {
 	var rendered bytes.Buffer
 	for _, object := range objects {
-		content, err := documents.Encode(object.Object)
+		content, err := manifest.Encode(object.Object)
 		if err != nil {
 			return nil, fmt.Errorf("writing %s: %w", object.Source, err)
 		}

@@ -18,8 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/parallel"
-	"github.com/component-operator/runtime/internal/values"
 )
 
 // notesSuffix marks the file that Helm prints after an installation.
@@ -164,7 +164,7 @@ func (c *Chart) render(ctx context.Context, release Release) ([]Object, error) {
 
 // renderValues also removes the dependencies that are disabled from the chart.
 func renderValues(parsed *chart.Chart, release Release) (chartutil.Values, error) {
-	given, err := values.Normalize(release.Values)
+	given, err := manifest.Normalize(release.Values)
 	if err != nil {
 		return nil, err
 	}

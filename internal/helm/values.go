@@ -15,7 +15,7 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
-	"github.com/component-operator/runtime/internal/documents"
+	"github.com/component-operator/runtime/internal/manifest"
 )
 
 // ValuesInput has the sources of a release's values.
@@ -68,7 +68,7 @@ func MergeValues(input ValuesInput) (map[string]any, error) {
 
 // mergeFile lays the documents of a file over values, which it changes: one after the other, as Helm 4 does.
 func mergeFile(values map[string]any, content []byte) error {
-	if err := documents.CheckSeparated(content); err != nil {
+	if err := manifest.CheckSeparated(content); err != nil {
 		return err
 	}
 	// Without a line break at the end, the reader may leave out the last line.

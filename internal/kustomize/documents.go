@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	sigsyaml "sigs.k8s.io/yaml"
 
-	"github.com/component-operator/runtime/internal/documents"
+	"github.com/component-operator/runtime/internal/manifest"
 )
 
 // check fails if the SDK would fetch anything for the kustomization, or for one that it is based on, or if a document has
@@ -35,7 +35,7 @@ func check(fsys filesys.FileSystem, folder string) error {
 		if err != nil {
 			return err
 		}
-		if err := documents.CheckSeparated(raw); err != nil {
+		if err := manifest.CheckSeparated(raw); err != nil {
 			return fmt.Errorf("%s: %w", reference.Path, err)
 		}
 		return nil
@@ -49,7 +49,7 @@ func checkKustomization(fsys filesys.FileSystem, folder string) error {
 		if err != nil {
 			return err
 		}
-		if err := documents.CheckSingle(raw); err != nil {
+		if err := manifest.CheckSingle(raw); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		var content any
@@ -78,7 +78,7 @@ func checkInline(value any) error {
 			switch strings.ToLower(key) {
 			case "patch", "patchesstrategicmerge", "generators", "transformers", "validators":
 				err = each(item, func(text string) error {
-					if err := documents.CheckSeparated([]byte(text)); err != nil {
+					if err := manifest.CheckSeparated([]byte(text)); err != nil {
 						return fmt.Errorf("text in %s: %w", key, err)
 					}
 					return nil

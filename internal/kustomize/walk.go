@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/kustomize/api/konfig"
 	sigsyaml "sigs.k8s.io/yaml"
 
-	"github.com/component-operator/runtime/internal/documents"
+	"github.com/component-operator/runtime/internal/manifest"
 )
 
 // Files is the file system that Walk reads. Paths are slash-separated.
@@ -77,7 +77,7 @@ func (w *walker) kustomization(folder string, configs bool) error {
 		if err != nil {
 			return err
 		}
-		if err := documents.CheckSize(raw); err != nil {
+		if err := manifest.CheckSize(raw); err != nil {
 			return fmt.Errorf("%s: %w", source, err)
 		}
 		var content map[string]any
@@ -149,7 +149,7 @@ func (w *walker) config(at place, text string) error {
 }
 
 func (w *walker) documents(at place, raw []byte) error {
-	if err := documents.CheckSize(raw); err != nil {
+	if err := manifest.CheckSize(raw); err != nil {
 		return fmt.Errorf("%s: %w", at.source, err)
 	}
 	reader := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(raw)))

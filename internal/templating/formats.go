@@ -12,7 +12,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
-	"github.com/component-operator/runtime/internal/documents"
+	"github.com/component-operator/runtime/internal/manifest"
 )
 
 // toYaml returns YAML without the final line break.
@@ -29,7 +29,7 @@ func toYaml(value any) (string, error) {
 
 // fromYaml returns a value of any type. Integers are int64, so that they render unchanged.
 func fromYaml(text string) (any, error) {
-	if err := documents.CheckSize([]byte(text)); err != nil {
+	if err := manifest.CheckSize([]byte(text)); err != nil {
 		return nil, err
 	}
 	raw, err := yaml.YAMLToJSON([]byte(text))

@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/internal/digest"
-	"github.com/component-operator/runtime/internal/documents"
 	"github.com/component-operator/runtime/internal/kustomize"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -106,7 +106,7 @@ func NewKustomizeObjectTransformer(patches []KustomizePatch, images []KustomizeI
 // checkPatch finds errors in a patch when the transformer is made; the SDK would report them only when it gets objects.
 func checkPatch(patch KustomizePatch) error {
 	var content any
-	if err := documents.CheckSeparated([]byte(patch.Patch)); err != nil {
+	if err := manifest.CheckSeparated([]byte(patch.Patch)); err != nil {
 		return fmt.Errorf("reading the patch: %w", err)
 	}
 	if err := yaml.Unmarshal([]byte(patch.Patch), &content); err != nil {

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/internal/digest"
-	"github.com/component-operator/runtime/internal/documents"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -148,7 +148,7 @@ func singleDocument(text []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := documents.CheckSingle(document); err != nil {
+		if err := manifest.CheckSingle(document); err != nil {
 			return nil, err
 		}
 		var content any

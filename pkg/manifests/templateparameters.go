@@ -15,9 +15,8 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
-	"github.com/component-operator/runtime/internal/documents"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/templating"
-	"github.com/component-operator/runtime/internal/values"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -67,7 +66,7 @@ func (t *TemplateParameterTransformer) TransformParameters(namespace string, nam
 	if parameters != nil {
 		given = parameters.ToUnstructured()
 	}
-	data, err := values.Normalize(given)
+	data, err := manifest.Normalize(given)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +79,7 @@ func (t *TemplateParameterTransformer) TransformParameters(namespace string, nam
 	if err != nil {
 		return nil, fmt.Errorf("rendering parameter template: %w", err)
 	}
-	if err := documents.CheckSingle([]byte(text)); err != nil {
+	if err := manifest.CheckSingle([]byte(text)); err != nil {
 		return nil, fmt.Errorf("reading the output of parameter template %s: %w", t.path, err)
 	}
 	raw, err := yaml.YAMLToJSON([]byte(text))

@@ -14,7 +14,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/values"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/resources/concepts"
@@ -50,7 +50,7 @@ func newSet(resources []Resource) (*set, error) {
 	s := &set{}
 	var problems []error
 	for i, resource := range resources {
-		if values.IsNil(resource) {
+		if manifest.IsNil(resource) {
 			problems = append(problems, fmt.Errorf("resource %d is nil", i))
 			continue
 		}
@@ -139,7 +139,7 @@ func (s *set) checkData() []error {
 		for i, cell := range slices.Concat(r.Requires, r.Uses) {
 			required := i < len(r.Requires)
 			switch {
-			case values.IsNil(cell):
+			case manifest.IsNil(cell):
 				problems = append(problems, fmt.Errorf("resource %s: data must not be nil", m.resource.Identity()))
 			case produced[cell] != nil:
 				m.sources = append(m.sources, source{member: produced[cell], cell: cell})

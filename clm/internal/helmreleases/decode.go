@@ -15,9 +15,9 @@ import (
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/component-operator/runtime/internal/documents"
 	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/internal/helm"
+	"github.com/component-operator/runtime/internal/manifest"
 )
 
 const (
@@ -79,7 +79,7 @@ func decode(data []byte, into any) error {
 			return err
 		}
 	}
-	if err := documents.CheckJSON(maxValues, raw); err != nil {
+	if err := manifest.CheckJSON(maxValues, raw); err != nil {
 		return fmt.Errorf("decoding JSON: %w", err)
 	}
 	if err := utiljson.Unmarshal(raw, into); err != nil {
@@ -148,7 +148,7 @@ func decodeContent(data []byte) (Content, error) {
 		hooks[i] = helm.RecordedHook{Path: hook.Path, Manifest: hook.Manifest}
 		texts = append(texts, []byte(hook.Manifest))
 	}
-	if err := documents.CheckYAML(maxValues, texts...); err != nil {
+	if err := manifest.CheckYAML(maxValues, texts...); err != nil {
 		return Content{}, fmt.Errorf("decoding its manifests: %w", err)
 	}
 	objects, err := helm.ParseRecorded(r.Manifest, hooks)

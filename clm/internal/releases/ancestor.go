@@ -19,9 +19,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/internal/digest"
-	"github.com/component-operator/runtime/internal/documents"
 	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/internal/guarded"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -114,7 +114,7 @@ func decodeAncestor(configMap *corev1.ConfigMap) (*Release, error) {
 	}
 	var inventory []*reconciler.InventoryItem
 	text := []byte(configMap.Data["inventory"])
-	err := documents.CheckYAML(maxAncestor, text)
+	err := manifest.CheckYAML(maxAncestor, text)
 	if err == nil {
 		err = yaml.Unmarshal(text, &inventory)
 	}

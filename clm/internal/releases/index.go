@@ -15,8 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/component-operator/runtime/internal/chunks"
-	"github.com/component-operator/runtime/internal/documents"
 	"github.com/component-operator/runtime/internal/ellipsis"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/inventory"
 )
 
@@ -151,7 +151,7 @@ func decodeIndex(raw []byte) (index, error) {
 		return index{}, errors.New("it has no data")
 	}
 	decoded := index{}
-	err := documents.CheckJSON(maxValues, raw)
+	err := manifest.CheckJSON(maxValues, raw)
 	if err == nil {
 		err = json.Unmarshal(raw, &decoded)
 	}

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/json"
 
-	"github.com/component-operator/runtime/internal/documents"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/parallel"
 )
 
@@ -29,7 +29,7 @@ type part struct {
 
 // parseManifests parses YAML documents concurrently; each document may instead consist of several JSON values.
 func parseManifests(content []byte) ([]*unstructured.Unstructured, error) {
-	if err := documents.CheckSize(content); err != nil {
+	if err := manifest.CheckSize(content); err != nil {
 		return nil, err
 	}
 	split, err := splitManifests(bytes.TrimPrefix(content, []byte(byteOrderMark)))
@@ -88,15 +88,15 @@ func parseDocument(document part) ([]*unstructured.Unstructured, error) {
 			return objectsOf(err, values...)
 		}
 	}
-	value, err := documents.DecodeUnique(document.content)
-	var second *documents.SecondValueError
-	var equal *documents.EqualKeysError
+	value, err := manifest.DecodeUnique(document.content)
+	var second *manifest.SecondValueError
+	var equal *manifest.EqualKeysError
 	above := document.line - 1
 	switch {
 	case errors.As(err, &second):
-		return nil, &documents.SecondValueError{Line: above + second.Line}
+		return nil, &manifest.SecondValueError{Line: above + second.Line}
 	case errors.As(err, &equal):
-		return nil, &documents.EqualKeysError{Key: equal.Key, Line: above + equal.Line, First: above + equal.First}
+		return nil, &manifest.EqualKeysError{Key: equal.Key, Line: above + equal.Line, First: above + equal.First}
 	case err != nil:
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func objectsOf(err error, values ...any) ([]*unstructured.Unstructured, error) {
 	}
 	var objects []*unstructured.Unstructured
 	for _, value := range values {
-		found, err := documents.Objects(value, nil)
+		found, err := manifest.Objects(value, nil)
 		if err != nil {
 			return nil, err
 		}

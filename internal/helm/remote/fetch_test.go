@@ -61,7 +61,7 @@ entries:
 	mux.HandleFunc("/none/index.yaml", func(writer http.ResponseWriter, _ *http.Request) { fmt.Fprint(writer, "entries: {}") })
 	for _, path := range []string{"web-1.0.0", "files/web-1.10.0", "files/web-1.9.0", "web-2.0.0-rc.1"} {
 		_, version, _ := strings.Cut(path, "web-")
-		mux.HandleFunc("/charts/"+path+".tgz", func(writer http.ResponseWriter, _ *http.Request) { _, _ = writer.Write(chart(t, version)) })
+		mux.HandleFunc("/charts/"+path+".tgz", func(writer http.ResponseWriter, _ *http.Request) { _, _ = writer.Write(webChart(t, version)) })
 	}
 	mux.Handle("/charts/moved.tgz", http.RedirectHandler("http://"+other+"/web.tgz", http.StatusFound))
 	return newServer(t, mux)
@@ -74,7 +74,7 @@ func TestRepository(t *testing.T) {
 		if _, _, ok := request.BasicAuth(); ok {
 			t.Error("another host was told the password")
 		}
-		_, _ = writer.Write(chart(t, "3.0.0-other"))
+		_, _ = writer.Write(webChart(t, "3.0.0-other"))
 	}))
 	s := newRepository(t, other.host, inRegistry.host)
 	s.username, s.password = "me", "secret"
@@ -93,7 +93,7 @@ func TestRepository(t *testing.T) {
 			t.Errorf("%s: %v", test.reason, err)
 			continue
 		}
-		if !bytes.Equal(got.Content, chart(t, test.want)) {
+		if !bytes.Equal(got.Content, webChart(t, test.want)) {
 			t.Errorf("%s: got %s, want version %s", test.reason, got.Name, test.want)
 		}
 	}

@@ -70,7 +70,7 @@ func newRegistry(t *testing.T, versions ...string) *server {
 		t.Fatal(err)
 	}
 	for _, version := range versions {
-		if _, err := client.Push(chart(t, version), s.host+"/charts/web:"+version); err != nil {
+		if _, err := client.Push(webChart(t, version), s.host+"/charts/web:"+version); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -90,8 +90,8 @@ func (s *server) fetch(reference string, options Options) (File, error) {
 	return parsed.Fetch(s.Context(), options)
 }
 
-// chart returns a packaged chart.
-func chart(t *testing.T, version string) []byte {
+// webChart returns a packaged chart.
+func webChart(t *testing.T, version string) []byte {
 	t.Helper()
 	var buffer bytes.Buffer
 	zipper := gzip.NewWriter(&buffer)

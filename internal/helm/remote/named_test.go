@@ -16,7 +16,7 @@ import (
 //
 //nolint:paralleltest // Helm is told by environment variables where its files are
 func TestNamedRepositories(t *testing.T) {
-	charts := newServer(t, http.HandlerFunc(func(writer http.ResponseWriter, _ *http.Request) { _, _ = writer.Write(chart(t, "1.2.3")) }))
+	charts := newServer(t, http.HandlerFunc(func(writer http.ResponseWriter, _ *http.Request) { _, _ = writer.Write(webChart(t, "1.2.3")) }))
 	repository := newServer(t, http.HandlerFunc(func(writer http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(writer, "entries: {web: [{version: 1.2.3, urls: ['https://%s/web.tgz']}]}", charts.host)
 	}))

@@ -232,7 +232,7 @@ func TestClientCertificate(t *testing.T) {
 		t.Cleanup(listening.Close)
 		return listening.URL
 	}
-	other := serve(func(writer http.ResponseWriter, _ *http.Request) { _, _ = writer.Write(chart(t, "1.2.3")) })
+	other := serve(func(writer http.ResponseWriter, _ *http.Request) { _, _ = writer.Write(webChart(t, "1.2.3")) })
 	repository := serve(func(writer http.ResponseWriter, request *http.Request) {
 		if request.URL.Path == "/moved.tgz" {
 			http.Redirect(writer, request, other+"/redirected", http.StatusFound)

@@ -26,7 +26,7 @@ func TestRegistry(t *testing.T) {
 			t.Errorf("%s: %v", test.reason, err)
 			continue
 		}
-		if !bytes.Equal(got.Content, chart(t, test.want)) || got.Name != "web-"+test.want+".tgz" {
+		if !bytes.Equal(got.Content, webChart(t, test.want)) || got.Name != "web-"+test.want+".tgz" {
 			t.Errorf("%s: got %s, want version %s", test.reason, got.Name, test.want)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/Masterminds/semver/v3"
 	"go.yaml.in/yaml/v2"
 
-	"github.com/component-operator/runtime/internal/documents"
+	"github.com/component-operator/runtime/internal/manifest"
 )
 
 // index is the part of a repository's index.yaml that is used.
@@ -35,7 +35,7 @@ func (f *fetcher) fromRepository(ctx context.Context, reference Reference) (File
 		return File{}, fmt.Errorf("fetching the index of the repository: %w", err)
 	}
 	var content index
-	if err := documents.CheckSize(file.Content); err != nil {
+	if err := manifest.CheckSize(file.Content); err != nil {
 		return File{}, fmt.Errorf("parsing the index of the repository: %w", err)
 	}
 	if err := yaml.Unmarshal(file.Content, &content); err != nil {

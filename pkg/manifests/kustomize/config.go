@@ -15,7 +15,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
-	"github.com/component-operator/runtime/internal/documents"
+	"github.com/component-operator/runtime/internal/manifest"
 )
 
 const (
@@ -53,7 +53,7 @@ func readConfig(source *source, folder string, options Options) (config, error) 
 	case err != nil:
 		return config{}, err
 	default:
-		if err := documents.CheckSingle(raw); err != nil {
+		if err := manifest.CheckSingle(raw); err != nil {
 			return config{}, fmt.Errorf("parsing %s: %w", configFile, err)
 		}
 		if err := yaml.UnmarshalStrict(raw, &given); err != nil {

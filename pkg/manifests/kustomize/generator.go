@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/kustomize"
-	"github.com/component-operator/runtime/internal/values"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -123,7 +123,7 @@ func (g *KustomizeGenerator) Generate(ctx context.Context, namespace string, nam
 	if parameters != nil {
 		given = parameters.ToUnstructured()
 	}
-	given, err := values.Normalize(given)
+	given, err := manifest.Normalize(given)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/component-operator/runtime/internal/values"
+	"github.com/component-operator/runtime/internal/manifest"
 )
 
 // UnstructuredContentEditor edits the content of an unstructured object. A field is given by its path: the names of the fields that lead to it, so that
@@ -141,7 +141,7 @@ func toPlain(value any, path []string) (any, error) {
 		return nil, errNoPath
 	}
 	name := join(path)
-	plain, err := values.Normalize(map[string]any{name: value})
+	plain, err := manifest.Normalize(map[string]any{name: value})
 	if err != nil {
 		return nil, fmt.Errorf("setting field %s: %w; must be a value that has a JSON form", name, err)
 	}

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/component-operator/runtime/internal/values"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/resources/concepts"
 	"github.com/component-operator/runtime/pkg/resources/feature"
 	"github.com/component-operator/runtime/pkg/resources/generic"
@@ -79,7 +79,7 @@ func plain(object *unstructured.Unstructured) *unstructured.Unstructured {
 	if object == nil {
 		return nil
 	}
-	content, err := values.Normalize(object.Object)
+	content, err := manifest.Normalize(object.Object)
 	if err != nil {
 		return object
 	}
@@ -98,7 +98,7 @@ func check(object *unstructured.Unstructured) error {
 	if _, err := schema.ParseGroupVersion(object.GetAPIVersion()); err != nil {
 		problems = append(problems, fmt.Errorf("apiVersion: %w; must be a version, or a group and a version, such as v1 or apps/v1", err))
 	}
-	if _, err := values.Normalize(object.Object); err != nil {
+	if _, err := manifest.Normalize(object.Object); err != nil {
 		problems = append(problems, err)
 	}
 	return errors.Join(problems...)

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/internal/values"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/resources/editors"
 	"github.com/component-operator/runtime/pkg/resources/generic"
 )
@@ -71,7 +71,7 @@ func (m *Mutator) EditContent(edit func(*editors.UnstructuredContentEditor) erro
 		if err := edit(editors.NewUnstructuredContentEditor(object.Object)); err != nil {
 			return err
 		}
-		content, err := values.Normalize(object.Object)
+		content, err := manifest.Normalize(object.Object)
 		if err != nil {
 			return err
 		}

@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/observe"
-	"github.com/component-operator/runtime/internal/values"
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
@@ -78,7 +78,7 @@ func toUnstructured(object client.Object, scheme *runtime.Scheme) (*unstructured
 	if _, shared := behaviors.Bare(object).(*unstructured.Unstructured); err != nil || !shared {
 		return converted, err
 	}
-	content, err := values.Normalize(converted.Object)
+	content, err := manifest.Normalize(converted.Object)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", types.IDOf(converted), err)
 	}

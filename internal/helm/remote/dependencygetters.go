@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package dependencies
+package remote
 
 import (
 	"bytes"
@@ -16,22 +16,21 @@ import (
 	"helm.sh/helm/v3/pkg/cli"
 	"helm.sh/helm/v3/pkg/getter"
 
-	"github.com/component-operator/runtime/internal/documents"
 	"github.com/component-operator/runtime/internal/helm"
-	"github.com/component-operator/runtime/internal/helm/remote"
+	"github.com/component-operator/runtime/internal/manifest"
 )
 
 var httpSchemes = []string{"http", "https"}
 
 // getters returns Helm's, plugins included. They end with the context. What they get by HTTP is fetched as remote does: without encryption only if that is allowed,
 // and the credentials of a repository go to its origin only.
-func getters(ctx context.Context, settings *cli.EnvSettings, repositories repositories, options Options) getter.Providers {
+func getters(ctx context.Context, settings *cli.EnvSettings, repositories repositories, options DependencyOptions) getter.Providers {
 	// HTTP/2 is left out because that would be another implementation of https.
 	fetching := &http.Transport{TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}}
 	for _, scheme := range httpSchemes {
 		fetching.RegisterProtocol(scheme, transportFunc(func(request *http.Request) (*http.Response, error) {
 			identity, _, _ := request.BasicAuth()
-			file, err := remote.Get(ctx, request, repositories.entries[identity], remote.Options{PlainHTTP: options.PlainHTTP})
+			file, err := Get(ctx, request, repositories.entries[identity], Options{PlainHTTP: options.PlainHTTP})
 			if err != nil {
 				return nil, err
 			}
@@ -72,7 +71,7 @@ func checkContent(from string, content []byte) error {
 	case bytes.HasPrefix(content, []byte("\x1f\x8b")):
 		return helm.CheckArchive(content)
 	case path.Base(from) == "index.yaml":
-		return documents.CheckSize(content)
+		return manifest.CheckSize(content)
 	default:
 		return nil
 	}

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package dependencies_test
+package remote_test
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 	"helm.sh/helm/v3/pkg/registry"
 
 	"github.com/component-operator/runtime/internal/helm"
-	"github.com/component-operator/runtime/internal/helm/dependencies"
+	"github.com/component-operator/runtime/internal/helm/remote"
 )
 
 // home makes Helm use files of this test only.
@@ -102,10 +102,10 @@ func TestRegistriesAndFolders(t *testing.T) {
 	if diff := cmp.Diff([]string{"cache|||missing", "common|||missing", "inner||0.1.0|", "other||0.2.0|"}, found(t, web)); diff != "" {
 		t.Errorf("before (-want +got):\n%s", diff)
 	}
-	options := dependencies.Options{PlainHTTP: true}
+	options := remote.DependencyOptions{PlainHTTP: true}
 	for range 2 {
 		// First there is no Chart.lock, then there is.
-		warnings, err := dependencies.Build(t.Context(), web, options)
+		warnings, err := remote.BuildDependencies(t.Context(), web, options)
 		if err != nil || len(warnings) > 0 {
 			t.Fatal(err, warnings)
 		}
@@ -118,14 +118,14 @@ func TestRegistriesAndFolders(t *testing.T) {
 		}
 	}
 	write(t, filepath.Join(root, "common"), "common", "0.4.0", "type: library")
-	if _, err := dependencies.Build(t.Context(), web, options); err == nil || !strings.Contains(err.Error(), "common") {
+	if _, err := remote.BuildDependencies(t.Context(), web, options); err == nil || !strings.Contains(err.Error(), "common") {
 		t.Errorf("want another version in the folder to be refused, got %v", err)
 	}
 	if err := os.Mkdir(filepath.Join(web, "charts", "cache"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(web, "charts", "cache"), "cache", "1.0.0")
-	if _, err := dependencies.Update(t.Context(), web, options); err == nil || !strings.Contains(err.Error(), "cache: there are versions 1.0.0, 1.4.0 in folder charts; remove all but one") {
+	if _, err := remote.UpdateDependencies(t.Context(), web, options); err == nil || !strings.Contains(err.Error(), "cache: there are versions 1.0.0, 1.4.0 in folder charts; remove all but one") {
 		t.Errorf("want a second version to be refused, got %v", err)
 	}
 }
@@ -147,7 +147,7 @@ func TestEnd(t *testing.T) {
 	write(t, web, "web", "1.0.0", "dependencies: [{name: db, version: 1.0.0, repository: '"+server.URL+"'}]")
 	ended := make(chan error, 1)
 	go func() {
-		_, err := dependencies.Build(ctx, web, dependencies.Options{PlainHTTP: true})
+		_, err := remote.BuildDependencies(ctx, web, remote.DependencyOptions{PlainHTTP: true})
 		ended <- err
 	}()
 	select {
@@ -182,7 +182,7 @@ func TestPackagedChartsOfOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = dependencies.Update(t.Context(), folder, dependencies.Options{})
+	_, err = remote.UpdateDependencies(t.Context(), folder, remote.DependencyOptions{})
 	if err == nil || !strings.Contains(err.Error(), "extra-1.0.0.tgz is not a dependency in Chart.yaml, and would be deleted") {
 		t.Errorf("want the chart to be spared, got %v", err)
 	}
@@ -193,11 +193,11 @@ func TestPackagedChartsOfOthers(t *testing.T) {
 	if err := os.Remove(archive); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := dependencies.Update(t.Context(), folder, dependencies.Options{}); err != nil {
+	if _, err := remote.UpdateDependencies(t.Context(), folder, remote.DependencyOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	write(t, folder, "shop", "1.0.0")
-	if _, err := dependencies.Update(t.Context(), folder, dependencies.Options{}); err != nil {
+	if _, err := remote.UpdateDependencies(t.Context(), folder, remote.DependencyOptions{}); err != nil {
 		t.Errorf("want the former dependency to go, got %v", err)
 	}
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package dependencies_test
+package remote_test
 
 import (
 	"encoding/pem"
@@ -20,7 +20,7 @@ import (
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
 
-	"github.com/component-operator/runtime/internal/helm/dependencies"
+	"github.com/component-operator/runtime/internal/helm/remote"
 )
 
 // pack returns a packaged chart.
@@ -101,11 +101,11 @@ func TestCredentials(t *testing.T) {
 		folder := t.TempDir()
 		write(t, folder, "web", "1.0.0", "dependencies:", "- {name: here, version: 1.0.0, repository: '@shop'}", "- {name: there, version: 1.0.0, repository: '@shop'}",
 			"- {name: moved, version: 1.0.0, repository: '@shop'}")
-		_, err := dependencies.Update(t.Context(), folder, dependencies.Options{})
+		_, err := remote.UpdateDependencies(t.Context(), folder, remote.DependencyOptions{})
 		if want := strings.TrimPrefix(plain.URL, "http://") + " is not encrypted; --plain-http allows that"; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: want the redirection out of the encryption to be refused, got %v", test.reason, err)
 		}
-		if _, err := dependencies.Update(t.Context(), folder, dependencies.Options{PlainHTTP: true}); err != nil {
+		if _, err := remote.UpdateDependencies(t.Context(), folder, remote.DependencyOptions{PlainHTTP: true}); err != nil {
 			t.Fatal(err)
 		}
 		for name, want := range map[string]string{"/index.yaml": "me:secret", "/here-1.0.0.tgz": "me:secret", "/there-1.0.0.tgz": test.want["there"], "/moved-1.0.0.tgz": test.want["moved"]} {
@@ -152,7 +152,7 @@ func TestPlugins(t *testing.T) {
 	} {
 		folder, log := t.TempDir(), filepath.Join(content, "log")
 		write(t, folder, "shop", "1.0.0", "dependencies: ["+name+"]")
-		if _, err := dependencies.Update(t.Context(), folder, dependencies.Options{}); err != nil {
+		if _, err := remote.UpdateDependencies(t.Context(), folder, remote.DependencyOptions{}); err != nil {
 			t.Error(err)
 		}
 		got, err := os.ReadFile(log)
@@ -195,7 +195,7 @@ func TestHostileRepositories(t *testing.T) {
 		t.Cleanup(repository.Close)
 		web := t.TempDir()
 		write(t, web, "web", "1.0.0", "dependencies: [{name: db, version: 1.0.0, repository: '"+repository.URL+"'}]")
-		_, err := dependencies.Update(t.Context(), web, dependencies.Options{PlainHTTP: true})
+		_, err := remote.UpdateDependencies(t.Context(), web, remote.DependencyOptions{PlainHTTP: true})
 		if want := "with its aliases replaced, it has more than"; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: want an error with %q, got %v", reason, want, err)
 		}

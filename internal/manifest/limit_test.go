@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package documents_test
+package manifest_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/component-operator/runtime/internal/documents"
+	"github.com/component-operator/runtime/internal/manifest"
 )
 
 func TestLimits(t *testing.T) {
@@ -27,7 +27,7 @@ func TestLimits(t *testing.T) {
 			for name, check := range map[string]struct {
 				count func(int, ...[]byte) error
 				want  int
-			}{"JSON": {documents.CheckJSON, test.json}, "YAML": {documents.CheckYAML, test.yaml}} {
+			}{"JSON": {manifest.CheckJSON, test.json}, "YAML": {manifest.CheckYAML, test.yaml}} {
 				if err := check.count(check.want, []byte(test.text)); err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
@@ -37,7 +37,7 @@ func TestLimits(t *testing.T) {
 			}
 		})
 	}
-	if err := documents.CheckJSON(3, []byte("[1,2]"), []byte("[1,2]")); err == nil || !strings.Contains(err.Error(), "it has 4 values; must be at most 3") {
+	if err := manifest.CheckJSON(3, []byte("[1,2]"), []byte("[1,2]")); err == nil || !strings.Contains(err.Error(), "it has 4 values; must be at most 3") {
 		t.Errorf("want texts to count together, got %v", err)
 	}
 }

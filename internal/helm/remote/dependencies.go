@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package dependencies
+package remote
 
 import (
 	"bytes"
@@ -20,11 +20,10 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/internal/helm"
-	"github.com/component-operator/runtime/internal/helm/remote"
 )
 
-// Options say how to fetch dependencies. The zero value works for everything that is public.
-type Options struct {
+// DependencyOptions say how to fetch dependencies. The zero value works for everything that is public.
+type DependencyOptions struct {
 	// SkipRefresh uses the indexes of repositories in Helm's cache. Defaults to false: they are fetched.
 	SkipRefresh bool
 	// Verify demands that the signature of each chart is valid. Defaults to false.
@@ -37,18 +36,18 @@ type Options struct {
 	CAFile string
 }
 
-// Build fetches the versions of Chart.lock, or does what Update does if there is no such file. It returns warnings for people. It fails if Chart.lock does
+// BuildDependencies fetches the versions of Chart.lock, or does what UpdateDependencies does if there is no such file. It returns warnings for people. It fails if Chart.lock does
 // not fit Chart.yaml, and if afterwards a dependency is missing or has another version.
-func Build(ctx context.Context, folder string, options Options) (warnings []string, err error) {
+func BuildDependencies(ctx context.Context, folder string, options DependencyOptions) (warnings []string, err error) {
 	return run(ctx, folder, options, (*downloader.Manager).Build)
 }
 
-// Update fetches the newest versions that Chart.yaml allows, and writes Chart.lock. For results, see Build.
-func Update(ctx context.Context, folder string, options Options) (warnings []string, err error) {
+// UpdateDependencies fetches the newest versions that Chart.yaml allows, and writes Chart.lock. For results, see BuildDependencies.
+func UpdateDependencies(ctx context.Context, folder string, options DependencyOptions) (warnings []string, err error) {
 	return run(ctx, folder, options, (*downloader.Manager).Update)
 }
 
-func run(ctx context.Context, folder string, options Options, do func(*downloader.Manager) error) ([]string, error) {
+func run(ctx context.Context, folder string, options DependencyOptions, do func(*downloader.Manager) error) ([]string, error) {
 	if err := checkFolder(folder); err != nil {
 		return nil, err
 	}
@@ -65,7 +64,7 @@ func run(ctx context.Context, folder string, options Options, do func(*downloade
 		return nil, err
 	}
 	defer repositories.remove()
-	registry, err := remote.NewRegistryClient(ctx, remote.Options{PlainHTTP: options.PlainHTTP, CAFile: options.CAFile})
+	registry, err := NewRegistryClient(ctx, Options{PlainHTTP: options.PlainHTTP, CAFile: options.CAFile})
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package documents_test
+package manifest_test
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"github.com/component-operator/runtime/internal/documents"
+	"github.com/component-operator/runtime/internal/manifest"
 )
 
 // TestEncode writes what Kubernetes' own conversion writes.
@@ -23,11 +23,11 @@ func TestEncode(t *testing.T) {
 		"binary: !!binary /+4=\nlong: " + "words and words and words and words and words and words and words and words and words and words and words and words\n",
 		"null\n",
 	} {
-		content, err := documents.Decode([]byte(document))
+		content, err := manifest.Decode([]byte(document))
 		if err != nil {
 			t.Fatalf("%s: %v", document, err)
 		}
-		got, err := documents.Encode(content)
+		got, err := manifest.Encode(content)
 		if err != nil {
 			t.Fatalf("%s: %v", document, err)
 		}

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package dependencies
+package remote
 
 import (
 	"cmp"
@@ -20,7 +20,6 @@ import (
 	"helm.sh/helm/v3/pkg/repo"
 
 	"github.com/component-operator/runtime/internal/helm"
-	"github.com/component-operator/runtime/internal/helm/remote"
 )
 
 // repositories is a file in the form of repositories.yaml that has the repositories of one chart only. Helm's library does not say for which of them it fetches a
@@ -48,8 +47,8 @@ func (r repositories) add(entry *repo.Entry) *repo.Entry {
 }
 
 // repositoriesFor writes the file for a chart. The caller removes it.
-func repositoriesFor(declared []helm.Dependency, config string, options Options) (repositories, error) {
-	known, err := remote.Repositories(config)
+func repositoriesFor(declared []helm.Dependency, config string, options DependencyOptions) (repositories, error) {
+	known, err := Repositories(config)
 	if err != nil {
 		return repositories{}, err
 	}
@@ -94,7 +93,7 @@ func entryFor(dependency helm.Dependency, known []*repo.Entry) (*repo.Entry, err
 		}
 	}
 	if isName {
-		return nil, fmt.Errorf("dependency %s: %w", dependency.Name, &remote.UnknownRepositoryError{Name: name, Known: remote.Names(known)})
+		return nil, fmt.Errorf("dependency %s: %w", dependency.Name, &UnknownRepositoryError{Name: name, Known: Names(known)})
 	}
 	if err := confirmNoPassword(dependency, where); err != nil {
 		return nil, err
