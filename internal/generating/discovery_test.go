@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -202,25 +201,6 @@ func TestDiscoveryCache(t *testing.T) {
 	}
 	if _, kept := cache.entries[clnt]; kept || len(cache.entries) != 1 {
 		t.Error("an unused connection is kept forever")
-	}
-}
-
-func TestDiscoveryCacheIsSharedByConcurrentCallers(t *testing.T) {
-	t.Parallel()
-	cache := newDiscoveryCache(time.Now)
-	server := &apiServer{}
-	clnt := server.client(t)
-	var group sync.WaitGroup
-	for range 20 {
-		group.Go(func() {
-			if _, err := cache.get(t.Context(), clnt, ""); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	group.Wait()
-	if got := server.requests.Load(); got != 3 {
-		t.Errorf("got %d requests, want 3", got)
 	}
 }
 

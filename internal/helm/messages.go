@@ -35,6 +35,9 @@ var call = regexp.MustCompile(`error calling (?:include|tpl): `)
 // located returns an error of a template with a readable text, which names the template where rendering
 // began and the place that failed.
 func located(err error) error {
+	if err == nil {
+		return nil
+	}
 	text := err.Error()
 	var refused *refusal
 	switch calls := call.Split(text, -1); {

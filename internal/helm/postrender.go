@@ -9,7 +9,11 @@ import (
 	"fmt"
 
 	"github.com/component-operator/runtime/internal/manifest"
+	"github.com/component-operator/runtime/internal/templating"
 )
+
+// MaxOutput is the limit for all files of a rendered chart together, in bytes.
+const MaxOutput = templating.MaxOutput
 
 // postRendererName is the source of objects that a post-renderer returned.
 const postRendererName = "output of the post-renderer"

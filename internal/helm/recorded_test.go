@@ -4,7 +4,6 @@
 package helm
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -45,20 +44,5 @@ items:
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestParseRecordedNamesTheFile(t *testing.T) {
-	t.Parallel()
-	for name, tc := range map[string]struct {
-		manifest string
-		hooks    []RecordedHook
-	}{
-		"web/templates/a.yaml, document 1": {manifest: "# Source: web/templates/a.yaml\n{kind: [}"},
-		"web/templates/b.yaml, document 1": {hooks: []RecordedHook{{Path: "web/templates/b.yaml", Manifest: "kind: ConfigMap"}}},
-	} {
-		if _, err := ParseRecorded(tc.manifest, tc.hooks); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("want an error about %s, got %v", name, err)
-		}
 	}
 }

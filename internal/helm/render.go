@@ -89,48 +89,12 @@ func (c *Chart) Render(ctx context.Context, release Release) ([]Object, error) {
 	return objects, nil
 }
 
-// Notes returns the NOTES.txt of the main chart; empty if it has none. It renders the whole chart.
-func (c *Chart) Notes(ctx context.Context, release Release) (string, error) {
-	if err := ctx.Err(); err != nil {
-		return "", err
-	}
-	parsed, values, err := c.prepare(release)
-	if err != nil {
-		return "", fmt.Errorf("rendering chart %s: %w", c.Name(), err)
-	}
-	files, err := execute(WithNotes(ctx, func(string) {}), parsed, values, release)
-	if err != nil {
-		return "", fmt.Errorf("rendering chart %s: %w", c.Name(), err)
-	}
-	return notesOf(parsed, files), nil
-}
-
-// notesOf returns the notes of the main chart among the output of its templates.
-func notesOf(parsed *chart.Chart, files map[string]string) string {
-	return files[path.Join(parsed.Name(), "templates", notesSuffix)]
-}
-
-// prepare returns the chart without disabled dependencies, and the values that its templates see.
-func (c *Chart) prepare(release Release) (*chart.Chart, chartutil.Values, error) {
+func (c *Chart) render(ctx context.Context, release Release) ([]Object, error) {
 	parsed := instance(c.parsed)
 	if required := parsed.Metadata.KubeVersion; required != "" && !chartutil.IsCompatibleRange(required, release.Capabilities.Version) {
-		return nil, nil, fmt.Errorf("it requires Kubernetes %s, which version %s does not satisfy", required, release.Capabilities.Version)
+		return nil, fmt.Errorf("it requires Kubernetes %s, which version %s does not satisfy", required, release.Capabilities.Version)
 	}
 	values, err := renderValues(parsed, release)
-	return parsed, values, err
-}
-
-// execute returns the output of the templates of a prepared chart.
-func execute(ctx context.Context, parsed *chart.Chart, values chartutil.Values, release Release) (map[string]string, error) {
-	files, err := newRendering(parsed, values).render(ctx, release.Client)
-	if err != nil {
-		return nil, located(err)
-	}
-	return files, nil
-}
-
-func (c *Chart) render(ctx context.Context, release Release) ([]Object, error) {
-	parsed, values, err := c.prepare(release)
 	if err != nil {
 		return nil, err
 	}
@@ -138,13 +102,16 @@ func (c *Chart) render(ctx context.Context, release Release) ([]Object, error) {
 	var files map[string]string
 	var objects []Object
 	work := []func() error{
-		func() (err error) { files, err = execute(ctx, parsed, values, release); return err },
+		func() (err error) {
+			files, err = newRendering(parsed, values).render(ctx, release.Client)
+			return located(err)
+		},
 		func() (err error) { objects, err = definitions(parsed); return err },
 	}
 	if err := parallel.Each(len(work), work, func(_ int, do func() error) error { return do() }); err != nil {
 		return nil, err
 	}
-	reportNotes(ctx, notesOf(parsed, files))
+	reportNotes(ctx, files[path.Join(parsed.Name(), "templates", notesSuffix)])
 	var rendered []document
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if !strings.HasSuffix(name, notesSuffix) {

@@ -51,10 +51,3 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
-
-func TestDecodeAmbiguousKeys(t *testing.T) {
-	t.Parallel()
-	if content, err := Decode([]byte("a: {1: x, '1': y}")); !errors.Is(err, ErrAmbiguousKey) {
-		t.Errorf("got %v and error %v", content, err)
-	}
-}

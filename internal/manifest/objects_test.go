@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/internal/testenv"
 )
@@ -78,22 +77,5 @@ func TestObjects(t *testing.T) {
 				t.Errorf("unexpected objects (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestInheritFromLists(t *testing.T) {
-	t.Parallel()
-	content, err := Decode([]byte("apiVersion: v1\nkind: List\nmetadata: {name: outer}\nitems:\n- apiVersion: v1\n  kind: ConfigMapList\n  metadata: {name: inner}\n  items: [{metadata: {name: a}}]\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	if _, err := Objects(content, func(list, item *unstructured.Unstructured) {
-		got = append(got, list.GetName()+" gives to "+item.GetName())
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"inner gives to a", "outer gives to a"}, got); diff != "" {
-		t.Errorf("unexpected order (-want +got):\n%s", diff)
 	}
 }

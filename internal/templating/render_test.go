@@ -112,24 +112,6 @@ func TestLimitOfAllFiles(t *testing.T) {
 	}
 }
 
-func TestFilesShareDefinitions(t *testing.T) {
-	t.Parallel()
-	set, err := templating.Parse([]templating.File{
-		{Name: "first", Text: "{{ include `greeting` . }} {{ include `third` . }}"},
-		{Name: "second", Text: "{{ define `greeting` }}hello {{ . }}{{ end }}"},
-		{Name: "third", Text: "({{ template `greeting` `again` }})"},
-	}, templating.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := execute(t, set, "first", "world")
-	check(t, got, err, "hello world (hello again)")
-	got, err = execute(t, set, "second", "world")
-	check(t, got, err, "")
-	_, err = execute(t, set, "fourth", nil)
-	check(t, "", err, `error: there is no template "fourth"`)
-}
-
 func TestFunctionsOfTheOccasion(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("cause")

@@ -6,7 +6,6 @@ package manifests
 import (
 	"context"
 	"fmt"
-	"reflect"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -15,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/generating"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -23,7 +23,7 @@ import (
 // a transformer would not see and then overwrite.
 func checkObjects(objects []client.Object) error {
 	for i, object := range objects {
-		if value := reflect.ValueOf(behaviors.Bare(object)); !value.IsValid() || value.Kind() == reflect.Pointer && value.IsNil() {
+		if manifest.IsNil(behaviors.Bare(object)) {
 			return fmt.Errorf("object %d is nil (%T)", i+1, object)
 		}
 		u, ok := behaviors.Bare(object).(*unstructured.Unstructured)

@@ -52,17 +52,6 @@ func ExampleNewGenerator() {
 	// Output: hello map[team:a] map[greeting:hi]
 }
 
-func ExampleNewDummyGenerator() {
-	generator, err := manifests.NewDummyGenerator()
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	objects, err := generator.Generate(context.Background(), "default", "hello", types.UnstructurableMap{})
-	fmt.Println(len(objects), err)
-	// Output: 0 <nil>
-}
-
 func ExampleMergeMaps() {
 	defaults := map[string]any{"image": map[string]any{"name": "web", "tag": "v1"}, "debug": true}
 	given := map[string]any{"image": map[string]any{"tag": "v2"}, "debug": nil}

@@ -51,23 +51,6 @@ func TestMergeMaps(t *testing.T) {
 	}
 }
 
-func TestMergeMapIntoChangesOnlyX(t *testing.T) {
-	t.Parallel()
-	nested := m{"b": 1}
-	x, y := m{"a": nested}, m{"a": m{"c": 2}, "d": m{"e": []any{m{}}}}
-	manifests.MergeMapInto(x, y)
-	if diff := cmp.Diff(m{"a": m{"b": 1, "c": 2}, "d": m{"e": []any{m{}}}}, x); diff != "" {
-		t.Errorf("unexpected result (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(m{"b": 1, "c": 2}, nested); diff != "" {
-		t.Errorf("nested maps of x are to be changed in place (-want +got):\n%s", diff)
-	}
-	scribble(x)
-	if diff := cmp.Diff(m{"a": m{"c": 2}, "d": m{"e": []any{m{}}}}, y); diff != "" {
-		t.Errorf("y was changed, or is shared with the result (-before +after):\n%s", diff)
-	}
-}
-
 // scribble changes each map and slice that can be reached.
 func scribble(value any) {
 	switch value := value.(type) {

@@ -142,22 +142,27 @@ func TestTransformersArePure(t *testing.T) {
 		}
 		return transformer
 	}
-	a, b := map[string]string{"apply-order": "1"}, map[string]string{"apply-order": "2"}
+	rule := manifests.PolicyRule{Set: map[string]string{"apply-order": "1"}}
+	overriding := rule
+	overriding.Override = true
+	kustomize := func(images ...manifests.KustomizeImage) manifests.Pure {
+		transformer, err := manifests.NewKustomizeObjectTransformer(nil, images)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return transformer
+	}
 	build := func() []manifests.Pure {
 		return []manifests.Pure{
 			substitution(nil, nil),
 			substitution(map[string]string{"a": "b"}, nil),
-			substitution(map[string]string{"a": "c"}, nil),
 			substitution(nil, pureSelector("x")),
 			substitution(nil, pureSelector("y")),
 			rules(),
-			rules(manifests.PolicyRule{Set: a}),
-			rules(manifests.PolicyRule{Set: b}),
-			rules(manifests.PolicyRule{Set: a, Override: true}),
-			rules(manifests.PolicyRule{Set: a, Match: manifests.PolicyMatch{Name: "x"}}),
-			rules(manifests.PolicyRule{Set: a, Match: manifests.PolicyMatch{Namespace: "x"}}),
-			rules(manifests.PolicyRule{Set: a}, manifests.PolicyRule{Set: b}),
-			rules(manifests.PolicyRule{Set: b}, manifests.PolicyRule{Set: a}),
+			rules(rule, overriding),
+			rules(overriding, rule),
+			kustomize(),
+			kustomize(manifests.KustomizeImage{Name: "a", NewTag: "1"}),
 		}
 	}
 	seen, again := map[string]bool{}, build()

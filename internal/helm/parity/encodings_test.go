@@ -4,17 +4,10 @@
 package parity
 
 import (
-	"embed"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
-	"helm.sh/helm/v3/pkg/chart/loader"
-	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/postrender"
 
 	generator "github.com/component-operator/runtime/pkg/manifests/helm"
@@ -61,52 +54,5 @@ func TestEncodings(t *testing.T) {
 				t.Errorf("unexpected objects (-Helm +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-//go:embed all:testdata/embedded
-var embedded embed.FS
-
-// TestSources renders one chart from wherever a chart can be, packages that Helm made included.
-func TestSources(t *testing.T) {
-	t.Parallel()
-	const path = "testdata/embedded"
-	want, err := templateWithHelm(path, nil, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(want) != 2 {
-		t.Fatalf("got %d objects", len(want))
-	}
-	loaded, err := loader.Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	packaged, err := chartutil.Save(loaded, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := os.ReadFile(packaged)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for source, at := range map[string]struct {
-		fsys fs.FS
-		path string
-	}{
-		"folder":                   {nil, path},
-		"embedded folder":          {embedded, path},
-		"folder as file system":    {os.DirFS(path), "."},
-		"package":                  {nil, packaged},
-		"package in a file system": {os.DirFS(filepath.Dir(packaged)), filepath.Base(packaged)},
-		"package in memory":        {fstest.MapFS{"charts/demo.tgz": {Data: raw}}, "charts/demo.tgz"},
-	} {
-		got, err := render(t.Context(), at.fsys, at.path, releaseWith(nil, false))
-		if err != nil {
-			t.Fatalf("%s: %v", source, err)
-		}
-		if diff := cmp.Diff(sorted(want), sorted(got)); diff != "" {
-			t.Errorf("%s: unexpected objects (-Helm +got):\n%s", source, diff)
-		}
 	}
 }

@@ -32,28 +32,6 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-func TestRegistryErrors(t *testing.T) {
-	t.Parallel()
-	s := newRegistry(t, "1.0.0", "1.1.0", "2.0.0-rc.1")
-	rc := newRegistry(t, "2.0.0-rc.1")
-	_, err := s.fetch("oci://HOST/charts/db", Options{})
-	s.expectError("no such chart", err, "listing the tags of HOST/charts/db: ", "404")
-	_, err = s.fetch("oci://HOST/charts/web", Options{Version: "^3"})
-	s.expectError("no such version: there are others", err, "there is no version ^3; available versions: 2.0.0-rc.1, 1.1.0, 1.0.0")
-	_, err = s.fetch("oci://HOST/charts/web:3.0.0", Options{})
-	s.expectError("no such tag", err, "pulling HOST/charts/web:3.0.0: ", "not found")
-	_, err = rc.fetch("oci://HOST/charts/web", Options{})
-	rc.expectError("pre-releases only", err, "all versions are pre-releases; specify one of 2.0.0-rc.1")
-	_, err = s.fetch("oci://HOST/charts/web", Options{CAFile: filepath.Join(t.TempDir(), "none")})
-	s.expectError("no such file with certificates", err, "reading certificates: open ")
-	_, err = s.fetch("oci://HOST/charts/web", Options{CAFile: "registry_test.go"})
-	s.expectError("no certificates", err, "registry_test.go contains no certificates in PEM form")
-	_, err = rc.fetch("oci://HOST/charts/web:2.0.0-rc.1", Options{CAFile: s.caFile})
-	if err != nil {
-		t.Errorf("servers of tests have the same certificate: %v", err)
-	}
-}
-
 // TestRegistryCredentials: those that are given count, then those of Helm.
 func TestRegistryCredentials(t *testing.T) {
 	s := newRegistry(t, "1.0.0")

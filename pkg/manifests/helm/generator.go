@@ -132,16 +132,6 @@ func annotate(object *unstructured.Unstructured, missing map[string]string) {
 	object.SetAnnotations(annotations)
 }
 
-// Notes renders the chart as Generate does, and returns its NOTES.txt, without the notes of its dependencies; empty if the chart
-// has none.
-func (g *HelmGenerator) Notes(ctx context.Context, namespace string, name string, parameters types.Unstructurable) (string, error) {
-	release, err := g.release(ctx, namespace, name, parameters)
-	if err != nil {
-		return "", err
-	}
-	return g.chart.Notes(ctx, release)
-}
-
 // release returns the release that templates see.
 func (g *HelmGenerator) release(ctx context.Context, namespace string, name string, parameters types.Unstructurable) (helm.Release, error) {
 	revision, err := generator.ComponentRevisionFromContext(ctx)

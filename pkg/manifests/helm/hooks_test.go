@@ -199,24 +199,6 @@ func TestDefinitionsAreNoHooks(t *testing.T) {
 	}
 }
 
-func TestHookOnList(t *testing.T) {
-	t.Parallel()
-	objects, err := generate(t, chartWith(map[string]string{
-		"templates/a.yaml": "apiVersion: v1\nkind: List\nmetadata: {annotations: {helm.sh/hook: pre-install}}\nitems:\n- {apiVersion: v1, kind: Pod, metadata: {name: a}}\n- {apiVersion: v1, kind: Pod, metadata: {name: b}}\n",
-	}), state{1, false})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(objects) != 2 {
-		t.Fatalf("got %d objects", len(objects))
-	}
-	for _, object := range objects {
-		if mapped(object)["apply-order"] != "-101" {
-			t.Errorf("%s is no hook: %v", object.GetName(), mapped(object))
-		}
-	}
-}
-
 func TestDeletionHooks(t *testing.T) {
 	t.Parallel()
 	deletion := func(hook, applyOrder string) map[string]string {
@@ -309,18 +291,5 @@ func TestReleaseHooks(t *testing.T) {
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s: unexpected annotations (-want +got):\n%s", test.reason, diff)
 		}
-	}
-}
-
-// TestReleaseHookSettings: what is applied needs valid settings.
-func TestReleaseHookSettings(t *testing.T) {
-	t.Parallel()
-	generator, err := helm.New(chartWith(map[string]string{"templates/a.yaml": objectWith("helm.sh/hook", "test", "helm.sh/hook-weight", "1000")}), ".", helm.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx := generating.ReleaseHooks.With(state{1, false}.context(t.Context()), true)
-	if _, err := generator.Generate(ctx, "shop", "web", nil); err == nil || !strings.Contains(err.Error(), `annotation helm.sh/hook-weight: invalid value "1000"`) {
-		t.Errorf("got error %v", err)
 	}
 }

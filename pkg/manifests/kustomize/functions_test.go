@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/version"
 	fakediscovery "k8s.io/client-go/discovery/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -123,19 +122,6 @@ func TestFunctionsThatFail(t *testing.T) {
 	} {
 		_, err := data(t, t.Context(), nil, "x: {{ "+expression+" }}")
 		expectError(t, err, want)
-	}
-}
-
-func TestComponentIsACopy(t *testing.T) {
-	t.Parallel()
-	component := &unstructured.Unstructured{Object: map[string]any{"a": "b"}}
-	ctx := generating.Component.With(t.Context(), component)
-	got, err := data(t, ctx, nil, "x: {{ set component.Object `a` `c` | toJson | quote }}", "next: {{ toJson component.Object | quote }}")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(map[string]any{"x": `{"a":"c"}`, "next": `{"a":"b"}`}, got); diff != "" || component.Object["a"] != "b" {
-		t.Errorf("the component was changed to %v (-want +got):\n%s", component.Object, diff)
 	}
 }
 

@@ -5,7 +5,6 @@ package kustomize_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -70,21 +69,6 @@ func TestBadKustomizations(t *testing.T) {
 			_, err := generate(t.Context(), tt.files, tt.options, nil)
 			expectError(t, err, tt.want)
 		})
-	}
-}
-
-func TestNothing(t *testing.T) {
-	t.Parallel()
-	for reason, f := range map[string]files{
-		"no manifests":              {"app/README.md": "hello"},
-		"manifests of nothing":      {"app/a.yaml": "{{ if .missing }}x{{ end }}", "app/b.yaml": "# nothing\n"},
-		"everything is ignored":     {"app/a.yaml": "x: [", "app/.component-ignore": "*"},
-		"hidden files do not count": {"app/.a.yaml": "x: ["},
-	} {
-		objects, err := generate(t.Context(), f, options{}, nil)
-		if err != nil || len(objects) != 0 {
-			t.Errorf("%s: got %d objects and error %v", reason, len(objects), err)
-		}
 	}
 }
 
@@ -157,13 +141,4 @@ type objectFunc func([]client.Object) ([]client.Object, error)
 
 func (f objectFunc) TransformObjects(_ string, _ string, objects []client.Object) ([]client.Object, error) {
 	return f(objects)
-}
-
-func TestCanceledContext(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := generate(ctx, app, options{}, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("got error %v", err)
-	}
 }
