@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/component-operator/runtime/internal/documents"
+	"github.com/component-operator/runtime/internal/manifest"
 )
 
 // maxContentValues is how many JSON values a content may have: one for each 16 bytes of the largest one. Somebody else may have
@@ -62,7 +62,7 @@ func decodeObjects(raw []byte, wants func(raw []byte) bool) ([]*unstructured.Uns
 }
 
 func decodeDocument(raw []byte) (stored document[json.RawMessage, json.RawMessage], err error) {
-	if err = documents.CheckJSON(maxContentValues, raw); err == nil {
+	if err = manifest.CheckJSON(maxContentValues, raw); err == nil {
 		err = json.Unmarshal(raw, &stored)
 	}
 	if err != nil {
