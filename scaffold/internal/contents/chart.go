@@ -13,7 +13,7 @@ import (
 	"github.com/component-operator/runtime/internal/helm/remote"
 	"github.com/component-operator/runtime/pkg/manifests/helm"
 	"github.com/component-operator/runtime/scaffold/internal/permissions"
-	"github.com/component-operator/runtime/scaffold/internal/valuetypes"
+	"github.com/component-operator/runtime/scaffold/internal/values"
 )
 
 // chartFolder is where a chart is in the package of the generator.
@@ -42,11 +42,11 @@ func Chart(ctx context.Context, request Request) (*Contents, error) {
 		return nil, err
 	}
 	anatomy := chart.Anatomy()
-	if contents.Types, err = valuetypes.Derive(valuesOf(anatomy), valuetypes.Options{Name: request.TypeName, Reserved: request.Reserved}); err != nil {
+	if contents.Types, err = values.Derive(valuesOf(anatomy), values.Options{Name: request.TypeName, Reserved: request.Reserved}); err != nil {
 		return nil, fmt.Errorf("deriving types from the values of chart %s: %w", chart.Name(), err)
 	}
 	contents.Notes = sentences(contents.Types.FreeForm)
-	values, err := parseValues(contents.Types.Defaults)
+	defaults, err := parseValues(contents.Types.Defaults)
 	if err != nil {
 		return nil, fmt.Errorf("reading the values of chart %s: %w", chart.Name(), err)
 	}
@@ -68,7 +68,7 @@ func Chart(ctx context.Context, request Request) (*Contents, error) {
 	}
 	asked := questionsOf(chart.Files())
 	source := permissions.Source{
-		Generator: rendered, OperatorName: request.OperatorName, Values: values, Required: required, Optional: optional, Choices: choices,
+		Generator: rendered, OperatorName: request.OperatorName, Values: defaults, Required: required, Optional: optional, Choices: choices,
 		APIVersions: asked.apiVersions, LooksUp: asked.looksUp,
 	}
 	if err := contents.complete(ctx, source); err != nil {
@@ -116,10 +116,10 @@ func loadFolder(folder string) (*internalhelm.Chart, error) {
 	return chart, root.explain(err)
 }
 
-func valuesOf(anatomy internalhelm.Anatomy) valuetypes.Chart {
-	chart := valuetypes.Chart{Values: anatomy.Values, Schema: anatomy.Schema}
+func valuesOf(anatomy internalhelm.Anatomy) values.Chart {
+	chart := values.Chart{Values: anatomy.Values, Schema: anatomy.Schema}
 	for _, dependency := range anatomy.Dependencies {
-		chart.Dependencies = append(chart.Dependencies, valuetypes.Dependency{
+		chart.Dependencies = append(chart.Dependencies, values.Dependency{
 			Name: dependency.Name, Alias: dependency.Alias, Condition: dependency.Condition, Tags: dependency.Tags, Chart: valuesOf(dependency),
 		})
 	}

@@ -20,7 +20,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/rights"
 	"github.com/component-operator/runtime/scaffold/internal/permissions"
-	"github.com/component-operator/runtime/scaffold/internal/valuetypes"
+	"github.com/component-operator/runtime/scaffold/internal/values"
 )
 
 // Contents are what an operator is built around.
@@ -32,7 +32,7 @@ type Contents struct {
 	// Name and Version are those of the chart; empty for others.
 	Name, Version string
 	// Types are the types of the values; nil if there are none.
-	Types *valuetypes.Types
+	Types *values.Types
 	// Rules are the rights that the operator needs for the dependents.
 	Rules []rbacv1.PolicyRule
 	// Needs are ways to use the operator that the dependents require.
@@ -101,7 +101,7 @@ func parseValues(content []byte) (map[string]any, error) {
 }
 
 // sentences turns notes on types into sentences.
-func sentences(notes []valuetypes.Note) []string {
+func sentences(notes []values.Note) []string {
 	texts := make([]string, 0, len(notes))
 	for _, note := range notes {
 		place := "The values"

@@ -30,10 +30,10 @@ import (
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/scaffold/internal/contents"
 	"github.com/component-operator/runtime/scaffold/internal/permissions"
-	"github.com/component-operator/runtime/scaffold/internal/valuetypes"
+	"github.com/component-operator/runtime/scaffold/internal/values"
 )
 
-// cases are values for the charts in the tests of package valuetypes.
+// cases are values for the charts in the tests of package values.
 type cases struct {
 	// Base is part of all others.
 	Base     map[string]any   `json:"base"`
@@ -55,9 +55,9 @@ func TestDefinitionsOfCharts(t *testing.T) {
 	folders := chartsOfTheRepository(t)
 	folders[refusing] = write(t, parse(t, filepath.Join(parity, refusing)))
 	for _, name := range []string{"comments", "names", "umbrella", "web"} {
-		folders[name] = write(t, parse(t, "../valuetypes/testdata/"+name+".txtar"))
+		folders[name] = write(t, parse(t, "../values/testdata/"+name+".txtar"))
 	}
-	derived := map[string]*valuetypes.Types{}
+	derived := map[string]*values.Types{}
 	for name, folder := range folders {
 		made, err := contents.Chart(t.Context(), request(folder))
 		if err != nil {
@@ -115,7 +115,7 @@ func TestDefinitionsOfCharts(t *testing.T) {
 		}
 		for _, left := range cases.Left {
 			tried = append(tried, try(permissions.Merged(left.Values, cases.Base)))
-			if !slices.ContainsFunc(derived[name].FreeForm, func(n valuetypes.Note) bool { return n.Path == left.Path }) {
+			if !slices.ContainsFunc(derived[name].FreeForm, func(n values.Note) bool { return n.Path == left.Path }) {
 				t.Errorf("%s: no note on %q", name, left.Path)
 			}
 		}
@@ -218,7 +218,7 @@ func dropNulls(values map[string]any) {
 }
 
 // define has controller-gen make one definition, with a field for the values of each chart, in a module.
-func define(t *testing.T, module string, derived map[string]*valuetypes.Types) []byte {
+func define(t *testing.T, module string, derived map[string]*values.Types) []byte {
 	t.Helper()
 	requirements, found := bytes.CutPrefix(fileOf(t, root, "go.mod"), []byte("module github.com/component-operator/runtime\n"))
 	if !found {
@@ -232,7 +232,7 @@ func define(t *testing.T, module string, derived map[string]*valuetypes.Types) [
 		var source strings.Builder
 		fmt.Fprintf(&source, "package %s\n\nimport (\n", field)
 		for _, imported := range derived[name].Imports {
-			fmt.Fprintf(&source, "\t%s %q\n", valuetypes.Alias(imported), imported)
+			fmt.Fprintf(&source, "\t%s %q\n", values.Alias(imported), imported)
 		}
 		source.WriteString(")\n\n" + derived[name].Declarations)
 		save(t, filepath.Join(module, field, "types.go"), []byte(source.String()))

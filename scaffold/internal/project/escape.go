@@ -12,7 +12,7 @@ import (
 )
 
 // What a chart or kustomization says gets into files of the project through the functions below, through packages that
-// marshal YAML, or as declarations of package valuetypes.
+// marshal YAML, or as declarations of package values.
 
 // bare are texts that need no quotes in YAML unless they are something else than text, such as true.
 var bare = regexp.MustCompile(`^[A-Za-z0-9/][A-Za-z0-9./_-]*$`)

@@ -15,7 +15,7 @@ import (
 	"text/template"
 
 	"github.com/component-operator/runtime/scaffold/internal/contents"
-	"github.com/component-operator/runtime/scaffold/internal/valuetypes"
+	"github.com/component-operator/runtime/scaffold/internal/values"
 	"github.com/component-operator/runtime/scaffold/templates"
 )
 
@@ -174,7 +174,7 @@ func (p *parameters) setValues() {
 		p.Sample = "\n  " + strings.ReplaceAll(sample, "\n", "\n  ")
 	}
 	for _, imported := range types.Imports {
-		p.ValuesImports = append(p.ValuesImports, strings.TrimSpace(valuetypes.Alias(imported)+" "+strconv.Quote(imported)))
+		p.ValuesImports = append(p.ValuesImports, strings.TrimSpace(values.Alias(imported)+" "+strconv.Quote(imported)))
 	}
 	for _, capability := range capabilities {
 		if slices.ContainsFunc(capability.Fields, func(field string) bool { return slices.Contains(types.Fields, field) }) {

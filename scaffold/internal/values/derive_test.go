@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package valuetypes_test
+package values_test
 
 import (
 	"flag"
@@ -15,7 +15,7 @@ import (
 	"golang.org/x/tools/txtar"
 	"sigs.k8s.io/yaml"
 
-	"github.com/component-operator/runtime/scaffold/internal/valuetypes"
+	"github.com/component-operator/runtime/scaffold/internal/values"
 )
 
 var update = flag.Bool("update", false, "write golden files")
@@ -29,7 +29,7 @@ func TestDeclarations(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, archive := range archives {
-		types, err := valuetypes.Derive(readChart(t, archive), valuetypes.Options{Name: "ShopValues"})
+		types, err := values.Derive(readChart(t, archive), values.Options{Name: "ShopValues"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +55,7 @@ func TestDeclarations(t *testing.T) {
 }
 
 // readChart reads a chart and its subcharts from an archive.
-func readChart(t *testing.T, path string) valuetypes.Chart {
+func readChart(t *testing.T, path string) values.Chart {
 	t.Helper()
 	archive, err := txtar.ParseFile(path)
 	if err != nil {
@@ -65,8 +65,8 @@ func readChart(t *testing.T, path string) valuetypes.Chart {
 	for _, file := range archive.Files {
 		files[file.Name] = file.Data
 	}
-	chart := valuetypes.Chart{Values: files["values.yaml"], Schema: files["values.schema.json"]}
-	var metadata struct{ Dependencies []valuetypes.Dependency }
+	chart := values.Chart{Values: files["values.yaml"], Schema: files["values.schema.json"]}
+	var metadata struct{ Dependencies []values.Dependency }
 	if err := yaml.Unmarshal(files["Chart.yaml"], &metadata); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		reason, values, schema string
-		subcharts              []valuetypes.Dependency
+		subcharts              []values.Dependency
 		want                   []string
 	}{
 		{reason: "the root of the values is a list", values: "[a]", want: []string{"values.yaml", `["a"]`, "object"}},
@@ -100,15 +100,15 @@ func TestRefusals(t *testing.T) {
 		{reason: "a name that no tag has", schema: `{"properties": {"a\"b": {}}}`, want: []string{`"a\"b"`, "the root", "allowed"}},
 		{
 			reason: "an invalid schema of a subchart", want: []string{`subchart "db"`},
-			subcharts: []valuetypes.Dependency{{Name: "db", Chart: valuetypes.Chart{Schema: []byte("{")}}},
+			subcharts: []values.Dependency{{Name: "db", Chart: values.Chart{Schema: []byte("{")}}},
 		},
 		{
 			reason: "a value in the place of a subchart", values: "db: 1", want: []string{`"db" is the name of a subchart`},
-			subcharts: []valuetypes.Dependency{{Name: "db"}},
+			subcharts: []values.Dependency{{Name: "db"}},
 		},
 	} {
-		chart := valuetypes.Chart{Values: []byte(test.values), Schema: []byte(test.schema), Dependencies: test.subcharts}
-		_, err := valuetypes.Derive(chart, valuetypes.Options{Name: "ShopValues"})
+		chart := values.Chart{Values: []byte(test.values), Schema: []byte(test.schema), Dependencies: test.subcharts}
+		_, err := values.Derive(chart, values.Options{Name: "ShopValues"})
 		if err == nil {
 			t.Errorf("%s: no error", test.reason)
 			continue
@@ -123,8 +123,8 @@ func TestRefusals(t *testing.T) {
 
 func TestReservedNames(t *testing.T) {
 	t.Parallel()
-	chart := valuetypes.Chart{Values: []byte("ingress: {a: 1}")}
-	types, err := valuetypes.Derive(chart, valuetypes.Options{Name: "ShopValues", Reserved: []string{"ShopIngress"}})
+	chart := values.Chart{Values: []byte("ingress: {a: 1}")}
+	types, err := values.Derive(chart, values.Options{Name: "ShopValues", Reserved: []string{"ShopIngress"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestRecursionEnds(t *testing.T) {
 		`{"required": ["a"], "properties": {"a": {"type": "object", "required": ["a"], "properties": {"a": {"$ref": "#/properties/a"}}}}}`,
 		doubling.String(),
 	} {
-		if _, err := valuetypes.Derive(valuetypes.Chart{Schema: []byte(schema)}, valuetypes.Options{Name: "Values"}); err != nil {
+		if _, err := values.Derive(values.Chart{Schema: []byte(schema)}, values.Options{Name: "Values"}); err != nil {
 			t.Errorf("%.80s: %v", schema, err)
 		}
 	}
@@ -178,8 +178,8 @@ func TestOptional(t *testing.T) {
 			want: "routes:\n- name: example.org\n  stops:\n  - example.org\ntls:\n  enabled: true\n  port: 1\n",
 		},
 	} {
-		chart := valuetypes.Chart{Values: []byte(test.values), Schema: []byte(test.schema)}
-		types, err := valuetypes.Derive(chart, valuetypes.Options{Name: "ShopValues"})
+		chart := values.Chart{Values: []byte(test.values), Schema: []byte(test.schema)}
+		types, err := values.Derive(chart, values.Options{Name: "ShopValues"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package valuetypes derives Go types from the values of a chart: declarations with kubebuilder markers, from which
+// Package values derives Go types from the values of a chart: declarations with kubebuilder markers, from which
 // controller-gen makes the schema of a custom resource.
 //
 // A chart describes its values twice: values.schema.json says what is valid, values.yaml says what is there if the user sets
@@ -26,4 +26,4 @@
 // Types, enums, patterns and bounds of the schema become value validations. Conditions, such as if, oneOf or not, are left
 // to the chart's own schema, which Helm validates when the operator renders the chart; a comment and a note say so. A value
 // that no Go type describes, such as one of several types, is JSON as it comes.
-package valuetypes
+package values
