@@ -77,20 +77,17 @@ func deleteComponent(ctx context.Context, l *lab) ([]figure, error) {
 	return []figure{speed("500 dependents, deleted to gone", found.deleted, found.removes).atMost(barRatio, 1.5)}, nil
 }
 
-// manyWaves is the number of waves over which the usual dependents are spread.
-const manyWaves = 10
-
 // createWaves measures a component of many waves, and the time between two waves.
 func createWaves(ctx context.Context, l *lab) ([]figure, error) {
 	spec := usual
-	spec.Waves = manyWaves
+	spec.Waves = 10
 	found, err := l.liveAndDie(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
 	var gaps []time.Duration
 	for _, sent := range found.sent {
-		between, err := gapsOf(sent, int(spec.Dependents), manyWaves)
+		between, err := gapsOf(sent, int(spec.Dependents), int(spec.Waves))
 		if err != nil {
 			return nil, err
 		}
@@ -157,7 +154,7 @@ func changeOne(ctx context.Context, l *lab) ([]figure, error) {
 	var traffic traffic
 	for i := range pick(l, 5, 20) {
 		before := o.requests.Len()
-		patch := client.RawPatch(mergePatch, fmt.Appendf(nil, `{"spec":{"salt":"%d"}}`, i))
+		patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"salt":"%d"}}`, i))
 		if err := l.bench.client.Patch(ctx, bundle, patch); err != nil {
 			return nil, fmt.Errorf("changing the component: %w", err)
 		}
@@ -213,7 +210,7 @@ func heal(ctx context.Context, l *lab) ([]figure, error) {
 func (o *operator) healOne(ctx context.Context, name string) (time.Duration, int, error) {
 	before := o.requests.Len()
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: o.namespace, Name: name}}
-	if err := o.bench.client.Patch(ctx, object, client.RawPatch(mergePatch, []byte(`{"data":{"content":"changed"}}`))); err != nil {
+	if err := o.bench.client.Patch(ctx, object, client.RawPatch("application/merge-patch+json", []byte(`{"data":{"content":"changed"}}`))); err != nil {
 		return 0, 0, fmt.Errorf("changing a dependent: %w", err)
 	}
 	changed := time.Now()

@@ -31,8 +31,6 @@ import (
 const (
 	// waitLimit bounds each wait for something that should take seconds at most.
 	waitLimit = 5 * time.Minute
-	// mergePatch is the type of simple patches.
-	mergePatch = apitypes.MergePatchType
 	// manyDependents is the number of dependents of the components that speed is measured with, dependentBytes the size of each.
 	manyDependents, dependentBytes = 500, 500
 )
@@ -127,7 +125,7 @@ func (l *lab) close(ctx context.Context) error {
 	list := &BundleList{}
 	errs = append(errs, l.bench.client.List(ctx, list, client.InNamespace(l.namespace)))
 	for i := range list.Items {
-		err := l.bench.client.Patch(ctx, &list.Items[i], client.RawPatch(mergePatch, []byte(`{"metadata":{"finalizers":null}}`)))
+		err := l.bench.client.Patch(ctx, &list.Items[i], client.RawPatch(apitypes.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
 		errs = append(errs, client.IgnoreNotFound(err))
 	}
 	for _, kind := range []client.Object{&Bundle{}, &corev1.ConfigMap{}} {
