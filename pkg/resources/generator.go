@@ -60,11 +60,7 @@ func NewGenerator(generate Generate, options ...Option) *Generator {
 	if generate == nil {
 		g.problems = append(g.problems, "resources.NewGenerator was called with nil; a function is required")
 	}
-	for i, option := range options {
-		if option == nil {
-			g.problems = append(g.problems, fmt.Sprintf("resources.NewGenerator: option %d is nil", i+1))
-			continue
-		}
+	for _, option := range options {
 		option(g)
 	}
 	if g.grace < 0 {

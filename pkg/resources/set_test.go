@@ -184,7 +184,6 @@ func TestRefusedSets(t *testing.T) {
 			[]resources.Resource{build(t, configMap("0").WithData(into(a))), build(t, configMap("1").WithData(into(other)))},
 			`resource v1/ConfigMap/shop/1: the name "a" is used for different data`,
 		},
-		{"a gate that is a nil pointer", []resources.Resource{build(t, configMap("0").GatedBy((*feature.VersionGate)(nil)))}, "resource v1/ConfigMap/shop/0: cannot tell whether its feature is on: the gate is a nil *feature.VersionGate"},
 		{"a gate that fails", []resources.Resource{build(t, configMap("0").GatedBy(brokenGate{}))}, "resource v1/ConfigMap/shop/0: cannot tell whether its feature is on: broken"},
 		{
 			"data that are used without saying so",

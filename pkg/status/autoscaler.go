@@ -4,13 +4,9 @@
 package status
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 )
-
-// autoscalerConditions is the annotation in which HorizontalPodAutoscalers of version v1 have their conditions.
-const autoscalerConditions = "autoscaling.alpha.kubernetes.io/conditions"
 
 // autoscalerFailures are the reasons of conditions for which an autoscaler cannot do its job. Other reasons are states in which it has nothing to do, as when
 // its target is scaled to zero.
@@ -26,7 +22,7 @@ var autoscalerFailures = map[string][]string{
 // metrics.
 func judgeAutoscaler(view view, result Result) Result {
 	for _, name := range []string{"AbleToScale", "ScalingActive"} {
-		found := view.autoscalerCondition(name)
+		found := view.condition(name)
 		if found.present && !found.isTrue() && slices.Contains(autoscalerFailures[name], found.text("reason")) {
 			// The message of the condition names pods and numbers that change all the time.
 			result.Grade, result.Message = GradeDegraded, fmt.Sprintf("cannot scale: %s is %s (%s)", name, found.text("status"), found.text("reason"))
@@ -34,17 +30,4 @@ func judgeAutoscaler(view view, result Result) Result {
 		}
 	}
 	return result
-}
-
-// autoscalerCondition returns a condition of an autoscaler of any version.
-func (v view) autoscalerCondition(name string) condition {
-	text, isV1 := v.object.GetAnnotations()[autoscalerConditions]
-	if !isV1 {
-		return v.condition(name)
-	}
-	var conditions []any
-	if json.Unmarshal([]byte(text), &conditions) != nil {
-		return condition{name: name}
-	}
-	return conditionAmong(conditions, name)
 }

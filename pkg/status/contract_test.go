@@ -4,10 +4,6 @@
 package status_test
 
 import (
-	"testing"
-
-	kstatus "github.com/fluxcd/cli-utils/pkg/kstatus/status"
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/pkg/status"
@@ -22,18 +18,3 @@ var (
 		ComputeStatus(object *unstructured.Unstructured) (status.Status, error)
 	})(nil)
 )
-
-// TestConstantsOfTheContract pins the values that inventories have.
-func TestConstantsOfTheContract(t *testing.T) {
-	t.Parallel()
-	got := []status.Status{
-		status.CurrentStatus, status.FailedStatus, status.InProgressStatus, status.NotFoundStatus, status.TerminatingStatus, status.UnknownStatus,
-	}
-	want := []status.Status{
-		status.Status(kstatus.CurrentStatus), status.Status(kstatus.FailedStatus), status.Status(kstatus.InProgressStatus),
-		status.Status(kstatus.NotFoundStatus), status.Status(kstatus.TerminatingStatus), status.Status(kstatus.UnknownStatus),
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("constants (-want +got):\n%s", diff)
-	}
-}

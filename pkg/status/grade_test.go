@@ -87,15 +87,6 @@ func TestAutoscalers(t *testing.T) {
 		},
 		{"its target is scaled to zero", v2 + `{type: ScalingActive, status: "False", reason: ScalingDisabled}]}}`, "ready", status.GradeHealthy},
 		{"it is at its limit", v2 + `{type: ScalingLimited, status: "True", reason: TooManyReplicas}]}}`, "ready", status.GradeHealthy},
-		{
-			"the former version", `{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler, metadata: {annotations: {autoscaling.alpha.kubernetes.io/conditions:
-			'[{"type":"ScalingActive","status":"False","reason":"InvalidSelector","message":"no selector"}]'}}}`,
-			"cannot scale: ScalingActive is False (InvalidSelector)", status.GradeDegraded,
-		},
-		{
-			"the former version, damaged", `{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler, metadata: {annotations: {autoscaling.alpha.kubernetes.io/conditions: '{'}}}`,
-			"ready", status.GradeHealthy,
-		},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
 			t.Parallel()

@@ -51,10 +51,6 @@ func (v view) field(path ...string) (any, bool) {
 func (v view) condition(name string) condition {
 	value, _ := v.field("status", "conditions")
 	items, _ := value.([]any)
-	return conditionAmong(items, name)
-}
-
-func conditionAmong(items []any, name string) condition {
 	for _, item := range items {
 		fields, _ := item.(map[string]any)
 		if found, _ := fields["type"].(string); fields != nil && found == name {

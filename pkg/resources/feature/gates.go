@@ -5,7 +5,6 @@ package feature
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 )
@@ -16,13 +15,10 @@ type Gate interface {
 	Enabled() (bool, error)
 }
 
-// IsOn asks a gate; nil is on, but a nil pointer to a gate is an error. The error is a *GateError.
+// IsOn asks a gate; nil is on. The error is a *GateError.
 func IsOn(gate Gate) (bool, error) {
 	if gate == nil {
 		return true, nil
-	}
-	if pointer := reflect.ValueOf(gate); pointer.Kind() == reflect.Pointer && pointer.IsNil() {
-		return false, &GateError{Err: fmt.Errorf("the gate is a nil %T", gate)}
 	}
 	on, err := gate.Enabled()
 	if err != nil {

@@ -62,10 +62,12 @@ func newAmender[T any, P Object[T], M Mutator, F Mutation[M], S concepts.Converg
 
 // record has a mutation record its edits if its feature is on.
 func record[M Mutator](mutator M, mutation feature.Mutation[M]) error {
-	if on, err := feature.IsOn(mutation.Feature); err != nil || !on {
-		return err
-	}
-	return guarded(func() error { return mutation.Mutate(mutator) })
+	return guarded(func() error {
+		if on, err := feature.IsOn(mutation.Feature); err != nil || !on {
+			return err
+		}
+		return mutation.Mutate(mutator)
+	})
 }
 
 // guarded makes a panic of a function of the author an error.

@@ -119,9 +119,9 @@ func (r *Resource[T, P, S]) Object() (client.Object, error) { return copyOf[T](r
 // Suspend, also with what suspends it. What the server keeps in the metadata, and the status, stay; all other content of the given object is lost. If it fails, the object may
 // have some of the mutations.
 func (r *Resource[T, P, S]) Mutate(current client.Object) error {
-	object, ok := current.(P)
-	if !ok || object == nil {
-		return fmt.Errorf("mutating %s: object has type %T; must be %T", r.text(), current, r.base)
+	object, err := r.typed(current)
+	if err != nil {
+		return err
 	}
 	mutated := copyOf[T](r.base)
 	copyServerFields(mutated, object)
@@ -145,10 +145,10 @@ func (r *Resource[T, P, S]) AmendSuspended(manifest client.Object) error {
 	return r.change(manifest, onlySuspension)
 }
 
-func (r *Resource[T, P, S]) change(manifest client.Object, form form) (err error) {
-	object, ok := manifest.(P)
-	if !ok || object == nil {
-		return fmt.Errorf("mutating %s: object has type %T; must be %T", r.text(), manifest, r.base)
+func (r *Resource[T, P, S]) change(manifest client.Object, form form) error {
+	object, err := r.typed(manifest)
+	if err != nil {
+		return err
 	}
 	if r.warnings, err = r.amend(object, form); err != nil {
 		return fmt.Errorf("mutating %s: %w", r.text(), err)
@@ -176,19 +176,21 @@ func (r *Resource[T, P, S]) PreviewObject() (P, error) {
 	return object, err
 }
 
-// wrongType returns an error about an observed object that is nil, or whose Go type is not that of the resource.
-func (r *Resource[T, P, S]) wrongType(object client.Object) error {
-	return fmt.Errorf("%s: observed object has type %T; must be %T", r.text(), object, r.base)
+// typed returns an object with the Go type of the resource.
+func (r *Resource[T, P, S]) typed(object client.Object) (P, error) {
+	if typed, ok := object.(P); ok && typed != nil {
+		return typed, nil
+	}
+	return nil, fmt.Errorf("%s: object has type %T; must be %T", r.text(), object, r.base)
 }
 
 // RecordObservation keeps the object, which must not be changed afterwards.
 func (r *Resource[T, P, S]) RecordObservation(object client.Object) error {
-	observed, ok := object.(P)
-	if !ok || observed == nil {
-		return r.wrongType(object)
+	observed, err := r.typed(object)
+	if err == nil {
+		r.observed = observed
 	}
-	r.observed = observed
-	return nil
+	return err
 }
 
 // Warnings returns what the last mutation has noticed: selectors that match no container.
@@ -209,9 +211,9 @@ func (r *Resource[T, P, S]) GraceStatus() (concepts.GraceStatusWithReason, error
 
 // StatusOf returns how far an object of this kind is, and how well it does its job.
 func (r *Resource[T, P, S]) StatusOf(op concepts.ConvergingOperation, object client.Object) (concepts.Converging, concepts.GraceStatusWithReason, error) {
-	observed, ok := object.(P)
-	if !ok || observed == nil {
-		return nil, concepts.GraceStatusWithReason{}, r.wrongType(object)
+	observed, err := r.typed(object)
+	if err != nil {
+		return nil, concepts.GraceStatusWithReason{}, err
 	}
 	status, err := r.life.converging(op, observed)
 	if err != nil {
@@ -223,9 +225,9 @@ func (r *Resource[T, P, S]) StatusOf(op concepts.ConvergingOperation, object cli
 
 // SuspensionStatusOf returns how far the suspension of an object of this kind is.
 func (r *Resource[T, P, S]) SuspensionStatusOf(object client.Object) (concepts.SuspensionStatusWithReason, error) {
-	observed, ok := object.(P)
-	if !ok || observed == nil {
-		return concepts.SuspensionStatusWithReason{}, r.wrongType(object)
+	observed, err := r.typed(object)
+	if err != nil {
+		return concepts.SuspensionStatusWithReason{}, err
 	}
 	return r.life.suspensionOf(observed)
 }

@@ -66,8 +66,6 @@ func TestMutator(t *testing.T) {
 	if diff := cmp.Diff(want, widget); diff != "" {
 		t.Errorf("metadata comes first, and values get the types of JSON (-want +got):\n%s", diff)
 	}
-	m.EditObjectMetadata(func(e *editors.ObjectMetaEditor) error { e.Raw().Name = "other"; return nil })
-	expectError(t, m.Apply(), "object metadata: only labels and annotations can be changed; use EditContent for the rest")
 	m.EditContent(func(e *editors.UnstructuredContentEditor) error { e.Raw()["spec"] = func() {}; return nil })
 	expectError(t, m.Apply(), "no JSON form")
 }

@@ -4,12 +4,11 @@
 package unstructured
 
 import (
-	"errors"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/resources/editors"
@@ -33,29 +32,28 @@ func NewMutator(current *unstructured.Unstructured) *Mutator {
 	return m
 }
 
-// EditObjectMetadata records an edit of the labels and annotations of the object. The editor also knows its name and namespace. It is an error if the edit changes anything else;
-// EditContent can do that. Nil is ignored.
+// EditObjectMetadata records an edit of the metadata of the object. Nil is ignored.
 func (m *Mutator) EditObjectMetadata(edit func(*editors.ObjectMetaEditor) error) {
 	if edit == nil {
 		return
 	}
 	m.metadata.Record(func(object *unstructured.Unstructured) error {
-		metadata, err := metadataOf(object)
+		given, _, err := unstructured.NestedMap(object.Object, "metadata")
 		if err != nil {
-			return err
+			return fmt.Errorf("reading metadata: %w", err)
 		}
-		given := metadata.DeepCopy()
+		metadata := &metav1.ObjectMeta{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(given, metadata); err != nil {
+			return fmt.Errorf("reading metadata: %w", err)
+		}
 		if err := edit(editors.NewObjectMetaEditor(metadata)); err != nil {
 			return err
 		}
-		labels, annotations := metadata.Labels, metadata.Annotations
-		metadata.Labels, metadata.Annotations = given.Labels, given.Annotations
-		if !equality.Semantic.DeepEqual(given, metadata) {
-			return errors.New("only labels and annotations can be changed; use EditContent for the rest")
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(metadata)
+		if err != nil {
+			return fmt.Errorf("writing metadata: %w", err)
 		}
-		object.SetLabels(orNil(labels))
-		object.SetAnnotations(orNil(annotations))
-		return nil
+		return unstructured.SetNestedField(object.Object, content, "metadata") //nolint:wrapcheck // the category is named
 	})
 }
 
@@ -78,25 +76,4 @@ func (m *Mutator) EditContent(edit func(*editors.UnstructuredContentEditor) erro
 		object.Object = content
 		return nil
 	})
-}
-
-// metadataOf returns what an edit of metadata sees.
-func metadataOf(object *unstructured.Unstructured) (*metav1.ObjectMeta, error) {
-	labels, _, err := unstructured.NestedStringMap(object.Object, "metadata", "labels")
-	if err != nil {
-		return nil, fmt.Errorf("reading metadata.labels: %w", err)
-	}
-	annotations, _, err := unstructured.NestedStringMap(object.Object, "metadata", "annotations")
-	if err != nil {
-		return nil, fmt.Errorf("reading metadata.annotations: %w", err)
-	}
-	return &metav1.ObjectMeta{Name: object.GetName(), Namespace: object.GetNamespace(), Labels: labels, Annotations: annotations}, nil
-}
-
-// orNil returns the entries, or nil if there are none, so that the field is left out.
-func orNil(entries map[string]string) map[string]string {
-	if len(entries) == 0 {
-		return nil
-	}
-	return entries
 }
