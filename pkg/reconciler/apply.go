@@ -106,7 +106,6 @@ func (c *preparation) open(ctx context.Context, request ApplyRequest) error {
 	if err := c.watch(ctx); err != nil {
 		return err
 	}
-	c.call.Tiers = calls.Arrange(c.wanted, c.call.Ledger, c.call.Server.Observer)
 	if request.Expected != nil {
 		c.call.Expect(request.Expected)
 	}
@@ -119,24 +118,23 @@ func (c *preparation) open(ctx context.Context, request ApplyRequest) error {
 	return nil
 }
 
-// watch watches what the objects need. All calls for a set watch the same, whichever of the objects they apply.
+// watch watches what the objects need, and sorts them by what it finds. All calls for a set watch the same, whichever of
+// the objects they apply.
 func (c *preparation) watch(ctx context.Context) error {
-	watched := c.watched()
-	if err := c.call.Needs.Watch(ctx, watched, desired.Late); err != nil {
-		return err
-	}
-	return waves.WatchReads(ctx, c.call, watched)
-}
-
-// watched returns the objects of the set that exist or are applied by this call.
-func (c *preparation) watched() []*desired.Object {
 	watched := c.wanted
 	for _, t := range c.apart {
 		if c.call.Ledger.Of(t).Phase != "" {
 			watched = append(slices.Clip(watched), t)
 		}
 	}
-	return watched
+	if err := c.call.Needs.Watch(ctx, watched, desired.Late); err != nil {
+		return err
+	}
+	if err := waves.WatchReads(ctx, c.call, watched); err != nil {
+		return err
+	}
+	c.call.Tiers = calls.Arrange(c.wanted, c.call.Ledger, c.call.Server.Observer)
+	return nil
 }
 
 // check refuses limits and patterns that are invalid.

@@ -46,10 +46,17 @@ func (r *Reconciler) Plan(ctx context.Context, request ApplyRequest, options Pla
 	if c.saveFirst {
 		recorded = c.call.Ledger.Snapshot()
 	}
-	planned := waves.PlanOptions{Watched: c.watched(), Suspend: request.Suspend, Ask: options.Ask, Compare: options.Compare, LeftAlone: options.LeftAlone, CreatesNamespaces: c.call.Executor.CreateNamespaces}
+	planned := waves.PlanOptions{
+		Suspend: request.Suspend, Ask: options.Ask, Compare: options.Compare, LeftAlone: options.LeftAlone,
+		CreatesNamespaces: c.call.Executor.CreateNamespaces,
+	}
 	// The plan has to see that a namespace is missing.
 	c.call.Executor.CreateNamespaces = false
-	plan, err := waves.Plan(flow.WithLimiter(ctx, c.call.Server.Flow), c.call, c.wanted, request.Inventory, planned)
+	ctx = flow.WithLimiter(ctx, c.call.Server.Flow)
+	if err := c.watch(ctx); err != nil {
+		return Plan{}, err
+	}
+	plan, err := waves.Plan(ctx, c.call, c.wanted, request.Inventory, planned)
 	if err == nil {
 		// A call of Apply with the same objects usually follows.
 		c.manifests.Keep(c.set)

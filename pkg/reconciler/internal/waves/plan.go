@@ -36,25 +36,16 @@ type PlanOptions struct {
 	Suspend bool
 	// CreatesNamespaces means that Apply would create missing namespaces.
 	CreatesNamespaces bool
-	// Watched are the desired objects whose kinds are watched.
-	Watched []*desired.Object
 }
 
-// Plan returns what applying the desired objects of a call would do: it walks through the waves, records the decisions,
-// and assumes that all that is applied becomes ready. It sorts the desired objects. Recorded is the inventory before
-// the call. The server of the call must make dry runs only, and its ledger must not be saved.
+// Plan returns what applying the sorted desired objects of a call would do: it walks through the waves, records the
+// decisions, and assumes that all that is applied becomes ready. Recorded is the inventory before the call. The server
+// of the call must make dry runs only, and its ledger must not be saved.
 func Plan(ctx context.Context, call *calls.Call, wanted []*desired.Object, recorded []*inventory.Item, options PlanOptions) (inventory.Plan, error) {
 	p, err := newPlanned(call, wanted, recorded, options)
-	if err == nil {
-		err = p.watchServed(ctx, options.Watched)
-	}
-	if err == nil {
-		err = WatchReads(ctx, call, wanted)
-	}
 	if err != nil {
 		return inventory.Plan{}, err
 	}
-	call.Tiers = calls.Arrange(wanted, call.Ledger, call.Server.Observer)
 	w := newWaves(call, p)
 	p.steps, p.remover = w.steps, w.remover
 	if options.Suspend {

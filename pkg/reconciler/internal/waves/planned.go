@@ -50,7 +50,7 @@ type planned struct {
 	held     *inventory.HeldDeletions // what would not be deleted without approval; nil if there is nothing
 
 	// The fields below do not change during concurrent work.
-	served  map[schema.GroupVersionKind]bool // whether the types of the desired objects are served
+	served  map[schema.GroupVersionKind]bool // whether the types of instances are served
 	types   kinds.TypeSet                    // types that Apply would create
 	unknown []inventory.ObjectInfo           // objects whose data nobody knows, because they would be created or changed, or cannot be read
 	lacking map[int]*shortage                // what desired objects need that is missing, by their index
@@ -66,10 +66,6 @@ type entry struct {
 	looked bool // it was looked at with the result below
 	seen   decisions.Situation
 	err    error
-}
-
-func (p *planned) openInstances(context.Context, []*desired.Object) (placed bool, err error) {
-	return true, nil
 }
 
 // beginStep never holds a step back: what lacks data is planned as far as possible.

@@ -92,15 +92,14 @@ func pause(ctx context.Context, atMost time.Duration) error {
 	}
 }
 
-// watchServed has the observer watch all kinds that are served.
-func (p *planned) watchServed(ctx context.Context, wanted []*desired.Object) error {
+// openInstances has the observer watch all instances whose types are served.
+func (p *planned) openInstances(ctx context.Context, members []*desired.Object) (placed bool, err error) {
 	var known []*desired.Object
-	for _, t := range wanted {
+	for _, t := range members {
 		served, found := p.served[t.GVK()]
 		if !found {
-			var err error
 			if served, err = p.isServed(t.GVK()); err != nil {
-				return err
+				return false, err
 			}
 			p.served[t.GVK()] = served
 		}
@@ -108,7 +107,7 @@ func (p *planned) watchServed(ctx context.Context, wanted []*desired.Object) err
 			known = append(known, t)
 		}
 	}
-	return p.call.Needs.Watch(ctx, known, desired.Instances)
+	return true, p.call.Needs.Watch(ctx, known, desired.Instances)
 }
 
 // isServed reports whether the server serves a type.
