@@ -104,7 +104,6 @@ var rooms = []room{
 	{path: "internal/clients", layer: services},
 	{path: "internal/events", layer: services},
 	{path: "internal/generating", layer: services},
-	{path: "internal/gitops", layer: services},
 	{path: "internal/helm", layer: services},
 	{path: "internal/helm/remote", layer: contracts},
 	{path: "internal/judges", layer: services},
@@ -119,7 +118,7 @@ var rooms = []room{
 	{path: "internal/stackchart", layer: services},
 
 	{path: "pkg/generator", layer: contracts},
-	{path: "internal/helmhooks", layer: contracts},
+	{path: "internal/gitops", layer: contracts},
 	{path: "pkg/operator", layer: contracts},
 	{path: "pkg/resources/generic", layer: contracts},
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gitops reads the annotations with which Argo CD, and Helm as Argo CD understands it, say when an object is applied, and how. It is pure.
+// Package gitops reads the annotations with which Argo CD, and Helm as Argo CD understands it, say when an object is applied, and how. [HelmMapper] reads Helm's
+// annotations as Helm does. The package is pure.
 //
 // # Rules
 //

@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/gitops"
-	"github.com/component-operator/runtime/internal/helmhooks"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -176,7 +175,7 @@ func demandOptions(options gitops.Options, given map[string]string) map[string]s
 		demanded[types.AnnotationKeySuffixPrunePolicy] = types.PrunePolicyConfirm
 	}
 	switch {
-	case helmhooks.IsKept(given):
+	case gitops.IsKeptByHelm(given):
 		demanded[types.AnnotationKeySuffixDeletePolicy] = types.DeletePolicyOrphan
 	case options.Get(gitops.Delete) == gitops.False:
 		demanded[types.AnnotationKeySuffixDeletePolicy] = types.DeletePolicyOrphanOnDelete

@@ -20,7 +20,6 @@ import (
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/internal/gitops"
-	"github.com/component-operator/runtime/internal/helmhooks"
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/types"
@@ -32,7 +31,7 @@ type hookReading struct {
 	prefix     string
 	owner      string // namespace and name of the component
 	revision   int64
-	charts     helmhooks.Mapper
+	charts     gitops.HelmMapper
 	// seen has the hooks of Argo CD that were made of hooks of charts, which come once for each of Helm's events.
 	seen map[string]bool
 }
@@ -60,7 +59,7 @@ func (t *HookTransformer) reading(ctx context.Context, owner string) (*hookReadi
 		if err != nil {
 			return nil, err
 		}
-		r.charts = helmhooks.Mapper{Prefix: r.prefix, Revision: revision, Installed: installed && revision > 1, ReleaseHooks: generator.ReleaseHooksFromContext(ctx)}
+		r.charts = gitops.HelmMapper{Prefix: r.prefix, Revision: revision, Installed: installed && revision > 1, ReleaseHooks: generator.ReleaseHooksFromContext(ctx)}
 	}
 	return r, nil
 }
@@ -77,7 +76,7 @@ func (r *hookReading) read(ctx context.Context, object client.Object) ([]hooked,
 	switch {
 	case r.argo && gitops.IsSteered(given) && !isHelmHook:
 		return r.readArgo(ctx, object, kind.GroupKind())
-	case r.helm && helmhooks.HasAnnotations(given):
+	case r.helm && gitops.HasHelmAnnotations(given):
 		if result, err = r.readHelm(object, kind.GroupKind()); err != nil {
 			return nil, err
 		}

@@ -23,7 +23,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/sources"
 	"github.com/component-operator/runtime/clm/internal/versions"
-	"github.com/component-operator/runtime/internal/helmhooks"
+	"github.com/component-operator/runtime/internal/gitops"
 	"github.com/component-operator/runtime/internal/parallel"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -82,7 +82,7 @@ func historyOf(found *helmreleases.Release, deployed helmreleases.Revision, poli
 
 // contentOf returns what a revision of Helm consists of, with the annotations that Helm's ones become.
 func contentOf(recorded helmreleases.Content, past releases.Revision) (releases.Content, error) {
-	mapper := helmhooks.Mapper{Prefix: releases.ReconcilerName + "/", Revision: past.Number, Installed: past.Installed && past.Number > 1, ReleaseHooks: true}
+	mapper := gitops.HelmMapper{Prefix: releases.ReconcilerName + "/", Revision: past.Number, Installed: past.Installed && past.Number > 1, ReleaseHooks: true}
 	content := releases.Content{Values: recorded.Values, Notes: recorded.Notes}
 	for _, object := range recorded.Objects {
 		variants, err := mapper.Map(object, object.GroupVersionKind().GroupKind(), object.Definition)
@@ -134,7 +134,7 @@ func divide(ctx context.Context, clnt cluster.Client, found *helmreleases.Releas
 		}
 		each := dependents.ObjectOf(object)
 		each.Namespace = namespace
-		if helmhooks.IsHook(object.GetAnnotations()) {
+		if gitops.HasHelmHook(object.GetAnnotations()) {
 			result.hooks = append(result.hooks, each)
 			continue
 		}

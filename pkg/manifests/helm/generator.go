@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/gitops"
 	"github.com/component-operator/runtime/internal/helm"
-	"github.com/component-operator/runtime/internal/helmhooks"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/manifests"
@@ -97,7 +97,7 @@ func (g *HelmGenerator) Generate(ctx context.Context, namespace string, name str
 		return nil, err
 	}
 
-	mapper := helmhooks.Mapper{
+	mapper := gitops.HelmMapper{
 		Prefix: reconcilerName + "/", Revision: release.Revision, Installed: release.Upgrade, ReleaseHooks: generator.ReleaseHooksFromContext(ctx),
 	}
 	objects := make([]client.Object, 0, len(rendered))

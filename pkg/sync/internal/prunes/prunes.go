@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/internal/gitops"
-	"github.com/component-operator/runtime/internal/helmhooks"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -226,7 +225,7 @@ func (c *candidate) take(object *unstructured.Unstructured, options Options) {
 	case gitops.Confirm:
 		c.item.PrunePolicy = inventory.PrunePolicyConfirm
 	}
-	if helmhooks.IsKept(given) {
+	if gitops.IsKeptByHelm(given) {
 		c.item.PrunePolicy = inventory.PrunePolicyKeep
 	}
 	if propagation, set := steering.Options[gitops.PrunePropagationPolicy]; set {

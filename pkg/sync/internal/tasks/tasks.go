@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/gitops"
-	"github.com/component-operator/runtime/internal/helmhooks"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/types"
@@ -118,7 +117,7 @@ func steer(object *unstructured.Unstructured, options Options) (*unstructured.Un
 			all[gitops.HookDeletePolicyAnnotation] = join(steering.DeletePolicies)
 		}
 	}
-	if key := options.Name + "/" + types.AnnotationKeySuffixPrunePolicy; helmhooks.IsKept(given) {
+	if key := options.Name + "/" + types.AnnotationKeySuffixPrunePolicy; gitops.IsKeptByHelm(given) {
 		all[key] = cmp.Or(all[key], types.PrunePolicyKeep)
 	}
 	if key := options.Name + "/" + types.AnnotationKeySuffixRecreateIfImmutable; options.Force && !isPermanent(object) {

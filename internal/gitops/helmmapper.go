@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package helmhooks
+package gitops
 
 import (
 	"fmt"
@@ -19,8 +19,9 @@ const (
 	resourcePolicyKeep       = "keep"
 )
 
-// Mapper translates Helm's annotations to those of the reconciler.
-type Mapper struct {
+// HelmMapper translates Helm's annotations to those of the reconciler. Package pkg/manifests/helm documents what each of them
+// becomes.
+type HelmMapper struct {
 	// Prefix is the reconciler name with a slash.
 	Prefix string
 	// Revision and Installed are those of the component: whether all its dependents were ready in an earlier revision.
@@ -30,24 +31,21 @@ type Mapper struct {
 	ReleaseHooks bool
 }
 
-// HasAnnotations reports whether an object has annotations of Helm that Map reads.
-func HasAnnotations(annotations map[string]string) bool {
-	_, hook := annotations[hookAnnotation]
+// HasHelmAnnotations reports whether an object has annotations of Helm that Map reads.
+func HasHelmAnnotations(annotations map[string]string) bool {
+	_, hook := annotations[HelmHookAnnotation]
 	_, policy := annotations[resourcePolicyAnnotation]
 	return hook || policy
 }
 
-// IsHook reports whether Helm takes an object for a hook.
-func IsHook(annotations map[string]string) bool { return annotations[hookAnnotation] != "" }
-
-// IsKept reports whether Helm would leave an object behind.
-func IsKept(annotations map[string]string) bool {
+// IsKeptByHelm reports whether Helm would leave an object behind.
+func IsKeptByHelm(annotations map[string]string) bool {
 	return strings.ToLower(strings.TrimSpace(annotations[resourcePolicyAnnotation])) == resourcePolicyKeep
 }
 
 // Map returns the annotations that an object needs in addition to its own, one set for each object that is made of it: the dependent, deletion hooks and release hooks;
 // none if the object must not be applied. Definition means that it is from the crds folder of a chart, where Helm knows no hooks.
-func (m Mapper) Map(object client.Object, kind schema.GroupKind, definition bool) ([]map[string]string, error) {
+func (m HelmMapper) Map(object client.Object, kind schema.GroupKind, definition bool) ([]map[string]string, error) {
 	given := object.GetAnnotations()
 	if err := m.checkReserved(given, object.GetLabels()); err != nil {
 		return nil, err
@@ -59,7 +57,7 @@ func (m Mapper) Map(object client.Object, kind schema.GroupKind, definition bool
 		}
 		mapped[types.AnnotationKeySuffixDeletePolicy] = types.DeletePolicyOrphan
 	}
-	var found *hook
+	var found *helmHook
 	if !definition {
 		var err error
 		if found, err = m.parseHook(given); err != nil {
@@ -84,7 +82,7 @@ func (m Mapper) Map(object client.Object, kind schema.GroupKind, definition bool
 }
 
 // checkReserved refuses annotations and labels that only the reconciler may write.
-func (m Mapper) checkReserved(annotations map[string]string, labels map[string]string) error {
+func (m HelmMapper) checkReserved(annotations map[string]string, labels map[string]string) error {
 	for _, suffix := range []string{types.AnnotationKeySuffixOwnerId, types.AnnotationKeySuffixDigest} {
 		if _, ok := annotations[m.Prefix+suffix]; ok {
 			return fmt.Errorf("annotation %s%s is reserved for the reconciler", m.Prefix, suffix)

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package helmhooks
+package gitops
 
 import (
 	"fmt"
@@ -11,12 +11,6 @@ import (
 	"strings"
 
 	"github.com/component-operator/runtime/pkg/types"
-)
-
-const (
-	hookAnnotation             = "helm.sh/hook"
-	hookWeightAnnotation       = "helm.sh/hook-weight"
-	hookDeletePolicyAnnotation = "helm.sh/hook-delete-policy"
 )
 
 // Helm's hooks.
@@ -31,7 +25,6 @@ const (
 	postRollback = "post-rollback"
 	test         = "test"
 	testSuccess  = "test-success"
-	crdInstall   = "crd-install"
 )
 
 // Helm's delete policies of hooks.
@@ -53,34 +46,34 @@ const (
 	lastPostWave   = maxHookWeight + postHookOffset
 )
 
-// hook has the hook annotations of an object.
-type hook struct {
+// helmHook has the hook annotations of Helm of an object.
+type helmHook struct {
 	events         []string
 	weight         int
 	deletePolicies []string
 }
 
 // parseHook returns nil if there is no hook annotation.
-func (m Mapper) parseHook(annotations map[string]string) (*hook, error) {
-	value, ok := annotations[hookAnnotation]
+func (m HelmMapper) parseHook(annotations map[string]string) (*helmHook, error) {
+	value, ok := annotations[HelmHookAnnotation]
 	if !ok {
 		return nil, nil
 	}
-	events, err := parseList(hookAnnotation, value,
+	events, err := parseList(HelmHookAnnotation, value,
 		[]string{preInstall, postInstall, preUpgrade, postUpgrade, preDelete, postDelete, preRollback, postRollback, test}, testSuccess, crdInstall)
 	if err != nil {
 		return nil, err
 	}
-	result := &hook{events: events, deletePolicies: []string{beforeCreation}}
+	result := &helmHook{events: events, deletePolicies: []string{beforeCreation}}
 	if !m.applicable(*result) {
 		// The other annotations have no effect.
 		return result, nil
 	}
-	if result.weight, err = parseHookWeight(annotations[hookWeightAnnotation]); err != nil {
+	if result.weight, err = parseHookWeight(annotations[HelmHookWeightAnnotation]); err != nil {
 		return nil, err
 	}
-	if policies := annotations[hookDeletePolicyAnnotation]; strings.TrimSpace(policies) != "" {
-		result.deletePolicies, err = parseList(hookDeletePolicyAnnotation, policies, []string{beforeCreation, succeeded, failed})
+	if policies := annotations[HelmHookDeletePolicyAnnotation]; strings.TrimSpace(policies) != "" {
+		result.deletePolicies, err = parseList(HelmHookDeletePolicyAnnotation, policies, []string{beforeCreation, succeeded, failed})
 	}
 	return result, err
 }
@@ -91,7 +84,7 @@ func parseList(annotation, value string, allowed []string, obsolete ...string) (
 	for i, item := range items {
 		items[i] = strings.ToLower(strings.TrimSpace(item))
 		if !slices.Contains(allowed, items[i]) && !slices.Contains(obsolete, items[i]) {
-			return nil, fmt.Errorf("annotation %s: invalid value %q: %q is not known; must be one of: %s", annotation, value, items[i], strings.Join(allowed, ", "))
+			return nil, invalid(annotation, value, items[i], strings.Join(allowed, ", "))
 		}
 	}
 	return items, nil
@@ -104,14 +97,14 @@ func parseHookWeight(value string) (int, error) {
 	}
 	weight, err := strconv.Atoi(value)
 	if err != nil || weight < minHookWeight || weight > maxHookWeight {
-		return 0, fmt.Errorf("annotation %s: invalid value %q; must be an integer from %d to %d", hookWeightAnnotation, value, minHookWeight, maxHookWeight)
+		return 0, fmt.Errorf("annotation %s: invalid value %q; must be an integer from %d to %d", HelmHookWeightAnnotation, value, minHookWeight, maxHookWeight)
 	}
 	return weight, nil
 }
 
 // mapHook returns the annotations of the reconciler that the hook becomes, in addition to the given ones: one set if it is applied now, one for each
 // point of the deletion at which it is applied, and one for each release operation.
-func (m Mapper) mapHook(hook hook, given map[string]string) []map[string]string {
+func (m HelmMapper) mapHook(hook helmHook, given map[string]string) []map[string]string {
 	var all []map[string]string
 	if !m.applicable(hook) {
 		return all
@@ -142,7 +135,7 @@ func (m Mapper) mapHook(hook hook, given map[string]string) []map[string]string 
 
 // mapRelease returns the annotations of a release hook. It is applied in each run, before or
 // after all other objects.
-func mapRelease(hook hook, given map[string]string) []map[string]string {
+func mapRelease(hook helmHook, given map[string]string) []map[string]string {
 	var all []map[string]string
 	add := func(value string, pre, post bool) {
 		mapped := mapInstallation(hook, given, pre, post, types.ReconcilePolicyOnObjectOrComponentChange)
@@ -162,7 +155,7 @@ func mapRelease(hook hook, given map[string]string) []map[string]string {
 }
 
 // mapInstallation returns the annotations of a hook that is applied with the regular objects.
-func mapInstallation(hook hook, given map[string]string, pre, post bool, reconcilePolicy string) map[string]string {
+func mapInstallation(hook helmHook, given map[string]string, pre, post bool, reconcilePolicy string) map[string]string {
 	mapped := maps.Clone(given)
 	mapped[types.AnnotationKeySuffixReconcilePolicy] = reconcilePolicy
 
@@ -188,7 +181,7 @@ func mapInstallation(hook hook, given map[string]string, pre, post bool, reconci
 
 // event decides whether the object is applied before or after the regular ones (or both, or neither), and when
 // it is applied again.
-func (m Mapper) event(hook hook) (pre bool, post bool, reconcilePolicy string) {
+func (m HelmMapper) event(hook helmHook) (pre bool, post bool, reconcilePolicy string) {
 	if preUpgrade, postUpgrade := hook.has(preUpgrade), hook.has(postUpgrade); m.Installed && (preUpgrade || postUpgrade) {
 		return preUpgrade, postUpgrade, types.ReconcilePolicyOnObjectOrComponentChange
 	}
@@ -202,7 +195,7 @@ func (m Mapper) event(hook hook) (pre bool, post bool, reconcilePolicy string) {
 }
 
 // applicable reports whether there is any event at which the object is applied.
-func (m Mapper) applicable(hook hook) bool {
+func (m HelmMapper) applicable(hook helmHook) bool {
 	events := []string{preInstall, postInstall, preUpgrade, postUpgrade, preDelete, postDelete}
 	if m.ReleaseHooks {
 		events = append(events, preRollback, postRollback, test, testSuccess)
@@ -210,4 +203,4 @@ func (m Mapper) applicable(hook hook) bool {
 	return !hook.has(crdInstall) && slices.ContainsFunc(events, hook.has)
 }
 
-func (h hook) has(event string) bool { return slices.Contains(h.events, event) }
+func (h helmHook) has(event string) bool { return slices.Contains(h.events, event) }
