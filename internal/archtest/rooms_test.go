@@ -125,7 +125,6 @@ var rooms = []room{
 	{path: "pkg/reconciler/internal/kinds", layer: engineVocabulary},
 	{path: "pkg/reconciler/internal/policies", layer: engineVocabulary},
 	{path: "pkg/reconciler/internal/report", layer: engineVocabulary},
-	{path: "pkg/reconciler/internal/answers", layer: desiredState},
 	{path: "pkg/reconciler/internal/desired", layer: desiredState},
 	{path: "pkg/reconciler/internal/bookkeeping", layer: inventoryRules},
 	{path: "pkg/reconciler/internal/decisions", layer: decisions},

@@ -17,11 +17,11 @@ import (
 	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -48,7 +48,7 @@ func isOnFailure(t *desired.Object) bool { return t.Hook == types.ApplyHookOnFai
 
 // hasFailed reports whether something in a call has failed so that on-failure hooks run.
 func hasFailed(result Result, err error) bool {
-	return len(result.Failures) > 0 || answers.IsFailure(err)
+	return len(result.Failures) > 0 || server.IsFailure(err)
 }
 
 // hasAftermath reports whether on-failure hooks have to be applied or awaited after a call.
@@ -122,7 +122,7 @@ func (r *Reconciler) follow(ctx context.Context, request ApplyRequest, choose se
 	result.Notes, result.Drift = append(result.Notes, summary.Notes...), append(result.Drift, summary.Drift...)
 	result.Actions, result.Errors = append(result.Actions, summary.Actions...), append(result.Errors, summary.Errors...)
 	after := summary.RequeueAfter
-	if err != nil && answers.IsAboutObjects(err) {
+	if err != nil && server.IsAboutObjects(err) {
 		_, refused := errors.AsType[*RefusedError](err)
 		result.Aftermath.Lasting = refused || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || conflicts.IsRejected(err)
 		if !refused {

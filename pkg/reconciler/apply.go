@@ -10,7 +10,6 @@ import (
 
 	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
@@ -63,10 +62,10 @@ func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, e
 	}
 	c.call.Memory.Retain(c.set)
 	result := finish(c.call, done && err == nil)
-	if failed := request.Failed || hasFailed(result, err); !request.Suspend && (err == nil || answers.IsAboutObjects(err)) && c.hasAftermath(failed) {
+	if failed := request.Failed || hasFailed(result, err); !request.Suspend && (err == nil || server.IsAboutObjects(err)) && c.hasAftermath(failed) {
 		if unfollowed := r.follow(ctx, request, c.aftermath(failed), &result); unfollowed != nil {
 			// Another call has to try again, even if the first error is final.
-			err = answers.Join(err, unfollowed)
+			err = server.Join(err, unfollowed)
 		}
 	}
 	return result, err

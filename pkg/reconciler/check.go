@@ -11,9 +11,9 @@ import (
 
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/flow"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/guard"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -44,7 +44,7 @@ func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) (
 		// The rights may have been deleted with the dependents, for example with a namespace. Nothing is left to delete.
 		err = nil
 	}
-	if answers.IsUnknownType(err) {
+	if server.IsUnknownType(err) {
 		return nil, types.NewRetriableError(fmt.Errorf("looking for instances of managed types: %w", err), new(guard.UnknownTypeDelay))
 	}
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"slices"
 
 	"github.com/component-operator/runtime/internal/flow"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/waves"
 )
 
@@ -35,7 +35,7 @@ func (r *Reconciler) Delete(ctx context.Context, request DeleteRequest) (Result,
 	err = call.Barriers.LiftUnreached(ctx, err)
 	done := gone && err == nil
 	if done {
-		err = answers.Join(r.cache.Watch(ctx, call.Owner.Label, nil), r.cache.WatchNames(ctx, call.Owner.Label, nil))
+		err = server.Join(r.cache.Watch(ctx, call.Owner.Label, nil), r.cache.WatchNames(ctx, call.Owner.Label, nil))
 	}
 	return finish(call, done), err
 }

@@ -28,11 +28,11 @@ import (
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/guard"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 )
 
 // findDependents finds the dependents of the owner of a call. Unlisted are the types that could not be listed, sorted.
@@ -126,7 +126,7 @@ func (s *search) discovered(patterns []inventory.TypeInfo) ([]schema.GroupVersio
 // kind searches one type.
 func (s *search) kind(ctx context.Context, kind schema.GroupVersionKind) error {
 	err := s.list(ctx, kind, "")
-	if answers.IsTypeless(err) {
+	if server.IsTypeless(err) {
 		// Another version may be served. If none is, there are no objects.
 		mapping, servedErr := s.call.Server.ServedNow(ctx, kind.GroupKind())
 		if err = servedErr; err == nil && mapping != nil {
@@ -140,7 +140,7 @@ func (s *search) kind(ctx context.Context, kind schema.GroupVersionKind) error {
 			err = errors.Join(err, s.list(ctx, kind, namespace))
 		}
 	}
-	if apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err) || answers.IsUnknownType(err) {
+	if apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err) || server.IsUnknownType(err) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.unlisted[inventory.TypeInfo{Group: kind.Group, Kind: kind.Kind}] = true

@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 )
 
 // Failures collects the errors of concurrent work. The zero value has none. It is safe for concurrent use.
@@ -46,7 +46,7 @@ func (f *Failures) Add(err error) {
 }
 
 // Err joins all errors in a stable order. It is a *inventory.RefusedError only if a retry would not help; see
-// answers.Join.
+// server.Join.
 func (f *Failures) Err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -69,5 +69,5 @@ func (f *Failures) Err() error {
 		all = append(all, refusals)
 	}
 	slices.SortFunc(all, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
-	return answers.Join(all...)
+	return server.Join(all...)
 }

@@ -10,9 +10,9 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 )
 
 // saveInterval is how old the last save must be for the end of a wave to cause another one. A save costs a write of the
@@ -76,7 +76,7 @@ func (l *Ledger) Redundant() []*inventory.Item {
 // Save persists the current inventory.
 func (l *Ledger) Save(ctx context.Context) error {
 	if err := l.store.Save(ctx, l.Snapshot()); err != nil {
-		return &answers.UnsavedError{Err: err}
+		return &server.UnsavedError{Err: err}
 	}
 	l.saved, l.DecisionsUnsaved = l.clock.Now(), false
 	return nil

@@ -4,8 +4,6 @@
 package decisions
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -13,10 +11,8 @@ import (
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/status"
-	"github.com/component-operator/runtime/pkg/types"
 )
 
 // IsTakenOver reports whether the observed object is not ours, and is adopted from any owner.
@@ -26,23 +22,6 @@ func (s Situation) IsTakenOver() bool { return s.TakeOver && s.Seen.Owner != s.O
 func (s Situation) MayRecreate(t *desired.Object) bool {
 	return s.Exists && (t.RecreateIfImmutable || t.Update == inventory.UpdatePolicyRecreate) && !s.IsTakenOver() && !t.Incomplete
 }
-
-// RejectionText says that the API server has rejected a desired object, and what helps if a field cannot be changed, or a list has a key twice. The prefix is that of annotations.
-func RejectionText(t *desired.Object, prefix string, err error) string {
-	// What the server says about a whole spec ends with a difference of several lines.
-	text := "rejected by the API server: " + strings.TrimRight(err.Error(), " \n")
-	if answers.IsImmutable(err) && !t.RecreateIfImmutable && t.Update != inventory.UpdatePolicyRecreate {
-		text += fmt.Sprintf("; to recreate the object, set the annotation %s: \"true\"", prefix+types.AnnotationKeySuffixRecreateIfImmutable)
-	}
-	if strings.Contains(text, duplicateEntries) {
-		text += "; server-side apply accepts each key only once: keep one of these entries in the manifest (of environment variables, the last one counts)"
-	}
-	return text
-}
-
-// duplicateEntries is what the API server says of a list that has a key several times, such as the name of an environment
-// variable, or the number of a container's port. Other requests than an apply may have such lists.
-const duplicateEntries = "duplicate entries for key"
 
 // Situation is all that a decision about one object depends on, apart from its manifest and record.
 type Situation struct {

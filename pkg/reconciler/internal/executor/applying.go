@@ -22,7 +22,6 @@ import (
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
@@ -99,7 +98,7 @@ func (x *Executor) Apply(ctx context.Context, t *desired.Object, item *inventory
 		switch {
 		case err == nil:
 			return object, nil
-		case x.CreateNamespaces && answers.IsNotFound(err) && answers.KindOf(err) == "namespaces":
+		case x.CreateNamespaces && server.IsNotFound(err) && server.KindOf(err) == "namespaces":
 			if created {
 				return nil, fmt.Errorf("namespace %s was deleted right after its creation", t.Key.Namespace)
 			}
@@ -229,7 +228,7 @@ func (x *Executor) RemoveSurplus(
 		return nil, nil, err
 	}
 	err = x.Server.Mutate("update", func() error { return x.Server.Client.Update(ctx, cleaned, client.FieldOwner(x.Server.FieldOwner)) })
-	if apierrors.IsInvalid(err) && !answers.IsOutdated(err) {
+	if apierrors.IsInvalid(err) && !server.IsOutdated(err) {
 		x.Report.Notes(item, fmt.Sprintf("fields set by other clients cannot be removed: %s", FieldTexts(surplus)))
 		return nil, nil, nil
 	}

@@ -20,9 +20,9 @@ import (
 	"github.com/component-operator/runtime/internal/conflicts"
 	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 )
 
 // Show shows what a decision would make of an object. The decision must be repeated (again) if the object has changed
@@ -54,7 +54,7 @@ func (p *Preview) Show(ctx context.Context, change *inventory.Change, t *desired
 	case err == nil:
 		p.compared(change, t, d, c)
 		return false, nil
-	case answers.IsOutdated(err):
+	case server.IsOutdated(err):
 		return true, nil
 	default:
 		return false, p.dryRunFailed(change, t, d, s, err)
@@ -91,7 +91,7 @@ func (p *Preview) dryRun(ctx context.Context, t *desired.Object, d decisions.Dec
 	err = p.x.Server.Mutate("update", func() error {
 		return p.x.Server.Client.Update(ctx, cleaned, client.FieldOwner(p.x.Server.FieldOwner))
 	})
-	if apierrors.IsInvalid(err) && !answers.IsOutdated(err) {
+	if apierrors.IsInvalid(err) && !server.IsOutdated(err) {
 		// Apply would not remove the fields either.
 		return c, nil
 	}
@@ -111,13 +111,13 @@ func (p *Preview) apply(ctx context.Context, t *desired.Object, d decisions.Deci
 			return nil, err
 		}
 		object, err := p.x.Apply(ctx, declaring(t), item, s, decisions.Write)
-		if answers.IsInvalid(err) {
+		if server.IsInvalid(err) {
 			err = errRecreation
 		}
 		return object, err
 	}
 	object, err := p.x.Apply(ctx, t, item, s, decisions.Write)
-	if !answers.IsInvalid(err) || d.Action == decisions.Compare {
+	if !server.IsInvalid(err) || d.Action == decisions.Compare {
 		return object, err
 	}
 	remedy, object, err := p.x.Remedy(ctx, t, item, s, err)
@@ -227,23 +227,23 @@ func (p *Preview) changedBy(c comparison) string {
 // dryRunFailed completes a change whose dry run failed, or returns the error.
 func (p *Preview) dryRunFailed(change *inventory.Change, t *desired.Object, d decisions.Decision, s decisions.Situation, err error) error {
 	switch {
-	case d.Action == decisions.Compare && answers.IsInvalid(err):
+	case d.Action == decisions.Compare && server.IsInvalid(err):
 		change.Reason = decisions.ChangedByOthers
 		return nil
 	case errors.Is(err, errRecreation):
 		change.Recreate = true
 		return p.compute(change, t, s)
-	case p.CreatesNamespaces && answers.IsNotFound(err) && answers.KindOf(err) == "namespaces":
+	case p.CreatesNamespaces && server.IsNotFound(err) && server.KindOf(err) == "namespaces":
 		p.lacks(t.Key.Namespace)
 		return p.compute(change, t, s)
-	case answers.IsNoDryRun(err), p.comesBefore(t, err):
+	case server.IsNoDryRun(err), p.comesBefore(t, err):
 		return p.compute(change, t, s)
-	case answers.IsRefusal(err), conflicts.IsDenied(err),
-		(apierrors.IsForbidden(err) || conflicts.IsRejected(err)) && !answers.IsDoomed(err) && !answers.DeniedBy(err, answers.BarrierPrefix):
-		change.Refusal = decisions.RejectionText(t, p.x.Server.Keys.Prefix, err)
+	case server.IsRefusal(err), conflicts.IsDenied(err),
+		(apierrors.IsForbidden(err) || conflicts.IsRejected(err)) && !server.IsDoomed(err) && !server.DeniedBy(err, server.BarrierPrefix):
+		change.Refusal = RejectionText(t, p.x.Server.Keys.Prefix, err)
 		return nil
 	}
-	if reason, ok := answers.Awaitable(err); ok {
+	if reason, ok := server.Awaitable(err); ok {
 		if !p.isProvided(t) {
 			change.Reason += "; " + reason
 		}

@@ -18,9 +18,9 @@ import (
 	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/internal/redact"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 )
 
 // IsLeftAlone reports whether a dependent may differ from its manifest, is not corrected because of its drift policy,
@@ -49,9 +49,9 @@ func (p *Preview) showLeftAlone(ctx context.Context, change *inventory.Change, t
 	c, err := p.dryRun(ctx, t, decisions.Decision{Action: decisions.Verify, Verb: inventory.VerbCorrected}, s)
 	switch {
 	case err == nil:
-	case answers.IsOutdated(err):
+	case server.IsOutdated(err):
 		return true, nil
-	case answers.IsRefusal(err), conflicts.IsDenied(err), apierrors.IsForbidden(err), answers.IsNoDryRun(err):
+	case server.IsRefusal(err), conflicts.IsDenied(err), apierrors.IsForbidden(err), server.IsNoDryRun(err):
 		return false, nil
 	default:
 		return false, fmt.Errorf("comparing %s: %w", t.Key, err)

@@ -12,9 +12,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 )
 
 // missingTexts are what the admission plugins for pods say if an object does not exist that a pod refers to, by the
@@ -28,7 +28,7 @@ var missingTexts = map[schema.GroupKind]string{
 // comesBefore reports whether the API server has refused an object only because another one does not exist yet, which
 // Apply would create before it.
 func (p *Preview) comesBefore(t *desired.Object, err error) bool {
-	if !apierrors.IsForbidden(err) && !answers.IsNotFound(err) {
+	if !apierrors.IsForbidden(err) && !server.IsNotFound(err) {
 		return false
 	}
 	return slices.ContainsFunc(p.objects, func(other *desired.Object) bool {
@@ -44,6 +44,6 @@ func lacks(t *desired.Object, err error, other *desired.Object) bool {
 	// If the role of a binding does not exist, the API server reports the name of the role with the resource of the
 	// binding.
 	var status apierrors.APIStatus
-	return answers.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Name == other.Key.Name &&
+	return server.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Name == other.Key.Name &&
 		t.Key.Group == kinds.GroupRBAC && strings.HasSuffix(t.Key.Kind, "RoleBinding") && other.Key.Group == kinds.GroupRBAC && strings.HasSuffix(other.Key.Kind, "Role")
 }

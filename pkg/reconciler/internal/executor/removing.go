@@ -20,7 +20,6 @@ import (
 	"github.com/component-operator/runtime/internal/conflicts"
 	"github.com/component-operator/runtime/internal/guarded"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
@@ -42,7 +41,7 @@ func (x *Executor) RequestDeletion(ctx context.Context, item *inventory.Item, s 
 			client.Preconditions{UID: &s.Seen.UID, ResourceVersion: &s.Seen.ResourceVersion},
 			client.PropagationPolicy(cmp.Or(item.DeletePropagation, metav1.DeletePropagationBackground)))
 	})
-	if answers.IsGone(err) && !answers.IsTypeless(err) {
+	if server.IsGone(err) && !server.IsTypeless(err) {
 		return false, nil
 	}
 	return deletion.Gone(s.Seen.UID), err
@@ -71,7 +70,7 @@ func (x *Executor) RemoveFinalizer(ctx context.Context, item *inventory.Item) er
 	var last error
 	for range server.MaxAttempts {
 		object, err := x.Server.Get(ctx, item)
-		if answers.IsGone(err) {
+		if server.IsGone(err) {
 			return nil
 		}
 		if err != nil {
@@ -82,10 +81,10 @@ func (x *Executor) RemoveFinalizer(ctx context.Context, item *inventory.Item) er
 			return nil
 		}
 		err = x.patch(ctx, object, map[string]any{"finalizers": x.Finalizers.Without(object.GetFinalizers())})
-		if err == nil || answers.IsGone(err) {
+		if err == nil || server.IsGone(err) {
 			return nil
 		}
-		if !answers.IsOutdated(err) {
+		if !server.IsOutdated(err) {
 			return err
 		}
 		last = err
@@ -115,7 +114,7 @@ func (x *Executor) Orphan(ctx context.Context, item *inventory.Item, s decisions
 		changes["finalizers"] = x.withoutOurs(s)
 	}
 	err := x.patch(ctx, object, changes)
-	if answers.IsGone(err) && !answers.IsTypeless(err) {
+	if server.IsGone(err) && !server.IsTypeless(err) {
 		return nil
 	}
 	return err

@@ -18,9 +18,9 @@ import (
 
 	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 )
 
 // An apply request merges the manifest with what others and the server itself have set. So the API server may reject the result although it would accept the
@@ -61,9 +61,9 @@ func (x *Executor) Remedy(ctx context.Context, t *desired.Object, item *inventor
 		return Replaced, object, nil
 	case err == nil:
 		return 0, nil, fmt.Errorf("%w; the fields %s, which others have set, do not go with the manifest: remove them, or use the update policy replace", cause, FieldTexts(kept))
-	case apierrors.IsForbidden(err), answers.IsInvalid(err) && !s.MayRecreate(t):
+	case apierrors.IsForbidden(err), server.IsInvalid(err) && !s.MayRecreate(t):
 		return 0, nil, cause
-	case !answers.IsInvalid(err):
+	case !server.IsInvalid(err):
 		return 0, nil, err
 	default:
 		return Recreation, nil, nil
@@ -73,7 +73,7 @@ func (x *Executor) Remedy(ctx context.Context, t *desired.Object, item *inventor
 // readUnchanged reads an observed object. The error is a conflict if it has changed.
 func (x *Executor) readUnchanged(ctx context.Context, item *inventory.Item, s decisions.Situation) (*unstructured.Unstructured, error) {
 	live, err := x.Server.Get(ctx, item)
-	if answers.IsGone(err) || err == nil && (live.GetUID() != s.Seen.UID || live.GetResourceVersion() != s.Seen.ResourceVersion) {
+	if server.IsGone(err) || err == nil && (live.GetUID() != s.Seen.UID || live.GetResourceVersion() != s.Seen.ResourceVersion) {
 		resource := schema.GroupResource{Group: item.Group, Resource: item.Kind}
 		return nil, apierrors.NewConflict(resource, item.Name, errors.New("it has changed since it was observed"))
 	}
@@ -140,7 +140,7 @@ func (x *Executor) ProbeCreation(ctx context.Context, t *desired.Object, item *i
 		return x.Server.Client.Create(ctx, object, client.DryRunAll, client.FieldOwner(x.Server.FieldOwner))
 	})
 	switch {
-	case err == nil, apierrors.IsAlreadyExists(err), answers.IsNoDryRun(err),
+	case err == nil, apierrors.IsAlreadyExists(err), server.IsNoDryRun(err),
 		apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota"),
 		apierrors.IsInvalid(err) && strings.Contains(err.Error(), "already allocated"):
 		return nil

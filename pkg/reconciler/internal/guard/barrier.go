@@ -18,7 +18,6 @@ import (
 
 	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/memory"
@@ -148,9 +147,9 @@ func (bs *Barriers) PutUp(ctx context.Context, item *inventory.Item, b *Barrier)
 func (bs *Barriers) doWithout(ctx context.Context, item *inventory.Item, b *Barrier, err error) error {
 	var reason string
 	switch {
-	case answers.IsTypeless(err):
+	case server.IsTypeless(err):
 		reason = "the API server has no ValidatingAdmissionPolicies"
-	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), answers.IsNoDryRun(err), answers.IsNotFound(err):
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), server.IsNoDryRun(err), server.IsNotFound(err):
 		reason = err.Error()
 	default:
 		return err
@@ -190,7 +189,7 @@ func (bs *Barriers) LiftUnreached(ctx context.Context, reason error) error {
 			continue
 		}
 		if err := bs.Lift(ctx, item); err != nil {
-			return answers.Join(reason, err)
+			return server.Join(reason, err)
 		}
 	}
 	return reason
@@ -211,9 +210,9 @@ func (bs *Barriers) isEnforced(ctx context.Context, b *Barrier) (bool, error) {
 		switch {
 		case err == nil, apierrors.IsAlreadyExists(err):
 			return false, nil
-		case answers.DeniedBy(err, b.name):
+		case server.DeniedBy(err, b.name):
 			return true, nil
-		case apierrors.IsForbidden(err), apierrors.IsNotFound(err), apierrors.IsInvalid(err), answers.IsNoDryRun(err):
+		case apierrors.IsForbidden(err), apierrors.IsNotFound(err), apierrors.IsInvalid(err), server.IsNoDryRun(err):
 			reason = err
 		default:
 			return false, fmt.Errorf("checking whether the barrier %s is enforced: %w", b.name, err)

@@ -18,7 +18,6 @@ import (
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/memory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
@@ -43,7 +42,7 @@ func newBarrier(reconcilerName, ownerID string, item *inventory.Item, uid apityp
 		return nil
 	}
 	return &Barrier{
-		name:       answers.BarrierPrefix + digest.OwnerLabel(strings.Join([]string{reconcilerName, ownerID, item.Name, string(uid)}, "\n")),
+		name:       server.BarrierPrefix + digest.OwnerLabel(strings.Join([]string{reconcilerName, ownerID, item.Name, string(uid)}, "\n")),
 		definition: item.Name,
 		uid:        uid,
 		plural:     plural,
@@ -116,7 +115,7 @@ func (bs *Barriers) raiseOne(ctx context.Context, wanted *unstructured.Unstructu
 	object.SetResourceVersion(server.CreateOnly)
 	err := send("create", object)
 	for range server.MaxAttempts {
-		if !answers.IsOutdated(err) {
+		if !server.IsOutdated(err) {
 			return err
 		}
 		live, err := bs.barrierObject(ctx, wanted.GroupVersionKind(), wanted.GetName())
@@ -133,7 +132,7 @@ func (bs *Barriers) raiseOne(ctx context.Context, wanted *unstructured.Unstructu
 		object = wanted.DeepCopy()
 		object.SetUID(live.GetUID())
 		object.SetResourceVersion(live.GetResourceVersion())
-		if err := send("update", object); !answers.IsOutdated(err) {
+		if err := send("update", object); !server.IsOutdated(err) {
 			return err
 		}
 	}
@@ -145,7 +144,7 @@ func (bs *Barriers) barrierObject(ctx context.Context, kind schema.GroupVersionK
 	live := &metav1.PartialObjectMetadata{}
 	live.SetGroupVersionKind(kind)
 	err := bs.Server.Read(func() error { return bs.Server.Client.Get(ctx, client.ObjectKey{Name: name}, live) })
-	if answers.IsGone(err) {
+	if server.IsGone(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -180,11 +179,11 @@ func (bs *Barriers) liftOne(ctx context.Context, kind schema.GroupVersionKind, n
 		err = bs.Server.Mutate("delete", func() error {
 			return bs.Server.Client.Delete(ctx, live, client.Preconditions{UID: &uid, ResourceVersion: &version})
 		})
-		if !answers.IsOutdated(err) {
+		if !server.IsOutdated(err) {
 			break
 		}
 	}
-	if answers.IsGone(err) {
+	if server.IsGone(err) {
 		return nil
 	}
 	return err

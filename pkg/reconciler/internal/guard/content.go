@@ -21,10 +21,10 @@ import (
 
 	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -128,7 +128,7 @@ func (c *contentSearch) kind(ctx context.Context, mapping *meta.RESTMapping) err
 			return c.losses.Server.Client.List(ctx, list, client.InNamespace(c.namespace), client.Limit(ListPage), client.Continue(next))
 		})
 		switch {
-		case answers.IsGone(err), apierrors.IsMethodNotSupported(err):
+		case server.IsGone(err), apierrors.IsMethodNotSupported(err):
 			return nil
 		case apierrors.IsForbidden(err):
 			c.found.unlisted = append(c.found.unlisted, mapping.Resource.GroupResource().String())
@@ -232,7 +232,7 @@ func heldText(prefix string, found content) string {
 func (l *Losses) IsMarkedOrphan(ctx context.Context, item *inventory.Item) (bool, error) {
 	live, err := l.Server.Get(ctx, item)
 	if err != nil {
-		if answers.IsGone(err) {
+		if server.IsGone(err) {
 			return false, nil
 		}
 		return false, err

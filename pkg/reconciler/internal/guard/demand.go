@@ -14,7 +14,6 @@ import (
 
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
@@ -98,7 +97,7 @@ func (l *Losses) crdTypes(ctx context.Context, item *inventory.Item) ([]inventor
 		live, err = server.LookUp(ctx, clnt, item)
 		return err
 	})
-	if answers.IsGone(err) {
+	if server.IsGone(err) {
 		return nil, nil
 	}
 	if err != nil {

@@ -23,7 +23,6 @@ import (
 
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 	"github.com/component-operator/runtime/pkg/types"
@@ -119,7 +118,7 @@ func decideUnanswered(demands []Demand, silent map[schema.GroupVersion]error, ha
 					continue
 				}
 			}
-			return &answers.UnknownTypeError{
+			return &server.UnknownTypeError{
 				Kind: schema.GroupKind{Group: version.Group, Kind: d.Kind},
 				Err:  fmt.Errorf("%w; if this API will not be served again, delete APIService %s.%s", silent[version], version.Version, version.Group),
 			}
@@ -142,7 +141,7 @@ func (l *Losses) hasAnswered(ctx context.Context, item *inventory.Item) (bool, e
 		live, err = server.LookUp(ctx, clnt, item)
 		return err
 	})
-	if answers.IsGone(err) {
+	if server.IsGone(err) {
 		return false, nil
 	}
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -51,9 +50,9 @@ func LookUp(ctx context.Context, clnt client.Client, item *inventory.Item) (*uns
 	switch {
 	case err == nil && object.GetNamespace() != item.Namespace:
 		// The client has left out the namespace because the type is cluster-scoped now. This is another object.
-		return nil, answers.ErrOtherScope
+		return nil, ErrOtherScope
 	case err != nil && lacksNamespace(clnt, item, err):
-		return nil, answers.ErrOtherScope
+		return nil, ErrOtherScope
 	default:
 		return object, err
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 	"github.com/component-operator/runtime/pkg/types"
@@ -69,20 +68,20 @@ func (api *Server) group(ctx context.Context, name string) (*cluster.Group, erro
 func (api *Server) served(ctx context.Context, kind schema.GroupKind) ([]*meta.RESTMapping, error) {
 	group, err := api.group(ctx, kind.Group)
 	if err != nil {
-		return nil, &answers.UnknownTypeError{Kind: kind, Err: err}
+		return nil, &UnknownTypeError{Kind: kind, Err: err}
 	}
 	if mappings := group.Mappings(kind.Kind); len(mappings) > 0 {
 		return mappings, nil
 	}
 	if err := group.Failure(); err != nil {
-		return nil, &answers.UnknownTypeError{Kind: kind, Err: err}
+		return nil, &UnknownTypeError{Kind: kind, Err: err}
 	}
 	crd, err := api.definition(ctx, kind)
 	if err != nil || crd == nil {
 		return nil, err
 	}
 	if version := servedVersion(crd); version != "" {
-		return nil, &answers.UnknownTypeError{Kind: kind, Err: fmt.Errorf("it is defined in version %s, and not served yet", version)}
+		return nil, &UnknownTypeError{Kind: kind, Err: fmt.Errorf("it is defined in version %s, and not served yet", version)}
 	}
 	stored, _, _ := unstructured.NestedStringSlice(crd.Object, "status", "storedVersions")
 	return nil, inventory.NewRefusedError(fmt.Sprintf(
@@ -180,7 +179,7 @@ func (api *Server) AskServed(ctx context.Context, item *inventory.Item) (decisio
 		}
 	}
 	if asked {
-		return s, &answers.UnknownTypeError{Kind: kind, Err: errors.New("the API server announces versions that it does not serve")}
+		return s, &UnknownTypeError{Kind: kind, Err: errors.New("the API server announces versions that it does not serve")}
 	}
 	return s, api.checkScope(ctx, item)
 }
@@ -195,7 +194,7 @@ func (api *Server) checkScope(ctx context.Context, item *inventory.Item) error {
 	}
 	scope, _, _ := unstructured.NestedString(crd.Object, "spec", "scope")
 	if (scope == "Namespaced") == (item.Namespace != "") {
-		return &answers.UnknownTypeError{Kind: kind, Err: fmt.Errorf("it is defined with scope %s, and not served with it yet", scope)}
+		return &UnknownTypeError{Kind: kind, Err: fmt.Errorf("it is defined with scope %s, and not served with it yet", scope)}
 	}
 	return nil
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/status"
@@ -133,8 +132,8 @@ func (api *Server) Ended(item *inventory.Item) status.Status {
 // situationOf returns the situation according to the answer of the server.
 func (api *Server) situationOf(object *unstructured.Unstructured, err error) (decisions.Situation, error) {
 	s := decisions.Situation{Owner: api.Label, Proven: true}
-	if answers.IsGone(err) {
-		s.Typed = !answers.IsTypeless(err)
+	if IsGone(err) {
+		s.Typed = !IsTypeless(err)
 		return s, nil
 	}
 	if err != nil {

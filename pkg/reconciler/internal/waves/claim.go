@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -40,7 +40,7 @@ func (l *live) awaitsConsumer(ctx context.Context, t *desired.Object, item *inve
 	}
 	storageClass := &storagev1.StorageClass{}
 	if err := l.call.Server.Read(func() error { return l.call.Server.Client.Get(ctx, client.ObjectKey{Name: class}, storageClass) }); err != nil {
-		if answers.IsNotFound(err) {
+		if server.IsNotFound(err) {
 			return false, nil
 		}
 		return false, fmt.Errorf("reading StorageClass %s of %s: %w", class, t.Key, err)

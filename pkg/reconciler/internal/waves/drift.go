@@ -16,10 +16,10 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/component-operator/runtime/internal/fieldset"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/executor"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 )
 
 // ownershipBefore returns the managed fields of an object that is about to be corrected, at the price of a request:
@@ -101,7 +101,7 @@ func (l *live) compare(ctx context.Context, t *desired.Object, s decisions.Situa
 	err = l.call.Server.Read(func() error {
 		return l.call.Server.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.ForceOwnership, client.FieldOwner(l.call.Server.FieldOwner), client.DryRunAll)
 	})
-	if err != nil && !answers.IsInvalid(err) {
+	if err != nil && !server.IsInvalid(err) {
 		return outcome{}, fmt.Errorf("comparing %s: %w", t.Key, err)
 	}
 	l.call.Memory.Of(t.Key).Verifications.Happened(l.call.Server.Clock.Now())

@@ -11,13 +11,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/guard"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -192,7 +192,7 @@ func (l *live) unended(item *inventory.Item, _ decisions.Deletion, message strin
 		return outcome{item: item, ready: true, stays: true}, nil
 	}
 	if err != nil {
-		reason, ok := answers.Awaitable(err)
+		reason, ok := server.Awaitable(err)
 		if !ok {
 			return outcome{}, fmt.Errorf("deleting %s: %w", types.IDOf(item), err)
 		}
@@ -253,7 +253,7 @@ func (l *live) requestEnd(ctx context.Context, item *inventory.Item, s decisions
 
 // releaseAndDelete requests the deletion of an object that must not wait for us any more.
 func (l *live) releaseAndDelete(ctx context.Context, item *inventory.Item, s decisions.Situation) (gone bool, err error) {
-	if s, err = l.call.Executor.Release(ctx, item, s); err != nil && !answers.IsGone(err) {
+	if s, err = l.call.Executor.Release(ctx, item, s); err != nil && !server.IsGone(err) {
 		return false, err
 	}
 	return l.call.Executor.RequestDeletion(ctx, item, s)

@@ -11,12 +11,12 @@ import (
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/executor"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/report"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -70,17 +70,17 @@ func (l *live) unsettled(t *desired.Object, message string, err error) (outcome,
 		l.call.Retry(item)
 		return outcome{item: item, message: message, unwritten: true}, nil
 	}
-	if reason, ok := answers.Awaitable(err); ok {
+	if reason, ok := server.Awaitable(err); ok {
 		var health report.Health
 		if t.AwaitsType && cluster.IsNoMatch(err) {
 			reason = fmt.Sprintf("its type %s %s is not served", t.GVK().GroupVersion(), t.Key.Kind)
 			health.Reason = inventory.NoticeReasonBlocked
 		}
 		l.call.Retry(item)
-		return outcome{item: item, message: reason, health: health, doomed: answers.IsDoomed(err), unwritten: true}, nil
+		return outcome{item: item, message: reason, health: health, doomed: server.IsDoomed(err), unwritten: true}, nil
 	}
-	if answers.IsRefusal(err) {
-		return outcome{}, &inventory.RefusedError{Problems: []string{fmt.Sprintf("%s: %s", t.Key, decisions.RejectionText(t, l.call.Server.Keys.Prefix, err))}, Rejected: true}
+	if server.IsRefusal(err) {
+		return outcome{}, &inventory.RefusedError{Problems: []string{fmt.Sprintf("%s: %s", t.Key, executor.RejectionText(t, l.call.Server.Keys.Prefix, err))}, Rejected: true}
 	}
 	return outcome{}, fmt.Errorf("applying %s: %w", t.Key, err)
 }
@@ -132,7 +132,7 @@ func (l *live) apply(ctx context.Context, t *desired.Object, s decisions.Situati
 // recreates it, as far as the policies permit that.
 func (l *live) overwrite(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) (outcome, bool, error) {
 	o, err := l.write(ctx, t, s, d)
-	if !answers.IsInvalid(err) {
+	if !server.IsInvalid(err) {
 		return o, false, err
 	}
 	remedy, object, err := l.call.Executor.Remedy(ctx, t, l.call.Ledger.Of(t), s, err)

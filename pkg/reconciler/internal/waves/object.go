@@ -7,7 +7,6 @@ import (
 	"context"
 
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
@@ -111,7 +110,7 @@ func (w *Waves) applySeen(ctx context.Context, t *desired.Object, s decisions.Si
 			}
 			return o, nil
 		}
-		if again || answers.IsOutdated(err) {
+		if again || server.IsOutdated(err) {
 			answer, before := err, s
 			s, err = w.execution.lookAgain(ctx, item, before, attempt)
 			fight.Met(answer, before, s)
@@ -142,7 +141,7 @@ func (r *Remover) deleteOne(ctx context.Context, item *inventory.Item, d decisio
 			}
 			return o, nil
 		}
-		if answers.IsOutdated(err) || answers.IsTypeless(err) {
+		if server.IsOutdated(err) || server.IsTypeless(err) {
 			answer, before := err, s
 			s, err = r.call.Server.AskServed(ctx, item)
 			fight.Met(answer, before, s)

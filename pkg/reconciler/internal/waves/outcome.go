@@ -9,11 +9,11 @@ import (
 
 	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/guard"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/report"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 )
 
 // outcome is the state of one dependent after the call has handled it.
@@ -54,7 +54,7 @@ type outcomes struct {
 
 // finished adds the outcome of the work on one dependent, and reports the error, if there is one.
 func (t *outcomes) finished(c *calls.Call, item *inventory.Item, o outcome, err error) {
-	if err != nil && answers.IsAboutObjects(err) {
+	if err != nil && server.IsAboutObjects(err) {
 		c.Report.Errs(item, err)
 	}
 	t.add(o, err)

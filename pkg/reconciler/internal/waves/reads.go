@@ -18,7 +18,6 @@ import (
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/report"
@@ -216,7 +215,7 @@ func (s *steps) fetch(ctx context.Context, name observe.Name, version string, vi
 		return err
 	})
 	switch {
-	case answers.IsGone(err):
+	case server.IsGone(err):
 		return nil, nil //nolint:nilnil // it does not exist
 	case err != nil:
 		return nil, err

@@ -10,12 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/guard"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/report"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
@@ -69,7 +69,7 @@ func (l *live) mayRecreate(ctx context.Context, t *desired.Object, s decisions.S
 	var live *unstructured.Unstructured
 	if guard.DependsOnContent(t.Key.GroupKind) {
 		live, err = l.call.Server.Get(ctx, item)
-		if answers.IsGone(err) || err == nil && live.GetResourceVersion() != s.Seen.ResourceVersion {
+		if server.IsGone(err) || err == nil && live.GetResourceVersion() != s.Seen.ResourceVersion {
 			return true, nil
 		}
 		if err != nil {

@@ -9,11 +9,11 @@ import (
 
 	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -50,7 +50,7 @@ func wasApplied(ctx context.Context, call *calls.Call, t *desired.Object, s deci
 		return bookkeeping.IsWritten(item), nil
 	}
 	live, err := call.Server.Get(ctx, item)
-	if answers.IsGone(err) {
+	if server.IsGone(err) {
 		return false, nil
 	}
 	if err != nil {
@@ -99,9 +99,9 @@ func (w *Waves) release(ctx context.Context, t *outcomes) {
 		case err == nil:
 			w.call.Server.Observer.Record(o.item.GroupVersionKind(), o.item.Namespace, o.item.Name, s.Seen)
 			o.item.Baseline = s.Seen.Baseline()
-		case answers.IsOutdated(err):
+		case server.IsOutdated(err):
 			w.call.Retry(o.item)
-		case !answers.IsGone(err):
+		case !server.IsGone(err):
 			t.Add(fmt.Errorf("removing the finalizer of %s: %w", types.IDOf(o.item), err))
 		}
 	})

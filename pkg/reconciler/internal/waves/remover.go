@@ -9,11 +9,11 @@ import (
 
 	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -60,7 +60,7 @@ func (r *Remover) deleteStage(ctx context.Context, tiers [][]*inventory.Item, wa
 		remaining, err := r.deleteTier(ctx, tier)
 		if err != nil {
 			failures = append(failures, fmt.Errorf("deleting %s: %w", types.WaveText(tier[0].DeleteOrder), err))
-			if !answers.IsAboutObjects(err) || kinds.DefinesTypes(tier[0].GroupVersionKind().GroupKind()) {
+			if !server.IsAboutObjects(err) || kinds.DefinesTypes(tier[0].GroupVersionKind().GroupKind()) {
 				break
 			}
 		}
@@ -78,7 +78,7 @@ func (r *Remover) deleteStage(ctx context.Context, tiers [][]*inventory.Item, wa
 	if !gone || len(failures) > 0 {
 		r.call.Report.StopsAt(tiers[0][0].DeleteOrder, waveSize)
 	}
-	return gone && len(failures) == 0, answers.Join(failures...)
+	return gone && len(failures) == 0, server.Join(failures...)
 }
 
 func (r *Remover) deleteTier(ctx context.Context, tier []*inventory.Item) ([]outcome, error) {

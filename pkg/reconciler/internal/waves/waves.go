@@ -12,11 +12,11 @@ import (
 
 	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -76,8 +76,8 @@ func newWaves(call *calls.Call, execution execution) *Waves {
 // have failed, it purges what has ended without them.
 func (w *Waves) Apply(ctx context.Context, wanted []*desired.Object) (ready bool, err error) {
 	ready, err = w.apply(ctx, wanted)
-	if (err == nil || answers.IsAboutObjects(err)) && (answers.IsFailure(err) || w.call.Report.HasFailures()) {
-		err = answers.Join(err, w.purgeEnded(ctx, wanted))
+	if (err == nil || server.IsAboutObjects(err)) && (server.IsFailure(err) || w.call.Report.HasFailures()) {
+		err = server.Join(err, w.purgeEnded(ctx, wanted))
 	}
 	return ready && err == nil, err
 }
@@ -89,7 +89,7 @@ func (w *Waves) apply(ctx context.Context, wanted []*desired.Object) (ready bool
 		return !w.passed, nil
 	}
 	if w.failed != nil {
-		err = answers.Join(err, w.applyExistingWebhooks(ctx, err, w.failed))
+		err = server.Join(err, w.applyExistingWebhooks(ctx, err, w.failed))
 	}
 	return false, w.Stop(ctx, err, wanted[done:])
 }
@@ -261,7 +261,7 @@ func (w *Waves) existingWebhooks(ctx context.Context, members []*desired.Object)
 // applyExistingWebhooks applies existing webhook configurations after other objects of the stage could not be applied,
 // because they may be the reason.
 func (w *Waves) applyExistingWebhooks(ctx context.Context, reason error, members []*desired.Object) error {
-	if !answers.IsAboutObjects(reason) {
+	if !server.IsAboutObjects(reason) {
 		return nil
 	}
 	if tier := w.existingWebhooks(ctx, members); len(tier) > 0 {
@@ -278,7 +278,7 @@ func (w *Waves) Stop(ctx context.Context, err error, rest []*desired.Object) err
 	if errors.As(err, &stale) {
 		return err
 	}
-	return answers.Join(err, w.correctDrift(ctx, rest))
+	return server.Join(err, w.correctDrift(ctx, rest))
 }
 
 // correctDrift corrects drift of dependents that the waves have not come to, except late ones, whose manifests are not

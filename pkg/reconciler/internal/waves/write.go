@@ -13,12 +13,12 @@ import (
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/memory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/report"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
@@ -63,7 +63,7 @@ func removeSurplus(
 ) (cleaned *unstructured.Unstructured, surplus []fieldpath.Path, interrupted bool, err error) {
 	isCorrection := d.Verb.IsCorrection()
 	cleaned, surplus, err = call.Executor.RemoveSurplus(ctx, t, call.Ledger.Of(t), object, changed && !isCorrection)
-	if isCorrection && answers.IsOutdated(err) {
+	if isCorrection && server.IsOutdated(err) {
 		return nil, nil, true, nil
 	}
 	return cleaned, surplus, false, err
