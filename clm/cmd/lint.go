@@ -22,6 +22,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/sources"
 	"github.com/component-operator/runtime/clm/internal/terminal"
+	"github.com/component-operator/runtime/internal/helm/linter"
 )
 
 // lintOptions are what clm lint was given.
@@ -113,7 +114,7 @@ func runLint(ctx context.Context, e *environment, o lintOptions) error {
 	}
 	findings, err := lint.Examine(ctx, request)
 	if unasked != "" {
-		findings = append(findings, lint.Finding{Severity: lint.Info, Message: unasked})
+		findings = append(findings, lint.Finding{Severity: linter.Info, Message: unasked})
 	}
 	return o.report(e, findings, cmp.Or(err, unreached))
 }
@@ -146,7 +147,7 @@ func (e *environment) reach(ctx context.Context) (*connection.Connection, string
 
 // report shows findings, and returns an error if they are severe. A failure means that there may be more of them.
 func (o *lintOptions) report(e *environment, findings []lint.Finding, failure error) error {
-	count := map[lint.Severity]int{}
+	count := map[linter.Severity]int{}
 	for _, finding := range findings {
 		count[finding.Severity]++
 	}
@@ -154,9 +155,9 @@ func (o *lintOptions) report(e *environment, findings []lint.Finding, failure er
 		return err
 	}
 	if o.output.value == "" {
-		fmt.Fprintf(e.out, "%s, %s\n", dependents.Count(count[lint.Error], "error"), dependents.Count(count[lint.Warning], "warning"))
+		fmt.Fprintf(e.out, "%s, %s\n", dependents.Count(count[linter.Error], "error"), dependents.Count(count[linter.Warning], "warning"))
 	}
-	if count[lint.Error] > 0 || o.strict && count[lint.Warning] > 0 {
+	if count[linter.Error] > 0 || o.strict && count[linter.Warning] > 0 {
 		return &exitError{code: 1}
 	}
 	return nil
@@ -168,11 +169,11 @@ func (o *lintOptions) print(e *environment, findings []lint.Finding) error {
 		for _, finding := range findings {
 			label := string(finding.Severity)
 			switch finding.Severity {
-			case lint.Error:
+			case linter.Error:
 				label = style.Red(label)
-			case lint.Warning:
+			case linter.Warning:
 				label = style.Yellow(label)
-			case lint.Info:
+			case linter.Info:
 			}
 			text := finding.Message
 			for _, where := range slices.Backward([]string{finding.File, finding.Object}) {

@@ -105,6 +105,7 @@ var rooms = []room{
 	{path: "internal/events", layer: services},
 	{path: "internal/generating", layer: services},
 	{path: "internal/helm", layer: services},
+	{path: "internal/helm/linter", layer: contracts},
 	{path: "internal/helm/remote", layer: contracts},
 	{path: "internal/judges", layer: services},
 	{path: "internal/kustomize", layer: services},

@@ -20,7 +20,8 @@ import (
 )
 
 // DiscoveryFromContext returns what the function Discovery of the context returns, or the discovery information of the
-// cluster of the Client. Three requests read that; it is cached for some minutes, or until InvalidateDiscovery is called. ClusterReads.Discovery tells of it, and ClusterReads.Any does not.
+// cluster of the Client. Three requests read that; it is cached for some minutes, or until InvalidateDiscovery is called.
+// It is recorded in ClusterReads.Discovery, and not in ClusterReads.Any.
 func DiscoveryFromContext(ctx context.Context) (*cluster.Discovery, error) {
 	found, err := findDiscovery(ctx)
 	if err != nil {

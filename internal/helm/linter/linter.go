@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package lint
+package linter
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"helm.sh/helm/v3/pkg/chartutil"
-	helmlint "helm.sh/helm/v3/pkg/lint"
+	"helm.sh/helm/v3/pkg/lint"
 	"helm.sh/helm/v3/pkg/lint/support"
 
 	"github.com/component-operator/runtime/internal/helm"
@@ -30,9 +30,18 @@ const (
 	Error Severity = "error"
 )
 
-// examineChart examines a chart with values, which it does not change, for a namespace and a version of Kubernetes. It writes
-// the files of the chart into a temporary folder, because the linter reads folders only; it does not follow links, therefore.
-func examineChart(chart *helm.Chart, given map[string]any, namespace, kubeVersion string) (findings []Finding, err error) {
+// Message is one thing that is wrong with a chart.
+type Message struct {
+	Severity Severity
+	// Path of the file, or folder, relative to the chart; empty if it is the whole chart.
+	Path string
+	// Text may have several lines.
+	Text string
+}
+
+// Lint examines a chart with values, which it does not change, for a namespace and a version of Kubernetes. It writes the files of the chart into a temporary
+// folder, because the linter reads folders only; it does not follow links, therefore.
+func Lint(chart *helm.Chart, given map[string]any, namespace, kubeVersion string) (messages []Message, err error) {
 	version, err := chartutil.ParseKubeVersion(kubeVersion)
 	if err != nil {
 		return nil, fmt.Errorf("invalid version of Kubernetes %q: %w", kubeVersion, err)
@@ -50,13 +59,17 @@ func examineChart(chart *helm.Chart, given map[string]any, namespace, kubeVersio
 	if err := write(folder, chart.Files()); err != nil {
 		return nil, fmt.Errorf("writing the files of chart %s: %w", chart.Name(), err)
 	}
-	relative := strings.NewReplacer(folder+string(filepath.Separator), "", folder, ".")
-	for _, found := range helmlint.AllWithKubeVersion(folder, normalized, namespace, version).Messages {
-		findings = append(findings, Finding{
-			Severity: severityOf(found.Severity), File: path.Join(chart.Name(), relative.Replace(found.Path)), Message: relative.Replace(found.Err.Error()),
-		})
+	for _, found := range lint.AllWithKubeVersion(folder, normalized, namespace, version).Messages {
+		relative := func(text string) string {
+			return strings.ReplaceAll(strings.ReplaceAll(text, folder+string(filepath.Separator), ""), folder, ".")
+		}
+		message := Message{Severity: severityOf(found.Severity), Text: relative(found.Err.Error())}
+		if message.Path = relative(found.Path); message.Path == "." {
+			message.Path = ""
+		}
+		messages = append(messages, message)
 	}
-	return findings, nil
+	return messages, nil
 }
 
 func severityOf(severity int) Severity {
