@@ -20,13 +20,11 @@ func TestSubstitution(t *testing.T) {
 	}
 	for _, tc := range []struct{ reason, text, want string }{
 		{"a variable", "${name}", "web"},
-		{"amid text", "a-${name}-${name}", "a-web-web"},
 		{"one that does not exist", "<${other}>", "<>"},
 		{"a default", "${other:-fallback} ${empty:-fallback} ${name:-fallback}", "fallback fallback web"},
 		{"functions", "${name^^} ${#name} ${name/w/W}", "WEB 3 Web"},
 		{"escaped", "$${name}", "${name}"},
 		{"no braces: text of scripts", "$name $(name) $1 $", "$name $(name) $1 $"},
-		{"values are not looked at again", "${nested}", "${name}"},
 	} {
 		transformer, err := manifests.NewSubstitutionObjectTransformer(variables, nil)
 		if err != nil {

@@ -217,10 +217,6 @@ func TestDeletionHooks(t *testing.T) {
 		{"one object, three times", "post-install, pre-delete, post-delete", nil, []map[string]string{
 			{"apply-order": "101", "reconcile-policy": once, "update-policy": recreate}, deletion("pre-delete", "0"), deletion("post-delete", "0"),
 		}},
-		{"what upgrades need is not installed, but deleted", "pre-upgrade, pre-delete", nil, []map[string]string{deletion("pre-delete", "0")}},
-		{"one to be kept", "post-delete", []string{"helm.sh/resource-policy", "keep"}, []map[string]string{
-			{"deletion-hook": "post-delete", "apply-order": "0", "update-policy": recreate, "delete-policy": "orphan", "adoption-policy": "if-unowned"},
-		}},
 	} {
 		objects, err := generate(t, chartWith(map[string]string{"templates/a.yaml": objectWith(append([]string{"helm.sh/hook", test.hook}, test.more...)...)}), state{1, false})
 		if err != nil {
@@ -257,11 +253,7 @@ func TestReleaseHooks(t *testing.T) {
 	}{
 		{"before a rollback", "pre-rollback", nil, []map[string]string{hook("pre-rollback", "-101")}},
 		{"after a rollback", "post-rollback", nil, []map[string]string{hook("post-rollback", "101")}},
-		{"before and after the same rollback means before", "pre-rollback,post-rollback", []string{"helm.sh/hook-delete-policy", "hook-succeeded"}, []map[string]string{
-			hook("pre-rollback", "-101", "update-policy", "", "purge-order", "201"),
-		}},
 		{"tests come after everything else, by weight", "test", []string{"helm.sh/hook-weight", "-3"}, []map[string]string{hook("test", "98")}},
-		{"tests of old charts are tests", "test-success", nil, []map[string]string{hook("test", "101")}},
 		{"delete policies have their usual meaning", "test", []string{"helm.sh/hook-delete-policy", "hook-succeeded, hook-failed"}, []map[string]string{
 			hook("test", "101", "update-policy", "", "purge-order", "201", "purge-on-failure", "true"),
 		}},
