@@ -54,16 +54,19 @@ func (e *ConfigMapDataEditor) SetBinary(key string, value []byte) {
 // RemoveBinary removes an entry of binaryData.
 func (e *ConfigMapDataEditor) RemoveBinary(key string) { delete(e.configMap.BinaryData, key) }
 
-// MergeYAML lays a YAML document, the patch, over the one in an entry of data. Maps are merged, at all depths, by the texts of their keys. All other values are replaced, including
-// lists; null is a value as well. If the entry or the patch is no map, the patch replaces the entry. A patch without content changes nothing. An entry that is missing, or without
-// content, becomes the text of the patch.
+// MergeYAML lays a YAML document, the patch, over the one in an entry of data. Maps are merged, at all depths, by the
+// texts of their keys. All other values are replaced, including lists; null is a value as well. If the entry or the
+// patch is no map, the patch replaces the entry. A patch without content changes nothing. An entry that is missing, or
+// without content, becomes the text of the patch.
 //
-// Keys and values are written as they are in the entry or in the patch, such as off, 1.10, 012 and numbers with many digits. An entry that has already the values of the patch stays
-// as it is, byte for byte. Otherwise it is written again: keys keep their order, and new ones come last; comments stay; blank lines and the markers of documents get lost, maps that
-// change lose their braces, and indentation may change. JSON stays JSON, with sorted keys; its values are then those of YAML 1.1, in which off is false.
+// Keys and values are written as they are in the entry or in the patch, such as off, 1.10, 012 and numbers with many
+// digits. An entry that has already the values of the patch stays as it is, byte for byte. Otherwise it is written
+// again: keys keep their order, and new ones come last; comments stay; blank lines and the markers of documents get
+// lost, maps that change lose their braces, and indentation may change. JSON stays JSON, with sorted keys; its values
+// are then those of YAML 1.1, in which off is false.
 //
-// The error says whether the entry or the patch is invalid. Allowed is one YAML document without anchors, aliases and merge keys (<<), in which no key occurs twice in a map, and
-// keys are neither maps nor lists.
+// The error says whether the entry or the patch is invalid. Allowed is one YAML document without anchors, aliases and
+// merge keys (<<), in which no key occurs twice in a map, and keys are neither maps nor lists.
 func (e *ConfigMapDataEditor) MergeYAML(key, patch string) error {
 	merged, err := mergeYAML(e.configMap.Data[key], patch)
 	if err != nil {

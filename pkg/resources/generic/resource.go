@@ -46,8 +46,8 @@ func (l life[P, S]) graceOf(object P) (concepts.GraceStatusWithReason, error) {
 	return gradeOf(l.converging(concepts.ConvergingOperationNone, object))
 }
 
-// gradeOf returns the grade that follows from a status, with its reason: Healthy if the object is converged, Down if it is failing, and Degraded otherwise. It takes the results of a
-// function, and passes an error on.
+// gradeOf returns the grade that follows from a status, with its reason: Healthy if the object is converged, Down if it
+// is failing, and Degraded otherwise. It takes the results of a function, and passes an error on.
 func gradeOf(status concepts.Converging, err error) (concepts.GraceStatusWithReason, error) {
 	if err != nil {
 		return concepts.GraceStatusWithReason{}, err
