@@ -29,9 +29,9 @@ func (p *planned) mustRead(t *desired.Object, d decisions.Decision, s decisions.
 		return true
 	case decisions.Refuse:
 		// The cache does not show whose it is, apart from parts of records.
-		return !s.Proven && depth >= depthAsked && s.Seen.Record == ""
+		return depth >= depthAsked && !s.Proven && s.Seen.Record == ""
 	case decisions.Create:
-		return !s.Proven && (depth == depthAsked || depth == depthCompared && p.preview.IsLocal(t))
+		return p.asksBeforeCreation(t) && !s.Proven
 	case decisions.Write, decisions.Recreate, decisions.Mark:
 		return depth == depthCompared || depth == depthAsked && d.Verb == inventory.VerbAdopted
 	case decisions.Verify, decisions.Compare:
@@ -43,6 +43,13 @@ func (p *planned) mustRead(t *desired.Object, d decisions.Decision, s decisions.
 	default:
 		return false
 	}
+}
+
+// asksBeforeCreation reports whether an object is read that the cache does not show: without our label, it may exist. Its
+// creation by a dry run would show that, too.
+func (p *planned) asksBeforeCreation(t *desired.Object) bool {
+	depth := p.depthOf(t)
+	return depth == depthAsked || depth == depthCompared && p.preview.IsLocal(t)
 }
 
 // lookAgain reads an object. Since nobody repeats a plan later, it waits before that if another client has changed the
