@@ -31,7 +31,7 @@ const clmVariable = "ADOPTION_TEST_CLM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(clmVariable) != "" {
-		os.Exit(cmd.Main(os.Args, nil))
+		os.Exit(cmd.Main(os.Args))
 	}
 	nameManagers()
 	os.Exit(m.Run())
