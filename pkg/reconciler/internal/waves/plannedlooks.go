@@ -52,6 +52,11 @@ func (p *planned) asksBeforeCreation(t *desired.Object) bool {
 	return depth == depthAsked || depth == depthCompared && p.preview.IsLocal(t)
 }
 
+// provesAbsence reports whether the plan reads an object that the cache does not have. A dry run tells as well that it exists.
+func (p *planned) provesAbsence(t *desired.Object, depth depth) bool {
+	return depth == depthAsked || depth == depthCompared && p.preview.IsLocal(t)
+}
+
 // lookAgain reads an object. Since nobody repeats a plan later, it waits before that if another client has changed the
 // object.
 func (p *planned) lookAgain(ctx context.Context, item *inventory.Item, last decisions.Situation, attempt int) (decisions.Situation, error) {
