@@ -28,8 +28,7 @@ func (p *planned) mustRead(t *desired.Object, d decisions.Decision, s decisions.
 	case decisions.Ask:
 		return true
 	case decisions.Refuse:
-		// The cache does not show whose it is, apart from parts of records.
-		return depth >= depthAsked && !s.Proven && s.Seen.Record == ""
+		return depth >= depthAsked && isOwnerUnknown(s)
 	case decisions.Create:
 		return p.asksBeforeCreation(t) && !s.Proven
 	case decisions.Write, decisions.Recreate, decisions.Mark:
@@ -52,10 +51,8 @@ func (p *planned) asksBeforeCreation(t *desired.Object) bool {
 	return depth == depthAsked || depth == depthCompared && p.preview.IsLocal(t)
 }
 
-// provesAbsence reports whether the plan reads an object that the cache does not have. A dry run tells as well that it exists.
-func (p *planned) provesAbsence(t *desired.Object, depth depth) bool {
-	return depth == depthAsked || depth == depthCompared && p.preview.IsLocal(t)
-}
+// isOwnerUnknown reports whether the cache does not show whose an object is, apart from parts of records.
+func isOwnerUnknown(s decisions.Situation) bool { return !s.Proven && s.Seen.Record == "" }
 
 // lookAgain reads an object. Since nobody repeats a plan later, it waits before that if another client has changed the
 // object.
