@@ -190,7 +190,7 @@ func (f foretold) allows(change reconciler.Change, verb reconciler.Verb) bool {
 		return true
 	case verb == reconciler.VerbCreated:
 		// The observer had not seen yet that it is gone.
-		return change.Reason == "exists, but its creation was not recorded"
+		return change.Verb == reconciler.VerbUpdated
 	case change.Verb == reconciler.VerbCreated:
 		// It exists without our label, which only the server knows.
 		return verb == reconciler.VerbAdopted || verb == reconciler.VerbUpdated
