@@ -22,7 +22,7 @@ func TestReconcile(t *testing.T) {
 	for name, state := range map[string]string{"web": "Error", "new": ""} {
 		p.create(testenv.Object(t, "{apiVersion: "+group+"/v1, kind: Thing, metadata: {name: "+name+"}, status: {state: "+state+"}}"))
 	}
-	got := p.clm("reconcile", "things/web", "thing/new", "thing/none")
+	got := p.clm("reconcile", "things."+group+"/web", "thing."+group+"/new", "thing."+group+"/none")
 	p.expect(got, exitRefused, "Thing.PLACE.example.com PLACE/new is no component: no operator has reported its status.state", `"none" not found`)
 	if want := "Thing." + group + " " + p.namespace + "/web: reconciliation requested\n"; got.stdout != want {
 		t.Errorf("got %q, want %q", got.stdout, want)

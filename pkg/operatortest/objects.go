@@ -144,12 +144,18 @@ func (c *Cluster) locate(tb testing.TB, object client.Object) objectKey {
 	return objectKey{gvk, client.ObjectKeyFromObject(object)}
 }
 
-// installed has the definitions that this process has installed, by name.
-var installed sync.Map
+// installed has the definitions of charts that this process has installed, by name.
+var installed = struct {
+	sync.Mutex // held while a test installs definitions: others wait until these are served
+
+	names map[string]bool
+}{names: map[string]bool{}}
 
 // install creates definitions and waits until their kinds are served. They stay, because other tests may use them.
 func (c *Cluster) install(tb testing.TB, folder string, definitions []*unstructured.Unstructured) {
 	tb.Helper()
+	installed.Lock()
+	defer installed.Unlock()
 	options := envtest.CRDInstallOptions{MaxTime: testenv.Patience()}
 	if folder != "" {
 		options.Paths, options.ErrorIfPathMissing = []string{folder}, true
@@ -159,11 +165,14 @@ func (c *Cluster) install(tb testing.TB, folder string, definitions []*unstructu
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(definition.Object, typed); err != nil {
 			tb.Fatalf("reading definition %s: %v", definition.GetName(), err)
 		}
-		if _, known := installed.LoadOrStore(typed.Name, true); !known {
+		if !installed.names[typed.Name] {
 			options.CRDs = append(options.CRDs, typed)
 		}
 	}
 	if found, err := envtest.InstallCRDs(testenv.Config(tb), options); err != nil || len(found)+len(definitions) == 0 {
 		tb.Fatalf("installing the definitions: %d files or objects; error: %v", len(found), err)
+	}
+	for _, definition := range options.CRDs {
+		installed.names[definition.Name] = true
 	}
 }
