@@ -55,7 +55,7 @@ func TestPageOnMigration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// With these checksums, the go command needs no network.
+	// The go command trusts what the runtime trusts.
 	archive.Files = append(archive.Files, txtar.File{Name: "go.sum", Data: []byte(contentOf(t, "../go.sum"))})
 	folder := filepath.Join(t.TempDir(), "operator")
 	for _, file := range archive.Files {
@@ -69,7 +69,7 @@ func TestPageOnMigration(t *testing.T) {
 	}
 	generator := strings.TrimSpace(bash(t, checkout, "go tool -modfile=internal/tools/go.mod -n controller-gen"))
 	script := "git init -q && git add -A\n" + commandsOf(t, "migrating-from-sap.md") + "go test ./...\n"
-	output := bash(t, folder, script, "GOPROXY=off", "GOFLAGS=-mod=mod", "GOWORK=off", "CONTROLLER_GEN="+generator, "KUBECONFIG="+testenv.Kubeconfig(t))
+	output := bash(t, folder, script, "GOFLAGS=-mod=mod", "GOWORK=off", "CONTROLLER_GEN="+generator, "KUBECONFIG="+testenv.Kubeconfig(t))
 	for _, want := range []string{"Makefile:3:LDFLAGS", "Makefile:15:\tsetup-envtest", "Dockerfile:1:FROM golang"} {
 		if !strings.Contains(output, want) {
 			t.Errorf("want %q in the output, got:\n%s", want, output)

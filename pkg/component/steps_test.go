@@ -16,7 +16,7 @@ import (
 func TestStepOrder(t *testing.T) {
 	t.Parallel()
 	common := []string{
-		"pass.acknowledge", "renaming.component", "deletion.noteOrphaning", "pass.recall", "pass.checkSuspended", "renaming.stores", "pass.load", "application.checkIdentity", "pass.track", "pass.afterRead",
+		"pass.acknowledge", "pass.noteOrphaning", "pass.recall", "pass.checkSuspended", "pass.load", "pass.checkIdentity", "pass.track", "pass.afterRead",
 		"pass.visitTarget", "pass.connect", "pass.visitFormer",
 	}
 	for _, test := range []struct {
@@ -27,17 +27,17 @@ func TestStepOrder(t *testing.T) {
 		{
 			reason: "the finalizer is on the component before the first dependent is written",
 			want: []string{
-				"application.checkPresence", "application.observe", "application.leaveFormer", "application.archive", "application.ensureFinalizer", "application.suspend", "application.beforeReconcile", "application.apply",
-				"application.afterReconcile", "application.markReady",
+				"pass.checkPresence", "pass.observe", "pass.leaveFormer", "pass.archive", "pass.ensureFinalizer", "pass.suspend", "pass.beforeReconcile", "pass.apply",
+				"pass.afterReconcile", "pass.markReady",
 			},
 		},
 		{
 			reason:   "nothing is deleted before all checks, and the finalizer goes last",
 			deleting: true,
 			want: []string{
-				"deletion.rebuild", "deletion.checkApproved", "deletion.before", "deletion.checkAllowed", "deletion.checkForeignFinalizers", "deletion.runPreDeleteHooks",
-				"deletion.deleteDependents", "deletion.checkUnlisted", "deletion.runPostDeleteHooks", "deletion.after", "deletion.removeHooks",
-				"deletion.removeRecord", "deletion.removeFinalizer",
+				"pass.findUnrecorded", "pass.checkApproved", "pass.beforeDelete", "pass.checkAllowed", "pass.checkForeignFinalizers", "pass.runPreDeleteHooks",
+				"pass.deleteDependents", "pass.checkUnlisted", "pass.runPostDeleteHooks", "pass.afterDelete", "pass.removeHooks",
+				"pass.removeRecord", "pass.removeFinalizer",
 			},
 		},
 	} {
