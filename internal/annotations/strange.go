@@ -21,9 +21,6 @@ var reserved = []string{
 	types.AnnotationKeySuffixReconcileAt,
 }
 
-// Known returns the suffixes of all annotations that a reconciler sets or reads.
-func Known() []string { return append(Suffixes(), reserved...) }
-
 // Strange says which annotations of a manifest are most likely meant for the reconciler, and have no effect: those with its prefix, such as "shop.example.io/", whose
 // suffixes are neither known nor the author's own, and those with known suffixes whose prefix is almost that of the reconciler.
 func Strange(prefix string, values map[string]string, own []string) []string {

@@ -51,8 +51,8 @@ func TestConditionShowsErrorsOfCharts(t *testing.T) {
 			map[string]string{"values.schema.json": `{"required": ["size"], "properties": {"timeout": {"type": "integer"}}}`},
 			[]string{"demo:", "missing property 'size'", "at '/timeout': got string, want integer"},
 		},
-		"output that is no YAML": {map[string]string{"templates/a.yaml": object + "---\na: [\n"}, []string{"demo/templates/a.yaml, document 2", "line 1"}},
-		"colliding keys":         {map[string]string{"templates/a.yaml": object + "data: {1: a, '1': b}"}, []string{"demo/templates/a.yaml, document 1", `notations: "1"`}},
+		"output that is not YAML": {map[string]string{"templates/a.yaml": object + "---\na: [\n"}, []string{"demo/templates/a.yaml, document 2", "line 1"}},
+		"colliding keys":          {map[string]string{"templates/a.yaml": object + "data: {1: a, '1': b}"}, []string{"demo/templates/a.yaml, document 1", `notations: "1"`}},
 		"a version of Kubernetes": {
 			map[string]string{"Chart.yaml": "apiVersion: v2\nname: demo\nversion: 1.0.0\nkubeVersion: '>=1.99.0'\n"}, []string{"it requires Kubernetes >=1.99.0"},
 		},

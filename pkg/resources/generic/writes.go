@@ -39,7 +39,8 @@ func writesOf(path fieldpath.Path, contents [2]any) []write {
 	return writes
 }
 
-// entryOf returns the values of an entry by their paths in it. An entry that is no map in YAML or JSON is one value without a path.
+// entryOf returns the values of an entry by their paths in it. An entry that is not a YAML or JSON map is one value
+// without a path.
 func entryOf(content any, path fieldpath.Path) map[string]any {
 	values := map[string]any{}
 	value, exists := lookUp(content, path)

@@ -57,6 +57,6 @@ ignore (
 		t.Errorf("unexpected go.mod:\n%s", diff)
 	}
 	if _, err := mergeModule([]byte(then), []byte(now), []byte("modul x")); err == nil {
-		t.Error("want an error for a file that is no go.mod")
+		t.Error("want an error for a file that is not a go.mod file")
 	}
 }
