@@ -8,9 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/component-operator/runtime/clm/internal/apply"
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/transfer"
+	"github.com/component-operator/runtime/clm/internal/operation"
 )
 
 const objectsHelp = `OBJECT is KIND[.GROUP]/[NAMESPACE/]NAME, for example deployment/web; short names such as deploy work as well. The namespace is needed only if several
@@ -57,7 +56,7 @@ func runAdopt(ctx context.Context, e *environment, o changeOptions, name string,
 	if err != nil {
 		return err
 	}
-	return o.run(ctx, e, func(s *connection.Connection, _ bool) (*apply.Plan, error) {
-		return transfer.PlanAdoption(ctx, s, transfer.Request{Namespace: namespace, Name: name, Objects: objects})
+	return o.run(ctx, e, func(s *connection.Connection, _ bool) (*operation.Plan, error) {
+		return operation.PlanAdoption(ctx, s, operation.HandoverRequest{Namespace: namespace, Name: name, Objects: objects})
 	})
 }

@@ -10,14 +10,13 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/component-operator/runtime/clm/internal/apply"
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/helmreleases"
+	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/terminal"
-	"github.com/component-operator/runtime/clm/internal/transfer"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -34,7 +33,7 @@ func (o *adoptOptions) checkArguments(args []string) error {
 	switch {
 	case o.deleteRecord && !o.fromHelm:
 		return errors.New("flag --delete-helm-record needs --from-helm")
-	case o.deleteRecord && o.Wait != apply.WaitReady:
+	case o.deleteRecord && o.Wait != operation.WaitReady:
 		return errors.New("flags --delete-helm-record and --no-wait cannot be used together: the record is deleted when everything is ready")
 	case len(args) == 0:
 		return errors.New("NAME is missing")
@@ -61,7 +60,7 @@ func runAdoptFromHelm(ctx context.Context, e *environment, o adoptOptions, name 
 		return err
 	}
 	defer s.Close()
-	request := transfer.HelmRequest{Namespace: namespace, Name: name, Policies: defaultPolicies()}
+	request := operation.HelmAdoptionRequest{Namespace: namespace, Name: name, Policies: defaultPolicies()}
 	return e.again(s, attempts, func() error { return o.adopt(ctx, e, s, request) })
 }
 
@@ -69,11 +68,11 @@ func runAdoptFromHelm(ctx context.Context, e *environment, o adoptOptions, name 
 func defaultPolicies() reconciler.Policies {
 	var flags policyFlags
 	addPolicyFlags(pflag.NewFlagSet("", pflag.ContinueOnError), &flags)
-	return apply.Lasting(flags.policies())
+	return operation.Lasting(flags.policies())
 }
 
-func (o *adoptOptions) adopt(ctx context.Context, e *environment, s *connection.Connection, request transfer.HelmRequest) error {
-	a, err := transfer.PlanHelmAdoption(ctx, s, request)
+func (o *adoptOptions) adopt(ctx context.Context, e *environment, s *connection.Connection, request operation.HelmAdoptionRequest) error {
+	a, err := operation.PlanHelmAdoption(ctx, s, request)
 	if err != nil {
 		return err
 	}
@@ -88,7 +87,7 @@ func (o *adoptOptions) adopt(ctx context.Context, e *environment, s *connection.
 	if o.deleteRecord {
 		fmt.Fprintln(e.err, recordText(a.Helm)+" is deleted at the end.")
 	}
-	err = o.attempt(ctx, e, s, func(*connection.Connection, bool) (*apply.Plan, error) { return a.Plan, nil })
+	err = o.attempt(ctx, e, s, func(*connection.Connection, bool) (*operation.Plan, error) { return a.Plan, nil })
 	if err != nil || o.dryRun.isSet() {
 		return err
 	}
@@ -100,7 +99,7 @@ func (o *adoptOptions) adopt(ctx context.Context, e *environment, s *connection.
 }
 
 // warnOfHelm says what does not become a part of the release of clm.
-func (e *environment) warnOfHelm(a *transfer.HelmAdoption) {
+func (e *environment) warnOfHelm(a *operation.HelmAdoption) {
 	for _, text := range a.Skipped {
 		fmt.Fprintf(e.err, "Warning: %s\n", terminal.CleanLines(text))
 	}

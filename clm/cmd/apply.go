@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/component-operator/runtime/clm/internal/apply"
 	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/operation"
 )
 
 // applyOptions are what clm apply was given.
@@ -96,7 +96,7 @@ func (o *applyOptions) checkArgs(_ *cobra.Command, args []string) error {
 func runApply(ctx context.Context, e *environment, o applyOptions) error {
 	if o.revertOnFailure {
 		o.Reverts = true
-		o.failed = func(ctx context.Context, p *apply.Plan, failure error) error { return o.revert(ctx, e, p, failure) }
+		o.failed = func(ctx context.Context, p *operation.Plan, failure error) error { return o.revert(ctx, e, p, failure) }
 	}
 	o.showNotes = !o.hideNotes
 	namespace, err := e.kube.namespace()
@@ -105,25 +105,25 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 	}
 	if o.plan != "" {
 		o.Exact = true
-		return o.run(ctx, e, func(s *connection.Connection, _ bool) (*apply.Plan, error) {
-			p, err := apply.Load(ctx, s, o.plan, namespace, o.name)
+		return o.run(ctx, e, func(s *connection.Connection, _ bool) (*operation.Plan, error) {
+			p, err := operation.Load(ctx, s, o.plan, namespace, o.name)
 			if err == nil {
 				p.CreateNamespace = p.CreateNamespace || o.createNamespace
 			}
 			return p, err
 		})
 	}
-	request := apply.Request{
+	request := operation.Request{
 		Namespace: namespace, Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies(), CreateNamespace: o.createNamespace,
 		Description: o.description, Conflicts: conflictsOf(o.conflicts),
 	}
-	return o.run(ctx, e, func(s *connection.Connection, compare bool) (*apply.Plan, error) {
+	return o.run(ctx, e, func(s *connection.Connection, compare bool) (*operation.Plan, error) {
 		if request.Sources == nil {
 			if request.Sources, err = o.sources.load(ctx, e, o.references); err != nil {
 				return nil, err
 			}
 		}
 		defer e.announce(comparing)()
-		return apply.PlanSources(ctx, s, request, compare)
+		return operation.PlanSources(ctx, s, request, compare)
 	})
 }

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/component-operator/runtime/clm/internal/apply"
 	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -93,7 +93,7 @@ func (c *choice) Set(value string) error {
 }
 
 // noWait is the flag --no-wait.
-type noWait struct{ options *apply.Options }
+type noWait struct{ options *operation.Options }
 
 func (n *noWait) String() string {
 	if n.options == nil {
@@ -106,12 +106,12 @@ func (n *noWait) String() string {
 func (n *noWait) Type() string { return "bool" }
 
 func (n *noWait) Set(value string) error {
-	switch wait := apply.Wait(value); {
-	case wait == apply.WaitWritten || wait == apply.WaitWave || wait == apply.WaitNothing:
+	switch wait := operation.Wait(value); {
+	case wait == operation.WaitWritten || wait == operation.WaitWave || wait == operation.WaitNothing:
 		n.options.Wait = wait
 		return nil
 	case value == "false":
-		n.options.Wait = apply.WaitReady
+		n.options.Wait = operation.WaitReady
 		return nil
 	default:
 		return fmt.Errorf("%q is not one of true, false, wave, all", value)
@@ -135,7 +135,7 @@ func (m *maxDeletions) Set(value string) error {
 }
 
 // check refuses a plan that deletes more than is allowed. Nothing is applied then: the engine would apply the rest, and hold the deletions back.
-func (m *maxDeletions) check(p *apply.Plan) error {
+func (m *maxDeletions) check(p *operation.Plan) error {
 	deletions, dependents := 0, 0
 	deleted := map[types.ObjectID]bool{}
 	for _, change := range p.Changes {

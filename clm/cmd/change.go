@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/component-operator/runtime/clm/internal/apply"
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releases"
 )
 
@@ -23,7 +23,7 @@ const comparing = "rendering the manifests and comparing them with the cluster"
 
 // changeOptions are the options of commands that change a release.
 type changeOptions struct {
-	apply.Options
+	operation.Options
 
 	dryRun dryRun
 	diff   diffFlags
@@ -37,7 +37,7 @@ type changeOptions struct {
 	// showNotes shows the notes of charts when everything else is done.
 	showNotes bool
 	// failed, if set, is called when carrying out a plan has failed. The command fails in any case.
-	failed func(ctx context.Context, p *apply.Plan, failure error) error
+	failed func(ctx context.Context, p *operation.Plan, failure error) error
 }
 
 func addChangeFlags(flags *pflag.FlagSet, o *changeOptions) {
@@ -50,8 +50,8 @@ func addChangeFlags(flags *pflag.FlagSet, o *changeOptions) {
 
 // Values of the flag --conflicts.
 const (
-	conflictsForce  = string(apply.ConflictsForce)
-	conflictsKeep   = string(apply.ConflictsKeep)
+	conflictsForce  = string(operation.ConflictsForce)
+	conflictsKeep   = string(operation.ConflictsKeep)
 	conflictsRefuse = "refuse"
 )
 
@@ -80,11 +80,11 @@ func extendConflictsFlag(flags *pflag.FlagSet, conflicts *choice) {
 }
 
 // conflictsOf returns what a plan for sources does about conflicts.
-func conflictsOf(conflicts choice) apply.Conflicts {
+func conflictsOf(conflicts choice) operation.Conflicts {
 	if conflicts.value == conflictsRefuse {
-		return apply.ConflictsDefault
+		return operation.ConflictsDefault
 	}
-	return apply.Conflicts(conflicts.value)
+	return operation.Conflicts(conflicts.value)
 }
 
 func addDeletionFlags(flags *pflag.FlagSet, limit *maxDeletions, approved *string) {
@@ -117,7 +117,7 @@ const (
 )
 
 // planner makes a plan. If compare is set, it sends a dry run of each object to the server.
-type planner func(s *connection.Connection, compare bool) (*apply.Plan, error)
+type planner func(s *connection.Connection, compare bool) (*operation.Plan, error)
 
 // run makes a plan, asks for confirmation, and carries the plan out. If another client changes the release meanwhile, it starts again.
 func (o *changeOptions) run(ctx context.Context, e *environment, plan planner) error {
@@ -181,7 +181,7 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connecti
 			return shown(err)
 		}
 	}
-	if err := apply.CheckOvertaken(p, o.Options); err != nil {
+	if err := operation.CheckOvertaken(p, o.Options); err != nil {
 		return shown(err)
 	}
 	if err := o.settle(ctx, e, p, c); err != nil {
@@ -191,7 +191,7 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connecti
 }
 
 // carryOut carries out a plan to which the user has agreed.
-func (o *changeOptions) carryOut(ctx context.Context, e *environment, s *connection.Connection, p *apply.Plan, c consent) error {
+func (o *changeOptions) carryOut(ctx context.Context, e *environment, s *connection.Connection, p *operation.Plan, c consent) error {
 	options := o.Options
 	// Only the confirmed plan is carried out, even if the cluster has changed since it was shown. Nor are fields taken that others have
 	// changed since then.
@@ -215,8 +215,8 @@ func (o *changeOptions) carryOut(ctx context.Context, e *environment, s *connect
 // recordNotes records the notes and tests of a plan that was carried out, and reports whether it did: these may be those
 // of the current revision, or another process may be changing the release. What this command was asked for is done then,
 // and the next one compares them again.
-func (o *changeOptions) recordNotes(ctx context.Context, e *environment, p *apply.Plan) (bool, error) {
-	what, err := apply.RecordNotes(ctx, p, o.Options)
+func (o *changeOptions) recordNotes(ctx context.Context, e *environment, p *operation.Plan) (bool, error) {
+	what, err := operation.RecordNotes(ctx, p, o.Options)
 	var locked *releases.LockedError
 	isBusy := failures.IsChanged(err) || errors.As(err, &locked)
 	switch {
@@ -232,7 +232,7 @@ func (o *changeOptions) recordNotes(ctx context.Context, e *environment, p *appl
 }
 
 // conclude shows the notes of charts after a success, if they are wanted.
-func (o *changeOptions) conclude(e *environment, p *apply.Plan, err error) error {
+func (o *changeOptions) conclude(e *environment, p *operation.Plan, err error) error {
 	if err != nil || !o.showNotes || o.events() || p.Content.Notes == "" {
 		return shown(err)
 	}
@@ -240,7 +240,7 @@ func (o *changeOptions) conclude(e *environment, p *apply.Plan, err error) error
 }
 
 // show shows a plan that is not carried out.
-func (o *changeOptions) show(e *environment, p *apply.Plan) error {
+func (o *changeOptions) show(e *environment, p *operation.Plan) error {
 	if !o.compares() {
 		noteUnverified(p)
 	}
@@ -252,7 +252,7 @@ func (o *changeOptions) show(e *environment, p *apply.Plan) error {
 }
 
 // settle decides whether the plan may be carried out.
-func (o *changeOptions) settle(ctx context.Context, e *environment, p *apply.Plan, c consent) error {
+func (o *changeOptions) settle(ctx context.Context, e *environment, p *operation.Plan, c consent) error {
 	if err := o.maxDeletions.check(p); err != nil {
 		return err
 	}
@@ -275,7 +275,7 @@ func (o *changeOptions) settle(ctx context.Context, e *environment, p *apply.Pla
 }
 
 // conflicting returns a RefusedError if the plan takes fields from others, and that is to be refused.
-func conflicting(p *apply.Plan, conflicts choice) error {
+func conflicting(p *operation.Plan, conflicts choice) error {
 	if conflicts.value != conflictsRefuse {
 		return nil
 	}
@@ -283,16 +283,16 @@ func conflicting(p *apply.Plan, conflicts choice) error {
 }
 
 // refusedByServer returns a RefusedError if the API server would refuse objects of the plan.
-func refusedByServer(p *apply.Plan) error {
+func refusedByServer(p *operation.Plan) error {
 	if count := p.Rejected(); count > 0 {
 		return failures.Refused("the API server rejects %d of the objects, as shown above", count)
 	}
 	return nil
 }
 
-func question(p *apply.Plan) string {
+func question(p *operation.Plan) string {
 	switch {
-	case p.Operation == apply.Rollback:
+	case p.Operation == operation.Rollback:
 		return "Roll back"
 	case p.Release.Recorded():
 		return "Change"

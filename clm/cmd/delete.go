@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/deletion"
 	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/sources"
@@ -28,7 +28,7 @@ import (
 type deleteOptions struct {
 	runner.Limits
 
-	deletion.Request
+	operation.DeletionRequest
 
 	yes    bool
 	dryRun dryRun
@@ -104,7 +104,7 @@ func (o *deleteOptions) ignore(ctx context.Context, e *environment, s *connectio
 }
 
 func (o *deleteOptions) attempt(ctx context.Context, e *environment, s *connection.Connection) error {
-	d, err := deletion.Plan(ctx, s, o.Request)
+	d, err := operation.PlanDeletion(ctx, s, o.DeletionRequest)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (o *deleteOptions) attempt(ctx context.Context, e *environment, s *connecti
 }
 
 // showDeletion lists what goes and what stays, and the hooks.
-func showDeletion(out io.Writer, d *deletion.Deletion) {
+func showDeletion(out io.Writer, d *operation.Deletion) {
 	before, afterwards := deletionhooks.At(deletionhooks.PreDelete, d.Hooks), deletionhooks.At(deletionhooks.PostDelete, d.Hooks)
 	names := namesFor(out, d.Release.Namespace, slices.Concat(d.Goes, d.Stays))
 	for _, hook := range slices.Concat(before, afterwards) {
@@ -169,7 +169,7 @@ func showDeletion(out io.Writer, d *deletion.Deletion) {
 
 // noteDefinitions says that types go that Helm would keep: those in the crds folder of a chart. The record does not
 // distinguish them from others.
-func noteDefinitions(out io.Writer, d *deletion.Deletion) {
+func noteDefinitions(out io.Writer, d *operation.Deletion) {
 	definition := slices.IndexFunc(d.Goes, func(item *reconciler.InventoryItem) bool {
 		return item.GroupVersionKind().GroupKind() == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 	})

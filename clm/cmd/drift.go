@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/clm/internal/apply"
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/diff"
 	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -74,7 +74,7 @@ func runDrift(ctx context.Context, e *environment, o driftOptions) error {
 
 func (o *driftOptions) attempt(ctx context.Context, e *environment, s *connection.Connection, namespace string) error {
 	done := e.announce(comparing)
-	p, err := apply.PlanCurrent(ctx, s, namespace, o.name, true)
+	p, err := operation.PlanCurrent(ctx, s, namespace, o.name, true)
 	done()
 	if err != nil {
 		return err
@@ -84,23 +84,23 @@ func (o *driftOptions) attempt(ctx context.Context, e *environment, s *connectio
 	if err := o.print(e, p, drift); err != nil {
 		return err
 	}
-	if o.heal && among(drift, apply.DriftHealable, apply.DriftPending) {
+	if o.heal && among(drift, operation.DriftHealable, operation.DriftPending) {
 		if err := p.Unapproved(); err != nil {
 			return err
 		}
 		if err := o.agree(ctx, e, p, drift); err != nil {
 			return err
 		}
-		err := p.Apply(ctx, apply.Options{Limits: o.Limits})
+		err := p.Apply(ctx, operation.Options{Limits: o.Limits})
 		e.explain(ctx, s, p.Release, err)
 		if err != nil {
 			return shown(err)
 		}
 		// Correcting succeeds only if nothing was refused.
-		drift = slices.DeleteFunc(drift, func(d apply.Drift) bool { return d.State != apply.DriftLeftAlone })
+		drift = slices.DeleteFunc(drift, func(d operation.Drift) bool { return d.State != operation.DriftLeftAlone })
 	}
 	switch {
-	case o.heal && among(drift, apply.DriftRefused):
+	case o.heal && among(drift, operation.DriftRefused):
 		return &failures.RefusedError{Reason: fmt.Sprintf("the drift of release %s cannot be corrected: all corrections are refused, as shown above", p.Release)}
 	case o.exitCode && len(drift) > 0:
 		return &exitError{code: exitChanges}
@@ -109,7 +109,7 @@ func (o *driftOptions) attempt(ctx context.Context, e *environment, s *connectio
 }
 
 // agree asks for confirmation of the corrections, after showing the drift.
-func (o *driftOptions) agree(ctx context.Context, e *environment, p *apply.Plan, drift []apply.Drift) error {
+func (o *driftOptions) agree(ctx context.Context, e *environment, p *operation.Plan, drift []operation.Drift) error {
 	c := e.consent(o.yes, false)
 	defer c.Close()
 	if c.needed() && !c.shown(e.out, o.output) {
@@ -121,11 +121,11 @@ func (o *driftOptions) agree(ctx context.Context, e *environment, p *apply.Plan,
 }
 
 // among reports whether an object is in one of the states.
-func among(drift []apply.Drift, states ...apply.DriftState) bool {
-	return slices.ContainsFunc(drift, func(d apply.Drift) bool { return slices.Contains(states, d.State) })
+func among(drift []operation.Drift, states ...operation.DriftState) bool {
+	return slices.ContainsFunc(drift, func(d operation.Drift) bool { return slices.Contains(states, d.State) })
 }
 
-func (o *driftOptions) print(e *environment, p *apply.Plan, drift []apply.Drift) error {
+func (o *driftOptions) print(e *environment, p *operation.Plan, drift []operation.Drift) error {
 	if !o.output.forPeople() {
 		objects := make([]*unstructured.Unstructured, len(drift))
 		for i, d := range drift {
@@ -141,8 +141,8 @@ func (o *driftOptions) print(e *environment, p *apply.Plan, drift []apply.Drift)
 }
 
 // write shows the changes of other clients or, if they are to be corrected, what the corrections will do.
-func (o *driftOptions) write(e *environment, out io.Writer, p *apply.Plan, drift []apply.Drift) error {
-	heading, corrects := "release %s, revision %d (-) and the cluster (+)", o.heal && among(drift, apply.DriftHealable)
+func (o *driftOptions) write(e *environment, out io.Writer, p *operation.Plan, drift []operation.Drift) error {
+	heading, corrects := "release %s, revision %d (-) and the cluster (+)", o.heal && among(drift, operation.DriftHealable)
 	if corrects {
 		heading = "release %s, the cluster (-) and revision %d (+)"
 	}
@@ -157,14 +157,14 @@ func (o *driftOptions) write(e *environment, out io.Writer, p *apply.Plan, drift
 		if !corrects {
 			changes[i].Before, changes[i].After = changes[i].After, changes[i].Before
 		}
-		if d.State == apply.DriftLeftAlone {
+		if d.State == operation.DriftLeftAlone {
 			changes[i].Action = diff.ActionKeep
 		}
-		if d.State == apply.DriftPending || corrects && d.State == apply.DriftLeftAlone {
+		if d.State == operation.DriftPending || corrects && d.State == operation.DriftLeftAlone {
 			// There is no drift, or it stays.
 			changes[i].Before, changes[i].After = nil, nil
 		}
-		if len(d.Changed) > 0 && d.State == apply.DriftHealable {
+		if len(d.Changed) > 0 && d.State == operation.DriftHealable {
 			// The lines have more details.
 			changes[i].Reason = ""
 		}
@@ -200,7 +200,7 @@ func changeTexts(changed []reconciler.FieldChange, now time.Time) []string {
 }
 
 // driftContent returns the JSON form of an object that has drifted.
-func driftContent(d apply.Drift) map[string]any {
+func driftContent(d operation.Drift) map[string]any {
 	status := map[string]any{"state": string(d.State), "object": objectContent(d.Object)}
 	for name, text := range map[string]string{"reason": d.Reason, "refusal": d.Refusal} {
 		if text != "" {

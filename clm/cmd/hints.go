@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/component-operator/runtime/internal/spelling"
+	"github.com/component-operator/runtime/internal/texts"
 )
 
 // foreignFlags are flags that similar tools have, and what there is here instead.
@@ -112,7 +112,7 @@ func suggestFlag(command *cobra.Command, err error) error {
 			known = append(known, flag.Name)
 		}
 	})
-	if nearest := spelling.Nearest(name, known); nearest != "" {
+	if nearest := texts.Nearest(name, known); nearest != "" {
 		return fmt.Errorf("%w; did you mean --%s?", err, nearest)
 	}
 	return err
@@ -160,7 +160,7 @@ func suggestCommand(command *cobra.Command, err error) error {
 			longer = append(longer, below.Name())
 		}
 	}
-	nearest := spelling.Nearest(word, known)
+	nearest := texts.Nearest(word, known)
 	if len(longer) == 1 && len(word) > 1 {
 		nearest = longer[0]
 	}

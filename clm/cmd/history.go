@@ -15,7 +15,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/terminal"
-	"github.com/component-operator/runtime/internal/ellipsis"
+	"github.com/component-operator/runtime/internal/texts"
 )
 
 func newHistoryCommand(e *environment) *cobra.Command {
@@ -69,7 +69,7 @@ func descriptionText(revision releases.Revision) string {
 		end = "canceled by a newer " + revision.CanceledBy
 	case failureOf(revision) != "":
 		reason := strings.TrimPrefix(strings.Join(strings.Fields(failureOf(revision)), " "), "failed: ")
-		end = "failed: " + ellipsis.Truncate(reason, maxReason)
+		end = "failed: " + texts.Truncate(reason, maxReason)
 	}
 	return strings.TrimSuffix(strings.TrimPrefix(revision.Description+"; "+end, "; "), "; ")
 }

@@ -15,10 +15,9 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/version"
 
-	"github.com/component-operator/runtime/clm/internal/apply"
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/dependents"
-	"github.com/component-operator/runtime/clm/internal/lint"
+	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/sources"
 	"github.com/component-operator/runtime/clm/internal/terminal"
@@ -92,7 +91,7 @@ func runLint(ctx context.Context, e *environment, o lintOptions) error {
 	if err != nil {
 		return err
 	}
-	request := lint.Request{Request: apply.Request{Namespace: namespace, Name: o.name, Sources: set}}
+	request := operation.LintRequest{Request: operation.Request{Namespace: namespace, Name: o.name, Sources: set}}
 	unasked := ""
 	var unreached error
 	if !o.offline && o.dryRun.value != dryRunClient {
@@ -112,9 +111,9 @@ func runLint(ctx context.Context, e *environment, o lintOptions) error {
 	if request.Discovery, err = sources.Offline(o.kubeVersion, o.apiVersions); err != nil {
 		return err
 	}
-	findings, err := lint.Examine(ctx, request)
+	findings, err := operation.Lint(ctx, request)
 	if unasked != "" {
-		findings = append(findings, lint.Finding{Severity: linter.Info, Message: unasked})
+		findings = append(findings, operation.Finding{Severity: linter.Info, Message: unasked})
 	}
 	return o.report(e, findings, cmp.Or(err, unreached))
 }
@@ -146,7 +145,7 @@ func (e *environment) reach(ctx context.Context) (*connection.Connection, string
 }
 
 // report shows findings, and returns an error if they are severe. A failure means that there may be more of them.
-func (o *lintOptions) report(e *environment, findings []lint.Finding, failure error) error {
+func (o *lintOptions) report(e *environment, findings []operation.Finding, failure error) error {
 	count := map[linter.Severity]int{}
 	for _, finding := range findings {
 		count[finding.Severity]++
@@ -163,7 +162,7 @@ func (o *lintOptions) report(e *environment, findings []lint.Finding, failure er
 	return nil
 }
 
-func (o *lintOptions) print(e *environment, findings []lint.Finding) error {
+func (o *lintOptions) print(e *environment, findings []operation.Finding) error {
 	if o.output.value == "" {
 		style := e.color.Style(e.out)
 		for _, finding := range findings {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/live"
-	"github.com/component-operator/runtime/clm/internal/selection"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/clm/internal/views"
 )
@@ -68,7 +68,7 @@ func runLogs(ctx context.Context, e *environment, o logOptions) error {
 	}
 	defer s.Close()
 	o.Options = views.Inspection(s, release, release.Inventory)
-	chosen, err := selection.Choose(s.Client(), release, o.objects)
+	chosen, err := connection.Choose(s.Client(), release, o.objects)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/clm/internal/views"
-	"github.com/component-operator/runtime/internal/parallel"
+	"github.com/component-operator/runtime/internal/concurrent"
 )
 
 type lsOptions struct {
@@ -107,7 +107,7 @@ func (o lsOptions) judge(ctx context.Context, e *environment, s *connection.Conn
 	const atOnce = 4  // releases
 	var mu sync.Mutex // guards noted
 	noted := map[string]bool{}
-	err := parallel.Each(atOnce, found, func(_ int, release *releases.Release) error {
+	err := concurrent.Each(atOnce, found, func(_ int, release *releases.Release) error {
 		isApplying := release.State == releases.StateApplying
 		if !isApplying && !(release.State == releases.StateReady && len(o.states) > 0 && o.wants(views.StateDegraded)) {
 			return nil

@@ -12,10 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/component-operator/runtime/clm/internal/apply"
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/dependents"
-	"github.com/component-operator/runtime/clm/internal/transfer"
+	"github.com/component-operator/runtime/clm/internal/operation"
 )
 
 type moveOptions struct {
@@ -74,7 +73,7 @@ func runMove(ctx context.Context, e *environment, o moveOptions) error {
 	if err != nil {
 		return err
 	}
-	request := transfer.MoveRequest{
+	request := operation.MoveRequest{
 		From:    types.NamespacedName{Namespace: cmp.Or(o.fromNamespace, namespace), Name: o.from},
 		To:      types.NamespacedName{Namespace: cmp.Or(o.toNamespace, namespace), Name: o.to},
 		Objects: o.objects,
@@ -87,11 +86,11 @@ func runMove(ctx context.Context, e *environment, o moveOptions) error {
 	return e.again(s, attempts, func() error { return o.attempt(ctx, e, s, request) })
 }
 
-func (o *moveOptions) attempt(ctx context.Context, e *environment, s *connection.Connection, request transfer.MoveRequest) error {
+func (o *moveOptions) attempt(ctx context.Context, e *environment, s *connection.Connection, request operation.MoveRequest) error {
 	c := e.consent(o.yes || o.dryRun.value != "", false)
 	defer c.Close()
 	// Who has an object that one of them does not have, only the server knows.
-	t, err := transfer.PlanMove(ctx, s, request, c.needed() || o.diff.show || o.dryRun.value != "")
+	t, err := operation.PlanMove(ctx, s, request, c.needed() || o.diff.show || o.dryRun.value != "")
 	if err != nil {
 		return err
 	}
@@ -115,10 +114,10 @@ func (o *moveOptions) attempt(ctx context.Context, e *environment, s *connection
 }
 
 // show lists the objects that are handed over, and what happens in both releases.
-func (o *moveOptions) show(e *environment, out io.Writer, t *transfer.Transfer) error {
+func (o *moveOptions) show(e *environment, out io.Writer, t *operation.Transfer) error {
 	writeWrapped(out, "", fmt.Sprintf("These objects will be moved from release %s to release %s:", t.From.Release, t.To.Release))
 	writeObjects(out, textsOf(namesFor(out, t.To.Release.Namespace, t.Objects), t.Objects))
-	for _, p := range []*apply.Plan{t.To, t.From} {
+	for _, p := range []*operation.Plan{t.To, t.From} {
 		if err := showPlan(e, out, p, o.diff); err != nil {
 			return err
 		}

@@ -10,9 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/component-operator/runtime/clm/internal/apply"
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/transfer"
+	"github.com/component-operator/runtime/clm/internal/operation"
 )
 
 func newOrphanCommand(e *environment) *cobra.Command {
@@ -34,7 +33,7 @@ clm shows what will change, and asks for confirmation. ` + askingHelp + `
 		Example: "  clm orphan web configmap/settings\n  clm orphan web --all",
 		Args:    func(_ *cobra.Command, args []string) error { return checkOrphanArguments(args, all) },
 		RunE: func(command *cobra.Command, args []string) error {
-			return runOrphan(command.Context(), e, o, transfer.Request{Name: args[0], Objects: args[1:], All: all})
+			return runOrphan(command.Context(), e, o, operation.HandoverRequest{Name: args[0], Objects: args[1:], All: all})
 		},
 	}
 	addChangeFlags(command.Flags(), &o)
@@ -56,14 +55,14 @@ func checkOrphanArguments(args []string, all bool) error {
 	}
 }
 
-func runOrphan(ctx context.Context, e *environment, o changeOptions, request transfer.Request) error {
+func runOrphan(ctx context.Context, e *environment, o changeOptions, request operation.HandoverRequest) error {
 	namespace, err := e.kube.namespace()
 	if err != nil {
 		return err
 	}
 	request.Namespace = namespace
-	return o.run(ctx, e, func(s *connection.Connection, compare bool) (*apply.Plan, error) {
-		p, err := transfer.PlanOrphaning(ctx, s, request, compare)
+	return o.run(ctx, e, func(s *connection.Connection, compare bool) (*operation.Plan, error) {
+		p, err := operation.PlanOrphaning(ctx, s, request, compare)
 		if err == nil {
 			fmt.Fprintf(e.err, "Note: if release %s is applied again from sources that still render these objects, it adopts them again.\n", p.Release)
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/component-operator/runtime/clm/internal/apply"
+	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releases"
 )
 
@@ -107,7 +107,7 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 	if err != nil {
 		return err
 	}
-	request := apply.Request{
+	request := operation.Request{
 		Namespace: namespace, Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies(), CreateNamespace: o.createNamespace,
 		Description: o.description, Conflicts: conflictsOf(o.conflicts),
 	}
@@ -120,7 +120,7 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 	}
 	defer s.Close()
 	done := e.announce(comparing)
-	p, err := apply.PlanSources(ctx, s, request, true)
+	p, err := operation.PlanSources(ctx, s, request, true)
 	done()
 	if err != nil {
 		return err

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/component-operator/runtime/clm/internal/apply"
 	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/diff"
+	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -51,7 +51,7 @@ type markdownRow struct {
 }
 
 // showInMarkdown writes a plan for a comment in a pull request.
-func (o planOptions) showInMarkdown(out io.Writer, p *apply.Plan) error {
+func (o planOptions) showInMarkdown(out io.Writer, p *operation.Plan) error {
 	m := &markdownPlan{diff: o.diff.show, command: "clm plan"}
 	if m.diff {
 		m.command = "clm diff"

@@ -13,9 +13,9 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/component-operator/runtime/clm/internal/apply"
 	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/diff"
+	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -27,7 +27,7 @@ const (
 )
 
 // show writes a plan in the wanted form.
-func (o planOptions) show(e *environment, p *apply.Plan) error {
+func (o planOptions) show(e *environment, p *operation.Plan) error {
 	switch o.output.value {
 	case outputJSON, outputYAML:
 		return o.showToPrograms(e.out, p)
@@ -54,7 +54,7 @@ type plannedChange struct {
 	Diff       string   `json:"diff,omitempty"`
 }
 
-func (o planOptions) showToPrograms(out io.Writer, p *apply.Plan) error {
+func (o planOptions) showToPrograms(out io.Writer, p *operation.Plan) error {
 	changes := []plannedChange{}
 	hunks, err := o.writer()
 	if err != nil {
@@ -100,7 +100,7 @@ func wholeChange(change reconciler.Change) diff.Change {
 }
 
 // notable returns the changes that are shown.
-func notable(p *apply.Plan) []reconciler.Change {
+func notable(p *operation.Plan) []reconciler.Change {
 	return slices.DeleteFunc(p.Shown(), func(change reconciler.Change) bool { return diffAction(change) == "" && change.Refusal == "" })
 }
 
@@ -110,7 +110,7 @@ func (o planOptions) writer() (*diff.Writer, error) {
 }
 
 // summary counts the changes.
-func (o planOptions) summary(p *apply.Plan) string {
+func (o planOptions) summary(p *operation.Plan) string {
 	var changes []diff.Change
 	for _, change := range p.Shown() {
 		changes = append(changes, shownChange(change, false, &dependents.Names{}))

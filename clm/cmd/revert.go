@@ -10,15 +10,14 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/component-operator/runtime/clm/internal/apply"
-	"github.com/component-operator/runtime/clm/internal/deletion"
 	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 // revert returns to the last revision that was ready after a plan has failed, or deletes the release if there is none. The command
 // has failed in any case.
-func (o *applyOptions) revert(ctx context.Context, e *environment, p *apply.Plan, failure error) error {
+func (o *applyOptions) revert(ctx context.Context, e *environment, p *operation.Plan, failure error) error {
 	p.Close()
 	// Whoever has changed the release since then has seen the failure.
 	o.CancelOlder = false
@@ -45,7 +44,7 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *apply.Plan
 	limits := o.Limits
 	limits.Instead = "To " + insteadOfRevert(p)
 	if ready == nil {
-		d, err := deletion.Plan(ctx, s, deletion.Request{Namespace: p.Release.Namespace, Name: p.Release.Name, Failed: p})
+		d, err := operation.PlanDeletion(ctx, s, operation.DeletionRequest{Namespace: p.Release.Namespace, Name: p.Release.Name, Failed: p})
 		if err != nil {
 			return unreverted(ctx, p, failure, err)
 		}
@@ -54,7 +53,7 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *apply.Plan
 		o.sayReverted(e, err, fmt.Sprintf("revision %d has failed; the release was deleted", p.Revision.Number))
 		return concluded(ctx, failure, err)
 	}
-	back, err := apply.PlanRollback(ctx, s, apply.RollbackRequest{Namespace: p.Release.Namespace, Name: p.Release.Name, Number: ready.Number, Failed: p}, false)
+	back, err := operation.PlanRollback(ctx, s, operation.RollbackRequest{Namespace: p.Release.Namespace, Name: p.Release.Name, Number: ready.Number, Failed: p}, false)
 	if err != nil {
 		return unreverted(ctx, p, failure, err)
 	}
@@ -64,7 +63,7 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *apply.Plan
 	}
 	options := o.Options
 	options.Limits = limits
-	options.Exact, options.Wait, options.Reverts = false, apply.WaitReady, false
+	options.Exact, options.Wait, options.Reverts = false, operation.WaitReady, false
 	err = back.Apply(ctx, options)
 	o.sayReverted(e, err, fmt.Sprintf("revision %d has failed; in force is revision %d, with the objects of revision %d", p.Revision.Number, back.Revision.Number, ready.Number))
 	return concluded(ctx, failure, err)
@@ -79,7 +78,7 @@ func (o *applyOptions) sayReverted(e *environment, err error, text string) {
 
 // unreverted returns the error of a command that has not begun to revert a failure because of another error. What has failed decides about the exit code, unless the command was
 // interrupted: then it says what the user has to do instead.
-func unreverted(ctx context.Context, p *apply.Plan, failure, err error) error {
+func unreverted(ctx context.Context, p *operation.Plan, failure, err error) error {
 	if !isInterrupted(ctx, err) {
 		return errors.Join(failure, notReverted(err))
 	}
@@ -88,7 +87,7 @@ func unreverted(ctx context.Context, p *apply.Plan, failure, err error) error {
 
 // insteadOfRevert says how to revert a plan that has failed without the command that applied it. The deletion of a first installation would spare what that has adopted; clm delete
 // does not know that.
-func insteadOfRevert(p *apply.Plan) string {
+func insteadOfRevert(p *operation.Plan) string {
 	ready := p.Release.LastReady()
 	switch {
 	case ready != nil:

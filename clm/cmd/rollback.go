@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/component-operator/runtime/clm/internal/apply"
 	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -39,7 +39,7 @@ To continue a rollback that has not become ready, run the same command again; th
 					return fmt.Errorf("revision: %q is not a positive number", args[1])
 				}
 			}
-			return runRollback(command.Context(), e, o, apply.RollbackRequest{
+			return runRollback(command.Context(), e, o, operation.RollbackRequest{
 				Name: args[0], Number: revision, Adoption: reconciler.AdoptionPolicy(adopt.value), Description: description, Conflicts: conflictsOf(o.conflicts),
 			})
 		},
@@ -52,13 +52,13 @@ To continue a rollback that has not become ready, run the same command again; th
 	return command
 }
 
-func runRollback(ctx context.Context, e *environment, o changeOptions, request apply.RollbackRequest) error {
+func runRollback(ctx context.Context, e *environment, o changeOptions, request operation.RollbackRequest) error {
 	var err error
 	if request.Namespace, err = e.kube.namespace(); err != nil {
 		return err
 	}
-	return o.run(ctx, e, func(s *connection.Connection, compare bool) (*apply.Plan, error) {
+	return o.run(ctx, e, func(s *connection.Connection, compare bool) (*operation.Plan, error) {
 		defer e.announce(comparing)()
-		return apply.PlanRollback(ctx, s, request, compare)
+		return operation.PlanRollback(ctx, s, request, compare)
 	})
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/clm/internal/apply"
 	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/diff"
+	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -37,7 +37,7 @@ func addDiffFlags(flags *pflag.FlagSet, d *diffFlags) {
 }
 
 // showPlan writes what a plan is going to change.
-func showPlan(e *environment, out io.Writer, p *apply.Plan, flags diffFlags) error {
+func showPlan(e *environment, out io.Writer, p *operation.Plan, flags diffFlags) error {
 	if !flags.only {
 		writeWrapped(out, "", headline(p))
 	}
@@ -55,7 +55,7 @@ func (d diffFlags) options(e *environment, out io.Writer) diff.Options {
 }
 
 // namesOfChanges returns the names of the objects of a plan.
-func namesOfChanges(out io.Writer, p *apply.Plan) *dependents.Names {
+func namesOfChanges(out io.Writer, p *operation.Plan) *dependents.Names {
 	const details = 40 // cells, enough for a short reason
 	limit := terminal.Limit(out)
 	names := dependents.NewNames(max(limit/2, limit-details), p.Release.Namespace)
@@ -81,7 +81,7 @@ func shownChange(change reconciler.Change, whole bool, names *dependents.Names) 
 }
 
 // noteUnverified is for plans that are shown without the server having been asked about objects.
-func noteUnverified(p *apply.Plan) {
+func noteUnverified(p *operation.Plan) {
 	for i := range p.Changes {
 		if change := &p.Changes[i]; change.Verb == reconciler.VerbCreated {
 			change.Reason = "unless it already exists"
@@ -89,11 +89,11 @@ func noteUnverified(p *apply.Plan) {
 	}
 }
 
-func headline(p *apply.Plan) string {
+func headline(p *operation.Plan) string {
 	return fmt.Sprintf("release %s, %s, from %s", p.Release, revisionText(p), sourceTexts(p.Revision.Sources))
 }
 
-func revisionText(p *apply.Plan) string {
+func revisionText(p *operation.Plan) string {
 	text := fmt.Sprintf("revision %d", p.Revision.Number)
 	if p.New {
 		text = "new " + text
@@ -137,7 +137,7 @@ func diffAction(change reconciler.Change) diff.Action {
 		return diff.ActionRecreate
 	case change.Stays:
 		return diff.ActionKeep
-	case apply.IsOver(change):
+	case operation.IsOver(change):
 		return ""
 	}
 	switch change.Verb {

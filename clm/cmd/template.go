@@ -18,8 +18,8 @@ import (
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/sources"
 	"github.com/component-operator/runtime/clm/internal/terminal"
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/manifest"
-	"github.com/component-operator/runtime/internal/parallel"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -98,7 +98,7 @@ func runTemplate(ctx context.Context, e *environment, o templateOptions) error {
 		return err
 	}
 	encoded, failures := make([][]byte, len(objects)), make([]error, len(objects))
-	parallel.Do(len(objects), func(i int) {
+	concurrent.Do(len(objects), func(i int) {
 		if !isHook(objects[i]) || o.includeHooks {
 			encoded[i], failures[i] = encode(objects[i])
 		}

@@ -13,12 +13,12 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/terminal"
-	"github.com/component-operator/runtime/clm/internal/testrun"
 )
 
 type testOptions struct {
-	testrun.Request
+	operation.TestRequest
 
 	filters []string
 	printed output
@@ -82,11 +82,11 @@ func runTest(ctx context.Context, e *environment, o testOptions) error {
 }
 
 func (o *testOptions) attempt(ctx context.Context, e *environment, s *connection.Connection) error {
-	run, err := testrun.Plan(ctx, s, o.Request)
+	run, err := operation.PlanTests(ctx, s, o.TestRequest)
 	if err != nil {
 		return err
 	}
-	var results []testrun.Result
+	var results []operation.TestResult
 	var failure error
 	if !run.Empty() {
 		results, failure = run.Execute(ctx)
@@ -99,7 +99,7 @@ func (o *testOptions) attempt(ctx context.Context, e *environment, s *connection
 	return shown(failure)
 }
 
-func (o *testOptions) show(e *environment, results []testrun.Result) error {
+func (o *testOptions) show(e *environment, results []operation.TestResult) error {
 	switch {
 	case !o.printed.forPeople():
 		content := map[string]any{"status": map[string]any{"tests": testContents(results)}}
@@ -113,7 +113,7 @@ func (o *testOptions) show(e *environment, results []testrun.Result) error {
 }
 
 // showTests writes a table, and below it what is known about each test.
-func showTests(out io.Writer, namespace string, results []testrun.Result) error {
+func showTests(out io.Writer, namespace string, results []operation.TestResult) error {
 	names := dependents.NewNames(terminal.Limit(out)/2, namespace)
 	for _, result := range results {
 		names.Include(result.Test)
@@ -131,7 +131,7 @@ func showTests(out io.Writer, namespace string, results []testrun.Result) error 
 	return nil
 }
 
-func showTest(out io.Writer, result testrun.Result) {
+func showTest(out io.Writer, result operation.TestResult) {
 	if len(result.Why) == 0 && result.Log == "" {
 		return
 	}
@@ -145,7 +145,7 @@ func showTest(out io.Writer, result testrun.Result) {
 }
 
 // testContents is what programs are told.
-func testContents(results []testrun.Result) []any {
+func testContents(results []operation.TestResult) []any {
 	contents := make([]any, len(results))
 	for i, result := range results {
 		content := map[string]any{"object": objectContent(result.Test), "state": string(result.State)}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/component-operator/runtime/internal/spelling"
+	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -56,7 +56,7 @@ func isForManifests(suffix string) bool {
 func suggestion(suffix string) string {
 	best, least := "", 3
 	for _, known := range Suffixes() {
-		if d := spelling.Distance(Kebab(suffix), known); d < least {
+		if d := texts.Distance(Kebab(suffix), known); d < least {
 			best, least = known, d
 		}
 	}
@@ -68,5 +68,5 @@ func suggestion(suffix string) string {
 
 // isMisspelt reports whether a prefix is almost the wanted one.
 func isMisspelt(prefix, wanted string) bool {
-	return strings.EqualFold(prefix, wanted) || len(wanted) >= 8 && spelling.Distance(prefix, wanted) <= 2
+	return strings.EqualFold(prefix, wanted) || len(wanted) >= 8 && texts.Distance(prefix, wanted) <= 2
 }

@@ -12,8 +12,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/manifest"
-	"github.com/component-operator/runtime/internal/parallel"
 )
 
 const (
@@ -165,7 +165,7 @@ func decodeEach[T any](content []byte, use func(T) error) error {
 // it could not be decoded.
 func Encode[T any](values []T, key func(T) string) ([]Item, error) {
 	items, failures := make([]Item, len(values)), make([]error, len(values))
-	parallel.Do(len(values), func(i int) {
+	concurrent.Do(len(values), func(i int) {
 		items[i].Key = key(values[i])
 		items[i].Value, failures[i] = json.Marshal(values[i])
 	})

@@ -17,8 +17,8 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/guarded"
-	"github.com/component-operator/runtime/internal/parallel"
+	"github.com/component-operator/runtime/internal/apiserver"
+	"github.com/component-operator/runtime/internal/concurrent"
 )
 
 // listLimit is the number of objects in one page of a list.
@@ -82,7 +82,7 @@ func (s *Store) refinalize(ctx context.Context, handles Handles, wanted func(nam
 		}
 	}
 	var mu sync.Mutex
-	err := parallel.Each(maxRequests, names, func(_ int, name string) error {
+	err := concurrent.Each(maxRequests, names, func(_ int, name string) error {
 		handle, err := s.patch(ctx, name, handles[name], map[string]any{"finalizers": s.finalizers(name, handles[name])})
 		if err != nil {
 			return fmt.Errorf("changing the finalizers of %s: %w", s.text(name), err)
@@ -119,7 +119,7 @@ func (s *Store) List(ctx context.Context) (Handles, error) {
 func (s *Store) Remove(ctx context.Context, handles Handles) (complete bool, err error) {
 	names := slices.Sorted(maps.Keys(handles))
 	removed := make([]bool, len(names))
-	err = parallel.Each(maxRequests, names, func(i int, name string) error {
+	err = concurrent.Each(maxRequests, names, func(i int, name string) error {
 		done, err := s.removeOne(ctx, name, handles[name])
 		if err != nil && !isOutdated(err) {
 			return fmt.Errorf("removing %s: %w", s.text(name), err)
@@ -153,7 +153,7 @@ func (s *Store) removeOne(ctx context.Context, name string, handle Handle) (bool
 
 // patch changes the metadata of a chunk, guarded by its observed state.
 func (s *Store) patch(ctx context.Context, name string, handle Handle, metadata map[string]any) (Handle, error) {
-	patch, err := guarded.MergePatch(apitypes.UID(handle.UID), handle.ResourceVersion, map[string]any{"metadata": metadata})
+	patch, err := apiserver.MergePatch(apitypes.UID(handle.UID), handle.ResourceVersion, map[string]any{"metadata": metadata})
 	if err != nil {
 		return Handle{}, err
 	}

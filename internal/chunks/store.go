@@ -17,9 +17,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/conflicts"
-	"github.com/component-operator/runtime/internal/ellipsis"
-	"github.com/component-operator/runtime/internal/parallel"
+	"github.com/component-operator/runtime/internal/apiserver"
+	"github.com/component-operator/runtime/internal/concurrent"
+	"github.com/component-operator/runtime/internal/texts"
 )
 
 // Options configure a Store.
@@ -113,7 +113,7 @@ const (
 	maxDamage, maxText = 8, 600
 )
 
-func (f *Found) add(damage string) { f.Damage = append(f.Damage, ellipsis.Truncate(damage, maxText)) }
+func (f *Found) add(damage string) { f.Damage = append(f.Damage, texts.Truncate(damage, maxText)) }
 
 // Read reads chunks by name. Missing and damaged chunks, and names that the store does not give, are part of the
 // result. Any other failure is an error, and says nothing about the chunks. What exceeds the limits of a list is not
@@ -127,7 +127,7 @@ func (s *Store) Read(ctx context.Context, names []string) (Found, error) {
 	contents := make([][]byte, len(names))
 	var total atomic.Int64
 	var mu sync.Mutex
-	err := parallel.Each(maxRequests, names, func(i int, name string) error {
+	err := concurrent.Each(maxRequests, names, func(i int, name string) error {
 		chunk, err := s.readOne(ctx, name, &total)
 		if err != nil {
 			return fmt.Errorf("reading %s: %w", s.text(name), err)
@@ -216,7 +216,7 @@ func (s *Store) Write(ctx context.Context, contents [][]byte, known Handles) (Wr
 		missing[name] = packed
 	}
 	var mu sync.Mutex
-	err := parallel.Each(maxRequests, slices.Sorted(maps.Keys(missing)), func(_ int, name string) error {
+	err := concurrent.Each(maxRequests, slices.Sorted(maps.Keys(missing)), func(_ int, name string) error {
 		handle, created, err := s.ensure(ctx, name, missing[name])
 		mu.Lock()
 		defer mu.Unlock()
@@ -260,7 +260,7 @@ func (s *Store) ensure(ctx context.Context, name string, packed []byte) (handle 
 		}
 		last = err
 	}
-	return Handle{}, false, fmt.Errorf("creating %s: other clients modified it on every attempt: %s", s.text(name), conflicts.Reason(last))
+	return Handle{}, false, fmt.Errorf("creating %s: other clients modified it on every attempt: %s", s.text(name), apiserver.Reason(last))
 }
 
 // labels returns those of new objects.
@@ -273,10 +273,10 @@ func (s *Store) labels() map[string]string {
 
 // text names a chunk in messages.
 func (s *Store) text(name string) string {
-	return string(s.options.Kind) + " " + s.options.Namespace + "/" + ellipsis.Truncate(name, maxText/2)
+	return string(s.options.Kind) + " " + s.options.Namespace + "/" + texts.Truncate(name, maxText/2)
 }
 
 // isOutdated reports whether a chunk has changed since it was observed.
 func isOutdated(err error) bool {
-	return conflicts.IsOutdated(err) || apierrors.IsNotFound(err)
+	return apiserver.IsOutdated(err) || apierrors.IsNotFound(err)
 }

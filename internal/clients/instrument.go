@@ -8,11 +8,11 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/component-operator/runtime/internal/flow"
+	"github.com/component-operator/runtime/internal/concurrent"
 )
 
 // Instrument wraps the transport of the configuration, so that a flow.Limiter and a Deletion in the context of a request learn
 // from the response.
 func Instrument(config *rest.Config) {
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return deletions{next: flow.Transport(next)} })
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return deletions{next: concurrent.Transport(next)} })
 }

@@ -12,8 +12,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/manifest"
-	"github.com/component-operator/runtime/internal/parallel"
 )
 
 // helmAnnotationPrefix is the prefix of all of Helm's annotations.
@@ -41,7 +41,7 @@ func documentsOf(name string, content []byte) []document {
 func parseDocuments(all []document) ([]Object, error) {
 	parsed := make([][]*unstructured.Unstructured, len(all))
 	failures := make([]error, len(all))
-	parallel.Do(len(all), func(i int) { parsed[i], failures[i] = parseDocument(all[i].content) })
+	concurrent.Do(len(all), func(i int) { parsed[i], failures[i] = parseDocument(all[i].content) })
 	var objects []Object
 	for i, found := range parsed {
 		if failures[i] != nil {

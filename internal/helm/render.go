@@ -18,8 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/manifest"
-	"github.com/component-operator/runtime/internal/parallel"
 )
 
 // notesSuffix marks the file that Helm prints after an installation.
@@ -108,7 +108,7 @@ func (c *Chart) render(ctx context.Context, release Release) ([]Object, error) {
 		},
 		func() (err error) { objects, err = definitions(parsed); return err },
 	}
-	if err := parallel.Each(len(work), work, func(_ int, do func() error) error { return do() }); err != nil {
+	if err := concurrent.Each(len(work), work, func(_ int, do func() error) error { return do() }); err != nil {
 		return nil, err
 	}
 	reportNotes(ctx, files[path.Join(parsed.Name(), "templates", notesSuffix)])

@@ -24,8 +24,6 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
-
-	"github.com/component-operator/runtime/internal/dynamicclient"
 )
 
 // Options configure a Cache.
@@ -100,7 +98,7 @@ func New(options Options) (*Cache, error) {
 	if options.Patience <= 0 {
 		options.Patience = time.Minute
 	}
-	dynamicClient, err := dynamicclient.New(options.Config, options.HTTPClient)
+	dynamicClient, err := NewDynamicClient(options.Config, options.HTTPClient)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/component-operator/runtime/internal/resourceversions"
+	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
@@ -248,7 +248,7 @@ func (f *feed) get(namespace, name string) (Observation, View) {
 	case ok && !seen.OlderThan(written.ResourceVersion):
 		(*feedStore)(f).forgetOwn(key)
 		return seen, Present
-	case !ok && !resourceversions.Older(f.version, written.ResourceVersion):
+	case !ok && !apiserver.Older(f.version, written.ResourceVersion):
 		(*feedStore)(f).forgetOwn(key)
 		return f.ended[key], Absent
 	default:

@@ -15,8 +15,8 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/internal/fieldset"
-	"github.com/component-operator/runtime/internal/resourceversions"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
@@ -82,7 +82,7 @@ func (o Observation) Baseline() string {
 // OlderThan reports whether the observation is older than the resource version. Versions that cannot be compared count as not
 // older.
 func (o Observation) OlderThan(resourceVersion string) bool {
-	return resourceversions.Older(o.ResourceVersion, resourceVersion)
+	return apiserver.Older(o.ResourceVersion, resourceVersion)
 }
 
 // Judges compute the statuses of dependents. An owner is given by the value of its label.

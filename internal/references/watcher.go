@@ -21,7 +21,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/resourceversions"
+	"github.com/component-operator/runtime/internal/apiserver"
 )
 
 // Kind is a kind of referenced objects.
@@ -311,7 +311,7 @@ func (w *Watcher) notify(owners []apitypes.NamespacedName) {
 
 // isNewer tells whether the version differs from the known one and is not known to be older.
 func isNewer(version string, known string) bool {
-	return version != known && !resourceversions.Older(version, known)
+	return version != known && !apiserver.Older(version, known)
 }
 
 func versionsOf(objects []any) map[string]string {

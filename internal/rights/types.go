@@ -11,8 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/component-operator/runtime/internal/catalog"
 )
 
 // typesOf knows the types of Kubernetes, and those that the objects define.
@@ -22,12 +20,12 @@ type typesOf struct {
 }
 
 func newTypesOf(request Request) (*typesOf, error) {
-	kinds, err := catalog.Kinds(nil)
+	kinds, err := Kinds(nil)
 	if err != nil {
 		return nil, err
 	}
 	t := &typesOf{known: map[schema.GroupKind]Resource{}, resolve: request.Resolve}
-	_, mapper := catalog.Resources(kinds)
+	_, mapper := Resources(kinds)
 	for _, kind := range kinds {
 		mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
 		if err != nil {

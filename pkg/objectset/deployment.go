@@ -25,7 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/component-operator/runtime/internal/resourceversions"
+	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/pkg/objectset/internal/revisions"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
@@ -78,7 +78,7 @@ func setupDeployments(mgr ctrl.Manager, name string, kind deploymentKind, option
 // wakes reports whether something is to be done because of an update of a deployment. Nothing is if the update brings only a status that we have written, or
 // labels and other metadata that no decision depends on.
 func (d deployments) wakes(before, after client.Object) bool {
-	if resourceversions.Older(after.GetResourceVersion(), before.GetResourceVersion()) {
+	if apiserver.Older(after.GetResourceVersion(), before.GetResourceVersion()) {
 		// The cluster was restored from a backup.
 		d.reports.forget(client.ObjectKeyFromObject(after))
 	}

@@ -17,8 +17,8 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/ellipsis"
-	"github.com/component-operator/runtime/internal/resourceversions"
+	"github.com/component-operator/runtime/internal/apiserver"
+	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
@@ -29,7 +29,7 @@ const messageLimit = 32768
 func (d deployments) report(ctx context.Context, deployment v1alpha1.Deployment, status v1alpha1.DeploymentStatus) error {
 	for i := range status.Conditions {
 		condition := &status.Conditions[i]
-		condition.Message = ellipsis.Truncate(condition.Message, messageLimit)
+		condition.Message = texts.Truncate(condition.Message, messageLimit)
 		// What is stored has no fractions of seconds.
 		condition.LastTransitionTime = condition.LastTransitionTime.Rfc3339Copy()
 	}
@@ -67,7 +67,7 @@ var inRollout = []string{v1alpha1.ReasonRollingOut, v1alpha1.ReasonPendingSucces
 func (d deployments) announce(deployment v1alpha1.Deployment, before, now []metav1.Condition) {
 	const eventLimit = 1024 // of the API server
 	emit := func(eventType string, condition *metav1.Condition) {
-		d.events.Eventf(deployment, nil, eventType, condition.Reason, "RollOut", "%s", ellipsis.Truncate(condition.Message, eventLimit))
+		d.events.Eventf(deployment, nil, eventType, condition.Reason, "RollOut", "%s", texts.Truncate(condition.Message, eventLimit))
 	}
 	if stalled := meta.FindStatusCondition(now, v1alpha1.DeploymentStalled); stalled.Status == metav1.ConditionTrue {
 		old := meta.FindStatusCondition(before, v1alpha1.DeploymentStalled)
@@ -115,7 +115,7 @@ func (r *reports) begin(key apitypes.NamespacedName) {
 func (r *reports) complete(deployment v1alpha1.Deployment) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if last := r.of(deployment); resourceversions.Older(deployment.GetResourceVersion(), last.version) {
+	if last := r.of(deployment); apiserver.Older(deployment.GetResourceVersion(), last.version) {
 		*deployment.GetDeploymentStatus() = *last.written.DeepCopy()
 	}
 }
@@ -150,7 +150,7 @@ func (r *reports) isKnown(deployment v1alpha1.Deployment) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	last := r.of(deployment)
-	if version := deployment.GetResourceVersion(); last.version != "" && (version == last.version || resourceversions.Older(version, last.version)) {
+	if version := deployment.GetResourceVersion(); last.version != "" && (version == last.version || apiserver.Older(version, last.version)) {
 		return true
 	}
 	return last.wanted != nil && equality.Semantic.DeepEqual(deployment.GetDeploymentStatus(), last.wanted)

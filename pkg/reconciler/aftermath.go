@@ -13,8 +13,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/component-operator/runtime/internal/conflicts"
-	"github.com/component-operator/runtime/internal/flow"
+	"github.com/component-operator/runtime/internal/apiserver"
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
@@ -108,7 +108,7 @@ func (r *Reconciler) follow(ctx context.Context, request ApplyRequest, choose se
 	}
 	// Redundant objects are none of this call's business.
 	c.call.Policies.PruneAt = inventory.PruneAtEnd
-	ctx = flow.WithLimiter(ctx, c.call.Server.Flow)
+	ctx = concurrent.WithLimiter(ctx, c.call.Server.Flow)
 	if err = c.open(ctx, request); err == nil {
 		_, err = c.waves.Apply(ctx, c.wanted)
 	}
@@ -124,7 +124,7 @@ func (r *Reconciler) follow(ctx context.Context, request ApplyRequest, choose se
 	after := summary.RequeueAfter
 	if err != nil && server.IsAboutObjects(err) {
 		_, refused := errors.AsType[*RefusedError](err)
-		result.Aftermath.Lasting = refused || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || conflicts.IsRejected(err)
+		result.Aftermath.Lasting = refused || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apiserver.IsRejected(err)
 		if !refused {
 			after = cmp.Or(after, problemDelay)
 		}

@@ -8,7 +8,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/component-operator/runtime/internal/flow"
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
@@ -47,7 +47,7 @@ func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, e
 	if err != nil {
 		return r.abort(ctx, request.Owner, err)
 	}
-	ctx = flow.WithLimiter(ctx, c.call.Server.Flow)
+	ctx = concurrent.WithLimiter(ctx, c.call.Server.Flow)
 	if err := c.open(ctx, request); err != nil {
 		return r.abort(ctx, request.Owner, err)
 	}

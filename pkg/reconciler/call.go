@@ -4,7 +4,7 @@
 package reconciler
 
 import (
-	"github.com/component-operator/runtime/internal/flow"
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/executor"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/guard"
@@ -19,7 +19,7 @@ func (r *Reconciler) call(owner Owner, items []*InventoryItem) *calls.Call {
 
 // callWith is call with another configuration of requests, such as that of a dry run.
 func (r *Reconciler) callWith(owner Owner, items []*InventoryItem, config server.Config) *calls.Call {
-	known, limiter := owner.forDecisions(), flow.NewLimiter(r.options.MaxConcurrency)
+	known, limiter := owner.forDecisions(), concurrent.NewLimiter(r.options.MaxConcurrency)
 	c := &calls.Call{
 		Owner: known, Memory: r.memory.For(owner.ID), Report: report.New(), Additional: r.additionalTypes(owner),
 		Ledger: calls.NewLedger(items, owner.Store, r.options.Clock),

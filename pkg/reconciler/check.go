@@ -9,8 +9,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/digest"
-	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/guard"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
@@ -59,7 +59,7 @@ func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) (
 // made them. It takes one request for each type of namespaced objects, for each namespace.
 func (r *Reconciler) CheckNamespaces(ctx context.Context, request DeleteRequest) ([]Notice, error) {
 	call := r.deletion(request)
-	ctx = flow.WithLimiter(ctx, call.Server.Flow)
+	ctx = concurrent.WithLimiter(ctx, call.Server.Flow)
 	var notices []Notice
 	for _, item := range call.Ledger.Items {
 		if !kinds.IsNamespace(item.GroupVersionKind().GroupKind()) || item.DeletePolicy == DeletePolicyOrphan || item.Phase == PhaseCompleted {

@@ -7,7 +7,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/component-operator/runtime/internal/flow"
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
@@ -21,7 +21,7 @@ import (
 // with DeletePolicyConfirmOnDelete whose deletion is not approved, it does nothing, and Result.Held names them. An approval is recorded before the first deletion.
 func (r *Reconciler) Delete(ctx context.Context, request DeleteRequest) (Result, error) {
 	call := r.deletion(request)
-	ctx = flow.WithLimiter(ctx, call.Server.Flow)
+	ctx = concurrent.WithLimiter(ctx, call.Server.Flow)
 	held, err := hold(ctx, request, call)
 	if err != nil || held != nil {
 		result, err := r.abort(ctx, request.Owner, err)
@@ -44,7 +44,7 @@ func (r *Reconciler) Delete(ctx context.Context, request DeleteRequest) (Result,
 // dependents with DeletePolicyConfirmOnDelete, as Delete does: what is gone already, or belongs to others by now, needs no approval.
 func (r *Reconciler) HeldDeletion(ctx context.Context, request DeleteRequest) (*HeldDeletions, error) {
 	call := r.deletion(request)
-	_, held, err := call.HoldAll(flow.WithLimiter(ctx, call.Server.Flow), request.Occasion)
+	_, held, err := call.HoldAll(concurrent.WithLimiter(ctx, call.Server.Flow), request.Occasion)
 	return held, err
 }
 

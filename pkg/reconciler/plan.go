@@ -6,7 +6,7 @@ package reconciler
 import (
 	"context"
 
-	"github.com/component-operator/runtime/internal/flow"
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/waves"
 )
@@ -52,7 +52,7 @@ func (r *Reconciler) Plan(ctx context.Context, request ApplyRequest, options Pla
 	}
 	// The plan has to see that a namespace is missing.
 	c.call.Executor.CreateNamespaces = false
-	ctx = flow.WithLimiter(ctx, c.call.Server.Flow)
+	ctx = concurrent.WithLimiter(ctx, c.call.Server.Flow)
 	if err := c.watch(ctx); err != nil {
 		return Plan{}, err
 	}

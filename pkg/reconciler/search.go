@@ -23,8 +23,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/fieldset"
-	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/inventory"
@@ -43,7 +43,7 @@ func findDependents(ctx context.Context, call *calls.Call, request RebuildReques
 		return nil, nil, err
 	}
 	var failures calls.Failures
-	flow.Each(ctx, call.Server.Flow, found, func(kind schema.GroupVersionKind) { failures.Add(s.kind(ctx, kind)) })
+	concurrent.EachWithin(ctx, call.Server.Flow, found, func(kind schema.GroupVersionKind) { failures.Add(s.kind(ctx, kind)) })
 	if err := failures.Err(); err != nil {
 		return nil, nil, fmt.Errorf("looking for dependents: %w", err)
 	}

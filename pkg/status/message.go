@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/internal/ellipsis"
+	"github.com/component-operator/runtime/internal/texts"
 )
 
 // MaxMessageLength is the maximum length of a message of a Result, in bytes. Longer ones are cut.
@@ -22,7 +22,7 @@ const MaxMessageLength = 256
 
 // Clip puts the message on one line and cuts it, between characters, to MaxMessageLength.
 func Clip(message string) string {
-	return ellipsis.Truncate(strings.Join(strings.Fields(message), " "), MaxMessageLength)
+	return texts.Truncate(strings.Join(strings.Fields(message), " "), MaxMessageLength)
 }
 
 // plainMessage is the message for a status without further details.

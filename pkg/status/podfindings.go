@@ -10,7 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/component-operator/runtime/internal/ellipsis"
+	"github.com/component-operator/runtime/internal/texts"
 )
 
 // PodFinding is a reason why a Pod is not ready.
@@ -140,7 +140,7 @@ func gateFindings(pod *corev1.Pod) []PodFinding {
 }
 
 func joined(text, more string) string {
-	if more = ellipsis.Truncate(strings.Join(strings.Fields(more), " "), 2*MaxMessageLength); more != "" {
+	if more = texts.Truncate(strings.Join(strings.Fields(more), " "), 2*MaxMessageLength); more != "" {
 		text += ": " + more
 	}
 	return text

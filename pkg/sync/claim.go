@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/internal/flow"
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/sync/internal/prunes"
 	"github.com/component-operator/runtime/pkg/types"
@@ -24,10 +24,10 @@ func (d *definition) marks() prunes.Owner {
 func (d *definition) claim(ctx context.Context, w *work) ([]ResourceSyncResult, error) {
 	settled := d.skipped(w)
 	owner := d.marks()
-	limiter, failures := flow.NewLimiter(concurrency), make(chan error, len(w.strays)+len(w.pruned))
-	flow.Each(ctx, limiter, w.strays, func(object *unstructured.Unstructured) { failures <- owner.Release(ctx, object) })
+	limiter, failures := concurrent.NewLimiter(concurrency), make(chan error, len(w.strays)+len(w.pruned))
+	concurrent.EachWithin(ctx, limiter, w.strays, func(object *unstructured.Unstructured) { failures <- owner.Release(ctx, object) })
 	claims, ids := make(chan claimed, len(w.pruned)), sortedIDs(w.pruned)
-	flow.Each(ctx, limiter, ids, func(id types.ObjectID) {
+	concurrent.EachWithin(ctx, limiter, ids, func(id types.ObjectID) {
 		live := w.obsolete[id]
 		if live == nil || d.isTerminated() {
 			return

@@ -14,8 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/internal/gitops"
+	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 )
@@ -235,7 +235,7 @@ func (c *syncContext) set(phase OperationPhase, message string) {
 	if !c.phase.Completed() && phase.Completed() {
 		close(c.completed)
 	}
-	c.phase, c.message = phase, ellipsis.Truncate(message, longestMessage)
+	c.phase, c.message = phase, texts.Truncate(message, longestMessage)
 	if phase.Completed() {
 		c.log.Info("the operation has ended", "phase", phase, "message", c.message)
 	}
@@ -245,7 +245,7 @@ func (c *syncContext) set(phase OperationPhase, message string) {
 func (c *syncContext) retry(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.message = ellipsis.Truncate("trying again after: "+err.Error(), longestMessage)
+	c.message = texts.Truncate("trying again after: "+err.Error(), longestMessage)
 	c.last = State{Phase: OperationRunning, Err: err, RetryAfter: c.operation.backOff()}
 }
 

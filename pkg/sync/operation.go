@@ -11,7 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/component-operator/runtime/internal/conflicts"
+	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/internal/grace"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -124,7 +124,7 @@ func IsFinal(err error) bool {
 	_, isRefused := errors.AsType[*reconciler.RefusedError](err)
 	_, isStale := errors.AsType[*reconciler.StaleError](err)
 	_, isFenced := errors.AsType[*reconciler.FencedError](err)
-	return isRefused || isStale || isFenced || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || conflicts.IsRejected(err)
+	return isRefused || isStale || isFenced || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apiserver.IsRejected(err)
 }
 
 // HasFailed reports whether a call waits only for dependents that have failed, or cannot become ready for another reason.

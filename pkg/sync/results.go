@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/component-operator/runtime/internal/ellipsis"
+	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/sync/internal/tasks"
@@ -36,7 +36,7 @@ type resultKey struct {
 
 // set adds a result, or updates that of the same object in the same phase. It keeps the message if there is no new one.
 func (r *results) set(result ResourceSyncResult) {
-	result.Message = ellipsis.Truncate(result.Message, longestResult)
+	result.Message = texts.Truncate(result.Message, longestResult)
 	key := resultKey{object: result.ResourceKey, phase: result.SyncPhase}
 	at, known := r.at[key]
 	if !known {
@@ -178,7 +178,7 @@ func (r *results) failure(state State) string {
 		text := state.Err.Error()
 		for _, notice := range state.Result.Errors {
 			prefix := types.IDOf(notice.Object).String() + ": "
-			if slices.Contains(reasons, prefix+ellipsis.Truncate(notice.Message, longestResult)) {
+			if slices.Contains(reasons, prefix+texts.Truncate(notice.Message, longestResult)) {
 				text = strings.ReplaceAll(text, prefix+notice.Message, told)
 			}
 		}

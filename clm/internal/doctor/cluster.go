@@ -17,7 +17,6 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/helmreleases"
-	"github.com/component-operator/runtime/clm/internal/ownership"
 	"github.com/component-operator/runtime/clm/internal/releases"
 )
 
@@ -79,7 +78,7 @@ func (e *examination) examineDefinitions(ctx context.Context) error {
 	}
 	for i := range definitions.Items {
 		definition := &definitions.Items[i]
-		if definition.DeletionTimestamp == nil || !ownership.Of(definition).IsMissing() {
+		if definition.DeletionTimestamp == nil || !releases.OwnerOf(definition).IsMissing() {
 			continue
 		}
 		left, err := e.instanceOf(ctx, definition)

@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/dependents"
-	"github.com/component-operator/runtime/clm/internal/ownership"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -184,10 +183,10 @@ func (e *examination) examineItem(ctx context.Context, release *releases.Release
 		return nil
 	}
 	id := releases.OwnerID(release.Namespace, release.Name)
-	owner, exists, served := e.byKey[dependents.KeyOf(item)].Mark, true, true
+	owner, exists, served := e.byKey[dependents.KeyOf(item)].OwnerMark, true, true
 	if owner.IsMissing() {
 		var err error
-		if owner, err = ownership.Read(ctx, e.connection.Client(), item); apierrors.IsNotFound(err) || cluster.IsNoMatch(err) {
+		if owner, err = releases.ReadOwner(ctx, e.connection.Client(), item); apierrors.IsNotFound(err) || cluster.IsNoMatch(err) {
 			exists, served = false, !cluster.IsNoMatch(err)
 		} else if err != nil {
 			return e.denied(err)

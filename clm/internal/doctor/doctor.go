@@ -17,7 +17,6 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/dependents"
-	"github.com/component-operator/runtime/clm/internal/ownership"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/internal/digest"
 )
@@ -185,7 +184,7 @@ func (e *examination) sweepCluster(ctx context.Context) error {
 	if e.Name != "" {
 		operator, values = selection.Equals, []string{digest.OwnerLabel(releases.OwnerID(e.Namespace, e.Name))}
 	}
-	requirement, err := labels.NewRequirement(ownership.Label, operator, values)
+	requirement, err := labels.NewRequirement(releases.Label, operator, values)
 	if err != nil {
 		return fmt.Errorf("selecting dependents: %w", err)
 	}

@@ -23,13 +23,11 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/clm/internal/apply"
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/deletion"
 	"github.com/component-operator/runtime/clm/internal/doctor"
+	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/sources"
-	"github.com/component-operator/runtime/clm/internal/transfer"
 	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
 )
@@ -72,19 +70,19 @@ func (p *place) apply(s *connection.Connection, release string, names ...string)
 	if err != nil {
 		p.Fatal(err)
 	}
-	plan, err := apply.PlanSources(p.Context(), s, apply.Request{Namespace: p.namespace, Name: release, Sources: set}, false)
+	plan, err := operation.PlanSources(p.Context(), s, operation.Request{Namespace: p.namespace, Name: release, Sources: set}, false)
 	if err != nil {
 		p.Fatal(err)
 	}
 	defer plan.Close()
-	if err := plan.Apply(p.Context(), apply.Options{}); err != nil {
+	if err := plan.Apply(p.Context(), operation.Options{}); err != nil {
 		p.Fatal(err)
 	}
 }
 
 func (p *place) delete(s *connection.Connection, release string) {
 	p.Helper()
-	d, err := deletion.Plan(p.Context(), s, deletion.Request{Namespace: p.namespace, Name: release})
+	d, err := operation.PlanDeletion(p.Context(), s, operation.DeletionRequest{Namespace: p.namespace, Name: release})
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -131,16 +129,16 @@ func (p *place) unlock() {
 }
 
 func (p *place) move(ctx context.Context, s *connection.Connection, name string) error {
-	request := transfer.MoveRequest{
+	request := operation.MoveRequest{
 		From: apitypes.NamespacedName{Namespace: p.namespace, Name: "a"}, To: apitypes.NamespacedName{Namespace: p.namespace, Name: "b"},
 		Objects: []string{"ConfigMap/" + name},
 	}
-	t, err := transfer.PlanMove(ctx, s, request, false)
+	t, err := operation.PlanMove(ctx, s, request, false)
 	if err != nil {
 		return err
 	}
 	defer t.Close()
-	return t.Move(ctx, apply.Options{})
+	return t.Move(ctx, operation.Options{})
 }
 
 // mortal is a connection that dies with one of its writes: it, or its response, does not arrive, and nothing that follows does.

@@ -20,10 +20,9 @@ import (
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/dependents"
-	"github.com/component-operator/runtime/clm/internal/ownership"
 	"github.com/component-operator/runtime/clm/internal/releases"
-	"github.com/component-operator/runtime/clm/internal/selection"
 	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -32,7 +31,7 @@ import (
 // markedObject is an object that carries the mark of a release.
 type markedObject struct {
 	dependents.Object
-	ownership.Mark
+	releases.OwnerMark
 
 	copied bool // another client has copied it, with its marks, from an object of a release
 }
@@ -70,7 +69,7 @@ func (s *sweep) run(ctx context.Context) error {
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(sweepers)
-	selection.EachResource(lists, func(gv schema.GroupVersion, resource metav1.APIResource) {
+	connection.EachResource(lists, func(gv schema.GroupVersion, resource metav1.APIResource) {
 		if slices.Contains(resource.Verbs, "list") {
 			group.Go(func() error { return s.resource(ctx, gv, resource) })
 		}
@@ -162,10 +161,10 @@ func (s *sweep) take(kind schema.GroupVersionKind, object *metav1.PartialObjectM
 	}
 	version, name := kind.ToAPIVersionAndKind()
 	found := markedObject{
-		Object: dependents.Object{APIVersion: version, Kind: name, Namespace: object.Namespace, Name: object.Name},
-		Mark:   ownership.Of(object),
+		Object:    dependents.Object{APIVersion: version, Kind: name, Namespace: object.Namespace, Name: object.Name},
+		OwnerMark: releases.OwnerOf(object),
 		// EndpointSlices, say, have the labels of their Services.
-		copied: object.Annotations[ownership.Annotation] == "" || fieldset.IsCopy(object, releases.ReconcilerName),
+		copied: object.Annotations[releases.Annotation] == "" || fieldset.IsCopy(object, releases.ReconcilerName),
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/releases"
-	"github.com/component-operator/runtime/internal/conflicts"
+	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/sync"
 )
@@ -182,7 +182,7 @@ func IsFinal(err error) bool {
 func IsFailure(err error) bool {
 	var notReady *NotReadyError
 	var rejected *reconciler.RefusedError
-	return errors.As(err, &notReady) || errors.As(err, &rejected) || conflicts.IsRejected(err)
+	return errors.As(err, &notReady) || errors.As(err, &rejected) || apiserver.IsRejected(err)
 }
 
 // Summary is the text of an error that is shown beside a list of the objects that are not ready. It has the text of each error that was joined.

@@ -15,9 +15,9 @@ import (
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/internal/manifest"
+	"github.com/component-operator/runtime/internal/texts"
 )
 
 const (
@@ -133,7 +133,7 @@ func (r *header) revision() (Revision, error) {
 func (r Revision) Content() (Content, error) {
 	content, err := decodeContent(r.data)
 	if err != nil {
-		return Content{}, fmt.Errorf("reading Helm's record in %s %s/%s: revision %d: %s", r.kind, r.namespace, r.name, r.Number, ellipsis.Truncate(err.Error(), maxReason))
+		return Content{}, fmt.Errorf("reading Helm's record in %s %s/%s: revision %d: %s", r.kind, r.namespace, r.name, r.Number, texts.Truncate(err.Error(), maxReason))
 	}
 	return content, nil
 }

@@ -16,7 +16,7 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/ellipsis"
+	"github.com/component-operator/runtime/internal/texts"
 )
 
 const (
@@ -92,7 +92,7 @@ func (r *Release) check() error {
 // damagedError says what is wrong with a record that nobody can read.
 type damagedError struct{ reason error }
 
-func (e *damagedError) Error() string { return ellipsis.Truncate(e.reason.Error(), maxReason) }
+func (e *damagedError) Error() string { return texts.Truncate(e.reason.Error(), maxReason) }
 
 func (e *damagedError) Unwrap() error { return e.reason }
 

@@ -18,8 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
+	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/internal/clocks"
-	"github.com/component-operator/runtime/internal/conflicts"
 )
 
 // defaultValidity is how long a lease lasts that is not renewed.
@@ -179,7 +179,7 @@ func (l *Lock) take(ctx context.Context, lease *coordinationv1.Lease) (held bool
 	next := lease.DeepCopy()
 	l.describe(next, sent)
 	written, err := l.leases.Update(ctx, next, metav1.UpdateOptions{FieldManager: l.manager})
-	if conflicts.IsOutdated(err) || apierrors.IsNotFound(err) {
+	if apiserver.IsOutdated(err) || apierrors.IsNotFound(err) {
 		return false, nil
 	}
 	if err != nil {

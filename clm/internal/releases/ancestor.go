@@ -18,10 +18,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/internal/digest"
-	"github.com/component-operator/runtime/internal/ellipsis"
-	"github.com/component-operator/runtime/internal/guarded"
 	"github.com/component-operator/runtime/internal/manifest"
+	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -119,7 +119,7 @@ func decodeAncestor(configMap *corev1.ConfigMap) (*Release, error) {
 		err = yaml.Unmarshal(text, &inventory)
 	}
 	if err != nil {
-		return refuse("decoding inventory: "+ellipsis.Truncate(err.Error(), maxDamage), repair)
+		return refuse("decoding inventory: "+texts.Truncate(err.Error(), maxDamage), repair)
 	}
 	if slices.ContainsFunc(inventory, func(item *reconciler.InventoryItem) bool { return item == nil || item.Kind == "" || item.Name == "" }) {
 		return refuse("inventory has an item without kind or name", repair)
@@ -179,7 +179,7 @@ func (a ancestry) removeUnchanged(ctx context.Context, configMap *corev1.ConfigM
 			"delete the ConfigMap, with its finalizer " + ancestorFinalizer + ", and try again")
 	}
 	finalizers := slices.DeleteFunc(slices.Clone(configMap.Finalizers), func(name string) bool { return name == ancestorFinalizer })
-	patch, err := guarded.MergePatch(configMap.UID, configMap.ResourceVersion, map[string]any{"metadata": map[string]any{"finalizers": finalizers}})
+	patch, err := apiserver.MergePatch(configMap.UID, configMap.ResourceVersion, map[string]any{"metadata": map[string]any{"finalizers": finalizers}})
 	if err != nil {
 		return err
 	}

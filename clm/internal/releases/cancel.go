@@ -14,8 +14,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/component-operator/runtime/internal/conflicts"
-	"github.com/component-operator/runtime/internal/ellipsis"
+	"github.com/component-operator/runtime/internal/apiserver"
+	"github.com/component-operator/runtime/internal/texts"
 )
 
 const (
@@ -88,7 +88,7 @@ func (l *Lock) ask(ctx context.Context, other *rival) (settled bool, err error) 
 	metav1.SetMetaDataAnnotation(&next.ObjectMeta, cancelAnnotation, l.options.Operation+" of "+l.options.Holder)
 	written, err := l.leases.Update(ctx, next, metav1.UpdateOptions{FieldManager: l.manager})
 	switch {
-	case conflicts.IsOutdated(err), apierrors.IsNotFound(err):
+	case apiserver.IsOutdated(err), apierrors.IsNotFound(err):
 		return false, nil
 	case err != nil:
 		return false, fmt.Errorf("asking %s to end its operation: %w", holderOf(other.lease), err)
@@ -126,6 +126,6 @@ func (c *Cancellation) hear(lease *coordinationv1.Lease) {
 	if by == "" || !c.heeded || c.by != "" {
 		return
 	}
-	c.by = ellipsis.Truncate(by, maxRequester)
+	c.by = texts.Truncate(by, maxRequester)
 	close(c.requested)
 }

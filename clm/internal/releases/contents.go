@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/ellipsis"
+	"github.com/component-operator/runtime/internal/texts"
 )
 
 // Content reads the stored content of a revision. The error is a DamagedError if the content cannot be read because the record is
@@ -54,7 +54,7 @@ func read(ctx context.Context, s *Store, release *Release, number int64, decode 
 		if err == nil {
 			return nil
 		}
-		damage = ellipsis.Truncate(err.Error(), maxDamage)
+		damage = texts.Truncate(err.Error(), maxDamage)
 	}
 	// Another process may have removed the revision since the index was read.
 	again, err := indexAgain(ctx, s.options.Client, release)

@@ -15,8 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/component-operator/runtime/internal/chunks"
-	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/internal/manifest"
+	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/inventory"
 )
 
@@ -156,7 +156,7 @@ func decodeIndex(raw []byte) (index, error) {
 		err = json.Unmarshal(raw, &decoded)
 	}
 	if err != nil {
-		return index{}, fmt.Errorf("decoding its data: %s", ellipsis.Truncate(err.Error(), maxDamage))
+		return index{}, fmt.Errorf("decoding its data: %s", texts.Truncate(err.Error(), maxDamage))
 	}
 	if decoded.Version > formatVersion {
 		return index{}, &newerError{version: decoded.Version}
@@ -242,7 +242,7 @@ func (i *index) release(namespace, name string) *Release {
 // indexOf returns the index for a release, without inventories and references of the ancestor. Revisions keep their contents.
 func indexOf(release *Release) index {
 	next := index{
-		Version: formatVersion, State: release.State, Message: ellipsis.Truncate(release.Message, maxMessage), DeletionStage: release.DeletionStage, Begun: release.Begun,
+		Version: formatVersion, State: release.State, Message: texts.Truncate(release.Message, maxMessage), DeletionStage: release.DeletionStage, Begun: release.Begun,
 		Created: release.Created, Updated: release.stored.index.Updated, Since: release.stored.index.Since,
 	}
 	before := map[int64]indexRevision{}

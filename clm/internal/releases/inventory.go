@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/component-operator/runtime/internal/chunks"
-	"github.com/component-operator/runtime/internal/inventories"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -21,7 +20,7 @@ func (o *Options) encodeInventory(store *chunks.Store, inventory []*reconciler.I
 	if len(inventory) == 0 {
 		return nil, nil, nil
 	}
-	items, err := inventories.Encode(inventory)
+	items, err := chunks.EncodeInventory(inventory)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -57,7 +56,7 @@ func readInventory(ctx context.Context, store *chunks.Store, list *chunks.List) 
 	if err != nil {
 		return nil, nil, "", err
 	}
-	if items = inventories.Decode(&found, *list); len(found.Damage) > 0 {
+	if items = chunks.DecodeInventory(&found, *list); len(found.Damage) > 0 {
 		return nil, found.Intact, strings.Join(found.Damage, "; "), nil
 	}
 	slices.SortFunc(items, func(a, b *reconciler.InventoryItem) int { return types.IDOf(a).Compare(types.IDOf(b)) })

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/chunks"
-	"github.com/component-operator/runtime/internal/ellipsis"
+	"github.com/component-operator/runtime/internal/texts"
 )
 
 // pageSize is the size of a page of indexes, which may be large.
@@ -63,7 +63,7 @@ func listed(secret *corev1.Secret) *Release {
 	if current := release.Current(); current != nil {
 		release.Revisions = []Revision{*current}
 	}
-	release.Message = ellipsis.Truncate(release.Message, maxMessage)
+	release.Message = texts.Truncate(release.Message, maxMessage)
 	if err != nil {
 		release.Problem = problemOf(err)
 	}

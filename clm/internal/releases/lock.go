@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
+	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/internal/clocks"
-	"github.com/component-operator/runtime/internal/conflicts"
 )
 
 // LockOptions say what to lock, and for whom.
@@ -191,7 +191,7 @@ func (l *Lock) Release(ctx context.Context) error {
 		return nil
 	}
 	err := l.remove(ctx, lease)
-	if conflicts.IsOutdated(err) {
+	if apiserver.IsOutdated(err) {
 		// A renewal may have succeeded although it was said, or seemed, to have failed.
 		lease, err = l.leases.Get(ctx, lease.Name, metav1.GetOptions{})
 		if err == nil && l.isOurs(lease) {
@@ -254,7 +254,7 @@ func (l *Lock) renew(ctx context.Context) error {
 	switch {
 	case apierrors.IsNotFound(err):
 		return errTaken
-	case conflicts.IsOutdated(err):
+	case apiserver.IsOutdated(err):
 		// The content may be ours: then the attempt before has succeeded although it seemed to have failed, or another process has asked us to end.
 		found, err := l.leases.Get(ctx, next.Name, metav1.GetOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {

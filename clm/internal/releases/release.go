@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/component-operator/runtime/internal/ellipsis"
+	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -88,7 +88,7 @@ func (b Begun) Overtaken(started, now time.Time) string {
 	if !started.Before(b.Started) || b.Started.Sub(now) > maxSkew {
 		return ""
 	}
-	return ellipsis.Truncate(b.By, maxRequester)
+	return texts.Truncate(b.By, maxRequester)
 }
 
 // Revision is one generation of what a release consists of.

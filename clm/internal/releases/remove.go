@@ -13,7 +13,7 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/conflicts"
+	"github.com/component-operator/runtime/internal/apiserver"
 )
 
 // Remove removes the record of a release, the index last. It refuses while the release has dependents, deletion
@@ -68,7 +68,7 @@ func (s *Store) remove(ctx context.Context, release *Release) error {
 		uid := apitypes.UID(known.uid)
 		err = s.options.Client.Delete(ctx, secret, client.Preconditions{UID: &uid, ResourceVersion: &known.resourceVersion})
 	}
-	if conflicts.IsOutdated(err) {
+	if apiserver.IsOutdated(err) {
 		return ErrOutdated
 	}
 	return client.IgnoreNotFound(err)

@@ -15,9 +15,8 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/internal/chunks"
-	"github.com/component-operator/runtime/internal/conflicts"
-	"github.com/component-operator/runtime/internal/guarded"
 )
 
 // writing updates a record from its known state to a new one.
@@ -106,7 +105,7 @@ func (w *writing) holdAll(ctx context.Context, have *seen) error {
 
 // refusal is the error of a write to the index.
 func (w *writing) refusal(err error) error {
-	if conflicts.IsOutdated(err) || apierrors.IsNotFound(err) {
+	if apiserver.IsOutdated(err) || apierrors.IsNotFound(err) {
 		return ErrOutdated
 	}
 	return fmt.Errorf("updating Secret %s/%s: %w", w.namespace, prefix+w.name, err)
@@ -203,7 +202,7 @@ func (w *writing) patchIndex(ctx context.Context, raw []byte, loose bool) error 
 		metadata["finalizers"] = w.known.foreign()
 	}
 	err := w.patch(ctx, map[string]any{"metadata": metadata, "data": map[string]any{dataKey: raw}})
-	if conflicts.IsOutdated(err) {
+	if apiserver.IsOutdated(err) {
 		return w.recognize(ctx, raw)
 	}
 	if err != nil {
@@ -214,7 +213,7 @@ func (w *writing) patchIndex(ctx context.Context, raw []byte, loose bool) error 
 
 // patch changes the Secret of a release, guarded by what is known about it.
 func (w *writing) patch(ctx context.Context, body map[string]any) error {
-	patch, err := guarded.MergePatch(apitypes.UID(w.known.uid), w.known.resourceVersion, body)
+	patch, err := apiserver.MergePatch(apitypes.UID(w.known.uid), w.known.resourceVersion, body)
 	if err != nil {
 		return err
 	}
@@ -223,7 +222,7 @@ func (w *writing) patch(ctx context.Context, body map[string]any) error {
 	object.SetNamespace(w.namespace)
 	object.SetName(prefix + w.name)
 	err = w.options.Client.Patch(ctx, object, patch, client.FieldOwner(w.options.FieldOwner))
-	if conflicts.IsOutdated(err) && w.marked(ctx) {
+	if apiserver.IsOutdated(err) && w.marked(ctx) {
 		return w.patch(ctx, body)
 	}
 	if err == nil {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/live"
-	"github.com/component-operator/runtime/clm/internal/ownership"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/internal/gitops"
 	"github.com/component-operator/runtime/internal/judges"
@@ -91,7 +90,7 @@ func Inspection(c *connection.Connection, owner string, items []*reconciler.Inve
 		Items:       items,
 		Judges:      judges.New(releases.ReconcilerName, reports.Await(analyzer, c.Definitions())),
 		Definitions: c.Definitions(),
-		Selector:    ownership.Selector(owner),
+		Selector:    releases.OwnerSelector(owner),
 	}
 }
 

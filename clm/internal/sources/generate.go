@@ -12,7 +12,6 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/clm/internal/versions"
 	"github.com/component-operator/runtime/internal/clients"
 	internalhelm "github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -67,7 +66,7 @@ func (s *Set) generate(ctx context.Context, request Request) ([]client.Object, e
 
 // withVersions gives versioned objects the names of their versions, and adds the earlier ones.
 func withVersions(ctx context.Context, request Request, objects []client.Object) ([]client.Object, error) {
-	rules := versions.Rules{Prefix: request.ReconcilerName + "/", Namespace: request.Namespace}
+	rules := Rules{Prefix: request.ReconcilerName + "/", Namespace: request.Namespace}
 	if !rules.Any(objects) {
 		return objects, nil
 	}

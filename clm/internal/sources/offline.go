@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/catalog"
 	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/rights"
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
@@ -32,14 +32,14 @@ func Offline(kubernetesVersion string, apiVersions []string) (*cluster.Discovery
 		return nil, fmt.Errorf("invalid Kubernetes version %q; must be a version such as 1.36 or v1.36.3", kubernetesVersion)
 	}
 	result := &cluster.Discovery{}
-	if result.Version, err = catalog.Version(fmt.Sprintf("v%d.%d.%d", parsed.Major(), parsed.Minor(), parsed.Patch())); err != nil {
+	if result.Version, err = rights.Version(fmt.Sprintf("v%d.%d.%d", parsed.Major(), parsed.Minor(), parsed.Patch())); err != nil {
 		return nil, fmt.Errorf("reading the version of Kubernetes: %w", err)
 	}
-	kinds, err := catalog.Kinds(apiVersions)
+	kinds, err := rights.Kinds(apiVersions)
 	if err != nil {
 		return nil, err
 	}
-	result.Resources, _ = catalog.Resources(kinds)
+	result.Resources, _ = rights.Resources(kinds)
 	for _, list := range result.Resources {
 		result.GroupVersions = append(result.GroupVersions, list.GroupVersion)
 	}

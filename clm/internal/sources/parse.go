@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/json"
 
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/manifest"
-	"github.com/component-operator/runtime/internal/parallel"
 )
 
 // byteOrderMark may be at the beginning of files from Windows.
@@ -37,7 +37,7 @@ func parseManifests(content []byte) ([]*unstructured.Unstructured, error) {
 		return nil, err
 	}
 	parsed, failures := make([][]*unstructured.Unstructured, len(split)), make([]error, len(split))
-	parallel.Do(len(split), func(i int) { parsed[i], failures[i] = parseDocument(split[i]) })
+	concurrent.Do(len(split), func(i int) { parsed[i], failures[i] = parseDocument(split[i]) })
 	var objects []*unstructured.Unstructured
 	for i := range split {
 		if failures[i] != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/live"
-	"github.com/component-operator/runtime/clm/internal/ownership"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
@@ -128,7 +127,7 @@ func (s *Snapshot) confirmOwner(node *dependents.Node) (lostLabel bool) {
 	if node.Live == nil {
 		return false
 	}
-	owner := ownership.Of(node.Live)
+	owner := releases.OwnerOf(node.Live)
 	if id := releases.OwnerID(s.Release.Namespace, s.Release.Name); !owner.Is(id) {
 		node.Status, node.Message = dependents.StatusStolen, owner.Loss(id, node.Item)
 	}

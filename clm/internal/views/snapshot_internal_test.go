@@ -12,7 +12,6 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/clm/internal/dependents"
-	"github.com/component-operator/runtime/clm/internal/ownership"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
@@ -76,7 +75,7 @@ func TestStatesOfWhatLostItsLabel(t *testing.T) {
 		{"somebody else has it", "u", "x", dependents.StateStays},
 	} {
 		node := &dependents.Node{Dependent: dependents.Dependent{Status: dependents.StatusStolen, Phase: item.Phase}, Item: item}
-		owner := ownership.Of(&metav1.ObjectMeta{UID: test.uid, Labels: map[string]string{ownership.Label: test.label}})
+		owner := releases.OwnerOf(&metav1.ObjectMeta{UID: test.uid, Labels: map[string]string{releases.Label: test.label}})
 		if got := stateInDeletion(node, owner.LostLabel(item)); got != test.want {
 			t.Errorf("%s: got %s, wanted %s", test.reason, got, test.want)
 		}

@@ -20,7 +20,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/clients"
-	"github.com/component-operator/runtime/internal/offline"
+	"github.com/component-operator/runtime/internal/rights"
 	"github.com/component-operator/runtime/pkg/component"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/types"
@@ -102,7 +102,7 @@ func (s Suite) scheme() (*runtime.Scheme, error) {
 
 // generate calls the generator as a reconciler does.
 func (s Suite) generate(ctx context.Context, c Case, scheme *runtime.Scheme) ([]client.Object, error) {
-	clnt, err := offline.NewClient(offline.Options{
+	clnt, err := rights.NewOfflineClient(rights.OfflineOptions{
 		KubernetesVersion: c.KubernetesVersion, APIVersions: c.APIVersions, Scheme: scheme, Objects: c.Objects,
 	})
 	if err != nil {
@@ -155,7 +155,7 @@ func (c Case) load(ctx context.Context, scheme *runtime.Scheme) error {
 		}
 		objects = append(objects, object)
 	}
-	reader, err := offline.NewClient(offline.Options{Scheme: scheme, Objects: objects})
+	reader, err := rights.NewOfflineClient(rights.OfflineOptions{Scheme: scheme, Objects: objects})
 	if err != nil {
 		return err
 	}

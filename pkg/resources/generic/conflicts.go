@@ -21,8 +21,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
-	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/internal/redact"
+	"github.com/component-operator/runtime/internal/texts"
 )
 
 // conflictCheck finds fields to which two mutations give different values. It compares the object before and after each feature, so a mutation that writes the value that is there
@@ -123,7 +123,7 @@ func (w write) text(secret bool) string {
 	if strings.ContainsFunc(text, unicode.IsControl) {
 		text = strconv.Quote(text)
 	}
-	return ellipsis.Truncate(text, maxValueText)
+	return texts.Truncate(text, maxValueText)
 }
 
 // lookUp returns the value at a path.

@@ -18,7 +18,6 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/component-operator/runtime/internal/clients"
-	"github.com/component-operator/runtime/internal/offline"
 	"github.com/component-operator/runtime/internal/rights"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/types"
@@ -153,7 +152,7 @@ func render(ctx context.Context, source Source, values map[string]any, apiVersio
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
 		return nil, fmt.Errorf("adding the types of Kubernetes: %w", err)
 	}
-	clnt, err := offline.NewClient(offline.Options{Scheme: scheme, APIVersions: apiVersions})
+	clnt, err := rights.NewOfflineClient(rights.OfflineOptions{Scheme: scheme, APIVersions: apiVersions})
 	if err != nil {
 		return nil, err
 	}

@@ -10,9 +10,9 @@ import (
 
 	"github.com/go-logr/logr"
 
-	"github.com/component-operator/runtime/internal/ellipsis"
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/redact"
-	"github.com/component-operator/runtime/internal/relay"
+	"github.com/component-operator/runtime/internal/texts"
 )
 
 // Error is a panic that was caught.
@@ -29,7 +29,7 @@ func (e *Error) Error() string { return fmt.Sprintf("panic: %s (%s)", e.text(), 
 // maxText is the maximum length of the text of a value, in bytes.
 const maxText = 2000
 
-func (e *Error) text() string { return ellipsis.Truncate(redact.Text(fmt.Sprint(e.Value)), maxText) }
+func (e *Error) text() string { return texts.Truncate(redact.Text(fmt.Sprint(e.Value)), maxText) }
 
 // Is reports whether an error is, or wraps, a panic.
 func Is(err error) bool {
@@ -53,7 +53,7 @@ func (c *Catcher) Catch(log logr.Logger, use func(err error)) {
 	if value == nil {
 		return
 	}
-	caught := relay.New(value)
+	caught := concurrent.NewPanic(value)
 	err := &Error{Value: caught.Value, Place: caught.Place}
 	if c.Count != nil {
 		c.Count()

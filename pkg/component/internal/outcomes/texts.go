@@ -11,8 +11,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/internal/redact"
+	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
@@ -28,7 +28,7 @@ func Bound(message string) string {
 	if word, _, _ := strings.Cut(message, " "); size > 0 && !strings.HasPrefix(word, "spec.") {
 		message = string(unicode.ToUpper(first)) + message[size:]
 	}
-	return ellipsis.Truncate(message, MaxMessageLength)
+	return texts.Truncate(message, MaxMessageLength)
 }
 
 // listLimit leaves room for the text around a list in a message.

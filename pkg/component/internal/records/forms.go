@@ -9,7 +9,6 @@ import (
 	"fmt"
 
 	"github.com/component-operator/runtime/internal/chunks"
-	"github.com/component-operator/runtime/internal/inventories"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -23,7 +22,7 @@ func (r *Record) plan(ctx context.Context) error {
 	if !r.outdated && Same(r.items, *r.fields.Inventory) {
 		return nil
 	}
-	encoded, err := inventories.Encode(*r.fields.Inventory)
+	encoded, err := chunks.EncodeInventory(*r.fields.Inventory)
 	if errors.Is(err, chunks.ErrTooLarge) {
 		return &reconciler.RefusedError{Problems: []string{fmt.Sprintf("%s: status.inventory: %s", r.options.Subject, err)}}
 	}

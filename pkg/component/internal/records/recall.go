@@ -9,7 +9,6 @@ import (
 	"fmt"
 
 	"github.com/component-operator/runtime/internal/chunks"
-	"github.com/component-operator/runtime/internal/inventories"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
 	"github.com/component-operator/runtime/pkg/inventory"
@@ -68,7 +67,7 @@ func (r *Record) read(ctx context.Context, reference *inventory.Record) error {
 	if len(list.Chunks) > 0 {
 		if err := r.stores.CheckNamespace("status.inventoryRecord.namespace", reference.Namespace); err != nil {
 			r.gap = "its record was damaged (" + err.Error() + ")"
-			*r.fields.Inventory = inventories.Valid(completed(reference))
+			*r.fields.Inventory = chunks.ValidInventory(completed(reference))
 			return nil
 		}
 	}
@@ -76,11 +75,11 @@ func (r *Record) read(ctx context.Context, reference *inventory.Record) error {
 	if err != nil {
 		return fmt.Errorf("reading the inventory: %w", err)
 	}
-	all := inventories.Decode(&found, list)
+	all := chunks.DecodeInventory(&found, list)
 	r.chunks = found.Intact
 	if len(found.Damage) > 0 {
 		r.gap = "its record was damaged (" + outcomes.Join(found.Damage, "; ") + ")"
-		*r.fields.Inventory = Union(inventories.Valid(completed(reference)), all)
+		*r.fields.Inventory = Union(chunks.ValidInventory(completed(reference)), all)
 		return nil
 	}
 	r.known, r.items = true, all

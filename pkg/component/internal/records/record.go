@@ -10,7 +10,6 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/component-operator/runtime/internal/chunks"
-	"github.com/component-operator/runtime/internal/inventories"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -98,7 +97,7 @@ type Options struct {
 // Open returns the record of a component for one pass.
 func Open(fields Fields, memory *Memory, handle *resource.Handle, places *Stores, options Options) *Record {
 	for _, list := range fields.lists() {
-		*list = inventories.Valid(*list)
+		*list = chunks.ValidInventory(*list)
 	}
 	memory.disguises = fields.recognizePhases()
 	r := &Record{memory: memory, handle: handle, stores: places, fields: fields, options: options, mark: fields.takeMark()}

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/component-operator/runtime/internal/resourceversions"
+	"github.com/component-operator/runtime/internal/apiserver"
 )
 
 // Memory is what a process remembers about its writes of one component. Losing it costs requests, nothing else. Only one pass uses it at a time,
@@ -35,7 +35,7 @@ type Memory struct {
 func (m *Memory) Awaits(version string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.awaiting && !resourceversions.Older(version, m.written)
+	return m.awaiting && !apiserver.Older(version, m.written)
 }
 
 // Rejected counts a rejected status, and returns the number of consecutive ones.
@@ -56,6 +56,6 @@ func (m *Memory) wrote(version string) {
 func (m *Memory) isOutdated(version string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.awaiting = m.written != "" && resourceversions.Older(version, m.written)
+	m.awaiting = m.written != "" && apiserver.Older(version, m.written)
 	return m.awaiting
 }

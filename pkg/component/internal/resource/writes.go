@@ -14,8 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/conflicts"
-	"github.com/component-operator/runtime/internal/guarded"
+	"github.com/component-operator/runtime/internal/apiserver"
 )
 
 // ErrChanged ends a pass that has read the component before its latest change.
@@ -169,7 +168,7 @@ func (h *Handle) patch(ctx context.Context, subresource string, content func() m
 			h.memory.wrote(patched.GetResourceVersion())
 			return patched, nil
 		}
-		if !conflicts.IsOutdated(err) {
+		if !apiserver.IsOutdated(err) {
 			return nil, err
 		}
 		if err := h.Rebase(ctx); err != nil {
@@ -184,7 +183,7 @@ func (h *Handle) send(ctx context.Context, subresource string, content map[strin
 	if err := h.options.Fence(); err != nil {
 		return nil, err
 	}
-	patch, err := guarded.MergePatch(h.uid, h.version, content)
+	patch, err := apiserver.MergePatch(h.uid, h.version, content)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/conflicts"
+	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/component/internal/records"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -73,7 +73,7 @@ func (d *Destination) abandon(reason error) {
 func (d *Destination) Unreachable(ctx context.Context, err error) outcomes.Outcome {
 	o := outcomes.Of(err)
 	switch {
-	case conflicts.IsAdmission(err):
+	case apiserver.IsAdmission(err):
 		o.Message += fmt.Sprintf("; allow it, or set the annotation %s to \"true\" to orphan all dependents instead of deleting them",
 			d.options.Reconciler+"/"+types.AnnotationKeySuffixOrphanDependents)
 	case err == nil || !d.isOutOfReach(ctx, err):

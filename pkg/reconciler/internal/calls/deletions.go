@@ -11,8 +11,8 @@ import (
 
 	apitypes "k8s.io/apimachinery/pkg/types"
 
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/digest"
-	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
@@ -92,7 +92,7 @@ func (c *Call) HoldAll(ctx context.Context, occasion string) (concerned []*inven
 	if err := c.Needs.Watch(ctx, nil, desired.Regular); err != nil {
 		return nil, nil, err
 	}
-	flow.Each(ctx, c.Server.Flow, demanding, func(f *finding) { f.look(ctx, c) })
+	concurrent.EachWithin(ctx, c.Server.Flow, demanding, func(f *finding) { f.look(ctx, c) })
 	var candidates []Candidate
 	for _, f := range demanding {
 		switch {

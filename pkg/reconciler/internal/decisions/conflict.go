@@ -3,7 +3,7 @@
 
 package decisions
 
-import "github.com/component-operator/runtime/internal/conflicts"
+import "github.com/component-operator/runtime/internal/apiserver"
 
 // ChangedOnEveryAttempt is why a write was given up.
 const ChangedOnEveryAttempt = "was modified by other clients on every attempt"
@@ -27,5 +27,5 @@ func (c *Contention) Message() string {
 	if c.unchanged == nil {
 		return ChangedOnEveryAttempt
 	}
-	return "was rejected with a conflict, although it has not changed: " + conflicts.Reason(c.unchanged)
+	return "was rejected with a conflict, although it has not changed: " + apiserver.Reason(c.unchanged)
 }

@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"github.com/component-operator/runtime/internal/digest"
-	"github.com/component-operator/runtime/internal/ellipsis"
+	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 	"github.com/component-operator/runtime/pkg/types"
@@ -128,7 +128,7 @@ func (s Situation) sameOwner(item *inventory.Item) (operator string) {
 }
 
 func markedByText(operator string) string {
-	return ellipsis.Truncate(fmt.Sprintf("is recorded as a dependent, but has the owner label or annotation of operator %s; "+
+	return texts.Truncate(fmt.Sprintf("is recorded as a dependent, but has the owner label or annotation of operator %s; "+
 		"to keep the object, remove both its label and its annotation %s", operator, operator+"/"+types.AnnotationKeySuffixOwnerId), 2*maxRivalText)
 }
 

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/component-operator/runtime/internal/ellipsis"
+	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -44,18 +44,18 @@ func RivalOf(object metav1.Object, own desired.Keys) Rival {
 		if owner != "" {
 			text = fmt.Sprintf("belongs to %s of operator %s", shortened(owner), operator)
 		}
-		return Rival{text: ellipsis.Truncate(text, maxRivalText), operator: operator, owner: owner}
+		return Rival{text: texts.Truncate(text, maxRivalText), operator: operator, owner: owner}
 	}
 	if controller := metav1.GetControllerOfNoCopy(object); controller != nil {
 		kind := schema.FromAPIVersionAndKind(controller.APIVersion, controller.Kind).GroupKind()
-		return Rival{text: ellipsis.Truncate("is controlled by "+types.ObjectText(kind, "", controller.Name), maxRivalText)}
+		return Rival{text: texts.Truncate("is controlled by "+types.ObjectText(kind, "", controller.Name), maxRivalText)}
 	}
 	annotations := object.GetAnnotations()
 	if release := annotations[helmReleaseName]; release != "" {
 		if namespace := annotations[helmReleaseNamespace]; namespace != "" {
 			release = namespace + "/" + release
 		}
-		return Rival{text: ellipsis.Truncate("belongs to Helm release "+release, maxRivalText)}
+		return Rival{text: texts.Truncate("belongs to Helm release "+release, maxRivalText)}
 	}
 	return Rival{}
 }

@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/annotations"
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/observe"
-	"github.com/component-operator/runtime/internal/parallel"
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
@@ -67,7 +67,7 @@ const (
 func (p Preparer) newObjects(objects []*unstructured.Unstructured, source Source, awaited map[schema.GroupVersionKind]bool) ([]*Object, error) {
 	wanted := make([]*Object, len(objects))
 	problems, failures := make([][]string, len(objects)), make([]error, len(objects))
-	parallel.Do(len(objects), func(i int) { wanted[i], problems[i], failures[i] = p.newObject(i, objects[i], source) })
+	concurrent.Do(len(objects), func(i int) { wanted[i], problems[i], failures[i] = p.newObject(i, objects[i], source) })
 	for i, t := range wanted {
 		if problem := t.come(source.Objects[i]); problem != "" {
 			problems[i] = append(problems[i], problem)

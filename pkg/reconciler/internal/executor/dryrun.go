@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/component-operator/runtime/internal/annotations"
+	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/internal/clients"
-	"github.com/component-operator/runtime/internal/conflicts"
 	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
@@ -238,8 +238,8 @@ func (p *Preview) dryRunFailed(change *inventory.Change, t *desired.Object, d de
 		return p.compute(change, t, s)
 	case server.IsNoDryRun(err), p.comesBefore(t, err):
 		return p.compute(change, t, s)
-	case server.IsRefusal(err), conflicts.IsDenied(err),
-		(apierrors.IsForbidden(err) || conflicts.IsRejected(err)) && !server.IsDoomed(err) && !server.DeniedBy(err, server.BarrierPrefix):
+	case server.IsRefusal(err), apiserver.IsDenied(err),
+		(apierrors.IsForbidden(err) || apiserver.IsRejected(err)) && !server.IsDoomed(err) && !server.DeniedBy(err, server.BarrierPrefix):
 		change.Refusal = RejectionText(t, p.x.Server.Keys.Prefix, err)
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/component-operator/runtime/internal/annotations"
-	"github.com/component-operator/runtime/internal/conflicts"
+	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/internal/redact"
 	"github.com/component-operator/runtime/pkg/inventory"
@@ -51,7 +51,7 @@ func (p *Preview) showLeftAlone(ctx context.Context, change *inventory.Change, t
 	case err == nil:
 	case server.IsOutdated(err):
 		return true, nil
-	case server.IsRefusal(err), conflicts.IsDenied(err), apierrors.IsForbidden(err), server.IsNoDryRun(err):
+	case server.IsRefusal(err), apiserver.IsDenied(err), apierrors.IsForbidden(err), server.IsNoDryRun(err):
 		return false, nil
 	default:
 		return false, fmt.Errorf("comparing %s: %w", t.Key, err)

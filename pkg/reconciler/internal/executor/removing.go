@@ -16,9 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/internal/clients"
-	"github.com/component-operator/runtime/internal/conflicts"
-	"github.com/component-operator/runtime/internal/guarded"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
@@ -89,7 +88,7 @@ func (x *Executor) RemoveFinalizer(ctx context.Context, item *inventory.Item) er
 		}
 		last = err
 	}
-	return fmt.Errorf("removing the finalizer of %s: it %s: %s", types.IDOf(item), decisions.ChangedOnEveryAttempt, conflicts.Reason(last))
+	return fmt.Errorf("removing the finalizer of %s: it %s: %s", types.IDOf(item), decisions.ChangedOnEveryAttempt, apiserver.Reason(last))
 }
 
 // RetryDeletion changes an object that is being deleted, so that the API server goes on with its deletion. A refusal is ignored: the deletion then
@@ -133,7 +132,7 @@ func reference(item *inventory.Item, s decisions.Situation) *unstructured.Unstru
 
 // patch changes the metadata of an object, guarded by its UID and resource version.
 func (x *Executor) patch(ctx context.Context, object *unstructured.Unstructured, metadata map[string]any) error {
-	patch, err := guarded.MergePatch(object.GetUID(), object.GetResourceVersion(), map[string]any{"metadata": metadata})
+	patch, err := apiserver.MergePatch(object.GetUID(), object.GetResourceVersion(), map[string]any{"metadata": metadata})
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/ellipsis"
+	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
@@ -159,7 +159,7 @@ func (bs *Barriers) doWithout(ctx context.Context, item *inventory.Item, b *Barr
 	}
 	item.Barrier = ""
 	bs.Memory.Of(types.IDOf(item)).Barrier = memory.Barrier{Name: b.name, Missing: reason}
-	bs.Report.Notes(item, ellipsis.Truncate("is deleted without a barrier, so instances that are created at the same time will be lost: "+reason, 500))
+	bs.Report.Notes(item, texts.Truncate("is deleted without a barrier, so instances that are created at the same time will be lost: "+reason, 500))
 	return nil
 }
 

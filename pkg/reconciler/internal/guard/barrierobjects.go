@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/digest"
-	"github.com/component-operator/runtime/internal/ellipsis"
+	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/memory"
@@ -127,7 +127,7 @@ func (bs *Barriers) raiseOne(ctx context.Context, wanted *unstructured.Unstructu
 			return nil
 		case live.GetLabels()[bs.Server.Keys.BarrierLabel] != bs.Server.Label:
 			owner := cmp.Or(live.GetAnnotations()[bs.Server.Keys.OwnerAnnotation], "another owner")
-			return inventory.NewRefusedError(types.IDOf(wanted).String() + ": already exists, and belongs to " + ellipsis.Truncate(owner, 200))
+			return inventory.NewRefusedError(types.IDOf(wanted).String() + ": already exists, and belongs to " + texts.Truncate(owner, 200))
 		}
 		object = wanted.DeepCopy()
 		object.SetUID(live.GetUID())

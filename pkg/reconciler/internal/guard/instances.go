@@ -18,8 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/fieldset"
-	"github.com/component-operator/runtime/internal/parallel"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
@@ -53,7 +53,7 @@ func (l *Losses) Instances(ctx context.Context, demands []Demand, except string)
 	level := l.Server.Flow.Level()
 	for some := range slices.Chunk(mappings, level) {
 		found := make([]*inventory.Blocker, len(some))
-		err := parallel.Each(level, some, func(i int, mapping *meta.RESTMapping) (err error) {
+		err := concurrent.Each(level, some, func(i int, mapping *meta.RESTMapping) (err error) {
 			found[i], err = q.anInstance(ctx, mapping)
 			return err
 		})

@@ -16,8 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/component-operator/runtime/internal/conflicts"
-	"github.com/component-operator/runtime/internal/ellipsis"
+	"github.com/component-operator/runtime/internal/apiserver"
+	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
 )
@@ -34,7 +34,7 @@ func IsTypeless(err error) bool { return cluster.IsTypeless(err) || errors.Is(er
 
 // IsOutdated reports whether a guarded write was refused because the object has changed since it was observed.
 func IsOutdated(err error) bool {
-	if conflicts.IsOutdated(err) || apierrors.IsAlreadyExists(err) {
+	if apiserver.IsOutdated(err) || apierrors.IsAlreadyExists(err) {
 		return true
 	}
 	// An apply with the UID of a former object of that name is refused as invalid.
@@ -74,7 +74,7 @@ func Awaitable(err error) (reason string, ok bool) {
 	}
 	var unknown *UnknownTypeError
 	if errors.As(err, &unknown) {
-		return ellipsis.Truncate(unknown.Error(), 300), true
+		return texts.Truncate(unknown.Error(), 300), true
 	}
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -82,7 +82,7 @@ func Awaitable(err error) (reason string, ok bool) {
 	}
 	text := status.Status().Message
 	if failure := webhookFailure(status.Status()); failure != "" {
-		return ellipsis.Truncate(failure, 300), true
+		return texts.Truncate(failure, 300), true
 	}
 	switch {
 	case DeniedBy(err, BarrierPrefix):
@@ -94,7 +94,7 @@ func Awaitable(err error) (reason string, ok bool) {
 	case IsNotFound(err) && status.Status().Details != nil && status.Status().Details.Name == "":
 		return "its type is not served yet", true
 	case apierrors.IsTooManyRequests(err), apierrors.IsServerTimeout(err), apierrors.IsServiceUnavailable(err):
-		return ellipsis.Truncate("the API server cannot serve the request: "+text, 300), true
+		return texts.Truncate("the API server cannot serve the request: "+text, 300), true
 	default:
 		return "", false
 	}
@@ -172,7 +172,7 @@ func IsAboutObjects(err error) bool {
 func IsFailure(err error) bool {
 	var refused *inventory.RefusedError
 	isRefused := errors.As(err, &refused)
-	return isRefused && !refused.Foreign || err != nil && (conflicts.IsDenied(err) || conflicts.IsAdmission(err))
+	return isRefused && !refused.Foreign || err != nil && (apiserver.IsDenied(err) || apiserver.IsAdmission(err))
 }
 
 // ErrOtherScope means that an object cannot exist as recorded, because its type has another scope now. The client's knowledge of

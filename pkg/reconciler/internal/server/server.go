@@ -14,7 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/internal/flow"
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
@@ -28,7 +28,7 @@ type Server struct {
 	Config
 
 	Label  string // value of the owner label
-	Flow   *flow.Limiter
+	Flow   *concurrent.Limiter
 	Permit func() error // is called before each write; an error forbids it; may be nil
 
 	groups          groups

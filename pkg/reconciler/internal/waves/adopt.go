@@ -6,7 +6,7 @@ package waves
 import (
 	"context"
 
-	"github.com/component-operator/runtime/internal/flow"
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 )
@@ -31,7 +31,7 @@ func (w *Waves) adopt(ctx context.Context, t *outcomes, work func(outcome) (outc
 		t.add(outcome{}, err)
 		return
 	}
-	flow.Each(ctx, w.call.Server.Flow, held, func(o outcome) {
+	concurrent.EachWithin(ctx, w.call.Server.Flow, held, func(o outcome) {
 		done, err := work(o)
 		t.finished(w.call, o.item, done, err)
 	})

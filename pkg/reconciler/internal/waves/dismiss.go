@@ -6,7 +6,7 @@ package waves
 import (
 	"context"
 
-	"github.com/component-operator/runtime/internal/flow"
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
@@ -31,7 +31,7 @@ func (w *Waves) dismissFailed(ctx context.Context, tier []*desired.Object) error
 		return err
 	}
 	var all outcomes
-	flow.Each(ctx, w.call.Server.Flow, due, func(t *desired.Object) {
+	concurrent.EachWithin(ctx, w.call.Server.Flow, due, func(t *desired.Object) {
 		item := w.call.Ledger.Of(t)
 		all.finished(w.call, item, outcome{item: item}, w.dismiss(ctx, t))
 	})

@@ -7,7 +7,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/component-operator/runtime/internal/flow"
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
@@ -98,7 +98,7 @@ func putUpBarriers(ctx context.Context, p *calls.Call, t *outcomes, work func(*i
 		t.add(outcome{}, err)
 		return
 	}
-	flow.Each(ctx, p.Server.Flow, held, func(o outcome) {
+	concurrent.EachWithin(ctx, p.Server.Flow, held, func(o outcome) {
 		switch awaited, err := p.Barriers.PutUp(ctx, o.item, o.barrier); {
 		case err != nil:
 			t.finished(p, o.item, outcome{}, err)

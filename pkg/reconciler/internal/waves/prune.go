@@ -9,7 +9,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/component-operator/runtime/internal/flow"
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
@@ -111,7 +111,7 @@ func (p *pruner) candidates(ctx context.Context, items []*inventory.Item) []call
 	items = slices.DeleteFunc(slices.Clone(items), func(item *inventory.Item) bool { return !demands(item) })
 	var mu sync.Mutex
 	found := map[*inventory.Item]calls.Candidate{}
-	flow.Each(ctx, p.call.Server.Flow, items, func(item *inventory.Item) {
+	concurrent.EachWithin(ctx, p.call.Server.Flow, items, func(item *inventory.Item) {
 		s, err := p.remover.execution.lookForEnd(ctx, item)
 		if err == nil && s.Exists {
 			s.WantedAs = p.call.Aliases.Of(s.Seen.UID)

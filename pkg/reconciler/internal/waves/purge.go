@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/component-operator/runtime/internal/flow"
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
@@ -63,7 +63,7 @@ func (r *Remover) complete(ctx context.Context, due []*desired.Object, order int
 		return nil, err
 	}
 	var all outcomes
-	flow.Each(ctx, r.call.Server.Flow, due, func(t *desired.Object) {
+	concurrent.EachWithin(ctx, r.call.Server.Flow, due, func(t *desired.Object) {
 		item := r.call.Ledger.Of(t)
 		o, err := r.deleteOne(ctx, item, decisions.Deletion{Verb: inventory.VerbCompleted, Wave: order, Why: "has served its purpose"})
 		if o.ready && err == nil {

@@ -7,7 +7,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/component-operator/runtime/internal/flow"
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
@@ -87,7 +87,7 @@ func (w *Waves) release(ctx context.Context, t *outcomes) {
 		t.Add(err)
 		return
 	}
-	flow.Each(ctx, w.call.Server.Flow, t.releasing, func(o outcome) {
+	concurrent.EachWithin(ctx, w.call.Server.Flow, t.releasing, func(o outcome) {
 		s, err := w.call.Executor.Release(ctx, o.item, *o.releasing)
 		switch {
 		case err == nil && s.Seen.Deleting:

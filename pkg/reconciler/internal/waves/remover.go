@@ -7,7 +7,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/component-operator/runtime/internal/flow"
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
@@ -86,7 +86,7 @@ func (r *Remover) deleteTier(ctx context.Context, tier []*inventory.Item) ([]out
 	work := func(item *inventory.Item) (outcome, error) {
 		return r.deleteOne(ctx, item, decisions.Deletion{Orphan: item.DeletePolicy == inventory.DeletePolicyOrphan, Verb: inventory.VerbDeleted, Wave: item.DeleteOrder, Why: r.why})
 	}
-	flow.Each(ctx, r.call.Server.Flow, tier, func(item *inventory.Item) {
+	concurrent.EachWithin(ctx, r.call.Server.Flow, tier, func(item *inventory.Item) {
 		o, err := work(item)
 		t.finished(r.call, item, o, err)
 	})

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/component-operator/runtime/internal/flow"
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
@@ -129,7 +129,7 @@ func (w *Waves) present(ctx context.Context, wave []*desired.Object) ([]*desired
 	for i := range wave {
 		indexes[i] = i
 	}
-	flow.Each(ctx, w.call.Server.Flow, indexes, look)
+	concurrent.EachWithin(ctx, w.call.Server.Flow, indexes, look)
 	var present []*desired.Object
 	for i, t := range wave {
 		if exists[i] {
@@ -143,7 +143,7 @@ func (w *Waves) present(ctx context.Context, wave []*desired.Object) ([]*desired
 // objects that have still to be applied.
 func (w *Waves) vanish(ctx context.Context, members []*desired.Object) (gone bool, err error) {
 	var all outcomes
-	flow.Each(ctx, w.call.Server.Flow, members, func(t *desired.Object) {
+	concurrent.EachWithin(ctx, w.call.Server.Flow, members, func(t *desired.Object) {
 		item := w.call.Ledger.Of(t)
 		// If the component is resumed before the object is gone, it is wanted again; so the progress of the deletion
 		// goes into a copy.

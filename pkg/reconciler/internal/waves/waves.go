@@ -10,7 +10,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/component-operator/runtime/internal/flow"
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
@@ -312,7 +312,7 @@ func (w *Waves) applyTier(ctx context.Context, tier []*desired.Object) ([]outcom
 			requests = append(requests, object)
 		}
 	}
-	flow.Each(ctx, w.call.Server.Flow, requests, func(object *desired.Object) {
+	concurrent.EachWithin(ctx, w.call.Server.Flow, requests, func(object *desired.Object) {
 		o, err := w.applyOne(ctx, object)
 		t.finished(w.call, w.call.Ledger.Of(object), o, err)
 	})

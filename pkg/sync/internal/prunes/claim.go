@@ -12,11 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/conflicts"
+	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/finalizers"
 	"github.com/component-operator/runtime/internal/gitops"
-	"github.com/component-operator/runtime/internal/guarded"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -104,14 +103,14 @@ func (o Owner) patch(ctx context.Context, live *unstructured.Unstructured, chang
 		if metadata == nil {
 			return claim, nil
 		}
-		patch, failure := guarded.MergePatch(object.GetUID(), object.GetResourceVersion(), map[string]any{"metadata": metadata})
+		patch, failure := apiserver.MergePatch(object.GetUID(), object.GetResourceVersion(), map[string]any{"metadata": metadata})
 		if failure != nil {
 			return "", failure
 		}
 		if err = o.Client.Patch(ctx, object, patch, client.FieldOwner(o.Manager)); err == nil {
 			return claim, nil
 		}
-		if !conflicts.IsOutdated(err) && !apierrors.IsInvalid(err) {
+		if !apiserver.IsOutdated(err) && !apierrors.IsInvalid(err) {
 			break
 		}
 		if err = o.Client.Get(ctx, client.ObjectKeyFromObject(live), object); err != nil {

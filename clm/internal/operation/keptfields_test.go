@@ -1,0 +1,222 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package operation_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/operation"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+var rules = operation.KeptFieldsRules{Prefix: "x/", Namespace: "home"}
+
+func parse(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	object := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &object.Object); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return object
+}
+
+// object is a ConfigMap with annotations and data in the flow style of YAML.
+func object(t *testing.T, annotations, data string) *unstructured.Unstructured {
+	t.Helper()
+	return parse(t, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {%s}}, data: {%s}}", annotations, data))
+}
+
+func list(objects ...*unstructured.Unstructured) []*unstructured.Unstructured { return objects }
+
+func TestCarry(t *testing.T) {
+	t.Parallel()
+	const both = `x/ignore-fields: "data.a,data.b", x/kept-fields: "data.a,data.b"`
+	for _, tc := range []struct{ reason, recorded, recordedData, rendered, renderedData, further, want string }{
+		{"nothing kept", "", "a: 1", "", "a: 1", "", ""},
+		{"unchanged", both, "a: 1, b: 1", "", "a: 1, b: 1", "", both},
+		{"one changed", both, "a: 1, b: 1", "", "a: 1, b: 2", "", `x/ignore-fields: data.a, x/kept-fields: data.a`},
+		{"all changed", both, "a: 1, b: 1", "", "a: 2, b: 2", "", ""},
+		{"one removed", both, "a: 1, b: 1", "", "a: 1", "", `x/ignore-fields: data.a, x/kept-fields: data.a`},
+		{"in no manifest", both, "a: 1", "", "a: 1", "", both},
+		{"a further one", both, "a: 1, b: 1, c: 1", "", "a: 1, b: 1, c: 1", "data.c", `x/ignore-fields: "data.a,data.b,data.c", x/kept-fields: "data.a,data.b,data.c"`},
+		{"others that the manifest ignores", both, "a: 1, b: 1", "x/ignore-fields: data.z", "a: 1, b: 1", "", `x/ignore-fields: "data.z,data.a,data.b", x/kept-fields: "data.a,data.b"`},
+		{"the manifest names it now", both, "a: 1, b: 1", "x/ignore-fields: data.a", "a: 1, b: 1", "", `x/ignore-fields: "data.a,data.b", x/kept-fields: data.b`},
+		{"the manifest names all", both, "a: 1, b: 1", `x/ignore-fields: "data.b, data.a"`, "a: 1, b: 1", "", `x/ignore-fields: "data.b, data.a"`},
+		{"as recorded", both, "a: 1, b: 1", both, "a: 1, b: 1", "", both},
+		{"what the manifest ignored before", "x/ignore-fields: data.a", "a: 1", "", "a: 1", "", ""},
+	} {
+		recorded, rendered := object(t, tc.recorded, tc.recordedData), object(t, tc.rendered, tc.renderedData)
+		further := operation.KeptFields{}
+		if tc.further != "" {
+			further[dependents.Key{GroupKind: rendered.GroupVersionKind().GroupKind(), Namespace: "home", Name: "a"}] = []string{tc.further}
+		}
+		before := rendered.DeepCopy()
+		got := rules.Carry(list(rendered), list(recorded), further)[0]
+		if diff := cmp.Diff(object(t, tc.want, tc.renderedData).GetAnnotations(), got.GetAnnotations()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+		}
+		if diff := cmp.Diff(before, rendered); diff != "" {
+			t.Errorf("%s: the object was changed:\n%s", tc.reason, diff)
+		}
+	}
+}
+
+// TestKeep: fields are kept of which the manifest is not known any more.
+func TestKeep(t *testing.T) {
+	t.Parallel()
+	const both = `x/ignore-fields: "data.a,data.b", x/kept-fields: "data.a,data.b"`
+	kept := rules.Kept(list(object(t, both, "")))
+	rendered, hook := object(t, "", "a: 1"), object(t, "x/deletion-hook: pre-delete", "")
+	got := rules.Keep(list(rendered, hook), kept)
+	if diff := cmp.Diff(object(t, both, "a: 1"), got[0]); diff != "" || got[1] != hook || len(rendered.GetAnnotations()) > 0 {
+		t.Errorf("want only the fields of the object that is not a hook, and no changed objects, got %v (-want +got):\n%s", got, diff)
+	}
+	if kept := rules.Kept(list(object(t, `x/kept-fields: "["`, ""))); len(kept) > 0 {
+		t.Errorf("want nothing of what cannot be read, got %v", kept)
+	}
+}
+
+// TestStrip: what was added to a manifest goes, and what it had stays as it was.
+func TestStrip(t *testing.T) {
+	t.Parallel()
+	const both = `x/ignore-fields: "data.a,data.b", x/kept-fields: "data.a,data.b"`
+	for _, tc := range []struct{ recorded, want string }{
+		{both, ""},
+		{`x/ignore-fields: "data.z , data.y,data.a", x/kept-fields: data.a, y: z`, `x/ignore-fields: "data.z , data.y", y: z`},
+		{`x/ignore-fields: "data.a,data.z", x/kept-fields: data.a`, `x/ignore-fields: data.z`},
+		{`x/ignore-fields: "data.a,data.b", x/kept-fields: data.a`, `x/ignore-fields: data.b`},
+		{`x/ignore-fields: data.a`, `x/ignore-fields: data.a`},
+		{`x/ignore-fields: "[", x/kept-fields: data.a`, `x/ignore-fields: "["`},
+	} {
+		recorded := object(t, tc.recorded, "a: 1")
+		before := recorded.DeepCopy()
+		got := rules.Strip(list(recorded))[0]
+		if diff := cmp.Diff(object(t, tc.want, "a: 1").GetAnnotations(), got.GetAnnotations(), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.recorded, diff)
+		}
+		if diff := cmp.Diff(before, recorded); diff != "" {
+			t.Errorf("%s: the object was changed:\n%s", tc.recorded, diff)
+		}
+	}
+}
+
+// TestOtherObjects: fields are kept only of the same object.
+func TestOtherObjects(t *testing.T) {
+	t.Parallel()
+	rendered := object(t, "", "a: 1")
+	for reason, change := range map[string]func(*unstructured.Unstructured){
+		"another name":      func(o *unstructured.Unstructured) { o.SetName("b") },
+		"another namespace": func(o *unstructured.Unstructured) { o.SetNamespace("b") },
+		"another kind":      func(o *unstructured.Unstructured) { o.SetKind("Secret") },
+	} {
+		recorded := object(t, "x/ignore-fields: data.a, x/kept-fields: data.a", "a: 1")
+		change(recorded)
+		if got := rules.Carry(list(rendered), list(recorded), nil); got[0] != rendered {
+			t.Errorf("%s: got %v", reason, got)
+		}
+	}
+	hook := object(t, "x/deletion-hook: pre-delete", "a: 1")
+	recorded := object(t, "x/ignore-fields: data.a, x/kept-fields: data.a", "a: 1")
+	if got := rules.Carry(list(rendered, hook), list(hook, recorded), nil); got[0] == rendered || got[1] != hook {
+		t.Errorf("want only the fields of the object that is not a hook, got %v", got)
+	}
+	recorded.SetNamespace("home")
+	if got := rules.Carry(list(rendered), list(recorded), nil); got[0] == rendered {
+		t.Error("want the namespace of the release to be the same as none")
+	}
+}
+
+func TestChoose(t *testing.T) {
+	t.Parallel()
+	change := func(conflicts ...reconciler.FieldChange) []reconciler.Change {
+		info := reconciler.ObjectInfo{}
+		info.Kind, info.Version, info.Namespace, info.Name = "ConfigMap", "v1", "home", "a"
+		return []reconciler.Change{{Object: info, Conflicts: conflicts}}
+	}
+	conflict := func(ignorable string) reconciler.FieldChange {
+		return reconciler.FieldChange{Path: "." + ignorable, Ignorable: ignorable, Manager: "them"}
+	}
+	rendered, recorded := list(object(t, "", "a: 1, b: 1, c: 1")), [][]*unstructured.Unstructured{list(object(t, "", "a: 1, b: 2"))}
+	got, err := rules.Choose(rendered, recorded, change(conflict("data.a"), conflict("data.b"), conflict("data.c"), conflict("data.a"), conflict(`metadata.annotations["x/digest"]`)))
+	want := operation.KeptFields{dependents.KeyOf(change()[0].Object): {"data.a"}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("want what the manifest does not change, without our own: %v (-want +got):\n%s", err, diff)
+	}
+	if got, err := rules.Choose(rendered, nil, change(conflict("data.a"))); len(got) > 0 || err != nil {
+		t.Errorf("want nothing of a new object, got %v, %v", got, err)
+	}
+	for reason, tc := range map[string]struct {
+		earlier []*unstructured.Unstructured
+		want    operation.KeptFields
+	}{
+		"the same in each":        {list(object(t, "", "a: 1, b: 1")), want},
+		"changed before the last": {list(object(t, "", "a: 2, b: 1")), operation.KeptFields{}},
+		"new in the last":         {nil, operation.KeptFields{}},
+	} {
+		got, err := rules.Choose(rendered, append(slices.Clone(recorded), tc.earlier), change(conflict("data.a"), conflict("data.b")))
+		if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", reason, err, diff)
+		}
+	}
+	nameless := reconciler.FieldChange{Path: `.data.a`, Manager: "them"}
+	_, err = rules.Choose(rendered, recorded, change(nameless))
+	var refused *reconciler.RefusedError
+	text := "ConfigMap home/a: .data.a belongs to them and cannot be left alone, because x/ignore-fields cannot name it; to take it over: --conflicts=force"
+	if !errors.As(err, &refused) || err.Error() != text {
+		t.Errorf("want %s, got %v", text, err)
+	}
+	nameless.Path = ".data.b"
+	if got, err := rules.Choose(rendered, recorded, change(nameless)); len(got) > 0 || err != nil {
+		t.Errorf("want what the manifest changes to be taken, got %v, %v", got, err)
+	}
+}
+
+// TestSecrets: fields of a Secret are those that are stored.
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	secret := func(fields string) *unstructured.Unstructured {
+		return parse(t, "{apiVersion: v1, kind: Secret, metadata: {name: a}, "+fields+"}")
+	}
+	recorded := secret("stringData: {a: x}")
+	recorded.SetAnnotations(map[string]string{"x/ignore-fields": "data.a", "x/kept-fields": "data.a"})
+	for fields, kept := range map[string]bool{"stringData: {a: x}": true, "data: {a: eA==}": true, "stringData: {a: y}": false, "data: {a: eQ==}": false} {
+		got := rules.Carry(list(secret(fields)), list(recorded), nil)[0]
+		if (got.GetAnnotations()["x/kept-fields"] != "") != kept {
+			t.Errorf("%s: want kept %t, got %v", fields, kept, got.GetAnnotations())
+		}
+	}
+}
+
+// TestExtend: what is extended is what rendering it again would result in.
+func TestExtend(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ reason, rendered, before, further string }{
+		{"nothing was kept", "", "", "data.a"},
+		{"they are sorted", "", "data.b", "data.a"},
+		{"the manifest ignores others", "x/ignore-fields: data.z", "data.b", "data.a"},
+	} {
+		source := object(t, tc.rendered, "a: 1, b: 1, z: 1")
+		recorded, key := list(source), rules.KeyOf(source)
+		if tc.before != "" {
+			recorded = rules.Carry(list(source), list(source), operation.KeptFields{key: {tc.before}})
+		}
+		further := operation.KeptFields{key: {tc.further}}
+		got := rules.Extend(recorded, further)
+		if diff := cmp.Diff(rules.Carry(list(source), recorded, further), got); diff != "" {
+			t.Errorf("%s (-rendered again +extended):\n%s", tc.reason, diff)
+		}
+		if again := rules.Extend(got, further); !slices.Equal(got, again) {
+			t.Errorf("%s: want objects that keep no more than before to be the same", tc.reason)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package operation
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/sources"
+	"github.com/component-operator/runtime/internal/helm/linter"
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// Finding is one thing that is wrong with sources.
+type Finding struct {
+	Severity linter.Severity
+	// File begins with the name of the chart. For other sources, it is the reference. Empty if it is not known.
+	File string
+	// Object is the rendered object; empty if the finding is about a file.
+	Object string
+	// Message says what is wrong.
+	Message string
+}
+
+// LintRequest says what to examine. Its sources must have been loaded with Options.KeepCharts.
+type LintRequest struct {
+	Request
+
+	// Discovery is what templates see of a cluster, and Helm's linter of its version.
+	Discovery *cluster.Discovery
+	// Connection leads to the cluster that is asked; nil examines the sources without one.
+	Connection *connection.Connection
+}
+
+// Lint returns what is wrong, that of charts first. An error means that the examination is not complete; what was found before it is returned as well.
+func Lint(ctx context.Context, request LintRequest) ([]Finding, error) {
+	var findings []Finding
+	for _, chart := range request.Sources.Charts() {
+		messages, err := linter.Lint(chart, request.Sources.Values(), request.Namespace, request.Discovery.Version.GitVersion)
+		if err != nil {
+			return findings, fmt.Errorf("examining chart %s: %w", chart.Name(), err)
+		}
+		for _, message := range messages {
+			findings = append(findings, Finding{Severity: message.Severity, File: path.Join(chart.Name(), message.Path), Message: message.Text})
+		}
+	}
+	rendering := sources.Request{
+		ReconcilerName: releases.ReconcilerName, Namespace: request.Namespace, Name: request.Name, Revision: 1, ReleaseHooks: true, Discovery: request.Discovery,
+	}
+	if request.Connection != nil {
+		rendering.Client, rendering.Discovery = request.Connection.Client(), nil
+	}
+	objects, origins, err := request.Sources.GenerateWithOrigins(ctx, rendering)
+	switch {
+	case ctx.Err() != nil:
+		return findings, ctx.Err()
+	case err != nil:
+		return append(findings, Finding{Severity: linter.Error, Message: err.Error()}), nil
+	case request.Connection == nil:
+		return findings, nil
+	}
+	ofServer, err := askServer(ctx, request)
+	for _, finding := range ofServer {
+		findings = append(findings, finding.from(objects, origins))
+	}
+	return findings, err
+}
+
+// answer is a finding of the API server.
+type answer struct {
+	Finding
+
+	object reconciler.ObjectInfo
+}
+
+// from completes a finding by the file of its object.
+func (a answer) from(objects []client.Object, origins []string) Finding {
+	for i, object := range objects {
+		gvk := object.GetObjectKind().GroupVersionKind()
+		isIt := gvk.Group == a.object.Group && gvk.Kind == a.object.Kind && object.GetName() == a.object.Name &&
+			cmp.Or(object.GetNamespace(), a.object.Namespace) == a.object.Namespace
+		if isIt {
+			a.File = origins[i]
+			break
+		}
+	}
+	return a.Finding
+}
+
+// ask makes a plan to apply the sources, for which the server makes a dry run of each object.
+func askServer(ctx context.Context, request LintRequest) ([]answer, error) {
+	plan, err := PlanSources(ctx, request.Connection, request.Request, true)
+	var refused *reconciler.RefusedError
+	switch {
+	case errors.As(err, &refused):
+		var answers []answer
+		for _, problem := range refused.Problems {
+			answers = append(answers, answer{Finding: Finding{Severity: linter.Error, Message: problem}})
+		}
+		return append(answers, answer{Finding: Finding{Severity: linter.Info, Message: "the API server was not asked about the other objects, because of these errors"}}), nil
+	case err != nil:
+		return nil, err
+	}
+	defer plan.Close()
+	return answersOf(plan.Changes), nil
+}
+
+const (
+	// shown bounds how many objects a finding names.
+	shown = 5
+
+	reasonForeign = "they belong to another owner; if that is a release, give its name"
+	reasonLocal   = "the server does not know the namespace, or not the type as it will be"
+)
+
+// answersOf returns what the server has said about the wanted objects of a plan.
+func answersOf(changes []reconciler.Change) []answer {
+	var answers []answer
+	unchecked := map[string][]string{}
+	for _, change := range changes {
+		isWanted := change.Digest != ""
+		switch {
+		case !isWanted:
+			continue
+		case change.Foreign:
+			unchecked[reasonForeign] = append(unchecked[reasonForeign], change.Object.String())
+			continue
+		case change.Local && change.Refusal == "":
+			unchecked[reasonLocal] = append(unchecked[reasonLocal], change.Object.String())
+		case change.Refusal != "":
+			answers = append(answers, about(change, linter.Error, change.Refusal))
+		}
+		for _, note := range change.Notes {
+			if fields, unknown := strings.CutPrefix(note, inventory.UnknownFieldsNote); unknown {
+				answers = append(answers, about(change, linter.Error, "unknown fields, which apply leaves out: "+fields))
+				continue
+			}
+			answers = append(answers, about(change, linter.Warning, note))
+		}
+	}
+	for _, reason := range slices.Sorted(maps.Keys(unchecked)) {
+		answers = append(answers, answer{Finding: Finding{
+			Severity: linter.Info, Message: fmt.Sprintf("not checked by the API server: %s: %s", dependents.Enumerate(unchecked[reason], shown), reason),
+		}})
+	}
+	return answers
+}
+
+func about(change reconciler.Change, severity linter.Severity, message string) answer {
+	return answer{Finding: Finding{Severity: severity, Object: change.Object.String(), Message: message}, object: change.Object}
+}

@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package operation
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/progress"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// Move moves objects. First the receiver records that it has them; then the label of each object changes, in one write; then the giver records that it no
+// longer has them. At any time the label says who owns an object, whatever is recorded, and repeating an interrupted move continues it. It does not wait for other objects of the
+// releases, apart from those of earlier waves of the receiver. Errors are those of Apply.
+func (t *Transfer) Move(ctx context.Context, options Options) error {
+	options.Wait = WaitReady
+	b := runner.NewBoard(t.connection, string(Move), t.To.Release.String(), t.To.Revision.Number)
+	err := runner.Interrupted(ctx, t.move(ctx, options, b))
+	b.Finish(t.outcome(err), err)
+	return err
+}
+
+func (t *Transfer) outcome(err error) progress.Outcome {
+	between := fmt.Sprintf("from release %s to release %s", t.From.Release, t.To.Release)
+	switch {
+	case err != nil:
+		summary := fmt.Sprintf("moving %s %s: %s", dependents.Count(len(t.Objects), "object"), between, failures.Summary(err))
+		return progress.Outcome{Summary: summary, Next: failures.Next(err, t.To.Release)}
+	case t.left == 0:
+		return progress.Outcome{Done: true, Summary: fmt.Sprintf("nothing left to move %s", between)}
+	default:
+		return progress.Outcome{Done: true, Summary: fmt.Sprintf("moved %s %s", dependents.Count(t.left, "object"), between), Next: t.unready()}
+	}
+}
+
+func (t *Transfer) move(ctx context.Context, options Options, b *runner.Board) error {
+	to, from, done, err := t.beginBoth(ctx, b, options.Limits)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := from.ConfirmUnchanged(ctx); err != nil {
+		return err
+	}
+	ctx, stop := from.WatchLock(ctx)
+	defer stop()
+	options.Enough = func(result reconciler.Result) bool {
+		t.note(t.To, result)
+		return t.areReady(result)
+	}
+	failure := t.To.CarryOut(ctx, to, options)
+	if failure != nil && !failures.IsFailure(failure) {
+		return failure
+	}
+	if !t.concerns(failure) {
+		failure = nil
+	}
+	if err := t.confirmOwner(ctx); err != nil {
+		return errors.Join(failure, err)
+	}
+	b.Say(fmt.Sprintf("release %s gives up its ownership", t.From.Release))
+	// Its progress is not about the objects that were moved.
+	from.Mute()
+	// Nothing is left to be done there.
+	options.Enough = func(result reconciler.Result) bool {
+		t.note(t.From, result)
+		return true
+	}
+	if err := t.From.CarryOut(ctx, from, options); err != nil && len(failures.Failed(err)) == 0 {
+		stage := fmt.Sprintf("ending the ownership of release %s", t.From.Release)
+		return errors.Join(failure, &failures.StageError{Stage: stage, Advice: failures.Next(err, t.From.Release), Cause: err})
+	}
+	return failure
+}
+
+// areReady reports whether all objects that are moved are ready in the receiver.
+func (t *Transfer) areReady(result reconciler.Result) bool {
+	for _, object := range t.Objects {
+		at := slices.IndexFunc(result.Inventory, func(item *reconciler.InventoryItem) bool { return item.Matches(object) })
+		if at < 0 || result.Inventory[at].Phase != reconciler.PhaseReady && result.Inventory[at].Phase != reconciler.PhaseCompleted {
+			return false
+		}
+	}
+	return true
+}
+
+// concerns reports whether an error is due to an object that is moved, or to anything but objects.
+func (t *Transfer) concerns(err error) bool {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok && len(joined.Unwrap()) == 1 {
+		err = joined.Unwrap()[0]
+	}
+	notReady, ok := err.(*failures.NotReadyError) //nolint:errorlint // nothing else must have failed
+	if !ok || notReady.Cause != nil {
+		return err != nil
+	}
+	return slices.ContainsFunc(slices.Concat(notReady.Failed, notReady.Waits), func(notice reconciler.Notice) bool {
+		return slices.ContainsFunc(t.Objects, func(object dependents.Object) bool { return object.Key() == dependents.KeyOf(notice.Object) })
+	})
+}
+
+// note notes whether other objects of a release are not ready.
+func (t *Transfer) note(plan *Plan, result reconciler.Result) {
+	if t.troubled == nil {
+		t.troubled = map[*Plan]bool{}
+	}
+	t.troubled[plan] = len(result.Waits)+len(result.Failures) > 0
+}
+
+// unready says which of the releases are not ready because of other objects; empty if both are.
+func (t *Transfer) unready() string {
+	var commands []string
+	for _, plan := range []*Plan{t.From, t.To} {
+		if t.troubled[plan] {
+			commands = append(commands, fmt.Sprintf("clm status %s -n %s", plan.Release.Name, plan.Release.Namespace))
+		}
+	}
+	if len(commands) == 0 {
+		return ""
+	}
+	return "Other objects are not ready; to see why: " + strings.Join(commands, "; ")
+}
+
+// beginBoth acquires the locks of both releases, always in the same order. The function that it returns releases them.
+func (t *Transfer) beginBoth(ctx context.Context, b *runner.Board, limits runner.Limits) (to, from *runner.Operation, done func(), err error) {
+	order := []*releases.Release{t.To.Release, t.From.Release}
+	slices.SortFunc(order, func(a, b *releases.Release) int { return cmp.Compare(a.String(), b.String()) })
+	begun := map[*releases.Release]*runner.Operation{}
+	var ends []func()
+	done = func() {
+		for _, end := range slices.Backward(ends) {
+			end()
+		}
+	}
+	for _, release := range order {
+		o, end, err := runner.Begin(ctx, t.connection, release, b, limits)
+		if err != nil {
+			done()
+			return nil, nil, nil, err
+		}
+		begun[release], ends = o, append(ends, end)
+	}
+	return begun[t.To.Release], begun[t.From.Release], done, nil
+}
+
+// confirmOwner returns an error that names the objects that still belong to the giver.
+func (t *Transfer) confirmOwner(ctx context.Context) error {
+	var left []string
+	for _, object := range t.Objects {
+		owner, err := releases.ReadOwner(ctx, t.connection.Client(), object)
+		if err != nil {
+			return err
+		}
+		if !owner.Is(releases.OwnerID(t.To.Release.Namespace, t.To.Release.Name)) {
+			left = append(left, object.String())
+		}
+	}
+	if len(left) > 0 {
+		return failures.Refused("release %s has not adopted %v yet, because earlier waves are not ready; they still belong to release %s. To continue, run the same command again",
+			t.To.Release, left, t.From.Release)
+	}
+	return nil
+}

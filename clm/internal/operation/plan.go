@@ -1,0 +1,301 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package operation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
+	"github.com/component-operator/runtime/clm/internal/sources"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Request describes the release to be made.
+type Request struct {
+	// Namespace and Name of the release.
+	Namespace, Name string
+	// Sources render its objects.
+	Sources *sources.Set
+	// KeepHooks reads the hooks and waves of the tools with which the current revision was generated, instead of those that the sources say.
+	KeepHooks bool
+	// Policies are the defaults for objects without annotations.
+	Policies reconciler.Policies
+	// CreateNamespace creates the namespace of a new release if it does not exist.
+	CreateNamespace bool
+	// Conflicts say what happens to fields of other field managers. Defaults to ConflictsDefault.
+	Conflicts Conflicts
+	// Description says what brings a new revision about. Defaults to "applied".
+	Description string
+}
+
+// Operation is the purpose of a plan.
+type Operation string
+
+const (
+	// Apply applies what sources render.
+	Apply Operation = "apply"
+	// Rollback returns to an earlier revision.
+	Rollback Operation = "rollback"
+	// Heal applies the current revision again.
+	Heal Operation = "drift"
+	// Adopt is Heal that also adopts objects of other owners.
+	Adopt Operation = "adopt"
+	// Orphan ends the ownership of objects.
+	Orphan Operation = "orphan"
+	// Move moves objects from one release to another.
+	Move Operation = "move"
+)
+
+// Plan is what an operation will do, based on the record of the release and the cluster as they were found.
+type Plan struct {
+	// Release as it was found. It has no revision if there is none yet.
+	Release *releases.Release
+	// Revision is the revision to be applied.
+	Revision releases.Revision
+	// New means that the revision is not recorded yet.
+	New bool
+	// Content of the revision.
+	Content releases.Content
+	// Operation is the purpose of the plan.
+	Operation Operation
+	// Changes are what will happen to objects.
+	Changes []reconciler.Change
+	// CreateNamespace creates the namespace of a new release if it does not exist.
+	CreateNamespace bool
+
+	connection *connection.Connection
+	exact      *reconciler.Plan
+	objects    []client.Object
+	takeOver   []types.ObjectKey
+	target     *runner.Target
+	// adoption is the policy that was given for this operation; empty if none was.
+	adoption reconciler.AdoptionPolicy
+	// keeper decides which fields are left to others; nil unless the plan is made from sources.
+	keeper *keeper
+	// approved identifies the held deletions that the user has approved.
+	approved string
+	// again means that the last operation has failed, so that who applies the sources again wants what has failed to run again. One that was interrupted goes on.
+	again bool
+	// otherTests means that the content has other tests than the recorded revision of the plan.
+	otherTests bool
+	// homeless means that the namespace of a new release does not exist.
+	homeless bool
+	// spared names the redundant objects that stay because they were adopted.
+	spared []string
+	// succeeds means that the release was installed by another tool; past are revisions of that tool that are recorded before that of the plan.
+	succeeds bool
+	past     []Past
+	// confirm reports whether the other tool has changed the release since; nil if there is none.
+	confirm func(ctx context.Context) error
+}
+
+// Close stops watching the dependents. It may be called more than once.
+func (p *Plan) Close() {
+	if p.target != nil {
+		p.target.Close()
+	}
+}
+
+// Idle reports whether there is nothing to do and nothing to wait for.
+func (p *Plan) Idle() bool {
+	return !p.New && p.Release.State == releases.StateReady && len(p.Pending()) == 0
+}
+
+// Pending returns the changes, without the entries of objects that stay as they are.
+func (p *Plan) Pending() []reconciler.Change {
+	var pending []reconciler.Change
+	for _, change := range p.Changes {
+		if change.Verb != "" && !IsOver(change) || change.Refusal != "" {
+			pending = append(pending, change)
+		}
+	}
+	return pending
+}
+
+// IsOver reports whether a change is only noted, because it is about an object that has ended and is gone, such as a Job
+// with ttlSecondsAfterFinished.
+func IsOver(change reconciler.Change) bool {
+	return change.Verb == reconciler.VerbCompleted && change.UID == "" && change.Before == nil
+}
+
+// Refused returns a RefusedError that says what keeps the plan from being carried out, before anything is written: the namespace of the release does not exist, objects
+// belong to other owners, or their deletion has to be approved. It is nil if there is nothing like that.
+func (p *Plan) Refused() error {
+	var missing error
+	if p.homeless && !p.CreateNamespace {
+		missing = errMissing(p.Release.Namespace)
+	}
+	return errors.Join(missing, protected(p.Release, p.Changes), p.Unapproved())
+}
+
+// protected returns a RefusedError that names the objects of other owners that keep the plan from being carried out; nil if there are none.
+func protected(release *releases.Release, changes []reconciler.Change) error {
+	var problems []string
+	for _, change := range changes {
+		if change.Foreign {
+			problems = append(problems, fmt.Sprintf("%s: %s", change.Object, change.Refusal))
+		}
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	return failures.Refused("%s; %s", strings.Join(failures.Grouped(problems), "; "), failures.AdviceForeign(release, problems))
+}
+
+// Rejected returns the number of objects that the API server would refuse as things are. It may accept some of them later, for example if a webhook judges them by objects that the
+// plan creates before, so that they do not keep the plan from being carried out.
+func (p *Plan) Rejected() int {
+	count := 0
+	for _, change := range p.Changes {
+		if change.Refusal != "" && !change.Foreign {
+			count++
+		}
+	}
+	return count
+}
+
+// Approve makes the plan again if it holds back exactly those deletions that the digest identifies, so that it deletes these objects. Otherwise the plan stays as
+// it is. Fields that others have changed since the plan was made are left to them if they are to be; if other deletions are held back now, these are not approved. If Approve
+// fails, the plan is closed.
+func (p *Plan) Approve(ctx context.Context, digest string, compare bool) error {
+	if held := p.exact.Held; held == nil || held.Digest != digest {
+		return nil
+	}
+	p.approved = digest
+	err := follow(ctx, p, compare)
+	if err != nil {
+		p.Close()
+	}
+	return err
+}
+
+// Unapproved returns a RefusedError that names the objects whose deletion has to be approved; nil if there are none.
+func (p *Plan) Unapproved() error {
+	return runner.Unapproved(p.exact.Held)
+}
+
+// PlanSources plans to make the release what is requested. With compare, the server is asked what would happen to each object, which takes one or two
+// requests per object; ConflictsKeep does that in any case. If the release has no record, but objects or parts of a record exist, the error is a RefusedError. The
+// caller closes the plan.
+func PlanSources(ctx context.Context, c *connection.Connection, request Request, compare bool) (*Plan, error) {
+	release, err := find(ctx, c, request.Namespace, request.Name)
+	if err != nil {
+		return nil, err
+	}
+	plan := &Plan{connection: c, Release: release, Operation: Apply, adoption: request.Policies.Adoption, CreateNamespace: request.CreateNamespace}
+	if !release.Recorded() {
+		if plan.homeless, err = isMissing(ctx, c.Client(), release.Namespace); err != nil {
+			return nil, err
+		}
+	}
+	if err := plan.observe(); err != nil {
+		return nil, err
+	}
+	if err := decide(ctx, plan, request, compare); err != nil {
+		plan.Close()
+		return nil, err
+	}
+	if err := confirmNew(ctx, c.Records(), plan); err != nil {
+		plan.Close()
+		return nil, err
+	}
+	return plan, nil
+}
+
+// observe starts to watch the dependents of the release.
+func (p *Plan) observe() (err error) {
+	if p.target == nil {
+		p.target, err = runner.NewTarget(p.connection, releases.OwnerID(p.Release.Namespace, p.Release.Name), p.Release.Inventory)
+	}
+	return err
+}
+
+// find reads a release, or returns a new one.
+func find(ctx context.Context, c *connection.Connection, namespace, name string) (*releases.Release, error) {
+	if err := c.Ready(ctx); err != nil {
+		return nil, err
+	}
+	release, err := c.Records().Get(ctx, namespace, name)
+	switch {
+	case errors.Is(err, releases.ErrNotFound):
+		return &releases.Release{Namespace: namespace, Name: name, State: releases.StateApplying}, nil
+	case err != nil:
+		return nil, err
+	case release.State == releases.StateDeleting:
+		return nil, failures.BeingDeleted(release)
+	default:
+		return release, nil
+	}
+}
+
+// Compare asks the engine what it would do. If that fails, the plan is closed. With compare, the server is asked what would happen to each object.
+func (p *Plan) Compare(ctx context.Context, compare bool) error {
+	err := ask(ctx, p, compare)
+	if err != nil {
+		p.Close()
+	}
+	return err
+}
+
+// ask is Compare that does not close the plan.
+func ask(ctx context.Context, p *Plan, compare bool) error {
+	p.objects = objectsOf(p)
+	p.again = (p.Operation == Apply || p.Operation == Rollback) && p.Release.State == releases.StateFailed
+	if err := p.observe(); err != nil {
+		return err
+	}
+	options := reconciler.PlanOptions{Compare: compare, LeftAlone: p.Operation == Heal}
+	found, err := p.target.Engine().Plan(ctx, p.request(nil), options)
+	if err != nil {
+		return p.ofRecord(err)
+	}
+	p.exact, p.Changes = &found, found.Changes
+	return nil
+}
+
+// TakeOver adds objects that the plan adopts even if they have another owner.
+func (p *Plan) TakeOver(objects ...types.ObjectKey) { p.takeOver = append(p.takeOver, objects...) }
+
+// ofRecord completes an error about objects that the engine refuses: those of a recorded revision cannot be corrected, only replaced by a new revision.
+func (p *Plan) ofRecord(err error) error {
+	var rejected *reconciler.RefusedError
+	if p.Operation == Apply || !errors.As(err, &rejected) {
+		return err
+	}
+	name, namespace := p.Release.Name, p.Release.Namespace
+	return fmt.Errorf("a recorded revision of release %s is no longer accepted: %w; nothing was changed. To create a new revision: clm apply %s SOURCE... -n %s",
+		p.Release, err, name, namespace)
+}
+
+// request returns the request for the engine.
+func (p *Plan) request(save reconciler.Store) reconciler.ApplyRequest {
+	return reconciler.ApplyRequest{
+		Owner: reconciler.Owner{
+			ID:        p.target.Owner(),
+			Namespace: p.Release.Namespace,
+			Home:      []string{p.Release.Namespace},
+			Inventory: p.Release.Inventory,
+			Store:     save,
+		},
+		Objects:  p.objects,
+		Version:  p.Revision.Inputs,
+		Digest:   digestOf(p.Revision),
+		Policies: policiesOf(p),
+		TakeOver: p.takeOver,
+
+		Deletions: reconciler.Deletions{Approved: p.approved},
+		// What another tool has installed as this release has not existed before it.
+		RecordAdoptions: !p.succeeds,
+		RerunFailed:     p.again,
+	}
+}

@@ -1,0 +1,268 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package operation
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/sources"
+	"github.com/component-operator/runtime/internal/annotations"
+	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/deletionhooks"
+	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// render renders the current revision again and, if the result differs from the record, the next revision. It may be called again when more fields are left to others: then the
+// result may be what is recorded, although it was not before.
+func (p *Plan) render(ctx context.Context, request Request) error {
+	p.New, p.otherTests = false, false
+	if current := p.Release.Current(); current != nil {
+		if request.KeepHooks && len(current.Hooks) > 0 {
+			var err error
+			if request.Sources, err = request.Sources.WithHooks(current.Hooks); err != nil {
+				return err
+			}
+		}
+		again := describe(request, *current)
+		if err := p.generate(ctx, request, &again); err != nil {
+			return err
+		}
+		if same, err := isRecorded(ctx, p, current); err != nil || same {
+			return err
+		}
+		if err := acknowledge(ctx, p.connection, p.Release); err != nil {
+			return err
+		}
+		p.Content = releases.Content{} // rendering may need the memory
+	}
+	// A record that was lost and restored has dependents and no revisions.
+	next := releases.Revision{Number: 1, Description: cmp.Or(request.Description, "applied"), Installed: len(p.Release.Inventory) > 0}
+	if current := p.Release.Current(); current != nil {
+		next.Number = current.Number + 1
+		next.Installed = current.Installed || p.Release.LastReady() != nil
+	}
+	next = describe(request, next)
+	p.New = true
+	return p.generate(ctx, request, &next)
+}
+
+// isRecorded reports whether the rendered revision of a plan is the current one. Tests, and the names of Helm's hooks, which
+// are random in many charts, make no difference. The plan then has the recorded hooks, so that they are not applied
+// under other names, and other tests only if these differ by more than their names.
+func isRecorded(ctx context.Context, p *Plan, current *releases.Revision) (bool, error) {
+	same, last := p.Revision.Inputs == current.Inputs, p.keeper.last
+	if same && current.Basis == 0 || !slices.ContainsFunc(p.Content.Manifest, func(object *unstructured.Unstructured) bool {
+		return isHelmHook(object) || object.GetAnnotations()[ReleaseHookKey] != ""
+	}) {
+		return same, nil
+	}
+	if _, err := last.read(ctx); err != nil || !last.isRead() {
+		return same, err
+	}
+	recorded, recordedTests, err := nameless(releases.Content{Values: last.values, Manifest: last.objects}, *current)
+	if err != nil {
+		return false, err
+	}
+	rendered, renderedTests, err := nameless(p.Content, p.Revision)
+	if err != nil || rendered != recorded {
+		return same, err
+	}
+	objects := last.objects
+	if renderedTests != recordedTests {
+		p.otherTests = true
+		regular, _ := DivideManifest(last.objects)
+		_, tests := DivideManifest(p.Content.Manifest)
+		objects = slices.Concat(regular, tests)
+	}
+	p.Content.Manifest, p.Revision.Inputs, p.Revision.Objects = objects, current.Inputs, len(objects)
+	return true, nil
+}
+
+// nameless returns digests of what a revision is made of without its tests, and of the tests. They depend neither on
+// the names of Helm's hooks nor on the order of the objects.
+func nameless(content releases.Content, revision releases.Revision) (all, tests string, err error) {
+	objects := slices.Clone(content.Manifest)
+	for i, object := range objects {
+		if isHelmHook(object) {
+			objects[i] = object.DeepCopy()
+			objects[i].SetName("")
+		}
+	}
+	revision.Inputs = unordered
+	others, testObjects := DivideManifest(objects)
+	all, err = inputs(releases.Content{Values: content.Values, Manifest: others}, revision)
+	if err == nil {
+		tests, err = inputs(releases.Content{Manifest: testObjects}, releases.Revision{Inputs: unordered})
+	}
+	return all, tests, err
+}
+
+// describe returns the revision with the policies and sources of the request.
+func describe(request Request, revision releases.Revision) releases.Revision {
+	revision.Policies, revision.Hooks, revision.Sources = Lasting(request.Policies), request.Sources.Hooks(), nil
+	for _, source := range request.Sources.Sources() {
+		revision.Sources = append(revision.Sources, releases.Source{
+			Reference: source.Reference, Kind: string(source.Kind), Name: source.Name, Version: source.Version, AppVersion: source.AppVersion,
+		})
+	}
+	return revision
+}
+
+// generate renders a revision, and makes it the revision of the plan.
+func (p *Plan) generate(ctx context.Context, request Request, revision *releases.Revision) error {
+	objects, notes, err := request.Sources.GenerateWithNotes(ctx, sources.Request{
+		ReconcilerName: releases.ReconcilerName,
+		Namespace:      request.Namespace,
+		Name:           request.Name,
+		Revision:       cmp.Or(revision.Basis, revision.Number),
+		Installed:      revision.Installed,
+		Digest:         digestOf(*revision),
+		Client:         p.connection.Client(),
+		Recorded:       p.keeper.last.read,
+		ReleaseHooks:   true,
+	})
+	if err != nil {
+		return fmt.Errorf("generating the objects of release %s/%s: %w", request.Namespace, request.Name, err)
+	}
+	content := releases.Content{Values: request.Sources.Values(), Notes: notes}
+	if content.Manifest, err = toManifest(objects, p.connection.Client().Scheme()); err != nil {
+		return err
+	}
+	if content.Manifest, err = p.keeper.complete(ctx, content.Manifest); err != nil {
+		return err
+	}
+	if err = checkReserved(p.Release, content.Manifest); err != nil {
+		return err
+	}
+	if err = checkHooks(content.Manifest, p.connection.Client().Scheme()); err != nil {
+		return err
+	}
+	if revision.Inputs, err = inputs(content, *revision); err != nil {
+		return err
+	}
+	revision.Objects = len(content.Manifest)
+	p.Revision, p.Content = *revision, content
+	return nil
+}
+
+// digestOf identifies the state of a release: objects that are applied on each change are applied with each revision, unless the revision
+// differs only by objects that were moved or orphaned, or by fields that were left to others while it was applied.
+func digestOf(revision releases.Revision) string {
+	return strconv.FormatInt(cmp.Or(revision.Basis, revision.Number), 10)
+}
+
+// toManifest returns the form in which rendered objects are recorded.
+func toManifest(objects []client.Object, scheme *runtime.Scheme) ([]*unstructured.Unstructured, error) {
+	manifest := make([]*unstructured.Unstructured, len(objects))
+	for i, object := range objects {
+		converted, err := clients.ToUnstructured(object, scheme)
+		if err != nil {
+			return nil, err
+		}
+		manifest[i] = converted
+	}
+	return manifest, nil
+}
+
+// checkReserved refuses objects that are records or locks of releases: a release whose record is deleted, or replaced by an older one, forgets its
+// dependents.
+func checkReserved(release *releases.Release, manifest []*unstructured.Unstructured) error {
+	var problems []string
+	for _, object := range manifest {
+		if reason := releases.Reserved(release.Namespace, release.Name, object); reason != "" {
+			problems = append(problems, fmt.Sprintf("%s: %s; leave it out of the sources", dependents.Text(object), reason))
+		}
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	slices.Sort(problems)
+	return &reconciler.RefusedError{Problems: problems}
+}
+
+const applyHookKey = releases.ReconcilerName + "/" + types.AnnotationKeySuffixApplyHook
+
+// checkHooks refuses hooks that could not be applied later.
+func checkHooks(recorded []*unstructured.Unstructured, scheme *runtime.Scheme) error {
+	var problems []string
+	for _, object := range recorded {
+		if text, exists := object.GetAnnotations()[ReleaseHookKey]; exists {
+			if _, err := annotations.ReleaseHook(text); err != nil {
+				problems = append(problems, fmt.Sprintf("%s: annotation %s: %s", dependents.Text(object), ReleaseHookKey, err))
+			}
+			if _, both := object.GetAnnotations()[applyHookKey]; both {
+				problems = append(problems, fmt.Sprintf("%s: annotation %s: a release hook cannot also be an apply hook", dependents.Text(object), applyHookKey))
+			}
+		}
+	}
+	if len(problems) > 0 {
+		slices.Sort(problems)
+		return &reconciler.RefusedError{Problems: problems}
+	}
+	_, _, err := deletionhooks.Split(ManifestObjects(recorded), releases.ReconcilerName, scheme)
+	return err
+}
+
+// unordered begins the digests that do not depend on the order of the objects. Those of revisions that other tools have made are such: Helm records objects in another
+// order than that in which they are rendered. The order has no effect, but the digests that are recorded stay as they are.
+const unordered = "unordered:"
+
+// inputs returns the digest of what a revision is made of, without the locations of its sources. It is unordered if that of the revision was.
+func inputs(content releases.Content, revision releases.Revision) (string, error) {
+	prefix := ""
+	if strings.HasPrefix(revision.Inputs, unordered) {
+		prefix = unordered
+	}
+	manifest, err := distinct(content.Manifest, prefix == unordered)
+	if err != nil {
+		return "", err
+	}
+	sources := make([]releases.Source, len(revision.Sources))
+	for i, source := range revision.Sources {
+		source.Reference = ""
+		sources[i] = source
+	}
+	all := map[string]any{"values": content.Values, "manifest": manifest, "sources": sources, "policies": revision.Policies}
+	if len(revision.Hooks) > 0 {
+		all["hooks"] = revision.Hooks
+	}
+	result, err := digest.OfMap(all)
+	if err != nil {
+		return "", fmt.Errorf("computing the digest of what is applied: %w", err)
+	}
+	return prefix + result, nil
+}
+
+// distinct returns what the digest of objects is computed from: the objects in their order, or sorted digests of them.
+func distinct(objects []*unstructured.Unstructured, sorted bool) (any, error) {
+	if !sorted {
+		contents := make([]map[string]any, len(objects))
+		for i, object := range objects {
+			contents[i] = object.Object
+		}
+		return contents, nil
+	}
+	digests := make([]string, len(objects))
+	for i, object := range objects {
+		var err error
+		if digests[i], err = digest.OfMap(object.Object); err != nil {
+			return nil, fmt.Errorf("computing the digest of %s: %w", dependents.Text(object), err)
+		}
+	}
+	slices.Sort(digests)
+	return digests, nil
+}

@@ -1,0 +1,191 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package operation
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// RollbackRequest says to which revision to return.
+type RollbackRequest struct {
+	// Namespace and Name of the release.
+	Namespace, Name string
+	// Number of the revision. Defaults to the newest revision before the current one that was ready and differs from it by more than its notes.
+	Number int64
+	// Adoption is the policy of objects without an annotation. Defaults to that of the revision, but never to taking objects from other owners.
+	Adoption reconciler.AdoptionPolicy
+	// Conflicts say whether fields stay with other field managers that the current revision, or the one to which the plan returns, leaves to them. ConflictsForce takes all of them.
+	// Otherwise those of the current revision stay that the other one declares with the same values. ConflictsKeep is not possible.
+	Conflicts Conflicts
+	// Description says what brings the new revision about. Defaults to a text with the number of the earlier one.
+	Description string
+	// Failed is the plan, if any, that has failed and is reverted. If another process has changed the release since, that is refused.
+	Failed *Plan
+}
+
+// PlanRollback plans to return to an earlier revision: to its objects, with the rollback hooks among them instead of those of installations and
+// upgrades. Objects that the revision does not have are deleted, unless the release has adopted them: those stay. If such a rollback has been started
+// already, the plan continues it. The caller closes the plan.
+func PlanRollback(ctx context.Context, c *connection.Connection, request RollbackRequest, compare bool) (*Plan, error) {
+	release, err := c.Release(ctx, request.Namespace, request.Name)
+	if err != nil {
+		return nil, err
+	}
+	if release.State == releases.StateDeleting {
+		return nil, failures.BeingDeleted(release)
+	}
+	if err := request.Failed.ConfirmLast(release); err != nil {
+		return nil, err
+	}
+	if current := release.Current(); request.Failed == nil && current != nil && !current.Rollback {
+		// Whether to continue a rollback depends on how it has ended. It may become ready right now.
+		if err := acknowledge(ctx, c, release); err != nil {
+			return nil, err
+		}
+	}
+	to, err := rollbackTarget(release, request.Number)
+	if err != nil {
+		return nil, err
+	}
+	plan := &Plan{connection: c, Release: release, Operation: Rollback, New: !resumes(release, request.Number), Revision: to, adoption: request.Adoption}
+	if plan.Content, err = c.Records().Content(ctx, release, to.Number); err != nil {
+		return nil, err
+	}
+	if plan.New {
+		plan.returnTo(to.Number, cmp.Or(request.Description, fmt.Sprintf("rolled back to revision %d", to.Number)))
+	}
+	if err := keepAtRollback(ctx, plan, request); err != nil {
+		return nil, err
+	}
+	wanted, err := dependents.Keys(c.Client().RESTMapper(), objectsOf(plan), release.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	plan.spared = SpareAdopted(release, wanted)
+	return plan, plan.Compare(ctx, compare)
+}
+
+// returnTo makes the revision of a plan a new one that returns to the revision with the number.
+func (p *Plan) returnTo(number int64, description string) {
+	p.New = true
+	p.Revision.Created = time.Time{}
+	p.Revision.Number = p.Release.Current().Number + 1
+	p.Revision.Description = description
+	p.Revision.Installed, p.Revision.Rollback, p.Revision.Basis, p.Revision.Target = true, true, 0, number
+}
+
+// resumes reports whether the current revision is the requested rollback, and has not become ready. Repeating an interrupted rollback must not return to the
+// revision that it leaves.
+func resumes(release *releases.Release, number int64) bool {
+	current := release.Current()
+	if current == nil || !current.Rollback || current.State == releases.RevisionReady {
+		return false
+	}
+	return number == 0 || slices.ContainsFunc(release.Revisions, func(revision releases.Revision) bool {
+		return revision.Number == number && (revision.Inputs == current.Inputs || current.Target == number)
+	})
+}
+
+// rollbackTarget returns the revision with the number or, if that is 0, the default one.
+func rollbackTarget(release *releases.Release, number int64) (releases.Revision, error) {
+	current := release.Current()
+	if current == nil {
+		return releases.Revision{}, failures.Refused("release %s has no revisions", release)
+	}
+	if resumes(release, number) {
+		return *current, nil
+	}
+	other := ""
+	for _, revision := range slices.Backward(release.Revisions) {
+		wanted := revision.Number == number
+		if number == 0 {
+			wanted = revision.State == releases.RevisionSuperseded && !revision.SameButNotes(current)
+		}
+		if revision.Number != current.Number && revision.SameButNotes(current) {
+			other = " and differs by more than the notes and tests of charts"
+		}
+		if wanted {
+			return revision, nil
+		}
+	}
+	if number == 0 {
+		return releases.Revision{}, failures.Refused("release %s has no earlier revision that was ready%s; to list its revisions: clm history %s -n %s",
+			release, other, release.Name, release.Namespace)
+	}
+	return releases.Revision{}, failures.Refused("release %s has no revision %d; to list its revisions: clm history %s -n %s", release, number, release.Name, release.Namespace)
+}
+
+// objectsOf returns the objects that are applied with the revision of a plan.
+func objectsOf(plan *Plan) []client.Object {
+	if plan.Revision.Rollback {
+		return rollbackObjects(plan)
+	}
+	return RegularObjects(plan.Content.Manifest)
+}
+
+// rollbackObjects returns the objects that are applied at a rollback. Helm then runs neither the hooks of installations nor those of upgrades: those that
+// exist stay as they are, and others are not created. Those that have failed are deleted: the release would never be ready with them.
+func rollbackObjects(plan *Plan) []client.Object {
+	var wanted []client.Object
+	for _, object := range RegularObjects(plan.Content.Manifest) {
+		if !isHelmHook(object) {
+			wanted = append(wanted, object)
+			continue
+		}
+		if !leftBehind(plan.Release.Inventory, plan.Release.Namespace, object) {
+			continue
+		}
+		hook, ok := object.DeepCopyObject().(client.Object)
+		if !ok {
+			continue
+		}
+		annotations := hook.GetAnnotations()
+		annotations[reconcilePolicyKey] = types.ReconcilePolicyOnce
+		hook.SetAnnotations(annotations)
+		wanted = append(wanted, hook)
+	}
+	for _, when := range []string{types.ReleaseHookPreRollback, types.ReleaseHookPostRollback} {
+		wanted = append(wanted, ManifestObjects(ManifestHooks(plan.Content.Manifest, when))...)
+	}
+	return wanted
+}
+
+// Applies reports whether an object of the manifest is applied with the revision of a plan, perhaps with other annotations.
+func (p *Plan) Applies(object *unstructured.Unstructured) bool {
+	return IsRegular(object) && (!p.Revision.Rollback || !isHelmHook(object) || leftBehind(p.Release.Inventory, p.Release.Namespace, object))
+}
+
+const (
+	helmHookKey        = "helm.sh/hook"
+	reconcilePolicyKey = releases.ReconcilerName + "/" + types.AnnotationKeySuffixReconcilePolicy
+)
+
+// isHelmHook reports whether Helm applies an object only as a hook. Definitions in the crds folder of a chart are applied in any case, whatever their
+// annotations say.
+func isHelmHook(object client.Object) bool {
+	return object.GetAnnotations()[helmHookKey] != "" && object.GetObjectKind().GroupVersionKind().Kind != "CustomResourceDefinition"
+}
+
+// leftBehind reports whether an object of a manifest, which may lack the namespace, is in the inventory, and ready or completed.
+func leftBehind(inventory []*reconciler.InventoryItem, namespace string, object client.Object) bool {
+	gvk := object.GetObjectKind().GroupVersionKind()
+	return slices.ContainsFunc(inventory, func(item *reconciler.InventoryItem) bool {
+		return isDone(item) && item.Group == gvk.Group && item.Kind == gvk.Kind && item.Name == object.GetName() &&
+			(item.Namespace == "" || item.Namespace == cmp.Or(object.GetNamespace(), namespace))
+	})
+}

@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package operation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// savedPlan is a plan in a file. It has all that is needed to carry it out.
+type savedPlan struct {
+	Version   int               `json:"version"`
+	Cluster   apitypes.UID      `json:"cluster,omitempty"` // see cluster.UIDOf
+	Record    apitypes.UID      `json:"record,omitempty"`  // that of the release, if it had one
+	Namespace string            `json:"namespace"`
+	Name      string            `json:"name"`
+	Operation Operation         `json:"operation"`
+	Base      int64             `json:"base"` // the current revision when the plan was made; 0 if there was none
+	New       bool              `json:"new"`
+	Revision  releases.Revision `json:"revision"`
+	Values    map[string]any    `json:"values"`
+	Manifest  []map[string]any  `json:"manifest"`
+	Notes     string            `json:"notes,omitempty"`
+	Plan      *reconciler.Plan  `json:"plan"`
+
+	Adoption reconciler.AdoptionPolicy `json:"adoption,omitempty"` // that was given for this operation
+	Approved string                    `json:"approved,omitempty"` // identifies deletions that were approved
+	// CreateNamespace creates the namespace of a new release.
+	CreateNamespace bool `json:"createNamespace,omitempty"`
+
+	Again bool `json:"again,omitempty"` // what has failed runs again
+	Tests bool `json:"tests,omitempty"` // there are other tests
+}
+
+// savedVersion is the version of the file format.
+const savedVersion = 1
+
+// Save writes the plan into a file that only its owner can read, because it holds Secrets.
+func (p *Plan) Save(ctx context.Context, path string) error {
+	uid, err := cluster.UIDOf(ctx, p.connection.Client())
+	if err != nil {
+		return err
+	}
+	saved := savedPlan{
+		Version: savedVersion, Cluster: uid, Record: p.Release.UID(), Namespace: p.Release.Namespace, Name: p.Release.Name, Operation: p.Operation,
+		New: p.New, Revision: p.Revision, Values: p.Content.Values, Notes: p.Content.Notes, Plan: p.exact, Adoption: p.adoption,
+		Approved: p.approved, Again: p.again, Tests: p.otherTests, CreateNamespace: p.CreateNamespace,
+	}
+	if current := p.Release.Current(); current != nil {
+		saved.Base = current.Number
+	}
+	for _, object := range p.Content.Manifest {
+		saved.Manifest = append(saved.Manifest, object.Object)
+	}
+	raw, err := json.Marshal(saved)
+	if err != nil {
+		return fmt.Errorf("encoding the plan: %w", err)
+	}
+	return replaceFile(path, raw)
+}
+
+// replaceFile replaces a file atomically by one that only its owner can read. A symbolic link stays, and its target is replaced. Content for a device or a
+// pipe is written into it.
+func replaceFile(path string, content []byte) error {
+	found, err := os.Stat(path)
+	if isDevice := strings.HasPrefix(filepath.Clean(path), "/dev/"); err == nil && (isDevice || !found.Mode().IsRegular()) {
+		return os.WriteFile(path, content, 0o600)
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".clm-*")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return nil
+}
+
+// readPlan decodes a saved plan.
+func readPlan(path string) (savedPlan, error) {
+	var saved savedPlan
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return saved, fmt.Errorf("reading the plan: %w", err)
+	}
+	if err := utiljson.Unmarshal(raw, &saved); err != nil || saved.Plan == nil {
+		return saved, fmt.Errorf("reading the plan: %s is not a saved plan", path)
+	}
+	if saved.Version != savedVersion {
+		return saved, fmt.Errorf("reading the plan: %s has version %d; must be %d", path, saved.Version, savedVersion)
+	}
+	return saved, nil
+}
+
+// Load reads a plan that was saved for a release. The error is a RefusedError if it was made for another release or cluster, or if the release has changed
+// since. Whether objects have changed is checked when the plan is applied.
+func Load(ctx context.Context, c *connection.Connection, path, namespace, name string) (*Plan, error) {
+	saved, err := readPlan(path)
+	if err != nil {
+		return nil, err
+	}
+	if saved.Namespace != namespace || saved.Name != name {
+		return nil, failures.Refused("the plan in %s was created for release %s/%s, not for %s/%s", path, saved.Namespace, saved.Name, namespace, name)
+	}
+	uid, err := cluster.UIDOf(ctx, c.Client())
+	if err != nil {
+		return nil, err
+	}
+	if saved.Cluster != "" && uid != "" && saved.Cluster != uid {
+		return nil, failures.Refused("the plan in %s was created for another cluster; create a new plan with clm plan", path)
+	}
+	release, err := find(ctx, c, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	var base int64
+	if current := release.Current(); current != nil {
+		base = current.Number
+	}
+	if base != saved.Base {
+		return nil, failures.Refused("the plan in %s is stale: it was created for revision %d of release %s, which is now at revision %d; create a new plan with clm plan",
+			path, saved.Base, release, base)
+	}
+	if release.UID() != saved.Record {
+		return nil, failures.Refused("the plan in %s is stale: it was created for another release named %s; create a new plan with clm plan", path, release)
+	}
+	p := &Plan{
+		connection: c, Release: release, Operation: saved.Operation, New: saved.New, Revision: saved.Revision,
+		Content: releases.Content{Values: saved.Values, Notes: saved.Notes},
+		Changes: saved.Plan.Changes, exact: saved.Plan, adoption: saved.Adoption, approved: saved.Approved, again: saved.Again,
+		otherTests: saved.Tests, CreateNamespace: saved.CreateNamespace,
+	}
+	if !release.Recorded() {
+		if p.homeless, err = isMissing(ctx, c.Client(), namespace); err != nil {
+			return nil, err
+		}
+	}
+	for _, object := range saved.Manifest {
+		p.Content.Manifest = append(p.Content.Manifest, &unstructured.Unstructured{Object: object})
+	}
+	p.objects = objectsOf(p)
+	return p, p.observe()
+}

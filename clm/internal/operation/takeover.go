@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package operation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Past is a revision that another tool has brought about.
+type Past struct {
+	// Revision with its number and time, and the state in which it is recorded unless it is the current one.
+	Revision releases.Revision
+	// Content reads the content of the revision, each time it is called: the contents of all revisions together may need much memory.
+	Content func() (releases.Content, error)
+}
+
+// Takeover is a release that another tool has installed, and that becomes a release of clm.
+type Takeover struct {
+	// Release as it is recorded, perhaps by a takeover that was interrupted; or one without revisions.
+	Release *releases.Release
+	// History has the revisions, oldest first. The last one is the one that is installed. Revisions up to the current one of the release are recorded already.
+	History []Past
+	// Skip is called for a revision of the history, other than the last one, that is left out because its content cannot be read, or could not be applied. Defaults to nothing.
+	Skip func(past Past, reason error)
+	// Objects are adopted although they have the marks of the other tool.
+	Objects []types.ObjectKey
+	// Confirm returns an error of which failures.IsChanged is true if the other tool has changed the release since. It is called with the lock, before anything is recorded.
+	Confirm func(ctx context.Context) error
+	// Done are objects of the last revision, such as hooks, that have served their purpose: they are neither applied nor adopted, whether they exist or not.
+	Done []types.ObjectKey
+}
+
+// PlanTakeover plans to record the history of a release of another tool, to adopt its objects, and to apply its last revision. The caller closes the plan.
+func PlanTakeover(ctx context.Context, c *connection.Connection, t Takeover) (*Plan, error) {
+	if err := c.Ready(ctx); err != nil {
+		return nil, err
+	}
+	plan := &Plan{connection: c, Release: t.Release, Operation: Adopt, takeOver: t.Objects, succeeds: true, confirm: t.Confirm}
+	history, err := describePast(plan, t, c.Client().Scheme())
+	if err != nil {
+		return nil, err
+	}
+	last := history[len(history)-1]
+	plan.Revision = last.Revision
+	if plan.Content, err = last.Content(); err != nil {
+		return nil, err
+	}
+	if current := t.Release.Current(); current == nil || current.Number < last.Revision.Number {
+		plan.New = true
+		plan.past = slices.DeleteFunc(history[:len(history)-1], func(past Past) bool { return current != nil && past.Revision.Number <= current.Number })
+	} else {
+		plan.Revision = *current
+	}
+	noteDone(t.Release, t.Done)
+	if err := plan.Compare(ctx, true); err != nil {
+		return nil, err
+	}
+	if err := confirmNew(ctx, c.Records(), plan); err != nil {
+		plan.Close()
+		return nil, err
+	}
+	return plan, nil
+}
+
+// describePast completes the revisions of a history, and sets the states of those that are recorded: the process that has recorded the last one of them
+// may have died before it could do so. It returns a copy of the history, without the revisions that are left out.
+func describePast(plan *Plan, t Takeover, scheme *runtime.Scheme) ([]Past, error) {
+	var history []Past
+	for i, past := range t.History {
+		isLast := i == len(t.History)-1
+		err := complete(plan, &past, scheme)
+		switch {
+		case err != nil && isLast:
+			return nil, err
+		case err != nil:
+			if t.Skip != nil {
+				t.Skip(past, err)
+			}
+			continue
+		}
+		history = append(history, past)
+		if isLast {
+			continue
+		}
+		for j := range plan.Release.Revisions {
+			if recorded := &plan.Release.Revisions[j]; recorded.Number == past.Revision.Number {
+				recorded.State = past.Revision.State
+			}
+		}
+	}
+	return history, nil
+}
+
+// complete fills in what the content of a revision says. It does not keep the content.
+func complete(plan *Plan, past *Past, scheme *runtime.Scheme) error {
+	content, err := past.Content()
+	if err != nil {
+		return err
+	}
+	if err = checkReserved(plan.Release, content.Manifest); err == nil {
+		err = checkHooks(content.Manifest, scheme)
+	}
+	if err != nil {
+		return fmt.Errorf("revision %d: %w", past.Revision.Number, err)
+	}
+	past.Revision.Objects, past.Revision.Inputs = len(content.Manifest), unordered
+	past.Revision.Inputs, err = inputs(content, past.Revision)
+	return err
+}
+
+// noteDone notes in the inventory of a release that objects have completed, whatever their present manifests are: the other tool has run them with these.
+func noteDone(release *releases.Release, objects []types.ObjectKey) {
+	known := map[dependents.Key]*reconciler.InventoryItem{}
+	for _, item := range release.Inventory {
+		known[dependents.KeyOf(item)] = item
+	}
+	for _, object := range objects {
+		item := known[dependents.KeyOf(object)]
+		if item == nil {
+			item = &reconciler.InventoryItem{Phase: reconciler.PhaseCompleted}
+			item.SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
+			item.Namespace, item.Name = object.GetNamespace(), object.GetName()
+			release.Inventory = append(release.Inventory, item)
+		}
+		if item.Phase == reconciler.PhaseCompleted {
+			item.Digest = dependents.DigestTakenOver
+		}
+	}
+}
+
+// recordPast records the revisions before that of the plan which are not recorded yet, in their order. If that is interrupted, another takeover continues.
+func (a *application) recordPast(ctx context.Context) error {
+	p := a.plan
+	for len(p.past) > 0 {
+		past := p.past[0]
+		content, err := past.Content()
+		switch {
+		case err != nil:
+		case p.Release.Recorded():
+			err = a.options.makeRoom(p.Release, func(release *releases.Release) error {
+				return p.connection.Records().AddRevision(ctx, release, past.Revision, content)
+			})
+		default:
+			p.Release.Revisions = append(p.Release.Revisions, past.Revision)
+			err = p.connection.Records().Create(ctx, p.Release, content)
+		}
+		if err != nil {
+			return fmt.Errorf("recording revision %d: %w", past.Revision.Number, err)
+		}
+		// The next write records it.
+		p.Release.Current().State = past.Revision.State
+		p.past = p.past[1:]
+	}
+	return nil
+}

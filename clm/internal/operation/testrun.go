@@ -1,0 +1,238 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package operation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/progress"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// TestRequest says which tests of a release to run.
+type TestRequest struct {
+	runner.Limits
+
+	// Namespace and Name of the release.
+	Namespace, Name string
+	// Only are the names of the tests to run. Defaults to all.
+	Only []string
+	// Except are the names of tests to skip.
+	Except []string
+	// AllLogs reads the complete logs of all tests. Defaults to the last lines of tests that have not passed.
+	AllLogs bool
+}
+
+// TestState is how a test has ended.
+type TestState string
+
+const (
+	// Passed means that the test has completed, or is ready if it is of a kind that does not complete.
+	Passed TestState = "Passed"
+	// Failed means that the test has failed.
+	Failed TestState = "Failed"
+	// Unfinished means that the test was started, and has neither passed nor failed.
+	Unfinished TestState = "Unfinished"
+	// NotRun means that the test was not started, because tests of an earlier wave have not passed.
+	NotRun TestState = "NotRun"
+)
+
+// TestResult is the outcome of a test.
+type TestResult struct {
+	// Test is the test's object.
+	Test dependents.Object
+	// State is the state of the test when the run ended.
+	State TestState
+	// Message explains the state; empty if the test has passed.
+	Message string
+	// Why lists the reasons that the test has not passed, the most specific first.
+	Why []dependents.Reason
+	// Log is the output of the test's containers, each line preceded by pod and container; or the error that occurred when reading it.
+	Log string
+
+	item *reconciler.InventoryItem
+}
+
+// TestRun is one run of tests.
+type TestRun struct {
+	// Release is the release as it was read.
+	Release *releases.Release
+
+	connection *connection.Connection
+	request    TestRequest
+	tests      []*unstructured.Unstructured
+	// target and operation are set when the run starts.
+	target    *runner.Target
+	operation *runner.Operation
+}
+
+// PlanTests determines the tests of a release: the objects of its current revision that are applied for a test run only.
+func PlanTests(ctx context.Context, c *connection.Connection, request TestRequest) (*TestRun, error) {
+	release, err := c.Release(ctx, request.Namespace, request.Name)
+	if err != nil {
+		return nil, err
+	}
+	if release.State == releases.StateDeleting {
+		return nil, failures.BeingDeleted(release)
+	}
+	run := &TestRun{Release: release, connection: c, request: request}
+	run.tests, err = testsOf(ctx, c.Records(), release, request)
+	return run, err
+}
+
+// Empty reports whether there are no tests to run.
+func (r *TestRun) Empty() bool { return len(r.tests) == 0 }
+
+// Execute runs the tests wave by wave. A wave begins when the one before has passed. Execute first removes the objects of the last run, and leaves
+// those of this run, except those whose policies say otherwise. The error is a NotReadyError if not all tests have passed; the results are valid in
+// that case, too. Other errors are those of Apply.
+func (r *TestRun) Execute(ctx context.Context) ([]TestResult, error) {
+	b := runner.NewBoard(r.connection, "test", r.Release.String(), 0)
+	results, err := r.underLock(ctx, b)
+	err = runner.Interrupted(ctx, err)
+	b.Finish(tested(r.Release, results, err), err)
+	return results, err
+}
+
+func tested(release *releases.Release, results []TestResult, err error) progress.Outcome {
+	passed := 0
+	for _, result := range results {
+		if result.State == Passed {
+			passed++
+		}
+	}
+	counts := fmt.Sprintf("release %s: %d of %d tests passed", release, passed, len(results))
+	var notReady *failures.NotReadyError
+	switch {
+	case err == nil:
+		return progress.Outcome{Done: true, Summary: counts}
+	case len(results) == 0 || !errors.As(err, &notReady):
+		return progress.Outcome{Summary: fmt.Sprintf("release %s was not tested: %s", release, failures.Summary(err))}
+	case notReady.Timeout > 0:
+		return progress.Outcome{Summary: counts + "; " + failures.Summary(err)}
+	default:
+		if besides := failures.Besides(err); besides != "" {
+			counts += "; " + besides
+		}
+		return progress.Outcome{Summary: counts}
+	}
+}
+
+// testsOf returns the tests to run.
+func testsOf(ctx context.Context, records *releases.Store, release *releases.Release, request TestRequest) ([]*unstructured.Unstructured, error) {
+	current := release.Current()
+	if current == nil {
+		return nil, failures.Refused("release %s has no revisions", release)
+	}
+	content, err := records.Content(ctx, release, current.Number)
+	if err != nil {
+		return nil, err
+	}
+	tests := ManifestHooks(content.Manifest, types.ReleaseHookTest)
+	names := make([]string, len(tests))
+	for i, test := range tests {
+		names[i] = test.GetName()
+	}
+	for _, name := range slices.Concat(request.Only, request.Except) {
+		switch {
+		case len(names) == 0:
+			return nil, fmt.Errorf("release %s has no test %q, and no other tests", release, name)
+		case !slices.Contains(names, name):
+			return nil, fmt.Errorf("release %s has no test %q; its tests are: %s", release, name, strings.Join(names, ", "))
+		}
+	}
+	return slices.DeleteFunc(tests, func(test *unstructured.Unstructured) bool {
+		return len(request.Only) > 0 && !slices.Contains(request.Only, test.GetName()) || slices.Contains(request.Except, test.GetName())
+	}), nil
+}
+
+// underLock runs the tests if the release has not changed since they were planned.
+func (r *TestRun) underLock(ctx context.Context, b *runner.Board) ([]TestResult, error) {
+	o, done, err := runner.Begin(ctx, r.connection, r.Release, b, r.request.Limits)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if err := o.ConfirmUnchanged(ctx); err != nil {
+		return nil, err
+	}
+	ctx, stop := o.WatchLock(ctx)
+	defer stop()
+	r.operation = o
+	if r.target, err = runner.NewTarget(r.connection, releases.TestOwnerID(r.Release.Namespace, r.Release.Name), r.Release.TestInventory); err != nil {
+		return nil, err
+	}
+	defer r.target.Close()
+	return r.run(ctx)
+}
+
+// run runs the tests, determines the results, and removes objects as the policies say.
+func (r *TestRun) run(ctx context.Context) ([]TestResult, error) {
+	limited, stop := runner.Limited(ctx, r.request.Timeout)
+	defer stop()
+	if err := r.remove(limited, nil); err != nil {
+		return nil, fmt.Errorf("deleting the objects of the last run: %w", err)
+	}
+	result, failure := r.apply(limited)
+	results := r.judge(result)
+	if ctx.Err() == nil {
+		r.explain(ctx, results)
+	}
+	if limited.Err() != nil {
+		return results, failure
+	}
+	stays := func(item *reconciler.InventoryItem) bool {
+		return !slices.ContainsFunc(results, func(result TestResult) bool { return result.item == item && r.isRemoved(result) })
+	}
+	return results, errors.Join(failure, r.remove(limited, stays))
+}
+
+func (r *TestRun) store() *store {
+	return &store{connection: r.connection, operation: r.operation, release: r.Release}
+}
+
+// remove removes the objects of test runs except those that stay. Defaults to all.
+func (r *TestRun) remove(ctx context.Context, stays func(item *reconciler.InventoryItem) bool) error {
+	removal := removal{store: r.store(), target: r.target, timeout: r.request.Timeout, stays: stays}
+	return removal.run(ctx)
+}
+
+// apply applies the tests until all have passed, or no further one can pass.
+func (r *TestRun) apply(ctx context.Context) (reconciler.Result, error) {
+	request := reconciler.ApplyRequest{
+		Owner:    r.store().owner(ctx, r.target),
+		Objects:  ManifestObjects(testObjects(r.tests)),
+		Policies: r.Release.Current().Policies,
+	}
+	// Objects that already exist would be deleted by the next run.
+	request.Policies.Adoption = reconciler.AdoptionPolicyNever
+	r.operation.Board().Say("running tests")
+	c := &runner.Convergence{
+		Target:  r.target,
+		Timeout: r.request.Timeout,
+		Call: func(ctx context.Context) (reconciler.Result, error) {
+			request.Inventory = r.Release.TestInventory
+			result, err := r.target.Engine().Apply(ctx, request)
+			r.Release.TestInventory = result.Inventory
+			r.operation.Board().Expect(result.Inventory)
+			return result, err
+		},
+		Took: func(result reconciler.Result, err error) { r.operation.Board().Took(result, err, "running tests") },
+	}
+	result, err := c.Run(ctx)
+	r.operation.Board().Took(result, nil, "")
+	return result, errors.Join(err, r.operation.Record(ctx, func(release *releases.Release) { release.TestInventory = result.Inventory }))
+}

@@ -1,0 +1,10 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package concurrent does work in several goroutines: for all processors, with a limit, or as many requests at a time as
+// the API server serves well.
+//
+// # Contract
+//
+// Each function returns when all work has ended. A panic of the work becomes a *Panic of the caller.
+package concurrent
