@@ -16,7 +16,6 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/component-operator/runtime/internal/stackchart"
 	"github.com/component-operator/runtime/pkg/sandbox"
 )
 
@@ -156,10 +155,10 @@ func charts(ctx context.Context, l *lab) ([]figure, error) {
 		return nil, err
 	}
 	chart := filepath.Join(folder, "stack")
-	size := pick(l, stackchart.Options{Group: group, Definitions: 10, Components: 10, Dashboards: 5, Rules: 10}, stackchart.Options{Group: group})
+	size := pick(l, chartOptions{Group: group, Definitions: 10, Components: 10, Dashboards: 5, Rules: 10}, chartOptions{Group: group})
 	// Helm cannot store a chart with as many definitions of its own, but one with such a subchart.
-	definitions := stackchart.Options{Group: group, Definitions: size.Definitions, Components: -1, Dashboards: -1, Rules: -1}
-	if err := errors.Join(stackchart.Write(chart, size), stackchart.Write(chart+"-definitions", definitions)); err != nil {
+	definitions := chartOptions{Group: group, Definitions: size.Definitions, Components: -1, Dashboards: -1, Rules: -1}
+	if err := errors.Join(writeChart(chart, size), writeChart(chart+"-definitions", definitions)); err != nil {
 		return nil, err
 	}
 	var figures []figure

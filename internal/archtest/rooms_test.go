@@ -62,7 +62,6 @@ type room struct {
 var rooms = []room{
 	{path: "internal/clocks", layer: primitives},
 	{path: "internal/concurrent", layer: primitives},
-	{path: "internal/grace", layer: primitives},
 	{path: "internal/texts", layer: primitives},
 
 	{path: "pkg/types", layer: vocabulary},
@@ -73,7 +72,6 @@ var rooms = []room{
 	{path: "internal/expressions", layer: vocabulary},
 	{path: "internal/fieldset", layer: vocabulary},
 	{path: "internal/finalizers", layer: vocabulary},
-	{path: "internal/lists", layer: vocabulary},
 	{path: "internal/manifest", layer: vocabulary},
 	{path: "internal/redact", layer: vocabulary},
 	{path: "internal/requests", layer: vocabulary},
@@ -107,7 +105,6 @@ var rooms = []room{
 	{path: "internal/reports", layer: services},
 	{path: "internal/rights", layer: services},
 	{path: "internal/shards", layer: services},
-	{path: "internal/stackchart", layer: services},
 
 	{path: "internal/chunks", layer: contracts},
 	{path: "pkg/generator", layer: contracts},
@@ -131,8 +128,6 @@ var rooms = []room{
 	{path: "pkg/manifests", layer: engine},
 	{path: "pkg/reconciler", layer: engine},
 
-	{path: "pkg/sync/internal/prunes", layer: buildingBlocks},
-	{path: "pkg/sync/internal/tasks", layer: buildingBlocks},
 	{path: "internal/deletionhooks", layer: buildingBlocks},
 
 	{path: "pkg/component/internal/resource", layer: buildingBlocks},

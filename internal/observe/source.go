@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/component-operator/runtime/internal/lists"
+	"github.com/component-operator/runtime/internal/apiserver"
 )
 
 // source is what a watch covers.
@@ -32,7 +32,7 @@ type opening interface {
 func (c *Cache) listAndWatch(ctx context.Context, s source, gvk schema.GroupVersionKind, store cache.ReflectorStore) error {
 	expected := &unstructured.Unstructured{}
 	expected.SetGroupVersionKind(gvk)
-	return c.reflect(ctx, s, expected, lists.Of(c.dynamic.Resource(s.resource).Namespace(s.namespace), lists.Selection{Labels: s.selector, Fields: s.fields}), store)
+	return c.reflect(ctx, s, expected, apiserver.ListWatch(c.dynamic.Resource(s.resource).Namespace(s.namespace), apiserver.ListSelection{Labels: s.selector, Fields: s.fields}), store)
 }
 
 // listAndWatchMetadata is listAndWatch with metadata only.
@@ -40,7 +40,7 @@ func (c *Cache) listAndWatchMetadata(ctx context.Context, s source, store cache.
 	if _, ok := store.(trims); c.options.MaxBytes > 0 && !ok {
 		return c.listAndWatchTrimmed(ctx, s, store)
 	}
-	objects := lists.Of(c.metadata.Resource(s.resource).Namespace(s.namespace), lists.Selection{Labels: s.selector, Fields: s.fields})
+	objects := apiserver.ListWatch(c.metadata.Resource(s.resource).Namespace(s.namespace), apiserver.ListSelection{Labels: s.selector, Fields: s.fields})
 	return c.reflect(ctx, s, &metav1.PartialObjectMetadata{}, objects, store)
 }
 

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/component-operator/runtime/internal/lists"
+	"github.com/component-operator/runtime/internal/apiserver"
 )
 
 // feed watches one kind in one namespace. Its state is protected by the mutex of the Watcher.
@@ -79,7 +79,7 @@ func (f *feed) listAndWatch(ctx context.Context) error {
 	gvr := schema.GroupVersionResource{Version: "v1", Resource: f.scope.kind.resource()}
 	resource := f.watcher.options.Metadata.Resource(gvr).Namespace(f.scope.namespace)
 	name := "references to " + gvr.Resource + " in " + f.scope.namespace
-	reflector := cache.NewReflectorWithOptions(lists.Of(resource, lists.Selection{}), &metav1.PartialObjectMetadata{}, (*feedStore)(f), cache.ReflectorOptions{Name: name})
+	reflector := cache.NewReflectorWithOptions(apiserver.ListWatch(resource, apiserver.ListSelection{}), &metav1.PartialObjectMetadata{}, (*feedStore)(f), cache.ReflectorOptions{Name: name})
 	return reflector.ListAndWatchWithContext(ctx)
 }
 

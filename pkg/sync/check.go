@@ -20,7 +20,6 @@ import (
 
 	"github.com/component-operator/runtime/internal/gitops"
 	"github.com/component-operator/runtime/pkg/reconciler"
-	"github.com/component-operator/runtime/pkg/sync/internal/tasks"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -107,7 +106,7 @@ func (d *definition) check(ctx context.Context, w *work) ([]ResourceSyncResult, 
 func (d *definition) isContinued() bool { return d.initial != nil && len(d.initial.results) > 0 }
 
 // whyRefused returns why a planned change must not be made; empty if it may.
-func (d *definition) whyRefused(task tasks.Task, change reconciler.Change) string {
+func (d *definition) whyRefused(task syncTask, change reconciler.Change) string {
 	if change.Refusal != "" {
 		return change.Refusal
 	}
@@ -125,7 +124,7 @@ const unknownFieldsAdvice = "; to leave them out, turn off the validation of man
 
 // unknownFields returns which fields of an object the API server does not know, although its namespace does not exist yet: it reads an object before it looks for the
 // namespace. Other answers do not count: the object can be judged only in its namespace.
-func (d *definition) unknownFields(ctx context.Context, id types.ObjectID, task tasks.Task) string {
+func (d *definition) unknownFields(ctx context.Context, id types.ObjectID, task syncTask) string {
 	if _, isDeclared := d.info.declared[id.GroupKind]; isDeclared || d.lenient || task.Lenient {
 		return ""
 	}

@@ -12,12 +12,11 @@ import (
 
 	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/sync/internal/prunes"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-func (d *definition) marks() prunes.Owner {
-	return prunes.Owner{Name: Name, ID: d.owner, Manager: cmp.Or(d.manager, Name), Client: d.client}
+func (d *definition) marks() pruneOwner {
+	return pruneOwner{Name: Name, ID: d.owner, Manager: cmp.Or(d.manager, Name), Client: d.client}
 }
 
 // claim makes obsolete objects dependents, so that the engine deletes them, and returns the results of those that are not deleted.
@@ -50,11 +49,11 @@ func (d *definition) claim(ctx context.Context, w *work) ([]ResourceSyncResult, 
 		item := w.pruned[each.id]
 		result := resultOf(item)
 		switch each.claim {
-		case prunes.Claimed:
+		case objectClaimed:
 			continue
-		case prunes.Foreign:
+		case objectForeign:
 			result.Status, result.HookPhase, result.Message = ResultCodePruneSkipped, OperationSucceeded, foreignText
-		case prunes.Vanished:
+		case objectVanished:
 			result.Status, result.HookPhase, result.Message = ResultCodePruned, OperationSucceeded, goneText
 		}
 		settled = append(settled, result)
@@ -71,5 +70,5 @@ const concurrency = 16
 // claimed is what became of an obsolete object.
 type claimed struct {
 	id    types.ObjectID
-	claim prunes.Claim
+	claim claimOutcome
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/status"
-	"github.com/component-operator/runtime/pkg/sync/internal/tasks"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -65,7 +64,7 @@ func isLeaving(live *unstructured.Unstructured) bool {
 }
 
 // abandon has the finalizer removed from a SyncFail hook of an earlier operation: nobody waits for it any more.
-func (w *work) abandon(task tasks.Task, live *unstructured.Unstructured) {
+func (w *work) abandon(task syncTask, live *unstructured.Unstructured) {
 	if task.Phase == gitops.SyncFail {
 		w.release(live)
 	}
@@ -79,7 +78,7 @@ func (w *work) release(live *unstructured.Unstructured) {
 }
 
 // liveHook returns the object of a task; nil if there is none of this owner.
-func (d *definition) liveHook(ctx context.Context, id types.ObjectID, task tasks.Task) (*unstructured.Unstructured, error) {
+func (d *definition) liveHook(ctx context.Context, id types.ObjectID, task syncTask) (*unstructured.Unstructured, error) {
 	live := &unstructured.Unstructured{}
 	live.SetGroupVersionKind(task.Object.GroupVersionKind())
 	err := d.client.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, live)
@@ -100,7 +99,7 @@ func (d *definition) isOfOperation(hook *unstructured.Unstructured) bool {
 }
 
 // runsOnce reports whether a task must not be applied again in the same operation when its object has completed and is gone.
-func runsOnce(task tasks.Task) bool {
+func runsOnce(task syncTask) bool {
 	_, removesItself, _ := unstructured.NestedFieldNoCopy(task.Object.Object, "spec", "ttlSecondsAfterFinished")
 	return task.Hook || removesItself
 }
@@ -115,7 +114,7 @@ func former(hook *unstructured.Unstructured) *inventory.Item {
 }
 
 // recalled returns the recorded item of a task as this operation needs it: a plain Job that failed in an earlier operation is created again if it is gone.
-func (d *definition) recalled(item *inventory.Item, task tasks.Task) *inventory.Item {
+func (d *definition) recalled(item *inventory.Item, task syncTask) *inventory.Item {
 	if task.Hook || !runsOnce(task) || !outcome(item).Failed() || d.isContinued() {
 		return item
 	}
@@ -135,7 +134,7 @@ func ended(live *unstructured.Unstructured, result ResourceSyncResult) *inventor
 }
 
 // completed returns the item of a task that has completed, and whose object is gone.
-func completed(id types.ObjectID, task tasks.Task, result ResourceSyncResult) *inventory.Item {
+func completed(id types.ObjectID, task syncTask, result ResourceSyncResult) *inventory.Item {
 	item := &inventory.Item{
 		TypeVersionInfo: inventory.TypeVersionInfo(task.Object.GroupVersionKind()), NameInfo: inventory.NameInfo{Namespace: id.Namespace, Name: id.Name},
 		Digest: digestCompleted, Phase: inventory.PhaseCompleted,

@@ -12,7 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/component-operator/runtime/internal/apiserver"
-	"github.com/component-operator/runtime/internal/grace"
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -162,7 +162,7 @@ func (o *Operation) wait(ctx context.Context, after State, enough <-chan struct{
 // Run makes steps until the operation has succeeded or failed. If the context ends earlier, no request that changes something must begin any more, which is up to Call;
 // requests that are under way are awaited for some seconds. Then the error is the cause, and State.Err that of the last step that was not cut short.
 func (o *Operation) Run(ctx context.Context) (State, error) {
-	working, stop := grace.Period(ctx, requestGrace)
+	working, stop := concurrent.ContextWithGrace(ctx, requestGrace)
 	defer stop()
 	var before error
 	for {

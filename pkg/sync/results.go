@@ -14,7 +14,6 @@ import (
 	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
-	"github.com/component-operator/runtime/pkg/sync/internal/tasks"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -91,12 +90,12 @@ var verbTexts = map[inventory.Verb]string{
 }
 
 // resultFor returns the result of a task, without what was done.
-func resultFor(id types.ObjectID, task tasks.Task) ResourceSyncResult {
+func resultFor(id types.ObjectID, task syncTask) ResourceSyncResult {
 	return withTask(ResourceSyncResult{}, id, task)
 }
 
 // withTask returns a result with the identity of the object, and when it is applied.
-func withTask(result ResourceSyncResult, id types.ObjectID, task tasks.Task) ResourceSyncResult {
+func withTask(result ResourceSyncResult, id types.ObjectID, task syncTask) ResourceSyncResult {
 	result.ResourceKey, result.Version, result.SyncPhase = keyOf(id), task.Object.GroupVersionKind().Version, SyncPhase(task.Phase)
 	if task.Hook {
 		result.HookType = HookType(task.Phase)

@@ -10,8 +10,8 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/gitops"
-	"github.com/component-operator/runtime/internal/grace"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -30,7 +30,7 @@ func (c *syncContext) call(ctx context.Context) (reconciler.Result, error) {
 		return result, err
 	}
 	// What was done must not be lost because something has failed, or because the step is being ended.
-	ctx, done := grace.Period(ctx, requestGrace)
+	ctx, done := concurrent.ContextWithGrace(ctx, requestGrace)
 	defer done()
 	unsaved := c.Save(ctx, result.Inventory)
 	_, isFenced := errors.AsType[*reconciler.FencedError](err)

@@ -10,12 +10,11 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/component-operator/runtime/internal/grace"
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
-	"github.com/component-operator/runtime/pkg/sync/internal/tasks"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -41,7 +40,7 @@ func (c *syncContext) end(ctx context.Context) {
 
 // endWith ends hooks that are running, even if the context has ended, and the operation. If that fails, Terminate can try again.
 func (c *syncContext) endWith(ctx context.Context, phase OperationPhase, message string) {
-	ctx, done := grace.Period(ctx, requestGrace)
+	ctx, done := concurrent.ContextWithGrace(ctx, requestGrace)
 	defer done()
 	err := c.endHooks(ctx)
 	if c.unended = err != nil; err != nil {
@@ -148,7 +147,7 @@ func (c *syncContext) tidy(ctx context.Context) error {
 }
 
 // endHook returns the item of a hook if it is running, so that it can be deleted. Otherwise, it notes the outcome, if there is one.
-func (c *syncContext) endHook(ctx context.Context, id types.ObjectID, task tasks.Task) (*inventory.Item, error) {
+func (c *syncContext) endHook(ctx context.Context, id types.ObjectID, task syncTask) (*inventory.Item, error) {
 	result, _ := c.results.find(keyOf(id), SyncPhase(task.Phase))
 	if result.hasEnded() {
 		return nil, nil

@@ -22,8 +22,6 @@ import (
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
-	"github.com/component-operator/runtime/pkg/sync/internal/prunes"
-	"github.com/component-operator/runtime/pkg/sync/internal/tasks"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -47,7 +45,7 @@ type definition struct {
 // work is what an operation has to do.
 type work struct {
 	// tasks are to be applied, by the identity of their objects.
-	tasks map[types.ObjectID]tasks.Task
+	tasks map[types.ObjectID]syncTask
 	// obsolete are the live objects that are not declared.
 	obsolete map[types.ObjectID]*unstructured.Unstructured
 	// pruned are the items of objects to be deleted.
@@ -56,7 +54,7 @@ type work struct {
 	// nobody has brought it to its end, or they are hooks that Argo CD has run.
 	strays []*unstructured.Unstructured
 	// stays are obsolete objects that are not deleted.
-	stays []prunes.Item
+	stays []pruneItem
 	// outside are the items of objects that the operation leaves alone, although they are known otherwise than from the inventory.
 	outside []*inventory.Item
 	// spared are recorded dependents that the engine does not know of, because the operation leaves them alone.
@@ -81,7 +79,7 @@ type work struct {
 // assemble says what there is to do. It changes nothing.
 func (d *definition) assemble(ctx context.Context) (*work, error) {
 	w := &work{
-		tasks: map[types.ObjectID]tasks.Task{}, obsolete: map[types.ObjectID]*unstructured.Unstructured{}, pruned: map[types.ObjectID]*inventory.Item{},
+		tasks: map[types.ObjectID]syncTask{}, obsolete: map[types.ObjectID]*unstructured.Unstructured{}, pruned: map[types.ObjectID]*inventory.Item{},
 		mark: digest.OwnerLabel(d.owner), confirmed: d.pruneConfirmed, operation: d.digest(),
 		same: map[types.ObjectID]bool{}, existed: map[types.ObjectID]bool{}, verbs: map[types.ObjectID]string{}, unplaced: map[types.ObjectID]types.ObjectID{},
 	}
@@ -94,7 +92,7 @@ func (d *definition) assemble(ctx context.Context) (*work, error) {
 	if namespace != nil {
 		objects = append(objects, namespace)
 	}
-	list, err := tasks.Of(ctx, objects, tasks.Options{
+	list, err := tasksOf(ctx, objects, taskOptions{
 		Name: Name, Namespace: d.namespace, Operation: d.owner + " " + d.digest(), Force: d.force,
 	})
 	if err != nil {
@@ -145,7 +143,7 @@ func (w *work) id(object types.ObjectKey) types.ObjectID {
 }
 
 // begun reports whether an item says something about this operation: digests of hooks end with that of the operation for which they were applied.
-func (w *work) begun(item *inventory.Item, task tasks.Task) bool {
+func (w *work) begun(item *inventory.Item, task syncTask) bool {
 	return !task.Hook || item.Digest == digestCompleted || strings.HasSuffix(item.Digest, "@"+w.operation)
 }
 
@@ -162,7 +160,7 @@ func (d *definition) choose(w *work) (objects []*unstructured.Unstructured, excl
 	excluded = map[types.ObjectID]bool{}
 	for _, hook := range d.declared.Hooks {
 		if d.skipHooks {
-			item := prunes.ItemOf(hook)
+			item := itemOf(hook)
 			item.Namespace = d.place(hook).Namespace
 			excluded[d.place(hook)], w.outside = true, append(w.outside, item)
 		} else {
@@ -183,7 +181,7 @@ func (d *definition) choose(w *work) (objects []*unstructured.Unstructured, excl
 		case d.filter != nil && !d.filter(keyOf(id), target, live), target != nil && isLeftOut(target):
 			excluded[id] = true
 			if live != nil {
-				w.outside = append(w.outside, prunes.ItemOf(live))
+				w.outside = append(w.outside, itemOf(live))
 			}
 		case target != nil:
 			objects = append(objects, target)
@@ -191,7 +189,7 @@ func (d *definition) choose(w *work) (objects []*unstructured.Unstructured, excl
 		case isHook(live):
 			w.strays = append(w.strays, live)
 			if d.skipHooks {
-				w.outside = append(w.outside, prunes.ItemOf(live))
+				w.outside = append(w.outside, itemOf(live))
 			}
 		case !excluded[id]:
 			w.obsolete[id] = live
@@ -203,7 +201,7 @@ func (d *definition) choose(w *work) (objects []*unstructured.Unstructured, excl
 // isLeftOut reports whether no operation applies an object.
 func isLeftOut(object *unstructured.Unstructured) bool {
 	steering, err := gitops.Read(object.GetAnnotations())
-	return err == nil && len(tasks.Phases(steering)) == 0
+	return err == nil && len(operationPhases(steering)) == 0
 }
 
 // place returns the identity of an object in the cluster. If its type is not served, that is a guess.
@@ -242,7 +240,7 @@ func (d *definition) judgeObsolete(w *work, recorded []*inventory.Item) {
 		isRecorded[types.IDOf(item)] = true
 	}
 	live := slices.Collect(maps.Values(w.obsolete))
-	for _, item := range prunes.Items(live, recorded, prunes.Options{
+	for _, item := range itemsToPrune(live, recorded, pruneOptions{
 		Propagation: d.propagation, Last: d.pruneLast, Owner: d.marks(), Confirmed: d.pruneConfirmed, Outside: slices.Concat(w.outside, w.spared),
 	}) {
 		id := types.IDOf(item)

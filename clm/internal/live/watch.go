@@ -22,7 +22,7 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/listwatch"
-	"github.com/component-operator/runtime/internal/lists"
+	"github.com/component-operator/runtime/internal/apiserver"
 )
 
 // WatchSink is notified when the tree may have changed.
@@ -103,12 +103,12 @@ type treeWatch struct {
 // kind watches what one LIST of Tree returns.
 func (w *treeWatch) kind(ctx context.Context, q query) error {
 	resource := w.metadata.Resource(schema.GroupVersionResource{Group: q.resource.Group, Version: q.resource.Version, Resource: q.resource.plural}).Namespace(q.namespace)
-	selection := lists.Selection{}
+	selection := apiserver.ListSelection{}
 	if !q.all {
 		selection.Labels = w.Selector.String()
 	}
 	look := func(object runtime.Object) bool { return w.belongs(q.resource.GroupKind(), object) }
-	return w.follow(ctx, lists.Of(resource, selection), look, dependents.Note{Verb: "list and watch", Group: q.resource.Group, Resource: q.resource.plural, Namespace: q.namespace})
+	return w.follow(ctx, apiserver.ListWatch(resource, selection), look, dependents.Note{Verb: "list and watch", Group: q.resource.Group, Resource: q.resource.plural, Namespace: q.namespace})
 }
 
 // events watches the events that may be reasons.

@@ -18,7 +18,7 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/listwatch"
-	"github.com/component-operator/runtime/internal/lists"
+	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/objectset"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
@@ -81,8 +81,8 @@ func Await(ctx context.Context, c cluster.Client, target Target, progress func(r
 	}
 	w := wait{target: target, progress: progress}
 	resource := objects.Resource(v1alpha1.GroupVersion.WithResource(target.kind.plural)).Namespace(target.Namespace)
-	selection := lists.Selection{Fields: fields.OneTermEqualSelector(metav1.ObjectNameField, target.Name).String()}
-	err = listwatch.Objects(ctx, lists.Of(resource, selection), w.seen)
+	selection := apiserver.ListSelection{Fields: fields.OneTermEqualSelector(metav1.ObjectNameField, target.Name).String()}
+	err = listwatch.Objects(ctx, apiserver.ListWatch(resource, selection), w.seen)
 	switch {
 	case errors.Is(err, errOver):
 		return nil

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/listwatch"
-	"github.com/component-operator/runtime/internal/lists"
+	"github.com/component-operator/runtime/internal/apiserver"
 )
 
 // Watch calls a function once when the record of a release is watched, whether there is one or not, and then whenever it was created, written or
@@ -31,8 +31,8 @@ func (s *Store) Watch(ctx context.Context, namespace, name string, changed func(
 		return fmt.Errorf("setting up a watch: %w", err)
 	}
 	secrets := objects.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace(namespace)
-	named := lists.Selection{Fields: fields.OneTermEqualSelector(metav1.ObjectNameField, prefix+name).String()}
-	err = listwatch.Objects(ctx, lists.Of(secrets, named), func(listwatch.Change) error { changed(); return nil })
+	named := apiserver.ListSelection{Fields: fields.OneTermEqualSelector(metav1.ObjectNameField, prefix+name).String()}
+	err = listwatch.Objects(ctx, apiserver.ListWatch(secrets, named), func(listwatch.Change) error { changed(); return nil })
 	if err != nil {
 		return fmt.Errorf("watching Secret %s/%s: %w", namespace, prefix+name, err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/progress"
 	"github.com/component-operator/runtime/clm/internal/releases"
-	"github.com/component-operator/runtime/internal/grace"
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -213,7 +213,7 @@ func (o *Operation) Record(ctx context.Context, change func(release *releases.Re
 	if errors.As(context.Cause(ctx), &lost) {
 		return nil
 	}
-	ctx, cancel := grace.Period(ctx, saveTimeout)
+	ctx, cancel := concurrent.ContextWithGrace(ctx, saveTimeout)
 	defer cancel()
 	err := o.lock.Fence(ctx)
 	if err == nil {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package tasks_test
+package sync
 
 import (
 	"fmt"
@@ -14,12 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/internal/gitops"
-	"github.com/component-operator/runtime/pkg/sync/internal/tasks"
 )
 
-const name = "sync.example.com"
+const taskPrefix = "sync.example.com"
 
-func object(apiVersion, kind, called string, annotations map[string]string) *unstructured.Unstructured {
+func taskObject(apiVersion, kind, called string, annotations map[string]string) *unstructured.Unstructured {
 	result := &unstructured.Unstructured{Object: map[string]any{"apiVersion": apiVersion, "kind": kind}}
 	result.SetName(called)
 	if base, isGenerated := strings.CutSuffix(called, "*"); isGenerated {
@@ -30,8 +29,8 @@ func object(apiVersion, kind, called string, annotations map[string]string) *uns
 	return result
 }
 
-func options(force bool) tasks.Options {
-	return tasks.Options{Name: name, Namespace: "n", Operation: "one", Force: force}
+func optionsOfTasks(force bool) taskOptions {
+	return taskOptions{Name: taskPrefix, Namespace: "n", Operation: "one", Force: force}
 }
 
 // TestTasks lists what becomes of objects: phase, wave and kind, and the policies of the engine.
@@ -92,26 +91,26 @@ func TestTasks(t *testing.T) {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()
 			i := strings.LastIndex(tc.kind, "/")
-			given := object(tc.kind[:i], tc.kind[i+1:], tc.called, tc.annotations)
-			list, err := tasks.Of(t.Context(), []*unstructured.Unstructured{given}, options(tc.force))
+			given := taskObject(tc.kind[:i], tc.kind[i+1:], tc.called, tc.annotations)
+			list, err := tasksOf(t.Context(), []*unstructured.Unstructured{given}, optionsOfTasks(tc.force))
 			if err != nil {
 				t.Fatal(err)
 			}
 			var got []string
 			for _, task := range list {
-				got = append(got, textOf(task))
+				got = append(got, taskText(task))
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(object(tc.kind[:i], tc.kind[i+1:], tc.called, tc.annotations).Object, given.Object); diff != "" {
+			if diff := cmp.Diff(taskObject(tc.kind[:i], tc.kind[i+1:], tc.called, tc.annotations).Object, given.Object); diff != "" {
 				t.Errorf("the object has changed:\n%s", diff)
 			}
 		})
 	}
 }
 
-func textOf(task tasks.Task) string {
+func taskText(task syncTask) string {
 	text := fmt.Sprintf("%s %d %s", task.Phase, task.Wave, task.Object.GetName())
 	if task.Hook {
 		text = "hook " + text
@@ -122,7 +121,7 @@ func textOf(task tasks.Task) string {
 	var policies []string
 	given := task.Object.GetAnnotations()
 	for _, key := range slices.Sorted(maps.Keys(given)) {
-		if suffix, ours := strings.CutPrefix(key, name+"/"); ours {
+		if suffix, ours := strings.CutPrefix(key, taskPrefix+"/"); ours {
 			policies = append(policies, suffix+"="+given[key])
 		}
 	}
@@ -136,8 +135,8 @@ func textOf(task tasks.Task) string {
 func TestGeneratedNames(t *testing.T) {
 	t.Parallel()
 	names := func(operation string) []string {
-		given := object("batch/v1", "Job", "gen-*", map[string]string{gitops.HookAnnotation: "PreSync,PostSync"})
-		list, err := tasks.Of(t.Context(), []*unstructured.Unstructured{given}, tasks.Options{Name: name, Namespace: "n", Operation: operation})
+		given := taskObject("batch/v1", "Job", "gen-*", map[string]string{gitops.HookAnnotation: "PreSync,PostSync"})
+		list, err := tasksOf(t.Context(), []*unstructured.Unstructured{given}, taskOptions{Name: taskPrefix, Namespace: "n", Operation: operation})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,25 +152,25 @@ func TestGeneratedNames(t *testing.T) {
 // TestLift moves what others need.
 func TestLift(t *testing.T) {
 	t.Parallel()
-	list, err := tasks.Of(t.Context(), []*unstructured.Unstructured{
-		object("v1", "Namespace", "n", map[string]string{gitops.SyncWaveAnnotation: "2"}),
-		object("batch/v1", "Job", "a", map[string]string{gitops.HookAnnotation: "PreSync", gitops.SyncWaveAnnotation: "-1"}),
-	}, options(false))
+	list, err := tasksOf(t.Context(), []*unstructured.Unstructured{
+		taskObject("v1", "Namespace", "n", map[string]string{gitops.SyncWaveAnnotation: "2"}),
+		taskObject("batch/v1", "Job", "a", map[string]string{gitops.HookAnnotation: "PreSync", gitops.SyncWaveAnnotation: "-1"}),
+	}, optionsOfTasks(false))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if list[0].Phase != gitops.PreSync || list[0].Wave != -1 || list[0].Hook {
-		t.Errorf("got %s", textOf(list[0]))
+		t.Errorf("got %s", taskText(list[0]))
 	}
 }
 
 // TestProblems names all objects.
 func TestProblems(t *testing.T) {
 	t.Parallel()
-	_, err := tasks.Of(t.Context(), []*unstructured.Unstructured{
-		object("v1", "ConfigMap", "a", map[string]string{gitops.SyncWaveAnnotation: "soon"}), object("v1", "ConfigMap", "b", map[string]string{gitops.HookAnnotation: "Sometime"}),
-		object("v1", "ConfigMap", "c-*", nil), object("v1", "ConfigMap", "", nil),
-	}, options(false))
+	_, err := tasksOf(t.Context(), []*unstructured.Unstructured{
+		taskObject("v1", "ConfigMap", "a", map[string]string{gitops.SyncWaveAnnotation: "soon"}), taskObject("v1", "ConfigMap", "b", map[string]string{gitops.HookAnnotation: "Sometime"}),
+		taskObject("v1", "ConfigMap", "c-*", nil), taskObject("v1", "ConfigMap", "", nil),
+	}, optionsOfTasks(false))
 	for _, part := range []string{"ConfigMap a: ", "soon", "ConfigMap b: ", "Sometime", "ConfigMap c-: metadata.name", "ConfigMap: metadata.name"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%q is missing in %v", part, err)

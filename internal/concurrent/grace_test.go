@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package grace_test
+package concurrent_test
 
 import (
 	"context"
@@ -9,14 +9,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/component-operator/runtime/internal/grace"
+	"github.com/component-operator/runtime/internal/concurrent"
 )
 
 func TestPeriod(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		given, end := context.WithCancel(t.Context())
-		ctx, done := grace.Period(given, time.Minute)
+		ctx, done := concurrent.ContextWithGrace(given, time.Minute)
 		defer done()
 		start := time.Now()
 		end()
@@ -24,7 +24,7 @@ func TestPeriod(t *testing.T) {
 		if lasted := time.Since(start); lasted != time.Minute {
 			t.Errorf("the context outlived the given one by %s", lasted)
 		}
-		ctx, done = grace.Period(given, time.Minute)
+		ctx, done = concurrent.ContextWithGrace(given, time.Minute)
 		start = time.Now()
 		done()
 		<-ctx.Done()

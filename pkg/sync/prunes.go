@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package prunes
+package sync
 
 import (
 	"cmp"
@@ -20,22 +20,22 @@ import (
 // lastOrder is the delete order of objects of wave 0 that are deleted when everything is applied.
 const lastOrder = 20000
 
-// Options say how objects are pruned.
-type Options struct {
+// pruneOptions say how objects are pruned.
+type pruneOptions struct {
 	// Propagation is what happens to the objects that a pruned object owns, unless its annotations say otherwise.
 	Propagation metav1.DeletionPropagation
 	// Last deletes all objects after everything is applied.
 	Last bool
 	// Owner is whose objects are pruned.
-	Owner Owner
+	Owner pruneOwner
 	// Confirmed means that the deletion of objects that need approval is approved.
 	Confirmed bool
 	// Outside are items of objects that the operation leaves alone.
 	Outside []*inventory.Item
 }
 
-// An Item is an object that is not wanted any more.
-type Item struct {
+// A pruneItem is an object that is not wanted any more.
+type pruneItem struct {
 	*inventory.Item
 	// Kept says why the object is not pruned; empty if it is, once it is approved.
 	Kept string
@@ -43,21 +43,26 @@ type Item struct {
 	stays string // says what is true of the object if it is not pruned now, because of itself; empty if it is
 }
 
-// Items returns the objects that are not wanted any more: live ones, and recorded ones. It does not change the recorded items.
-func Items(live []*unstructured.Unstructured, recorded []*inventory.Item, options Options) []Item {
-	found := make(map[types.ObjectID]*candidate, len(live)+len(recorded))
+// itemsToPrune returns the objects that are not wanted any more: live ones, and recorded ones. It does not change the recorded items.
+//
+// Objects are deleted in the reverse order of their waves, between the waves of what is applied: waves with such objects swap
+// numbers, the first with the last, and so on. If waves 1, 3 and 4 have such objects, those of wave 4 are deleted before wave 1
+// is applied, those of wave 3 before wave 3, and those of wave 1 before wave 4. Objects with PruneLast come after everything is
+// applied, also in reverse order.
+func itemsToPrune(live []*unstructured.Unstructured, recorded []*inventory.Item, options pruneOptions) []pruneItem {
+	found := make(map[types.ObjectID]*pruneCandidate, len(live)+len(recorded))
 	for _, item := range recorded {
 		hook, wave := types.SplitOrder(item.ApplyOrder)
 		if hook == "" {
 			_, wave = gitops.PhaseOf(wave)
 		}
-		found[types.IDOf(item)] = &candidate{item: item.DeepCopy(), wave: min(max(wave, -gitops.MaxWave), gitops.MaxWave)}
+		found[types.IDOf(item)] = &pruneCandidate{item: item.DeepCopy(), wave: min(max(wave, -gitops.MaxWave), gitops.MaxWave)}
 	}
 	for _, object := range live {
 		id := types.IDOf(object)
 		c := found[id]
 		if c == nil {
-			c = &candidate{item: ItemOf(object)}
+			c = &pruneCandidate{item: itemOf(object)}
 			found[id] = c
 		}
 		c.take(object, options)
@@ -69,19 +74,19 @@ func Items(live []*unstructured.Unstructured, recorded []*inventory.Item, option
 		}
 	}
 	mirrored := mirror(slices.Sorted(maps.Keys(waves)))
-	items := make([]Item, 0, len(found))
+	items := make([]pruneItem, 0, len(found))
 	for _, c := range found {
 		c.item.DeleteOrder = lastOrder - c.wave
 		if !c.last {
 			c.item.DeleteOrder = mirrored[c.wave]
 		}
-		item := Item{Item: c.item, stays: c.stays(options)}
+		item := pruneItem{Item: c.item, stays: c.stays(options)}
 		if c.item.PrunePolicy == inventory.PrunePolicyKeep {
 			item.Kept = "kept because of its annotations"
 		}
 		items = append(items, item)
 	}
-	slices.SortFunc(items, func(a, b Item) int { return types.IDOf(a).Compare(types.IDOf(b)) })
+	slices.SortFunc(items, func(a, b pruneItem) int { return types.IDOf(a).Compare(types.IDOf(b)) })
 	nest(items, slices.SortedFunc(slices.Values(options.Outside), func(a, b *inventory.Item) int { return types.IDOf(a).Compare(types.IDOf(b)) }))
 	return items
 }
@@ -96,7 +101,7 @@ func mirror(waves []int) map[int]int {
 }
 
 // candidate is an object that may be pruned.
-type candidate struct {
+type pruneCandidate struct {
 	item *inventory.Item
 	wave int
 	last bool
@@ -105,7 +110,7 @@ type candidate struct {
 }
 
 // stays says what is true of a candidate that is not pruned now; empty if it is.
-func (c *candidate) stays(options Options) string {
+func (c *pruneCandidate) stays(options pruneOptions) string {
 	switch {
 	case c.item.PrunePolicy == inventory.PrunePolicyKeep:
 		return "stays"
@@ -119,46 +124,46 @@ func (c *candidate) stays(options Options) string {
 }
 
 // place is something that objects depend on: a namespace, or types as an item has them in ManagedTypes.
-type place struct {
+type servedPlace struct {
 	namespace string
 	defined   inventory.TypeVersionInfo
 }
 
-// placesOf returns what an object depends on.
-func placesOf(inner *inventory.Item) []place {
-	places := []place{
-		{defined: inventory.TypeVersionInfo{Group: inner.Group, Version: all, Kind: inner.Kind}},
-		{defined: inventory.TypeVersionInfo{Group: inner.Group, Version: inner.Version, Kind: all}},
+// servedPlacesOf returns what an object depends on.
+func servedPlacesOf(inner *inventory.Item) []servedPlace {
+	places := []servedPlace{
+		{defined: inventory.TypeVersionInfo{Group: inner.Group, Version: allVersions, Kind: inner.Kind}},
+		{defined: inventory.TypeVersionInfo{Group: inner.Group, Version: inner.Version, Kind: allVersions}},
 	}
 	if inner.Namespace != "" {
-		places = append(places, place{namespace: inner.Namespace})
+		places = append(places, servedPlace{namespace: inner.Namespace})
 	}
 	return places
 }
 
-// placesFrom returns what an object provides.
-func placesFrom(outer *inventory.Item) []place {
-	var places []place
+// servedPlacesFrom returns what an object provides.
+func servedPlacesFrom(outer *inventory.Item) []servedPlace {
+	var places []servedPlace
 	if outer.Group == "" && outer.Kind == "Namespace" {
-		places = append(places, place{namespace: outer.Name})
+		places = append(places, servedPlace{namespace: outer.Name})
 	}
 	for _, defined := range outer.ManagedTypes {
-		places = append(places, place{defined: defined})
+		places = append(places, servedPlace{defined: defined})
 	}
 	return places
 }
 
 // content says what depends on a place: when the last object is deleted, and why one is not.
-type content struct {
+type contentOf struct {
 	last int
 	kept string
 }
 
 // nest has Namespaces and definitions of types go no earlier than what depends on them, whatever their own waves are, and stay if some of that stays, or is outside.
-func nest(items []Item, outside []*inventory.Item) {
-	contents := map[place]content{}
+func nest(items []pruneItem, outside []*inventory.Item) {
+	contents := map[servedPlace]contentOf{}
 	add := func(inner *inventory.Item, stays string) {
-		for _, place := range placesOf(inner) {
+		for _, place := range servedPlacesOf(inner) {
 			known, exists := contents[place]
 			if !exists || inner.DeleteOrder > known.last {
 				known.last = inner.DeleteOrder
@@ -177,7 +182,7 @@ func nest(items []Item, outside []*inventory.Item) {
 	}
 	for i := range items {
 		outer := &items[i]
-		for _, place := range placesFrom(outer.Item) {
+		for _, place := range servedPlacesFrom(outer.Item) {
 			if inner, exists := contents[place]; exists {
 				outer.DeleteOrder, outer.Kept = max(outer.DeleteOrder, inner.last), cmp.Or(outer.Kept, inner.kept)
 			}
@@ -186,7 +191,7 @@ func nest(items []Item, outside []*inventory.Item) {
 }
 
 // all stands for all kinds of a group, or all versions of a type.
-const all = "*"
+const allVersions = "*"
 
 // definedBy returns the types that an object defines; nil if it does not say that.
 func definedBy(object *unstructured.Unstructured) []inventory.TypeVersionInfo {
@@ -195,16 +200,16 @@ func definedBy(object *unstructured.Unstructured) []inventory.TypeVersionInfo {
 	version, _, _ := unstructured.NestedString(object.Object, "spec", "version")
 	switch of := object.GroupVersionKind().GroupKind(); {
 	case of == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"} && kind != "":
-		return []inventory.TypeVersionInfo{{Group: group, Version: all, Kind: kind}}
+		return []inventory.TypeVersionInfo{{Group: group, Version: allVersions, Kind: kind}}
 	case of == schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"} && version != "":
-		return []inventory.TypeVersionInfo{{Group: group, Version: version, Kind: all}}
+		return []inventory.TypeVersionInfo{{Group: group, Version: version, Kind: allVersions}}
 	default:
 		return nil
 	}
 }
 
 // take takes over what a live object says. An object whose annotations cannot be read is kept: they may be meant to protect it.
-func (c *candidate) take(object *unstructured.Unstructured, options Options) {
+func (c *pruneCandidate) take(object *unstructured.Unstructured, options pruneOptions) {
 	c.item.TypeVersionInfo, c.foreign = inventory.TypeVersionInfo(object.GroupVersionKind()), options.Owner.IsForeign(object)
 	if defined := definedBy(object); defined != nil {
 		c.item.ManagedTypes = defined
@@ -237,8 +242,8 @@ var propagations = map[string]metav1.DeletionPropagation{
 	gitops.Foreground: metav1.DeletePropagationForeground, gitops.Background: metav1.DeletePropagationBackground, gitops.Orphan: metav1.DeletePropagationOrphan,
 }
 
-// ItemOf returns the item of an object that is not recorded.
-func ItemOf(object *unstructured.Unstructured) *inventory.Item {
+// itemOf returns the item of an object that is not recorded.
+func itemOf(object *unstructured.Unstructured) *inventory.Item {
 	return &inventory.Item{
 		TypeVersionInfo: inventory.TypeVersionInfo(object.GroupVersionKind()), NameInfo: inventory.NameInfo{Namespace: object.GetNamespace(), Name: object.GetName()},
 		AdoptionPolicy: inventory.AdoptionPolicyAlways, ReconcilePolicy: inventory.ReconcilePolicyOnObjectChange, UpdatePolicy: inventory.UpdatePolicySsaMerge,

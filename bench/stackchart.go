@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package stackchart
+package main
 
 import (
 	"cmp"
@@ -25,8 +25,8 @@ import (
 //go:embed all:chart
 var chart embed.FS
 
-// Options say what the chart contains. A negative number of something means none.
-type Options struct {
+// chartOptions say what the chart contains. A negative number of something means none.
+type chartOptions struct {
 	// Group is the API group of the custom resources. Required; it must be unique in the cluster.
 	Group string
 	// Version is the version of the chart and of its application. As in most charts, it is in the labels of all objects but the definitions, and in the
@@ -44,8 +44,8 @@ type Options struct {
 	Rules int
 }
 
-// Write writes the chart into the folder, which is made if it does not exist.
-func Write(folder string, options Options) error {
+// writeChart writes the chart into the folder, which is made if it does not exist.
+func writeChart(folder string, options chartOptions) error {
 	for _, number := range []struct {
 		of      *int
 		instead int
@@ -79,7 +79,7 @@ func Write(folder string, options Options) error {
 }
 
 // writeDefinition writes one definition where Helm installs it before anything else.
-func writeDefinition(folder string, index int, options Options) error {
+func writeDefinition(folder string, index int, options chartOptions) error {
 	kind := "Rule"
 	if index > 0 {
 		kind = fmt.Sprintf("Kind%02d", index)

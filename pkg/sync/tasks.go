@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package tasks
+package sync
 
 import (
 	"cmp"
@@ -22,8 +22,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// A Task is an object to be applied, in one phase.
-type Task struct {
+// A syncTask is an object to be applied, in one phase.
+type syncTask struct {
 	// Object has the annotations of the engine.
 	Object *unstructured.Unstructured
 	// Phase is PreSync, Sync, PostSync or SyncFail.
@@ -36,8 +36,8 @@ type Task struct {
 	Lenient bool
 }
 
-// Options say how objects become tasks.
-type Options struct {
+// taskOptions say how objects become tasks.
+type taskOptions struct {
 	// Name is the prefix of the annotations of the engine.
 	Name string
 	// Namespace is that of objects that name none.
@@ -48,8 +48,8 @@ type Options struct {
 	Force bool
 }
 
-// Of returns the tasks of objects, of which some may be hooks. The error names all objects whose annotations cannot be read.
-func Of(ctx context.Context, objects []*unstructured.Unstructured, options Options) ([]Task, error) {
+// tasksOf returns the tasks of objects, of which some may be hooks. The error names all objects whose annotations cannot be read.
+func tasksOf(ctx context.Context, objects []*unstructured.Unstructured, options taskOptions) ([]syncTask, error) {
 	var problems []error
 	var steered []client.Object
 	for _, object := range objects {
@@ -76,7 +76,7 @@ func Of(ctx context.Context, objects []*unstructured.Unstructured, options Optio
 	if err != nil {
 		return nil, err
 	}
-	result := make([]Task, len(transformed))
+	result := make([]syncTask, len(transformed))
 	for i, each := range transformed {
 		object, isUnstructured := each.(*unstructured.Unstructured)
 		if !isUnstructured {
@@ -90,13 +90,13 @@ func Of(ctx context.Context, objects []*unstructured.Unstructured, options Optio
 }
 
 // steer returns a copy of an object whose hooks and options are those that count in an operation, in the words of Argo CD; nil if it is not applied.
-func steer(object *unstructured.Unstructured, options Options) (*unstructured.Unstructured, error) {
+func steer(object *unstructured.Unstructured, options taskOptions) (*unstructured.Unstructured, error) {
 	given := object.GetAnnotations()
 	steering, err := gitops.Read(given)
 	if err != nil {
 		return nil, err
 	}
-	phases := Phases(steering)
+	phases := operationPhases(steering)
 	if len(phases) == 0 {
 		return nil, nil
 	}
@@ -112,9 +112,9 @@ func steer(object *unstructured.Unstructured, options Options) (*unstructured.Un
 		all[gitops.SyncWaveAnnotation] = strconv.Itoa(steering.Wave)
 	}
 	if steering.Hook {
-		all[gitops.HookAnnotation] = join(phases)
+		all[gitops.HookAnnotation] = joinTexts(phases)
 		if !steering.Defaulted {
-			all[gitops.HookDeletePolicyAnnotation] = join(steering.DeletePolicies)
+			all[gitops.HookDeletePolicyAnnotation] = joinTexts(steering.DeletePolicies)
 		}
 	}
 	if key := options.Name + "/" + types.AnnotationKeySuffixPrunePolicy; gitops.IsKeptByHelm(given) {
@@ -130,7 +130,7 @@ func steer(object *unstructured.Unstructured, options Options) (*unstructured.Un
 
 // Heed makes the sync options Replace=true and Force=true of the live object count, unless the task has values of its
 // own. Options that cannot be read do not count.
-func (t Task) Heed(live map[string]string, name string) {
+func (t syncTask) Heed(live map[string]string, name string) {
 	given := t.Object.GetAnnotations()
 	own, _, _ := gitops.ReadOptions("", given[gitops.SyncOptionsAnnotation])
 	options, _, _ := gitops.ReadOptions("", live[gitops.SyncOptionsAnnotation])
@@ -150,8 +150,8 @@ func (t Task) Heed(live map[string]string, name string) {
 	}
 }
 
-// Phases returns the phases of an operation in which an object is applied.
-func Phases(steering gitops.Steering) []gitops.Phase {
+// operationPhases returns the phases of an operation in which an object is applied.
+func operationPhases(steering gitops.Steering) []gitops.Phase {
 	return slices.DeleteFunc(slices.Clone(steering.Phases), func(phase gitops.Phase) bool { return phase == gitops.PreDelete || phase == gitops.PostDelete })
 }
 
@@ -161,7 +161,7 @@ func isPermanent(object *unstructured.Unstructured) bool {
 	return kind.Group == "" && kind.Kind == "Namespace" || kind.Group == "apiextensions.k8s.io" && kind.Kind == "CustomResourceDefinition"
 }
 
-func join[T ~string](values []T) string {
+func joinTexts[T ~string](values []T) string {
 	texts := make([]string, len(values))
 	for i, value := range values {
 		texts[i] = string(value)
@@ -170,16 +170,16 @@ func join[T ~string](values []T) string {
 }
 
 // taskOf reads what the annotations of the engine say.
-func taskOf(object *unstructured.Unstructured, name string) (Task, error) {
+func taskOf(object *unstructured.Unstructured, name string) (syncTask, error) {
 	given := object.GetAnnotations()
 	steering, err := gitops.Read(given)
 	if err != nil {
-		return Task{}, fmt.Errorf("%s: %w", types.IDOf(object), err)
+		return syncTask{}, fmt.Errorf("%s: %w", types.IDOf(object), err)
 	}
-	task := Task{Object: object, Phase: gitops.Sync, Hook: steering.Hook, Lenient: steering.Options.Get(gitops.Validate) == gitops.False}
+	task := syncTask{Object: object, Phase: gitops.Sync, Hook: steering.Hook, Lenient: steering.Options.Get(gitops.Validate) == gitops.False}
 	if text, ok := given[name+"/"+types.AnnotationKeySuffixApplyOrder]; ok {
 		if task.Wave, err = strconv.Atoi(text); err != nil {
-			return Task{}, fmt.Errorf("%s: annotation %s/%s: invalid value %q; must be a number", types.IDOf(object), name, types.AnnotationKeySuffixApplyOrder, text)
+			return syncTask{}, fmt.Errorf("%s: annotation %s/%s: invalid value %q; must be a number", types.IDOf(object), name, types.AnnotationKeySuffixApplyOrder, text)
 		}
 	}
 	task.Phase, task.Wave = gitops.PhaseOf(task.Wave)

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package prunes
+package sync
 
 import (
 	"context"
@@ -19,8 +19,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// An Owner makes objects its dependents.
-type Owner struct {
+// A pruneOwner makes objects its dependents.
+type pruneOwner struct {
 	// Name is the prefix of the label and the annotation.
 	Name string
 	// ID of the owner.
@@ -31,38 +31,38 @@ type Owner struct {
 	Client client.Client
 }
 
-// Claim says what became of an object that should become a dependent.
-type Claim string
+// claimOutcome says what became of an object that should become a dependent.
+type claimOutcome string
 
 const (
-	// Claimed means that the object is a dependent of the owner.
-	Claimed Claim = "claimed"
-	// Vanished means that the object does not exist any more, or that there is another one with its name.
-	Vanished Claim = "vanished"
-	// Foreign means that the object is a dependent of another owner.
-	Foreign Claim = "foreign"
+	// objectClaimed means that the object is a dependent of the owner.
+	objectClaimed claimOutcome = "claimed"
+	// objectVanished means that the object does not exist any more, or that there is another one with its name.
+	objectVanished claimOutcome = "vanished"
+	// objectForeign means that the object is a dependent of another owner.
+	objectForeign claimOutcome = "foreign"
 )
 
 // attempts bounds how often an object is read again because others have changed it.
 const attempts = 5
 
 // IsForeign reports whether an object is a dependent of another owner.
-func (o Owner) IsForeign(object client.Object) bool {
+func (o pruneOwner) IsForeign(object client.Object) bool {
 	owner := object.GetLabels()[o.Name+"/"+types.LabelKeySuffixOwnerId]
 	return owner != "" && owner != digest.OwnerLabel(o.ID)
 }
 
 // Claim makes a live object a dependent, so that the engine deletes it. The caller vouches that the object belongs to it.
-func (o Owner) Claim(ctx context.Context, live *unstructured.Unstructured) (Claim, error) {
+func (o pruneOwner) Claim(ctx context.Context, live *unstructured.Unstructured) (claimOutcome, error) {
 	label, owner := o.Name+"/"+types.LabelKeySuffixOwnerId, digest.OwnerLabel(o.ID)
-	claim, err := o.patch(ctx, live, func(object *metav1.PartialObjectMetadata) (Claim, map[string]any) {
+	claim, err := o.patch(ctx, live, func(object *metav1.PartialObjectMetadata) (claimOutcome, map[string]any) {
 		switch object.GetLabels()[label] {
 		case owner:
-			return Claimed, nil
+			return objectClaimed, nil
 		case "":
-			return Claimed, map[string]any{"labels": map[string]any{label: owner}, "annotations": map[string]any{o.Name + "/" + types.AnnotationKeySuffixOwnerId: o.ID}}
+			return objectClaimed, map[string]any{"labels": map[string]any{label: owner}, "annotations": map[string]any{o.Name + "/" + types.AnnotationKeySuffixOwnerId: o.ID}}
 		default:
-			return Foreign, nil
+			return objectForeign, nil
 		}
 	})
 	if err != nil {
@@ -73,13 +73,13 @@ func (o Owner) Claim(ctx context.Context, live *unstructured.Unstructured) (Clai
 
 // Release removes the finalizer that keeps an object until its outcome is recorded, and that of Argo CD, if the object
 // has one of them and belongs to no other owner. Otherwise there is no request.
-func (o Owner) Release(ctx context.Context, live *unstructured.Unstructured) error {
+func (o pruneOwner) Release(ctx context.Context, live *unstructured.Unstructured) error {
 	set := finalizers.Set{Outcome: finalizers.Outcome(o.Name), Former: []string{gitops.HookFinalizer}}
-	_, err := o.patch(ctx, live, func(object *metav1.PartialObjectMetadata) (Claim, map[string]any) {
+	_, err := o.patch(ctx, live, func(object *metav1.PartialObjectMetadata) (claimOutcome, map[string]any) {
 		if o.IsForeign(object) || !set.On(object.GetFinalizers()) {
-			return Claimed, nil
+			return objectClaimed, nil
 		}
-		return Claimed, map[string]any{"finalizers": set.Without(object.GetFinalizers())}
+		return objectClaimed, map[string]any{"finalizers": set.Without(object.GetFinalizers())}
 	})
 	if err != nil {
 		return fmt.Errorf("removing the finalizer of %s: %w", types.IDOf(live), err)
@@ -88,7 +88,9 @@ func (o Owner) Release(ctx context.Context, live *unstructured.Unstructured) err
 }
 
 // patch changes the metadata of an object as the function says, which is called again when others have changed the object.
-func (o Owner) patch(ctx context.Context, live *unstructured.Unstructured, change func(object *metav1.PartialObjectMetadata) (Claim, map[string]any)) (Claim, error) {
+func (o pruneOwner) patch(
+	ctx context.Context, live *unstructured.Unstructured, change func(object *metav1.PartialObjectMetadata) (claimOutcome, map[string]any),
+) (claimOutcome, error) {
 	object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Namespace: live.GetNamespace(), Name: live.GetName(), UID: live.GetUID(), ResourceVersion: live.GetResourceVersion(), Labels: live.GetLabels(),
 		Finalizers: live.GetFinalizers(),
@@ -97,7 +99,7 @@ func (o Owner) patch(ctx context.Context, live *unstructured.Unstructured, chang
 	var err error
 	for range attempts {
 		if object.GetUID() != live.GetUID() {
-			return Vanished, nil
+			return objectVanished, nil
 		}
 		claim, metadata := change(object)
 		if metadata == nil {
@@ -118,7 +120,7 @@ func (o Owner) patch(ctx context.Context, live *unstructured.Unstructured, chang
 		}
 	}
 	if apierrors.IsNotFound(err) {
-		return Vanished, nil
+		return objectVanished, nil
 	}
 	return "", err
 }

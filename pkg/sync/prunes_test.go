@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package prunes
+package sync
 
 import (
 	"fmt"
@@ -63,7 +63,7 @@ func TestOrder(t *testing.T) {
 				objects = append(objects, object)
 			}
 			var got []int
-			for _, item := range Items(objects, nil, Options{Last: tc.all}) {
+			for _, item := range itemsToPrune(objects, nil, pruneOptions{Last: tc.all}) {
 				got = append(got, item.DeleteOrder)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -89,7 +89,7 @@ func TestRecorded(t *testing.T) {
 	metadata.SetNamespace("")
 	recorded := []*inventory.Item{item("a", 1), item("b", -20000), item("hook", 100003), definition}
 	var got []string
-	for _, item := range Items([]*unstructured.Unstructured{live("a", gitops.SyncWaveAnnotation, "5"), live("c"), metadata}, recorded, Options{}) {
+	for _, item := range itemsToPrune([]*unstructured.Unstructured{live("a", gitops.SyncWaveAnnotation, "5"), live("c"), metadata}, recorded, pruneOptions{}) {
 		got = append(got, fmt.Sprintf("%s %s %d", item.Name, item.Digest, item.DeleteOrder))
 	}
 	// What cannot be read from the definition is recorded: it goes no earlier than its instances.
@@ -107,27 +107,27 @@ func TestOptions(t *testing.T) {
 	for _, tc := range []struct {
 		reason      string
 		annotations []string
-		options     Options
+		options     pruneOptions
 		prune       inventory.PrunePolicy
 		propagation metav1.DeletionPropagation
 	}{
-		{"nothing", nil, Options{}, inventory.PrunePolicyDelete, metav1.DeletePropagationForeground},
-		{"the operation", nil, Options{Propagation: metav1.DeletePropagationBackground}, inventory.PrunePolicyDelete, metav1.DeletePropagationBackground},
-		{"kept", []string{gitops.SyncOptionsAnnotation, "Prune=false"}, Options{}, inventory.PrunePolicyKeep, metav1.DeletePropagationForeground},
-		{"pruned", []string{gitops.SyncOptionsAnnotation, "Prune=true"}, Options{}, inventory.PrunePolicyDelete, metav1.DeletePropagationForeground},
-		{"confirmed", []string{gitops.SyncOptionsAnnotation, "Prune=confirm"}, Options{}, inventory.PrunePolicyConfirm, metav1.DeletePropagationForeground},
-		{"kept by Helm", []string{"helm.sh/resource-policy", "keep"}, Options{}, inventory.PrunePolicyKeep, metav1.DeletePropagationForeground},
+		{"nothing", nil, pruneOptions{}, inventory.PrunePolicyDelete, metav1.DeletePropagationForeground},
+		{"the operation", nil, pruneOptions{Propagation: metav1.DeletePropagationBackground}, inventory.PrunePolicyDelete, metav1.DeletePropagationBackground},
+		{"kept", []string{gitops.SyncOptionsAnnotation, "Prune=false"}, pruneOptions{}, inventory.PrunePolicyKeep, metav1.DeletePropagationForeground},
+		{"pruned", []string{gitops.SyncOptionsAnnotation, "Prune=true"}, pruneOptions{}, inventory.PrunePolicyDelete, metav1.DeletePropagationForeground},
+		{"confirmed", []string{gitops.SyncOptionsAnnotation, "Prune=confirm"}, pruneOptions{}, inventory.PrunePolicyConfirm, metav1.DeletePropagationForeground},
+		{"kept by Helm", []string{"helm.sh/resource-policy", "keep"}, pruneOptions{}, inventory.PrunePolicyKeep, metav1.DeletePropagationForeground},
 		{
 			"propagation",
 			[]string{gitops.SyncOptionsAnnotation, "PrunePropagationPolicy=orphan"},
-			Options{Propagation: metav1.DeletePropagationBackground},
+			pruneOptions{Propagation: metav1.DeletePropagationBackground},
 			inventory.PrunePolicyDelete, metav1.DeletePropagationOrphan,
 		},
-		{"what cannot be read", []string{gitops.SyncOptionsAnnotation, "Prune=perhaps"}, Options{}, inventory.PrunePolicyKeep, metav1.DeletePropagationForeground},
+		{"what cannot be read", []string{gitops.SyncOptionsAnnotation, "Prune=perhaps"}, pruneOptions{}, inventory.PrunePolicyKeep, metav1.DeletePropagationForeground},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()
-			items := Items([]*unstructured.Unstructured{live("a", tc.annotations...)}, nil, tc.options)
+			items := itemsToPrune([]*unstructured.Unstructured{live("a", tc.annotations...)}, nil, tc.options)
 			if len(items) != 1 || items[0].PrunePolicy != tc.prune || items[0].DeletePropagation != tc.propagation {
 				t.Errorf("got %v", strings.TrimSpace(fmt.Sprintf("%+v", items[0])))
 			}

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package lists
+package apiserver
 
 import (
 	"context"
@@ -12,20 +12,20 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Resource is a resource of a dynamic or metadata client, possibly limited to one namespace.
-type Resource[L runtime.Object] interface {
+// ListResource is a resource of a dynamic or metadata client, possibly limited to one namespace.
+type ListResource[L runtime.Object] interface {
 	List(ctx context.Context, options metav1.ListOptions) (L, error)
 	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
 }
 
-// Selection selects objects. The zero value selects all.
-type Selection struct {
+// ListSelection selects objects. The zero value selects all.
+type ListSelection struct {
 	// Labels and Fields are selectors; an empty one selects all.
 	Labels, Fields string
 }
 
-// Of returns the functions that list and watch the selected objects of a resource.
-func Of[L runtime.Object](resource Resource[L], selection Selection) *cache.ListWatch {
+// ListWatch returns the functions that list and watch the selected objects of a resource.
+func ListWatch[L runtime.Object](resource ListResource[L], selection ListSelection) *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			options.LabelSelector, options.FieldSelector = selection.Labels, selection.Fields
