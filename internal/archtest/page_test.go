@@ -9,7 +9,6 @@ import (
 	"go/token"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 )
 
@@ -58,21 +57,4 @@ func declares(t *testing.T, path, name string) bool {
 		}
 	}
 	return false
-}
-
-// TestPageNamesAllRooms checks that the architecture page names each package of the table: by its path, or by its last element if it is a room
-// of the engine, of components or of clm.
-func TestPageNamesAllRooms(t *testing.T) {
-	t.Parallel()
-	page := read(t, filepath.Join(top, architecturePage))
-	for _, room := range rooms {
-		path := strings.TrimSuffix(room.path, "/...")
-		name := path
-		if _, inner, isInner := strings.Cut(path, "/internal/"); isInner {
-			name = inner
-		}
-		if !strings.Contains(page, "`"+name+"`") && !strings.Contains(page, "`"+path+"`") {
-			t.Errorf("%s does not name %s", filepath.Base(architecturePage), path)
-		}
-	}
 }
