@@ -129,7 +129,8 @@ func TestViolations(t *testing.T) {
 		{"unknown", pkg{path: "pkg/typesafe"}, []string{"pkg/typesafe is on no layer"}},
 		{"up in a test", pkg{path: "internal/x", testImports: []string{"pkg/engine"}}, nil},
 		{
-			"a program in a test", pkg{path: "internal/x", testImports: []string{"clm/cmd"}},
+			"a program in a test",
+			pkg{path: "internal/x", testImports: []string{"clm/cmd"}},
 			[]string{"tests of internal/x (base) must not import clm/cmd (programs)"},
 		},
 	} {
