@@ -113,11 +113,9 @@ func TestDashboard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	type box struct{ X, Y, W, H int }
 	var dashboard struct {
 		Panels []struct {
 			Title   string
-			GridPos box
 			Targets []struct{ Expr string }
 		}
 	}
@@ -125,7 +123,7 @@ func TestDashboard(t *testing.T) {
 		t.Fatalf("got %+v, %v", dashboard, err)
 	}
 	known, shown := currentMetrics(t), map[string]bool{}
-	for i, panel := range dashboard.Panels {
+	for _, panel := range dashboard.Panels {
 		for _, target := range panel.Targets {
 			names := metricNames.FindAllString(target.Expr, -1)
 			if len(names) == 0 || strings.Count(target.Expr, "(") != strings.Count(target.Expr, ")") {
@@ -137,12 +135,6 @@ func TestDashboard(t *testing.T) {
 				if !known[name] {
 					t.Errorf("%s: there is no metric %s", panel.Title, name)
 				}
-			}
-		}
-		for _, other := range dashboard.Panels[:i] {
-			a, b := panel.GridPos, other.GridPos
-			if a.X < b.X+b.W && b.X < a.X+a.W && a.Y < b.Y+b.H && b.Y < a.Y+a.H {
-				t.Errorf("%s lies on %s", panel.Title, other.Title)
 			}
 		}
 	}

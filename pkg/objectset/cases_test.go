@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/objectset"
@@ -91,33 +89,6 @@ func TestPausedFromTheBeginning(t *testing.T) {
 	}
 }
 
-// TestStrangersAreNoSiblings: neither a higher revision of another series nor an equal revision of the same one is a reason to give up an object, or to adopt one.
-func TestStrangersAreNoSiblings(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.start()
-	first := r.configMaps("first", "one;  revision: 7\n", "shared")
-	r.create(first)
-	r.awaitCondition(first, succeeded, "True/RolloutSuccess")
-	for _, more := range []string{"two;  revision: 1\n", "two;  revision: 9\n", "one;  revision: 7\n", "two;  collisionProtection: IfNoController\n"} {
-		second := r.configMaps("second", more, "shared")
-		r.create(second)
-		r.awaitCondition(second, available, "False/CollisionDetected", "ConfigMap NS/shared")
-		r.awaitCondition(second, inTransition, "True/RollingOut")
-		if _, ok := second.Status.GetCondition(succeeded); ok || r.data("shared", "set") != "first" {
-			t.Errorf("%q: the set has adopted what belongs to another one", more)
-		}
-		r.delete(second)
-		r.awaitGone(second)
-	}
-	r.awaitCondition(first, inTransition, "False/Settled")
-	// None adopts from anybody.
-	second := r.configMaps("second", "two;  collisionProtection: None\n", "shared")
-	r.create(second)
-	r.awaitCondition(second, succeeded, "True/RolloutSuccess")
-	r.awaitCondition(first, available, "False/CollisionDetected", "ConfigMap NS/shared")
-}
-
 // TestMovedObject: an object changes its phase from one revision to the next.
 func TestMovedObject(t *testing.T) {
 	t.Parallel()
@@ -139,73 +110,6 @@ func TestMovedObject(t *testing.T) {
 	if r.data("b", "") != "-" || r.get("v1", "ConfigMap", "c").GetUID() != uid || r.data("c", "set") != "second" {
 		t.Error("archiving must delete what the later revision does not have, and nothing else")
 	}
-}
-
-// TestOrphansOfSet: objects that are left behind bear no marks of the set, so another one can adopt them as those of nobody.
-func TestOrphansOfSet(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.start()
-	set := r.configMaps("first", "", "a", "b")
-	r.create(set)
-	r.awaitCondition(set, succeeded, "True/RolloutSuccess")
-	if err := r.client.Delete(t.Context(), set, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
-		t.Fatal(err)
-	}
-	r.awaitGone(set)
-	object := r.get("v1", "ConfigMap", "a")
-	if object == nil || object.GetLabels()[r.name+"."+objectset.ObjectSetReconcilerName+"/owner-id"] != "" || len(object.GetOwnerReferences()) > 0 {
-		t.Fatalf("unexpected orphan %v", object)
-	}
-	careful := r.configMaps("careful", "", "a")
-	r.create(careful)
-	r.awaitCondition(careful, available, "False/CollisionDetected", "already exists and has no owner")
-	second := r.configMaps("second", ";  collisionProtection: IfNoController\n", "a", "b")
-	r.create(second)
-	r.awaitCondition(second, succeeded, "True/RolloutSuccess")
-}
-
-// TestFailingObject: what happens to the other objects of the phase is not lost when the server refuses one.
-func TestFailingObject(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.start()
-	set := r.set(`
-metadata: {name: demo}
-spec:
-  phases:
-  - name: mixed
-    objects:
-    - object: {apiVersion: v1, kind: ConfigMap, metadata: {name: one}}
-    - object: {apiVersion: v1, kind: Service, metadata: {name: bad}, spec: {ports: [{port: 99999}]}}
-    - object: {apiVersion: v1, kind: ConfigMap, metadata: {name: two}}
-  - name: later
-    objects:
-    - object: {apiVersion: v1, kind: ConfigMap, metadata: {name: three}}
-`)
-	r.create(set)
-	r.awaitCondition(set, available, "False/PreflightError", "Service NS/bad", "spec.ports[0].port")
-	r.expectPhases(set, "mixed 3 2 2 0", "later 1 0 0 0")
-	r.delete(set)
-	r.awaitGone(set)
-}
-
-// TestDriftBehindAnUnavailablePhase is corrected: an early phase that has become unavailable stops no correction of later ones.
-func TestDriftBehindAnUnavailablePhase(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.start()
-	set := r.set(threePhases)
-	r.create(set)
-	r.awaitCondition(set, available, "False/ProbeFailure", `Phase "second"`)
-	r.patch(r.get("v1", "ConfigMap", "second"), `{"data":{"ready":"yes"}}`)
-	r.awaitCondition(set, succeeded, "True/RolloutSuccess")
-	r.patch(r.get("v1", "ConfigMap", "second"), `{"data":{"ready":"no"}}`)
-	r.awaitCondition(set, available, "False/ProbeFailure", `Phase "second"`)
-	r.patch(r.get("v1", "ConfigMap", "third"), `{"data":{"ready":"drift"}}`)
-	r.eventually("drift in the third phase is corrected", func() bool { return r.data("third", "ready") == "yes" })
-	r.delete(r.get("v1", "ConfigMap", "third"))
-	r.eventually("the object of the third phase is back", func() bool { return r.data("third", "ready") == "yes" })
 }
 
 // TestTeardownOfWhatIsGone: a type that does not exist any more, and objects that others have deleted, hold up nothing.
@@ -292,22 +196,6 @@ spec: {policyName: NAME, validationActions: [Deny], matchResources: {namespaceSe
 	}
 }
 
-// TestNamespaceGoes together with its sets and deployments.
-func TestNamespaceGoes(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.start()
-	set := r.configMaps("demo", "", "a", "b")
-	web := r.deployment(1, "yes")
-	r.create(set)
-	r.create(web)
-	r.awaitCondition(set, succeeded, "True/RolloutSuccess")
-	r.awaitDeployment(web, v1alpha1.DeploymentReady, "True/Available")
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}}
-	r.delete(namespace)
-	r.awaitGone(namespace)
-}
-
 // TestManyProblems fit into a condition.
 func TestManyProblems(t *testing.T) {
 	t.Parallel()
@@ -327,35 +215,4 @@ func TestManyProblems(t *testing.T) {
 	}
 	r.delete(set)
 	r.awaitGone(set)
-}
-
-// TestSixRevisions: the one that works survives four that do not.
-func TestSixRevisions(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.start()
-	web := r.deployment(1, "yes")
-	r.create(web)
-	r.awaitDeployment(web, v1alpha1.DeploymentReady, "True/Available")
-	want := []string{"web-1 1 Active"}
-	for number := 2; number <= 5; number++ {
-		r.update(web, number, "no")
-		r.awaitDeployment(web, v1alpha1.DeploymentProgressing, "True/RollingOut", fmt.Sprintf("Set web-%d", number), "not ready")
-		want = append(want, fmt.Sprintf("web-%d %d Active", number, number))
-		if number > 2 {
-			want[number-2] = strings.Replace(want[number-2], "Active", "Paused", 1)
-		}
-		r.expectSets(want...)
-		if r.data("end", "revision") != "1" || r.data("config-1", "") != "<nil>" {
-			t.Error("the revision that works has lost something")
-		}
-	}
-	r.update(web, 6, "yes")
-	r.awaitDeployment(web, v1alpha1.DeploymentReady, "True/Available", "Set web-6")
-	r.expectSets("web-1 1 Archived", "web-2 2 Archived", "web-3 3 Archived", "web-4 4 Archived", "web-5 5 Archived", "web-6 6 Active")
-	for number := 1; number <= 5; number++ {
-		if r.data(fmt.Sprintf("config-%d", number), "") != "-" {
-			t.Errorf("revision %d has left an object behind", number)
-		}
-	}
 }

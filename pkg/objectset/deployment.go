@@ -6,7 +6,6 @@ package objectset
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -20,12 +19,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/pkg/objectset/internal/revisions"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
@@ -40,8 +37,6 @@ type deployments struct {
 	live   client.Reader
 	events events.EventRecorder
 	stale  *attempts
-	// reports are about the statuses.
-	reports *reports
 }
 
 // deploymentKind has what is different between ObjectDeployments and ClusterObjectDeployments.
@@ -65,28 +60,15 @@ const refusedDelay = time.Minute
 func setupDeployments(mgr ctrl.Manager, name string, kind deploymentKind, options Options) error {
 	d := deployments{
 		name: name, kind: kind, client: client.WithFieldOwner(mgr.GetClient(), name), live: mgr.GetAPIReader(), events: mgr.GetEventRecorder(name),
-		stale:   &attempts{counts: map[apitypes.NamespacedName]int{}},
-		reports: &reports{known: map[apitypes.NamespacedName]lastReport{}},
+		stale: &attempts{counts: map[apitypes.NamespacedName]int{}},
 	}
+	// Writes of the status change neither.
+	changed := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 	return ctrl.NewControllerManagedBy(mgr).Named(name).
-		For(kind.newDeployment(), builder.WithPredicates(predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return d.wakes(e.ObjectOld, e.ObjectNew) }})).
+		For(kind.newDeployment(), builder.WithPredicates(changed)).
 		Watches(kind.newSet(), handler.EnqueueRequestsFromMapFunc(kind.deploymentOf)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: options.MaxConcurrentReconciles}).
 		Complete(d)
-}
-
-// wakes reports whether something is to be done because of an update of a deployment. Nothing is if the update brings only a status that we have written, or
-// labels and other metadata that no decision depends on.
-func (d deployments) wakes(before, after client.Object) bool {
-	if apiserver.Older(after.GetResourceVersion(), before.GetResourceVersion()) {
-		// The cluster was restored from a backup.
-		d.reports.forget(client.ObjectKeyFromObject(after))
-	}
-	if deployment, ok := after.(v1alpha1.Deployment); !ok || !d.reports.isKnown(deployment) {
-		return true
-	}
-	return before.GetUID() != after.GetUID() || before.GetGeneration() != after.GetGeneration() || !before.GetDeletionTimestamp().Equal(after.GetDeletionTimestamp()) ||
-		!slices.Equal(before.GetFinalizers(), after.GetFinalizers()) || !maps.Equal(before.GetAnnotations(), after.GetAnnotations())
 }
 
 // deploymentOf returns the deployment that a set belongs to, or that may adopt it.
@@ -121,14 +103,11 @@ func (k deploymentKind) ends(ctx context.Context, reader client.Reader, set clie
 
 // Reconcile makes one step with a deployment.
 func (d deployments) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	d.reports.begin(request.NamespacedName)
 	deployment := d.kind.newDeployment()
 	if err := d.client.Get(ctx, request.NamespacedName, deployment); err != nil {
 		d.stale.forget(request.NamespacedName)
-		d.reports.forget(request.NamespacedName)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	d.reports.complete(deployment)
 	sets, err := setsIn(ctx, d.client, d.kind.newSets(), request.Namespace)
 	if err != nil {
 		return reconcile.Result{}, err
@@ -153,8 +132,11 @@ func (d deployments) Reconcile(ctx context.Context, request reconcile.Request) (
 	if decision.Done && failure == nil {
 		return reconcile.Result{}, nil
 	}
-	if err := d.report(ctx, deployment, found.Report(refusal, failure)); err != nil {
-		return reconcile.Result{}, err
+	switch err := d.report(ctx, deployment, found.Report(refusal, failure)); {
+	case apierrors.IsConflict(err):
+		return reconcile.Result{RequeueAfter: staleDelay}, nil
+	case err != nil:
+		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	if revisions.IsRefused(failure) {
 		return reconcile.Result{RequeueAfter: refusedDelay}, nil

@@ -40,10 +40,17 @@ func (w deploymentWriter) do(ctx context.Context, decision revisions.Decision) e
 	case decision.Done:
 		return patch(ctx, w.client, w.deployment, func(changed v1alpha1.Deployment) { controllerutil.RemoveFinalizer(changed, w.finalizer) })
 	case w.deployment.GetDeletionTimestamp() == nil && !controllerutil.ContainsFinalizer(w.deployment, w.finalizer):
-		err := patch(ctx, w.client, w.deployment, func(changed v1alpha1.Deployment) { controllerutil.AddFinalizer(changed, w.finalizer) })
+		var written v1alpha1.Deployment
+		err := patch(ctx, w.client, w.deployment, func(changed v1alpha1.Deployment) {
+			controllerutil.AddFinalizer(changed, w.finalizer)
+			written = changed
+		})
 		if err != nil {
 			return fmt.Errorf("adding the finalizer: %w", err)
 		}
+		// The status is written in this state.
+		w.deployment.SetFinalizers(written.GetFinalizers())
+		w.deployment.SetResourceVersion(written.GetResourceVersion())
 	}
 	if decision.RollBackTo != nil {
 		return w.rollBack(ctx, decision.RollBackTo)

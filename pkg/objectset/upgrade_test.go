@@ -164,41 +164,6 @@ spec:
 	})
 }
 
-// TestPrevious: a set adopts from the previous sets of its previous one, which gives up what two later ones have.
-func TestPrevious(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.start()
-	var last *v1alpha1.ObjectSet
-	for _, number := range []string{"1", "2", "3"} {
-		previous := ""
-		if last != nil {
-			previous = "{name: " + last.Name + "}"
-		}
-		set := r.set(replace(`
-metadata: {name: demo-N}
-spec:
-  previous: [PREVIOUS]
-  phases: [{name: web, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: web}, data: {revision: "N"}}}]}]
-`, "PREVIOUS", previous, "N", number))
-		r.create(set)
-		r.awaitCondition(set, succeeded, "True/RolloutSuccess")
-		last = set
-	}
-	for _, name := range []string{"demo-1", "demo-2"} {
-		set := &v1alpha1.ObjectSet{}
-		set.Name, set.Namespace = name, r.namespace
-		r.patch(set, `{"spec":{"progressDeadlineSeconds":500}}`) // makes a pass
-		r.awaitCondition(set, inTransition, "True/HandedOver")
-		r.awaitCondition(set, available, "True/Available")
-		r.patch(set, `{"spec":{"lifecycleState":"Archived"}}`)
-		r.awaitCondition(set, v1alpha1.ConditionTypeArchived, "True/Archived")
-	}
-	if r.get("v1", "ConfigMap", "web") == nil {
-		t.Error("the object of the last set must stay")
-	}
-}
-
 // dying returns a configuration whose client dies before the given number of writes is exceeded, and a function that reports whether it has.
 func dying(config *rest.Config, survived int) (*rest.Config, func() bool) {
 	left := int64(survived)

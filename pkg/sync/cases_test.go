@@ -137,51 +137,6 @@ func TestPruneOrder(t *testing.T) {
 	w.expect([]string{"ConfigMap early", "ConfigMap late"}, w.exists())
 }
 
-// TestPruneLast prunes when everything is applied and healthy, also with negative waves only.
-func TestPruneLast(t *testing.T) {
-	t.Parallel()
-	for name, tc := range map[string]struct {
-		annotations []string
-		options     []sync.SyncOpt
-	}{
-		"Operation": {[]string{waveAnnotation, "-5"}, []sync.SyncOpt{sync.WithPrune(true), sync.WithPruneLast(true)}},
-		"Object":    {[]string{waveAnnotation, "-5", optionsAnnotation, "PruneLast=true"}, []sync.SyncOpt{sync.WithPrune(true)}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			w.succeeds(w.begin("one", configMap("old", tc.annotations...)))
-			operation := w.begin("two", unending(job("work", waveAnnotation, "-3")), tc.options...)
-			w.until(operation, runs("Job work"))
-			w.expect([]string{"ConfigMap old", "Job work"}, w.exists())
-			operation.Terminate(t.Context())
-			results := w.succeeds(w.begin("three", configMap("new", waveAnnotation, "-2"), tc.options...))
-			if last := results[len(results)-1]; !strings.HasPrefix(last, "Sync ConfigMap old: Pruned ") && !strings.HasPrefix(last, "Sync Job work: Pruned ") {
-				t.Errorf("got %q", results)
-			}
-			w.expect([]string{"ConfigMap new"}, w.exists())
-		})
-	}
-}
-
-// TestRepair goes on with the wave that has failed, and does not write what is as declared.
-func TestRepair(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	stored := &record{}
-	manifests := func(fails bool) string {
-		work := job("work", waveAnnotation, "1", optionsAnnotation, "Force=true")
-		if fails {
-			work = inVain(work)
-		}
-		return configMap("early", waveAnnotation, "-1") + work + configMap("late", waveAnnotation, "2")
-	}
-	w.fails(w.begin("one", manifests(true), sync.WithStore(stored)), "Job "+w.namespace+"/work: ")
-	w.expect([]string{"ConfigMap early", "Job work"}, w.exists())
-	w.expect([]string{"Sync ConfigMap early: Synced Succeeded: unchanged", "Sync Job work: Synced Succeeded: updated", "Sync ConfigMap late: Synced Succeeded: created"},
-		w.succeeds(w.begin("two", manifests(false), sync.WithStore(stored), sync.WithInventory(stored.inventory))))
-}
-
 // TestConfirmWithoutPruning asks for nothing if nothing is pruned.
 func TestConfirmWithoutPruning(t *testing.T) {
 	t.Parallel()

@@ -86,22 +86,6 @@ func TestOutcomeBeforeRemoval(t *testing.T) {
 	w.succeeds(operation)
 }
 
-// TestFailureBeforeRemoval says that a hook has failed although Kubernetes has requested its deletion before.
-func TestFailureBeforeRemoval(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	operation := w.begin("one", removingItself(inVain(job("short", hookAnnotation, "PreSync")), 0)+configMap("a"))
-	operation.Sync(t.Context())
-	testenv.Eventually(t, func() (bool, string) {
-		live := w.live()[sync.NewResourceKey("batch", "Job", w.namespace, "short")]
-		return live != nil && live.GetDeletionTimestamp() != nil, "Job short is not being deleted"
-	})
-	results := w.fails(operation, "Job "+w.namespace+"/short: ")
-	if len(results) != 1 || !strings.HasPrefix(results[0], "PreSync hook Job short: Synced Failed: ") || !strings.Contains(results[0], "failed") {
-		t.Errorf("got %q", results)
-	}
-}
-
 // TestNewHook turns an object that others have made into a hook.
 func TestNewHook(t *testing.T) {
 	t.Parallel()
@@ -221,24 +205,6 @@ func TestMissingPermission(t *testing.T) {
 	if strings.Count(message, "no\n") != 1 || !strings.HasPrefix(message, "ConfigMap "+w.namespace+"/a: ") || len(message) > 1200 {
 		t.Errorf("got %d bytes: %s", len(message), message)
 	}
-}
-
-// TestPruningThatAnotherProcessHasBegun says that the object is gone, which the other process has seen being deleted.
-func TestPruningThatAnotherProcessHasBegun(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.succeeds(w.begin("one", configMap("a")))
-	w.withFinalizer("ConfigMap", "a", "example.com/stay")
-	start := startedAt()
-	operation := w.begin("two", "", sync.WithPrune(true), sync.WithInitialState("", "", nil, start))
-	w.until(operation, func(_ sync.OperationPhase, message string, _ []string) bool {
-		return strings.Contains(message, "being deleted")
-	})
-	phase, message, results := operation.GetState()
-	w.withFinalizer("ConfigMap", "a")
-	testenv.Eventually(t, func() (bool, string) { return len(w.live()) == 0, "ConfigMap a still exists" })
-	w.expect([]string{"Sync ConfigMap a: Pruned Succeeded: pruned"},
-		w.succeeds(w.begin("two", "", sync.WithPrune(true), sync.WithInitialState(phase, message, results, start))))
 }
 
 // TestUnknownFieldInANewNamespace is found although no dry run is possible.
@@ -398,28 +364,6 @@ func TestUpgradeOfAType(t *testing.T) {
 	}
 }
 
-// TestRefusalInATier applies nothing that comes after an object that is refused, in the same wave neither.
-func TestRefusalInATier(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.limit("secrets")
-	secrets := strings.ReplaceAll(strings.ReplaceAll(configMap("a")+configMap("b"), "kind: ConfigMap", "kind: Secret"), "data: {k: v}", "stringData: {k: v}")
-	w.fails(w.begin("one", secrets+job("later")), "exceeded quota")
-	w.expect(nil, w.exists())
-}
-
-// TestNamespaceWithItsContent prunes a namespace after what it contains, although both have the same wave.
-func TestNamespaceWithItsContent(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	inner := testenv.UniqueName(t)
-	manifests := "\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: " + inner + "}\n" + strings.Replace(configMap("a"), "name: a", "name: a, namespace: "+inner, 1)
-	stored := &record{}
-	w.succeeds(w.begin("one", manifests, sync.WithStore(stored)))
-	w.expect([]string{"Sync ConfigMap a: Pruned Succeeded: pruned", "Sync Namespace " + inner + ": Pruned Succeeded: pruned"},
-		w.succeeds(w.begin("two", "", sync.WithPrune(true), sync.WithStore(stored), sync.WithInventory(stored.inventory))))
-}
-
 // TestPruningOfWhatContainsOthers prunes a definition of a type, or a Namespace, after what would be deleted with it, and not at all if some of that stays. Nothing is
 // recorded: the operation knows what exists, and nothing more.
 func TestPruningOfWhatContainsOthers(t *testing.T) {
@@ -534,67 +478,4 @@ func TestPruningOfWhatContainsOthers(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestNamespaceAsAHook is not made a second time by the modifier.
-func TestNamespaceAsAHook(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.namespace = testenv.UniqueName(t)
-	namespace := "\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: " + w.namespace + ", annotations: {" + hookAnnotation + ": PreSync}}\n"
-	modifier := sync.WithNamespaceModifier(func(*unstructured.Unstructured, *unstructured.Unstructured) (bool, error) {
-		t.Error("the modifier was called")
-		return true, nil
-	})
-	w.expect([]string{"PreSync hook Namespace " + w.namespace + ": Synced Succeeded: created", "Sync ConfigMap a: Synced Succeeded: created"}, w.succeeds(w.begin("one", namespace+configMap("a"), modifier)))
-	if err := w.client.Delete(t.Context(), w.namespaceObject()); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// TestFailureBesideAPostSyncHook waits for the hook, and then fails.
-func TestFailureBesideAPostSyncHook(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	override := &switched{}
-	operation := w.begin("one", configMap("a")+job("report", hookAnnotation, "PostSync"), sync.WithHealthOverride(override))
-	// Until the hook ends, Jobs are judged as usual, but ConfigMaps fail.
-	w.until(operation, func(_ sync.OperationPhase, _ string, results []string) bool {
-		return slices.ContainsFunc(results, func(result string) bool { return strings.HasPrefix(result, "PostSync hook Job report: ") })
-	})
-	override.failing.Store(true)
-	touched := w.live()[sync.NewResourceKey("", "ConfigMap", w.namespace, "a")]
-	touched.SetLabels(map[string]string{trackingLabel: w.namespace, "example.com/touched": "yes"})
-	if err := w.client.Update(t.Context(), touched); err != nil {
-		t.Fatal(err)
-	}
-	results := w.fails(operation, "ConfigMap "+w.namespace+"/a: broken")
-	if !slices.ContainsFunc(results, func(result string) bool {
-		return strings.HasPrefix(result, "PostSync hook Job report: Synced Succeeded: ")
-	}) {
-		t.Errorf("got %q", results)
-	}
-}
-
-// TestDeletionUnderWay continues an operation while a hook that has succeeded is being deleted. It does not run again.
-func TestDeletionUnderWay(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	jobs := w.jobs()
-	l := &life{world: w, revision: "one", manifests: job("migrate", hookAnnotation, "PreSync", policyAnnotation, "HookSucceeded") + configMap("a"), startedAt: startedAt()}
-	operation := w.begin(l.revision, l.manifests, sync.WithInitialState("", "", nil, l.startedAt))
-	w.until(operation, func(sync.OperationPhase, string, []string) bool {
-		l.phase, l.message, l.results = operation.GetState()
-		return len(l.results) > 0 && l.results[0].HookPhase == sync.OperationSucceeded
-	})
-	w.withFinalizer("Job", "migrate", "example.com/stay")
-	w.until(operation, func(_ sync.OperationPhase, message string, _ []string) bool {
-		return strings.Contains(message, "being deleted")
-	})
-	next := w.begin(l.revision, l.manifests, sync.WithInitialState(l.phase, l.message, l.results, l.startedAt))
-	next.Sync(t.Context())
-	w.withFinalizer("Job", "migrate")
-	w.gone("migrate")
-	w.succeeds(next)
-	w.expect([]string{"migrate"}, jobs())
 }

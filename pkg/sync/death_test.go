@@ -23,7 +23,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
-	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/sync"
 )
 
@@ -188,42 +187,6 @@ func TestRemovalBetweenTwoReads(t *testing.T) {
 			w.expect([]string{"short"}, jobs())
 		})
 	}
-}
-
-// TestFailureOfAnEarlierOperation runs a Job again that has failed in an earlier operation, and that Kubernetes has deleted.
-func TestFailureOfAnEarlierOperation(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	jobs, stored := w.jobs(), &record{}
-	manifests := removingItself(inVain(job("short")), 0)
-	for i, revision := range []string{"one", "two", "three"} {
-		store := &phases{record: stored}
-		results := w.fails(w.begin(revision, manifests, sync.WithStore(store), sync.WithInventory(stored.inventory)), "Job "+w.namespace+"/short: ")
-		if len(store.list) == 0 || store.list[0] != reconciler.PhaseScheduledForApplication {
-			t.Errorf("operation %s: want it to be recorded first that the Job runs again, got %v", revision, store.list)
-		}
-		if len(results) != 1 || !strings.Contains(results[0], "Job short: Synced Failed: ") || !strings.Contains(results[0], "failed") {
-			t.Errorf("operation %s: %q", revision, results)
-		}
-		w.gone("short")
-		if got := jobs(); len(got) != i+1 {
-			t.Errorf("operation %s: %q have run", revision, got)
-		}
-	}
-}
-
-// phases is a record that remembers the phases of its only item.
-type phases struct {
-	*record
-
-	list []reconciler.Phase
-}
-
-func (p *phases) Save(ctx context.Context, inventory []*reconciler.InventoryItem) error {
-	for _, item := range inventory {
-		p.list = append(p.list, item.Phase)
-	}
-	return p.record.Save(ctx, inventory)
 }
 
 // TestRemovalAfterAFailure waits for a hook beside one that has failed, and that Kubernetes deletes as soon as it may. The latter does not run again.

@@ -6,14 +6,6 @@ package sync_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -59,55 +51,21 @@ func (g *gitOps) Sync(ctx context.Context, resources []*unstructured.Unstructure
 	}
 }
 
-// allNames uses each name of the package that the rest of the program does not use.
-func allNames(t *testing.T) []any {
-	t.Helper()
-	var override sync.HealthOverride = health{}
-	var validator sync.PermissionValidator = func(*unstructured.Unstructured, *metav1.APIResource) error { return nil }
-	var waveHook sync.SyncWaveHook = func(sync.SyncPhase, int, bool) error { return nil }
-	key := sync.NewResourceKey("", "ConfigMap", "n", "a")
-	hookType, _ := sync.NewHookType("PreSync")
-	policy, _ := sync.NewHookDeletePolicy("HookSucceeded")
-	propagation := metav1.DeletePropagationBackground
-	return []any{
-		key.String(), key.GroupKind(), sync.GetResourceKey(&unstructured.Unstructured{}), hookType, policy, override, validator, waveHook, sync.Name,
-		sync.OperationRunning, sync.OperationTerminating, sync.OperationFailed, sync.OperationError, sync.OperationSucceeded,
-		sync.OperationPhase("").Completed(), sync.OperationPhase("").Running(), sync.OperationPhase("").Successful(), sync.OperationPhase("").Failed(),
-		sync.SyncPhasePreSync, sync.SyncPhaseSync, sync.SyncPhasePostSync, sync.SyncPhaseSyncFail,
-		sync.HookTypePreSync, sync.HookTypeSync, sync.HookTypePostSync, sync.HookTypeSyncFail, sync.HookTypeSkip, sync.HookType(""), sync.HookDeletePolicy(""),
-		sync.HookDeletePolicyHookSucceeded, sync.HookDeletePolicyHookFailed, sync.HookDeletePolicyBeforeHookCreation,
-		sync.ResultCodeSynced, sync.ResultCodeSyncFailed, sync.ResultCodePruned, sync.ResultCodePruneSkipped, sync.ResultCode(""),
-		sync.ResourceSyncResult{
-			ResourceKey: key, Version: "v1", Order: 1, Status: sync.ResultCodeSynced, Message: "", HookType: hookType, HookPhase: sync.OperationRunning, SyncPhase: sync.SyncPhaseSync,
-		},
-		sync.HealthStatus{Status: sync.HealthStatusHealthy, Message: ""},
-		sync.HealthStatusCode(""),
-		sync.HealthStatusSuspended, sync.HealthStatusProgressing, sync.HealthStatusMissing, sync.HealthStatusDegraded, sync.HealthStatusUnknown,
-		sync.ReconciliationResult{Live: nil, Target: nil, Hooks: nil},
-		sync.DiffResultList{Diffs: []sync.DiffResult{{Modified: true, NormalizedLive: nil, PredictedLive: nil}}, Modified: true},
-		[]sync.SyncOpt{
-			sync.WithPrunePropagationPolicy(&propagation), sync.WithPermissionValidator(validator), sync.WithHealthOverride(override), sync.WithInitialState(sync.OperationRunning, "", nil, metav1.Now()),
-			sync.WithResourcesFilter(func(sync.ResourceKey, *unstructured.Unstructured, *unstructured.Unstructured) bool { return true }), sync.WithSkipHooks(false), sync.WithPrune(true),
-			sync.WithPruneConfirmed(true), sync.WithOperationSettings(false, true, false, false), sync.WithManifestValidation(true), sync.WithPruneLast(true),
-			sync.WithResourceModificationChecker(true, &sync.DiffResultList{}), sync.WithLogr(testr.New(t)), sync.WithSyncWaveHook(waveHook), sync.WithReplace(false), sync.WithServerSideApply(false),
-			sync.WithServerSideApplyManager("example"), sync.WithStore(&record{}), sync.WithInventory(nil), sync.WithOwner("one"),
-			sync.WithNamespaceModifier(func(*unstructured.Unstructured, *unstructured.Unstructured) (bool, error) { return false, nil }),
-		},
-		sync.HasFailed(reconciler.Result{}), sync.IsFinal(nil),
-		sync.State{},
-	}
-}
-
 // TestProgram runs a program that was written for the gitops-engine, with all options at once, and with an operation of the engine alone.
 func TestProgram(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	g := &gitOps{config: w.config, namespace: w.namespace, live: w.live, info: sync.NewResourceInfoProvider(w.client.RESTMapper())}
-	var options []sync.SyncOpt
-	for _, each := range allNames(t) {
-		if list, ok := each.([]sync.SyncOpt); ok {
-			options = list
-		}
+	propagation := metav1.DeletePropagationBackground
+	options := []sync.SyncOpt{
+		sync.WithPrunePropagationPolicy(&propagation), sync.WithHealthOverride(health{}), sync.WithInitialState(sync.OperationRunning, "", nil, metav1.Now()),
+		sync.WithPermissionValidator(func(*unstructured.Unstructured, *metav1.APIResource) error { return nil }),
+		sync.WithResourcesFilter(func(sync.ResourceKey, *unstructured.Unstructured, *unstructured.Unstructured) bool { return true }),
+		sync.WithSkipHooks(false), sync.WithPrune(true), sync.WithPruneConfirmed(true), sync.WithOperationSettings(false, true, false, false),
+		sync.WithManifestValidation(true), sync.WithPruneLast(true), sync.WithResourceModificationChecker(true, &sync.DiffResultList{}),
+		sync.WithLogr(testr.New(t)), sync.WithSyncWaveHook(func(sync.SyncPhase, int, bool) error { return nil }), sync.WithReplace(false),
+		sync.WithServerSideApply(false), sync.WithServerSideApplyManager("example"), sync.WithStore(&record{}), sync.WithInventory(nil), sync.WithOwner("one"),
+		sync.WithNamespaceModifier(func(*unstructured.Unstructured, *unstructured.Unstructured) (bool, error) { return false, nil }),
 	}
 	results, err := g.Sync(t.Context(), w.targets(configMap("a")+job("migrate", hookAnnotation, "PreSync")), "one", options...)
 	if err != nil {
@@ -167,64 +125,4 @@ func TestOperationOfTheEngine(t *testing.T) {
 	if err := operation.Wait(ctx, sync.State{}); !errors.Is(err, stop) && err != nil {
 		t.Errorf("got %v", err)
 	}
-}
-
-// TestAllNames makes sure that this file uses each exported name of the package.
-func TestAllNames(t *testing.T) {
-	t.Parallel()
-	program, err := os.ReadFile("program_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	count := 0
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range exported(parsed) {
-			if count++; !strings.Contains(string(program), name) {
-				t.Errorf("%s of %s is not used", name, file)
-			}
-		}
-	}
-	if count < 80 {
-		t.Errorf("found only %d names", count)
-	}
-}
-
-// exported returns the exported names at the top of a file, and exported methods of exported types, with a dot before them.
-func exported(file *ast.File) []string {
-	var names []string
-	for _, declaration := range file.Decls {
-		switch declaration := declaration.(type) {
-		case *ast.FuncDecl:
-			if declaration.Recv == nil {
-				names = append(names, "sync."+declaration.Name.Name)
-			} else if receiver := strings.TrimLeft(fmt.Sprint(declaration.Recv.List[0].Type), "&{0123456789 "); ast.IsExported(receiver) {
-				names = append(names, "."+declaration.Name.Name)
-			}
-		case *ast.GenDecl:
-			for _, spec := range declaration.Specs {
-				switch spec := spec.(type) {
-				case *ast.TypeSpec:
-					names = append(names, "sync."+spec.Name.Name)
-				case *ast.ValueSpec:
-					for _, name := range spec.Names {
-						names = append(names, "sync."+name.Name)
-					}
-				}
-			}
-		}
-	}
-	return slices.DeleteFunc(names, func(name string) bool {
-		return !ast.IsExported(strings.TrimPrefix(strings.TrimPrefix(name, "sync"), "."))
-	})
 }

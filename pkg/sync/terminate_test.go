@@ -149,18 +149,6 @@ func TestTerminationDuringAStep(t *testing.T) {
 	w.expect([]string{"ConfigMap a"}, w.exists())
 }
 
-// TestTerminationBeforeTheFirstStep does nothing.
-func TestTerminationBeforeTheFirstStep(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	operation := w.begin("one", configMap("a"))
-	operation.Terminate(t.Context())
-	if phase, message, results := operation.GetState(); phase != sync.OperationFailed || len(results) > 0 {
-		t.Errorf("%s: %s; %v", phase, message, results)
-	}
-	w.expect(nil, w.exists())
-}
-
 // TestTerminationThatFails is an error.
 func TestTerminationThatFails(t *testing.T) {
 	t.Parallel()
