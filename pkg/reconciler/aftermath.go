@@ -17,20 +17,19 @@ import (
 	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/run"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
 // A selection splits the objects of a request into those that a call applies, and the others, both in the same order.
-type selection func(objects []*desired.Object) (wanted, apart []*desired.Object)
+type selection func(objects []*prepare.Object) (wanted, apart []*prepare.Object)
 
 // regular selects all objects that are not on-failure hooks.
-func regular(objects []*desired.Object) (wanted, apart []*desired.Object) {
+func regular(objects []*prepare.Object) (wanted, apart []*prepare.Object) {
 	if !slices.ContainsFunc(objects, isOnFailure) {
 		return objects, nil
 	}
@@ -44,22 +43,22 @@ func regular(objects []*desired.Object) (wanted, apart []*desired.Object) {
 	return wanted, apart
 }
 
-func isOnFailure(t *desired.Object) bool { return t.Hook == types.ApplyHookOnFailure }
+func isOnFailure(t *prepare.Object) bool { return t.Hook == types.ApplyHookOnFailure }
 
 // hasFailed reports whether something in a call has failed so that on-failure hooks run.
 func hasFailed(result Result, err error) bool {
-	return len(result.Failures) > 0 || server.IsFailure(err)
+	return len(result.Failures) > 0 || execute.IsFailure(err)
 }
 
 // hasAftermath reports whether on-failure hooks have to be applied or awaited after a call.
 func (c *preparation) hasAftermath(failed bool) bool {
-	return slices.ContainsFunc(c.apart, func(t *desired.Object) bool { return failed || isUnfinished(c.call, t, c.call.Ledger.Of(t)) })
+	return slices.ContainsFunc(c.apart, func(t *prepare.Object) bool { return failed || isUnfinished(c.call, t, c.call.Ledger.Of(t)) })
 }
 
 // aftermath selects the on-failure hooks that have to be applied or awaited. Those that have begun come to their end as they were applied, also if nothing has
 // failed any more, or the owner has changed since.
 func (c *preparation) aftermath(failed bool) selection {
-	return func(objects []*desired.Object) (wanted, apart []*desired.Object) {
+	return func(objects []*prepare.Object) (wanted, apart []*prepare.Object) {
 		for _, t := range objects {
 			item := c.call.Ledger.Of(t)
 			isSame := item.Digest == t.Digest || slices.Contains(t.Former, item.Digest)
@@ -81,17 +80,17 @@ func (c *preparation) aftermath(failed bool) selection {
 
 // isUnfinished reports whether a hook has begun, and something is left to be done about it. The process that has created it may have ended before it could record
 // that; then our finalizer shows it.
-func isUnfinished(call *calls.Call, t *desired.Object, item *InventoryItem) bool {
+func isUnfinished(call *run.Call, t *prepare.Object, item *InventoryItem) bool {
 	seen, view := call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
-	isHeld := view == observe.Present && call.Executor.Holds(decisions.Situation{Exists: true, Seen: seen})
+	isHeld := view == observe.Present && call.Executor.Holds(decide.Situation{Exists: true, Seen: seen})
 	switch {
-	case item.Phase == "" || item.Phase == inventory.PhaseCompleted || bookkeeping.IsDismissed(item):
+	case item.Phase == "" || item.Phase == inventory.PhaseCompleted || decide.IsDismissed(item):
 		return false
-	case bookkeeping.IsCompleting(item) || item.Phase == inventory.PhaseFailed:
+	case decide.IsCompleting(item) || item.Phase == inventory.PhaseFailed:
 		return true
 	case item.Phase == inventory.PhaseReady:
 		return isHeld || t.PurgeOrder != nil
-	case bookkeeping.IsWritten(item):
+	case decide.IsWritten(item):
 		return isHeld || t.PurgeOnFailure || item.Status != status.FailedStatus
 	default:
 		return isHeld
@@ -122,7 +121,7 @@ func (r *Reconciler) follow(ctx context.Context, request ApplyRequest, choose se
 	result.Notes, result.Drift = append(result.Notes, summary.Notes...), append(result.Drift, summary.Drift...)
 	result.Actions, result.Errors = append(result.Actions, summary.Actions...), append(result.Errors, summary.Errors...)
 	after := summary.RequeueAfter
-	if err != nil && server.IsAboutObjects(err) {
+	if err != nil && execute.IsAboutObjects(err) {
 		_, refused := errors.AsType[*RefusedError](err)
 		result.Aftermath.Lasting = refused || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apiserver.IsRejected(err)
 		if !refused {

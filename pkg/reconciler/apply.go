@@ -10,12 +10,10 @@ import (
 
 	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/waves"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/run"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -62,10 +60,10 @@ func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, e
 	}
 	c.call.Memory.Retain(c.set)
 	result := finish(c.call, done && err == nil)
-	if failed := request.Failed || hasFailed(result, err); !request.Suspend && (err == nil || server.IsAboutObjects(err)) && c.hasAftermath(failed) {
+	if failed := request.Failed || hasFailed(result, err); !request.Suspend && (err == nil || execute.IsAboutObjects(err)) && c.hasAftermath(failed) {
 		if unfollowed := r.follow(ctx, request, c.aftermath(failed), &result); unfollowed != nil {
 			// Another call has to try again, even if the first error is final.
-			err = server.Join(err, unfollowed)
+			err = execute.Join(err, unfollowed)
 		}
 	}
 	return result, err
@@ -74,7 +72,7 @@ func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, e
 // apply applies the objects wave by wave, prunes, and then applies the post-apply hooks.
 func (c *preparation) apply(ctx context.Context) (done bool, err error) {
 	// They are sorted.
-	first := desired.FirstHook(c.wanted)
+	first := prepare.FirstHook(c.wanted)
 	if done, err = c.waves.Apply(ctx, c.wanted[:first]); err == nil && done {
 		done, err = c.waves.Prune(ctx)
 	}
@@ -91,12 +89,12 @@ func (c *preparation) apply(ctx context.Context) (done bool, err error) {
 
 // preparation is what follows from an ApplyRequest alone, before the first look at the cluster.
 type preparation struct {
-	call      *calls.Call
-	set       *desired.Set
-	wanted    []*desired.Object // those of the set that this call applies, or their suspended forms, in the order in which they are applied
-	apart     []*desired.Object // the others
-	manifests *desired.Manifests
-	waves     *waves.Waves
+	call      *run.Call
+	set       *prepare.Set
+	wanted    []*prepare.Object // those of the set that this call applies, or their suspended forms, in the order in which they are applied
+	apart     []*prepare.Object // the others
+	manifests *prepare.Manifests
+	waves     *run.Waves
 	saveFirst bool // the inventory must be saved before the first write
 }
 
@@ -126,13 +124,13 @@ func (c *preparation) watch(ctx context.Context) error {
 			watched = append(slices.Clip(watched), t)
 		}
 	}
-	if err := c.call.Needs.Watch(ctx, watched, desired.Late); err != nil {
+	if err := c.call.Needs.Watch(ctx, watched, prepare.Late); err != nil {
 		return err
 	}
-	if err := waves.WatchReads(ctx, c.call, watched); err != nil {
+	if err := run.WatchReads(ctx, c.call, watched); err != nil {
 		return err
 	}
-	c.call.Tiers = calls.Arrange(c.wanted, c.call.Ledger, c.call.Server.Observer)
+	c.call.Tiers = run.Arrange(c.wanted, c.call.Ledger, c.call.Server.Observer)
 	return nil
 }
 
@@ -146,17 +144,17 @@ func (request ApplyRequest) check() error {
 
 // begin makes all decisions that need no look at the cluster. The call applies the objects that are selected; the
 // others are left alone.
-func (r *Reconciler) begin(request ApplyRequest, config server.Config, choose selection) (*preparation, error) {
-	declared, err := policies.Validate(request.Policies)
+func (r *Reconciler) begin(request ApplyRequest, config execute.Config, choose selection) (*preparation, error) {
+	declared, err := prepare.Validate(request.Policies)
 	if err != nil {
 		return nil, err
 	}
 	if err := request.check(); err != nil {
 		return nil, err
 	}
-	source := desired.Source{
+	source := prepare.Source{
 		Objects: request.Objects, Version: request.Version, Namespace: request.Namespace, Digest: request.Digest, FormerDigest: request.FormerDigest,
-		DigestKey: request.DigestKey, Policies: policies.Or(declared, r.options.Policies), Additional: r.additionalTypes(request.Owner), RunOnce: request.RunOnce,
+		DigestKey: request.DigestKey, Policies: prepare.Or(declared, r.options.Policies), Additional: r.additionalTypes(request.Owner), RunOnce: request.RunOnce,
 	}
 	set, manifests, err := r.preparer().Prepare(source, r.memory.For(request.ID).Recall())
 	if err != nil {
@@ -169,13 +167,13 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config, choose se
 			return nil, err
 		}
 	}
-	plan := bookkeeping.Next(wanted, apart, request.Inventory, source.Policies.Prune)
+	plan := decide.Next(wanted, apart, request.Inventory, source.Policies.Prune)
 	if request.RerunFailed {
 		plan.RerunFailed(wanted)
 	}
 	plan.Release(manifests.Read(wanted))
 	request.forDecisions().ProtectHome(plan.Items)
-	if err := bookkeeping.Validate(set.Objects, plan.Items, source.Additional); err != nil {
+	if err := decide.Validate(set.Objects, plan.Items, source.Additional); err != nil {
 		return nil, err
 	}
 	plan.ProtectUnwritten()
@@ -185,23 +183,23 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config, choose se
 	call.Ledger.DecisionsUnsaved = plan.NewOrphans
 	call.Ledger.Want(len(set.Objects), wanted, plan.Wanted)
 	call.Ledger.Want(len(set.Objects), apart, plan.Apart)
-	if call.Aliases, err = calls.NewAliases(append(slices.Clip(plan.Wanted), plan.Apart...), plan.Items); err != nil {
+	if call.Aliases, err = run.NewAliases(append(slices.Clip(plan.Wanted), plan.Apart...), plan.Items); err != nil {
 		return nil, err
 	}
 	call.Executor.Manifests = manifests
 	call.Executor.CreateNamespaces = source.Policies.MissingNamespaces == MissingNamespacesPolicyCreate
 	call.Deletions, call.Policies = request.Deletions, source.Policies
-	call.Pacing.Siblings = calls.NewSiblings(request.Siblings)
+	call.Pacing.Siblings = run.NewSiblings(request.Siblings)
 	call.Pacing.TakeOver = make(map[types.ObjectID]bool, len(request.TakeOver))
 	for _, object := range request.TakeOver {
 		call.Pacing.TakeOver[types.IDOf(object)] = true
 	}
-	options := waves.Options{RecordAdoptions: request.RecordAdoptions, CarryOn: request.CarryOn, AfterWave: request.AfterWave, Last: math.MinInt}
+	options := run.Options{RecordAdoptions: request.RecordAdoptions, CarryOn: request.CarryOn, AfterWave: request.AfterWave, Last: math.MinInt}
 	for _, t := range wanted {
 		options.Last = max(options.Last, t.ApplyOrder)
 	}
 	return &preparation{
 		call: call, set: set, wanted: wanted, apart: apart, manifests: manifests, saveFirst: plan.SaveFirst,
-		waves: waves.New(call, options),
+		waves: run.New(call, options),
 	}, nil
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/memory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -24,7 +24,7 @@ import (
 // cache holds the observations of dependents, and the subscriptions to them. Reconcilers that work on the same cluster as
 // different identities share it.
 type cache struct {
-	server.Observer
+	execute.Observer
 
 	watches  *observe.Cache
 	onStatus func(object types.ObjectKey, found status.Status, message string)
@@ -87,7 +87,7 @@ func Connect(config *rest.Config) (cluster.Client, error) { return clients.Plain
 // and names of instances that only r may read are not disclosed.
 func (r *Reconciler) As(clnt cluster.Client) *Reconciler {
 	other := *r
-	other.client, other.reading, other.memory = clnt, r.client, memory.New()
+	other.client, other.reading, other.memory = clnt, r.client, decide.NewMemory()
 	return &other
 }
 

@@ -5,31 +5,30 @@ package reconciler
 
 import (
 	"github.com/component-operator/runtime/internal/concurrent"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/executor"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/guard"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/report"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/run"
 )
 
 // call assembles the parts that serve one call for an owner.
-func (r *Reconciler) call(owner Owner, items []*InventoryItem) *calls.Call {
+func (r *Reconciler) call(owner Owner, items []*InventoryItem) *run.Call {
 	return r.callWith(owner, items, r.server())
 }
 
 // callWith is call with another configuration of requests, such as that of a dry run.
-func (r *Reconciler) callWith(owner Owner, items []*InventoryItem, config server.Config) *calls.Call {
+func (r *Reconciler) callWith(owner Owner, items []*InventoryItem, config execute.Config) *run.Call {
 	known, limiter := owner.forDecisions(), concurrent.NewLimiter(r.options.MaxConcurrency)
-	c := &calls.Call{
-		Owner: known, Memory: r.memory.For(owner.ID), Report: report.New(), Additional: r.additionalTypes(owner),
-		Ledger: calls.NewLedger(items, owner.Store, r.options.Clock),
+	c := &run.Call{
+		Owner: known, Memory: r.memory.For(owner.ID), Report: decide.NewReporter(), Additional: r.additionalTypes(owner),
+		Ledger: run.NewLedger(items, owner.Store, r.options.Clock),
 	}
 	r.judges.Share(known.Label, len(items))
-	c.Needs = calls.NewNeeds(c.Ledger, r.cache, r.judges, known.Label)
-	c.Consent = calls.NewConsent(c.Ledger, r.cache, owner.Fence, owner.Confirm)
-	c.Server = &server.Server{Config: config, Label: known.Label, Flow: limiter, Permit: c.Consent.Permit}
-	c.Pacing = &calls.Pacing{Memory: c.Memory, Clock: r.options.Clock}
-	c.Executor = &executor.Executor{
+	c.Needs = run.NewNeeds(c.Ledger, r.cache, r.judges, known.Label)
+	c.Consent = run.NewConsent(c.Ledger, r.cache, owner.Fence, owner.Confirm)
+	c.Server = &execute.Server{Config: config, Label: known.Label, Flow: limiter, Permit: c.Consent.Permit}
+	c.Pacing = &run.Pacing{Memory: c.Memory, Clock: r.options.Clock}
+	c.Executor = &execute.Executor{
 		Server: c.Server, Owner: known, Report: c.Report, Finalizers: r.finalizers(), Retains: r.options.RetainOutcomes, Reclaimed: r.options.ReclaimedFieldManagers,
 		ReclaimedNames: r.options.ReclaimedFieldManagerNames,
 	}
@@ -43,7 +42,7 @@ func (r *Reconciler) callWith(owner Owner, items []*InventoryItem, config server
 }
 
 // finish returns the result of a call.
-func finish(c *calls.Call, done bool) Result {
+func finish(c *run.Call, done bool) Result {
 	summary := c.Report.End()
 	c.Server.Observer.Guard(c.Owner.Label, summary.Guarded)
 	items := c.Ledger.Remaining()

@@ -11,9 +11,9 @@ import (
 
 	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/guard"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -44,7 +44,7 @@ func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) (
 		// The rights may have been deleted with the dependents, for example with a namespace. Nothing is left to delete.
 		err = nil
 	}
-	if server.IsUnknownType(err) {
+	if execute.IsUnknownType(err) {
 		return nil, types.NewRetriableError(fmt.Errorf("looking for instances of managed types: %w", err), new(guard.UnknownTypeDelay))
 	}
 	if err != nil {
@@ -62,7 +62,7 @@ func (r *Reconciler) CheckNamespaces(ctx context.Context, request DeleteRequest)
 	ctx = concurrent.WithLimiter(ctx, call.Server.Flow)
 	var notices []Notice
 	for _, item := range call.Ledger.Items {
-		if !kinds.IsNamespace(item.GroupVersionKind().GroupKind()) || item.DeletePolicy == DeletePolicyOrphan || item.Phase == PhaseCompleted {
+		if !prepare.IsNamespace(item.GroupVersionKind().GroupKind()) || item.DeletePolicy == DeletePolicyOrphan || item.Phase == PhaseCompleted {
 			continue
 		}
 		message, err := call.Losses.HoldNamespace(ctx, item)

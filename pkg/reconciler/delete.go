@@ -8,12 +8,10 @@ import (
 	"slices"
 
 	"github.com/component-operator/runtime/internal/concurrent"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/waves"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/run"
 )
 
 // Delete deletes or orphans all recorded dependents, wave by wave; a wave begins when the one before is gone. The caller makes sure
@@ -28,14 +26,14 @@ func (r *Reconciler) Delete(ctx context.Context, request DeleteRequest) (Result,
 		result.Held = held
 		return result, err
 	}
-	if err := call.Needs.Watch(ctx, nil, desired.Regular); err != nil {
+	if err := call.Needs.Watch(ctx, nil, prepare.Regular); err != nil {
 		return r.abort(ctx, request.Owner, err)
 	}
-	gone, err := waves.NewRemover(call, "all dependents are being deleted").Delete(ctx, slices.Clone(call.Ledger.Items))
+	gone, err := run.NewRemover(call, "all dependents are being deleted").Delete(ctx, slices.Clone(call.Ledger.Items))
 	err = call.Barriers.LiftUnreached(ctx, err)
 	done := gone && err == nil
 	if done {
-		err = server.Join(r.cache.Watch(ctx, call.Owner.Label, nil), r.cache.WatchNames(ctx, call.Owner.Label, nil))
+		err = execute.Join(r.cache.Watch(ctx, call.Owner.Label, nil), r.cache.WatchNames(ctx, call.Owner.Label, nil))
 	}
 	return finish(call, done), err
 }
@@ -49,24 +47,24 @@ func (r *Reconciler) HeldDeletion(ctx context.Context, request DeleteRequest) (*
 }
 
 // deletion returns the call that deletes the dependents of an owner, with their items as they are going to be recorded.
-func (r *Reconciler) deletion(request DeleteRequest) *calls.Call {
+func (r *Reconciler) deletion(request DeleteRequest) *run.Call {
 	var items []*InventoryItem
 	newOrphans := false
 	for _, recorded := range request.Inventory {
-		if item := bookkeeping.Unwanted(recorded, policies.IsOrphanedOnDelete); item != nil {
+		if item := decide.Unwanted(recorded, prepare.IsOrphanedOnDelete); item != nil {
 			items = append(items, item)
-			newOrphans = newOrphans || bookkeeping.IsNewOrphan(recorded, item)
+			newOrphans = newOrphans || decide.IsNewOrphan(recorded, item)
 		}
 	}
 	request.forDecisions().ProtectHome(items)
-	bookkeeping.Sort(items)
+	decide.Sort(items)
 	call := r.call(request.Owner, items)
 	call.Ledger.DecisionsUnsaved = newOrphans
 	return call
 }
 
 // hold returns the dependents that may be deleted only with approval, and notes the approval that the request has.
-func hold(ctx context.Context, request DeleteRequest, call *calls.Call) (*HeldDeletions, error) {
+func hold(ctx context.Context, request DeleteRequest, call *run.Call) (*HeldDeletions, error) {
 	if request.Unasked {
 		return nil, nil
 	}

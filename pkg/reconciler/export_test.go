@@ -11,17 +11,17 @@ import (
 
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
 )
 
 // SetBarrierPause changes how long barriers must be in force.
 func SetBarrierPause(r *Reconciler, pause time.Duration) { r.barrierPause = pause }
 
 // Observer is what a reconciler knows about dependents without asking the server.
-type Observer = server.Observer
+type Observer = execute.Observer
 
 // NewObserving returns a reconciler with another observer, which the function makes from the ordinary one.
-func NewObserving(name string, clnt cluster.Client, options Options, by func(server.Observer) server.Observer) (*Reconciler, error) {
+func NewObserving(name string, clnt cluster.Client, options Options, by func(execute.Observer) execute.Observer) (*Reconciler, error) {
 	r, err := New(name, clnt, options)
 	if err == nil {
 		r.cache.Observer = by(r.cache.Observer)
@@ -30,7 +30,7 @@ func NewObserving(name string, clnt cluster.Client, options Options, by func(ser
 }
 
 // NewMadeUp returns a reconciler with the given observer and no watches, so that the client needs no connection.
-func NewMadeUp(name string, clnt cluster.Client, options Options, by server.Observer) (*Reconciler, error) {
+func NewMadeUp(name string, clnt cluster.Client, options Options, by execute.Observer) (*Reconciler, error) {
 	r, err := assemble(name, clnt, options)
 	if err == nil {
 		r.cache = &cache{Observer: by}

@@ -7,14 +7,14 @@ import (
 	"context"
 	"slices"
 
-	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
 )
 
 // abort returns the result of a pass that could not begin, and lifts barriers that earlier passes have left.
 func (r *Reconciler) abort(ctx context.Context, owner Owner, reason error) (Result, error) {
 	inventory, err := r.LiftBarriers(ctx, DeleteRequest{Owner: owner})
 	if err != nil {
-		reason = server.Join(reason, err)
+		reason = execute.Join(reason, err)
 	}
 	return Result{Inventory: inventory}, reason
 }

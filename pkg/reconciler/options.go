@@ -19,13 +19,10 @@ import (
 	"github.com/component-operator/runtime/internal/reports"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/guard"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/memory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -104,11 +101,11 @@ type Reconciler struct {
 	name    string
 	client  cluster.Client
 	options Options
-	keys    desired.Keys
+	keys    prepare.Keys
 	reader  *observe.Reader
 	judges  *judges.Judges
 	cache   *cache
-	memory  *memory.All
+	memory  *decide.Memory
 	// definitions are nil unless AwaitReports is set.
 	definitions *reports.Definitions
 	// reading makes the reads that client may not make; nil if there is no other client. See As.
@@ -158,11 +155,11 @@ func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, e
 	if options.ReclaimedFieldManagers == nil {
 		options.ReclaimedFieldManagers = []string{"kubectl"}
 	}
-	declared, err := policies.Validate(options.Policies)
+	declared, err := prepare.Validate(options.Policies)
 	if err != nil {
 		return nil, fmt.Errorf("creating the reconciler %s: %w", name, err)
 	}
-	options.Policies = policies.Or(declared, policies.Defaults())
+	options.Policies = prepare.Or(declared, prepare.Defaults())
 	if err := checkManagedTypes(options.AdditionalManagedTypes); err != nil {
 		return nil, fmt.Errorf("creating the reconciler %s: %w", name, err)
 	}
@@ -171,7 +168,7 @@ func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, e
 		definitions = reports.NewDefinitions(clnt)
 		options.Judge = reports.Await(options.Judge, definitions)
 	}
-	owners, keys := judges.New(name, options.Judge), desired.NewKeys(name)
+	owners, keys := judges.New(name, options.Judge), prepare.NewKeys(name)
 	return &Reconciler{
 		name:         name,
 		client:       clnt,
@@ -179,15 +176,15 @@ func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, e
 		keys:         keys,
 		reader:       newReader(keys, options, owners),
 		judges:       owners,
-		memory:       memory.New(),
+		memory:       decide.NewMemory(),
 		definitions:  definitions,
 		barrierPause: guard.DefaultPause,
 	}, nil
 }
 
-func newReader(keys desired.Keys, options Options, owners *judges.Judges) *observe.Reader {
+func newReader(keys prepare.Keys, options Options, owners *judges.Judges) *observe.Reader {
 	return &observe.Reader{
-		OwnerLabel: keys.OwnerLabel, PrunePolicyAnnotation: keys.PrunePolicy, DigestAnnotation: keys.Digest, SuspendedDigest: desired.DigestSuspended,
+		OwnerLabel: keys.OwnerLabel, PrunePolicyAnnotation: keys.PrunePolicy, DigestAnnotation: keys.Digest, SuspendedDigest: prepare.DigestSuspended,
 		IgnoreFieldsAnnotation: keys.Prefix + types.AnnotationKeySuffixIgnoreFields,
 		Manager:                options.FieldOwner, Judges: owners, Clock: options.Clock,
 	}
@@ -195,7 +192,7 @@ func newReader(keys desired.Keys, options Options, owners *judges.Judges) *obser
 
 // checkManagedTypes refuses patterns that match no type: they would protect nothing.
 func checkManagedTypes(patterns []TypeInfo) error {
-	problems := kinds.CheckPatterns(patterns)
+	problems := prepare.CheckPatterns(patterns)
 	if len(problems) == 0 {
 		return nil
 	}
@@ -210,23 +207,23 @@ func (r *Reconciler) additionalTypes(owner Owner) []TypeInfo {
 	return slices.Concat(r.options.AdditionalManagedTypes, owner.AdditionalManagedTypes)
 }
 
-func (r *Reconciler) preparer() desired.Preparer {
-	return desired.Preparer{
+func (r *Reconciler) preparer() prepare.Preparer {
+	return prepare.Preparer{
 		Scheme: r.client.Scheme(), Mapper: r.client.RESTMapper(), Keys: r.keys, OwnAnnotations: r.options.OwnAnnotations,
 		FailuresAreFinal: r.options.FailuresAreFinal, AwaitTypes: r.options.AwaitTypes,
 	}
 }
 
 // forDecisions returns the owner as decisions need it.
-func (o Owner) forDecisions() decisions.Owner {
-	return decisions.Owner{
+func (o Owner) forDecisions() decide.Owner {
+	return decide.Owner{
 		ID: o.ID, Label: digest.OwnerLabel(o.ID), Namespace: o.Namespace, Home: o.Home, Self: o.Self, AdditionalManagedTypes: o.AdditionalManagedTypes,
 	}
 }
 
 // server returns the configuration of requests, for any owner.
-func (r *Reconciler) server() server.Config {
-	return server.Config{
+func (r *Reconciler) server() execute.Config {
+	return execute.Config{
 		Client: r.client, Reading: r.reading, Observer: r.cache, Reader: r.reader, Keys: r.keys,
 		Judges: r.judges, FieldOwner: r.options.FieldOwner, OwnerKind: r.options.OwnerKind, OnOperation: r.options.OnOperation, Clock: r.options.Clock,
 	}

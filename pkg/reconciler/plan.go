@@ -7,8 +7,7 @@ import (
 	"context"
 
 	"github.com/component-operator/runtime/internal/concurrent"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/waves"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/run"
 )
 
 // PlanOptions configure Reconciler.Plan. The zero value works.
@@ -46,7 +45,7 @@ func (r *Reconciler) Plan(ctx context.Context, request ApplyRequest, options Pla
 	if c.saveFirst {
 		recorded = c.call.Ledger.Snapshot()
 	}
-	planned := waves.PlanOptions{
+	planned := run.PlanOptions{
 		Suspend: request.Suspend, Ask: options.Ask, Compare: options.Compare, LeftAlone: options.LeftAlone,
 		CreatesNamespaces: c.call.Executor.CreateNamespaces,
 	}
@@ -56,7 +55,7 @@ func (r *Reconciler) Plan(ctx context.Context, request ApplyRequest, options Pla
 	if err := c.watch(ctx); err != nil {
 		return Plan{}, err
 	}
-	plan, err := waves.Plan(ctx, c.call, c.wanted, request.Inventory, planned)
+	plan, err := run.Plan(ctx, c.call, c.wanted, request.Inventory, planned)
 	if err == nil {
 		// A call of Apply with the same objects usually follows.
 		c.manifests.Keep(c.set)
@@ -75,7 +74,7 @@ func (r *Reconciler) checkStale(ctx context.Context, request ApplyRequest) error
 	if err != nil {
 		return err
 	}
-	return calls.CheckStale(request.Expected, &now)
+	return run.CheckStale(request.Expected, &now)
 }
 
 // unsaved is the store of a plan.

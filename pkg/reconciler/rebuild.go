@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/concurrent"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -51,25 +51,25 @@ type RebuildResult struct {
 // Purged objects cannot be found. An error means that the search is incomplete for another reason than RebuildResult.Unlisted, and is
 // worth a retry.
 func (r *Reconciler) Rebuild(ctx context.Context, request RebuildRequest) (RebuildResult, error) {
-	declared, err := policies.Validate(request.Policies)
+	declared, err := prepare.Validate(request.Policies)
 	if err != nil {
 		return RebuildResult{}, err
 	}
 	result := RebuildResult{Inventory: slices.Clone(request.Known)}
 	c := r.call(Owner{ID: request.ID}, nil)
-	request.Policies = policies.Or(declared, r.options.Policies)
+	request.Policies = prepare.Or(declared, r.options.Policies)
 	found, unlisted, err := findDependents(concurrent.WithLimiter(ctx, c.Server.Flow), c, request)
 	if err != nil {
 		return RebuildResult{}, err
 	}
 	result.Unlisted = unlisted
-	known := bookkeeping.Index(result.Inventory)
+	known := decide.Index(result.Inventory)
 	for _, item := range found {
 		if known[types.IDOf(item)] == nil {
 			result.Inventory = append(result.Inventory, item)
 			result.Found++
 		}
 	}
-	bookkeeping.Sort(result.Inventory)
+	decide.Sort(result.Inventory)
 	return result, nil
 }

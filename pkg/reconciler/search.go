@@ -28,21 +28,20 @@ import (
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/guard"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/run"
 )
 
 // findDependents finds the dependents of the owner of a call. Unlisted are the types that could not be listed, sorted.
-func findDependents(ctx context.Context, call *calls.Call, request RebuildRequest) (items []*InventoryItem, unlisted []TypeInfo, err error) {
+func findDependents(ctx context.Context, call *run.Call, request RebuildRequest) (items []*InventoryItem, unlisted []TypeInfo, err error) {
 	s := &search{call: call, policies: request.Policies, namespaces: request.Namespaces, uids: map[apitypes.UID]bool{}, unlisted: map[TypeInfo]bool{}}
 	found, err := s.kinds(request)
 	if err != nil {
 		return nil, nil, err
 	}
-	var failures calls.Failures
+	var failures run.Failures
 	concurrent.EachWithin(ctx, call.Server.Flow, found, func(kind schema.GroupVersionKind) { failures.Add(s.kind(ctx, kind)) })
 	if err := failures.Err(); err != nil {
 		return nil, nil, fmt.Errorf("looking for dependents: %w", err)
@@ -55,7 +54,7 @@ func findDependents(ctx context.Context, call *calls.Call, request RebuildReques
 
 // search is one call of Rebuild.
 type search struct {
-	call       *calls.Call
+	call       *run.Call
 	policies   inventory.Policies
 	namespaces []string
 
@@ -83,7 +82,7 @@ func (s *search) kinds(request RebuildRequest) ([]schema.GroupVersionKind, error
 	}
 	var patterns []inventory.TypeInfo
 	for _, wanted := range request.Types {
-		if wanted.Kind == kinds.Wildcard || strings.Contains(wanted.Group, kinds.Wildcard) {
+		if wanted.Kind == prepare.Wildcard || strings.Contains(wanted.Group, prepare.Wildcard) {
 			patterns = append(patterns, inventory.TypeInfo{Group: wanted.Group, Kind: wanted.Kind})
 			continue
 		}
@@ -102,7 +101,7 @@ func (s *search) kinds(request RebuildRequest) ([]schema.GroupVersionKind, error
 // discovered returns the listable types that match one of the patterns. It notes matching groups that do not answer.
 func (s *search) discovered(patterns []inventory.TypeInfo) ([]schema.GroupVersionKind, error) {
 	fits := func(gvk schema.GroupVersionKind) bool {
-		return slices.ContainsFunc(patterns, func(pattern inventory.TypeInfo) bool { return kinds.MatchesKind(pattern, gvk.GroupKind()) })
+		return slices.ContainsFunc(patterns, func(pattern inventory.TypeInfo) bool { return prepare.MatchesKind(pattern, gvk.GroupKind()) })
 	}
 	lists, err := s.call.Server.Client.DiscoveryClient().ServerPreferredResources()
 	var partial *discovery.ErrGroupDiscoveryFailed
@@ -111,8 +110,8 @@ func (s *search) discovered(patterns []inventory.TypeInfo) ([]schema.GroupVersio
 	}
 	if partial != nil {
 		for version := range partial.Groups {
-			if slices.ContainsFunc(patterns, func(pattern inventory.TypeInfo) bool { return kinds.MatchesGroup(pattern.Group, version.Group) }) {
-				s.unlisted[inventory.TypeInfo{Group: version.Group, Kind: kinds.Wildcard}] = true
+			if slices.ContainsFunc(patterns, func(pattern inventory.TypeInfo) bool { return prepare.MatchesGroup(pattern.Group, version.Group) }) {
+				s.unlisted[inventory.TypeInfo{Group: version.Group, Kind: prepare.Wildcard}] = true
 			}
 		}
 	}
@@ -126,7 +125,7 @@ func (s *search) discovered(patterns []inventory.TypeInfo) ([]schema.GroupVersio
 // kind searches one type.
 func (s *search) kind(ctx context.Context, kind schema.GroupVersionKind) error {
 	err := s.list(ctx, kind, "")
-	if server.IsTypeless(err) {
+	if execute.IsTypeless(err) {
 		// Another version may be served. If none is, there are no objects.
 		mapping, servedErr := s.call.Server.ServedNow(ctx, kind.GroupKind())
 		if err = servedErr; err == nil && mapping != nil {
@@ -140,7 +139,7 @@ func (s *search) kind(ctx context.Context, kind schema.GroupVersionKind) error {
 			err = errors.Join(err, s.list(ctx, kind, namespace))
 		}
 	}
-	if apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err) || server.IsUnknownType(err) {
+	if apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err) || execute.IsUnknownType(err) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.unlisted[inventory.TypeInfo{Group: kind.Group, Kind: kind.Kind}] = true
@@ -177,7 +176,7 @@ func (s *search) list(ctx context.Context, kind schema.GroupVersionKind, namespa
 // which are recorded.
 func (s *search) page(ctx context.Context, kind schema.GroupVersionKind, next *string, options []client.ListOption) ([]unstructured.Unstructured, error) {
 	listKind := kind.GroupVersion().WithKind(kind.Kind + "List")
-	if kinds.DefinesTypes(kind.GroupKind()) {
+	if prepare.DefinesTypes(kind.GroupKind()) {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(listKind)
 		err := s.call.Server.Read(func() error { return s.call.Server.Client.List(ctx, list, options...) })
@@ -217,7 +216,7 @@ func (s *search) take(kind schema.GroupVersionKind, object *unstructured.Unstruc
 	}
 	object.SetGroupVersionKind(kind)
 	// An annotation that has become invalid counts as missing.
-	parsed, _ := policies.Parse(s.call.Server.Keys.Prefix, object, kinds.Policies(kind.GroupKind(), s.policies))
+	parsed, _ := prepare.Parse(s.call.Server.Keys.Prefix, object, prepare.Policies(kind.GroupKind(), s.policies))
 	item := &inventory.Item{
 		TypeVersionInfo:   inventory.TypeVersionInfo(kind),
 		NameInfo:          inventory.NameInfo{Namespace: object.GetNamespace(), Name: object.GetName()},
@@ -229,7 +228,7 @@ func (s *search) take(kind schema.GroupVersionKind, object *unstructured.Unstruc
 		DeleteOrder:       parsed.DeleteOrder,
 		DeletePropagation: parsed.DeletePropagation,
 		PrunePolicy:       parsed.Prune,
-		ManagedTypes:      kinds.ManagedTypesOf(object),
+		ManagedTypes:      prepare.ManagedTypesOf(object),
 		Digest:            object.GetAnnotations()[s.call.Server.Keys.Digest],
 		// Without a UID and a baseline, Apply verifies the object and does not recreate it.
 		Phase:         inventory.PhaseReady,

@@ -18,11 +18,9 @@ import (
 
 	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/memory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/report"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -40,10 +38,10 @@ const (
 
 // Barriers creates and removes the barriers of one owner, for one call. It is safe for concurrent use about different items.
 type Barriers struct {
-	Server *server.Server
-	Report *report.Report
-	Memory memory.Owner
-	Owner  decisions.Owner
+	Server *execute.Server
+	Report *decide.Reporter
+	Memory decide.OwnerMemory
+	Owner  decide.Owner
 	Items  []*inventory.Item // of the owner
 	Name   string            // of the reconciler
 	// Pause is how long a barrier must be enforced before the CustomResourceDefinition is deleted.
@@ -55,7 +53,7 @@ type Barriers struct {
 
 // For returns the barrier that must be in force before the object is deleted; nil if it needs none, or cannot have one.
 func (bs *Barriers) For(item *inventory.Item, uid apitypes.UID) *Barrier {
-	if !kinds.IsCRD(item.GroupVersionKind().GroupKind()) {
+	if !prepare.IsCRD(item.GroupVersionKind().GroupKind()) {
 		return nil
 	}
 	b := newBarrier(bs.Name, bs.Owner.ID, item, uid)
@@ -79,7 +77,7 @@ func (bs *Barriers) Await(ctx context.Context, item *inventory.Item, b *Barrier)
 	}
 	state := bs.Memory.Of(types.IDOf(item)).Barrier
 	if state.Name != b.name {
-		state = memory.Barrier{Name: b.name}
+		state = decide.Barrier{Name: b.name}
 	}
 	var enforced bool
 	if !state.Raised.IsZero() {
@@ -87,7 +85,7 @@ func (bs *Barriers) Await(ctx context.Context, item *inventory.Item, b *Barrier)
 			return false, bs.doWithout(ctx, item, b, err)
 		}
 	}
-	state, step := decide(state, enforced, bs.Server.Clock.Now(), bs.Pause)
+	state, step := nextStep(state, enforced, bs.Server.Clock.Now(), bs.Pause)
 	if step.raise {
 		if err := bs.raise(ctx, b); err != nil {
 			return false, bs.doWithout(ctx, item, b, err)
@@ -108,8 +106,8 @@ type step struct {
 	wait    time.Duration // check again after this time
 }
 
-// decide returns the next step with a barrier, given whether the API server enforces it now. It is a pure function.
-func decide(state memory.Barrier, enforced bool, now time.Time, pause time.Duration) (memory.Barrier, step) {
+// nextStep returns the next step with a barrier, given whether the API server enforces it now. It is a pure function.
+func nextStep(state decide.Barrier, enforced bool, now time.Time, pause time.Duration) (decide.Barrier, step) {
 	switch {
 	case !enforced && (state.Raised.IsZero() || now.Sub(state.Raised) >= enforceTimeout):
 		state.Raised, state.Enforced = now, time.Time{}
@@ -135,7 +133,7 @@ func (bs *Barriers) Record(item *inventory.Item, b *Barrier) {
 
 // PutUp applies a recorded barrier, and reports whether it has to be awaited. An object that cannot have a barrier need not wait.
 func (bs *Barriers) PutUp(ctx context.Context, item *inventory.Item, b *Barrier) (awaited bool, err error) {
-	bs.Memory.Of(types.IDOf(item)).Barrier = memory.Barrier{Name: b.name}
+	bs.Memory.Of(types.IDOf(item)).Barrier = decide.Barrier{Name: b.name}
 	if awaited, err = bs.Await(ctx, item, b); err != nil {
 		return false, fmt.Errorf("applying the deletion barrier of %s: %w", types.IDOf(item), err)
 	}
@@ -147,9 +145,9 @@ func (bs *Barriers) PutUp(ctx context.Context, item *inventory.Item, b *Barrier)
 func (bs *Barriers) doWithout(ctx context.Context, item *inventory.Item, b *Barrier, err error) error {
 	var reason string
 	switch {
-	case server.IsTypeless(err):
+	case execute.IsTypeless(err):
 		reason = "the API server has no ValidatingAdmissionPolicies"
-	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), server.IsNoDryRun(err), server.IsNotFound(err):
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), execute.IsNoDryRun(err), execute.IsNotFound(err):
 		reason = err.Error()
 	default:
 		return err
@@ -158,7 +156,7 @@ func (bs *Barriers) doWithout(ctx context.Context, item *inventory.Item, b *Barr
 		return err
 	}
 	item.Barrier = ""
-	bs.Memory.Of(types.IDOf(item)).Barrier = memory.Barrier{Name: b.name, Missing: reason}
+	bs.Memory.Of(types.IDOf(item)).Barrier = decide.Barrier{Name: b.name, Missing: reason}
 	bs.Report.Notes(item, texts.Truncate("is deleted without a barrier, so instances that are created at the same time will be lost: "+reason, 500))
 	return nil
 }
@@ -189,7 +187,7 @@ func (bs *Barriers) LiftUnreached(ctx context.Context, reason error) error {
 			continue
 		}
 		if err := bs.Lift(ctx, item); err != nil {
-			return server.Join(reason, err)
+			return execute.Join(reason, err)
 		}
 	}
 	return reason
@@ -210,9 +208,9 @@ func (bs *Barriers) isEnforced(ctx context.Context, b *Barrier) (bool, error) {
 		switch {
 		case err == nil, apierrors.IsAlreadyExists(err):
 			return false, nil
-		case server.DeniedBy(err, b.name):
+		case execute.DeniedBy(err, b.name):
 			return true, nil
-		case apierrors.IsForbidden(err), apierrors.IsNotFound(err), apierrors.IsInvalid(err), server.IsNoDryRun(err):
+		case apierrors.IsForbidden(err), apierrors.IsNotFound(err), apierrors.IsInvalid(err), execute.IsNoDryRun(err):
 			reason = err
 		default:
 			return false, fmt.Errorf("checking whether the barrier %s is enforced: %w", b.name, err)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/component-operator/runtime/pkg/reconciler/internal/memory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
 )
 
 func TestDecideBarrier(t *testing.T) {
@@ -18,57 +18,57 @@ func TestDecideBarrier(t *testing.T) {
 	ago := func(seconds float64) time.Time { return now.Add(-time.Duration(seconds * float64(time.Second))) }
 	for _, test := range []struct {
 		reason   string
-		state    memory.Barrier
+		state    decide.Barrier
 		enforced bool
-		want     memory.Barrier
+		want     decide.Barrier
 		step     step
 	}{
-		{"nothing is known about it", memory.Barrier{}, false, memory.Barrier{Raised: now}, step{raise: true, wait: time.Second}},
+		{"nothing is known about it", decide.Barrier{}, false, decide.Barrier{Raised: now}, step{raise: true, wait: time.Second}},
 		{
 			"it takes some time until it is enforced",
-			memory.Barrier{Raised: ago(2)},
+			decide.Barrier{Raised: ago(2)},
 			false,
-			memory.Barrier{Raised: ago(2)},
+			decide.Barrier{Raised: ago(2)},
 			step{wait: time.Second},
 		},
 		{
 			"other API servers may learn of it later",
-			memory.Barrier{Raised: ago(1)},
+			decide.Barrier{Raised: ago(1)},
 			true,
-			memory.Barrier{Raised: ago(1), Enforced: now},
+			decide.Barrier{Raised: ago(1), Enforced: now},
 			step{wait: 3 * time.Second},
 		},
 		{
 			"they still may",
-			memory.Barrier{Raised: ago(3), Enforced: ago(2)},
+			decide.Barrier{Raised: ago(3), Enforced: ago(2)},
 			true,
-			memory.Barrier{Raised: ago(3), Enforced: ago(2)},
+			decide.Barrier{Raised: ago(3), Enforced: ago(2)},
 			step{wait: time.Second},
 		},
 		{
 			"they have had time enough",
-			memory.Barrier{Raised: ago(4), Enforced: ago(3)},
+			decide.Barrier{Raised: ago(4), Enforced: ago(3)},
 			true,
-			memory.Barrier{Raised: ago(4), Enforced: ago(3)},
+			decide.Barrier{Raised: ago(4), Enforced: ago(3)},
 			step{inForce: true},
 		},
 		{
 			"an interruption lets instances through",
-			memory.Barrier{Raised: ago(4), Enforced: ago(3)},
+			decide.Barrier{Raised: ago(4), Enforced: ago(3)},
 			false,
-			memory.Barrier{Raised: ago(4)},
+			decide.Barrier{Raised: ago(4)},
 			step{wait: time.Second},
 		},
 		{
 			"others have removed it",
-			memory.Barrier{Raised: ago(10), Enforced: ago(5)},
+			decide.Barrier{Raised: ago(10), Enforced: ago(5)},
 			false,
-			memory.Barrier{Raised: now},
+			decide.Barrier{Raised: now},
 			step{raise: true, wait: time.Second},
 		},
 	} {
-		got, step := decide(test.state, test.enforced, now, 3*time.Second)
-		if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(memory.Barrier{})); diff != "" {
+		got, step := nextStep(test.state, test.enforced, now, 3*time.Second)
+		if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(decide.Barrier{})); diff != "" {
 			t.Errorf("%s: state (-want +got):\n%s", test.reason, diff)
 		}
 		if step != test.step {

@@ -18,9 +18,9 @@ import (
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/memory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -42,7 +42,7 @@ func newBarrier(reconcilerName, ownerID string, item *inventory.Item, uid apityp
 		return nil
 	}
 	return &Barrier{
-		name:       server.BarrierPrefix + digest.OwnerLabel(strings.Join([]string{reconcilerName, ownerID, item.Name, string(uid)}, "\n")),
+		name:       execute.BarrierPrefix + digest.OwnerLabel(strings.Join([]string{reconcilerName, ownerID, item.Name, string(uid)}, "\n")),
 		definition: item.Name,
 		uid:        uid,
 		plural:     plural,
@@ -51,7 +51,7 @@ func newBarrier(reconcilerName, ownerID string, item *inventory.Item, uid apityp
 }
 
 func barrierKinds() (policy, binding schema.GroupVersionKind) {
-	version := schema.GroupVersion{Group: kinds.GroupWebhook, Version: "v1"}
+	version := schema.GroupVersion{Group: prepare.GroupWebhook, Version: "v1"}
 	return version.WithKind("ValidatingAdmissionPolicy"), version.WithKind("ValidatingAdmissionPolicyBinding")
 }
 
@@ -67,7 +67,7 @@ func (b *Barrier) objects(of *Barriers) []*unstructured.Unstructured {
 		object.SetLabels(map[string]string{of.Server.Keys.BarrierLabel: of.Server.Label})
 		object.SetAnnotations(map[string]string{of.Server.Keys.OwnerAnnotation: of.Owner.ID})
 		object.SetOwnerReferences([]metav1.OwnerReference{
-			{APIVersion: kinds.GroupCRD + "/v1", Kind: "CustomResourceDefinition", Name: b.definition, UID: b.uid},
+			{APIVersion: prepare.GroupCRD + "/v1", Kind: "CustomResourceDefinition", Name: b.definition, UID: b.uid},
 		})
 		return object
 	}
@@ -112,10 +112,10 @@ func (bs *Barriers) raiseOne(ctx context.Context, wanted *unstructured.Unstructu
 		})
 	}
 	object := wanted.DeepCopy()
-	object.SetResourceVersion(server.CreateOnly)
+	object.SetResourceVersion(execute.CreateOnly)
 	err := send("create", object)
-	for range server.MaxAttempts {
-		if !server.IsOutdated(err) {
+	for range execute.MaxAttempts {
+		if !execute.IsOutdated(err) {
 			return err
 		}
 		live, err := bs.barrierObject(ctx, wanted.GroupVersionKind(), wanted.GetName())
@@ -132,7 +132,7 @@ func (bs *Barriers) raiseOne(ctx context.Context, wanted *unstructured.Unstructu
 		object = wanted.DeepCopy()
 		object.SetUID(live.GetUID())
 		object.SetResourceVersion(live.GetResourceVersion())
-		if err := send("update", object); !server.IsOutdated(err) {
+		if err := send("update", object); !execute.IsOutdated(err) {
 			return err
 		}
 	}
@@ -144,7 +144,7 @@ func (bs *Barriers) barrierObject(ctx context.Context, kind schema.GroupVersionK
 	live := &metav1.PartialObjectMetadata{}
 	live.SetGroupVersionKind(kind)
 	err := bs.Server.Read(func() error { return bs.Server.Client.Get(ctx, client.ObjectKey{Name: name}, live) })
-	if server.IsGone(err) {
+	if execute.IsGone(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -165,12 +165,12 @@ func (bs *Barriers) Lift(ctx context.Context, item *inventory.Item) error {
 		}
 	}
 	item.Barrier = ""
-	bs.Memory.Of(types.IDOf(item)).Barrier = memory.Barrier{}
+	bs.Memory.Of(types.IDOf(item)).Barrier = decide.Barrier{}
 	return nil
 }
 
 func (bs *Barriers) liftOne(ctx context.Context, kind schema.GroupVersionKind, name string) (err error) {
-	for range server.MaxAttempts {
+	for range execute.MaxAttempts {
 		live, readErr := bs.barrierObject(ctx, kind, name)
 		if readErr != nil || live == nil || live.GetLabels()[bs.Server.Keys.BarrierLabel] != bs.Server.Label {
 			return readErr
@@ -179,11 +179,11 @@ func (bs *Barriers) liftOne(ctx context.Context, kind schema.GroupVersionKind, n
 		err = bs.Server.Mutate("delete", func() error {
 			return bs.Server.Client.Delete(ctx, live, client.Preconditions{UID: &uid, ResourceVersion: &version})
 		})
-		if !server.IsOutdated(err) {
+		if !execute.IsOutdated(err) {
 			break
 		}
 	}
-	if server.IsGone(err) {
+	if execute.IsGone(err) {
 		return nil
 	}
 	return err

@@ -18,7 +18,7 @@ import (
 
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -113,7 +113,7 @@ func (c *claimSearch) list(ctx context.Context, kind schema.GroupVersionKind, na
 			return c.losses.Server.Client.List(ctx, list, client.InNamespace(namespace), client.Limit(ListPage), client.Continue(next))
 		})
 		switch {
-		case server.IsGone(err):
+		case execute.IsGone(err):
 			return nil // the server has no volumes
 		case apierrors.IsForbidden(err):
 			c.found.unknown = append(c.found.unknown, inNamespace(kind.Kind+"s", namespace))
@@ -189,7 +189,7 @@ func (c *claimSearch) leadsToRoot(ctx context.Context, reference metav1.OwnerRef
 		err = c.losses.Server.Read(func() error { return c.losses.Server.Client.Get(ctx, key, owner) })
 	}
 	switch {
-	case server.IsGone(err), cluster.IsNoMatch(err), err == nil && owner.UID != reference.UID:
+	case execute.IsGone(err), cluster.IsNoMatch(err), err == nil && owner.UID != reference.UID:
 		return false, nil // this owner does not exist, so it does not depend on the root
 	case apierrors.IsForbidden(err):
 		c.found.unknown = append(c.found.unknown, types.ObjectText(kind.GroupKind(), namespace, reference.Name))

@@ -21,10 +21,9 @@ import (
 
 	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -58,7 +57,7 @@ func (c content) String() string {
 func (l *Losses) contentOf(ctx context.Context, item *inventory.Item, spareDependents bool) (content, error) {
 	look := contentSearch{losses: l, namespace: item.Name}
 	if spareDependents {
-		look.dependents = bookkeeping.Index(l.Remaining())
+		look.dependents = decide.Index(l.Remaining())
 	}
 	recalled := l.Memory.Of(types.IDOf(item))
 	if last := recalled.Content; last != nil {
@@ -128,7 +127,7 @@ func (c *contentSearch) kind(ctx context.Context, mapping *meta.RESTMapping) err
 			return c.losses.Server.Client.List(ctx, list, client.InNamespace(c.namespace), client.Limit(ListPage), client.Continue(next))
 		})
 		switch {
-		case server.IsGone(err), apierrors.IsMethodNotSupported(err):
+		case execute.IsGone(err), apierrors.IsMethodNotSupported(err):
 			return nil
 		case apierrors.IsForbidden(err):
 			c.found.unlisted = append(c.found.unlisted, mapping.Resource.GroupResource().String())
@@ -198,9 +197,9 @@ func isTransient(kind schema.GroupKind) bool {
 
 // standard are the names of the objects that Kubernetes, OpenShift and Istio create in each namespace.
 var standard = map[schema.GroupKind][]string{
-	{Kind: "ServiceAccount"}:                      {"default", "builder", "deployer"},
-	{Kind: "ConfigMap"}:                           {"kube-root-ca.crt", "openshift-service-ca.crt", "istio-ca-root-cert"},
-	{Group: kinds.GroupRBAC, Kind: "RoleBinding"}: {"system:image-pullers", "system:image-builders", "system:deployers"},
+	{Kind: "ServiceAccount"}:                        {"default", "builder", "deployer"},
+	{Kind: "ConfigMap"}:                             {"kube-root-ca.crt", "openshift-service-ca.crt", "istio-ca-root-cert"},
+	{Group: prepare.GroupRBAC, Kind: "RoleBinding"}: {"system:image-pullers", "system:image-builders", "system:deployers"},
 }
 
 // isStandard reports whether an object is one that each namespace has, or the token of a ServiceAccount, which is deleted with
@@ -232,11 +231,11 @@ func heldText(prefix string, found content) string {
 func (l *Losses) IsMarkedOrphan(ctx context.Context, item *inventory.Item) (bool, error) {
 	live, err := l.Server.Get(ctx, item)
 	if err != nil {
-		if server.IsGone(err) {
+		if execute.IsGone(err) {
 			return false, nil
 		}
 		return false, err
 	}
-	policy, err := policies.ParseDelete(live.GetAnnotations()[l.Server.Keys.Prefix+types.AnnotationKeySuffixDeletePolicy])
+	policy, err := prepare.ParseDelete(live.GetAnnotations()[l.Server.Keys.Prefix+types.AnnotationKeySuffixDeletePolicy])
 	return err == nil && policy == inventory.DeletePolicyOrphan, nil
 }

@@ -14,11 +14,9 @@ import (
 
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -41,7 +39,7 @@ func (l *Losses) Demands(ctx context.Context) ([]Demand, error) {
 		demands = append(demands, Demand{TypeVersionInfo: inAnyVersion(additional)})
 	}
 	for _, item := range l.Items {
-		if item.Phase == inventory.PhaseCompleted || policies.IsOrphanedOnDelete(item.DeletePolicy) {
+		if item.Phase == inventory.PhaseCompleted || prepare.IsOrphanedOnDelete(item.DeletePolicy) {
 			continue
 		}
 		defined, err := l.DefinedBy(ctx, item)
@@ -54,7 +52,7 @@ func (l *Losses) Demands(ctx context.Context) ([]Demand, error) {
 }
 
 func inAnyVersion(t inventory.TypeInfo) inventory.TypeVersionInfo {
-	return inventory.TypeVersionInfo{Group: t.Group, Version: kinds.Wildcard, Kind: t.Kind}
+	return inventory.TypeVersionInfo{Group: t.Group, Version: prepare.Wildcard, Kind: t.Kind}
 }
 
 // DefinedBy returns the types that a dependent defines, according to its name. Recorded types count only if they match the name,
@@ -62,11 +60,11 @@ func inAnyVersion(t inventory.TypeInfo) inventory.TypeVersionInfo {
 func (l *Losses) DefinedBy(ctx context.Context, item *inventory.Item) ([]Demand, error) {
 	var defined []inventory.TypeVersionInfo
 	switch kind := item.GroupVersionKind().GroupKind(); {
-	case kinds.IsAPIService(kind):
+	case prepare.IsAPIService(kind):
 		if version, group, ok := strings.Cut(item.Name, "."); ok {
-			defined = []inventory.TypeVersionInfo{{Group: group, Version: version, Kind: kinds.Wildcard}}
+			defined = []inventory.TypeVersionInfo{{Group: group, Version: version, Kind: prepare.Wildcard}}
 		}
-	case kinds.IsCRD(kind):
+	case prepare.IsCRD(kind):
 		var err error
 		if defined, err = l.crdTypes(ctx, item); err != nil {
 			return nil, err
@@ -89,21 +87,21 @@ func (l *Losses) crdTypes(ctx context.Context, item *inventory.Item) ([]inventor
 		case err != nil:
 			return nil, fmt.Errorf("finding type %s.%s: %w", recorded.Kind, recorded.Group, err)
 		case mapping.Resource.GroupResource().String() == item.Name:
-			return []inventory.TypeVersionInfo{{Group: recorded.Group, Version: kinds.Wildcard, Kind: recorded.Kind}}, nil
+			return []inventory.TypeVersionInfo{{Group: recorded.Group, Version: prepare.Wildcard, Kind: recorded.Kind}}, nil
 		}
 	}
 	var live *unstructured.Unstructured
 	err := l.Server.ReadAnyway(func(clnt cluster.Client) (err error) {
-		live, err = server.LookUp(ctx, clnt, item)
+		live, err = execute.LookUp(ctx, clnt, item)
 		return err
 	})
-	if server.IsGone(err) {
+	if execute.IsGone(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", types.IDOf(item), err)
 	}
-	return kinds.ManagedTypesOf(live), nil
+	return prepare.ManagedTypesOf(live), nil
 }
 
 // lister says who lists instances that the client may not list.
@@ -120,7 +118,7 @@ func decideLister(demands []Demand, gvk schema.GroupVersionKind, isOurs func(*in
 	who := listedByNobody
 	for _, d := range demands {
 		switch {
-		case !kinds.Matches(d.TypeVersionInfo, gvk):
+		case !prepare.Matches(d.TypeVersionInfo, gvk):
 		case d.configured:
 			return listedByReader, nil
 		case d.definition == nil:
@@ -141,14 +139,14 @@ func (l *Losses) isOurs(ctx context.Context, recorded *inventory.Item) (bool, er
 	if err != nil {
 		return false, fmt.Errorf("looking at %s: %w", types.IDOf(item), err)
 	}
-	action, _ := l.Owner.Ending(item, s, decisions.Deletion{})
-	return action != decisions.Gone, nil
+	action, _ := l.Owner.Ending(item, s, decide.Deletion{})
+	return action != decide.Gone, nil
 }
 
 // IsNothingLeft reports whether it is certain that no dependent exists any more.
 func (l *Losses) IsNothingLeft(ctx context.Context) bool {
 	return !slices.ContainsFunc(l.Items, func(recorded *inventory.Item) bool {
-		if bookkeeping.Unwanted(recorded, policies.IsOrphanedOnDelete) == nil {
+		if decide.Unwanted(recorded, prepare.IsOrphanedOnDelete) == nil {
 			return false
 		}
 		ours, err := l.isOurs(ctx, recorded)

@@ -22,8 +22,8 @@ import (
 	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -45,7 +45,7 @@ func (l *Losses) Instances(ctx context.Context, demands []Demand, except string)
 	}
 	q := inquiry{
 		losses: l, demands: demands, except: except,
-		recorded: sync.OnceValue(func() map[types.ObjectID]*inventory.Item { return bookkeeping.Index(l.Items) }),
+		recorded: sync.OnceValue(func() map[types.ObjectID]*inventory.Item { return decide.Index(l.Items) }),
 	}
 	var blockers []inventory.Blocker
 	var resources []schema.GroupVersionResource
@@ -77,7 +77,7 @@ func (l *Losses) Instances(ctx context.Context, demands []Demand, except string)
 // served, and a server that forbids listing does not say that the type is not served at all.
 func (q *inquiry) anInstance(ctx context.Context, mapping *meta.RESTMapping) (*inventory.Blocker, error) {
 	found, err := q.search(ctx, mapping)
-	if !server.IsTypeless(err) && !apierrors.IsForbidden(err) {
+	if !execute.IsTypeless(err) && !apierrors.IsForbidden(err) {
 		return found, err
 	}
 	served, lookErr := q.losses.Server.ServedNow(ctx, mapping.GroupVersionKind.GroupKind())
@@ -86,7 +86,7 @@ func (q *inquiry) anInstance(ctx context.Context, mapping *meta.RESTMapping) (*i
 		return nil, lookErr
 	case served == nil:
 		return nil, nil
-	case server.IsTypeless(err):
+	case execute.IsTypeless(err):
 		return q.search(ctx, served)
 	default:
 		return nil, err

@@ -8,10 +8,9 @@ import (
 	"sync"
 
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/memory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
 )
 
 // Departing is an owner whose objects are about to go.
@@ -23,11 +22,11 @@ type Departing struct {
 
 // Losses finds out what the deletion of an owner's dependents would destroy.
 type Losses struct {
-	Server *server.Server
-	Owner  decisions.Owner
+	Server *execute.Server
+	Owner  decide.Owner
 	// Configured are the additional managed types of the reconciler's options.
 	Configured []inventory.TypeInfo
-	Memory     memory.Owner
+	Memory     decide.OwnerMemory
 	Items      []*inventory.Item // of the owner
 	// Departing are other owners whose objects are about to go, and do not count as instances that others have.
 	Departing []Departing
@@ -58,14 +57,16 @@ func (l *Losses) Leave(item *inventory.Item) {
 // Retains reports whether the deletion of an object would delete redundant objects that stay: the object is their namespace, or defines their type. It
 // makes no request, and is safe for concurrent use.
 func (l *Losses) Retains(item *inventory.Item) bool {
-	isNamespace := kinds.IsNamespace(item.GroupVersionKind().GroupKind())
+	isNamespace := prepare.IsNamespace(item.GroupVersionKind().GroupKind())
 	if !isNamespace && len(item.ManagedTypes) == 0 {
 		return false
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for other := range l.staying {
-		isInstance := slices.ContainsFunc(item.ManagedTypes, func(defined inventory.TypeVersionInfo) bool { return kinds.Matches(defined, other.GroupVersionKind()) })
+		isInstance := slices.ContainsFunc(item.ManagedTypes, func(defined inventory.TypeVersionInfo) bool {
+			return prepare.Matches(defined, other.GroupVersionKind())
+		})
 		if other != item && (isInstance || isNamespace && other.Namespace == item.Name) {
 			return true
 		}

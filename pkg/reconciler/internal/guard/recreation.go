@@ -13,14 +13,14 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
 // isHolder reports whether objects of the kind hold content that is lost when they are recreated, even if they do not own it.
 // Objects that define types do so too; requestEnd checks their instances before any deletion.
 func isHolder(kind schema.GroupKind) bool {
-	return kinds.IsNamespace(kind) || kind == schema.GroupKind{Kind: "PersistentVolumeClaim"} || kind == schema.GroupKind{Kind: "PersistentVolume"}
+	return prepare.IsNamespace(kind) || kind == schema.GroupKind{Kind: "PersistentVolumeClaim"} || kind == schema.GroupKind{Kind: "PersistentVolume"}
 }
 
 // heldData says which data a claim or volume holds; empty if it was never bound.
@@ -45,14 +45,14 @@ func (l *Losses) KeepsFromRecreation(ctx context.Context, item *inventory.Item, 
 	kind := item.GroupVersionKind().GroupKind()
 	var held string
 	switch {
-	case kinds.IsNamespace(kind):
+	case prepare.IsNamespace(kind):
 		// Its dependents would be destroyed as well.
 		found, err := l.contentOf(ctx, item, false)
 		if err != nil {
 			return "", err
 		}
 		held = found.String()
-	case kinds.DefinesTypes(kind):
+	case prepare.DefinesTypes(kind):
 		defined, err := l.DefinedBy(ctx, item)
 		if err != nil {
 			return "", err

@@ -23,8 +23,8 @@ import (
 
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -40,12 +40,12 @@ func (l *Losses) resolve(ctx context.Context, demands []Demand) ([]*meta.RESTMap
 	found := map[schema.GroupKind]*meta.RESTMapping{}
 	var open []Demand
 	for _, pattern := range demands {
-		if strings.Contains(pattern.Group, kinds.Wildcard) || pattern.Kind == kinds.Wildcard {
+		if strings.Contains(pattern.Group, prepare.Wildcard) || pattern.Kind == prepare.Wildcard {
 			open = append(open, pattern)
 			continue
 		}
 		var versions []string
-		if pattern.Version != kinds.Wildcard {
+		if pattern.Version != prepare.Wildcard {
 			versions = []string{pattern.Version}
 		}
 		mapping, err := l.Server.Client.RESTMapper().RESTMapping(schema.GroupKind{Group: pattern.Group, Kind: pattern.Kind}, versions...)
@@ -94,7 +94,7 @@ func (l *Losses) discover(ctx context.Context, demands []Demand, found map[schem
 		}
 	}
 	fits := func(gvk schema.GroupVersionKind) bool {
-		return slices.ContainsFunc(demands, func(d Demand) bool { return kinds.Matches(d.TypeVersionInfo, gvk) })
+		return slices.ContainsFunc(demands, func(d Demand) bool { return prepare.Matches(d.TypeVersionInfo, gvk) })
 	}
 	for _, mapping := range Listable(lists, fits) {
 		found[mapping.GroupVersionKind.GroupKind()] = mapping
@@ -108,7 +108,7 @@ func decideUnanswered(demands []Demand, silent map[schema.GroupVersion]error, ha
 	versions := slices.SortedFunc(maps.Keys(silent), func(a, b schema.GroupVersion) int { return cmp.Compare(a.String(), b.String()) })
 	for _, version := range versions {
 		for _, d := range demands {
-			if !kinds.Matches(d.TypeVersionInfo, version.WithKind(d.Kind)) {
+			if !prepare.Matches(d.TypeVersionInfo, version.WithKind(d.Kind)) {
 				continue
 			}
 			if d.definition != nil {
@@ -118,7 +118,7 @@ func decideUnanswered(demands []Demand, silent map[schema.GroupVersion]error, ha
 					continue
 				}
 			}
-			return &server.UnknownTypeError{
+			return &execute.UnknownTypeError{
 				Kind: schema.GroupKind{Group: version.Group, Kind: d.Kind},
 				Err:  fmt.Errorf("%w; if this API will not be served again, delete APIService %s.%s", silent[version], version.Version, version.Group),
 			}
@@ -138,10 +138,10 @@ func (l *Losses) hasAnswered(ctx context.Context, item *inventory.Item) (bool, e
 	}
 	var live *unstructured.Unstructured
 	err := l.Server.ReadAnyway(func(clnt cluster.Client) (err error) {
-		live, err = server.LookUp(ctx, clnt, item)
+		live, err = execute.LookUp(ctx, clnt, item)
 		return err
 	})
-	if server.IsGone(err) {
+	if execute.IsGone(err) {
 		return false, nil
 	}
 	if err != nil {

@@ -1,0 +1,283 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Plan is the inventory that a call of Apply is going to save.
+type Plan struct {
+	// Items is the next inventory, sorted.
+	Items []*inventory.Item
+	// Wanted are the items of the desired objects, in the order of these.
+	Wanted []*inventory.Item
+	// Apart are the items of the desired objects that another call applies, in the order of these. Those that are not recorded are not among Items.
+	Apart []*inventory.Item
+	// applied are the policies that the desired objects may have been applied with; empty for an object that has none.
+	applied []appliedPolicies
+	// prune is what happens to redundant objects that have no policy of their own.
+	prune inventory.PrunePolicy
+	// late says which desired objects are late.
+	late []bool
+	// SaveFirst means that the recorded inventory lacks items, or has items that it expects to be gone; the plan must be saved before the first
+	// write.
+	SaveFirst bool
+	// NewOrphans means that the recorded inventory does not say that some items are going to be orphaned; the plan must be saved before the first
+	// of them is.
+	NewOrphans bool
+}
+
+// Next plans the next inventory; prune is what happens to redundant objects that have no policy of their own. Objects apart are applied by another
+// call: their items say how far that has come. It does not change items of the recorded inventory.
+func Next(wanted, apart []*prepare.Object, before []*inventory.Item, prune inventory.PrunePolicy) Plan {
+	old := make(map[types.ObjectID]int, len(before))
+	for i, item := range before {
+		old[types.IDOf(item)] = i
+	}
+	p := Plan{Wanted: make([]*inventory.Item, len(wanted)), applied: make([]appliedPolicies, len(wanted)), prune: prune, late: make([]bool, len(wanted))}
+	// Recorded items keep their places, so that there is little to sort.
+	next := make([]*inventory.Item, len(before), len(before)+len(wanted))
+	// One allocation for all copies.
+	copies := make([]inventory.Item, len(wanted))
+	for i, t := range wanted {
+		item := &copies[i]
+		p.Wanted[i] = item
+		at, known := recordedAt(t, old, before)
+		if known {
+			*item, next[at] = *before[at], item
+			delete(old, types.IDOf(before[at]))
+		} else {
+			item.Name = t.Key.Name
+			next = append(next, item)
+		}
+		recorded := *item
+		item.Namespace = t.Key.Namespace
+		planWanted(t, item)
+		p.applied[i], p.late[i] = p.appliedTo(&recorded), t.Late
+		again := item.Phase == inventory.PhaseScheduledForApplication && (IsUnwanted(&recorded) || IsCompleting(&recorded) || recorded.Phase == inventory.PhaseFailed)
+		// A process that finds only the old record would not delete an object that this call creates.
+		p.SaveFirst = p.SaveFirst || again || !known || recorded.Namespace != item.Namespace
+	}
+	p.takeApart(apart, old, before, next)
+	for i, item := range before {
+		if next[i] != nil {
+			continue
+		}
+		// If an object is recorded twice, only one record counts; the other one must not get it deleted.
+		if at, left := old[types.IDOf(item)]; left && at == i {
+			next[i] = p.unwant(item)
+		}
+	}
+	p.Items = slices.DeleteFunc(next, func(item *inventory.Item) bool { return item == nil })
+	Sort(p.Items)
+	return p
+}
+
+// takeApart plans the items of objects that another call applies.
+func (p *Plan) takeApart(apart []*prepare.Object, old map[types.ObjectID]int, before, next []*inventory.Item) {
+	p.Apart = make([]*inventory.Item, len(apart))
+	for i, t := range apart {
+		at, known := recordedAt(t, old, before)
+		if known = known && next[at] == nil; !known {
+			p.Apart[i] = &inventory.Item{TypeVersionInfo: inventory.TypeVersionInfo(t.GVK()), NameInfo: inventory.NameInfo{Namespace: t.Key.Namespace, Name: t.Key.Name}}
+			continue
+		}
+		p.Apart[i] = p.leaveApart(t, before[at])
+		next[at] = p.Apart[i]
+		delete(old, types.IDOf(before[at]))
+	}
+}
+
+// leaveApart plans the item of an object that another call applies, if at all. If that is a hook, which may never be applied again, its policies hold from now on.
+func (p *Plan) leaveApart(t *prepare.Object, recorded *inventory.Item) *inventory.Item {
+	item := recorded.DeepCopy()
+	if t.Hook != types.ApplyHookOnFailure {
+		return item
+	}
+	item.DeletePolicy, item.PrunePolicy = t.Delete, t.Prune
+	item.ApplyOrder, item.DeleteOrder, item.DeletePropagation = t.ApplyOrder, t.DeleteOrder, t.DeletePropagation
+	if IsRedundant(item) {
+		item.Phase, item.Status, item.Digest, item.DeletionApproved = inventory.PhaseScheduledForApplication, status.InProgressStatus, "", false
+	}
+	p.SaveFirst = p.SaveFirst || item.Phase != recorded.Phase || item.DeletePolicy != recorded.DeletePolicy || item.PrunePolicy != recorded.PrunePolicy
+	return item
+}
+
+// unwant plans the end of an object that is not among the desired objects.
+func (p *Plan) unwant(recorded *inventory.Item) *inventory.Item {
+	// Whether a kept object still stays may depend on others.
+	if recorded.Phase == inventory.PhaseKept || isKept(recorded, p.prune) {
+		item := recorded.DeepCopy()
+		RecordKept(item)
+		return item
+	}
+	item := Unwanted(recorded, prepare.IsOrphanedOnApply)
+	p.NewOrphans = p.NewOrphans || IsNewOrphan(recorded, item)
+	return item
+}
+
+// Release orphans redundant objects that desired objects read: somebody else is to own them from now on.
+func (p *Plan) Release(read map[types.ObjectID]bool) {
+	for _, item := range p.Items {
+		if read[types.IDOf(item)] && IsUnwanted(item) && item.DeletePolicy != inventory.DeletePolicyOrphan {
+			item.DeletePolicy, p.NewOrphans = inventory.DeletePolicyOrphan, true
+		}
+	}
+}
+
+// appliedPolicies are the policies that decide what happens to an object at its end.
+type appliedPolicies struct {
+	delete inventory.DeletePolicy
+	prune  inventory.PrunePolicy
+}
+
+// appliedTo returns the policies that a recorded object may have been applied with; empty if the object was about to be deleted.
+func (p *Plan) appliedTo(recorded *inventory.Item) appliedPolicies {
+	isHeld := recorded.Phase == inventory.PhaseScheduledForDeletion && !recorded.DeletionApproved
+	switch {
+	case recorded.DeletePolicy == "" || IsCompleting(recorded):
+		return appliedPolicies{}
+	case isHeld && recorded.DeletePolicy == inventory.DeletePolicyConfirmOnDelete:
+		return appliedPolicies{delete: recorded.DeletePolicy, prune: cmp.Or(recorded.PrunePolicy, p.prune)}
+	case isHeld:
+		return appliedPolicies{prune: cmp.Or(recorded.PrunePolicy, p.prune)}
+	case IsUnwanted(recorded):
+		return appliedPolicies{}
+	default:
+		return appliedPolicies{delete: recorded.DeletePolicy, prune: cmp.Or(recorded.PrunePolicy, p.prune)}
+	}
+}
+
+// RerunFailed has the objects that should run to completion, and have failed, be applied again. Their status says why. It must be called before the plan is saved.
+func (p *Plan) RerunFailed(wanted []*prepare.Object) {
+	for i, t := range wanted {
+		item := p.Wanted[i]
+		failed := item.Phase == inventory.PhaseFailed || item.Status == status.FailedStatus && t.Update == inventory.UpdatePolicyRecreate
+		if failed && observe.RunsToCompletion(t.Key.GroupKind) && item.Phase != inventory.PhaseScheduledForApplication {
+			item.Phase, item.Status, p.SaveFirst = inventory.PhaseScheduledForApplication, status.FailedStatus, true
+		}
+	}
+}
+
+// ProtectUnwritten orphans or keeps an object that still has to be written wherever its former policies or its new ones say so: a later call
+// that deletes the owner or prunes the object does not know how far the writes came. It must be called before the plan is saved.
+func (p *Plan) ProtectUnwritten() {
+	for i, item := range p.Wanted {
+		applied := p.applied[i]
+		// The manifest of a late object may turn out to be another one.
+		unwritten := item.Phase == inventory.PhaseScheduledForApplication || p.late[i]
+		if !unwritten || applied.prune == "" {
+			continue
+		}
+		if applied.delete != "" {
+			item.DeletePolicy = prepare.Join(item.DeletePolicy, applied.delete)
+			// The record must not lack a policy that protects the object.
+			p.SaveFirst = p.SaveFirst || item.DeletePolicy != prepare.Join(applied.delete, applied.delete)
+		}
+		declared := cmp.Or(item.PrunePolicy, p.prune)
+		joined := prepare.JoinPrune(declared, applied.prune)
+		if joined != declared {
+			item.PrunePolicy = joined
+		}
+		p.SaveFirst = p.SaveFirst || joined != applied.prune
+	}
+}
+
+// recordedAt returns where an object is recorded. The record may lack the namespace if the type was not served when it was made.
+func recordedAt(t *prepare.Object, old map[types.ObjectID]int, before []*inventory.Item) (at int, known bool) {
+	if at, known = old[t.Key]; known || t.Key.Namespace == "" {
+		return at, known
+	}
+	at, known = old[types.ObjectID{GroupKind: t.Key.GroupKind, Name: t.Key.Name}]
+	return at, known && !MayExist(before[at])
+}
+
+// planWanted changes the copy of a recorded item to the planned one.
+func planWanted(t *prepare.Object, item *inventory.Item) {
+	item.TypeVersionInfo = inventory.TypeVersionInfo(t.GVK())
+	item.AdoptionPolicy = t.Adoption
+	item.ReconcilePolicy = t.Reconcile
+	item.UpdatePolicy = t.Update
+	item.DeletePolicy = t.Delete
+	item.ApplyOrder = t.ApplyOrder
+	item.DeleteOrder = t.DeleteOrder
+	item.DeletePropagation = t.DeletePropagation
+	item.ManagedTypes = t.ManagedTypes
+	item.PrunePolicy = t.Prune
+	item.DeletionApproved = false
+	planDigest(t, item)
+}
+
+// Resolve changes the item of a late object whose manifest is complete now. It reports whether the inventory must be saved before the object is written.
+func Resolve(t *prepare.Object, item *inventory.Item) (saveFirst bool) {
+	ended := IsCompleting(item) || item.Phase == inventory.PhaseFailed
+	planDigest(t, item)
+	return ended && item.Phase == inventory.PhaseScheduledForApplication
+}
+
+// planDigest changes the digest of an item, and its phase if the object has to be applied.
+func planDigest(t *prepare.Object, item *inventory.Item) {
+	switch {
+	case item.Digest == t.Digest:
+	case t.Digest == prepare.DigestLate && (IsWritten(item) || IsCompleting(item) || item.Phase == inventory.PhaseFailed):
+		// Whether the object has to be applied turns out when its manifest is complete.
+	case slices.Contains(t.Former, item.Digest):
+		// The former digests are ones of the same manifest.
+		item.Digest = t.Digest
+	case t.Digest == prepare.DigestOnce && wasApplied(item):
+		// Even if that was under another policy.
+		item.Digest = t.Digest
+		if item.Phase == inventory.PhaseKept {
+			item.Phase = inventory.PhaseReady
+		}
+	case (item.Phase == inventory.PhaseCompleted || IsDismissed(item)) && HasOtherFormat(item):
+		// Digests in different formats cannot be compared, and that alone must not run an object again that has served its purpose.
+		item.Digest = t.Digest
+	default:
+		item.Digest = t.Digest
+		item.Phase = inventory.PhaseScheduledForApplication
+		item.Status = status.InProgressStatus
+	}
+}
+
+// wasApplied reports whether an object was applied, and was not brought into its suspended form since.
+func wasApplied(item *inventory.Item) bool {
+	return (IsWritten(item) || IsCompleting(item) || item.Phase == inventory.PhaseKept) && !IsSuspended(item)
+}
+
+// Unwanted returns the item of an object that becomes redundant; nil if there is nothing left to do. Whether the object is
+// orphaned or deleted is decided once, when it becomes redundant.
+func Unwanted(recorded *inventory.Item, orphaned func(inventory.DeletePolicy) bool) *inventory.Item {
+	if recorded.Phase == inventory.PhaseCompleted || IsDismissed(recorded) {
+		return nil
+	}
+	item := recorded.DeepCopy()
+	if item.Phase != inventory.PhaseDeleting {
+		item.Phase = inventory.PhaseScheduledForDeletion
+	}
+	item.Digest = ""
+	item.Status = status.TerminatingStatus
+	item.DeletePolicy = prepare.Final(item.DeletePolicy, orphaned)
+	return item
+}
+
+// isKept reports whether an object stays when it becomes redundant.
+func isKept(recorded *inventory.Item, prune inventory.PrunePolicy) bool {
+	ends := IsCompleting(recorded) || recorded.Phase == inventory.PhaseFailed || recorded.Phase == inventory.PhaseDeleting
+	return cmp.Or(recorded.PrunePolicy, prune) == inventory.PrunePolicyKeep && !ends && !prepare.IsOrphanedOnApply(recorded.DeletePolicy)
+}
+
+// IsNewOrphan reports whether an object is going to be orphaned, and its record does not say so: a process that finds the old record might delete the
+// object although it belongs to others by then. The planned item may be nil.
+func IsNewOrphan(recorded, planned *inventory.Item) bool {
+	return planned != nil && planned.DeletePolicy == inventory.DeletePolicyOrphan && recorded.DeletePolicy != inventory.DeletePolicyOrphan
+}

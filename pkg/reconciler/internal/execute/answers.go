@@ -1,0 +1,227 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package execute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/internal/apiserver"
+	"github.com/component-operator/runtime/internal/texts"
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/inventory"
+)
+
+// IsNotFound reports whether an object does not exist.
+func IsNotFound(err error) bool { return apierrors.IsNotFound(err) }
+
+// IsGone reports whether the object, or its type, does not exist.
+func IsGone(err error) bool { return IsNotFound(err) || IsTypeless(err) }
+
+// IsTypeless reports whether an object was not found because its type is not served in the requested version, or with the
+// requested scope.
+func IsTypeless(err error) bool { return cluster.IsTypeless(err) || errors.Is(err, ErrOtherScope) }
+
+// IsOutdated reports whether a guarded write was refused because the object has changed since it was observed.
+func IsOutdated(err error) bool {
+	if apiserver.IsOutdated(err) || apierrors.IsAlreadyExists(err) {
+		return true
+	}
+	// An apply with the UID of a former object of that name is refused as invalid.
+	return apierrors.IsInvalid(err) && hasCause(err, "metadata.uid")
+}
+
+// IsInvalid reports whether the server rejected the content of an object.
+func IsInvalid(err error) bool { return err != nil && apierrors.IsInvalid(err) && !IsOutdated(err) }
+
+// IsImmutable reports whether the server says that it refused a change because the field cannot be changed. It says so in many ways, not all of which are known.
+func IsImmutable(err error) bool {
+	if !IsInvalid(err) {
+		return false
+	}
+	text := err.Error()
+	return strings.Contains(text, "immutable") || strings.Contains(text, "Forbidden: updates to") || strings.Contains(text, "may not be changed") ||
+		strings.Contains(text, "may not change") || strings.Contains(text, "may not be updated") || strings.Contains(text, "cannot change roleRef")
+}
+
+func hasCause(err error, field string) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	for _, cause := range status.Status().Details.Causes {
+		if cause.Field == field {
+			return true
+		}
+	}
+	return false
+}
+
+// Awaitable returns what a failed write waits for, if it can succeed later without a change of the manifest.
+func Awaitable(err error) (reason string, ok bool) {
+	if cluster.IsNoMatch(err) {
+		return "its type is not served", true
+	}
+	var unknown *UnknownTypeError
+	if errors.As(err, &unknown) {
+		return texts.Truncate(unknown.Error(), 300), true
+	}
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return "", false
+	}
+	text := status.Status().Message
+	if failure := webhookFailure(status.Status()); failure != "" {
+		return texts.Truncate(failure, 300), true
+	}
+	switch {
+	case DeniedBy(err, BarrierPrefix):
+		return "its type is being deleted, or has just been deleted", true
+	case IsDoomed(err):
+		return "its namespace is being deleted", true
+	case IsNotFound(err) && KindOf(err) == "namespaces":
+		return fmt.Sprintf("namespace %s does not exist", status.Status().Details.Name), true
+	case IsNotFound(err) && status.Status().Details != nil && status.Status().Details.Name == "":
+		return "its type is not served yet", true
+	case apierrors.IsTooManyRequests(err), apierrors.IsServerTimeout(err), apierrors.IsServiceUnavailable(err):
+		return texts.Truncate("the API server cannot serve the request: "+text, 300), true
+	default:
+		return "", false
+	}
+}
+
+// webhookFailure returns what the API server says about the failed call of a webhook; empty if none failed.
+func webhookFailure(status metav1.Status) string {
+	const calling, converting = "failed calling webhook", "conversion webhook for "
+	if _, rest, found := strings.Cut(status.Message, calling); found && status.Code == http.StatusInternalServerError {
+		return calling + rest
+	}
+	if _, rest, found := strings.Cut(status.Message, converting); found {
+		return converting + rest
+	}
+	return ""
+}
+
+// IsDoomed reports whether an object cannot be created because its namespace is being deleted.
+func IsDoomed(err error) bool { return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) }
+
+// KindOf returns the resource that an error is about, such as "namespaces"; empty if the server does not say.
+func KindOf(err error) string {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Details != nil {
+		return status.Status().Details.Kind
+	}
+	return ""
+}
+
+// IsRefusal reports whether the server will never accept the object as it is.
+func IsRefusal(err error) bool {
+	// The server reports values that do not fit the schema or the type, such as bad quantities, as internal errors without a reason. Failures
+	// of conversion webhooks have another text.
+	if strings.Contains(err.Error(), "failed to create typed patch object") || strings.Contains(err.Error(), "unable to convert unstructured object to") {
+		return true
+	}
+	if strings.Contains(err.Error(), "etcdserver: request is too large") {
+		return true
+	}
+	switch apierrors.ReasonForError(err) {
+	case metav1.StatusReasonInvalid, metav1.StatusReasonBadRequest, metav1.StatusReasonRequestEntityTooLarge, metav1.StatusReasonMethodNotAllowed:
+		return true
+	default:
+		return false
+	}
+}
+
+// DeniedBy reports whether a ValidatingAdmissionPolicy denied the request, whose name begins with the given text.
+func DeniedBy(err error, name string) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "ValidatingAdmissionPolicy '"+name)
+}
+
+// BarrierPrefix is the beginning of the names of all barriers, of any operator.
+const BarrierPrefix = "deletion-barrier-"
+
+// UnsavedError means that the inventory could not be saved.
+type UnsavedError struct{ Err error }
+
+// Error names the reason.
+func (e *UnsavedError) Error() string { return "saving the inventory: " + e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *UnsavedError) Unwrap() error { return e.Err }
+
+// IsAboutObjects reports whether an error concerns single objects, so that the pass may go on.
+func IsAboutObjects(err error) bool {
+	var fenced *inventory.FencedError
+	var stale *inventory.StaleError
+	var unsaved *UnsavedError
+	return !errors.As(err, &fenced) && !errors.As(err, &stale) && !errors.As(err, &unsaved) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+}
+
+// IsFailure reports whether an error means that something has failed, so that on-failure hooks run. Whatever may succeed
+// without a change of the input does not count, nor do objects of other owners.
+func IsFailure(err error) bool {
+	var refused *inventory.RefusedError
+	isRefused := errors.As(err, &refused)
+	return isRefused && !refused.Foreign || err != nil && (apiserver.IsDenied(err) || apiserver.IsAdmission(err))
+}
+
+// ErrOtherScope means that an object cannot exist as recorded, because its type has another scope now. The client's knowledge of
+// the scope may be outdated, which the caller has to check.
+var ErrOtherScope = errors.New("its type has another scope")
+
+// IsNoDryRun reports whether a dry run failed merely because a webhook does not support dry runs.
+func IsNoDryRun(err error) bool {
+	return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
+}
+
+// UnknownTypeError means that a type cannot be read, so that objects of it may exist.
+type UnknownTypeError struct {
+	Kind schema.GroupKind
+	Err  error
+}
+
+func (e *UnknownTypeError) Error() string {
+	return fmt.Sprintf("it is not known whether there are any objects of type %s: %s", e.Kind, e.Err)
+}
+
+func (e *UnknownTypeError) Unwrap() error { return e.Err }
+
+// IsUnknownType reports whether an error is an UnknownTypeError.
+func IsUnknownType(err error) bool {
+	var unknown *UnknownTypeError
+	return errors.As(err, &unknown)
+}
+
+// Join joins errors that are not nil. Callers give up on an error that a retry cannot cure; so the result is a
+// *inventory.RefusedError only if each error is one, and a missing permission only if each error is that or a refusal. The others
+// keep their text only.
+func Join(errs ...error) error {
+	errs = slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
+	refused := func(err error) bool {
+		var refusal *inventory.RefusedError
+		return errors.As(err, &refusal)
+	}
+	lasting := func(err error) bool {
+		return refused(err) || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)
+	}
+	all := func(is func(error) bool) bool {
+		return !slices.ContainsFunc(errs, func(err error) bool { return !is(err) })
+	}
+	allRefused, allLasting := all(refused), all(lasting)
+	for i, err := range errs {
+		if refused(err) && !allRefused || lasting(err) && !allLasting {
+			errs[i] = errors.New(err.Error())
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,294 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package execute
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/fieldset"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// marks returns the labels and annotations of a dependent.
+func (x *Executor) marks(t *prepare.Object) (labels, annotations map[string]string) {
+	annotations = map[string]string{x.Server.Keys.OwnerAnnotation: x.Owner.ID, x.Server.Keys.Digest: t.Digest}
+	if t.Ordered {
+		// A lost record is made again from it. It is no part of the digest.
+		annotations[x.Server.Keys.Prefix+types.AnnotationKeySuffixDeleteOrder] = strconv.Itoa(t.DeleteOrder)
+	}
+	return map[string]string{x.Server.Keys.OwnerLabel: x.Owner.Label}, annotations
+}
+
+// SetMarks adds the labels and annotations of a dependent to an object, without a request.
+func (x *Executor) SetMarks(object *unstructured.Unstructured, t *prepare.Object) {
+	labels, annotations := x.marks(t)
+	object.SetLabels(overlay(object.GetLabels(), labels))
+	object.SetAnnotations(overlay(object.GetAnnotations(), annotations))
+}
+
+// overlay returns all entries; recent ones replace others.
+func overlay(entries, recent map[string]string) map[string]string {
+	result := make(map[string]string, len(entries)+len(recent))
+	maps.Copy(result, entries)
+	maps.Copy(result, recent)
+	return result
+}
+
+// NoteAnswer reports warnings of the server, and what admission changed. Ignored fields have the values of others, which is no alteration.
+func (x *Executor) NoteAnswer(t *prepare.Object, item *inventory.Item, object *unstructured.Unstructured, collector *clients.Collector) error {
+	manifest, err := x.Manifests.Of(t)
+	if err != nil {
+		return err
+	}
+	if len(t.IgnoreFields) > 0 && !t.Suspended {
+		manifest = manifest.DeepCopy()
+		fieldset.Remove(manifest.Object, t.IgnoreFields, nil)
+	}
+	for _, message := range slices.Concat(collector.Warnings(), Alterations(manifest, object, x.Server.Client.Scheme())) {
+		x.Report.Notes(item, message)
+	}
+	return nil
+}
+
+// Apply makes the apply request. It creates a missing namespace if the policy says so, and leaves out fields that the server does
+// not know.
+func (x *Executor) Apply(ctx context.Context, t *prepare.Object, item *inventory.Item, s decide.Situation, action decide.Action) (*unstructured.Unstructured, error) {
+	live, err := x.read(ctx, t, item, s, action)
+	if err != nil {
+		return nil, err
+	}
+	object, err := x.Desired(t, item, s, live)
+	if err != nil {
+		return nil, err
+	}
+	operation := "update"
+	if action == decide.Create {
+		object.SetResourceVersion(CreateOnly)
+		operation = "create"
+	} else {
+		object.SetUID(s.Seen.UID)
+		object.SetResourceVersion(s.Seen.ResourceVersion)
+	}
+	for created := false; ; {
+		// The response replaces the content of the object; an error does not change it.
+		err := x.Server.Mutate(operation, func() error {
+			return x.Server.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.ForceOwnership, client.FieldOwner(x.Server.FieldOwner))
+		})
+		switch {
+		case err == nil:
+			return object, nil
+		case x.CreateNamespaces && IsNotFound(err) && KindOf(err) == "namespaces":
+			if created {
+				return nil, fmt.Errorf("namespace %s was deleted right after its creation", t.Key.Namespace)
+			}
+			if err := x.createNamespace(ctx, t.Key.Namespace); err != nil {
+				return nil, err
+			}
+			created = true
+		default:
+			unknown := Undeclared(err)
+			if len(unknown) == 0 {
+				return nil, err
+			}
+			if object = object.DeepCopy(); !Prune(object, unknown) {
+				return nil, err
+			}
+			x.Report.Notes(item, inventory.UnknownFieldsNote+strings.Join(unknown, ", "))
+		}
+	}
+}
+
+// read reads the observed object if fields of it may belong to others; otherwise it returns nil. The error is a conflict if the object has changed.
+func (x *Executor) read(ctx context.Context, t *prepare.Object, item *inventory.Item, s decide.Situation, action decide.Action) (*unstructured.Unstructured, error) {
+	if len(t.IgnoreFields) == 0 || action == decide.Create {
+		return nil, nil
+	}
+	return x.readUnchanged(ctx, item, s)
+}
+
+// marked returns the manifest with the marks of the owner. Callers may change its metadata only; the rest is shared with the
+// manifest.
+func (x *Executor) marked(t *prepare.Object) (*unstructured.Unstructured, error) {
+	manifest, err := x.Manifests.Of(t)
+	if err != nil {
+		return nil, err
+	}
+	object := &unstructured.Unstructured{Object: maps.Clone(manifest.Object)}
+	if metadata, ok := object.Object["metadata"].(map[string]any); ok {
+		object.Object["metadata"] = maps.Clone(metadata)
+	}
+	x.SetMarks(object, t)
+	if prepare.DefinesTypes(t.Key.GroupKind) && x.Finalizers.Current != "" {
+		controllerutil.AddFinalizer(object, x.Finalizers.Current)
+	}
+	return object, nil
+}
+
+// Desired returns the manifest as it is applied to the observed object: an object whose outcome has to be recorded has our finalizer until then. Ignored fields
+// that others own in the live object are left out; live is needed only if there are ignored fields.
+func (x *Executor) Desired(t *prepare.Object, item *inventory.Item, s decide.Situation, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	object, err := x.marked(t)
+	if err != nil {
+		return nil, err
+	}
+	if object, err = x.withoutCeded(object, t, item, live); err != nil {
+		return nil, err
+	}
+	recorded := s.Exists && item.Phase == inventory.PhaseReady && !x.Holds(s)
+	// What has ended already, such as a hook of another operator that is taken over, needs no finalizer for the moment until that is recorded.
+	ended := s.Exists && s.Seen.Status == status.CurrentStatus && t.RemovesItself && t.PurgeOrder == nil && !x.Holds(s)
+	if t.Decisive && x.Retains && !recorded && !ended {
+		controllerutil.AddFinalizer(object, x.Finalizers.Outcome)
+	}
+	return object, nil
+}
+
+// withoutCeded returns an object without the ignored fields that others own, or have removed, in the live object.
+func (x *Executor) withoutCeded(object *unstructured.Unstructured, t *prepare.Object, item *inventory.Item, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	// A suspended form declares what has to be so.
+	if live == nil || len(t.IgnoreFields) == 0 || t.Suspended {
+		return object, nil
+	}
+	ceded, err := fieldset.Ceded(live.GetManagedFields(), x.Server.FieldOwner, t.IgnoreFields)
+	if err != nil {
+		return nil, fmt.Errorf("reading the fields of %s: %w", t.Key, err)
+	}
+	if item.Phase != inventory.PhaseScheduledForApplication {
+		// We have written all fields; others have removed those that are missing.
+		ceded = append(ceded, fieldset.Missing(live.Object, t.IgnoreFields)...)
+	}
+	object = object.DeepCopy()
+	fieldset.Remove(object.Object, ceded, nil)
+	return object, nil
+}
+
+// Holds reports whether the observed object has our finalizer.
+func (x *Executor) Holds(s decide.Situation) bool {
+	return s.Exists && x.Finalizers.On(strings.Split(s.Seen.Finalizers, ","))
+}
+
+// createNamespace creates a namespace, once per pass. The namespace gets no marks, because it is not a dependent.
+func (x *Executor) createNamespace(ctx context.Context, name string) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if err, tried := x.namespaces[name]; tried {
+		return err
+	}
+	err := x.Server.Mutate("create", func() error {
+		return x.Server.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, client.FieldOwner(x.Server.FieldOwner))
+	})
+	if apierrors.IsAlreadyExists(err) {
+		err = nil
+	}
+	if err != nil {
+		err = fmt.Errorf("creating namespace %s: %w", name, err)
+	}
+	if x.namespaces == nil {
+		x.namespaces = map[string]error{}
+	}
+	x.namespaces[name] = err
+	return err
+}
+
+// isAlone reports whether no other field manager has written the object that we have just applied, or field ownership is not
+// tracked.
+func isAlone(managedFields any) bool {
+	entries, _ := managedFields.([]any)
+	return len(entries) < 2
+}
+
+// RemoveSurplus removes what other field managers added to the declared fields, as far as the update policy says so. It returns the new object and the removed fields; nil if it
+// removed nothing.
+func (x *Executor) RemoveSurplus(
+	ctx context.Context, t *prepare.Object, item *inventory.Item, object *unstructured.Unstructured, metadata bool,
+) (*unstructured.Unstructured, []fieldpath.Path, error) {
+	cleaned, surplus, err := x.WithoutSurplus(t, object, metadata)
+	if err != nil || cleaned == nil {
+		return nil, nil, err
+	}
+	err = x.Server.Mutate("update", func() error { return x.Server.Client.Update(ctx, cleaned, client.FieldOwner(x.Server.FieldOwner)) })
+	if apierrors.IsInvalid(err) && !IsOutdated(err) {
+		x.Report.Notes(item, fmt.Sprintf("fields set by other clients cannot be removed: %s", FieldTexts(surplus)))
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if cleaned.GetResourceVersion() == object.GetResourceVersion() {
+		return nil, nil, nil
+	}
+	return cleaned, surplus, nil
+}
+
+// WithoutSurplus returns the object without the fields that RemoveSurplus removes, and their paths; nil if there are none.
+func (x *Executor) WithoutSurplus(t *prepare.Object, object *unstructured.Unstructured, metadata bool) (*unstructured.Unstructured, []fieldpath.Path, error) {
+	restored, err := x.restoredAccount(t, object)
+	if err != nil {
+		return nil, nil, err
+	}
+	if entries, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", "managedFields"); isAlone(entries) && len(restored) == 0 {
+		return nil, nil, nil
+	}
+	reclaim := func(manager string) bool { return x.Reclaims(t.Update, manager) }
+	surplus, err := fieldset.Surplus(t.Key.GroupKind, object.GetManagedFields(), x.Server.FieldOwner, reclaim, t.IgnoreFields...)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the fields of %s: %w", t.Key, err)
+	}
+	if !metadata {
+		// Labels and annotations that others add are no drift; they are removed when the manifest changes.
+		surplus = fieldset.Outside(surplus, "metadata")
+	}
+	manifest, err := x.Manifests.Of(t)
+	if err != nil {
+		return nil, nil, err
+	}
+	if prepare.IsContainer(t.Key) && !prepare.DeclaresData(manifest) {
+		// A Secret or ConfigMap that is declared without content is meant to be filled by others.
+		surplus = fieldset.Outside(surplus, "data", "binaryData")
+	}
+	surplus = append(surplus, restored...)
+	if len(surplus) == 0 {
+		return nil, nil, nil
+	}
+	owned, err := fieldset.Owned(object.GetManagedFields(), x.Server.FieldOwner)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the fields of %s: %w", t.Key, err)
+	}
+	cleaned := object.DeepCopy()
+	fieldset.Remove(cleaned.Object, surplus, owned)
+	return cleaned, surplus, nil
+}
+
+// Reclaims reports whether the update policy removes additions of a field manager.
+func (x *Executor) Reclaims(policy inventory.UpdatePolicy, manager string) bool {
+	switch policy {
+	case inventory.UpdatePolicyReplace:
+		return true
+	case inventory.UpdatePolicySsaOverride:
+		isPrefix := func(prefix string) bool { return strings.HasPrefix(manager, prefix) }
+		return slices.ContainsFunc(x.Reclaimed, isPrefix) || slices.Contains(x.ReclaimedNames, manager)
+	case inventory.UpdatePolicySsaMerge, inventory.UpdatePolicyRecreate:
+		return false
+	default:
+		return false
+	}
+}

@@ -1,0 +1,259 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package execute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/component-operator/runtime/internal/annotations"
+	"github.com/component-operator/runtime/internal/apiserver"
+	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/fieldset"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
+)
+
+// Show shows what a decision would make of an object. The decision must be repeated (again) if the object has changed
+// since it was observed.
+func (p *Preview) Show(ctx context.Context, change *inventory.Change, t *prepare.Object, d decide.Decision, s decide.Situation) (again bool, err error) {
+	if p.IsLeftAlone(t, d, s) {
+		return p.showLeftAlone(ctx, change, t, s)
+	}
+	switch d.Action {
+	case decide.Keep, decide.Ask, decide.Report, decide.Refuse, decide.Complete, decide.Dismiss, decide.Cede:
+		return false, nil
+	case decide.Await:
+		if change.Verb == "" {
+			return false, nil
+		}
+		return false, p.compute(change, t, decide.Situation{})
+	case decide.Mark:
+		p.showMark(change, t, s)
+		return false, nil
+	case decide.Create, decide.Write, decide.Verify, decide.Compare, decide.Recreate:
+	}
+	if p.IsLocal(t) {
+		return false, p.computed(change, t, d, s)
+	}
+	c, err := p.dryRun(ctx, t, d, s)
+	switch {
+	case err == nil && d.Action == decide.Recreate:
+		return false, p.recreated(change, t, s, c.after)
+	case err == nil:
+		p.compared(change, t, d, c)
+		return false, nil
+	case IsOutdated(err):
+		return true, nil
+	default:
+		return false, p.dryRunFailed(change, t, d, s, err)
+	}
+}
+
+// errRecreation means that a write would have to recreate the object.
+var errRecreation = errors.New("the object has to be recreated")
+
+// comparison is an object before and after a write.
+type comparison struct {
+	before, after *unstructured.Unstructured
+	applied       *unstructured.Unstructured // the result of the apply request
+	surplus       []fieldpath.Path           // fields that a second request has removed
+}
+
+// dryRun makes the requests of a write as dry runs.
+func (p *Preview) dryRun(ctx context.Context, t *prepare.Object, d decide.Decision, s decide.Situation) (comparison, error) {
+	collector := &clients.Collector{}
+	ctx = clients.WithWarnings(ctx, collector)
+	object, err := p.apply(ctx, t, d, s)
+	c := comparison{before: s.Live, applied: object, after: object}
+	if err == nil {
+		err = p.x.NoteAnswer(t, p.itemOf(t), object, collector)
+	}
+	if err != nil || d.Action == decide.Compare || d.Action == decide.Recreate {
+		return c, err
+	}
+	changed := d.Action != decide.Verify || !Same(s.Live, object)
+	cleaned, surplus, err := p.x.WithoutSurplus(t, object, changed && !d.Verb.IsCorrection())
+	if err != nil || cleaned == nil {
+		return c, err
+	}
+	err = p.x.Server.Mutate("update", func() error {
+		return p.x.Server.Client.Update(ctx, cleaned, client.FieldOwner(p.x.Server.FieldOwner))
+	})
+	if apierrors.IsInvalid(err) && !IsOutdated(err) {
+		// Apply would not remove the fields either.
+		return c, nil
+	}
+	c.after, c.surplus = cleaned, surplus
+	return c, err
+}
+
+// apply makes the apply request of a write. If it is rejected, the object is the one that replaces the live one. The
+// error is errRecreation if it has to be recreated.
+func (p *Preview) apply(ctx context.Context, t *prepare.Object, d decide.Decision, s decide.Situation) (*unstructured.Unstructured, error) {
+	item := p.itemOf(t)
+	if d.Action == decide.Create {
+		return p.x.Apply(ctx, t, item, s, decide.Create)
+	}
+	if d.Action == decide.Recreate {
+		if err := p.x.ProbeCreation(ctx, t, item); err != nil {
+			return nil, err
+		}
+		object, err := p.x.Apply(ctx, declaring(t), item, s, decide.Write)
+		if IsInvalid(err) {
+			err = errRecreation
+		}
+		return object, err
+	}
+	object, err := p.x.Apply(ctx, t, item, s, decide.Write)
+	if !IsInvalid(err) || d.Action == decide.Compare {
+		return object, err
+	}
+	remedy, object, err := p.x.Remedy(ctx, t, item, s, err)
+	if err == nil && remedy == Recreation {
+		if err = p.x.ProbeCreation(ctx, t, item); err == nil {
+			err = errRecreation
+		}
+	}
+	return object, err
+}
+
+// declaring returns a desired object that declares all its fields: an object that is created again has them, whoever
+// owned them before.
+func declaring(t *prepare.Object) *prepare.Object {
+	all := *t
+	all.IgnoreFields = nil
+	return &all
+}
+
+// isIdle reports whether the write changes nothing, not even the managers of fields.
+func (c comparison) isIdle() bool {
+	return c.before != nil && Same(c.before, c.after) && reflect.DeepEqual(c.before.GetManagedFields(), c.after.GetManagedFields())
+}
+
+// compared completes a change from a comparison.
+func (p *Preview) compared(change *inventory.Change, t *prepare.Object, d decide.Decision, c comparison) {
+	same := c.before != nil && Same(c.before, c.after)
+	switch {
+	case d.Action == decide.Verify && same, d.Action == decide.Compare && same:
+		if change.Reason == decide.Suspected {
+			change.Reason = ""
+		}
+		return
+	case d.Action == decide.Compare:
+		change.Reason = p.changedBy(c)
+		if p.LeftAlone {
+			p.addLeftAlone(change, t, c)
+		}
+		return
+	case d.Action == decide.Verify:
+		change.Verb, change.Reason = inventory.VerbCorrected, p.changedBy(c)
+	case d.Message == decide.ChangedByOthers:
+		change.Reason = p.changedBy(c)
+	case d.MayChangeNothing(t) && c.isIdle():
+		// An earlier manifest was planned, and never applied; or the object was to be deleted, and never was.
+		change.Reason = inventory.ReasonUnchanged
+	}
+	change.Before, change.After = Presentable(c.before, p.x.Server.Keys), Presentable(c.after, p.x.Server.Keys)
+	if change.Verb.IsCorrection() && c.before != nil {
+		change.Changed = p.changedFields(c)
+	}
+	if c.before == nil {
+		p.forgetAllocated(t, change.After, c.after.GetUID())
+		return
+	}
+	change.Conflicts = p.conflicts(c)
+}
+
+// conflicts returns the fields that a write would take from others; none if field ownership cannot be read.
+func (p *Preview) conflicts(c comparison) []inventory.FieldChange {
+	taken, err := fieldset.Taken(c.before.GetManagedFields(), c.applied.GetManagedFields(), p.x.Server.FieldOwner)
+	if err != nil {
+		return nil
+	}
+	return conflictsOf(taken)
+}
+
+func conflictsOf(taken []fieldset.Taking) []inventory.FieldChange {
+	changes := make([]inventory.FieldChange, len(taken))
+	for i, taking := range taken {
+		changes[i] = fieldChange(taking.Path, taking.Writer)
+		changes[i].Ignorable = annotations.FieldText(taking.Path)
+	}
+	return changes
+}
+
+// recreated completes the change of an object that would be recreated, so that nothing remains that others own. Since
+// the server refuses to create an object that exists, it has made a dry run of an update.
+func (p *Preview) recreated(change *inventory.Change, t *prepare.Object, s decide.Situation, object *unstructured.Unstructured) error {
+	manifest, err := p.x.Manifests.Of(t)
+	if err != nil {
+		return err
+	}
+	if err := p.removeLocally(object, t, true, manifest); err != nil {
+		return err
+	}
+	change.Before, change.After = Presentable(s.Live, p.x.Server.Keys), Presentable(object, p.x.Server.Keys)
+	p.forgetAllocated(t, change.Before, s.Live.GetUID())
+	p.forgetAllocated(t, change.After, s.Live.GetUID())
+	return nil
+}
+
+// changedBy says who changed which fields. It names nobody if fields were removed, because nothing records who did
+// that.
+func (p *Preview) changedBy(c comparison) string {
+	fields := p.contested(c)
+	if len(fields) == 0 {
+		return decide.ChangedByOthers
+	}
+	holders, err := fieldset.Holders(c.before.GetManagedFields(), fields, p.x.Server.FieldOwner)
+	if err != nil || len(holders) == 0 {
+		return decide.ChangedByOthers + ": " + FieldTexts(fields)
+	}
+	return fmt.Sprintf("was changed by %s: %s", strings.Join(holders, ", "), FieldTexts(fields))
+}
+
+// dryRunFailed completes a change whose dry run failed, or returns the error.
+func (p *Preview) dryRunFailed(change *inventory.Change, t *prepare.Object, d decide.Decision, s decide.Situation, err error) error {
+	switch {
+	case d.Action == decide.Compare && IsInvalid(err):
+		change.Reason = decide.ChangedByOthers
+		return nil
+	case errors.Is(err, errRecreation):
+		change.Recreate = true
+		return p.compute(change, t, s)
+	case p.CreatesNamespaces && IsNotFound(err) && KindOf(err) == "namespaces":
+		p.lacks(t.Key.Namespace)
+		return p.compute(change, t, s)
+	case IsNoDryRun(err), p.comesBefore(t, err):
+		return p.compute(change, t, s)
+	case IsRefusal(err), apiserver.IsDenied(err),
+		(apierrors.IsForbidden(err) || apiserver.IsRejected(err)) && !IsDoomed(err) && !DeniedBy(err, BarrierPrefix):
+		change.Refusal = RejectionText(t, p.x.Server.Keys.Prefix, err)
+		return nil
+	}
+	if reason, ok := Awaitable(err); ok {
+		if !p.isProvided(t) {
+			change.Reason += "; " + reason
+		}
+		return p.compute(change, t, s)
+	}
+	return fmt.Errorf("comparing %s: %w", t.Key, err)
+}
+
+// showMark shows an object with our marks added.
+func (p *Preview) showMark(change *inventory.Change, t *prepare.Object, s decide.Situation) {
+	after := s.Live.DeepCopy()
+	p.x.SetMarks(after, t)
+	change.Before, change.After = Presentable(s.Live, p.x.Server.Keys), Presentable(after, p.x.Server.Keys)
+}

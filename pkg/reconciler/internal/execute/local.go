@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package execute
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/component-operator/runtime/internal/fieldset"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
+)
+
+// computed is compute for a decision that depends on whether the object differs.
+func (p *Preview) computed(change *inventory.Change, t *prepare.Object, d decide.Decision, s decide.Situation) error {
+	if err := p.compute(change, t, s); err != nil {
+		return err
+	}
+	if d.Action != decide.Verify && d.Action != decide.Compare {
+		return nil
+	}
+	same := change.After != nil && Same(change.Before, change.After)
+	if !same && d.Action == decide.Verify {
+		change.Verb, change.Reason = inventory.VerbCorrected, decide.ChangedByOthers
+		return nil
+	}
+	change.Before, change.After, change.Conflicts, change.Local, change.Reason = nil, nil, nil, false, ""
+	if !same {
+		change.Reason = decide.ChangedByOthers
+	}
+	return nil
+}
+
+// compute completes a change without the server.
+func (p *Preview) compute(change *inventory.Change, t *prepare.Object, s decide.Situation) error {
+	if change.Recreate {
+		t = declaring(t)
+	}
+	manifest, err := p.x.Desired(t, p.itemOf(t), s, s.Live)
+	if err != nil {
+		return err
+	}
+	manifest = manifest.DeepCopy()
+	after := manifest
+	if s.Live != nil {
+		content, err := fieldset.Merge(s.Live.Object, manifest.Object, s.Live.GetManagedFields(), p.x.Server.FieldOwner)
+		if err != nil {
+			return fmt.Errorf("reading the fields of %s: %w", t.Key, err)
+		}
+		after = &unstructured.Unstructured{Object: content}
+		if !change.Recreate {
+			change.Conflicts = p.localConflicts(s.Live, manifest)
+		}
+		if err := p.removeLocally(after, t, change.Recreate, manifest); err != nil {
+			return err
+		}
+	}
+	content, _ := Integers(after.Object).(map[string]any)
+	definition := p.definitions[t.Key.GroupKind][t.Version]
+	if unknown := definition.Complete(content); len(unknown) > 0 {
+		change.Notes = append(change.Notes, inventory.UnknownFieldsNote+strings.Join(unknown, ", "))
+	}
+	// Servers accept values that an object has already.
+	if problems := definition.Problems(content); len(problems) > 0 && s.Live == nil {
+		change.Refusal = "does not match the schema of its type: " + strings.Join(problems, "; ")
+	}
+	change.Local = true
+	change.Before, change.After = Presentable(s.Live, p.x.Server.Keys), Presentable(after, p.x.Server.Keys)
+	if change.Recreate {
+		p.forgetAllocated(t, change.Before, s.Live.GetUID())
+		p.forgetAllocated(t, change.After, s.Live.GetUID())
+	}
+	return nil
+}
+
+// localConflicts returns the fields that applying a manifest would take from others; none if field ownership cannot be
+// read.
+func (p *Preview) localConflicts(live, manifest *unstructured.Unstructured) []inventory.FieldChange {
+	taken, err := fieldset.WouldTake(live.Object, manifest.Object, live.GetManagedFields(), p.x.Server.FieldOwner)
+	if err != nil {
+		return nil
+	}
+	return conflictsOf(taken)
+}
+
+// removeLocally removes fields of others that the write would remove: all of them if the object is recreated, otherwise
+// those that the update policy names.
+func (p *Preview) removeLocally(object *unstructured.Unstructured, t *prepare.Object, recreate bool, manifest *unstructured.Unstructured) error {
+	reclaim := func(manager string) bool { return recreate || p.x.Reclaims(t.Update, manager) }
+	var spared []fieldpath.Path
+	if !recreate {
+		spared = t.IgnoreFields
+	}
+	surplus, err := fieldset.Surplus(t.Key.GroupKind, object.GetManagedFields(), p.x.Server.FieldOwner, reclaim, spared...)
+	if err != nil {
+		return fmt.Errorf("reading the fields of %s: %w", t.Key, err)
+	}
+	// Field ownership does not show yet that newly declared fields become ours.
+	surplus = slices.DeleteFunc(surplus, func(path fieldpath.Path) bool { return fieldset.Exists(manifest.Object, path) })
+	fieldset.Remove(object.Object, surplus, nil)
+	return nil
+}
+
+// Orphaned returns the presentable object without the marks of the owner.
+func (p *Preview) Orphaned(object *unstructured.Unstructured) *unstructured.Unstructured {
+	object = Presentable(object, p.x.Server.Keys)
+	removeKeys(object, "labels", p.x.Server.Keys.OwnerLabel)
+	removeKeys(object, "annotations", p.x.Server.Keys.OwnerAnnotation)
+	if len(object.GetFinalizers()) > 0 {
+		object.SetFinalizers(p.x.Finalizers.Without(object.GetFinalizers()))
+	}
+	return object
+}
+
+// forgetAllocated removes values that differ each time the object is created: its UID, which the Job controller puts
+// into labels, and what is allocated to Services.
+func (p *Preview) forgetAllocated(t *prepare.Object, object *unstructured.Unstructured, uid apitypes.UID) {
+	if uid != "" {
+		forgetValue(object.Object, string(uid))
+	}
+	if (t.Key.GroupKind != schema.GroupKind{Kind: "Service"}) {
+		return
+	}
+	manifest, err := p.x.Manifests.Of(t)
+	if err != nil {
+		return
+	}
+	for _, field := range []string{"clusterIP", "clusterIPs", "healthCheckNodePort"} {
+		if _, declared, _ := unstructured.NestedFieldNoCopy(manifest.Object, "spec", field); !declared {
+			unstructured.RemoveNestedField(object.Object, "spec", field)
+		}
+	}
+	declared, _, _ := unstructured.NestedSlice(manifest.Object, "spec", "ports")
+	ports, _, _ := unstructured.NestedFieldNoCopy(object.Object, "spec", "ports")
+	list, _ := ports.([]any)
+	for i, port := range list {
+		port, ok := port.(map[string]any)
+		if ok && (i >= len(declared) || !fieldset.Exists(declared[i], fieldpath.MakePathOrDie("nodePort"))) {
+			delete(port, "nodePort")
+		}
+	}
+}
+
+// forgetValue removes map entries that have the value, and maps that this leaves empty. It reports whether the node
+// itself is empty now.
+func forgetValue(node any, value string) (empty bool) {
+	switch node := node.(type) {
+	case map[string]any:
+		before := len(node)
+		for key, child := range node {
+			if child == value || forgetValue(child, value) {
+				delete(node, key)
+			}
+		}
+		return before > 0 && len(node) == 0
+	case []any:
+		for _, child := range node {
+			forgetValue(child, value)
+		}
+	}
+	return false
+}

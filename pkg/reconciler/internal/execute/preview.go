@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package execute
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
+)
+
+// Preview shows what a decision would make of an object: by dry runs or, where they are not possible, from the manifest
+// and the definition of the type. It is safe for concurrent use for different objects.
+type Preview struct {
+	// CreatesNamespaces means that Apply would create missing namespaces.
+	CreatesNamespaces bool
+	// LeftAlone also compares dependents whose drift is not corrected because of their drift policies.
+	LeftAlone bool
+
+	x       *Executor
+	itemOf  func(*prepare.Object) *inventory.Item
+	objects []*prepare.Object
+
+	// The fields below do not change during concurrent work.
+	namespaces  map[string]bool // namespaces that Apply would create
+	definitions definitions     // schemas that Apply would create or change
+
+	mutex   sync.Mutex
+	missing map[string]bool // namespaces that Apply would create although no object declares them
+}
+
+// NewPreview returns the preview of a call that applies the objects, which have items. The server of the executor must
+// make dry runs only.
+func NewPreview(x *Executor, objects []*prepare.Object, itemOf func(*prepare.Object) *inventory.Item) *Preview {
+	return &Preview{x: x, itemOf: itemOf, objects: objects, namespaces: map[string]bool{}, definitions: definitions{}, missing: map[string]bool{}}
+}
+
+// NoteNamespace notes whether Apply would create a namespace.
+func (p *Preview) NoteNamespace(name string, created bool) { p.namespaces[name] = created }
+
+// IsNewNamespace reports whether Apply would create a namespace.
+func (p *Preview) IsNewNamespace(name string) bool { return p.namespaces[name] }
+
+// NoteDefinition notes that Apply would create or change the definition of types.
+func (p *Preview) NoteDefinition(t *prepare.Object) error {
+	definition, err := p.x.Manifests.Of(t)
+	if err != nil {
+		return err
+	}
+	for _, managed := range t.ManagedTypes {
+		p.definitions[schema.GroupKind{Group: managed.Group, Kind: managed.Kind}] = OpenSchemas(definition)
+	}
+	return nil
+}
+
+// lacks notes a namespace that Apply would create because an object needs it.
+func (p *Preview) lacks(namespace string) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.missing[namespace] = true
+}
+
+// MissingNamespaces returns the namespaces that Apply would create although no object declares them; sorted.
+func (p *Preview) MissingNamespaces() []string {
+	missing := slices.Sorted(maps.Keys(p.missing))
+	return slices.DeleteFunc(missing, func(name string) bool {
+		return slices.ContainsFunc(p.objects, func(t *prepare.Object) bool { return prepare.IsNamespace(t.Key.GroupKind) && t.Key.Name == name })
+	})
+}
+
+// definitions are the schemas of types, by version.
+type definitions map[schema.GroupKind]map[string]OpenSchema
+
+// IsLocal reports whether a dry run is not possible, because Apply would create the namespace of the object, or create
+// or change its type.
+func (p *Preview) IsLocal(t *prepare.Object) bool {
+	return p.namespaces[t.Key.Namespace] || p.definitions[t.Key.GroupKind] != nil
+}
+
+// isProvided reports whether other objects of the request define the type of an object.
+func (p *Preview) isProvided(t *prepare.Object) bool {
+	return p.definitions[t.Key.GroupKind] != nil || t.Instance && !t.AwaitsType
+}

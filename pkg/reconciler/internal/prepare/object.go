@@ -1,0 +1,272 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package prepare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/annotations"
+	"github.com/component-operator/runtime/internal/concurrent"
+	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/behaviors"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Object is an object of the request with all that is known about it before looking at the cluster. It does not change.
+type Object struct {
+	Effective
+	Traits
+
+	Index         int // in the objects of the request
+	Key           types.ObjectID
+	Version       string
+	Digest        string
+	Former        []string // other digests of the same manifest that may be recorded
+	ManagedTypes  []inventory.TypeVersionInfo
+	Instance      bool     // of a managed type, or of one that others may define
+	Ends          bool     // it is a Job, or a Pod that is ready when it has ended; nobody needs it then
+	RemovesItself bool     // it counts as completed if it is gone after it was ready
+	Decisive      bool     // its outcome decides something
+	FailsFinally  bool     // it counts as failed if it is gone after it has failed
+	Ordered       bool     // it says itself when it is deleted, and its manifest does not
+	Suspended     bool     // its manifest is that of its suspended form
+	Vanishing     bool     // it is deleted when it is suspended
+	Unchanged     bool     // its suspended form is its manifest
+	Incomplete    bool     // its suspended form was made without what its late manifest has
+	Ending        bool     // it comes to its end as it was applied, and is not written any more
+	Notes         []string // what is strange about its manifest
+}
+
+const (
+	// DigestOnce is the digest of objects that are applied once.
+	DigestOnce = "__once__"
+	// DigestLate is the digest of objects whose manifests are not complete yet.
+	DigestLate = "__late__"
+	// DigestRules is the prefix of all other digests. It identifies their format.
+	DigestRules = "2:"
+	// DigestSuspended is the prefix of the digests of suspended forms.
+	DigestSuspended = DigestRules + "suspended:"
+	// DigestReleased is the prefix of what orphaned objects have instead of a digest; the label of their former owner follows.
+	DigestReleased = DigestRules + "released:"
+)
+
+// newObjects returns the desired objects for manifests, with the policies of their annotations. Those of awaited types wait for these.
+func (p Preparer) newObjects(objects []*unstructured.Unstructured, source Source, awaited map[schema.GroupVersionKind]bool) ([]*Object, error) {
+	wanted := make([]*Object, len(objects))
+	problems, failures := make([][]string, len(objects)), make([]error, len(objects))
+	concurrent.Do(len(objects), func(i int) { wanted[i], problems[i], failures[i] = p.newObject(i, objects[i], source) })
+	for i, t := range wanted {
+		if problem := t.come(source.Objects[i]); problem != "" {
+			problems[i] = append(problems[i], problem)
+		}
+	}
+	if err := cmp.Or(failures...); err != nil {
+		return nil, err
+	}
+	if all := slices.Concat(problems...); len(all) > 0 {
+		return nil, inventory.NewRefusedError(all...)
+	}
+	managed := NewTypeSet(source.Additional)
+	for _, t := range wanted {
+		if len(t.ManagedTypes) > 0 {
+			managed.Items[t.Key] = t.ManagedTypes
+		}
+	}
+	for _, t := range wanted {
+		t.AwaitsType = t.AwaitsType || awaited[t.GVK()]
+		t.Instance = t.AwaitsType || managed.Instance(t.GVK())
+	}
+	return wanted, nil
+}
+
+// newObject returns the desired object for one manifest, with its policies and without its traits, and what is wrong with the policies.
+func (p Preparer) newObject(index int, object *unstructured.Unstructured, source Source) (t *Object, problems []string, err error) {
+	t = &Object{
+		Index:        index,
+		Key:          types.IDOf(object),
+		Version:      object.GroupVersionKind().Version,
+		ManagedTypes: ManagedTypesOf(object),
+		Notes:        annotations.Strange(p.Keys.Prefix, object.GetAnnotations(), p.OwnAnnotations),
+	}
+	if t.Effective, problems = Parse(p.Keys.Prefix, object, Policies(t.Key.GroupKind, source.Policies)); len(problems) == 0 {
+		t.Ends = p.ends(t.Key.GroupKind, object)
+		t.RemovesItself = removesItself(object) || observe.RunsToCompletion(t.Key.GroupKind) && (source.RunOnce || t.Ends && runsOnce(t))
+		t.Decisive = observe.RunsToCompletion(t.Key.GroupKind) && (t.RemovesItself || t.PurgeOrder != nil || t.PurgeOnFailure)
+		t.FailsFinally = p.FailuresAreFinal && t.Decisive && t.RemovesItself
+		var former string
+		if t.Digest, former, err = digestsOf(object, t.Reconcile, source); former != "" {
+			t.Former = []string{former}
+		}
+	}
+	if problem := t.orderDeletion(object, source.Objects[index], p.Keys.Prefix); problem != "" {
+		problems = append(problems, problem)
+	}
+	return t, problems, err
+}
+
+// orderDeletion takes the delete order from the behaviors of an object without an annotation, and returns what is wrong with it; empty if nothing is.
+func (t *Object) orderDeletion(manifest *unstructured.Unstructured, object client.Object, prefix string) string {
+	ordered, ok := behaviors.Of[behaviors.Ordered](object)
+	if !ok {
+		return ""
+	}
+	if _, declared := manifest.GetAnnotations()[prefix+types.AnnotationKeySuffixDeleteOrder]; declared {
+		return ""
+	}
+	t.DeleteOrder, t.Ordered = ordered.DeleteOrder(), true
+	if t.DeleteOrder < types.MinOrder || t.DeleteOrder > types.MaxOrder {
+		return fmt.Sprintf("%s: invalid delete order %d; must be from %d to %d", t.Key, t.DeleteOrder, types.MinOrder, types.MaxOrder)
+	}
+	return ""
+}
+
+// come notes the behaviors that came with the object, and returns what is wrong with them; empty if nothing is.
+func (t *Object) come(object client.Object) string {
+	var problem string
+	t.Traits, problem = traitsOf(object)
+	t.Unawaited = t.Unawaited || t.AwaitNever
+	t.ReadsContent = t.ReadsContent || judgesContent(object, t.Key.GroupKind)
+	switch {
+	case problem != "":
+		return fmt.Sprintf("%s: %s", t.Key, problem)
+	case t.Hook == types.ApplyHookOnFailure && t.dependsOnOthers():
+		return fmt.Sprintf("%s: an on-failure hook cannot depend on data of other objects, be guarded or be suspended", t.Key)
+	case t.Late && len(t.ManagedTypes) > 0:
+		return fmt.Sprintf("%s: an object that defines types cannot be late, because the types of other objects depend on it", t.Key)
+	case t.Suspending && vanishes(object) && (len(t.ManagedTypes) > 0 || IsNamespace(t.Key.GroupKind)):
+		return fmt.Sprintf("%s: a namespace or an object that defines types cannot be deleted when it is suspended, because other objects would be deleted with it", t.Key)
+	case t.Late && t.Digest != DigestOnce:
+		t.Digest, t.Former = DigestLate, nil
+	}
+	return ""
+}
+
+// dependsOnOthers reports whether behaviors of the object need other objects of the same call, or the state of the owner.
+func (t *Traits) dependsOnOthers() bool {
+	return t.Guarded || t.Extracting || t.Reading || t.Late || t.Suspending
+}
+
+// VanishesAtOnce reports whether nothing has to happen before the object is deleted because it is suspended.
+func (t *Object) VanishesAtOnce() bool { return t.Vanishing && t.Unchanged && !t.Judged }
+
+// vanishes reports whether an object is deleted when it is suspended.
+func vanishes(object client.Object) bool {
+	suspending, ok := behaviors.Of[behaviors.Suspending](object)
+	return ok && suspending.IsDeleted()
+}
+
+// GVK returns the type of the desired object.
+func (t *Object) GVK() schema.GroupVersionKind {
+	return t.Key.WithVersion(t.Version)
+}
+
+// digestsOf returns the digest of a manifest, and another digest of it that may be recorded because it has no key, or the former
+// digest of the owner; former is empty if both are equal.
+func digestsOf(object *unstructured.Unstructured, policy inventory.ReconcilePolicy, source Source) (now, former string, err error) {
+	former, err = DigestOf(object, policy, cmp.Or(source.FormerDigest, source.Digest))
+	if err != nil || policy == inventory.ReconcilePolicyOnce {
+		return former, "", err
+	}
+	sum, _, _ := strings.Cut(strings.TrimPrefix(former, DigestRules), "@")
+	if len(source.DigestKey) > 0 && isSecret(object) {
+		sum = digest.Keyed(source.DigestKey, sum)[:len(sum)]
+	}
+	now = DigestRules + sum
+	if policy == inventory.ReconcilePolicyOnObjectOrComponentChange {
+		now += "@" + source.Digest
+	}
+	if now == former {
+		former = ""
+	}
+	return now, former, nil
+}
+
+func isSecret(object *unstructured.Unstructured) bool {
+	return object.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Secret"}
+}
+
+// DigestOf returns the digest of a manifest, without a key.
+func DigestOf(object *unstructured.Unstructured, policy inventory.ReconcilePolicy, componentDigest string) (string, error) {
+	switch policy {
+	case inventory.ReconcilePolicyOnce:
+		return DigestOnce, nil
+	case inventory.ReconcilePolicyOnObjectChange, inventory.ReconcilePolicyOnObjectOrComponentChange:
+	}
+	sum, err := digest.Of(object.Object)
+	if err != nil {
+		return "", fmt.Errorf("computing the digest of %s: %w", types.IDOf(object).String(), err)
+	}
+	// Half of the hash suffices to notice a change. It is part of each status, once per dependent.
+	sum = sum[:len(sum)/2]
+	if policy == inventory.ReconcilePolicyOnObjectOrComponentChange {
+		sum += "@" + componentDigest
+	}
+	return DigestRules + sum, nil
+}
+
+// Stage ranks desired objects within a wave; a stage begins when the one before is ready.
+type Stage int
+
+const (
+	Regular   Stage = iota
+	Late            // APIServices, whose backends are among the regular objects
+	Instances       // instances of managed types
+)
+
+// Stage returns the stage in which the desired object is applied.
+func (t *Object) Stage() Stage {
+	switch {
+	case t.Instance:
+		return Instances
+	case IsAPIService(t.Key.GroupKind):
+		return Late
+	default:
+		return Regular
+	}
+}
+
+// IsContainer reports whether objects of the kind only hold data.
+func IsContainer(key types.ObjectID) bool {
+	return key.Group == "" && (key.Kind == "Secret" || key.Kind == "ConfigMap")
+}
+
+// DeclaresData reports whether the manifest of a Secret or ConfigMap has content.
+func DeclaresData(object *unstructured.Unstructured) bool {
+	for _, field := range []string{"data", "binaryData"} {
+		if content, _, _ := unstructured.NestedMap(object.Object, field); len(content) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// runsOnce reports whether an object that ends is a hook, or runs once for each state of the owner, so that it has served its purpose when it is gone after that.
+func runsOnce(t *Object) bool {
+	return t.Reconcile == inventory.ReconcilePolicyOnObjectOrComponentChange || t.Hook != ""
+}
+
+// ends reports whether an object is a Job, or a Pod that is ready when it has ended. Other Pods run as long as they exist.
+func (p Preparer) ends(kind schema.GroupKind, object *unstructured.Unstructured) bool {
+	hints, _ := status.ParseHints(object.GetAnnotations()[p.Keys.Prefix+types.AnnotationKeySuffixStatusHint])
+	return observe.RunsToCompletion(kind) && (kind.Kind != "Pod" || hints.RunToCompletion)
+}
+
+// removesItself reports whether the object is a Job that is deleted some time after it has finished.
+func removesItself(object *unstructured.Unstructured) bool {
+	if object.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: "batch", Kind: "Job"}) {
+		return false
+	}
+	ttl, found, _ := unstructured.NestedFieldNoCopy(object.Object, "spec", "ttlSecondsAfterFinished")
+	return found && ttl != nil
+}

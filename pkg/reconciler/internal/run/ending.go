@@ -1,0 +1,269 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/guard"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// lookForEnd observes a dependent that should be gone. It asks the server whether others are deleting it: the cache may
+// be older than a process that has created the object again, and died. After the deletion has begun, such an object
+// would count as one that others have created.
+func (l *live) lookForEnd(ctx context.Context, item *inventory.Item) (decide.Situation, error) {
+	s, err := l.call.Server.LookServed(ctx, item)
+	begins := item.Phase == inventory.PhaseScheduledForDeletion || item.Phase == inventory.PhaseScheduledForCompletion
+	if err != nil || !begins || !s.Seen.Deleting || s.Proven {
+		return s, err
+	}
+	return l.call.Server.AskServed(ctx, item)
+}
+
+// end executes a decision about an object that should be gone.
+func (l *live) end(ctx context.Context, item *inventory.Item, s decide.Situation, d decide.Deletion, action decide.Ending, message string) (outcome, error) {
+	if action == decide.Orphan || action == decide.RefuseEnd || action == decide.Stay {
+		if err := l.call.Barriers.Lift(ctx, item); err != nil {
+			return outcome{}, err
+		}
+	}
+	switch action {
+	case decide.Gone:
+		l.reportGone(item, d, message)
+		return l.leave(ctx, item, s)
+	case decide.Forget:
+		return l.ended(ctx, item)
+	case decide.Orphan:
+		return l.orphan(ctx, item, s, d)
+	case decide.RefuseEnd:
+		return outcome{}, inventory.NewRefusedError(fmt.Sprintf("%s: %s", types.IDOf(item), message))
+	case decide.Stay:
+		return l.stay(ctx, item, s)
+	case decide.AwaitApproval:
+		return outcome{item: item, message: message}, nil
+	case decide.AwaitEnd:
+		return l.await(ctx, item, s, d, message)
+	case decide.RequestDeletion:
+		return l.endByDeletion(ctx, item, s, d)
+	default:
+		return outcome{}, fmt.Errorf("unknown ending %d", action)
+	}
+}
+
+// await returns the outcome for an object that is being deleted. It removes our finalizer.
+func (l *live) await(ctx context.Context, item *inventory.Item, s decide.Situation, d decide.Deletion, message string) (outcome, error) {
+	l.deleting(item, d)
+	if !l.call.Executor.Holds(s) {
+		return outcome{item: item, message: message}, retryDeletion(ctx, l.call, item, s)
+	}
+	if err := l.call.Executor.RemoveFinalizer(ctx, item); err != nil {
+		return outcome{}, err
+	}
+	return l.checkGone(ctx, item, d)
+}
+
+// orphan returns the outcome for an object that is orphaned.
+func (l *live) orphan(ctx context.Context, item *inventory.Item, s decide.Situation, d decide.Deletion) (outcome, error) {
+	if err := l.call.Executor.Orphan(ctx, item, s); err != nil {
+		return outcome{}, err
+	}
+	l.call.Report.Acted(inventory.VerbOrphaned, d.Wave, item, d.Why)
+	if reason := l.call.Owner.WhyOrphaned(item); reason != "" {
+		l.call.Report.Notes(item, reason)
+	}
+	return outcome{item: item, ready: true}, nil
+}
+
+// endByDeletion requests the deletion of the observed object, unless something blocks it.
+func (l *live) endByDeletion(ctx context.Context, item *inventory.Item, s decide.Situation, d decide.Deletion) (outcome, error) {
+	gone, held, err := l.requestEnd(ctx, item, s)
+	if err != nil {
+		return outcome{}, err
+	}
+	if held != nil {
+		return l.held(ctx, item, s, d, *held)
+	}
+	l.deleting(item, d)
+	if gone {
+		l.call.Report.Acted(d.Verb, d.Wave, item, d.Why)
+		return l.ended(ctx, item)
+	}
+	return l.checkGone(ctx, item, d)
+}
+
+// stay returns the outcome for a redundant object that is kept. If only its annotation says so, its record may no
+// longer say what happens to it with its owner, because that was decided for its deletion.
+func (l *live) stay(ctx context.Context, item *inventory.Item, s decide.Situation) (outcome, error) {
+	if item.Phase != inventory.PhaseKept {
+		live, err := l.call.Server.Get(ctx, item)
+		if err != nil && !apierrors.IsForbidden(err) {
+			return outcome{}, err
+		}
+		if err == nil {
+			// An annotation that has become invalid counts as missing.
+			declared, _ := prepare.Parse(l.call.Server.Keys.Prefix, live, l.call.Policies)
+			item.DeletePolicy = l.call.Owner.DeletePolicy(item, declared.Delete)
+		}
+		decide.RecordKept(item)
+		l.call.Losses.Stay(item)
+	}
+	item.Status = s.Seen.Status
+	return outcome{item: item, ready: true, stays: true}, nil
+}
+
+// ended returns the outcome for a dependent that is gone.
+func (l *live) ended(ctx context.Context, item *inventory.Item) (outcome, error) {
+	if err := l.call.Barriers.Lift(ctx, item); err != nil && !apierrors.IsForbidden(err) {
+		return outcome{}, err
+	}
+	// Garbage collection deletes a barrier that we may not delete.
+	item.Barrier = ""
+	return outcome{item: item, ready: true}, nil
+}
+
+// leave drops the item of an object that does not exist, or is not ours any more. It removes our finalizer, so that its
+// new owner can delete it.
+func (l *live) leave(ctx context.Context, item *inventory.Item, s decide.Situation) (outcome, error) {
+	if l.call.Executor.Holds(s) {
+		if err := l.call.Executor.RemoveFinalizer(ctx, item); err != nil && !apierrors.IsForbidden(err) {
+			return outcome{}, err
+		}
+	}
+	return l.ended(ctx, item)
+}
+
+// reportGone reports that an object is gone, or why it stays although its item is dropped.
+func (l *live) reportGone(item *inventory.Item, d decide.Deletion, message string) {
+	switch {
+	case message != "":
+		l.call.Report.Notes(item, message)
+	case item.Phase == inventory.PhaseDeleting || item.Phase == inventory.PhaseCompleting:
+		l.call.Report.Acted(d.Verb, d.Wave, item, d.Why)
+	}
+}
+
+func (l *live) deleting(item *inventory.Item, d decide.Deletion) {
+	item.Status = status.TerminatingStatus
+	item.Phase = inventory.PhaseDeleting
+	if d.Verb == inventory.VerbCompleted {
+		item.Phase = inventory.PhaseCompleting
+	}
+}
+
+// checkGone reads the object, because the deletion of an object without finalizers has ended already.
+func (l *live) checkGone(ctx context.Context, item *inventory.Item, d decide.Deletion) (outcome, error) {
+	s, err := l.call.Server.AskServed(ctx, item)
+	if err != nil {
+		return outcome{}, err
+	}
+	action, message := l.call.Owner.Ending(item, s, d)
+	switch action {
+	case decide.Gone, decide.Forget:
+		l.call.Report.Acted(d.Verb, d.Wave, item, d.Why)
+		return l.ended(ctx, item)
+	case decide.RefuseEnd:
+		return outcome{}, inventory.NewRefusedError(fmt.Sprintf("%s: %s", types.IDOf(item), message))
+	case decide.AwaitEnd, decide.RequestDeletion, decide.Orphan, decide.Stay, decide.AwaitApproval:
+		l.call.Server.Observer.Record(item.GroupVersionKind(), item.Namespace, item.Name, s.Seen)
+		return outcome{item: item, message: cmp.Or(message, "being deleted")}, retryDeletion(ctx, l.call, item, s)
+	default:
+		return outcome{}, fmt.Errorf("unknown ending %d", action)
+	}
+}
+
+// unended makes an error that is expected to go away an outcome that the call waits for.
+func (l *live) unended(item *inventory.Item, _ decide.Deletion, message string, err error) (outcome, error) {
+	if item.Phase == inventory.PhaseKept && apierrors.IsForbidden(err) {
+		// Nothing has to be done about it.
+		return outcome{item: item, ready: true, stays: true}, nil
+	}
+	if err != nil {
+		reason, ok := execute.Awaitable(err)
+		if !ok {
+			return outcome{}, fmt.Errorf("deleting %s: %w", types.IDOf(item), err)
+		}
+		message = reason
+	}
+	l.call.Retry(item)
+	return outcome{item: item, message: message}, nil
+}
+
+func (l *live) hold(_ context.Context, concerned []Candidate, held *inventory.HeldDeletions) (awaited bool, err error) {
+	l.call.Report.Holds(held)
+	l.call.Report.StopsAt(concerned[0].Item.DeleteOrder, len(concerned))
+	return true, nil
+}
+
+// requestEnd requests the deletion of the observed object, and reports whether the response proves that it is gone. An
+// object that defines types is deleted only if it has no instances, and a barrier denies new ones, because they would
+// be deleted with it whatever finalizers they have. A namespace is deleted only if it contains nothing but dependents.
+// If the deletion was not requested, held says what it waits for.
+func (l *live) requestEnd(ctx context.Context, item *inventory.Item, s decide.Situation) (gone bool, held *outcome, err error) {
+	if prepare.IsNamespace(item.GroupVersionKind().GroupKind()) {
+		if message, err := l.call.Losses.HoldNamespace(ctx, item); err != nil || message != "" {
+			l.call.Retry(item)
+			return false, &outcome{item: item, message: message}, err
+		}
+	}
+	if !prepare.DefinesTypes(item.GroupVersionKind().GroupKind()) {
+		gone, err = l.releaseAndDelete(ctx, item, s)
+		return gone, nil, err
+	}
+	if awaited, err := l.call.Barriers.Await(ctx, item, l.call.Barriers.For(item, s.Seen.UID)); err != nil || awaited {
+		return false, &outcome{item: item, message: guard.Awaited, keepsBarrier: true}, err
+	}
+	defined, err := l.call.Losses.DefinedBy(ctx, item)
+	if err != nil {
+		return false, nil, err
+	}
+	blockers, resources, err := l.call.Losses.Instances(ctx, defined, "")
+	if err != nil {
+		return false, nil, err
+	}
+	if len(blockers) > 0 {
+		l.call.Report.Guards(resources)
+		// The deletion of an instance that has our label, but is not recorded, causes no event.
+		l.call.Retry(item)
+		texts := guard.Texts(blockers)
+		held = &outcome{item: item, instances: texts, message: "kept while there are instances of its types: " + texts}
+		return false, held, l.call.Barriers.Lift(ctx, item)
+	}
+	if b := l.call.Barriers.For(item, s.Seen.UID); b != nil && item.Barrier == "" {
+		return false, &outcome{item: item, message: guard.Awaited, keepsBarrier: true, barrier: b}, nil
+	}
+	if gone, err = l.call.Executor.RequestDeletion(ctx, item, s); err != nil || gone {
+		return gone, nil, err
+	}
+	return false, nil, l.call.Executor.RemoveFinalizer(ctx, item)
+}
+
+// releaseAndDelete requests the deletion of an object that must not wait for us any more.
+func (l *live) releaseAndDelete(ctx context.Context, item *inventory.Item, s decide.Situation) (gone bool, err error) {
+	if s, err = l.call.Executor.Release(ctx, item, s); err != nil && !execute.IsGone(err) {
+		return false, err
+	}
+	return l.call.Executor.RequestDeletion(ctx, item, s)
+}
+
+// held returns the outcome for an object that must not be deleted yet. It orphans a namespace that the user has marked
+// so in the cluster.
+func (l *live) held(ctx context.Context, item *inventory.Item, s decide.Situation, d decide.Deletion, o outcome) (outcome, error) {
+	if !prepare.IsNamespace(item.GroupVersionKind().GroupKind()) {
+		return o, nil
+	}
+	if orphaned, err := l.call.Losses.IsMarkedOrphan(ctx, item); err != nil || !orphaned {
+		return o, err
+	}
+	return l.end(ctx, item, s, d, decide.Orphan, "")
+}

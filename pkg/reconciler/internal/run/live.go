@@ -1,0 +1,296 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// live is the execution that makes the requests. It is safe for concurrent use for different dependents.
+type live struct {
+	*steps
+
+	recordAdoptions bool
+	written         []bool // by the index of the desired object; whether this call has written it
+	changed         []bool // likewise; whether that has changed it
+}
+
+func (l *live) openInstances(ctx context.Context, members []*prepare.Object) (placed bool, err error) {
+	if len(l.unplaced(ctx, members)) > 0 {
+		return false, nil
+	}
+	return true, l.call.Needs.Watch(ctx, members, prepare.Instances)
+}
+
+func (l *live) endTier([]*prepare.Object) error { return nil }
+
+// settle keeps a dependent that the observer knows to be up to date.
+func (l *live) settle(t *prepare.Object) (outcome, bool) {
+	item := l.call.Ledger.Of(t)
+	seen, view := l.call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
+	if view != observe.Present || l.call.Server.Outdated(t.Key, seen) || item.Phase == inventory.PhaseScheduledForApplication {
+		return outcome{}, false
+	}
+	s := l.call.Pacing.Paced(t, item, decide.Situation{Owner: l.call.Owner.Label, Exists: true, Seen: seen})
+	d := decide.Apply(t, item, s)
+	if d.Action != decide.Keep || status.InProgressStatus == seen.Status && isClaim(t.Key) {
+		return outcome{}, false
+	}
+	l.call.Report.RequeueAfter(d.Again)
+	return l.settled(t, s), true
+}
+
+func (l *live) look(ctx context.Context, item *inventory.Item) (decide.Situation, error) {
+	return l.call.Server.Look(ctx, item)
+}
+
+func (l *live) lookAgain(ctx context.Context, item *inventory.Item, _ decide.Situation, _ int) (decide.Situation, error) {
+	return l.call.Server.Ask(ctx, item)
+}
+
+// unsettled makes an error that is expected to go away an outcome that the call waits for.
+func (l *live) unsettled(t *prepare.Object, message string, err error) (outcome, error) {
+	item := l.call.Ledger.Of(t)
+	if err == nil {
+		l.call.Retry(item)
+		return outcome{item: item, message: message, unwritten: true}, nil
+	}
+	if reason, ok := execute.Awaitable(err); ok {
+		var health decide.Health
+		if t.AwaitsType && cluster.IsNoMatch(err) {
+			reason = fmt.Sprintf("its type %s %s is not served", t.GVK().GroupVersion(), t.Key.Kind)
+			health.Reason = inventory.NoticeReasonBlocked
+		}
+		l.call.Retry(item)
+		return outcome{item: item, message: reason, health: health, doomed: execute.IsDoomed(err), unwritten: true}, nil
+	}
+	if execute.IsRefusal(err) {
+		return outcome{}, &inventory.RefusedError{Problems: []string{fmt.Sprintf("%s: %s", t.Key, execute.RejectionText(t, l.call.Server.Keys.Prefix, err))}, Rejected: true}
+	}
+	return outcome{}, fmt.Errorf("applying %s: %w", t.Key, err)
+}
+
+// apply executes a decision. The decision must be repeated (again) if it needs the answer of the server.
+func (l *live) apply(ctx context.Context, t *prepare.Object, s decide.Situation, d decide.Decision) (o outcome, again bool, err error) {
+	item := l.call.Ledger.Of(t)
+	if err := l.call.Aliases.RefuseWrite(t, s, d); err != nil {
+		return o, false, err
+	}
+	if l.unrecordedAdoption(item, d) {
+		return outcome{item: item, adopting: &s}, false, nil
+	}
+	switch d.Action {
+	case decide.Keep:
+		o, err = l.kept(ctx, t, s)
+		return o, false, err
+	case decide.Ask:
+		return o, true, nil
+	case decide.Await:
+		o, err = l.awaitEnd(ctx, t, s, d)
+		return o, false, err
+	case decide.Refuse:
+		item.Holder = ""
+		return o, false, &inventory.RefusedError{Problems: []string{fmt.Sprintf("%s: %s", t.Key, d.Message)}, Foreign: s.Seen.Record == ""}
+	case decide.Report, decide.Cede:
+		return l.leftToOthers(t, s, d), false, nil
+	case decide.Complete, decide.Dismiss:
+		return l.completed(t, d), false, nil
+	case decide.Compare:
+		o, err = l.compare(ctx, t, s)
+		return o, false, err
+	case decide.Create:
+		o, err = l.create(ctx, t, s, d)
+		return o, false, err
+	case decide.Write, decide.Verify:
+		return l.overwrite(ctx, t, s, d)
+	case decide.Mark:
+		o, err = l.mark(ctx, t, s, d)
+		return o, false, err
+	case decide.Recreate:
+		return l.recreate(ctx, t, s, d)
+	default:
+		return o, false, fmt.Errorf("applying %s: unknown action %d", t.Key, d.Action)
+	}
+}
+
+// overwrite applies the manifest to the observed object. If the result is rejected, it replaces the object, or
+// recreates it, as far as the policies permit that.
+func (l *live) overwrite(ctx context.Context, t *prepare.Object, s decide.Situation, d decide.Decision) (outcome, bool, error) {
+	o, err := l.write(ctx, t, s, d)
+	if !execute.IsInvalid(err) {
+		return o, false, err
+	}
+	remedy, object, err := l.call.Executor.Remedy(ctx, t, l.call.Ledger.Of(t), s, err)
+	switch {
+	case err != nil:
+		return o, false, err
+	case remedy == execute.Replaced:
+		s.Seen, l.changed[t.Index] = l.call.Server.Reader.Read(object), true
+		o, err = l.write(ctx, t, s, d)
+		return o, false, err
+	case s.Relation == inventory.RelationOlder:
+		// The sibling must know that the object is not its own any more before it vanishes.
+		_, err := l.mark(ctx, t, s, d)
+		l.call.Ledger.Of(t).Phase = inventory.PhaseScheduledForApplication
+		return o, err == nil, err
+	default:
+		return l.recreate(ctx, t, s, d)
+	}
+}
+
+// settled records the observed status of a dependent, and returns the outcome.
+func (l *live) settled(t *prepare.Object, s decide.Situation) outcome {
+	item := l.call.Ledger.Of(t)
+	l.call.Aliases.Take(s.Seen.UID, types.IDOf(item))
+	item.Status, item.Holder = s.Seen.Status, ""
+	if !t.Unawaited {
+		l.call.Report.Grades(item, s.Seen.Grade, s.Seen.Message)
+	}
+	o := l.judged(t, s)
+	if l.mayRelease(t, s) {
+		o.releasing = &s
+	}
+	return o
+}
+
+// leftToOthers returns the outcome for a dependent that is not written because of what others have done.
+func (l *live) leftToOthers(t *prepare.Object, s decide.Situation, d decide.Decision) outcome {
+	if d.Action == decide.Cede {
+		return l.ceded(t, s, d)
+	}
+	return l.reported(t, s, d)
+}
+
+// ceded records that a newer sibling has the object, and returns the outcome.
+func (l *live) ceded(t *prepare.Object, s decide.Situation, d decide.Decision) outcome {
+	item := l.call.Ledger.Of(t)
+	item.Holder = s.Holder
+	if !s.Exists {
+		return outcome{item: item, message: d.Message, unwritten: true}
+	}
+	item.Status = s.Seen.Status
+	return l.judged(t, s)
+}
+
+// judged returns the outcome for a dependent whose status is recorded.
+func (l *live) judged(t *prepare.Object, s decide.Situation) outcome {
+	item := l.call.Ledger.Of(t)
+	if !s.Seen.Deadline.IsZero() {
+		l.call.Report.RequeueAfter(max(s.Seen.Deadline.Sub(l.call.Server.Clock.Now()), 0) + 1)
+	}
+	switch {
+	case s.Seen.Status == status.CurrentStatus:
+		item.Phase = inventory.PhaseReady
+		return outcome{item: item, ready: true}
+	case t.Unawaited:
+		return outcome{item: item, ready: true}
+	case s.Seen.Status == status.FailedStatus:
+		l.call.Report.Fails(item, s.Seen.Message)
+		return outcome{item: item, message: "failed: " + s.Seen.Message, health: healthOf(t, s)}
+	default:
+		return l.timed(t, outcome{item: item, message: cmp.Or(s.Seen.Message, "status is "+s.Seen.Status.String()), health: healthOf(t, s)})
+	}
+}
+
+// healthOf returns what is known about the health of a dependent.
+func healthOf(t *prepare.Object, s decide.Situation) decide.Health {
+	return decide.Health{Reason: s.Seen.Reason, Grade: s.Seen.Grade, Grace: t.Grace}
+}
+
+// timed applies the timeout of a desired object to the outcome for a dependent that is not ready. A dependent that was
+// ready since it was written has all the time it needs.
+func (l *live) timed(t *prepare.Object, o outcome) outcome {
+	ready := o.item.Phase != inventory.PhaseCreating && o.item.Phase != inventory.PhaseUpdating
+	if t.ReadyTimeout == 0 || ready || o.item.LastAppliedAt == nil {
+		return o
+	}
+	if left := o.item.LastAppliedAt.Add(t.ReadyTimeout).Sub(l.call.Server.Clock.Now()); left > 0 {
+		l.call.Report.RequeueAfter(left)
+		return o
+	}
+	o.message = fmt.Sprintf("not ready within %s: %s", t.ReadyTimeout, o.message)
+	if o.overdue = t.Continues; !o.overdue {
+		l.call.Report.Fails(o.item, o.message)
+	}
+	return o
+}
+
+// kept returns the outcome for a dependent that is up to date.
+func (l *live) kept(ctx context.Context, t *prepare.Object, s decide.Situation) (outcome, error) {
+	item := l.call.Ledger.Of(t)
+	o := l.settled(t, s)
+	if !o.ready && s.Seen.Status == status.InProgressStatus && isClaim(t.Key) {
+		awaits, err := l.awaitsConsumer(ctx, t, item, s.Seen.UID)
+		if err != nil {
+			return outcome{}, err
+		}
+		o.ready = awaits
+	}
+	return o, nil
+}
+
+// reported returns the outcome for a dependent whose drift is not corrected. Drift does not make a dependent unready.
+func (l *live) reported(t *prepare.Object, s decide.Situation, d decide.Decision) outcome {
+	item := l.call.Ledger.Of(t)
+	l.call.Report.Drifts(item, d.Message)
+	if !s.Exists {
+		// An object that stays absent because of its drift policy counts as ready; one that is only created later does
+		// not.
+		return outcome{item: item, ready: d.Again == 0, message: d.Message, unwritten: true}
+	}
+	return l.settled(t, s)
+}
+
+// awaitEnd waits until a wanted object that others have deleted is gone. It removes our finalizer, which has nothing
+// left to protect once the outcome of the object is recorded.
+func (l *live) awaitEnd(ctx context.Context, t *prepare.Object, s decide.Situation, d decide.Decision) (outcome, error) {
+	item := l.call.Ledger.Of(t)
+	if !t.FailsFinally || item.Status != status.FailedStatus {
+		item.Status = status.TerminatingStatus
+	}
+	if l.call.Executor.Holds(s) {
+		ended, err := l.endedBefore(ctx, t, s)
+		if err != nil {
+			return outcome{}, err
+		}
+		if ended {
+			return outcome{item: item, message: d.Message, unwritten: true, releasing: &s}, nil
+		}
+		if err := l.call.Executor.RemoveFinalizer(ctx, item); err != nil {
+			return outcome{}, err
+		}
+	}
+	return outcome{item: item, message: d.Message, keepsBarrier: true, unwritten: true, health: decide.Health{Recreating: true}}, retryDeletion(ctx, l.call, item, s)
+}
+
+// completed records that the object is gone because it has served its purpose, or has failed.
+func (l *live) completed(t *prepare.Object, d decide.Decision) outcome {
+	item := l.call.Ledger.Of(t)
+	if d.Action == decide.Dismiss {
+		decide.RecordFailed(item)
+		return l.dismissed(item)
+	}
+	decide.RecordCompleted(item)
+	l.call.Report.Acted(inventory.VerbCompleted, t.ApplyOrder, item, "has finished")
+	return outcome{item: item, ready: true}
+}
+
+// dismissed returns the outcome for a dependent that has failed and was deleted.
+func (l *live) dismissed(item *inventory.Item) outcome {
+	item.Status = status.FailedStatus
+	const message = "failed, and was deleted"
+	l.call.Report.Fails(item, message)
+	return outcome{item: item, message: message}
+}

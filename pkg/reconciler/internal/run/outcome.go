@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"sync"
+
+	"github.com/component-operator/runtime/internal/concurrent"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/guard"
+)
+
+// outcome is the state of one dependent after the call has handled it.
+type outcome struct {
+	item    *inventory.Item
+	ready   bool
+	message string        // what the call waits for, if it is not ready
+	health  decide.Health // if it is not ready
+	stays   bool          // its item must stay although it is ready
+	doomed  bool          // it cannot become ready, because its namespace is being deleted
+	// overdue means that it is not ready in time, and that later waves begin nevertheless.
+	overdue bool
+	// unwritten means that the manifest has still to be applied.
+	unwritten bool
+	// keepsBarrier means that an object that defines types is being deleted, so that its barrier must stay.
+	keepsBarrier bool
+	// instances names the instances that block the deletion of an object that defines types; what serves them has to
+	// stay, too.
+	instances string
+	barrier   *guard.Barrier // must be recorded and applied before anything else; may be nil
+	// adopting is the observation of an object whose adoption must be recorded before anything else; may be nil.
+	adopting *decide.Situation
+	// releasing is the observation of an object that keeps our finalizer until its outcome is recorded; may be nil.
+	releasing *decide.Situation
+}
+
+// outcomes collects the outcomes of concurrent work.
+type outcomes struct {
+	Failures
+
+	mu          sync.Mutex
+	ready       []*inventory.Item
+	unready     []outcome
+	needBarrier []outcome
+	adopting    []outcome
+	releasing   []outcome
+}
+
+// finished adds the outcome of the work on one dependent, and reports the error, if there is one.
+func (t *outcomes) finished(c *Call, item *inventory.Item, o outcome, err error) {
+	if err != nil && execute.IsAboutObjects(err) {
+		c.Report.Errs(item, err)
+	}
+	t.add(o, err)
+}
+
+func (t *outcomes) add(o outcome, err error) {
+	if err != nil {
+		t.Add(err)
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if o.releasing != nil {
+		t.releasing = append(t.releasing, o)
+	}
+	switch {
+	case o.barrier != nil:
+		t.needBarrier = append(t.needBarrier, o)
+	case o.adopting != nil:
+		t.adopting = append(t.adopting, o)
+	case o.stays:
+	case o.ready:
+		t.ready = append(t.ready, o.item)
+	default:
+		t.unready = append(t.unready, o)
+	}
+}
+
+// putUpBarriers records the barriers that the outcomes of a tier need, in one save, and applies them. It continues with
+// objects that cannot have one, or need not wait.
+func putUpBarriers(ctx context.Context, p *Call, t *outcomes, work func(*inventory.Item) (outcome, error)) {
+	held := t.needBarrier
+	t.needBarrier = nil
+	if len(held) == 0 {
+		return
+	}
+	for _, o := range held {
+		p.Barriers.Record(o.item, o.barrier)
+	}
+	if err := p.Ledger.Save(ctx); err != nil {
+		t.add(outcome{}, err)
+		return
+	}
+	concurrent.EachWithin(ctx, p.Server.Flow, held, func(o outcome) {
+		switch awaited, err := p.Barriers.PutUp(ctx, o.item, o.barrier); {
+		case err != nil:
+			t.finished(p, o.item, outcome{}, err)
+		case awaited:
+			o.barrier = nil
+			t.add(o, nil)
+		default:
+			done, err := work(o.item)
+			t.finished(p, o.item, done, err)
+		}
+	})
+}

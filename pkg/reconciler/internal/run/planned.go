@@ -1,0 +1,468 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/guard"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// depth says for what a plan makes requests.
+type depth int
+
+const (
+	depthTold     depth = iota // objects that the observer knows nothing about
+	depthAsked                 // also objects that may exist without our label
+	depthCompared              // also dry runs of changes
+)
+
+// planned is the execution that records what is decided, and changes nothing. It is safe for concurrent use for
+// different dependents.
+type planned struct {
+	call *Call
+
+	steps    *steps
+	remover  *Remover
+	preview  *execute.Preview
+	depth    depth
+	recorded map[types.ObjectID]*inventory.Item // before this call
+	entries  map[types.ObjectID]*entry
+	held     *inventory.HeldDeletions // what would not be deleted without approval; nil if there is nothing
+
+	// The fields below do not change during concurrent work.
+	served  map[schema.GroupVersionKind]bool // whether the types of instances are served
+	types   prepare.TypeSet                  // types that Apply would create
+	unknown []inventory.ObjectInfo           // objects whose data nobody knows, because they would be created or changed, or cannot be read
+	lacking map[int]*shortage                // what desired objects need that is missing, by their index
+	open    map[int]string                   // why late manifests cannot be completed yet, by the index of the desired object
+}
+
+// entry is what is planned for an object.
+type entry struct {
+	inventory.Change
+
+	closed bool // nothing more is planned for the object, because what happens to it is not known before the change is made
+	held   bool // the object is not deleted without approval
+	looked bool // it was looked at with the result below
+	seen   decide.Situation
+	err    error
+}
+
+// beginStep never holds a step back: what lacks data is planned as far as possible.
+func (p *planned) beginStep(ctx context.Context, members []*prepare.Object) (complete []*prepare.Object, held bool, err error) {
+	for _, t := range members {
+		missing, err := p.steps.read(ctx, t)
+		if err != nil {
+			return nil, false, err
+		}
+		if missing != nil {
+			p.lacking[t.Index] = missing
+		}
+	}
+	complete = slices.Clone(members)
+	for i, t := range members {
+		missing := p.lacking[t.Index]
+		switch {
+		case t.Late && missing != nil:
+			p.open[t.Index] = missing.reason
+		case t.Late:
+			if complete[i], err = p.complete(t, p.steps.resolve); err != nil {
+				return nil, false, err
+			}
+		}
+	}
+	return complete, false, nil
+}
+
+// complete completes a late manifest by a function, as far as that is possible now. It returns nil if the function
+// does.
+func (p *planned) complete(t *prepare.Object, resolve func(*prepare.Object) (*prepare.Object, bool, error)) (*prepare.Object, error) {
+	if len(p.unknown) > 0 {
+		p.open[t.Index] = p.dependence()
+		return t, nil
+	}
+	complete, _, err := resolve(t)
+	var late *prepare.LateError
+	var refused *inventory.RefusedError
+	switch {
+	case errors.As(err, &late):
+		p.open[t.Index] = err.Error()
+		return t, nil
+	case errors.As(err, &refused):
+		p.entries[t.Key].Refusal = refused.Error()
+		return t, nil
+	case err != nil:
+		return nil, err
+	case complete != nil:
+		p.entries[t.Key].Notes = slices.Clone(complete.Notes)
+	}
+	return complete, nil
+}
+
+func (p *planned) forms(_ context.Context, members []*prepare.Object) (forms []*prepare.Object, held bool, err error) {
+	for _, t := range members {
+		form := t
+		if t.Late {
+			if form, err = p.complete(t, p.steps.form); err != nil {
+				return nil, false, err
+			}
+		}
+		if form != nil && !form.VanishesAtOnce() {
+			forms = append(forms, form)
+		}
+	}
+	return forms, false, nil
+}
+
+// endTier notes the namespaces and types that Apply would create or change, for the objects that need them, and refuses
+// objects that are the same as another one.
+func (p *planned) endTier(tier []*prepare.Object) error {
+	for _, t := range tier {
+		change := &p.entries[t.Key].Change
+		if refusal := p.call.Aliases.Refusal(t, change.UID); refusal != "" && change.Refusal == "" {
+			change.Verb, change.Reason, change.Recreate, change.Before, change.After = "", "", false, nil, nil
+			change.Refusal = refusal
+		}
+		created := change.Verb == inventory.VerbCreated || change.Verb == inventory.VerbRestored
+		if prepare.IsNamespace(t.Key.GroupKind) {
+			p.preview.NoteNamespace(t.Key.Name, created)
+		}
+		if !prepare.DefinesTypes(t.Key.GroupKind) {
+			continue
+		}
+		if created {
+			p.types.Items[t.Key] = t.ManagedTypes
+		}
+		altered := change.Before != nil && change.After != nil && !reflect.DeepEqual(change.Before.Object["spec"], change.After.Object["spec"])
+		if p.depth == depthCompared && prepare.IsCRD(t.Key.GroupKind) && (created || altered) {
+			if err := p.preview.NoteDefinition(t); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// endStep asks the guards of the members, and extracts the data of those that would not change.
+func (p *planned) endStep(ctx context.Context, members []*prepare.Object) (held, waits bool, err error) {
+	for _, t := range members {
+		change, missing := &p.entries[t.Key].Change, p.lacking[t.Index]
+		switch {
+		case missing == nil:
+			p.ask(t, change)
+		case !t.Late && change.Verb != "":
+			addReason(change, missing.reason)
+		}
+	}
+	for _, t := range members {
+		if missing := p.lacking[t.Index]; missing != nil {
+			p.unknown = append(slices.Clip(p.unknown), missing.object)
+		}
+	}
+	for _, t := range members {
+		if !t.Extracting {
+			continue
+		}
+		if isKnown, err := p.extract(ctx, t); err != nil {
+			return false, false, err
+		} else if !isKnown {
+			p.unknown = append(slices.Clip(p.unknown), p.entries[t.Key].Object)
+		}
+	}
+	return false, false, nil
+}
+
+// ask says in the change of an object that its guard holds it back.
+func (p *planned) ask(t *prepare.Object, change *inventory.Change) {
+	isUnknown, stays := len(p.unknown) > 0, change.Verb == ""
+	if !t.Guarded || isUnknown && (t.Late || stays) {
+		return
+	}
+	if isUnknown {
+		change.DependsOn = p.unknown
+		addReason(change, "whether it is held back "+p.dependence())
+		return
+	}
+	var refused *inventory.RefusedError
+	switch reason, err := askGuard(p.call, t); {
+	case errors.As(err, &refused):
+		change.Refusal = refused.Error()
+	case stays:
+		// It was applied before; the guard does not take it back.
+	case err != nil || reason != "":
+		addReason(change, heldBack(reason, err))
+	}
+}
+
+// extract extracts the data of an object that would not change, and reports whether they are known.
+func (p *planned) extract(ctx context.Context, t *prepare.Object) (isKnown bool, err error) {
+	change := &p.entries[t.Key].Change
+	if change.Verb != "" || change.Refusal != "" || len(p.unknown) > 0 {
+		return false, nil
+	}
+	object, err := p.steps.lookWhole(ctx, t)
+	return err == nil && object != nil && p.steps.extract(t, object) == nil, err
+}
+
+// dependence names the objects whose data nobody knows.
+func (p *planned) dependence() string {
+	names := make([]string, len(p.unknown))
+	for i, object := range p.unknown {
+		names[i] = object.String()
+	}
+	return "depends on data of " + strings.Join(names, ", ")
+}
+
+func addReason(change *inventory.Change, reason string) {
+	if change.Reason != "" {
+		reason = change.Reason + "; " + reason
+	}
+	change.Reason = reason
+}
+
+// settle settles an object whose late manifest was refused.
+func (p *planned) settle(t *prepare.Object) (outcome, bool) {
+	return p.passed(p.call.Ledger.Of(t)), p.entries[t.Key].Refusal != ""
+}
+
+// passed is the outcome for each object.
+func (p *planned) passed(item *inventory.Item) outcome {
+	return outcome{item: item, ready: true, stays: true, keepsBarrier: true}
+}
+
+func (p *planned) dismissed(item *inventory.Item) outcome {
+	if decide.IsDismissed(item) {
+		p.entries[types.IDOf(item)].Reason = "failed, and was deleted"
+	}
+	return p.passed(item)
+}
+
+// depthOf returns the depth for an object. A manifest as announced cannot be compared.
+func (p *planned) depthOf(t *prepare.Object) depth {
+	if _, isOpen := p.open[t.Index]; isOpen {
+		return min(p.depth, depthAsked)
+	}
+	return p.depth
+}
+
+// apply records a decision. The decision must be repeated (again) after a read if what is known does not suffice, or
+// the object has changed.
+func (p *planned) apply(ctx context.Context, t *prepare.Object, s decide.Situation, d decide.Decision) (o outcome, again bool, err error) {
+	if p.mustRead(t, d, s) {
+		return o, true, nil
+	}
+	item, e := p.call.Ledger.Of(t), p.entries[t.Key]
+	NoteState(&e.Change, s, p.call.Server.Keys)
+	p.describe(&e.Change, t, d, s)
+	if p.depthOf(t) == depthCompared {
+		if again, err = p.preview.Show(ctx, &e.Change, t, d, s); err == nil && !again {
+			err = p.checkRecreation(ctx, &e.Change, item, s.Live)
+		}
+		if again || err != nil {
+			return o, again, err
+		}
+	}
+	if reason, isOpen := p.open[t.Index]; isOpen {
+		p.leaveOpen(&e.Change, t, reason)
+	}
+	if e.closed = e.Verb != "" || !s.Exists || !isUpToDate(d); !e.closed {
+		e.seen, e.looked = s, true
+		// It may be purged.
+		if decide.IsWritten(item) {
+			item.Phase, item.Status = inventory.PhaseReady, s.Seen.Status
+		}
+	}
+	return p.passed(item), false, nil
+}
+
+// isUpToDate reports whether a decision leaves an object as it is, or may do so.
+func isUpToDate(d decide.Decision) bool {
+	switch d.Action {
+	case decide.Keep, decide.Verify, decide.Compare, decide.Report:
+		return true
+	case decide.Create, decide.Write, decide.Recreate, decide.Mark, decide.Ask, decide.Await, decide.Complete, decide.Dismiss,
+		decide.Refuse, decide.Cede:
+		return false
+	default:
+		return false
+	}
+}
+
+// leaveOpen says that a late manifest cannot be completed yet.
+func (p *planned) leaveOpen(change *inventory.Change, t *prepare.Object, reason string) {
+	change.DependsOn = p.unknown
+	if change.Verb == "" && change.Refusal == "" && t.Digest == prepare.DigestLate {
+		change.Verb, change.Reason = inventory.VerbUpdated, ""
+	}
+	if change.Verb != "" {
+		addReason(change, reason)
+	}
+}
+
+func (p *planned) unsettled(t *prepare.Object, message string, err error) (outcome, error) {
+	if err != nil {
+		return outcome{}, err
+	}
+	p.entries[t.Key].Reason = message
+	return p.passed(p.call.Ledger.Of(t)), nil
+}
+
+// hold records that redundant objects stay until their deletion is approved.
+func (p *planned) hold(ctx context.Context, concerned []Candidate, held *inventory.HeldDeletions) (awaited bool, err error) {
+	p.held = held
+	for _, candidate := range concerned {
+		e := p.entries[types.IDOf(candidate.Item)]
+		e.held = true
+		if _, err := p.remover.deleteOne(ctx, candidate.Item, decide.Deletion{Verb: inventory.VerbDeleted, Why: p.remover.why}); err != nil {
+			return false, err
+		}
+		e.Verb, e.Stays = "", true
+		e.Reason += "; it is kept until its deletion is approved: " + held.String()
+	}
+	return false, nil
+}
+
+// retained says why an object stays that has no prune policy to that effect.
+const retained = "; it is kept because other objects are kept that would be deleted with it"
+
+// end records a decision about an object that should be gone.
+func (p *planned) end(ctx context.Context, item *inventory.Item, s decide.Situation, d decide.Deletion, action decide.Ending, message string) (outcome, error) {
+	e := p.entries[types.IDOf(item)]
+	if e.closed {
+		return p.passed(item), nil
+	}
+	change := &e.Change
+	NoteState(change, s, p.call.Server.Keys)
+	change.Reason = d.Why
+	describeEnd(change, item, d, action, message)
+	if action == decide.Stay {
+		if p.call.Losses.Retains(item) {
+			change.Reason = d.Why + retained
+		}
+		p.call.Losses.Stay(item)
+	}
+	if reason := p.call.Owner.WhyOrphaned(item); reason != "" && action == decide.Orphan {
+		change.Reason += "; it " + reason
+	}
+	if p.depth != depthCompared || change.Verb == "" || s.Live == nil || e.held {
+		return p.passed(item), nil
+	}
+	change.Before = execute.Presentable(s.Live, p.call.Server.Keys)
+	if action == decide.Orphan {
+		change.After = p.preview.Orphaned(s.Live)
+		return p.passed(item), nil
+	}
+	return p.passed(item), p.addBlockers(ctx, change, item)
+}
+
+func (p *planned) unended(item *inventory.Item, d decide.Deletion, message string, err error) (outcome, error) {
+	if err != nil && !apierrors.IsForbidden(err) {
+		return outcome{}, fmt.Errorf("looking at %s: %w", types.IDOf(item), err)
+	}
+	// Apply meets this error only after it has applied all objects.
+	e := p.entries[types.IDOf(item)]
+	e.Verb, e.Reason = d.Verb, d.Why+"; "+message
+	if err != nil {
+		e.Reason = fmt.Sprintf("%s; it cannot be read: %s", d.Why, err)
+	}
+	if p.call.Prune(item, observe.Observation{}) == inventory.PrunePolicyKeep {
+		e.Verb, e.Stays = "", true
+		p.call.Losses.Stay(item)
+	}
+	return p.passed(item), nil
+}
+
+// addBlockers says what blocks the deletion of an object that defines types, or contains other objects.
+func (p *planned) addBlockers(ctx context.Context, change *inventory.Change, item *inventory.Item) error {
+	if prepare.IsNamespace(item.GroupVersionKind().GroupKind()) {
+		message, err := p.call.Losses.HoldNamespace(ctx, item)
+		if err != nil || message == "" {
+			return err
+		}
+		change.Reason += "; " + message
+		orphaned, err := p.call.Losses.IsMarkedOrphan(ctx, item)
+		if orphaned {
+			change.Verb, change.After = inventory.VerbOrphaned, p.preview.Orphaned(change.Before)
+		}
+		return err
+	}
+	if !prepare.DefinesTypes(item.GroupVersionKind().GroupKind()) {
+		return nil
+	}
+	// Instances of the owner are deleted before.
+	defined, err := p.call.Losses.DefinedBy(ctx, item)
+	if err != nil {
+		return err
+	}
+	blockers, _, err := p.call.Losses.Instances(ctx, defined, p.call.Owner.Label)
+	switch {
+	case apierrors.IsForbidden(err):
+		// Apply meets this error when it comes to the object.
+		change.Reason += "; it is not known whether there are instances of its types: " + err.Error()
+		return nil
+	case err == nil && len(blockers) > 0:
+		change.Reason += "; kept while there are instances of its types: " + guard.Texts(blockers)
+	}
+	return err
+}
+
+// checkRecreation refuses to recreate an object whose content would be lost.
+func (p *planned) checkRecreation(ctx context.Context, change *inventory.Change, item *inventory.Item, live *unstructured.Unstructured) error {
+	if !change.Recreate || live == nil {
+		return nil
+	}
+	reason, err := p.call.Losses.KeepsFromRecreation(ctx, item, live.GetUID(), live)
+	if err != nil {
+		return fmt.Errorf("looking at %s: %w", types.IDOf(item), err)
+	}
+	if reason != "" {
+		change.Refusal = reason
+	}
+	return nil
+}
+
+// describeEnd completes a change, which has a reason already, from a decision about an object that should be gone.
+func describeEnd(c *inventory.Change, item *inventory.Item, d decide.Deletion, ending decide.Ending, message string) {
+	switch ending {
+	case decide.Gone:
+		if message != "" {
+			c.Reason += "; it " + message
+			return
+		}
+		if item.Phase == inventory.PhaseDeleting || item.Phase == inventory.PhaseCompleting {
+			c.Verb = d.Verb
+		}
+		c.Reason += "; it no longer exists as a dependent"
+	case decide.Forget:
+		c.Reason += "; it " + message
+	case decide.AwaitEnd:
+		c.Verb = d.Verb
+		c.Reason += "; " + message
+	case decide.RequestDeletion, decide.AwaitApproval:
+		c.Verb = d.Verb
+	case decide.Stay:
+		c.Stays = true
+		c.Reason += "; it " + message
+	case decide.Orphan:
+		c.Verb = inventory.VerbOrphaned
+	case decide.RefuseEnd:
+		c.Reason, c.Refusal = "", message
+	}
+}

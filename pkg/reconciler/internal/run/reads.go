@@ -1,0 +1,225 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/internal/judges"
+	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/behaviors"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// WatchReads has the observer watch the objects that desired objects read without owning them. It refuses reads of
+// objects that are desired themselves.
+func WatchReads(ctx context.Context, call *Call, wanted []*prepare.Object) error {
+	var names []observe.Name
+	var own map[types.ObjectID]bool
+	for _, t := range wanted {
+		for _, read := range readsOf(call, t) {
+			if own == nil {
+				own = make(map[types.ObjectID]bool, len(wanted))
+				for _, other := range wanted {
+					own[other.Key] = true
+				}
+			}
+			if id := types.IDOf(itemOf(nameOf(read))); own[id] {
+				return inventory.NewRefusedError(fmt.Sprintf("%s: reads %s, which is also a dependent; extract its data instead", t.Key, id))
+			}
+			names = append(names, nameOf(read))
+		}
+	}
+	call.Memory.Disregard(names)
+	if err := call.Server.Observer.WatchNames(ctx, call.Owner.Label, names); err != nil {
+		return fmt.Errorf("watching the objects that dependents need data of: %w", err)
+	}
+	return nil
+}
+
+func readsOf(call *Call, t *prepare.Object) []behaviors.Read {
+	if !t.Reading {
+		return nil
+	}
+	reading, ok := behaviors.Of[behaviors.Reading](call.Executor.Manifests.Source(t))
+	if !ok {
+		return nil
+	}
+	return reading.Reads()
+}
+
+func nameOf(read behaviors.Read) observe.Name {
+	return observe.Name{GroupVersionKind: read.GroupVersionKind, Namespace: read.Namespace, Name: read.Name}
+}
+
+func itemOf(name observe.Name) *inventory.Item {
+	return &inventory.Item{TypeVersionInfo: inventory.TypeVersionInfo(name.GroupVersionKind), NameInfo: inventory.NameInfo{Namespace: name.Namespace, Name: name.Name}}
+}
+
+// shortage says what an object that others own lacks, so that a desired object cannot be applied.
+type shortage struct {
+	// reason names the object, and what it lacks.
+	reason string
+	// object is the other object.
+	object inventory.ObjectInfo
+
+	lack  string        // reason without the object
+	grace time.Duration // of the other object
+	cause error         // decides when to repeat the call; nil if an event tells
+}
+
+// item returns the other object as an item.
+func (m *shortage) item() *inventory.Item {
+	return &inventory.Item{TypeVersionInfo: m.object.TypeVersionInfo, NameInfo: m.object.NameInfo}
+}
+
+// health returns what the lack means.
+func (m *shortage) health() decide.Health {
+	return decide.Health{Reason: inventory.NoticeReasonBlocked, Grade: status.GradeDown, Grace: m.grace}
+}
+
+// unread is what is missing if an object cannot be read.
+func unread(item *inventory.Item, why string, cause error, grace time.Duration) *shortage {
+	return &shortage{reason: fmt.Sprintf("%s cannot be read: %s", types.IDOf(item), why), object: item.Info(), lack: "cannot be read: " + why, cause: cause, grace: grace}
+}
+
+// read hands a desired object what it reads before its step. shortage is nil if that is all the object needs.
+func (s *steps) read(ctx context.Context, t *prepare.Object) (missing *shortage, err error) {
+	for _, read := range readsOf(s.call, t) {
+		if read.After {
+			continue
+		}
+		if _, missing, err := s.readOne(ctx, t, read); missing != nil || err != nil {
+			return missing, err
+		}
+	}
+	return nil, nil //nolint:nilnil // nothing is missing
+}
+
+// readOne hands a desired object one of the objects that it reads, and returns it as well; nil if that does not exist.
+func (s *steps) readOne(ctx context.Context, t *prepare.Object, read behaviors.Read) (object *unstructured.Unstructured, missing *shortage, err error) {
+	name := nameOf(read)
+	item := itemOf(name)
+	version, view := s.call.Server.Observer.Version(name)
+	if view == observe.Unseen {
+		if problem := s.misplaced(name); problem != "" {
+			return nil, unread(item, problem, nil, read.Grace), nil
+		}
+	}
+	object, err = s.fetch(ctx, name, version, view)
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil, unread(item, err.Error(), err, read.Grace), nil
+	case err != nil:
+		return nil, nil, fmt.Errorf("reading %s for %s: %w", types.IDOf(item), t.Key, err)
+	}
+	if err = read.Take(object); err == nil {
+		return object, nil, nil
+	}
+	missing = &shortage{
+		reason: fmt.Sprintf("needs data of %s: %v", types.IDOf(item), err), object: item.Info(), lack: "its data cannot be used: " + err.Error(), cause: err, grace: read.Grace,
+	}
+	if object == nil {
+		missing.lack = "does not exist"
+	}
+	var retriable types.RetriableError
+	if object == nil && view != observe.Unseen && !errors.As(err, &retriable) {
+		missing.cause = nil
+	}
+	return object, missing, nil
+}
+
+// judge reports, and returns, whether the component waits for an object of others.
+func (s *steps) judge(read behaviors.Read, object *unstructured.Unstructured) (waits bool) {
+	if read.Judge == nil || object == nil && read.Optional {
+		return false
+	}
+	item := itemOf(nameOf(read))
+	if object == nil {
+		s.call.Report.AwaitsHealth(item, "does not exist", decide.Health{Reason: inventory.NoticeReasonBlocked, Grade: status.GradeDown, Grace: read.Grace})
+		return true
+	}
+	result := judges.Guarded(read.Judge, object)
+	if result.Deadline > 0 {
+		s.call.Report.RequeueAfter(result.Deadline)
+	}
+	if result.Status == status.CurrentStatus {
+		return false
+	}
+	if result.Status == status.FailedStatus {
+		s.call.Report.Fails(item, result.Message)
+	}
+	s.call.Report.AwaitsHealth(item, cmp.Or(result.Message, "status is "+result.Status.String()), decide.Health{Reason: result.Reason, Grade: result.Health(), Grace: read.Grace})
+	return true
+}
+
+// takeWaits reports whether beginStep has met objects of others since the last call that the component waits for.
+func (s *steps) takeWaits() bool {
+	waits := s.waits
+	s.waits = false
+	return waits
+}
+
+// await has the call repeated when something that is missing may be there.
+func (s *steps) await(t *prepare.Object, missing *shortage) {
+	if missing.cause != nil {
+		s.retry(t, missing.cause)
+	}
+}
+
+// misplaced says what is wrong with the namespace of an object; empty if nothing is, or its type is not served.
+func (s *steps) misplaced(name observe.Name) string {
+	mapping, err := s.call.Server.Client.RESTMapper().RESTMapping(name.GroupKind(), name.Version)
+	if err != nil {
+		return ""
+	}
+	switch isNamespaced := mapping.Scope.Name() == meta.RESTScopeNameNamespace; {
+	case isNamespaced && name.Namespace == "":
+		return "its type is namespaced, and no namespace is given"
+	case !isNamespaced && name.Namespace != "":
+		return "its type is cluster-scoped, and a namespace is given"
+	default:
+		return ""
+	}
+}
+
+// fetch returns an object, which must not be changed; nil if it does not exist. It makes a request only if the object
+// has changed since the last one, or is not watched.
+func (s *steps) fetch(ctx context.Context, name observe.Name, version string, view observe.View) (object *unstructured.Unstructured, err error) {
+	switch view {
+	case observe.Absent:
+		return nil, nil //nolint:nilnil // it does not exist
+	case observe.Present:
+		if object = s.call.Memory.Recollect(name, version); object != nil {
+			return object, nil
+		}
+	case observe.Unseen:
+	}
+	err = s.call.Server.Read(func() (err error) {
+		object, err = execute.LookUp(ctx, s.call.Server.Client, itemOf(name))
+		return err
+	})
+	switch {
+	case execute.IsGone(err):
+		return nil, nil //nolint:nilnil // it does not exist
+	case err != nil:
+		return nil, err
+	}
+	object = observe.Kept(object)
+	s.call.Memory.Recollects(name, object)
+	return object, nil
+}

@@ -1,0 +1,335 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/behaviors"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// steps are the steps of one call. They are used by one goroutine.
+type steps struct {
+	call *Call
+
+	waits bool // since the last call of takeWaits, beginStep has met an object of others that the component waits for
+}
+
+// beginStep reads what the members of a step need, asks their guards, and completes their late manifests. It returns
+// the members of the step, whose manifests are complete. If something holds the step back, it reports that, and held is
+// true.
+func (s *steps) beginStep(ctx context.Context, members []*prepare.Object) (complete []*prepare.Object, held bool, err error) {
+	if held, err = s.meetObstacles(ctx, members); err != nil {
+		return nil, false, err
+	}
+	if held || !slices.ContainsFunc(members, func(t *prepare.Object) bool { return t.Late }) {
+		return members, held, nil
+	}
+	complete = slices.Clone(members)
+	saveFirst := false
+	for i, t := range complete {
+		if !t.Late {
+			continue
+		}
+		var late *prepare.LateError
+		resolved, save, err := s.resolve(t)
+		switch {
+		case errors.As(err, &late):
+			s.holdsBack(t, err.Error())
+			s.retry(t, err)
+			held = true
+		case err != nil:
+			return nil, false, err
+		default:
+			complete[i], saveFirst = resolved, saveFirst || save
+		}
+	}
+	if saveFirst && !held {
+		err = s.call.Ledger.Save(ctx)
+	}
+	return complete, held, err
+}
+
+// meetObstacles reads what the members of a step need, asks their guards, and reports what holds them back.
+func (s *steps) meetObstacles(ctx context.Context, members []*prepare.Object) (held bool, err error) {
+	lacking := map[*prepare.Object]bool{}
+	reported := map[types.ObjectID]bool{}
+	for _, t := range members {
+		missing, err := s.readBefore(ctx, t)
+		if err != nil {
+			return false, err
+		}
+		if missing == nil {
+			continue
+		}
+		s.await(t, missing)
+		held, lacking[t] = true, true
+		if id := types.IDOf(missing.object); !reported[id] {
+			reported[id] = true
+			s.call.Report.AwaitsHealth(missing.item(), missing.lack+"; later objects wait for it", missing.health())
+		}
+	}
+	for _, t := range members {
+		if lacking[t] {
+			continue
+		}
+		reason, err := s.guard(t)
+		if err != nil {
+			return false, err
+		}
+		if reason != "" {
+			s.holdsBack(t, reason)
+			held = true
+		}
+	}
+	return held, nil
+}
+
+// holdsBack reports that an object is held back, or holds back later ones. One that exists keeps the grade that it was
+// last seen with.
+func (s *steps) holdsBack(t *prepare.Object, reason string) {
+	health := decide.Health{Reason: inventory.NoticeReasonBlocked, Grade: status.GradeDown, Grace: t.Grace}
+	seen, view := s.call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
+	switch {
+	case view != observe.Present || seen.Owner != s.call.Owner.Label:
+	case seen.Status == status.CurrentStatus:
+		health.Grade = status.GradeHealthy
+	case seen.Grade != "":
+		health.Grade = seen.Grade
+	}
+	s.call.Report.AwaitsHealth(s.call.Ledger.Of(t), reason, health)
+}
+
+// readBefore is read, and judges what is read.
+func (s *steps) readBefore(ctx context.Context, t *prepare.Object) (missing *shortage, err error) {
+	for _, read := range readsOf(s.call, t) {
+		if read.After {
+			continue
+		}
+		object, missing, err := s.readOne(ctx, t, read)
+		if missing != nil || err != nil {
+			return missing, err
+		}
+		s.waits = s.judge(read, object) || s.waits
+	}
+	return nil, nil //nolint:nilnil // nothing is missing
+}
+
+// readAfter reads what the members of a step want to have read when it has ended. It reports, and returns, whether the
+// component waits for any of that.
+func (s *steps) readAfter(ctx context.Context, members []*prepare.Object) (waits bool, err error) {
+	for _, t := range members {
+		for _, read := range readsOf(s.call, t) {
+			if !read.After {
+				continue
+			}
+			object, missing, err := s.readOne(ctx, t, read)
+			switch {
+			case err != nil:
+				return false, err
+			case missing == nil:
+				waits = s.judge(read, object) || waits
+			default:
+				s.await(t, missing)
+				s.call.Report.AwaitsHealth(missing.item(), missing.lack, missing.health())
+				waits = true
+			}
+		}
+	}
+	return waits, nil
+}
+
+// guard returns why an object must not be applied yet; empty if it may be applied. The error is a *RefusedError.
+func (s *steps) guard(t *prepare.Object) (reason string, err error) {
+	if !t.Guarded {
+		return "", nil
+	}
+	reason, err = askGuard(s.call, t)
+	var refused *inventory.RefusedError
+	switch {
+	case errors.As(err, &refused):
+		return "", err
+	case err != nil:
+		s.retry(t, err)
+		return heldBack(reason, err), nil
+	case reason != "":
+		return heldBack(reason, nil), nil
+	default:
+		return "", nil
+	}
+}
+
+// heldBack says that a guard holds an object back, or has failed.
+func heldBack(reason string, err error) string {
+	var retriable types.RetriableError
+	switch {
+	case err == nil:
+		return "held back: " + reason
+	case errors.As(err, &retriable):
+		return "held back: " + err.Error()
+	default:
+		return "its guard has failed: " + err.Error()
+	}
+}
+
+// askGuard asks the guard of an object.
+func askGuard(call *Call, t *prepare.Object) (reason string, err error) {
+	guarded, ok := behaviors.Of[behaviors.Guarded](call.Executor.Manifests.Source(t))
+	if !ok {
+		return "", nil
+	}
+	return guarded.Guard()
+}
+
+// resolve completes the manifest of a late object, or makes its suspended form, and notes in its item what that means.
+// It returns the desired object that belongs to the manifest, and whether the inventory must be saved before the object
+// is written.
+func (s *steps) resolve(t *prepare.Object) (complete *prepare.Object, saveFirst bool, err error) {
+	if t.Suspended {
+		return s.resolveBy(t, s.call.Executor.Manifests.Suspend)
+	}
+	return s.resolveBy(t, s.call.Executor.Manifests.Complete)
+}
+
+func (s *steps) resolveBy(t *prepare.Object, resolve func(*prepare.Object) (*prepare.Object, error)) (complete *prepare.Object, saveFirst bool, err error) {
+	if complete, err = resolve(t); err != nil {
+		return nil, false, err
+	}
+	item := s.call.Ledger.Of(t)
+	saveFirst = decide.Resolve(complete, item)
+	if item.Phase != inventory.PhaseScheduledForApplication {
+		item.DeletePolicy, item.PrunePolicy = s.call.Owner.DeletePolicy(item, t.Delete), t.Prune
+	}
+	return complete, saveFirst, nil
+}
+
+// forms makes the suspended forms of late objects that exist. It returns the forms that have to be applied. If one
+// cannot be made, it reports that, and held is true. Data must have been read and extracted before.
+func (s *steps) forms(ctx context.Context, members []*prepare.Object) (forms []*prepare.Object, held bool, err error) {
+	saveFirst := false
+	for _, t := range members {
+		form, save := t, false
+		if t.Late {
+			var late *prepare.LateError
+			form, save, err = s.form(t)
+			if errors.As(err, &late) {
+				s.call.Report.Awaits(s.call.Ledger.Of(t), err.Error())
+				s.retry(t, err)
+				held = true
+				continue
+			}
+			if err != nil {
+				return nil, false, err
+			}
+		}
+		if form != nil && !form.VanishesAtOnce() {
+			forms, saveFirst = append(forms, form), saveFirst || save
+		}
+	}
+	if saveFirst {
+		return forms, held, s.call.Ledger.Save(ctx)
+	}
+	return forms, held, nil
+}
+
+// form is resolve for the suspended form of a late object that exists. If data are missing, it returns nil if the
+// object is deleted anyway, or is ready in the form that was applied before: whatever has the data may be suspended
+// already. Otherwise it makes the form of the manifest that was announced: suspending must not depend on data of
+// objects that are gone.
+func (s *steps) form(t *prepare.Object) (form *prepare.Object, saveFirst bool, err error) {
+	form, saveFirst, err = s.resolve(t)
+	var late *prepare.LateError
+	switch {
+	case !errors.As(err, &late):
+		return form, saveFirst, err
+	case t.VanishesAtOnce() || s.isInForm(t):
+		return nil, false, nil
+	}
+	return s.resolveBy(t, s.call.Executor.Manifests.SuspendIncomplete)
+}
+
+// isInForm reports whether an object is ready in the suspended form that was applied before.
+func (s *steps) isInForm(t *prepare.Object) bool {
+	seen, view := s.call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
+	return decide.IsSuspended(s.call.Ledger.Of(t)) && view == observe.Present && seen.Status == status.CurrentStatus && !s.call.Server.Outdated(t.Key, seen)
+}
+
+// endStep reads what the members of a step want to have read when it has ended, and extracts their data. If an object
+// is not there, or its data cannot be extracted, it reports that, and later steps are held.
+func (s *steps) endStep(ctx context.Context, members []*prepare.Object) (held, waits bool, err error) {
+	if waits, err = s.readAfter(ctx, members); err != nil {
+		return false, false, err
+	}
+	for _, t := range members {
+		if !t.Extracting {
+			continue
+		}
+		object, err := s.lookWhole(ctx, t)
+		switch {
+		case err != nil:
+			return false, false, err
+		case object == nil:
+			s.holdsBack(t, "does not exist, so no data can be extracted")
+			held = true
+			continue
+		}
+		if err := s.extract(t, object); err != nil {
+			s.holdsBack(t, "its data cannot be extracted: "+err.Error())
+			s.retry(t, err)
+			held = true
+		}
+	}
+	return held, waits, nil
+}
+
+// extract has a behavior extract the data of an object, which is not changed.
+func (s *steps) extract(t *prepare.Object, object *unstructured.Unstructured) error {
+	extracting, ok := behaviors.Of[behaviors.Extracting](s.call.Executor.Manifests.Source(t))
+	if !ok {
+		return nil
+	}
+	return extracting.Extract(observe.Kept(object))
+}
+
+// lookWhole returns an object as it is in the cluster; nil if it does not exist or is being deleted. It reads the
+// object only if the observer does not keep it.
+func (s *steps) lookWhole(ctx context.Context, t *prepare.Object) (*unstructured.Unstructured, error) {
+	item := s.call.Ledger.Of(t)
+	seen, view := s.call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
+	if view == observe.Present && seen.Object != nil && !seen.Deleting {
+		return seen.Object, nil
+	}
+	situation, err := s.call.Server.Ask(ctx, item)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("extracting data of %s: %w", t.Key, err)
+	case !situation.Exists || situation.Seen.Deleting:
+		return nil, nil
+	}
+	situation.Seen.Object = observe.Kept(situation.Live)
+	s.call.Server.Observer.Record(t.GVK(), t.Key.Namespace, t.Key.Name, situation.Seen)
+	return situation.Live, nil
+}
+
+// retry has the call repeated after an error of a behavior: after the delay that the error asks for, or after one that
+// grows.
+func (s *steps) retry(t *prepare.Object, err error) {
+	var retriable types.RetriableError
+	if errors.As(err, &retriable) && retriable.RetryAfter() != nil {
+		s.call.Report.RequeueAfter(*retriable.RetryAfter())
+		return
+	}
+	s.call.Retry(s.call.Ledger.Of(t))
+}

@@ -1,0 +1,324 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/component-operator/runtime/internal/concurrent"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Waves applies the desired objects of a call, wave by wave.
+type Waves struct {
+	call *Call
+
+	// Misplaced means that the scope of some types was not known when their objects were prepared; so they must be
+	// prepared again.
+	Misplaced bool
+
+	execution execution
+	steps     *steps
+	remover   *Remover
+	pruner    *pruner
+	carryOn   bool
+	after     func(ctx context.Context, order int, final bool) error
+	last      int               // the greatest apply order
+	told      int               // the apply order of the last wave that after was called for
+	failed    []*prepare.Object // the stage in which objects could not be applied
+	passed    bool              // some objects are not ready that no wave has waited for
+	visited   []bool            // by the index of the desired object; whether the call has come to it
+	written   []bool            // likewise; whether the call has written it
+	changed   []bool            // likewise; whether that has changed it
+}
+
+// Options are options of a call.
+type Options struct {
+	// RecordAdoptions records which objects existed before, before they are adopted.
+	RecordAdoptions bool
+	// CarryOn begins each wave although the one before is not ready.
+	CarryOn bool
+	// AfterWave is called when a wave is written; nil if nobody wants to know.
+	AfterWave func(ctx context.Context, order int, final bool) error
+	// Last is the greatest apply order of all objects of the call.
+	Last int
+}
+
+// New returns the Waves of a call whose ledger has the items of all desired objects.
+func New(call *Call, options Options) *Waves {
+	l := &live{recordAdoptions: options.RecordAdoptions}
+	w := newWaves(call, l)
+	l.steps, l.written, l.changed = w.steps, w.written, w.changed
+	w.carryOn, w.after, w.last = options.CarryOn, options.AfterWave, options.Last
+	return w
+}
+
+func newWaves(call *Call, execution execution) *Waves {
+	count, remover := len(call.Ledger.Wanted), &Remover{call: call, execution: execution, why: inventory.ReasonNotInManifests}
+	return &Waves{
+		call: call, execution: execution, steps: &steps{call: call}, remover: remover, pruner: &pruner{call: call, remover: remover}, told: math.MinInt,
+		visited: make([]bool, count), written: make([]bool, count), changed: make([]bool, count),
+	}
+}
+
+// Apply applies all desired objects, which are sorted, and reports whether all of them are ready or completed. If some
+// have failed, it purges what has ended without them.
+func (w *Waves) Apply(ctx context.Context, wanted []*prepare.Object) (ready bool, err error) {
+	ready, err = w.apply(ctx, wanted)
+	if (err == nil || execute.IsAboutObjects(err)) && (execute.IsFailure(err) || w.call.Report.HasFailures()) {
+		err = execute.Join(err, w.purgeEnded(ctx, wanted))
+	}
+	return ready && err == nil, err
+}
+
+// apply walks through the waves. If it stops before the end, it corrects drift of the objects that it has not come to.
+func (w *Waves) apply(ctx context.Context, wanted []*prepare.Object) (ready bool, err error) {
+	done, ready, err := w.walk(ctx, wanted)
+	if err == nil && ready {
+		return !w.passed, nil
+	}
+	if w.failed != nil {
+		err = execute.Join(err, w.applyExistingWebhooks(ctx, err, w.failed))
+	}
+	return false, w.Stop(ctx, err, wanted[done:])
+}
+
+// walk applies the desired objects wave by wave, until it has to wait. It returns how many of them it has passed.
+func (w *Waves) walk(ctx context.Context, wanted []*prepare.Object) (done int, ready bool, err error) {
+	var purgeable []*prepare.Object
+	for _, t := range wanted {
+		if t.PurgeOrder != nil {
+			purgeable = append(purgeable, t)
+		}
+	}
+	waves := prepare.Group(wanted, func(t *prepare.Object) int { return t.ApplyOrder })
+	for i, wave := range waves {
+		if gone, err := w.pruneBefore(ctx, wave[0].ApplyOrder); err != nil || !gone {
+			return done, false, err
+		}
+		for _, members := range prepare.Group(wave, (*prepare.Object).Stage) {
+			ready, err := w.applyStage(ctx, members, len(wave))
+			if err == nil {
+				err = w.wroteWave(ctx, wave)
+			}
+			if err != nil || !ready {
+				return done, false, err
+			}
+			done += len(members)
+		}
+		over := math.MaxInt
+		if i+1 < len(waves) {
+			over = waves[i+1][0].ApplyOrder - 1
+		}
+		// What is not ready may need what would be purged. It is purged in a later call.
+		if !w.passed {
+			if ready, err := w.purge(ctx, purgeable, wave[0].ApplyOrder, over); err != nil || !ready {
+				return done, false, err
+			}
+		}
+		if err := w.call.Ledger.Checkpoint(ctx); err != nil {
+			return len(wanted), false, err
+		}
+	}
+	return done, true, nil
+}
+
+// applyStage applies the members of one stage, step by step, and reports whether all are ready.
+func (w *Waves) applyStage(ctx context.Context, members []*prepare.Object, waveSize int) (ready bool, err error) {
+	if members[0].Stage() == prepare.Instances {
+		placed, err := w.execution.openInstances(ctx, members)
+		if err != nil {
+			return false, err
+		}
+		if !placed {
+			w.Misplaced = true
+			w.call.Report.StopsAt(members[0].ApplyOrder, waveSize)
+			return false, nil
+		}
+	}
+	stage, passed := progress{ready: true}, w.passed
+	for _, step := range prepare.Group(members, func(t *prepare.Object) int { return t.Step }) {
+		complete, held, err := w.execution.beginStep(ctx, step)
+		if err == nil && !held {
+			err = w.applyStep(ctx, complete, members, &stage)
+		}
+		if err == nil && !held {
+			held, err = w.endStep(ctx, complete)
+		}
+		stage.ready = !w.steps.takeWaits() && stage.ready
+		if err != nil {
+			return false, err
+		}
+		if held {
+			stage.ready = false
+			break
+		}
+	}
+	if !stage.ready || w.passed && !passed {
+		w.call.Report.StopsAt(members[0].ApplyOrder, waveSize)
+	}
+	return stage.ready, nil
+}
+
+// wroteWave tells the caller when a wave is written that this call has changed something in.
+func (w *Waves) wroteWave(ctx context.Context, wave []*prepare.Object) error {
+	changed := func(t *prepare.Object) bool { return w.changed[t.Index] }
+	unwritten := func(t *prepare.Object) bool {
+		return w.call.Ledger.Of(t).Phase == inventory.PhaseScheduledForApplication
+	}
+	order := wave[0].ApplyOrder
+	if w.after == nil || w.told == order || !slices.ContainsFunc(wave, changed) || slices.ContainsFunc(wave, unwritten) {
+		return nil
+	}
+	w.told = order
+	if err := w.after(ctx, order, order == w.last); err != nil {
+		return w.call.Consent.Withdraw(err)
+	}
+	return nil
+}
+
+// endStep extracts the data of a step, and reads what its members want to have read then.
+func (w *Waves) endStep(ctx context.Context, members []*prepare.Object) (held bool, err error) {
+	held, waits, err := w.execution.endStep(ctx, members)
+	w.passed = w.passed || waits
+	return held, err
+}
+
+// progress says how far a stage is.
+type progress struct {
+	ready     bool
+	unwritten bool // some manifests have still to be applied
+}
+
+// applyStep applies the members of one step of a stage, tier by tier.
+func (w *Waves) applyStep(ctx context.Context, step, stage []*prepare.Object, progress *progress) error {
+	for _, tier := range prepare.Group(step, w.call.Tiers.Of) {
+		if progress.unwritten && w.call.Tiers.Of(tier[0]) == prepare.TierLast {
+			if tier = w.existingWebhooks(ctx, tier); len(tier) == 0 {
+				continue
+			}
+		}
+		unready, err := w.applyTier(ctx, tier)
+		for _, o := range unready {
+			w.noteUnready(o, progress)
+		}
+		if err == nil {
+			err = w.execution.endTier(tier)
+		}
+		if err != nil {
+			w.failed = stage
+			return fmt.Errorf("applying %s: %w", types.WaveText(step[0].ApplyOrder), err)
+		}
+		if err := w.dismissFailed(ctx, tier); err != nil {
+			return fmt.Errorf("deleting failed objects of %s: %w", types.WaveText(step[0].ApplyOrder), err)
+		}
+	}
+	return nil
+}
+
+// noteUnready notes a dependent that is not ready.
+func (w *Waves) noteUnready(o outcome, progress *progress) {
+	progress.unwritten = progress.unwritten || o.unwritten
+	if o.overdue || w.carryOn && !o.unwritten {
+		w.passed = true
+	} else {
+		progress.ready = false
+	}
+	if o.doomed {
+		w.call.Report.AwaitsInVain(o.item, o.message)
+	} else {
+		w.call.Report.AwaitsHealth(o.item, o.message, o.health)
+	}
+}
+
+// existingWebhooks returns those webhook configurations in the last tier that exist after all, although the observer,
+// which does not watch objects without our label, does not know them: they may deny the other objects. It leaves those
+// that cannot be read to a later call.
+func (w *Waves) existingWebhooks(ctx context.Context, members []*prepare.Object) []*prepare.Object {
+	var found []*prepare.Object
+	for _, t := range members {
+		if w.visited[t.Index] || t.Late || w.call.Tiers.Of(t) != prepare.TierLast {
+			continue
+		}
+		if s, err := w.call.Server.Ask(ctx, w.call.Ledger.Of(t)); err == nil && s.Exists {
+			found = append(found, t)
+		}
+	}
+	return found
+}
+
+// applyExistingWebhooks applies existing webhook configurations after other objects of the stage could not be applied,
+// because they may be the reason.
+func (w *Waves) applyExistingWebhooks(ctx context.Context, reason error, members []*prepare.Object) error {
+	if !execute.IsAboutObjects(reason) {
+		return nil
+	}
+	if tier := w.existingWebhooks(ctx, members); len(tier) > 0 {
+		_, err := w.applyTier(ctx, tier)
+		return err
+	}
+	return nil
+}
+
+// Stop ends the waves before the rest of the desired objects, and corrects drift of these. It returns the error, and
+// what goes wrong with that.
+func (w *Waves) Stop(ctx context.Context, err error, rest []*prepare.Object) error {
+	var stale *inventory.StaleError
+	if errors.As(err, &stale) {
+		return err
+	}
+	return execute.Join(err, w.correctDrift(ctx, rest))
+}
+
+// correctDrift corrects drift of dependents that the waves have not come to, except late ones, whose manifests are not
+// complete.
+func (w *Waves) correctDrift(ctx context.Context, rest []*prepare.Object) error {
+	if w.call.Consent.MayGoOn() != nil {
+		// The waves have stopped for this reason, and returned it.
+		return nil
+	}
+	written := slices.DeleteFunc(slices.Clone(rest), func(t *prepare.Object) bool {
+		return w.visited[t.Index] || t.Late || !decide.IsWritten(w.call.Ledger.Of(t)) || w.call.Tiers.Of(t) == prepare.TierLast
+	})
+	if len(written) == 0 {
+		return nil
+	}
+	if _, err := w.applyTier(ctx, written); err != nil {
+		return fmt.Errorf("correcting drift: %w", err)
+	}
+	return nil
+}
+
+// applyTier applies desired objects concurrently and returns those that are not ready. Its error joins all errors.
+func (w *Waves) applyTier(ctx context.Context, tier []*prepare.Object) ([]outcome, error) {
+	var t outcomes
+	var requests []*prepare.Object
+	for _, object := range tier {
+		w.visited[object.Index] = true
+		if o, settled := w.applyQuietly(object); settled {
+			t.add(o, nil)
+		} else {
+			requests = append(requests, object)
+		}
+	}
+	concurrent.EachWithin(ctx, w.call.Server.Flow, requests, func(object *prepare.Object) {
+		o, err := w.applyOne(ctx, object)
+		t.finished(w.call, w.call.Ledger.Of(object), o, err)
+	})
+	objectOf := func(item *inventory.Item) *prepare.Object {
+		return requests[slices.IndexFunc(requests, func(object *prepare.Object) bool { return w.call.Ledger.Of(object) == item })]
+	}
+	w.adopt(ctx, &t, func(o outcome) (outcome, error) { return w.applySeen(ctx, objectOf(o.item), *o.adopting, nil) })
+	putUpBarriers(ctx, w.call, &t, func(item *inventory.Item) (outcome, error) { return w.applyOne(ctx, objectOf(item)) })
+	w.release(ctx, &t)
+	return t.unready, t.Err()
+}
