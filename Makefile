@@ -90,6 +90,11 @@ test: clm ## Run all tests in a sandbox (PACKAGES=./pkg/x/... TESTFLAGS=-run=Nam
 test-scaffold: clm ## Make a project for each pair of options of scaffold; lint and test them.
 	bin/clm sandbox run -- sh -c 'TEST_SANDBOX_KUBECONFIG="$$KUBECONFIG" TEST_SCAFFOLD_ALL=1 exec go test -timeout 60m -run="TestProjects|TestLife|TestPage|TestSteps" -v $(TESTFLAGS) ./scaffold/...'
 
+# Plans each pass of the engine's tests, and compares it with its plan.
+.PHONY: test-plans
+test-plans: clm ## Run the tests of the engine; plan each pass.
+	bin/clm sandbox run -- sh -c 'TEST_SANDBOX_KUBECONFIG="$$KUBECONFIG" TEST_PLANS=1 exec go test -timeout 60m $(TESTFLAGS) ./pkg/reconciler/'
+
 .PHONY: unit
 unit: ## Run the tests that need no Kubernetes.
 	go test -short -shuffle=on $(TESTFLAGS) $(PACKAGES)

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync"
@@ -17,7 +18,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
-	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/digest"
@@ -114,7 +114,7 @@ func (ty *typed) tryCreate(name string) error {
 // defined applies the definition, and waits until instances can be created.
 func (ty *typed) defined(manifests string) {
 	ty.Helper()
-	ty.settle(manifests, func(result reconciler.Result) (bool, string) { return result.Done, notices(result.Waits) })
+	ty.settle(manifests, done)
 	ty.create(ty.expand(strings.ReplaceAll(widget, "NAME", "first")))
 	ty.remove(ty.widget("first"))
 }
@@ -146,10 +146,7 @@ func TestInstancesAreNotCreatedWhileTheirTypeIsDeleted(t *testing.T) {
 			if redundant {
 				pass = func() (reconciler.Result, error) { return ty.apply("") }
 			}
-			testenv.Eventually(t, func() (bool, string) {
-				result, err := pass()
-				return err == nil && result.Done, fmt.Sprint(notices(result.Waits), err)
-			})
+			ty.finish(pass)
 			if err == nil {
 				t.Fatal("an instance was created, and destroyed")
 			}
@@ -161,58 +158,14 @@ func TestInstancesAreNotCreatedWhileTheirTypeIsDeleted(t *testing.T) {
 	}
 }
 
-func TestInstancesThatCameBeforeTheBarrierKeepTheirType(t *testing.T) {
-	t.Parallel()
-	var ty *typed
-	var once sync.Once
-	binds := func(request *http.Request) bool {
-		return request.Method == http.MethodPatch && strings.Contains(request.URL.Path, "/validatingadmissionpolicybindings/")
-	}
-	ty = newTyped(t, before(binds, func() {
-		once.Do(func() {
-			if err := ty.tryCreate("early"); err != nil {
-				t.Errorf("expected that nothing denies it yet, got %v", err)
-			}
-		})
-	}))
-	ty.defined(ty.expand(customType) + configMaps(1, 1))
-	ty.until(ty.delete, awaited)
-	if ty.configMap("c0") == nil {
-		t.Error("what comes after the type is not deleted before it is certain that the type goes")
-	}
-	if err := ty.client.Create(t.Context(), testenv.Objects(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other, namespace: "+ty.namespace+"}")[0]); err != nil {
-		t.Errorf("ConfigMaps are nobody's instances: %v", err)
-	}
-	ty.until(ty.delete, kept)
-	ty.expectNoBarrier()
-	if ty.widget("early") == nil {
-		t.Error("expected the instance to be there")
-	}
-	testenv.Eventually(t, func() (bool, string) {
-		err := ty.tryCreate("later")
-		return err == nil, fmt.Sprint(err)
-	})
-	ty.remove(ty.widget("later"))
-	ty.remove(ty.widget("early"))
-	ty.mustDelete()
-	ty.expectNoBarrier()
-}
-
 func TestBarrierIsLiftedWhenTheTypeStays(t *testing.T) {
 	t.Parallel()
 	manifests := func(ty *typed) string { return ty.expand(customType) }
-	orphaned := func(ty *typed) string {
-		return ty.expand(strings.Replace(customType, "{name: widgets.GROUP}", "{name: widgets.GROUP, annotations: {PREFIX/delete-policy: orphan}}", 1))
-	}
 	for _, test := range []struct {
 		reason string
 		act    func(ty *typed)
 	}{
 		{"it is wanted again", func(ty *typed) { ty.mustApply(manifests(ty)) }},
-		{"it is wanted again, and orphaned then", func(ty *typed) {
-			ty.mustApply(orphaned(ty))
-			ty.mustDelete()
-		}},
 		{"it is orphaned", func(ty *typed) {
 			for _, item := range ty.owner.Inventory {
 				item.DeletePolicy = reconciler.DeletePolicyOrphan
@@ -290,36 +243,15 @@ func TestRecreationOfATypeHasABarrier(t *testing.T) {
 	ty.expectNoBarrier()
 }
 
-func TestRecreationThatIsNotWantedAnyMore(t *testing.T) {
-	t.Parallel()
-	ty := newTyped(t, func(s *setup) { s.pause = time.Hour })
-	ty.defined(recreated(ty, "a"))
-	ty.until(func() (reconciler.Result, error) { return ty.apply(recreated(ty, "b")) }, awaited)
-	// What the process has learnt is lost.
-	heir := newTyped(t)
-	heir.owner, heir.namespace, heir.group = ty.owner, ty.namespace, ty.group
-	heir.owner.Store = heir
-	plain := strings.Replace(recreated(ty, "a"), "recreate", "replace", 1)
-	heir.mustApply(plain)
-	heir.expectNoBarrier()
-}
-
 func TestTypesAreDeletedWithoutBarrierIfThereCannotBeOne(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		reason, path string
-		code         int
-		status       metav1.StatusReason
-		text         string
-	}{
-		{"no right to create policies", "/validatingadmissionpolicies/", http.StatusForbidden, metav1.StatusReasonForbidden, "no"},
-		{"no right to bind them", "/validatingadmissionpolicybindings/", http.StatusForbidden, metav1.StatusReasonForbidden, "no"},
-		{"no right to create ConfigMaps", "/configmaps", http.StatusForbidden, metav1.StatusReasonForbidden, "checking whether the barrier"},
-		{"no such API", "/validatingadmissionpolicies/", http.StatusNotFound, metav1.StatusReasonNotFound, "no"},
+	for _, test := range []struct{ reason, path, text string }{
+		{"no right to create policies", "/validatingadmissionpolicies/", "no"},
+		{"no right to create ConfigMaps", "/configmaps", "checking whether the barrier"},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			t.Parallel()
-			ty := newTyped(t, answering(test.path, test.code, test.status), withoutObserver)
+			ty := newTyped(t, answering(test.path, http.StatusForbidden, metav1.StatusReasonForbidden), withoutObserver)
 			ty.defined(ty.expand(customType))
 			var noted string
 			testenv.Eventually(t, func() (bool, string) {
@@ -335,40 +267,6 @@ func TestTypesAreDeletedWithoutBarrierIfThereCannotBeOne(t *testing.T) {
 				return len(left) == 0, fmt.Sprint("left behind: ", left)
 			})
 		})
-	}
-}
-
-func TestRemovedBarrierIsRestored(t *testing.T) {
-	t.Parallel()
-	now := clocktesting.NewFakePassiveClock(time.Now())
-	ty := newTyped(t, func(s *setup) { s.pause = time.Hour }, withOptions(func(o *reconciler.Options) { o.Clock = now }))
-	ty.defined(ty.expand(customType))
-	denied := func() {
-		t.Helper()
-		testenv.Eventually(t, func() (bool, string) {
-			if _, err := ty.delete(); err != nil {
-				return false, err.Error()
-			}
-			err := ty.tryCreate("denied")
-			if err == nil {
-				ty.remove(ty.widget("denied"))
-			}
-			return apierrors.IsForbidden(err), fmt.Sprint(err)
-		})
-	}
-	denied()
-	policy := &metav1.PartialObjectMetadata{}
-	policy.SetGroupVersionKind(schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy"})
-	policy.SetName(ty.owner.Inventory[0].Barrier)
-	ty.remove(policy)
-	now.SetTime(now.Now().Add(time.Minute))
-	testenv.Eventually(t, func() (bool, string) {
-		_, err := ty.delete()
-		return err == nil && len(ty.barriers()) == 2, fmt.Sprint(err)
-	})
-	denied()
-	if _, err := ty.engine.LiftBarriers(t.Context(), reconciler.DeleteRequest{Owner: ty.owner}); err != nil {
-		t.Error(err)
 	}
 }
 
@@ -397,9 +295,7 @@ func TestDeathWhileATypeIsDeleted(t *testing.T) {
 			for survived, done := 0, false; !done; survived++ {
 				ty := newTyped(t)
 				ty.defined(ty.expand(customType))
-				mortal := newWorld(t, func(s *setup) { s.config = dying(s.config, survived) })
-				mortal.owner, mortal.namespace = ty.owner, ty.namespace
-				mortal.owner.Store = ty
+				mortal := ty.mortal(survived)
 				testenv.Eventually(t, func() (bool, string) {
 					result, err := mortal.engine.Apply(t.Context(), reconciler.ApplyRequest{Owner: mortal.owner, Digest: "d"})
 					if err != nil {
@@ -418,4 +314,66 @@ func TestDeathWhileATypeIsDeleted(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestInstancesCreatedAtRandomMoments has others create instances at random moments of the deletion of their type. The
+// deletion must not destroy an instance that was created.
+func TestInstancesCreatedAtRandomMoments(t *testing.T) {
+	t.Parallel()
+	for i := range 4 {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			ty := newTyped(t, func(s *setup) { s.pause = 200 * time.Millisecond })
+			for range 2 {
+				ty.round()
+			}
+		})
+	}
+}
+
+// round defines the type, and deletes it again while others create instances.
+func (ty *typed) round() {
+	ty.Helper()
+	ty.mustApply(ty.expand(customType))
+	ty.create(ty.expand(strings.ReplaceAll(widget, "NAME", "first")))
+	ty.remove(ty.widget("first"))
+	var creators sync.WaitGroup
+	created := make([]bool, 3)
+	for i := range created {
+		moment := time.Duration(rand.Int64N(int64(2 * time.Second)))
+		creators.Go(func() {
+			time.Sleep(moment)
+			created[i] = ty.tryCreate(fmt.Sprint("i", i)) == nil
+		})
+	}
+	idle := make(chan struct{})
+	go func() {
+		creators.Wait()
+		close(idle)
+	}()
+	// The deletion ends, or an instance keeps the type although no more are created.
+	testenv.Eventually(ty, func() (bool, string) {
+		isIdle := false
+		select {
+		case <-idle:
+			isIdle = true
+		default:
+		}
+		result, err := ty.delete()
+		if err != nil {
+			return false, err.Error()
+		}
+		waits := notices(result.Waits)
+		return isIdle && (result.Done || strings.Contains(waits, kept)), waits
+	})
+	for i, exists := range created {
+		instance := ty.widget(fmt.Sprint("i", i))
+		switch {
+		case exists && (instance == nil || instance.GetDeletionTimestamp() != nil):
+			ty.Errorf("instance %d was created, and destroyed", i)
+		case exists:
+			ty.remove(instance)
+		}
+	}
+	ty.mustDelete()
 }

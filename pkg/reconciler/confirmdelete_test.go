@@ -4,16 +4,15 @@
 package reconciler_test
 
 import (
+	stdcontext "context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
-	"k8s.io/client-go/rest"
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -77,32 +76,6 @@ func TestDeletionsWithTheOwnerAreHeld(t *testing.T) {
 	}
 }
 
-// TestApprovedDeletionGoesOn ends the process at each request of an approved deletion. The next one needs no approval, because it is recorded before the first deletion.
-func TestApprovedDeletionGoesOn(t *testing.T) {
-	t.Parallel()
-	manifests := withDeletePolicy("a", "confirm-on-delete") + withDeletePolicy("b", "confirm-on-delete") + configMapsNamed("c")
-	for survived := range 4 {
-		t.Run(fmt.Sprint(survived), func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			w.mustApply(manifests)
-			digest := w.expectHeldDeletion(3, "a", "b")
-			mortal := w.mortal(survived)
-			result, err := mortal.engine.Delete(t.Context(), reconciler.DeleteRequest{Owner: mortal.owner, Approved: digest})
-			if (err != nil) != (survived < 3) {
-				t.Fatalf("expected to die early, got %+v, %v", actions(result), err)
-			}
-			w = w.restart()
-			w.mustDelete()
-			for _, name := range []string{"a", "b", "c"} {
-				if w.configMap(name) != nil {
-					t.Errorf("%s is left", name)
-				}
-			}
-		})
-	}
-}
-
 // TestUnsavedApproval: what was not recorded as approved is not deleted.
 func TestUnsavedApproval(t *testing.T) {
 	t.Parallel()
@@ -121,60 +94,6 @@ func TestUnsavedApproval(t *testing.T) {
 	}
 }
 
-// TestHeldObjectsThatAreNotWanted: an object that is redundant, and held or kept, needs approval when the owner is deleted, too. The approval of one deletion counts for
-// the other.
-func TestHeldObjectsThatAreNotWanted(t *testing.T) {
-	t.Parallel()
-	manifest := strings.NewReplacer("delete-policy: confirm-on-delete}", "delete-policy: confirm-on-delete, PREFIX/prune-policy: POLICY}").Replace(withDeletePolicy("a", "confirm-on-delete"))
-	for _, policy := range []string{"confirm", "keep"} {
-		t.Run(policy, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			w.mustApply(strings.ReplaceAll(manifest, "POLICY", policy) + configMapsNamed("b"))
-			w.settle(configMapsNamed("b"), func(result reconciler.Result) (bool, string) {
-				return (result.Held != nil) == (policy == "confirm"), notices(result.Waits)
-			})
-			w.expectHeldDeletion(2, "a")
-			w = w.restart()
-			digest := w.expectHeldDeletion(2, "a")
-			if policy == "confirm" {
-				request := w.request(configMapsNamed("b"))
-				request.Deletions.Approved = w.expectHeld(w.settle(configMapsNamed("b"), heldBack), 2, 0, "a")
-				if request.Deletions.Approved != digest {
-					t.Errorf("the same object has two digests: %s and %s", request.Deletions.Approved, digest)
-				}
-			}
-			w.deletions.Approved = digest
-			w.mustDelete()
-		})
-	}
-}
-
-// TestObjectsThatWereNeverCreatedNeedNoApproval has an object in a later wave that is never reached. If it was created and that is not recorded, it needs approval.
-func TestObjectsThatWereNeverCreatedNeedNoApproval(t *testing.T) {
-	t.Parallel()
-	late := strings.ReplaceAll(deletePolicied, "POLICY", "confirm-on-delete")
-	for _, created := range []bool{false, true} {
-		t.Run(fmt.Sprint(created), func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			if result, err := w.apply(unready + "---\n" + late); err != nil || result.Done {
-				t.Fatalf("expected to wait for another object, got %v", err)
-			}
-			if created {
-				recorded := w.owner.Inventory
-				w.mustApply(configMapsNamed("a") + "---\n" + late)
-				w.owner.Inventory = recorded
-				w.deletions.Approved = w.expectHeldDeletion(2, "late")
-			}
-			w.mustDelete()
-			if w.configMap("late") != nil {
-				t.Error("it is left")
-			}
-		})
-	}
-}
-
 // TestApprovalDemandedByOnePolicy changes the policy of an object that cannot be written yet. Approval is needed if one of the policies says so.
 func TestApprovalDemandedByOnePolicy(t *testing.T) {
 	t.Parallel()
@@ -184,20 +103,12 @@ func TestApprovalDemandedByOnePolicy(t *testing.T) {
 	}{
 		{"confirm-on-delete", "delete", true, false},
 		{"delete", "confirm-on-delete", true, false},
-		{"confirm-on-delete", "orphan-on-delete", false, true},
 		{"orphan-on-apply", "confirm-on-delete", false, true},
-		{"confirm-on-delete", "vanished", true, false}, // it was removed from the manifests in between
 	} {
 		t.Run(tc.applied+"-"+tc.declared, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.mustApply(strings.ReplaceAll(deletePolicied, "POLICY", tc.applied))
-			if tc.declared == "vanished" {
-				if result, err := w.apply(unready); err != nil || result.Done {
-					t.Fatalf("expected to wait for another object, got %v", err)
-				}
-				tc.declared = "delete"
-			}
 			if result, err := w.apply(unready + "---\n" + strings.ReplaceAll(deletePolicied, "POLICY", tc.declared)); err != nil || result.Done {
 				t.Fatalf("expected to wait for another object, got %v", err)
 			}
@@ -227,42 +138,6 @@ func TestApprovalAfterALoss(t *testing.T) {
 	w.mustDelete()
 }
 
-// TestWhatGoesAnywayNeedsNoApproval: an object that is gone, being deleted, or taken over by another owner needs no approval. One that was created again needs another one.
-func TestWhatGoesAnywayNeedsNoApproval(t *testing.T) {
-	t.Parallel()
-	manifests := withDeletePolicy("a", "confirm-on-delete") + withDeletePolicy("b", "confirm-on-delete")
-	for reason, change := range map[string]func(w *world){
-		"gone": func(w *world) { w.remove(w.configMap("b")) },
-		"being deleted": func(w *world) {
-			w.patch(w.configMap("b"), `{"metadata":{"finalizers":["example.com/hold"]}}`)
-			w.remove(w.configMap("b"))
-		},
-		"another owner's": func(w *world) {
-			other := newWorld(w.TB)
-			other.namespace, other.owner.Namespace, other.policies.Adoption = w.namespace, w.namespace, reconciler.AdoptionPolicyAlways
-			other.mustApply(withDeletePolicy("b", "delete"))
-		},
-	} {
-		t.Run(reason, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			w.mustApply(manifests)
-			both := w.expectHeldDeletion(2, "a", "b")
-			change(w)
-			testenv.Eventually(t, func() (bool, string) {
-				held, err := w.engine.HeldDeletion(w.Context(), reconciler.DeleteRequest{Owner: w.owner})
-				return err == nil && len(held.Objects) == 1, "b still demands approval"
-			})
-			w.deletions.Approved = both
-			w.deletions.Approved = w.expectHeldDeletion(2, "a")
-			if reason == "being deleted" {
-				w.patch(w.configMap("b"), `{"metadata":{"finalizers":null}}`)
-			}
-			w.mustDelete()
-		})
-	}
-}
-
 // TestApprovalOfWhatWasReplaced: the approval holds for the objects that are there, not for others with their names, and only for one occasion.
 func TestApprovalOfWhatWasReplaced(t *testing.T) {
 	t.Parallel()
@@ -290,30 +165,150 @@ func TestApprovalOfWhatWasReplaced(t *testing.T) {
 	}
 }
 
-// TestNothingIsHeldUnseen: if it cannot be seen what would become of the objects, that is an error, not a reason to hold them.
-func TestNothingIsHeldUnseen(t *testing.T) {
+// configMapsNamed returns the manifests of ConfigMaps with these names.
+func configMapsNamed(names ...string) string {
+	var manifests strings.Builder
+	for _, name := range names {
+		fmt.Fprintf(&manifests, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {value: a}\n", name)
+	}
+	return manifests.String()
+}
+
+// expectHeld checks that exactly these objects are held, and returns their digest.
+func (w *world) expectHeld(result reconciler.Result, dependents, allowed int, names ...string) string {
+	w.Helper()
+	if result.Held == nil {
+		w.Fatalf("expected %v to be held, but nothing is; actions: %v", names, actions(result))
+	}
+	var got []string
+	for _, object := range result.Held.Objects {
+		got = append(got, object.Name)
+	}
+	if diff := cmp.Diff(names, got); diff != "" {
+		w.Errorf("held (-want +got):\n%s", diff)
+	}
+	if result.Held.Dependents != dependents || result.Held.Allowed != allowed {
+		w.Errorf("expected %d of %d to be allowed, got %d of %d", allowed, dependents, result.Held.Allowed, result.Held.Dependents)
+	}
+	if result.Done || result.Held.Digest == "" {
+		w.Errorf("expected an unfinished result with a digest, got %+v", result)
+	}
+	return result.Held.Digest
+}
+
+// TestDeletionsAreHeld deletes more dependents than allowed, approves that, and finds everything else done as usual.
+func TestDeletionsAreHeld(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.mustApply(withDeletePolicy("a", "confirm-on-delete"))
-	mortal := newWorld(t, withoutObserver, func(s *setup) { s.config = failingReads(s.config) })
-	mortal.owner, mortal.namespace = w.owner, w.namespace
-	mortal.owner.Store = w
-	result, err := mortal.delete()
-	if err == nil || result.Held != nil || !strings.Contains(err.Error(), "finding deletions that need approval: ") {
-		t.Errorf("expected an error, got %+v, %v", result.Held, err)
+	w.mustApply(configMapsNamed("a", "b", "c", "d"))
+	w.deletions.Max = "25%"
+	fewer := configMapsNamed("a", "new")
+	result := w.settle(fewer, func(r reconciler.Result) (bool, string) { return r.Held != nil, notices(r.Waits) })
+	digest := w.expectHeld(result, 5, 1, "b", "c", "d")
+	w.expectInventory("ConfigMap a Ready Current", "ConfigMap b ScheduledForDeletion Terminating", "ConfigMap c ScheduledForDeletion Terminating",
+		"ConfigMap d ScheduledForDeletion Terminating", "ConfigMap new Ready Current")
+	if w.configMap("new") == nil {
+		t.Error("expected new objects to be created")
+	}
+
+	// Drift is corrected while deletions are held.
+	w.patch(w.configMap("a"), `{"data":{"value":"other"}}`)
+	w.settle(fewer, func(r reconciler.Result) (bool, string) {
+		return diffData(map[string]any{"value": "a"}, w.configMap("a")) == "", "drift stays"
+	})
+	// What somebody else deletes is not held any more, and the list is another one.
+	w.remove(w.configMap("d"))
+	result = w.settle(fewer, func(r reconciler.Result) (bool, string) { return len(r.Held.Objects) == 2, "d is still held" })
+	shorter := w.expectHeld(result, 4, 1, "b", "c")
+	if shorter == digest {
+		t.Error("another list has the same digest")
+	}
+	w.deletions.Approved = digest
+	result = w.once(fewer)
+	w.expectHeld(result, 4, 1, "b", "c")
+	w.expectActions(result)
+	w.awaitQuiet(fewer)
+	before := len(w.requests.All())
+	result, err := w.engine.Apply(t.Context(), w.request(fewer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made := w.requests.All()[before:]; len(made) > 0 || result.RequeueAfter != 0 {
+		t.Errorf("a pass with held deletions made requests: %v, and is repeated after %s", made, result.RequeueAfter)
+	}
+
+	w.deletions.Approved = shorter
+	w.expectActions(w.mustApply(fewer), "Deleted ConfigMap b", "Deleted ConfigMap c")
+	w.expectInventory("ConfigMap a Ready Current", "ConfigMap new Ready Current")
+}
+
+// awaitQuiet waits until passes report nothing but held deletions, and the observer knows all objects.
+func (w *world) awaitQuiet(manifests string) {
+	w.Helper()
+	w.settle(manifests, func(r reconciler.Result) (bool, string) { return len(r.Actions) == 0 && r.Held != nil, "not at rest" })
+}
+
+// TestGeneratorThatRendersNothing does not empty the cluster; a change of all names does not count as that.
+func TestGeneratorThatRendersNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.deletions.Max = reconciler.MaxDeletionsAllButOne
+	w.mustApply(configMapsNamed("a", "b"))
+	w.expectActions(w.mustApply(configMapsNamed("c", "d")), "Created ConfigMap c", "Created ConfigMap d", "Deleted ConfigMap a", "Deleted ConfigMap b")
+	result := w.once("")
+	w.expectHeld(result, 2, 1, "c", "d")
+	w.expectActions(result)
+	// It renders something again.
+	w.expectActions(w.mustApply(configMapsNamed("c")), "Deleted ConfigMap d")
+	w.expectInventory("ConfigMap c Ready Current")
+	// The deletion of the owner is no matter of the limit.
+	w.mustDelete()
+	w.expectInventory()
+}
+
+// unsaved is a store that saves nothing.
+type unsaved struct{}
+
+func (unsaved) Save(stdcontext.Context, []*reconciler.InventoryItem) error {
+	return errors.New("not saved")
+}
+
+// TestApprovalIsRecordedFirst deletes nothing if the approval cannot be recorded.
+func TestApprovalIsRecordedFirst(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.mustApply(configMapsNamed("a", "b"))
+	w.deletions.Max = "0"
+	result := w.once("")
+	w.deletions.Approved = w.expectHeld(result, 2, 0, "a", "b")
+	w.owner.Store = unsaved{}
+	if _, err := w.apply(""); err == nil || !strings.Contains(err.Error(), "not saved") {
+		t.Errorf("expected the pass to end, got %v", err)
+	}
+	if w.configMap("a") == nil || w.configMap("b") == nil {
+		t.Error("something was deleted before the approval was recorded")
 	}
 }
 
-// failingReads returns a configuration with which nothing can be read.
-func failingReads(config *rest.Config) *rest.Config {
-	config = rest.CopyConfig(config)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return requests.RoundTripper(func(request *http.Request) (*http.Response, error) {
-			if request.Method == http.MethodGet && strings.Contains(request.URL.Path, "/configmaps/") {
-				return nil, errors.New("the network is down")
-			}
-			return next.RoundTrip(request)
-		})
-	})
-	return config
+// TestHeldDeletionsArePlanned: a plan names what would be held. It is not carried out once the deletion is approved.
+func TestHeldDeletionsArePlanned(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.mustApply(configMapsNamed("a", "b"))
+	w.deletions.Max = reconciler.MaxDeletionsAllButOne
+	const held = ": is no longer in the manifests; it is kept until its deletion is approved: 2 of 2 dependents would be deleted, but only 1 may be"
+	plan := w.plan("", compare)
+	w.expectPlan(plan, "0 - ConfigMap NS/a"+held, "0 - ConfigMap NS/b"+held)
+	if diff := cmp.Diff(plan.Held, w.once("").Held); diff != "" {
+		t.Errorf("planned and done (-plan +result):\n%s", diff)
+	}
+	w.deletions.Approved = plan.Held.Digest
+	request := w.request("")
+	request.Expected = &plan
+	var stale *reconciler.StaleError
+	if _, err := w.engine.Apply(t.Context(), request); !errors.As(err, &stale) {
+		t.Errorf("expected a stale plan, got %v", err)
+	}
+	w.mustApply("")
+	w.expectInventory()
 }

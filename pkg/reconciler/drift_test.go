@@ -6,11 +6,10 @@ package reconciler_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -105,41 +104,6 @@ func TestDeletedDependentIsCreatedAgain(t *testing.T) {
 	}
 }
 
-func TestForeignRecreationIsNoticed(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	manifest := strings.NewReplacer("POLICY", "correct", "UPDATE", "replace").Replace(driftable)
-	w.mustApply(manifest)
-	ours := w.configMap("a")
-	w.remove(ours)
-	copied := ours.DeepCopy()
-	copied.SetUID("")
-	copied.SetResourceVersion("")
-	copied.SetManagedFields(nil)
-	if err := w.client.Create(t.Context(), copied); err != nil {
-		t.Fatal(err)
-	}
-	result := w.settle(manifest, func(result reconciler.Result) (bool, string) {
-		return len(result.Actions) > 0, "want the new object to be adopted"
-	})
-	w.expectActions(result, "Corrected ConfigMap a")
-	if got := result.Actions[0].Reasons[0]; got != "was recreated by another client" {
-		t.Errorf("unexpected reason %q", got)
-	}
-	if item := w.owner.Inventory[0]; item.UID != w.configMap("a").GetUID() {
-		t.Error("the inventory must know the new UID")
-	}
-
-	w.policies.Adoption = reconciler.AdoptionPolicyNever
-	w.mustApply(manifest)
-	w.remove(w.configMap("a"))
-	w.create(existing)
-	testenv.Eventually(t, func() (bool, string) {
-		_, err := w.apply(manifest)
-		return err != nil && strings.Contains(err.Error(), w.expand("ConfigMap NS/a: already exists and has no owner")), "want the foreign object to be refused"
-	})
-}
-
 // TestCorrectionsSayWhoChangedWhat reads the reason of each correction.
 func TestCorrectionsSayWhoChangedWhat(t *testing.T) {
 	t.Parallel()
@@ -200,7 +164,7 @@ func TestFightIsBackedOffAndNamed(t *testing.T) {
 func TestDriftIsCorrectedBeyondAnUnreadyWave(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.settle(threeWaves, func(result reconciler.Result) (bool, string) { return result.Done, notices(result.Waits) })
+	w.settle(threeWaves, done)
 	stuck := strings.ReplaceAll(threeWaves, "metadata: {labels: {app: second}}",
 		`metadata: {labels: {app: second}, annotations: {sandbox.component-operator.io/never-ready: "true"}}`)
 	w.settle(stuck, func(result reconciler.Result) (bool, string) {
@@ -227,7 +191,7 @@ spec:
     metadata: {labels: {app: a}}
     spec: {containers: [{name: main, image: example.com/none}]}
 `
-	w.settle(manifest, func(result reconciler.Result) (bool, string) { return result.Done, notices(result.Waits) })
+	w.settle(manifest, done)
 	w.patch(w.get("apps/v1", "Deployment", "a"), `{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"now"}},
 		"spec":{"containers":[{"name":"main","image":"example.com/none","env":[{"name":"X","value":"1"}]},{"name":"sidecar","image":"example.com/none"}]}}}}`)
 	w.settle(manifest, func(result reconciler.Result) (bool, string) {
@@ -244,33 +208,81 @@ spec:
 	}
 }
 
-// TestFieldsThatAreHandedOverKeepTheirValues follows the documentation for handing the number of replicas over to an autoscaler.
-func TestFieldsThatAreHandedOverKeepTheirValues(t *testing.T) {
+// pause lets events arrive.
+func (w *world) pause() {
+	select {
+	case <-w.woken:
+	case <-time.After(100 * time.Millisecond):
+	}
+}
+
+func TestEmptySecretIsThereToBeFilled(t *testing.T) {
 	t.Parallel()
+	const manifest = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nDATA\n"
+	empty, full := strings.ReplaceAll(manifest, "DATA", ""), strings.ReplaceAll(manifest, "DATA", "stringData: {own: x}")
 	w := newWorld(t)
+	w.mustApply(empty)
+	w.rest(empty)
+	w.patch(w.get("v1", "Secret", "a"), `{"data":{"tls.crt":"eA=="}}`)
+	w.awaitEvent()
+	w.expectActions(w.mustApply(empty))
+	if diff := diffData(map[string]any{"tls.crt": "eA=="}, w.get("v1", "Secret", "a")); diff != "" {
+		t.Error(diff)
+	}
+	w.mustApply(full)
+	if diff := diffData(map[string]any{"own": "eA=="}, w.get("v1", "Secret", "a")); diff != "" {
+		t.Errorf("a manifest with content excludes others (-want +got):\n%s", diff)
+	}
+}
+
+// TestIgnoredFields belong to whoever changes them, in updates, corrections and plans.
+func TestIgnoredFields(t *testing.T) {
+	t.Parallel()
 	const manifest = `
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  REPLICAS
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec: {containers: [{name: main, image: web}]}
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a, labels: {team: ours}, annotations: {PREFIX/ignore-fields: 'data.theirs, metadata.labels["team"]'}}
+data: {theirs: "THEIRS", ours: "OURS"}
 `
-	if _, err := w.apply(strings.Replace(manifest, "REPLICAS", "replicas: 5", 1)); err != nil {
-		t.Fatal(err)
+	expand := func(theirs, ours string) string {
+		return strings.NewReplacer("THEIRS", theirs, "OURS", ours).Replace(manifest)
 	}
-	deployment := w.get("apps/v1", "Deployment", "web")
-	scale := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"replicas":6}}`))
-	if err := w.client.SubResource("scale").Patch(t.Context(), deployment, scale, client.FieldOwner("autoscaler")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.apply(strings.Replace(manifest, "REPLICAS", "", 1)); err != nil {
-		t.Fatal(err)
-	}
-	if now, _, _ := unstructured.NestedInt64(w.get("apps/v1", "Deployment", "web").Object, "spec", "replicas"); now != 6 {
-		t.Errorf("expected 6 replicas, got %d", now)
+	for policy, want := range map[reconciler.UpdatePolicy]string{reconciler.UpdatePolicyReplace: "", reconciler.UpdatePolicySsaMerge: "x"} {
+		w := newWorld(t)
+		w.policies.Update = policy
+		expectData := func(reason, theirs, ours, more, team string) {
+			t.Helper()
+			object := w.configMap("a")
+			data, _, _ := unstructured.NestedStringMap(object.Object, "data")
+			if data["theirs"] != theirs || data["ours"] != ours || data["more"] != more || object.GetLabels()["team"] != team {
+				t.Errorf("%s, %s: got %v, team %s", policy, reason, data, object.GetLabels()["team"])
+			}
+		}
+		w.mustApply(expand("1", "1"))
+		w.mustApply(expand("2", "1"))
+		expectData("as long as nobody else changes them, they are ours", "2", "1", "", "ours")
+		w.patchAs(w.configMap("a"), `{"metadata":{"labels":{"team":"other"}},"data":{"theirs":"3"}}`, "other")
+		w.awaitEvent()
+		w.expectActions(w.mustApply(expand("2", "1")))
+		expectData("they are not corrected", "3", "1", "", "other")
+		if plan := w.plan(expand("4", "2"), reconciler.PlanOptions{Compare: true}); len(plan.Changes) != 1 || len(plan.Changes[0].Notes) > 0 {
+			t.Errorf("%s: want an update without notes, got %+v", policy, plan.Changes)
+		}
+		w.mustApply(expand("4", "2"))
+		expectData("an update leaves them alone", "3", "2", "", "other")
+		w.patchAs(w.configMap("a"), `{"data":{"ours":"x","more":"x"}}`, "other")
+		w.rest(expand("4", "2"))
+		expectData("others are corrected", "3", "2", want, "other")
+		w.policies.Drift = reconciler.DriftPolicyReport
+		w.patchAs(w.configMap("a"), `{"data":{"theirs":"5"}}`, "other")
+		w.rest(expand("4", "2"))
+		if result := w.mustApply(expand("4", "2")); len(result.Drift) > 0 {
+			t.Errorf("%s: want no drift to be reported, got %s", policy, notices(result.Drift))
+		}
+		w.policies.Drift = ""
+		w.remove(w.configMap("a"))
+		w.rest(expand("4", "2"))
+		expectData("a new object is as declared", "4", "2", "", "ours")
+		w.mustDelete()
 	}
 }

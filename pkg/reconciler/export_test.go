@@ -29,15 +29,6 @@ func NewObserving(name string, clnt cluster.Client, options Options, by func(exe
 	return r, err
 }
 
-// NewMadeUp returns a reconciler with the given observer and no watches, so that the client needs no connection.
-func NewMadeUp(name string, clnt cluster.Client, options Options, by execute.Observer) (*Reconciler, error) {
-	r, err := assemble(name, clnt, options)
-	if err == nil {
-		r.cache = &cache{Observer: by}
-	}
-	return r, err
-}
-
 // Blind is the Observer that sees nothing.
 type Blind struct{}
 

@@ -8,8 +8,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
@@ -61,10 +63,7 @@ func TestReadyWhen(t *testing.T) {
 	w.settle(afterBalancer, waitsFor("Service lb: ready-when does not hold: "+condition))
 	w.expectInventory("ConfigMap after ScheduledForApplication InProgress", "Service lb Creating InProgress")
 
-	heir := newWorld(t)
-	heir.owner, heir.namespace = w.owner, w.namespace
-	heir.owner.Store = heir
-	heir.engine.Subscribe(heir.owner.ID, func() { heir.woken <- heir.owner.ID })
+	heir := w.restart()
 	heir.settle(afterBalancer, waitsFor("Service lb: ready-when does not hold: "+condition))
 	heir.balance(`{"status":{"loadBalancer":{"ingress":[{"ip":"10.0.0.2"}]}}}`)
 	heir.settle(afterBalancer, done)
@@ -108,30 +107,6 @@ func TestReadyWhenReadsContent(t *testing.T) {
 	w.settle(judged, waitsFor(`ConfigMap b: ready-when does not hold: self.data.state == "done"`))
 }
 
-func TestInvalidConditions(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	for value, reason := range map[string]string{
-		`slef.status.phase == "x"`: "line 1, column 1: undeclared reference to 'slef'",
-		`self.status.phase`:        "it is of type dyn",
-		`self.a.all(x, self.a.all(y, self.a.all(z, x < y && y < z)))`: "must be at most 10000000, which is enough for two nested loops",
-		``: "it is empty; must be a CEL expression over self that evaluates to true or false",
-	} {
-		for _, key := range []string{"ready-when", "fail-when"} {
-			object := &unstructured.Unstructured{}
-			object.SetAPIVersion("v1")
-			object.SetKind("ConfigMap")
-			object.SetName("a")
-			object.SetAnnotations(map[string]string{prefix + "/" + key: value})
-			_, err := w.applyObjects([]client.Object{object})
-			w.expectRefusal(err, "ConfigMap NS/a: annotation PREFIX/"+key+": invalid value "+fmt.Sprintf("%q", value), reason, "must be ")
-		}
-	}
-	if writes := w.writes(); len(writes) > 0 {
-		t.Errorf("something was written: %v", writes)
-	}
-}
-
 // labelled is a judge: an object is ready when a label has a certain value. It counts what it judges.
 type labelled struct {
 	value  string
@@ -154,6 +129,7 @@ func TestRulesChange(t *testing.T) {
 	const count = 12
 	manifests := strings.ReplaceAll(configMaps(count, 1), "annotations:", "labels: {state: first}, annotations:")
 	w := newWorld(t)
+	w.planner = nil // which would read too
 	w.judge = labelled{"first", func() {}}
 	w.mustApply(manifests)
 	w.rest(manifests)
@@ -180,6 +156,7 @@ func TestRulesChange(t *testing.T) {
 	}
 
 	heir := newWorld(t)
+	heir.planner = nil
 	heir.owner, heir.namespace, heir.judge = w.owner, w.namespace, labelled{"first", func() {}}
 	heir.owner.Store = heir
 	heir.mustApply(manifests)
@@ -191,4 +168,150 @@ func TestRulesChange(t *testing.T) {
 	if heir.judge = nil; heir.mustApply(manifests).Done {
 		heir.expectActions(heir.mustApply(manifests))
 	}
+}
+
+// timed are a Service that is ready when it has a label, and ConfigMaps in later waves.
+const timed = `
+apiVersion: v1
+kind: Service
+metadata:
+  name: slow
+  annotations: {PREFIX/ready-when: 'self.metadata.labels.ready == "true"', PREFIX/ready-timeout: 10m, PREFIX/ready-timeout-policy: POLICY}
+spec: {ports: [{port: 80}]}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: after, annotations: {PREFIX/apply-order: "1"}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: last, annotations: {PREFIX/apply-order: "2"}}
+`
+
+// TestReadyTimeout has an object exceed its time, become ready after all, and become unready later, when the time does not count any more.
+func TestReadyTimeout(t *testing.T) {
+	t.Parallel()
+	const reason = `ready-when cannot be evaluated (no such key: ready): self.metadata.labels.ready == "true"`
+	for policy, tc := range map[string]struct {
+		failures string
+		wave     int
+		later    bool
+	}{
+		"fail":     {"Service slow: not ready within 10m0s: " + reason, 0, false},
+		"continue": {"", 0, true},
+	} {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			now := clocktesting.NewFakePassiveClock(time.Now())
+			withClock := withOptions(func(o *reconciler.Options) { o.Clock = now })
+			w := newWorld(t, withClock)
+			manifests := strings.ReplaceAll(timed, "POLICY", policy)
+			result := w.settle(manifests, waitsFor("Service slow: "+reason))
+			if left := result.RequeueAfter; left <= 9*time.Minute || left > 10*time.Minute {
+				t.Errorf("expected to be called again when the time is over, got %s", left)
+			}
+
+			// Neither a change of the object by others nor a restart gives it more time.
+			now.SetTime(now.Now().Add(5 * time.Minute))
+			w.patch(w.get("v1", "Service", "slow"), `{"metadata":{"labels":{"other":"x"}}}`)
+			w.awaitEvent()
+			w.settle(manifests, waitsFor("Service slow: "+reason))
+			heir := w.restart(withClock)
+			now.SetTime(now.Now().Add(5 * time.Minute))
+			result = heir.settle(manifests, waitsFor("Service slow: not ready within 10m0s: "+reason))
+			if got := notices(result.Failures); got != tc.failures || result.Done || result.Wave != tc.wave {
+				t.Errorf("expected %q, got %q in wave %d", tc.failures, got, result.Wave)
+			}
+			if exists := heir.configMap("last") != nil; exists != tc.later {
+				t.Errorf("later waves were applied: %v", exists)
+			}
+
+			heir.patch(heir.get("v1", "Service", "slow"), `{"metadata":{"labels":{"ready":"true"}}}`)
+			heir.settle(manifests, done)
+			now.SetTime(now.Now().Add(10 * time.Minute))
+			heir.patch(heir.get("v1", "Service", "slow"), `{"metadata":{"labels":{"ready":"false"}}}`)
+			result = heir.settle(manifests, func(result reconciler.Result) (bool, string) { return !result.Done, "it is ready" })
+			if got := notices(result.Waits); len(result.Failures) > 0 || strings.Contains(got, "within") {
+				t.Errorf("an object that was ready has exceeded its time: %s, %s", notices(result.Failures), got)
+			}
+		})
+	}
+}
+
+func awaitingReports(o *reconciler.Options) { o.AwaitReports = true }
+
+// withConditions is a definition that declares conditions, an instance of it, and a ConfigMap in a later wave.
+func withConditions(ty *typed) string {
+	definition := strings.ReplaceAll(customType, "schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}", `subresources: {status: {}}
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {status: {type: object, properties: {
+      conditions: {type: array, items: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}}}}`)
+	return ty.expand(definition + "---" + strings.ReplaceAll(widget, "NAME", "own") +
+		"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: after, annotations: {PREFIX/apply-order: \"1\"}}\n")
+}
+
+// TestAwaitReports: an instance is not ready before its controller has reported a condition, also for the next process. The definition comes in the same set, and is
+// read once.
+func TestAwaitReports(t *testing.T) {
+	t.Parallel()
+	ty := newTyped(t, withOptions(awaitingReports))
+	manifests := withConditions(ty)
+	const waits = "Widget own: its controller has not reported any condition yet"
+	ty.settle(manifests, waitsFor(waits))
+	heir := ty.heir(withOptions(awaitingReports))
+	heir.settle(manifests, waitsFor(waits))
+	if ty.configMap("after") != nil {
+		t.Error("the next wave has begun")
+	}
+	reads := heir.requests.Count(func(r testenv.Request) bool {
+		return r.Method == http.MethodGet && strings.HasSuffix(r.Path, "/customresourcedefinitions/widgets."+ty.group)
+	})
+	if reads != 1 {
+		t.Errorf("want one read of the definition, got %d of %v", reads, heir.requests)
+	}
+	ty.report(`{"status":{"conditions":[{"type":"Synced","status":"True"}]}}`)
+	heir.settle(manifests, done)
+	if ty.configMap("after") == nil {
+		t.Error("the next wave has not begun")
+	}
+}
+
+// report writes the status of the instance as its controller does.
+func (ty *typed) report(patch string) {
+	ty.Helper()
+	if err := ty.client.Status().Patch(ty.Context(), ty.widget("own"), client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+		ty.Fatal(err)
+	}
+}
+
+// degraded is an autoscaler without a target, and a ConfigMap in a later wave.
+const degraded = `apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: missing}
+  maxReplicas: 2
+  metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}]
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: after, annotations: {PREFIX/apply-order: "1"}}
+`
+
+func isDegraded(r reconciler.Result) (bool, string) {
+	return len(r.Unhealthy) == 1, "nothing is unhealthy"
+}
+
+// TestGradesOfDependents: an autoscaler that cannot scale is reported, which its own controller says later. It is ready nevertheless.
+func TestGradesOfDependents(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.mustApply(degraded)
+	w.expectInventory("HorizontalPodAutoscaler web Ready Current", "ConfigMap after Ready Current")
+	result := w.settle(degraded, isDegraded)
+	got := result.Unhealthy[0]
+	if !result.Done || got.Grade != status.GradeDegraded || text(got.Object) != "HorizontalPodAutoscaler web" || !strings.HasPrefix(got.Message, "cannot scale: AbleToScale is False (FailedGetScale)") {
+		t.Errorf("unexpected result: done %v, %+v", result.Done, got)
+	}
+	w.settle(degraded, isDegraded)
+	w.heir().settle(degraded, isDegraded)
 }

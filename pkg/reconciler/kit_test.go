@@ -21,12 +21,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
+	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -53,8 +54,8 @@ type world struct {
 	digest    string
 	woken     chan string
 	requests  *testenv.Requests
-	steady    *steady                // nil without an observer
-	planner   *reconciler.Reconciler // as engine, with requests that are not recorded; nil if the observer is made up
+	observer  reconciler.Observer
+	planner   *reconciler.Reconciler // nil unless plans are compared with passes
 	saves     int
 	// isSeen reports whether the observer has seen what another client has done last to a dependent; nil if there is nothing to see.
 	isSeen func() bool
@@ -94,14 +95,17 @@ func newWorld(t testing.TB, options ...option) *world {
 	w := &world{TB: t, client: testenv.Client(t), namespace: testenv.Namespace(t), woken: make(chan string, 10000), requests: requests, digest: "d"}
 	w.owner = reconciler.Owner{ID: "uid/" + w.namespace + "/" + "component", Namespace: w.namespace, Store: w}
 	clnt := newClusterClient(t, s.config)
-	observing := func(watches reconciler.Observer) reconciler.Observer {
-		if s.observer != nil {
-			return s.observer
+	engine, err := reconciler.NewObserving(s.name, clnt, s.options, func(watches reconciler.Observer) reconciler.Observer {
+		switch {
+		case s.observer != nil:
+			w.observer = s.observer
+		case comparesPlans:
+			w.observer = &steady{Observer: watches}
+		default:
+			w.observer = watches
 		}
-		w.steady = &steady{Observer: watches}
-		return w.steady
-	}
-	engine, err := reconciler.NewObserving(s.name, clnt, s.options, observing)
+		return w.observer
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,18 +113,9 @@ func newWorld(t testing.TB, options ...option) *world {
 	engine.Subscribe(w.owner.ID, func() { w.woken <- w.owner.ID })
 	w.engine = engine
 	reconciler.SetBarrierPause(engine, s.pause)
-	if _, isBlind := s.observer.(reconciler.Blind); s.observer != nil && !isBlind {
-		return w // what the observer says is made up, and need not be what the server says
-	}
-	s.options.OnOperation = nil
-	sameView := func(reconciler.Observer) reconciler.Observer {
-		if s.observer != nil {
-			return s.observer
-		}
-		return w.steady
-	}
-	if w.planner, err = reconciler.NewObserving(s.name, plannerClient(t), s.options, sameView); err != nil {
-		t.Fatal(err)
+	// What a made up observer says need not be what the server says.
+	if _, isMadeUp := s.observer.(sight); comparesPlans && !isMadeUp {
+		w.planner = w.newPlanner(s)
 	}
 	return w
 }
@@ -138,7 +133,7 @@ func newClusterClient(t testing.TB, config *rest.Config) cluster.Client {
 func (w *world) restart(options ...option) *world {
 	w.Helper()
 	heir := newWorld(w.TB, options...)
-	heir.owner, heir.namespace, heir.policies = w.owner, w.namespace, w.policies
+	heir.owner, heir.namespace, heir.digest, heir.policies, heir.judge, heir.deletions = w.owner, w.namespace, w.digest, w.policies, w.judge, w.deletions
 	heir.owner.Store = heir
 	heir.engine.Subscribe(heir.owner.ID, func() { heir.woken <- heir.owner.ID })
 	return heir
@@ -157,12 +152,30 @@ func (w *world) apply(manifests string) (reconciler.Result, error) {
 	return w.applyObjects(objects(w, manifests))
 }
 
+// once makes one pass that must not fail.
+func (w *world) once(manifests string) reconciler.Result {
+	w.Helper()
+	result, err := w.apply(manifests)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return result
+}
+
 func (w *world) applyObjects(objects []client.Object) (reconciler.Result, error) {
 	w.Helper()
-	request := reconciler.ApplyRequest{Owner: w.owner, Objects: objects, Digest: w.digest, Policies: w.policies, Judge: w.judge, Deletions: w.deletions, Suspend: w.suspend}
-	result, err := w.applyAsPlanned(request)
+	result, err := w.pass(w.requestFor(objects))
 	w.owner.Inventory = result.Inventory
 	return result, err
+}
+
+func (w *world) request(manifests string) reconciler.ApplyRequest {
+	w.Helper()
+	return w.requestFor(objects(w, manifests))
+}
+
+func (w *world) requestFor(objects []client.Object) reconciler.ApplyRequest {
+	return reconciler.ApplyRequest{Owner: w.owner, Objects: objects, Digest: w.digest, Policies: w.policies, Judge: w.judge, Deletions: w.deletions, Suspend: w.suspend}
 }
 
 // expand replaces NS by the namespace, and PREFIX by the annotation prefix.
@@ -197,8 +210,14 @@ func (w *world) delete() (reconciler.Result, error) {
 
 func (w *world) mustDelete() {
 	w.Helper()
+	w.finish(w.delete)
+}
+
+// finish makes passes until one is done.
+func (w *world) finish(pass func() (reconciler.Result, error)) {
+	w.Helper()
 	testenv.Eventually(w, func() (bool, string) {
-		result, err := w.delete()
+		result, err := pass()
 		if err != nil {
 			return false, err.Error()
 		}
@@ -311,7 +330,7 @@ func (w *world) patchAs(object *unstructured.Unstructured, patch, manager string
 	if object == nil {
 		w.Fatal("the object does not exist")
 	}
-	if err := w.client.Patch(w.Context(), object, client.RawPatch(types.MergePatchType, []byte(w.expand(patch))), client.FieldOwner(manager)); err != nil {
+	if err := w.client.Patch(w.Context(), object, client.RawPatch(apitypes.MergePatchType, []byte(w.expand(patch))), client.FieldOwner(manager)); err != nil {
 		w.Fatal(err)
 	}
 	w.noteChange(object, false)
@@ -437,4 +456,66 @@ func dying(config *rest.Config, survived int) *rest.Config {
 		})
 	})
 	return config
+}
+
+// awaitEvent waits until the observer has reported something and has seen what another client has done last, and ends the test if that does not happen.
+func (w *world) awaitEvent() {
+	w.Helper()
+	testenv.Eventually(w, func() (bool, string) {
+		select {
+		case <-w.woken:
+			return true, ""
+		default:
+			return false, "the observer has reported nothing"
+		}
+	})
+	w.awaitChange()
+}
+
+// awaitChange waits until the observer has seen what another client has done last by patch or remove: what it reports before may be older.
+func (w *world) awaitChange() {
+	w.Helper()
+	testenv.Eventually(w, func() (bool, string) {
+		return w.isSeen == nil || w.isSeen(), "the observer has not seen what another client has done"
+	})
+	w.isSeen = nil
+}
+
+// noteChange has awaitChange wait until an object is gone or is seen as it is now, or later; in a deletion, until that has begun. Objects that are not observed are not awaited.
+func (w *world) noteChange(object client.Object, deletes bool) {
+	w.isSeen = nil
+	see := func() (observe.Observation, observe.View) {
+		observer := w.observer
+		if s, ok := observer.(*steady); ok {
+			observer = s.Observer
+		}
+		return observer.Get(object.GetObjectKind().GroupVersionKind(), object.GetNamespace(), object.GetName())
+	}
+	if _, view := see(); view == observe.Present {
+		w.isSeen = func() bool {
+			seen, view := see()
+			isCurrent := deletes && seen.Deleting || !deletes && !seen.OlderThan(object.GetResourceVersion())
+			return view != observe.Present || seen.UID != object.GetUID() || isCurrent
+		}
+	}
+}
+
+// quiesce waits until the observer has nothing to report and has seen what another client has done last.
+func (w *world) quiesce() {
+	w.Helper()
+	w.awaitChange()
+	for {
+		select {
+		case <-w.woken:
+		case <-time.After(200 * time.Millisecond):
+			return
+		}
+	}
+}
+
+// rest waits until the observer has seen what another client has done last and has nothing to report, and makes passes until one is done.
+func (w *world) rest(manifests string) {
+	w.Helper()
+	w.quiesce()
+	w.mustApply(manifests)
 }

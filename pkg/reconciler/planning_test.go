@@ -11,14 +11,15 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -33,11 +34,6 @@ func (w *world) plan(manifests string, options reconciler.PlanOptions) reconcile
 		w.Fatal(err)
 	}
 	return plan
-}
-
-func (w *world) request(manifests string) reconciler.ApplyRequest {
-	w.Helper()
-	return reconciler.ApplyRequest{Owner: w.owner, Objects: objects(w, manifests), Digest: w.digest, Policies: w.policies}
 }
 
 // lines renders a plan, one line an object.
@@ -245,27 +241,13 @@ func TestRequestsOfPlan(t *testing.T) {
 	}
 	saves, inventory := w.saves, fmt.Sprint(w.inventory())
 	w.plan(after+comes, compare)
-	counts := map[string]map[string]int{}
+	if requests := w.requests.Len(); requests > 24 {
+		t.Errorf("want few requests for each change, got %d:\n%s", requests, w.requests)
+	}
 	for _, request := range w.requests.All() {
 		if request.IsWrite() && request.Query.Get("dryRun") != "All" {
 			t.Errorf("a plan must not write, got %s %s", request.Method, request.Path)
 		}
-		if counts[request.Name] == nil {
-			counts[request.Name] = map[string]int{}
-		}
-		counts[request.Name][request.Method]++
-	}
-	get, patch, put := http.MethodGet, http.MethodPatch, http.MethodPut
-	want := map[string]map[string]int{
-		"new": {patch: 1}, "lost": {patch: 1},
-		"":     {get: 1, http.MethodPost: 1}, // whether "anew" owns claims, and can be created
-		"anew": {get: 1, patch: 1}, "changed": {get: 1, patch: 1}, "shared": {get: 1, patch: 1},
-		"drifted": {get: 1, patch: 1, put: 1}, // fields of others go
-		"found":   {get: 1, patch: 2, put: 1}, // it was found by trying to create it
-		"goes":    {get: 1}, "released": {get: 1},
-	}
-	if diff := cmp.Diff(want, counts); diff != "" {
-		t.Errorf("requests (-want +got):\n%s", diff)
 	}
 	if w.saves != saves || fmt.Sprint(w.inventory()) != inventory {
 		t.Error("a plan must not touch the inventory")
@@ -343,146 +325,6 @@ func TestPlanIsSavedWithoutContent(t *testing.T) {
 	}
 }
 
-func TestPlanOfWhatIsRefused(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.create(existing)
-	const manifests = `
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: a, annotations: {PREFIX/adoption-policy: never}}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: b}
-data: {"not a key": x}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: c}
-date: {a: b}
-`
-	plan := w.plan(manifests, compare)
-	lines := w.lines(plan)
-	if want := "0 - ConfigMap NS/a! already exists and has no owner, but its adoption policy is never"; lines[0] != want {
-		t.Errorf("got %q, want %q", lines[0], want)
-	}
-	if want := "! rejected by the API server: "; !strings.Contains(lines[1], want) || !strings.Contains(lines[1], "not a key") {
-		t.Errorf("got %q, want %q", lines[1], want)
-	}
-	if want := "0 Created ConfigMap NS/c: does not exist"; lines[2] != want {
-		t.Errorf("got %q, want %q", lines[2], want)
-	}
-	if a, b := plan.Changes[0], plan.Changes[1]; !a.Foreign || b.Foreign {
-		t.Errorf("belongs to others: %v, %v; expected: only the first", a.Foreign, b.Foreign)
-	}
-	if want := []string{"unknown fields were left out: .date"}; !slices.Equal(plan.Changes[2].Notes, want) {
-		t.Errorf("got the notes %v, want %v", plan.Changes[2].Notes, want)
-	}
-	_, err := w.apply(manifests)
-	for _, change := range plan.Changes[:2] {
-		w.expectRefusal(err, change.Object.String()+": "+change.Refusal)
-	}
-	_, err = w.engine.Plan(t.Context(), w.request(manifests+"---\n"+manifests), compare)
-	w.expectRefusal(err, "ConfigMap NS/a: defined more than once")
-}
-
-// TestPlanCountsInWhatTheServerAdds has a field fall back to its default when it is reclaimed from others.
-func TestPlanCountsInWhatTheServerAdds(t *testing.T) {
-	t.Parallel()
-	const manifest = `
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: a}
-spec:
-  selector: {matchLabels: {app: a}}
-  template:
-    metadata: {labels: {app: a}}
-    spec: {containers: [{name: main, image: example.com/none}]}
-`
-	w := newWorld(t)
-	w.settle(manifest, func(result reconciler.Result) (bool, string) { return result.Done, notices(result.Waits) })
-	w.patchAs(w.get("apps/v1", "Deployment", "a"), `{"spec":{"replicas":3}}`, "kubectl-edit")
-	w.rested(manifest, "may have been changed by another client")
-	change := w.plan(manifest, compare).Changes[0]
-	if change.Verb != reconciler.VerbCorrected || change.Reason != "was changed by kubectl-edit: .spec.replicas" || change.Before == nil || change.After == nil {
-		t.Fatalf("got %q, %q", change.Verb, change.Reason)
-	}
-	replicas := func(object *unstructured.Unstructured) int64 {
-		value, _, _ := unstructured.NestedInt64(object.Object, "spec", "replicas")
-		return value
-	}
-	if replicas(change.Before) != 3 || replicas(change.After) != 1 {
-		t.Errorf("expected 3 replicas to become 1, got %d and %d", replicas(change.Before), replicas(change.After))
-	}
-	result, err := w.apply(manifest)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.expectActions(result, "Corrected Deployment a")
-	stored := w.get("apps/v1", "Deployment", "a")
-	if diff := cmp.Diff(presentable(stored), change.After.Object); diff != "" {
-		t.Errorf("-stored +planned:\n%s", diff)
-	}
-}
-
-// busy is a controller that writes an object before a dry run is sent, unless it was given some time since the last one.
-type busy struct {
-	next     http.RoundTripper
-	write    func()
-	answered time.Time // when the last dry run was answered
-	hurried  bool
-	writes   int
-}
-
-// RoundTrip sends a request.
-func (b *busy) RoundTrip(request *http.Request) (*http.Response, error) {
-	about := requests.New(request.Method, request.URL)
-	switch {
-	case about.Resource != "configmaps" || about.Name == "":
-	case about.Method == http.MethodGet:
-		b.hurried = time.Since(b.answered) < foreseeableTime
-	case b.hurried || b.answered.IsZero():
-		b.writes++
-		b.write()
-	}
-	response, err := b.next.RoundTrip(request)
-	if about.Query.Has("dryRun") {
-		b.answered = time.Now()
-	}
-	return response, err
-}
-
-// foreseeableTime is less than a plan waits before it repeats a dry run.
-const foreseeableTime = 80 * time.Millisecond
-
-func TestPlanOfWhatIsBeingChanged(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {value: VALUE}\n"
-	w.mustApply(strings.Replace(manifest, "VALUE", `"1"`, 1))
-	others := &busy{}
-	others.write = func() {
-		w.patch(w.configMap("a"), fmt.Sprintf(`{"metadata":{"annotations":{"write":"%d"}}}`, others.writes))
-	}
-	config := testenv.Config(t)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		others.next = next
-		return others
-	})
-	engine, err := reconciler.New(prefix, newClusterClient(t, config), reconciler.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan, err := engine.Plan(t.Context(), w.request(strings.Replace(manifest, "VALUE", `"2"`, 1)), compare)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if change := plan.Changes[0]; change.Verb != reconciler.VerbUpdated || change.After == nil || others.writes != 1 {
-		t.Errorf("want an update with its content after a second dry run, got %q, %q after %d writes of others", change.Verb, change.Reason, others.writes)
-	}
-}
-
 // TestPlanOfWhatDiffersEachTime has values that the server generates for each request, which a plan must not show.
 func TestPlanOfWhatDiffersEachTime(t *testing.T) {
 	t.Parallel()
@@ -492,23 +334,7 @@ func TestPlanOfWhatDiffersEachTime(t *testing.T) {
 	if diff := cmp.Diff(first, second); diff != "" {
 		t.Errorf("two plans of the same (-first +second):\n%s", diff)
 	}
-	w.settle(manifests, func(result reconciler.Result) (bool, string) { return result.Done, notices(result.Waits) })
-}
-
-func TestPlanOfRecreation(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	manifests := strings.Replace(expand(jobs, "JOB", "PREFIX/update-policy: recreate", "POD", "a: b"), `PREFIX/purge-order: "0", `, "", 1)
-	w.settle(manifests, func(result reconciler.Result) (bool, string) { return result.Done, notices(result.Waits) })
-	changed := strings.ReplaceAll(manifests, "none:1", "none:2")
-	change := w.plan(changed, compare).Changes[0]
-	if change.Verb != reconciler.VerbUpdated || !change.Recreate || !change.Local {
-		t.Errorf("expected an immutable Job to be recreated, which the server cannot dry-run, got %+v", change)
-	}
-	if diff := cmp.Diff(change.Before.Object, change.After.Object); strings.Count(diff, "\n-") != 1 || strings.Count(diff, "\n+") != 1 {
-		t.Errorf("only the image is to differ, got:\n%s", diff)
-	}
-	w.settle(changed, func(result reconciler.Result) (bool, string) { return result.Done, notices(result.Waits) })
+	w.settle(manifests, done)
 }
 
 // TestPlanAsksForHiddenObjects: without requests, an object without our label counts as absent.
@@ -521,19 +347,242 @@ func TestPlanAsksForHiddenObjects(t *testing.T) {
 	w.expectPlan(w.plan(manifest, reconciler.PlanOptions{Ask: true}), "0 Adopted ConfigMap NS/a: already exists and has no owner")
 }
 
-// TestPlanNamesOtherOwners has the same reconciler plan for an owner what another one has. The watch does not show the names of owners, so only plans that ask have them.
-func TestPlanNamesOtherOwners(t *testing.T) {
+func TestPlanOfMissingNamespaces(t *testing.T) {
 	t.Parallel()
+	const inside = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NS-in}\ndata: {a: b}\n"
+	const namespace = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: NS-in}\n"
 	w := newWorld(t)
-	const manifest = `{apiVersion: v1, kind: ConfigMap, metadata: {name: shared}}`
-	w.mustApply(manifest)
-	request := w.request(manifest)
-	request.ID, request.Inventory = "uid/elsewhere/other", nil
-	for asks, owner := range map[bool]string{false: "", true: ", " + w.owner.ID} {
-		plan, err := w.engine.Plan(t.Context(), request, reconciler.PlanOptions{Ask: asks})
-		want := "already exists and has another owner" + owner + ", but its adoption policy is if-unowned"
-		if err != nil || len(plan.Changes) != 1 || plan.Changes[0].Refusal != want || !plan.Changes[0].Foreign {
-			t.Errorf("want %q, got %+v, %v", want, plan.Changes, err)
+	declared := w.plan(inside+namespace, compare)
+	w.expectPlan(declared, "0 Created Namespace NS-in: does not exist", "0 Created ConfigMap NS-in/a local: does not exist")
+	undeclared := w.plan(inside, compare)
+	w.expectPlan(undeclared, "0 Created ConfigMap NS-in/a local: does not exist")
+	if want := []string{w.namespace + "-in"}; len(declared.Namespaces) > 0 || !slices.Equal(undeclared.Namespaces, want) {
+		t.Errorf("a plan names the namespaces that no object declares, got %v and %v, want none and %v", declared.Namespaces, undeclared.Namespaces, want)
+	}
+	w.policies.MissingNamespaces = reconciler.MissingNamespacesPolicyDoNotCreate
+	w.expectPlan(w.plan(inside, compare), "0 Created ConfigMap NS-in/a local: does not exist; namespace NS-in does not exist")
+	if w.get("v1", "Namespace", "NS-in") != nil {
+		t.Error("a plan must not create namespaces")
+	}
+}
+
+// TestPlanOfPrerequisites plans an object that the API server refuses only as long as others do not exist, which are
+// applied before.
+func TestPlanOfPrerequisites(t *testing.T) {
+	t.Parallel()
+	const pod = `
+apiVersion: v1
+kind: Pod
+metadata: {name: pod, namespace: NS}
+spec: {serviceAccountName: runner, priorityClassName: NS-urgent, containers: [{name: main, image: main}]}
+---
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: NS-urgent}
+value: 7
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: runner, namespace: NS}
+`
+	w := newWorld(t)
+	w.expectPlan(w.plan(pod, compare), "0 Created PriorityClass NS-urgent: does not exist", "0 Created ServiceAccount NS/runner: does not exist",
+		"0 Created Pod NS/pod local: does not exist")
+}
+
+const expectedBefore = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: same}
+data: {a: "1"}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: changed}
+data: {a: "VALUE"}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, annotations: {value: "VALUE"}}
+spec:
+  replicas: 0
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: main, image: example.com/none}]}
+---
+`
+
+const expectedMore = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: new}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: found}
+spec: {type: LoadBalancer, externalIPs: [192.0.2.1], ports: [{port: 80}]}
+---
+`
+
+// prepareExpected has a state in which something of everything is to be done, and the plan for that, saved and read again.
+func (w *world) prepareExpected() (after string, plan *reconciler.Plan) {
+	w.Helper()
+	before := strings.ReplaceAll(expectedBefore, "VALUE", "1") + goes
+	w.settle(before, done)
+	w.create("apiVersion: v1\nkind: Service\nmetadata: {name: found}\nspec: {type: LoadBalancer, externalIPs: [192.0.2.1], externalTrafficPolicy: Local, ports: [{port: 80}]}\n")
+	w.rest(before)
+	after = strings.ReplaceAll(expectedBefore, "VALUE", "2") + expectedMore
+	return after, w.saved(w.plan(after, compare))
+}
+
+func (w *world) saved(plan reconciler.Plan) *reconciler.Plan {
+	w.Helper()
+	text, err := json.Marshal(plan)
+	if err != nil {
+		w.Fatal(err)
+	}
+	read := &reconciler.Plan{}
+	if err := json.Unmarshal(text, read); err != nil {
+		w.Fatal(err)
+	}
+	return read
+}
+
+func (w *world) applyExpected(manifests string, plan *reconciler.Plan) (reconciler.Result, error) {
+	w.Helper()
+	request := w.request(manifests)
+	request.Expected = plan
+	result, err := w.engine.Apply(w.Context(), request)
+	w.owner.Inventory = result.Inventory
+	return result, err
+}
+
+// status has a controller change the status of an object.
+func (w *world) status(object *unstructured.Unstructured, patch string) {
+	w.Helper()
+	if err := w.client.Status().Patch(context(w), object, client.RawPatch(apitypes.MergePatchType, []byte(patch)), client.FieldOwner("controller")); err != nil {
+		w.Error(err)
+	}
+}
+
+func TestExpectedPlan(t *testing.T) {
+	t.Parallel()
+	const other = "was changed by another client since the plan was made"
+	nothing := func(*world) {}
+	for name, tc := range map[string]struct {
+		reason   string
+		meddle   func(*world)
+		request  func(string) string
+		policies reconciler.Policies
+		stale    []string
+	}{
+		"Nothing": {reason: "nothing happened", meddle: nothing},
+		"Status": {reason: "a status is nothing that is planned", meddle: func(w *world) {
+			w.status(w.get("apps/v1", "Deployment", "web"), `{"status":{"observedGeneration":1,"conditions":[{"type":"Strange","status":"True"}]}}`)
+		}},
+		"ForeignChanged": {
+			reason: "an object to be adopted was changed", meddle: func(w *world) { w.patch(w.get("v1", "Service", "found"), `{"metadata":{"labels":{"a":"b"}}}`) },
+			stale: []string{"Service NS/found: " + other},
+		},
+		"Exists": {
+			reason: "an object to be created exists without our label", meddle: func(w *world) { w.create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\n") },
+			stale: []string{"ConfigMap NS/new: was created since the plan was made"},
+		},
+		"Gone": {
+			reason: "what is to stay is gone", meddle: func(w *world) { w.remove(w.configMap("same")) },
+			stale: []string{"ConfigMap NS/same: no longer exists, or is being deleted"},
+		},
+		"UnwantedGone": {reason: "what is to go is gone", meddle: func(w *world) { w.remove(w.configMap("goes")) }},
+		"Manifest": {
+			reason: "other manifests", meddle: nothing, request: func(text string) string { return strings.ReplaceAll(text, `a: "2"`, `a: "3"`) },
+			stale: []string{"ConfigMap NS/changed: its manifest or policies differ from the plan"},
+		},
+		"More": {
+			reason: "one more", meddle: nothing, request: func(text string) string { return text + "\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\n" },
+			stale: []string{"ConfigMap NS/more: is not part of the plan"},
+		},
+		"Several": {
+			reason: "each is named", meddle: func(w *world) {
+				w.patch(w.configMap("changed"), `{"data":{"a":"3"}}`)
+				w.patch(w.configMap("same"), `{"data":{"a":"3"}}`)
+			},
+			stale: []string{"ConfigMap NS/changed: " + other, "ConfigMap NS/same: " + other},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			after, plan := w.prepareExpected()
+			tc.meddle(w)
+			if tc.request != nil {
+				after = tc.request(after)
+			}
+			w.awaitChange()
+			w.requests.Reset()
+			saves := w.saves
+			result, err := w.applyExpected(after, plan)
+			w.expectStale(err, tc.stale...)
+			if len(tc.stale) > 0 {
+				if writes := w.writes(); len(writes) > 0 || w.saves != saves {
+					t.Errorf("%s: nothing must be written, got %v", tc.reason, writes)
+				}
+				return
+			}
+			for _, action := range actions(result) {
+				if strings.HasSuffix(action, "same") || strings.HasPrefix(action, "Corrected") {
+					t.Errorf("%s: this was not planned: %s", tc.reason, action)
+				}
+			}
+			w.settle(after, done)
+		})
+	}
+}
+
+func (w *world) expectStale(err error, want ...string) {
+	w.Helper()
+	var stale *reconciler.StaleError
+	if len(want) == 0 {
+		if err != nil {
+			w.Errorf("expected the plan to fit, got %v", err)
 		}
+		return
+	}
+	if !errors.As(err, &stale) {
+		w.Fatalf("expected the plan to be stale, got %v", err)
+	}
+	var got []string
+	for _, change := range stale.Changes {
+		got = append(got, strings.ReplaceAll(change, w.namespace, "NS"))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		w.Errorf("stale (-want +got):\n%s", diff)
+	}
+}
+
+// TestExpectedPlanIsKeptToTheEnd changes an object right before its write.
+func TestExpectedPlanIsKeptToTheEnd(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ method, patch string }{
+		"changed": {http.MethodPatch, `{"data":{"a":"3"}}`},
+		"goes":    {http.MethodDelete, `{"metadata":{"annotations":{"PREFIX/owner-id":"x"}}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var w *world
+			var armed atomic.Bool
+			w = newWorld(t, before(func(request *http.Request) bool {
+				return request.Method == tc.method && strings.HasSuffix(request.URL.Path, "/"+name) && armed.CompareAndSwap(true, false)
+			}, func() { w.patch(w.configMap(name), tc.patch) }))
+			after, plan := w.prepareExpected()
+			if tc.method == http.MethodDelete {
+				// Then there is nothing to wait for before it.
+				after, _, _ = strings.Cut(after, "---")
+				plan = w.saved(w.plan(after, compare))
+			}
+			armed.Store(true)
+			_, err := w.applyExpected(after, plan)
+			w.expectStale(err, "ConfigMap NS/"+name+": was changed by another client since the plan was made")
+		})
 	}
 }

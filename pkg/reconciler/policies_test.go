@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -119,70 +120,6 @@ data: {VALUES}
 	}
 }
 
-func TestReconcilePolicies(t *testing.T) {
-	t.Parallel()
-	const manifest = `
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: a, annotations: {PREFIX/reconcile-policy: POLICY}}
-data: {value: "VALUE"}
-`
-	for name, tc := range map[string]struct {
-		reason, policy, value, digest string
-		want                          bool
-	}{
-		"OnChangeNothing":        {"nothing changed", "on-object-change", "1", "d", false},
-		"OnChangeComponent":      {"the component does not matter", "on-object-change", "1", "other", false},
-		"OnChangeObject":         {"the manifest changed", "OnObjectChange", "2", "d", true},
-		"ComponentNothing":       {"nothing changed", "on-object-or-component-change", "1", "d", false},
-		"ComponentChangedObject": {"the manifest changed", "on-object-or-component-change", "2", "d", true},
-		"ComponentChanged":       {"the component changed", "on-object-or-component-change", "1", "other", true},
-		"OnceObject":             {"once is once", "once", "2", "d", false},
-		"OnceComponent":          {"once is once", "once", "1", "other", false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			manifest := strings.ReplaceAll(manifest, "POLICY", tc.policy)
-			w.mustApply(strings.ReplaceAll(manifest, "VALUE", "1"))
-			w.digest = tc.digest
-			change := w.plan(strings.ReplaceAll(manifest, "VALUE", tc.value), reconciler.PlanOptions{}).Changes[0]
-			if repeats := tc.want && tc.value == "1"; change.Repeats != repeats || (change.Verb == reconciler.VerbUpdated) != tc.want {
-				t.Errorf("%s: want the plan to say %t, and that a manifest repeats: %t; got %+v", tc.reason, tc.want, repeats, change)
-			}
-			result := w.mustApply(strings.ReplaceAll(manifest, "VALUE", tc.value))
-			if tc.want {
-				w.expectActions(result, "Updated ConfigMap a")
-			} else {
-				w.expectActions(result)
-			}
-			w.expectInventory("ConfigMap a Ready Current")
-		})
-	}
-}
-
-func TestOnceIsNeitherCorrectedNorGivenUp(t *testing.T) {
-	t.Parallel()
-	const manifest = `
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: a, annotations: {PREFIX/reconcile-policy: once}}
-data: {value: "1"}
-`
-	w := newWorld(t)
-	w.mustApply(manifest)
-	w.patch(w.configMap("a"), `{"data":{"value":"2"}}`)
-	w.expectActions(w.mustApply(manifest))
-	if diff := diffData(map[string]any{"value": "2"}, w.configMap("a")); diff != "" {
-		t.Errorf("the content of an object that is applied once belongs to others (-want +got):\n%s", diff)
-	}
-	w.remove(w.configMap("a"))
-	result := w.settle(manifest, func(result reconciler.Result) (bool, string) {
-		return len(result.Actions) > 0, "want the object to be created again"
-	})
-	w.expectActions(result, "Restored ConfigMap a")
-}
-
 func TestDeletePolicies(t *testing.T) {
 	t.Parallel()
 	const manifest = `
@@ -279,10 +216,7 @@ metadata: {name: a, namespace: NS-more}
 `
 	w := newWorld(t)
 	w.policies.MissingNamespaces = reconciler.MissingNamespacesPolicyDoNotCreate
-	result, err := w.apply(manifest)
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := w.once(manifest)
 	if want := "ConfigMap a: namespace " + w.namespace + "-more does not exist"; notices(result.Waits) != want {
 		t.Errorf("expected %q, got %q", want, notices(result.Waits))
 	}
@@ -300,4 +234,64 @@ metadata: {name: a, namespace: NS-more}
 		t.Errorf("it must not carry marks, got %v", namespace.GetAnnotations())
 	}
 	w.remove(namespace)
+}
+
+func TestRefusalsLeaveEverythingAlone(t *testing.T) {
+	t.Parallel()
+	const good = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: good}\n---\n"
+	configMap := func(annotations string) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bad, annotations: {" + annotations + "}}\n"
+	}
+	namespace := func(annotations string) string {
+		return "apiVersion: v1\nkind: Namespace\nmetadata: {name: NS-in, annotations: {" + annotations + "}}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: in, namespace: NS-in}\n"
+	}
+	for name, tc := range map[string]struct {
+		reason, manifests string
+		want              []string
+	}{
+		"UpdatePolicy":     {"a typo must not mean the default", configMap("PREFIX/update-policy: ssa"), []string{"PREFIX/update-policy", `"ssa"`, "recreate, replace, ssa-merge, ssa-override"}},
+		"ApplyOrder":       {"orders are bounded integers", configMap(`PREFIX/apply-order: "32768"`), []string{"PREFIX/apply-order", `"32768"`, "integer from -32768 to 32767"}},
+		"GenerateName":     {"names must be known", "apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: bad-}\n", []string{"metadata.generateName"}},
+		"UnknownType":      {"nothing defines the type", "apiVersion: example.com/v1\nkind: Nothing\nmetadata: {name: bad}\n", []string{"Nothing.example.com bad", "unknown to the cluster"}},
+		"NamespaceTooLate": {"a namespace comes before its content", namespace(`PREFIX/apply-order: "1"`), []string{"ConfigMap NS-in/in: apply order 0 is not allowed; it must be at least that of Namespace NS-in (1)"}},
+		"Foreign": {
+			"a stolen object is found before anything is written", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: foreign}\n",
+			[]string{"ConfigMap NS/foreign: already exists and has another owner, but its adoption policy is if-unowned"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: foreign, labels: {PREFIX/owner-id: other}}\n")
+			_, err := w.apply(good + tc.manifests)
+			w.expectRefusal(err, tc.want...)
+			if w.configMap("good") != nil {
+				t.Errorf("%s: nothing must be written", tc.reason)
+			}
+			if writes := w.writes(); len(writes) > 0 || w.saves > 0 {
+				t.Errorf("%s: expected no writes, got %v and %d saves", tc.reason, writes, w.saves)
+			}
+		})
+	}
+}
+
+// TestPatternsThatMatchNothing are refused wherever they come from: they would protect nothing.
+func TestPatternsThatMatchNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.owner.AdditionalManagedTypes = []reconciler.TypeInfo{
+		{Group: "*", Kind: "*"}, {Group: "*.example.io", Kind: "Thing"}, {Kind: "Pod"}, {Group: "a.*.b", Kind: "A"}, {Group: "example.io", Kind: "Foo*"}, {Group: "*example.io", Kind: ""},
+	}
+	want := []string{
+		`additionalManagedTypes[3].group: invalid value "a.*.b"; must be the name of a group, empty for the core group, *, or *. followed by the end of a name, as in *.example.com`,
+		`additionalManagedTypes[4].kind: invalid value "Foo*"; must be the name of a kind, or *`,
+		`additionalManagedTypes[5].group: invalid value "*example.io"`, `additionalManagedTypes[5].kind: invalid value ""`,
+	}
+	_, err := w.apply(configMapsNamed("a"))
+	w.expectRefusal(err, want...)
+	_, err = w.engine.CheckDeletion(t.Context(), reconciler.DeleteRequest{Owner: w.owner})
+	w.expectRefusal(err, want...)
+	if _, err := reconciler.New("a.example.io", newClusterClient(t, testenv.Config(t)), reconciler.Options{AdditionalManagedTypes: w.owner.AdditionalManagedTypes}); err == nil {
+		t.Error("the option is accepted")
+	}
 }

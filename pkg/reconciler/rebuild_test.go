@@ -4,24 +4,26 @@
 package reconciler_test
 
 import (
-	"errors"
+	"bytes"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/requests"
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -69,16 +71,17 @@ func (w *world) rebuild(request reconciler.RebuildRequest) reconciler.RebuildRes
 	return result
 }
 
+// uids returns the UIDs of the ConfigMaps by name.
 func (w *world) uids() map[string]string {
 	w.Helper()
 	uids := map[string]string{}
 	list := &corev1.ConfigMapList{}
-	if err := w.client.List(w.Context(), list); err != nil {
+	if err := w.client.List(w.Context(), list, client.InNamespace(w.namespace)); err != nil {
 		w.Fatal(err)
 	}
 	for _, item := range list.Items {
-		if item.Namespace == w.namespace {
-			uids[item.Name] = string(item.UID) + "@" + item.ResourceVersion
+		if item.Name != "kube-root-ca.crt" {
+			uids[item.Name] = string(item.UID)
 		}
 	}
 	return uids
@@ -119,23 +122,6 @@ func TestRebuild(t *testing.T) {
 	}
 }
 
-// TestRebuildNeedsTheID has others change the annotation with the owner's ID on our objects, and leave our label, which copies
-// may have, too.
-func TestRebuildNeedsTheID(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	manifest := func(name string) string { return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\n" }
-	all := strings.Join([]string{manifest("ours"), manifest("given"), manifest("stripped")}, "---\n")
-	w.mustApply(all)
-	w.patch(w.configMap("given"), `{"metadata":{"annotations":{"PREFIX/owner-id":"another"}}}`)
-	w.patch(w.configMap("stripped"), `{"metadata":{"annotations":{"PREFIX/owner-id":null}}}`)
-	w.rebuild(reconciler.RebuildRequest{Objects: objects(w, all)})
-	want := []string{`ConfigMap ours IfUnowned/OnObjectChange/Replace/Delete 0 0 Ready ""`}
-	if diff := cmp.Diff(want, describeItems(w.owner.Inventory)); diff != "" {
-		t.Errorf("inventory (-want +got):\n%s", diff)
-	}
-}
-
 // TestRebuildDoesNotRecreate has a changed manifest whose update policy is recreate: the object may have been recreated already.
 func TestRebuildDoesNotRecreate(t *testing.T) {
 	t.Parallel()
@@ -172,28 +158,9 @@ func TestRebuildFindsWhatIsNoLongerWanted(t *testing.T) {
 // themselves.
 func TestRebuildOverAllTypes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.mustApply(lostManifest + "---\n" + `
-apiVersion: v1
-kind: Service
-metadata: {name: web}
-spec: {selector: {app: web}, ports: [{port: 80}]}
----
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: things.NS.example.io}
-spec:
-  group: NS.example.io
-  names: {kind: Thing, listKind: ThingList, plural: things, singular: thing}
-  scope: Namespaced
-  versions:
-  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
-  - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
----
-apiVersion: NS.example.io/v2
-kind: Thing
-metadata: {name: a}
-`)
+	ty := newTyped(t)
+	w := ty.world
+	w.mustApply(lostManifest + "---" + ty.expand(customType+"---"+strings.ReplaceAll(widget, "NAME", "a")))
 	// A copy of one of ours, annotations included, as controllers make them.
 	yes := true
 	copied := &discoveryv1.EndpointSlice{
@@ -209,90 +176,14 @@ metadata: {name: a}
 		t.Fatal(err)
 	}
 	result := w.rebuild(reconciler.RebuildRequest{Types: []reconciler.TypeVersionInfo{{Group: "*", Version: "*", Kind: "*"}}})
-	w.expectInventory(
-		"CustomResourceDefinition things.NS.example.io Ready ", "Thing a Ready ", "ConfigMap once Ready ", "ConfigMap plain Ready ",
-		"Secret kept Ready ", "Service web Ready ", "ConfigMap fresh Ready ")
-	for _, item := range result.Inventory {
-		want := []reconciler.TypeVersionInfo(nil)
-		if item.Kind == "CustomResourceDefinition" {
-			want = []reconciler.TypeVersionInfo{{Group: w.namespace + ".example.io", Version: "*", Kind: "Thing"}}
-		}
-		if diff := cmp.Diff(want, item.ManagedTypes); diff != "" {
-			t.Errorf("managed types of %s (-want +got):\n%s", item, diff)
-		}
+	w.expectInventory("CustomResourceDefinition widgets."+ty.crdName()+" Ready ", "Widget a Ready ", "ConfigMap once Ready ", "ConfigMap plain Ready ",
+		"Secret kept Ready ", "ConfigMap fresh Ready ")
+	if diff := cmp.Diff([]reconciler.TypeVersionInfo{{Group: ty.group, Version: "*", Kind: "Widget"}}, result.Inventory[0].ManagedTypes); diff != "" {
+		t.Errorf("managed types (-want +got):\n%s", diff)
 	}
 	w.mustDelete()
-	if w.get("v1", "Service", "web") != nil || w.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", "things.NS.example.io") != nil {
+	if ty.definition() != nil {
 		t.Error("a dependent is left behind")
-	}
-}
-
-func TestRebuildKeepsWhatIsKnown(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.mustApply(lostManifest)
-	known := slices.DeleteFunc(slices.Clone(w.owner.Inventory), func(item *reconciler.InventoryItem) bool { return item.Name != "plain" })
-	result := w.rebuild(reconciler.RebuildRequest{Known: known, Objects: objects(w, lostManifest)})
-	if result.Found != 3 || len(result.Inventory) != 4 || !slices.Contains(result.Inventory, known[0]) {
-		t.Errorf("want 3 items besides the known one, got %v", describeItems(result.Inventory))
-	}
-}
-
-// TestRebuildWithoutPermission has an identity that may only list ConfigMaps in one namespace.
-func TestRebuildWithoutPermission(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.mustApply(lostManifest)
-	user := "restricted-" + w.namespace
-	w.create(fmt.Sprintf(`
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {name: reader}
-rules: [{apiGroups: [""], resources: [configmaps], verbs: [list]}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: reader}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: reader}
-subjects: [{kind: User, apiGroup: %s, name: %s}]
-`, rbacv1.GroupName, user))
-	restricted := newWorld(t, withoutObserver, func(s *setup) {
-		s.config = rest.CopyConfig(s.config)
-		s.config.Impersonate = rest.ImpersonationConfig{UserName: user}
-	})
-	restricted.owner, restricted.namespace = w.owner, w.namespace
-	result := restricted.rebuild(reconciler.RebuildRequest{Objects: objects(w, lostManifest), Namespaces: []string{w.namespace}})
-	if diff := cmp.Diff([]reconciler.TypeInfo{{Kind: "Secret"}}, result.Unlisted); diff != "" || result.Found != 3 {
-		t.Errorf("%d found, unlisted (-want +got):\n%s", result.Found, diff)
-	}
-	result = restricted.rebuild(reconciler.RebuildRequest{Objects: objects(w, lostManifest)})
-	if diff := cmp.Diff([]reconciler.TypeInfo{{Kind: "ConfigMap"}, {Kind: "Secret"}}, result.Unlisted); diff != "" || result.Found != 0 {
-		t.Errorf("%d found, unlisted (-want +got):\n%s", result.Found, diff)
-	}
-}
-
-// TestRebuildOfTypesWhoseVersionIsUnknown lists types that were recorded without a version, or in one that is no longer served.
-// For built-in types, there is no definition to read.
-func TestRebuildOfTypesWhoseVersionIsUnknown(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.mustApply(lostManifest + `
----
-apiVersion: policy/v1
-kind: PodDisruptionBudget
-metadata: {name: budget}
-`)
-	types := []reconciler.TypeVersionInfo{{Version: "*", Kind: "Secret"}, {Group: "policy", Version: "v1beta1", Kind: "PodDisruptionBudget"}, {Group: "gone.example.io", Version: "*", Kind: "Gone"}}
-	w.rebuild(reconciler.RebuildRequest{Types: types})
-	w.expectInventory("PodDisruptionBudget budget Ready ", "Secret kept Ready ")
-	restricted := newWorld(t, withoutObserver, func(s *setup) {
-		s.config = rest.CopyConfig(s.config)
-		s.config.Impersonate = rest.ImpersonationConfig{UserName: "restricted-" + w.namespace}
-	})
-	restricted.owner = w.owner
-	result := restricted.rebuild(reconciler.RebuildRequest{Types: types[:2]})
-	if diff := cmp.Diff([]reconciler.TypeInfo{{Kind: "Secret"}, {Group: "policy", Kind: "PodDisruptionBudget"}}, result.Unlisted); diff != "" {
-		t.Errorf("unlisted (-want +got):\n%s", diff)
 	}
 }
 
@@ -301,51 +192,304 @@ func TestRebuildDoesNotTakeAFailureForAnAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.mustApply(lostManifest)
-	broken := newWorld(t, withoutObserver, func(s *setup) {
-		s.config = rest.CopyConfig(s.config)
-		s.config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-			return requests.RoundTripper(func(request *http.Request) (*http.Response, error) {
-				if strings.HasSuffix(request.URL.Path, "/secrets") {
-					return nil, errors.New("nobody answers")
-				}
-				return next.RoundTrip(request)
-			})
-		})
-	})
+	broken := newWorld(t, withoutObserver, answering("/secrets", http.StatusInternalServerError, metav1.StatusReasonInternalError))
 	result, err := broken.engine.Rebuild(t.Context(), reconciler.RebuildRequest{ID: w.owner.ID, Objects: objects(w, lostManifest)})
-	if err == nil || !strings.Contains(err.Error(), "listing Secret") || apierrors.IsForbidden(err) {
+	if err == nil || !strings.Contains(err.Error(), "listing Secret") || len(result.Inventory) > 0 {
 		t.Errorf("want the failure, got %v", err)
-	}
-	if diff := cmp.Diff(reconciler.RebuildResult{}, result, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("result (-want +got):\n%s", diff)
 	}
 }
 
-// TestRebuildOfLateManifests loses the record of objects whose manifests depend on data of others. They are found, are neither recreated nor written with other data, and are
-// known well enough to be pruned.
-func TestRebuildOfLateManifests(t *testing.T) {
+// forge adds an item to the inventory that denotes an object of others.
+func (w *world) forge(object *unstructured.Unstructured, phase reconciler.Phase, policy reconciler.DeletePolicy) {
+	gvk := object.GroupVersionKind()
+	w.owner.Inventory = append(slices.Clone(w.owner.Inventory), &reconciler.InventoryItem{
+		TypeVersionInfo: reconciler.TypeVersionInfo(gvk),
+		NameInfo:        reconciler.NameInfo{Namespace: object.GetNamespace(), Name: object.GetName()},
+		AdoptionPolicy:  reconciler.AdoptionPolicyIfUnowned, ReconcilePolicy: reconciler.ReconcilePolicyOnObjectChange,
+		UpdatePolicy: reconciler.UpdatePolicyReplace, DeletePolicy: policy,
+		Digest: "2:0", Phase: phase, UID: object.GetUID(), Fingerprint: "0123456789abcdef", Baseline: "rv" + object.GetResourceVersion(),
+	})
+}
+
+// TestForgedItemsAreForgotten has a user who may only write the record put objects of others into it.
+func TestForgedItemsAreForgotten(t *testing.T) {
+	t.Parallel()
+	const own = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: own}\n"
+	const forgotten = "is recorded as a dependent, but has neither the owner label nor fields of the field manager of its owner, and is left alone"
+	for _, phase := range []reconciler.Phase{reconciler.PhaseReady, reconciler.PhaseDeleting, reconciler.PhaseScheduledForDeletion} {
+		for _, policy := range []reconciler.DeletePolicy{reconciler.DeletePolicyDelete, reconciler.DeletePolicyOrphan} {
+			t.Run(fmt.Sprintf("%s%s", phase, policy), func(t *testing.T) {
+				t.Parallel()
+				w, elsewhere := newWorld(t), newWorld(t)
+				elsewhere.create("apiVersion: v1\nkind: Secret\nmetadata: {name: theirs}\nstringData: {a: b}\n")
+				before := elsewhere.get("v1", "Secret", "theirs")
+				w.mustApply(own)
+				w.forge(before, phase, policy)
+				result, err := w.engine.Apply(t.Context(), w.request(own))
+				w.owner.Inventory = result.Inventory
+				if diff := cmp.Diff("Secret theirs: "+forgotten, notices(result.Notes)); diff != "" || err != nil || !result.Done {
+					t.Errorf("%v, done: %v, notes (-want +got):\n%s", err, result.Done, diff)
+				}
+				w.expectActions(result)
+				w.expectInventory("ConfigMap own Ready Current")
+				w.forge(before, phase, policy)
+				w.expectPlan(w.plan(own, compare), "0 - ConfigMap NS/own", "0 - Secret "+elsewhere.namespace+"/theirs: is no longer in the manifests; it "+forgotten)
+				w.mustDelete()
+				if diff := cmp.Diff(before, elsewhere.get("v1", "Secret", "theirs")); diff != "" {
+					t.Errorf("another owner's object was changed (-before +after):\n%s", diff)
+				}
+				if writes := slices.DeleteFunc(w.writes(), func(line string) bool { return !strings.Contains(line, "secrets") }); len(writes) > 0 {
+					t.Errorf("expected no writes, got %v", writes)
+				}
+			})
+		}
+	}
+}
+
+// TestForgedItemDoesNotStandForAdoption has a user record an existing object as written.
+func TestForgedItemDoesNotStandForAdoption(t *testing.T) {
+	t.Parallel()
+	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/adoption-policy: never, PURGE}}\ndata: {value: ours}\n"
+	for name, tc := range map[string]struct {
+		annotation string
+		phase      reconciler.Phase
+	}{
+		"Ready":     {"x: z", reconciler.PhaseReady},
+		"Scheduled": {"x: z", reconciler.PhaseScheduledForApplication},
+		"Recreate":  {"PREFIX/update-policy: recreate", reconciler.PhaseScheduledForApplication},
+		"Failed":    {`PREFIX/purge-on-failure: "true"`, reconciler.PhaseFailed},
+		"Purged":    {`PREFIX/purge-order: "0"`, reconciler.PhaseScheduledForCompletion},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			manifest := strings.ReplaceAll(manifest, "PURGE", tc.annotation)
+			w.create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {value: theirs}\n")
+			before := w.configMap("a")
+			digest := w.plan(manifest, reconciler.PlanOptions{}).Inventory[0].Digest
+			w.forge(before, tc.phase, reconciler.DeletePolicyDelete)
+			w.owner.Inventory[0].Digest = digest
+			if _, err := w.apply(manifest); err != nil {
+				w.expectRefusal(err, "ConfigMap NS/a: already exists and has no owner, but its adoption policy is never")
+			}
+			if diff := cmp.Diff(before, w.configMap("a")); diff != "" {
+				t.Errorf("another owner's object was changed (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestRebuildSparesCopies loses the record after a user has exported and imported a dependent with its labels and annotations.
+func TestRebuildSparesCopies(t *testing.T) {
+	t.Parallel()
+	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {value: a}\n"
+	w := newWorld(t)
+	w.mustApply(manifest)
+	copied := w.configMap("a")
+	copied.SetName("copy")
+	copied.SetUID("")
+	copied.SetResourceVersion("")
+	copied.SetManagedFields(nil)
+	w.createAs(copied, "kubectl-create")
+	result := w.rebuild(reconciler.RebuildRequest{Objects: objects(w, manifest)})
+	if diff := cmp.Diff([]string{"ConfigMap a Ready "}, w.inventory()); diff != "" || result.Found != 1 {
+		t.Errorf("%d found (-want +got):\n%s", result.Found, diff)
+	}
+	w.mustApply(manifest)
+	w.rebuild(reconciler.RebuildRequest{Types: []reconciler.TypeVersionInfo{{Version: "v1", Kind: "ConfigMap"}}})
+	w.mustDelete()
+	if w.configMap("a") != nil {
+		t.Error("a dependent is left behind")
+	}
+	if w.configMap("copy") == nil {
+		t.Error("a copy of a dependent was deleted")
+	}
+}
+
+// TestRebuildFindsWhatTheAncestorWrote has a dependent that was written by an update, and changed by others since.
+func TestRebuildFindsWhatTheAncestorWrote(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	f := &flowing{guarded: true}
-	w.settleFlow(f, waitsFor("ConfigMap user: held back: the source has no address"))
-	w.answer("3")
-	w.settleFlow(f, done)
-	uids := w.uids()
-
-	heir := w.restart()
-	heir.owner.Inventory = nil
-	lost := &flowing{guarded: true}
-	if rebuilt := heir.rebuild(reconciler.RebuildRequest{Objects: lost.objects(heir)}); rebuilt.Found != 4 || len(rebuilt.Unlisted) != 0 {
-		t.Fatalf("want 4 objects to be found, got %v, and %v that were not listed", heir.inventory(), rebuilt.Unlisted)
+	manifest := w.expand("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NS, labels: {PREFIX/owner-id: " + digest.OwnerLabel(w.owner.ID) +
+		"}, annotations: {PREFIX/owner-id: " + w.owner.ID + "}}\ndata: {value: a}\n")
+	w.createAs(testenv.Object(t, manifest), prefix)
+	w.patch(w.configMap("a"), `{"data":{"key":"value"}}`)
+	if result := w.rebuild(reconciler.RebuildRequest{Types: []reconciler.TypeVersionInfo{{Version: "v1", Kind: "ConfigMap"}}}); result.Found != 1 {
+		t.Errorf("%d found", result.Found)
 	}
-	result := heir.settleFlow(lost, done)
-	heir.expectActions(result)
-	if diff := cmp.Diff(uids, heir.uids()); diff != "" || heir.user() != "a3" {
-		t.Errorf("want all objects to be as before, got %q, and other UIDs:\n%s", heir.user(), diff)
-	}
-	heir.expectInventory("Ingress source Ready Current", "ConfigMap after Ready Current", "ConfigMap early Ready Current", "ConfigMap user Ready Current")
+}
 
-	heir.owner.Inventory = nil
-	heir.rebuild(reconciler.RebuildRequest{Objects: (&flowing{}).objects(heir)})
-	heir.expectActions(heir.mustApply(configMapsNamed("early")), "Updated ConfigMap early", "Deleted ConfigMap user", "Deleted ConfigMap after", "Deleted Ingress source")
+// createAs creates an object as the given field manager.
+func (w *world) createAs(object *unstructured.Unstructured, manager string) {
+	w.Helper()
+	if err := w.client.Create(w.Context(), object, client.FieldOwner(manager)); err != nil {
+		w.Fatal(err)
+	}
+}
+
+const budget = "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: a}\nspec: {minAvailable: 1, selector: {matchLabels: {app: a}}}\n"
+
+// upgrade is a server that serves policy/v1beta1, and nothing else of that group, until it is done; then it is the real one.
+type upgrade struct{ done atomic.Bool }
+
+func (u *upgrade) wrap(next http.RoundTripper) http.RoundTripper {
+	const older, newer = "v1beta1", "v1"
+	return requests.RoundTripper(func(request *http.Request) (*http.Response, error) {
+		path := request.URL.Path
+		if u.done.Load() || path != "/apis" && path != "/apis/policy" && !strings.HasPrefix(path, "/apis/policy/") {
+			return next.RoundTrip(request)
+		}
+		request = request.Clone(request.Context())
+		request.URL.Path = strings.Replace(path, "/policy/"+older, "/policy/"+newer, 1)
+		if path == "/apis" {
+			request.Header.Set("Accept", "application/json")
+		}
+		if request.Body != nil {
+			sent, err := io.ReadAll(request.Body)
+			if err != nil {
+				return nil, err
+			}
+			sent = bytes.ReplaceAll(sent, []byte("policy/"+older), []byte("policy/"+newer))
+			request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(sent)), int64(len(sent))
+		}
+		response, err := next.RoundTrip(request)
+		if err != nil || request.URL.Query().Get("watch") != "" {
+			return response, err
+		}
+		received, err := io.ReadAll(response.Body)
+		if err != nil {
+			return nil, err
+		}
+		received = bytes.ReplaceAll(received, []byte(`policy/`+newer+`"`), []byte(`policy/`+older+`"`))
+		received = bytes.ReplaceAll(received, []byte(`"groupVersion":"policy/`+older+`","version":"v1"`), []byte(`"groupVersion":"policy/`+older+`","version":"v1beta1"`))
+		response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(received)), int64(len(received))
+		return response, nil
+	})
+}
+
+// TestRemovedVersionOfABuiltInType has an inventory with a version that is no longer served.
+func TestRemovedVersionOfABuiltInType(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(w *world) (reconciler.Result, error){
+		"Deletion": func(w *world) (reconciler.Result, error) { return w.delete() },
+		"Pruning":  func(w *world) (reconciler.Result, error) { return w.apply("") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.mustApply(budget)
+			w.patch(w.get("policy/v1", "PodDisruptionBudget", "a"), `{"metadata":{"finalizers":["example.com/hold"]}}`)
+			w.owner.Inventory[0].Version = "v1beta1"
+			result, err := end(w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if result.Done || len(w.owner.Inventory) != 1 || w.owner.Inventory[0].Version != "v1" {
+				t.Fatalf("expected the record to stay and to name the version that is served, got done %t, %v", result.Done, w.owner.Inventory)
+			}
+			live := w.get("policy/v1", "PodDisruptionBudget", "a")
+			if live == nil || live.GetDeletionTimestamp() == nil {
+				t.Fatal("expected the object to be deleted")
+			}
+			w.patch(live, `{"metadata":{"finalizers":null}}`)
+			w.finish(func() (reconciler.Result, error) { return end(w) })
+			if w.get("policy/v1", "PodDisruptionBudget", "a") != nil {
+				t.Error("the object stays, and nobody knows of it any more")
+			}
+		})
+	}
+}
+
+// TestServerIsUpgradedWhileTheOperatorRuns has a client that knows the removed version.
+func TestServerIsUpgradedWhileTheOperatorRuns(t *testing.T) {
+	t.Parallel()
+	var server upgrade
+	w := newWorld(t, withoutObserver, func(s *setup) { s.config.Wrap(server.wrap) })
+	older := strings.Replace(budget, "policy/v1", "policy/v1beta1", 1)
+	testenv.Eventually(t, func() (bool, string) {
+		request := w.request(older)
+		result, err := w.engine.Apply(t.Context(), request)
+		w.owner.Inventory = result.Inventory
+		return err == nil && result.Done, "the object is not applied"
+	})
+	server.done.Store(true)
+	w.mustDelete()
+	if w.get("policy/v1", "PodDisruptionBudget", "a") != nil {
+		t.Error("the object stays, and nobody knows of it any more")
+	}
+}
+
+const nowhere = `
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: v1.GROUP}
+spec: {group: GROUP, version: v1, service: {namespace: NS, name: nowhere}, insecureSkipTLSVerify: true, groupPriorityMinimum: 100, versionPriority: 10}
+`
+
+// TestAPIThatDoesNotAnswerIsNotGone has a recorded object whose type is served by an API that does not answer.
+//
+//nolint:paralleltest // while an API does not answer, no test can list all that is in its namespace
+func TestAPIThatDoesNotAnswerIsNotGone(t *testing.T) {
+	for name, end := range map[string]func(w *world) (reconciler.Result, error){
+		"Deletion": func(w *world) (reconciler.Result, error) { return w.delete() },
+		"Pruning":  func(w *world) (reconciler.Result, error) { return w.apply("") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			group := w.namespace + ".example.com"
+			service := testenv.Object(t, w.expand(strings.ReplaceAll(nowhere, "GROUP", group)))
+			if err := w.client.Create(t.Context(), service); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = w.client.Delete(context(t), service) })
+			item := &reconciler.InventoryItem{Phase: reconciler.PhaseReady, Digest: "d", UID: "u"}
+			item.Group, item.Version, item.Kind, item.Namespace, item.Name = group, "v1", "Thing", w.namespace, "a"
+			for _, version := range []string{"v1", "v1alpha1"} {
+				item.Version = version
+				w.owner.Inventory = []*reconciler.InventoryItem{item}
+				testenv.Eventually(t, func() (bool, string) {
+					result, err := end(w)
+					if result.Done || len(w.owner.Inventory) != 1 {
+						t.Fatalf("%s: the object is taken for gone, although its API does not answer", version)
+					}
+					return err == nil && (strings.Contains(notices(result.Waits), "cannot serve the request") || strings.Contains(notices(result.Waits), "it is not known whether there are any objects of type Thing."+group)), notices(result.Waits)
+				})
+			}
+			if _, err := w.engine.CheckDeletion(t.Context(), reconciler.DeleteRequest{Owner: reconciler.Owner{ID: w.owner.ID, AdditionalManagedTypes: []reconciler.TypeInfo{{Group: group, Kind: "Thing"}}}}); err == nil {
+				t.Error("expected an error, since it is not known whether there are instances")
+			}
+			result, err := w.engine.Rebuild(t.Context(), reconciler.RebuildRequest{ID: w.owner.ID, Types: []reconciler.TypeVersionInfo{{Group: group, Version: "v1alpha1", Kind: "Thing"}}})
+			if err != nil || !slices.Contains(result.Unlisted, reconciler.TypeInfo{Group: group, Kind: "Thing"}) {
+				t.Errorf("expected the type to be named, got %v, %v", result.Unlisted, err)
+			}
+			if err := w.client.Delete(t.Context(), service); err != nil {
+				t.Fatal(err)
+			}
+			w.finish(func() (reconciler.Result, error) { return end(w) })
+		})
+	}
+}
+
+// TestAggregatedAPIThatAnswersNotFoundIsNotGone has the backend of an aggregated API answer that it knows nothing, as a load
+// balancer or a server that has just started does. The API server knows the group.
+func TestAggregatedAPIThatAnswersNotFoundIsNotGone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, withoutObserver, answering(".example.com/v1", http.StatusNotFound, metav1.StatusReasonNotFound))
+	group := w.namespace + ".example.com"
+	service := testenv.Object(t, w.expand(strings.ReplaceAll(nowhere, "GROUP", group)))
+	if err := w.client.Create(t.Context(), service); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.client.Delete(context(t), service) })
+	testenv.Eventually(t, func() (bool, string) {
+		group, err := cluster.ReadGroup(t.Context(), newClusterClient(t, testenv.Config(t)).DiscoveryClient(), group)
+		return err == nil && len(group.Versions) > 0, "the group is not known yet"
+	})
+	item := &reconciler.InventoryItem{Phase: reconciler.PhaseReady, Digest: "d", UID: "u"}
+	item.Group, item.Version, item.Kind, item.Namespace, item.Name = group, "v1", "Thing", w.namespace, "a"
+	w.owner.Inventory = []*reconciler.InventoryItem{item}
+	result, err := w.delete()
+	if err != nil || result.Done || !strings.Contains(notices(result.Waits), "it is not known whether there are any objects of type Thing."+group) {
+		t.Errorf("expected to wait, since the API does not answer, got %v, %s, %v", result.Done, notices(result.Waits), err)
+	}
 }

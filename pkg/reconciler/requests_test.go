@@ -9,9 +9,15 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -103,37 +109,75 @@ func TestNothingIsWrittenThatIsNotRecorded(t *testing.T) {
 	}
 }
 
-// TestDeathAfterAnyWrite ends the process after each number of writes. A new process continues from the last saved inventory.
+// TestDeathAfterAnyWrite ends the process after each number of writes of a pass. What the pass returns is lost, and the
+// next process continues from the last saved inventory. It does not recreate what is as it should be already.
 func TestDeathAfterAnyWrite(t *testing.T) {
 	t.Parallel()
-	manifests := configMaps(4, 2)
-	for survived := range 5 {
-		t.Run(fmt.Sprint(survived), func(t *testing.T) {
+	apply := func(manifests string) func(*world) error {
+		return func(w *world) error {
+			_, err := w.engine.Apply(w.Context(), w.request(manifests))
+			return err
+		}
+	}
+	then := func(manifests string) func(*world) { return func(w *world) { w.mustApply(manifests) } }
+	three := inWaves("a", 0, 1) + inWaves("b", 0, 0) + configMapsNamed("c")
+	recreated := strings.Replace(configMapsNamed("a"), "name: a", "name: a, annotations: {PREFIX/update-policy: recreate}", 1)
+	deleted, orphaned := withDeletePolicy("a", "delete"), withDeletePolicy("a", "orphan")
+	confirmed := withDeletePolicy("a", "confirm-on-delete") + withDeletePolicy("b", "confirm-on-delete") + configMapsNamed("c")
+	for name, tc := range map[string]struct {
+		before  string
+		prepare func(*world)
+		act     func(*world) error // by the process that ends
+		next    func(*world)       // by the next one
+		want    string             // what exists then
+	}{
+		"Created":   {"", nil, apply(three), then(three), "a b c"},
+		"Changed":   {recreated, nil, apply(strings.ReplaceAll(recreated, "value: a", "value: b")), then(strings.ReplaceAll(recreated, "value: a", "value: b")), "a"},
+		"Deleted":   {three, nil, deletes, (*world).mustDelete, ""},
+		"Redundant": {three, nil, apply(""), then(""), ""},
+		"LimitOfDeletions": {
+			three + configMapsNamed("stays"), func(w *world) {
+				w.deletions.Max = "1"
+				w.deletions.Approved = w.expectHeld(w.once(configMapsNamed("stays")), 4, 1, "a", "b", "c")
+			}, apply(configMapsNamed("stays")), then(configMapsNamed("stays")), "stays",
+		},
+		"ApprovedDeletion": {confirmed, nil, func(w *world) error {
+			held, err := w.engine.HeldDeletion(w.Context(), reconciler.DeleteRequest{Owner: w.owner})
+			if err != nil || held == nil {
+				w.Fatal("nothing is held", err)
+			}
+			_, err = w.engine.Delete(w.Context(), reconciler.DeleteRequest{Owner: w.owner, Approved: held.Digest})
+			return err
+		}, (*world).mustDelete, ""},
+		"Protected":            {deleted, nil, apply(orphaned), (*world).mustDelete, "a"},
+		"Unprotected":          {orphaned, nil, apply(deleted), (*world).mustDelete, "a"},
+		"Kept":                 {withPrunePolicy("a", "delete"), nil, apply(withPrunePolicy("a", "keep")), then(""), "a"},
+		"Orphaned":             {withDeletePolicy("a", "orphan-on-apply") + configMapsNamed("b"), nil, apply(configMapsNamed("b")), (*world).mustDelete, "a"},
+		"OrphanedWithItsOwner": {withDeletePolicy("a", "orphan-on-delete") + configMapsNamed("b"), nil, deletes, then(configMapsNamed("b")), "a b"},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, func(s *setup) { s.config = dying(s.config, survived) }, withOptions(func(o *reconciler.Options) { o.MaxConcurrency = 1 }))
-			_, err := w.engine.Apply(t.Context(), reconciler.ApplyRequest{Owner: w.owner, Objects: objects(w, manifests), Digest: w.digest})
-			if died := err != nil; died != (survived < 4) {
-				t.Fatalf("died: %v", err)
-			}
-			heir := newWorld(t)
-			heir.owner, heir.namespace = w.owner, w.namespace
-			heir.owner.Store = heir
-			result := heir.mustApply(manifests)
-			heir.expectInventory("ConfigMap c0 Ready Current", "ConfigMap c1 Ready Current", "ConfigMap c2 Ready Current", "ConfigMap c3 Ready Current")
-			got := map[reconciler.Verb]int{}
-			for _, action := range result.Actions {
-				got[action.Verb] += len(action.Objects)
-			}
-			// What the dead process has written was there already.
-			want := map[reconciler.Verb]int{reconciler.VerbUpdated: survived, reconciler.VerbCreated: 4 - survived}
-			maps.DeleteFunc(want, func(_ reconciler.Verb, count int) bool { return count == 0 })
-			if !maps.Equal(got, want) {
-				t.Errorf("want %v, got %v", want, actions(result))
-			}
-			heir.mustDelete()
-			for i := range 4 {
-				if heir.configMap(fmt.Sprintf("c%d", i)) != nil {
-					t.Errorf("c%d was left behind", i)
+			for survived, isOver := 0, false; !isOver; survived++ {
+				w := newWorld(t)
+				w.mustApply(tc.before)
+				if tc.prepare != nil {
+					tc.prepare(w)
+				}
+				isOver = tc.act(w.mortal(survived)) == nil
+				if survived > 10 {
+					t.Fatal("the pass does not come to an end")
+				}
+				before := w.uids()
+				heir := w.restart()
+				tc.next(heir)
+				now := heir.uids()
+				if got := strings.Join(slices.Sorted(maps.Keys(now)), " "); got != tc.want {
+					t.Errorf("after %d writes: %q exist, want %q", survived, got, tc.want)
+				}
+				for object, uid := range before {
+					if now[object] != "" && now[object] != uid && (isOver || name != "Changed") {
+						t.Errorf("after %d writes: %s was recreated", survived, object)
+					}
 				}
 			}
 		})
@@ -153,4 +197,209 @@ func TestWithoutObserver(t *testing.T) {
 		t.Errorf("expected only reads, got %v", writes)
 	}
 	w.mustDelete()
+}
+
+// TestDeathWhilePurging ends the process after the first object was purged, and before that is recorded.
+func TestDeathWhilePurging(t *testing.T) {
+	t.Parallel()
+	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/purge-order: \"0\"}}\n"
+	w := newWorld(t, func(s *setup) { s.config = dying(s.config, 2) })
+	// The third write never happens; what the pass returns is lost with the process.
+	const later = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, annotations: {PREFIX/apply-order: \"1\"}}\n"
+	request := w.request(manifest + later)
+	_, err := w.engine.Apply(t.Context(), request)
+	if err == nil {
+		t.Fatal("expected to die")
+	}
+	if w.configMap("a") != nil {
+		t.Fatal("expected a to be purged")
+	}
+	heir := w.restart()
+	result := heir.mustApply(manifest)
+	if verbs := actions(result); slices.Contains(verbs, "Created ConfigMap a") || slices.Contains(verbs, "Corrected ConfigMap a") {
+		t.Errorf("what was purged was run again: %v", verbs)
+	}
+}
+
+// unready is an object that is never ready.
+const unready = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/status-hint: conditions=Useful}}\n"
+
+func TestWhatIsNotObservedIsLookedAtAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, withoutObserver)
+	result, err := w.apply(unready)
+	if err != nil || result.Done || result.RequeueAfter == 0 {
+		t.Fatalf("expected to wait with a timer, got %v, %v, %v", result.Done, result.RequeueAfter, err)
+	}
+	w.patch(w.configMap("a"), `{"metadata":{"finalizers":["example.com/hold"]}}`)
+	result, err = w.delete()
+	if err != nil || result.Done || result.RequeueAfter == 0 {
+		t.Fatalf("expected to wait with a timer, got %v, %v, %v", result.Done, result.RequeueAfter, err)
+	}
+	w.patch(w.configMap("a"), `{"metadata":{"finalizers":null}}`)
+	w.mustDelete()
+}
+
+const threeWaves = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: first, annotations: {PREFIX/apply-order: "-1"}}
+data: {a: "1"}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: second}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: second}}
+  template:
+    metadata: {labels: {app: second}}
+    spec: {containers: [{name: main, image: example.com/none}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: third, annotations: {PREFIX/apply-order: "1"}}
+spec: {selector: {app: second}, ports: [{port: 80}]}
+`
+
+func TestWavesFollowReadiness(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	result := w.once(threeWaves)
+	w.expectActions(result, "Created ConfigMap first", "Created Deployment second")
+	w.expectInventory("Deployment second Creating InProgress", "ConfigMap first Ready Current", "Service third ScheduledForApplication InProgress")
+	if result.Done || result.Wave != 0 || len(result.Waits) != 1 {
+		t.Errorf("expected to wait for the Deployment of wave 0, got %+v", result)
+	}
+	result = w.settle(threeWaves, done)
+	w.expectActions(result, "Created Service third")
+	w.expectInventory("Deployment second Ready Current", "ConfigMap first Ready Current", "Service third Ready Current")
+	w.mustDelete()
+	if w.configMap("first") != nil {
+		t.Error("expected the ConfigMap to be gone")
+	}
+	w.expectInventory()
+}
+
+func TestUnknownFieldsAreLeftOutAndNamed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	result := w.mustApply("apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {colour: blue, ports: [{port: 80, nose: long}]}\n")
+	for _, field := range []string{".spec.colour", `.spec.ports[port=80,protocol="TCP"].nose`} {
+		if got := notices(result.Notes); !strings.Contains(got, field) {
+			t.Errorf("expected %s to be named, got %q", field, got)
+		}
+	}
+	if w.get("v1", "Service", "a") == nil {
+		t.Error("expected the Service to exist")
+	}
+}
+
+func TestClaimThatWaitsForItsConsumerDoesNotHoldTheWave(t *testing.T) {
+	t.Parallel()
+	const manifests = `
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: NS-class}
+provisioner: example.com/none
+volumeBindingMode: MODE
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: a, annotations: {PREFIX/apply-order: "1"}}
+spec: {storageClassName: NS-class, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: after, annotations: {PREFIX/apply-order: "2"}}
+`
+	w := newWorld(t)
+	w.rest(strings.ReplaceAll(manifests, "MODE", "WaitForFirstConsumer"))
+	w.requests.Reset()
+	w.mustApply(strings.ReplaceAll(manifests, "MODE", "WaitForFirstConsumer"))
+	if n := w.requests.Count(func(testenv.Request) bool { return true }); n != 0 {
+		t.Errorf("expected rest, got %s", w.requests)
+	}
+	w.mustDelete()
+
+	w = newWorld(t)
+	for range 5 {
+		if result := w.once(strings.ReplaceAll(manifests, "MODE", "Immediate")); result.Done || !strings.Contains(notices(result.Waits), "PersistentVolumeClaim a") {
+			t.Fatalf("expected to wait for the claim, got %v, %q", result.Done, notices(result.Waits))
+		}
+	}
+	w.mustDelete()
+}
+
+// TestTakeoverFromAncestor starts from an object and a record as the predecessor of this SDK leaves them.
+func TestTakeoverFromAncestor(t *testing.T) {
+	t.Parallel()
+	for _, update := range []string{"replace", "recreate", "ssa-override", "ssa-merge"} {
+		t.Run(update, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			manifest := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/update-policy: " + update + "}}\ndata: {kept: x}\n"
+			object := testenv.Objects(t, w.expand("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NS, labels: {PREFIX/owner-id: "+
+				digest.OwnerLabel(w.owner.ID)+"}, annotations: {PREFIX/owner-id: "+w.owner.ID+", PREFIX/digest: abc}}\ndata: {kept: x, dropped: x}\n"))[0]
+			if err := w.client.Create(t.Context(), object, client.FieldOwner(prefix)); err != nil {
+				t.Fatal(err)
+			}
+			w.owner.Inventory = []*reconciler.InventoryItem{{
+				TypeVersionInfo: reconciler.TypeVersionInfo{Version: "v1", Kind: "ConfigMap"},
+				NameInfo:        reconciler.NameInfo{Namespace: w.namespace, Name: "a"},
+				AdoptionPolicy:  reconciler.AdoptionPolicyIfUnowned,
+				ReconcilePolicy: reconciler.ReconcilePolicyOnObjectChange,
+				UpdatePolicy:    reconciler.UpdatePolicyReplace,
+				DeletePolicy:    reconciler.DeletePolicyDelete,
+				Digest:          "abc",
+				Phase:           reconciler.PhaseReady,
+				Status:          "Current",
+				LastAppliedAt:   &metav1.Time{Time: time.Now()},
+			}}
+			result := w.mustApply(manifest)
+			w.expectActions(result, "Updated ConfigMap a")
+			after := w.configMap("a")
+			if after.GetUID() != object.GetUID() {
+				t.Error("a takeover must not recreate anything")
+			}
+			if diff := diffData(map[string]any{"kept": "x"}, after); diff != "" {
+				t.Errorf("what the manifest does not declare any more goes (-want +got):\n%s", diff)
+			}
+			w.rest(manifest)
+			w.requests.Reset()
+			w.expectActions(w.mustApply(manifest))
+			if writes := w.writes(); len(writes) > 0 {
+				t.Errorf("expected rest, got %v", writes)
+			}
+		})
+	}
+}
+
+func TestCompletedRecordOfAncestorIsNotRunAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.owner.Inventory = []*reconciler.InventoryItem{{
+		TypeVersionInfo: reconciler.TypeVersionInfo{Version: "v1", Kind: "ConfigMap"},
+		NameInfo:        reconciler.NameInfo{Namespace: w.namespace, Name: "a"},
+		Digest:          "abc", Phase: reconciler.PhaseCompleted, LastAppliedAt: &metav1.Time{Time: time.Now()},
+	}}
+	w.expectActions(w.mustApply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/purge-order: \"0\"}}\n"))
+	w.expectInventory("ConfigMap a Completed ")
+}
+
+// TestStrangeAnnotations warns about annotations that are most likely misspelt, in plans and once when an object is written.
+func TestStrangeAnnotations(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, withOptions(func(o *reconciler.Options) { o.OwnAnnotations = []string{"hash"} }))
+	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/apply-ordre: \"1\", PREFIX/hash: x}}\n"
+	const want = "annotation " + prefix + "/apply-ordre is not known, and has no effect; did you mean apply-order?"
+	if notes := w.plan(manifest, reconciler.PlanOptions{}).Changes[0].Notes; !slices.Equal(notes, []string{want}) {
+		t.Errorf("planned: %v", notes)
+	}
+	if got := notices(w.mustApply(manifest).Notes); got != "ConfigMap a: "+want {
+		t.Errorf("created: %s", got)
+	}
+	if got := notices(w.mustApply(manifest).Notes); got != "" {
+		t.Errorf("at rest: %s", got)
+	}
 }

@@ -6,9 +6,7 @@ package reconciler_test
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
-	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,7 +15,6 @@ import (
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/reconciler"
-	"github.com/component-operator/runtime/pkg/status"
 )
 
 const suspendable = `
@@ -102,55 +99,6 @@ func (w *world) replicas(name string) int64 {
 	return replicas
 }
 
-// TestSuspensionDeletesInOrder: objects that are deleted when they are suspended go in their delete order, one after the other.
-func TestSuspensionDeletesInOrder(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	manifests, attached := "", map[string]any{}
-	for name, order := range map[string]string{"a": "2", "b": "-1", "c": "1"} {
-		manifests += "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + ", annotations: {PREFIX/delete-order: \"" + order + "\"}}\n---\n"
-		attached[name] = behaviors.DeletedOnSuspend{}
-	}
-	w.settleObjects(func() []client.Object { return withSuspension(w, manifests, attached) }, done)
-	w.requests.Reset()
-	w.suspended(manifests, attached)
-	if got := w.requested(http.MethodDelete); got != "b c a" {
-		t.Errorf("deleted in the order %s", got)
-	}
-	w.mustDelete()
-}
-
-// TestSuspensionDoesNotRecreate: suspended forms, and what follows them, are applied in place, even if changes of the manifest recreate the object.
-func TestSuspensionDoesNotRecreate(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	manifest := strings.ReplaceAll(suspendable, `PREFIX/apply-order: "1"`, `PREFIX/update-policy: recreate`)
-	attached := map[string]any{"shop": toZero}
-	everything := func() []client.Object { return withSuspension(w, manifest, attached) }
-	w.settleObjects(everything, done)
-	uid := w.get("apps/v1", "Deployment", "shop").GetUID()
-	w.suspended(manifest, attached)
-	if w.replicas("shop") != 0 {
-		t.Error("not suspended")
-	}
-	// The record says that the object is to be resumed when the process ends, and no longer that it was suspended.
-	mortal := w.restart(func(s *setup) { s.config = dying(s.config, 0) })
-	testenv.Eventually(t, func() (bool, string) {
-		result, err := mortal.applyObjects(everything())
-		return err != nil, notices(result.Waits)
-	})
-	if i := slices.IndexFunc(mortal.owner.Inventory, func(item *reconciler.InventoryItem) bool { return item.Name == "shop" }); strings.Contains(mortal.owner.Inventory[i].Digest, "suspended") {
-		t.Fatalf("expected a record without a suspended form, got %v", mortal.owner.Inventory[i])
-	}
-	mortal.engine.Close()
-	heir := mortal.restart()
-	heir.settleObjects(everything, done)
-	if w.replicas("shop") == 0 || w.get("apps/v1", "Deployment", "shop").GetUID() != uid {
-		t.Error("the Deployment was recreated, or not resumed")
-	}
-	heir.mustDelete()
-}
-
 // TestSuspension suspends, rests, and resumes, with a restart in between.
 func TestSuspension(t *testing.T) {
 	t.Parallel()
@@ -223,50 +171,6 @@ func TestSuspensionGoesBackwards(t *testing.T) {
 	w.mustDelete()
 }
 
-// TestSuspendedFromTheBeginning creates nothing.
-func TestSuspendedFromTheBeginning(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.expectActions(w.suspended(suspendable, usualSuspension))
-	if w.configMap("settings") != nil || w.get("apps/v1", "Deployment", "shop") != nil {
-		t.Error("something was created")
-	}
-	w.mustDelete()
-}
-
-// TestSuspensionOfWhatDoesNotWork suspends although nothing becomes ready.
-func TestSuspensionOfWhatDoesNotWork(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	broken := strings.ReplaceAll(suspendable, "{containers:", "{nodeSelector: {there-is: none}, containers:")
-	if _, err := w.applyObjects(withSuspension(w, broken, usualSuspension)); err != nil {
-		t.Fatal(err)
-	}
-	w.suspended(broken, usualSuspension)
-	if w.replicas("database") != 0 {
-		t.Error("the database is not suspended")
-	}
-	w.mustDelete()
-}
-
-// TestBadSuspensions refuses what cannot be suspended, and names errors.
-func TestBadSuspensions(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	_, err := w.suspendOnce(suspendable, map[string]any{"shop": behaviors.Suspend(func(manifest *unstructured.Unstructured) error {
-		manifest.SetName("other")
-		return nil
-	})})
-	w.expectRefusal(err, "shop", "its suspended form is", "announced")
-	_, err = w.suspendOnce(suspendable, map[string]any{"shop": behaviors.Suspend(func(*unstructured.Unstructured) error { return errors.New("not now") })})
-	if err == nil || !strings.Contains(err.Error(), "shop: its suspended form cannot be made: not now") {
-		t.Errorf("got %v", err)
-	}
-	namespace := "{apiVersion: v1, kind: Namespace, metadata: {name: NS-vanishing}}"
-	_, err = w.applyObjects([]client.Object{behaviors.Attach(objects(w, namespace)[0], behaviors.DeletedOnSuspend{})})
-	w.expectRefusal(err, "vanishing", "cannot be deleted when it is suspended")
-}
-
 // TestDeathWhileSuspending ends the process at each write of a suspension. The next one finishes it, or resumes.
 func TestDeathWhileSuspending(t *testing.T) {
 	t.Parallel()
@@ -301,66 +205,6 @@ func TestDeathWhileSuspending(t *testing.T) {
 			})
 		}
 	}
-}
-
-// TestSuspensionOfLateManifests suspends an object that needs data of another one, which is deleted then.
-func TestSuspensionOfLateManifests(t *testing.T) {
-	t.Parallel()
-	const manifests = `
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: source}
-data: {value: a}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: user, annotations: {PREFIX/apply-order: "1"}}
-`
-	flow := func(w *world) func() []client.Object {
-		return func() []client.Object {
-			var value string
-			list := objects(w, manifests)
-			list[0] = behaviors.Attach(list[0], behaviors.DeletedOnSuspend{}, behaviors.Extract(func(source *unstructured.Unstructured) error {
-				value, _, _ = unstructured.NestedString(source.Object, "data", "value")
-				return nil
-			}))
-			list[1] = behaviors.Attach(list[1], behaviors.Complete(func(manifest *unstructured.Unstructured) error {
-				if value == "" {
-					return errors.New("there is no value")
-				}
-				return unstructured.SetNestedField(manifest.Object, value, "data", "constant")
-			}), behaviors.Suspend(func(manifest *unstructured.Unstructured) error {
-				return unstructured.SetNestedField(manifest.Object, "yes", "data", "suspended")
-			}))
-			return list
-		}
-	}
-	w := newWorld(t)
-	user := func() string {
-		data, _, _ := unstructured.NestedStringMap(w.configMap("user").Object, "data")
-		return data["constant"] + "," + data["suspended"]
-	}
-	w.settleObjects(flow(w), done)
-
-	w.quiesce()
-	w.patch(w.configMap("source"), `{"data":{"value":"b"}}`)
-	w.awaitEvent()
-	w.suspendedObjects(flow(w))
-	if got := user(); got != "b,yes" || w.configMap("source") != nil {
-		t.Errorf("expected the user to be suspended before the source, got %s", got)
-	}
-
-	// Nobody has the data any more.
-	heir := w.restart()
-	heir.expectActions(heir.suspendedObjects(flow(heir)))
-	if got := user(); got != "b,yes" {
-		t.Errorf("the suspended form did not stay: %s", got)
-	}
-	heir.settleObjects(flow(heir), done)
-	if got := user(); got != "a," {
-		t.Errorf("expected the user to be resumed with the data of the source, got %s", got)
-	}
-	heir.mustDelete()
 }
 
 // TestSuspensionWithoutData suspends an object whose data are gone: what they would add to it does not matter then.
@@ -412,116 +256,5 @@ data: {base: "1"}
 	w.expectActions(w.suspendedObjects(flow))
 	w.settleObjects(flow, done)
 	expect(map[string]any{"base": "half", "value": "a"})
-	w.mustDelete()
-}
-
-// TestIncompleteFormsRecreateNothing: a form that lacks data of the object must not cost it these data.
-func TestIncompleteFormsRecreateNothing(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	value := "a"
-	flow := func() []client.Object {
-		list := objects(w, `
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: user, annotations: {PREFIX/update-policy: recreate}}
-immutable: true
-data: {base: "1"}
-`)
-		list[0] = behaviors.Attach(list[0], behaviors.Complete(func(manifest *unstructured.Unstructured) error {
-			if value == "" {
-				return errors.New("there is no value")
-			}
-			return unstructured.SetNestedField(manifest.Object, value, "data", "value")
-		}), behaviors.Suspend(func(manifest *unstructured.Unstructured) error {
-			manifest.SetLabels(map[string]string{"suspended": "yes"})
-			return nil
-		}))
-		return list
-	}
-	w.settleObjects(flow, done)
-	uid := w.configMap("user").GetUID()
-	value = ""
-	if result, err := w.engine.Apply(t.Context(), reconciler.ApplyRequest{Owner: w.owner, Objects: flow(), Digest: w.digest, Suspend: true}); err == nil {
-		t.Errorf("got %v, want the answer of the API server", result.Actions)
-	}
-	if diff := diffData(map[string]any{"base": "1", "value": "a"}, w.configMap("user")); diff != "" || w.configMap("user").GetUID() != uid {
-		t.Errorf("the object was recreated: %s", diff)
-	}
-	value = "a"
-	w.suspendedObjects(flow)
-	w.settleObjects(flow, done)
-	w.mustDelete()
-}
-
-// TestSuspensionOfWhatIsAppliedOnce resumes what is applied once, and does not apply it again after that.
-func TestSuspensionOfWhatIsAppliedOnce(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	const once = `
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: once, annotations: {PREFIX/reconcile-policy: once}}
-data: {awake: "VALUE"}
-`
-	asleep := map[string]any{"once": behaviors.Suspend(func(manifest *unstructured.Unstructured) error {
-		return unstructured.SetNestedField(manifest.Object, "no", "data", "awake")
-	})}
-	generate := func(value string) func() []client.Object {
-		return func() []client.Object { return withSuspension(w, strings.ReplaceAll(once, "VALUE", value), asleep) }
-	}
-	expect := func(want string) {
-		t.Helper()
-		if data, _, _ := unstructured.NestedStringMap(w.configMap("once").Object, "data"); data["awake"] != want {
-			t.Errorf("expected %s, got %v", want, data)
-		}
-	}
-	w.settleObjects(generate("yes"), done)
-	w.suspendedObjects(generate("yes"))
-	expect("no")
-	w.settleObjects(generate("yes"), done)
-	expect("yes")
-	w.settleObjects(generate("other"), done)
-	expect("yes")
-	w.mustDelete()
-}
-
-// drained is deleted when it is suspended, after it says that it is drained.
-type drained struct{}
-
-func (drained) Suspend(manifest *unstructured.Unstructured) error {
-	return unstructured.SetNestedField(manifest.Object, "yes", "data", "drain")
-}
-func (drained) IsDeleted() bool               { return true }
-func (drained) SuspensionJudge() status.Judge { return drainedJudge{} }
-
-type drainedJudge struct{}
-
-func (drainedJudge) Judge(object *unstructured.Unstructured) status.Result {
-	if object.GetAnnotations()["drained"] == "yes" {
-		return status.Result{Status: status.CurrentStatus}
-	}
-	return status.Result{Status: status.InProgressStatus, Message: "connections are open"}
-}
-func (drainedJudge) Rules() string { return "drained" }
-
-// TestSuspensionJudge deletes an object after it is suspended to its own judge, which judges it only meanwhile.
-func TestSuspensionJudge(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	behavior := map[string]any{"cache": drained{}}
-	everything := func() []client.Object { return withSuspension(w, suspendable, behavior) }
-	w.settleObjects(everything, done)
-	w.suspend = true // until suspended returns
-	w.settleObjects(everything, func(result reconciler.Result) (bool, string) {
-		got := notices(result.Waits)
-		return strings.Contains(got, "connections are open"), got
-	})
-	if data, _, _ := unstructured.NestedStringMap(w.configMap("cache").Object, "data"); data["drain"] != "yes" {
-		t.Errorf("the form was not applied: %v", data)
-	}
-	w.patch(w.configMap("cache"), `{"metadata":{"annotations":{"drained":"yes"}}}`)
-	w.expectActions(w.suspended(suspendable, behavior), "Deleted ConfigMap cache")
-	w.settleObjects(everything, done)
 	w.mustDelete()
 }

@@ -8,10 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
@@ -184,50 +182,5 @@ func TestAdoptedWebhooksDoNotHinder(t *testing.T) {
 			mended := strings.ReplaceAll(manifests, "failurePolicy: Fail", "failurePolicy: Ignore")
 			w.mustApply(mended)
 		})
-	}
-}
-
-// TestWebhooksWaitForRecreatedTypes has a type whose recreation takes time.
-func TestWebhooksWaitForRecreatedTypes(t *testing.T) {
-	t.Parallel()
-	ty := newTyped(t)
-	ty.defined(recreated(ty, "a"))
-	ty.requests.Reset()
-	ty.mustApply(recreated(ty, "b") + "---" + strings.ReplaceAll(strings.Split(guardedConfigMaps, "---")[0], "configmaps", "secrets"))
-	var writes []string
-	for _, write := range ty.writes() {
-		if strings.Contains(write, "customresourcedefinitions") || strings.Contains(write, "validatingwebhookconfigurations") {
-			writes = append(writes, write)
-		}
-	}
-	if len(writes) < 3 || !strings.Contains(writes[len(writes)-1], "validatingwebhookconfigurations") {
-		t.Errorf("the webhook configuration was not written last:\n%s", strings.Join(writes, "\n"))
-	}
-}
-
-// TestWebhooksWaitForWhatIsDeletedAgainAndAgain has a new webhook whose server is created again only later.
-func TestWebhooksWaitForWhatIsDeletedAgainAndAgain(t *testing.T) {
-	t.Parallel()
-	// What is deleted again and again is so within a time that does not pass here.
-	now := clocktesting.NewFakePassiveClock(time.Now())
-	w := newWorld(t, withoutObserver, withOptions(func(o *reconciler.Options) { o.Clock = now }))
-	manifests := strings.ReplaceAll(guardedConfigMaps, "VALUE", "1")
-	backend := strings.SplitN(manifests, "---", 2)[1]
-	w.mustApply(backend)
-	for range 10 {
-		w.remove(w.configMap("backend"))
-		if _, err := w.apply(backend); err != nil {
-			t.Fatal(err)
-		}
-		if w.configMap("backend") == nil {
-			break
-		}
-	}
-	result, err := w.apply(manifests)
-	if err != nil || !strings.Contains(notices(result.Waits), "is repeatedly deleted by other clients") {
-		t.Fatalf("want to wait for the backend, got %v, %s", err, notices(result.Waits))
-	}
-	if w.get("admissionregistration.k8s.io/v1", webhookKind, w.namespace+"-checker") != nil {
-		t.Error("the webhook is there before what is to answer its calls")
 	}
 }

@@ -62,6 +62,7 @@ func TestPlanWanted(t *testing.T) {
 				t.ManagedTypes = []inventory.TypeVersionInfo{{Group: "g", Version: "*", Kind: "K"}}
 			})
 			got := tc.recorded.DeepCopy()
+			got.DeletionApproved = true
 			planWanted(wanted, got)
 			want := tc.recorded.DeepCopy()
 			want.TypeVersionInfo, want.Digest, want.Phase, want.Status = inventory.TypeVersionInfo(configMapKind), "2:new", tc.wantPhase, tc.wantStatus
@@ -165,29 +166,6 @@ func TestPlanInventory(t *testing.T) {
 	}
 }
 
-// TestPhaseGroups: each phase must be in the groups that decisions rest on, and in no others.
-func TestPhaseGroups(t *testing.T) {
-	t.Parallel()
-	for phase, want := range map[inventory.Phase][3]bool{ // written, completing, unwanted
-		inventory.PhaseScheduledForApplication: {false, false, false},
-		inventory.PhaseScheduledForDeletion:    {false, false, true},
-		inventory.PhaseScheduledForCompletion:  {false, true, false},
-		inventory.PhaseCreating:                {true, false, false},
-		inventory.PhaseUpdating:                {true, false, false},
-		inventory.PhaseDeleting:                {false, false, true},
-		inventory.PhaseCompleting:              {false, true, false},
-		inventory.PhaseReady:                   {true, false, false},
-		inventory.PhaseKept:                    {false, false, false},
-		inventory.PhaseCompleted:               {false, true, false},
-		"":                                     {false, false, false},
-	} {
-		i := &inventory.Item{Phase: phase}
-		if got := [3]bool{IsWritten(i), IsCompleting(i), IsUnwanted(i)}; got != want {
-			t.Errorf("%q: got %v, want %v", phase, got, want)
-		}
-	}
-}
-
 // TestWhatIsKept becomes redundant, or has been so.
 func TestWhatIsKept(t *testing.T) {
 	t.Parallel()
@@ -221,6 +199,41 @@ func TestWhatIsKept(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestProtectUnwritten changes the policies of an object that is not written yet: what one of them protects stays.
+func TestProtectUnwritten(t *testing.T) {
+	t.Parallel()
+	const keep, confirm, prune = inventory.PrunePolicyKeep, inventory.PrunePolicyConfirm, inventory.PrunePolicyDelete
+	const remove, orphan, ask = inventory.DeletePolicyDelete, inventory.DeletePolicyOrphan, inventory.DeletePolicyConfirmOnDelete
+	for _, tc := range []struct {
+		reason                            string
+		phase                             inventory.Phase
+		applied, declared, want           inventory.DeletePolicy
+		prune, declaredPrune, wantedPrune inventory.PrunePolicy
+	}{
+		{"nothing changes", inventory.PhaseReady, remove, remove, remove, "", "", ""},
+		{"it was protected", inventory.PhaseReady, orphan, remove, orphan, "", "", ""},
+		{"it is protected from now on", inventory.PhaseReady, remove, orphan, orphan, "", "", ""},
+		{"each policy protects it in one case", inventory.PhaseReady, inventory.DeletePolicyOrphanOnApply, inventory.DeletePolicyOrphanOnDelete, orphan, "", "", ""},
+		{"its deletion needed approval", inventory.PhaseReady, ask, remove, ask, "", "", ""},
+		{"its deletion needs approval from now on", inventory.PhaseReady, remove, ask, ask, "", "", ""},
+		{"it was kept", inventory.PhaseReady, remove, remove, remove, keep, prune, keep},
+		{"it was to be confirmed", inventory.PhaseReady, remove, remove, remove, confirm, prune, confirm},
+		{"it is held", inventory.PhaseScheduledForDeletion, remove, remove, remove, confirm, prune, confirm},
+		{"its deletion has begun", inventory.PhaseDeleting, orphan, remove, remove, keep, prune, prune},
+	} {
+		recorded := item(configMapKind, "ns", "a", func(i *inventory.Item) {
+			i.Phase, i.Digest, i.DeletePolicy, i.PrunePolicy = tc.phase, "2:old", tc.applied, tc.prune
+		})
+		plan := Next([]*prepare.Object{wish(named("v1", "ConfigMap", "ns", "a"), func(t *prepare.Object) {
+			t.Digest, t.Delete, t.Prune = "2:new", tc.declared, tc.declaredPrune
+		})}, nil, []*inventory.Item{recorded}, prune)
+		plan.ProtectUnwritten()
+		if got := plan.Items[0]; got.DeletePolicy != tc.want || got.PrunePolicy != tc.wantedPrune {
+			t.Errorf("%s: got %s, %q, want %s, %q", tc.reason, got.DeletePolicy, got.PrunePolicy, tc.want, tc.wantedPrune)
+		}
 	}
 }
 

@@ -4,49 +4,16 @@
 package decide
 
 import (
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
+	"github.com/component-operator/runtime/pkg/types"
 )
-
-func TestSortInventory(t *testing.T) {
-	t.Parallel()
-	kind := func(group, kind string) schema.GroupVersionKind {
-		return schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind}
-	}
-	order := func(value int) func(*inventory.Item) { return func(i *inventory.Item) { i.DeleteOrder = value } }
-	sorted := []*inventory.Item{
-		item(kind("storage.k8s.io", "StorageClass"), "", "early", order(-1)),
-		item(kind("apiextensions.k8s.io", "CustomResourceDefinition"), "", "x"),
-		item(kind("", "Pod"), "a", "z"),
-		item(kind("", "Pod"), "b", "a"),
-		item(kind("", "Pod"), "b", "b"),
-		item(kind("apps", "DaemonSet"), "a", "a"),
-		item(kind("apps", "Deployment"), "a", "a"),
-		item(kind("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"), "", "a"),
-		item(kind("", "ConfigMap"), "a", "a"),
-		item(kind("", "Service"), "a", "a"),
-		item(kind("", "Namespace"), "", "a"),
-		item(kind("scheduling.k8s.io", "PriorityClass"), "", "a"),
-		item(kind("", "Pod"), "a", "a", order(1)),
-	}
-	random := rand.New(rand.NewPCG(1, 2))
-	for range 20 {
-		shuffled := slices.Clone(sorted)
-		random.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-		Sort(shuffled)
-		if diff := cmp.Diff(sorted, shuffled); diff != "" {
-			t.Fatalf("order (-want +got):\n%s", diff)
-		}
-	}
-}
 
 var (
 	crdKind       = schema.GroupVersionKind{Group: prepare.GroupCRD, Version: "v1", Kind: "CustomResourceDefinition"}
@@ -84,6 +51,9 @@ func TestValidatePlan(t *testing.T) {
 		{"a namespace may not be purged", wish(named("v1", "Namespace", "", "ns"), purge), nil, nil, []string{"Namespace ns: a purge order"}},
 		{"a definition may not be purged", wish(named("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "x"), purge), nil, nil, []string{"a purge order"}},
 		{"an APIService may not be purged", wish(named("apiregistration.k8s.io/v1", "APIService", "", "x"), purge), nil, nil, []string{"a purge order"}},
+		{"a namespace may not be a hook", wish(named("v1", "Namespace", "", "ns"), func(t *prepare.Object) { t.Hook = types.ApplyHookOnFailure }), nil, nil, []string{"Namespace ns: apply-hook is not allowed"}},
+		{"the content of a namespace goes with it", wish(named("v1", "Namespace", "", "ns"), func(t *prepare.Object) { t.DeletePropagation = metav1.DeletePropagationOrphan }), nil, nil, []string{"Namespace ns: delete propagation orphan is not allowed"}},
+		{"what stays would go with its namespace", wish(named("v1", "ConfigMap", "ns", "a"), func(t *prepare.Object) { t.Delete = inventory.DeletePolicyOrphan }), []*inventory.Item{namespace(inventory.PhaseReady, 0, 0)}, nil, []string{"ConfigMap ns/a: delete policy orphan is not allowed; the object would be deleted with Namespace ns"}},
 		{"in the same wave as its type", wish(widget, instance, orders(2, 2)), []*inventory.Item{crd(inventory.PhaseReady, 2, 2)}, nil, nil},
 		{"after, and before", wish(widget, instance, orders(3, 1)), []*inventory.Item{crd(inventory.PhaseReady, 2, 2)}, nil, nil},
 		{"before its type", wish(widget, instance, orders(1, 2)), []*inventory.Item{crd(inventory.PhaseReady, 2, 2)}, nil, []string{"Widget.example.com ns/w: apply order 1 is not allowed; it must be at least that of CustomResourceDefinition widgets (2), which defines its type"}},

@@ -4,7 +4,6 @@
 package execute
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,26 +11,6 @@ import (
 
 	"github.com/component-operator/runtime/internal/testenv"
 )
-
-func TestUndeclared(t *testing.T) {
-	t.Parallel()
-	const text = "failed to create typed patch object (default/x; apps/v1, Kind=Deployment): errors:\n" +
-		"  .spec.template.spec.containers[name=\"c\"].bar: field not declared in schema\n" +
-		"  .spec.foo: field not declared in schema\n  .spec.foo: field not declared in schema"
-	for _, tc := range []struct {
-		reason, text string
-		want         []string
-	}{
-		{"several, sorted and once each", text, []string{".spec.foo", `.spec.template.spec.containers[name="c"].bar`}},
-		{"one on the same line", "failed to create typed patch object (/x; v1, Kind=Y): .spec.foo: field not declared in schema", []string{".spec.foo"}},
-		{"another problem", "failed to create typed patch object (/x; v1, Kind=Y): .spec.replicas: expected numeric", nil},
-		{"nothing", "", nil},
-	} {
-		if diff := cmp.Diff(tc.want, Undeclared(errors.New(tc.text))); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
-		}
-	}
-}
 
 func TestPrune(t *testing.T) {
 	t.Parallel()

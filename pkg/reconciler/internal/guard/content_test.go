@@ -69,18 +69,3 @@ func TestHeldData(t *testing.T) {
 		}
 	}
 }
-
-func TestContentText(t *testing.T) {
-	t.Parallel()
-	for want, c := range map[string]content{
-		"":                                {},
-		"Secret a/b":                      {objects: []string{"Secret a/b"}},
-		"Secret a/b, Secret a/c":          {objects: []string{"Secret a/b", "Secret a/c"}, unlisted: []string{"x"}},
-		"Secret a/b, Secret a/c and more": {objects: []string{"Secret a/b", "Secret a/c"}, more: true},
-		"objects of types that cannot be listed (a, b), if there are any": {unlisted: []string{"a", "b"}},
-	} {
-		if got := c.String(); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-}

@@ -161,31 +161,6 @@ func TestParseRefusesHooks(t *testing.T) {
 	}
 }
 
-// TestParseReportsAllProblems: one pass over the manifests must show everything that is wrong.
-func TestParseReportsAllProblems(t *testing.T) {
-	t.Parallel()
-	all := map[string]string{}
-	for _, suffix := range []string{
-		types.AnnotationKeySuffixAdoptionPolicy, types.AnnotationKeySuffixReconcilePolicy, types.AnnotationKeySuffixUpdatePolicy, types.AnnotationKeySuffixDeletePolicy,
-		types.AnnotationKeySuffixDriftPolicy, types.AnnotationKeySuffixApplyOrder, types.AnnotationKeySuffixPurgeOrder, types.AnnotationKeySuffixDeleteOrder,
-		types.AnnotationKeySuffixReapplyInterval, types.AnnotationKeySuffixStatusHint, types.AnnotationKeySuffixDeletePropagation,
-	} {
-		all[suffix] = "bad!"
-	}
-	object := annotated(all)
-	before := object.DeepCopy()
-	_, problems := Parse(testPrefix, object, otherPolicies())
-	if len(problems) != len(all) {
-		t.Errorf("expected %d problems, got %d: %v", len(all), len(problems), problems)
-	}
-	if diff := cmp.Diff(before, object); diff != "" {
-		t.Errorf("the object was changed:\n%s", diff)
-	}
-	if _, problems := Parse("other.example.com/", object, otherPolicies()); len(problems) > 0 {
-		t.Errorf("annotations of other reconcilers are none of our business, got %v", problems)
-	}
-}
-
 func TestPolicies(t *testing.T) {
 	t.Parallel()
 	t.Run("Defaults", func(t *testing.T) {
@@ -257,47 +232,6 @@ func TestPolicies(t *testing.T) {
 			}
 		}
 	})
-}
-
-func FuzzParseBehavior(f *testing.F) {
-	for _, seed := range []string{"", "IfUnowned", "on-object-change", "-32768", "1h", "conditions=A;B", "\x00", "ÄÖ", "9999999999999999999h", "=;,"} {
-		for index := range fuzzedSuffixes {
-			f.Add(uint(index), seed)
-		}
-	}
-	f.Fuzz(func(t *testing.T, index uint, value string) {
-		suffix := fuzzedSuffixes[index%uint(len(fuzzedSuffixes))]
-		got, problems := Parse(testPrefix, annotated(map[string]string{suffix: value}), otherPolicies())
-		switch {
-		case len(problems) > 1:
-			t.Fatalf("one annotation has one problem, got %q", problems)
-		case len(problems) == 1 && (!strings.Contains(problems[0], suffix) || !strings.Contains(problems[0], "must be ")):
-			t.Fatalf("unclear problem %q", problems[0])
-		case got.ApplyOrder < types.MinOrder || got.ApplyOrder > types.MaxOrder || got.DeleteOrder < types.MinOrder || got.DeleteOrder > types.MaxOrder:
-			t.Fatalf("orders out of range: %+v", got)
-		case got.ReapplyInterval < time.Second:
-			t.Fatalf("interval out of range: %s", got.ReapplyInterval)
-		}
-		valid := inventory.Policies{
-			Adoption:          got.Adoption,
-			Reconcile:         got.Reconcile,
-			Update:            got.Update,
-			Delete:            got.Delete,
-			Drift:             got.Drift,
-			MissingNamespaces: inventory.MissingNamespacesPolicyCreate,
-			DeletePropagation: got.DeletePropagation,
-			ReapplyInterval:   got.ReapplyInterval,
-		}
-		if canonical, err := Validate(valid); err != nil || canonical != valid {
-			t.Fatalf("not canonical: %+v, %v", got, err)
-		}
-	})
-}
-
-var fuzzedSuffixes = []string{
-	types.AnnotationKeySuffixAdoptionPolicy, types.AnnotationKeySuffixReconcilePolicy, types.AnnotationKeySuffixUpdatePolicy, types.AnnotationKeySuffixDeletePolicy,
-	types.AnnotationKeySuffixDriftPolicy, types.AnnotationKeySuffixApplyOrder, types.AnnotationKeySuffixPurgeOrder, types.AnnotationKeySuffixDeleteOrder,
-	types.AnnotationKeySuffixReapplyInterval, types.AnnotationKeySuffixStatusHint, types.AnnotationKeySuffixDeletePropagation,
 }
 
 // TestReversedDeleteOrder derives delete orders from apply orders, unless an annotation says otherwise.

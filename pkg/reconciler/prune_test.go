@@ -4,8 +4,12 @@
 package reconciler_test
 
 import (
+	"fmt"
+	"path"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -67,47 +71,6 @@ func TestKeptObjects(t *testing.T) {
 	}
 }
 
-// TestKeptObjectsThatOthersDelete are not dependents any more.
-func TestKeptObjectsThatOthersDelete(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.mustApply(withPrunePolicy("a", "keep"))
-	w.mustApply("")
-	w.expectInventory("ConfigMap a Kept Current")
-	w.remove(w.configMap("a"))
-	w.settle("", func(reconciler.Result) (bool, string) { return len(w.owner.Inventory) == 0, "a is still recorded" })
-}
-
-// TestPrunePolicyOfTheOwnerChanges: what the owner keeps goes when it keeps nothing any more. The annotation of an object does not change with that.
-func TestPrunePolicyOfTheOwnerChanges(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.policies.Prune = reconciler.PrunePolicyKeep
-	w.mustApply(configMapsNamed("a") + withPrunePolicy("b", "keep"))
-	w.mustApply("")
-	w.expectInventory("ConfigMap a Kept Current", "ConfigMap b Kept Current")
-	w.policies.Prune = reconciler.PrunePolicyDelete
-	w.expectActions(w.mustApply(""), "Deleted ConfigMap a")
-	w.expectInventory("ConfigMap b Kept Current")
-}
-
-// TestKeptObjectsAreOrphanedAsTheySay: policies for the deletion of the owner hold for kept objects, and those for redundant objects come first.
-func TestKeptObjectsAreOrphanedAsTheySay(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.policies.Prune = reconciler.PrunePolicyKeep
-	annotated := func(name, policy string) string {
-		return "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + ", annotations: {PREFIX/delete-policy: " + policy + "}}\n"
-	}
-	w.mustApply(annotated("a", "orphan-on-delete") + annotated("b", "orphan-on-apply") + annotated("c", "orphan"))
-	w.expectActions(w.mustApply(""), "Orphaned ConfigMap b", "Orphaned ConfigMap c")
-	w.expectInventory("ConfigMap a Kept Current")
-	w.mustDelete()
-	if w.configMap("a") == nil {
-		t.Error("a was deleted with its owner")
-	}
-}
-
 // TestConfirmedDeletions holds what demands approval, and nothing else, until exactly that is approved.
 func TestConfirmedDeletions(t *testing.T) {
 	t.Parallel()
@@ -140,25 +103,6 @@ func TestConfirmedDeletions(t *testing.T) {
 	}
 }
 
-// TestConfirmationAndLimit: if there are more than may be deleted, all are held together, and one approval suffices.
-func TestConfirmationAndLimit(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.deletions.Max = "1"
-	w.mustApply(withPrunePolicy("a", "confirm") + configMapsNamed("b", "c", "d"))
-	result := w.settle(configMapsNamed("c", "d"), heldBack)
-	if w.expectHeld(result, 4, 1, "a", "b"); result.Held.Confirm {
-		t.Error("expected the limit to be the reason")
-	}
-	result = w.settle(configMapsNamed("b", "c", "d"), heldBack)
-	if w.expectHeld(result, 4, 0, "a"); !result.Held.Confirm {
-		t.Error("expected the policy to be the reason")
-	}
-	result = w.settle(configMapsNamed("c", "d"), heldBack)
-	w.deletions.Approved = w.expectHeld(result, 4, 1, "a", "b")
-	w.expectActions(w.mustApply(configMapsNamed("c", "d")), "Deleted ConfigMap a", "Deleted ConfigMap b")
-}
-
 // TestLostPrunePolicies: a record that lost the policy does not get the object deleted, because the annotation in the cluster counts.
 func TestLostPrunePolicies(t *testing.T) {
 	t.Parallel()
@@ -176,19 +120,6 @@ func TestLostPrunePolicies(t *testing.T) {
 	w.expectHeld(w.heir().settle("", heldBack), 1, 0, "b")
 	w.mustDelete()
 	w.expectInventory()
-}
-
-// TestRebuiltPrunePolicies reads the policies from the objects after the record was lost.
-func TestRebuiltPrunePolicies(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.mustApply(withPrunePolicy("a", "keep"))
-	w.rebuild(reconciler.RebuildRequest{Objects: objects(w, configMapsNamed("a"))})
-	if len(w.owner.Inventory) != 1 || w.owner.Inventory[0].PrunePolicy != reconciler.PrunePolicyKeep {
-		t.Fatalf("rebuilt: %v", w.owner.Inventory)
-	}
-	w.mustApply("")
-	w.expectInventory("ConfigMap a Kept Current")
 }
 
 // withinOwn is a ConfigMap in a namespace that is declared, too.
@@ -238,13 +169,123 @@ func TestWhatContainsKeptObjectsStays(t *testing.T) {
 	})
 }
 
-// TestRefusedPrunePolicies names object, value and what is allowed.
-func TestRefusedPrunePolicies(t *testing.T) {
+// inWaves returns the manifest of a ConfigMap with orders.
+func inWaves(name string, applyOrder, deleteOrder int) string {
+	return fmt.Sprintf("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, annotations: {PREFIX/apply-order: %q, PREFIX/delete-order: %q}}\n",
+		name, fmt.Sprint(applyOrder), fmt.Sprint(deleteOrder))
+}
+
+// changed returns which objects were written and deleted, in this order, since as many requests as given.
+func (w *world) changed(before int) []string {
+	lines := w.writes()[before:]
+	for i, line := range lines {
+		method, _, _ := strings.Cut(line, " ")
+		lines[i] = method + " " + path.Base(line)
+	}
+	return lines
+}
+
+// TestPruneAtWaves deletes redundant objects between the waves, and waits until they are gone, also in the next process.
+func TestPruneAtWaves(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, err := w.apply(withPrunePolicy("a", "never"))
-	w.expectRefusal(err, `ConfigMap NS/a: annotation PREFIX/prune-policy: invalid value "never"; must be one of: delete, keep, confirm`)
-	w.policies.Prune = "Never"
-	_, err = w.apply(configMapsNamed("b"))
-	w.expectRefusal(err, `prune policy: invalid value "Never"; must be one of: delete, keep, confirm`)
+	w.policies.PruneAt = reconciler.PruneAtWaves
+	w.mustApply(inWaves("drop-first", 0, -10) + inWaves("drop-middle", 0, 5) + inWaves("drop-last", 0, 10))
+	w.patch(w.configMap("drop-middle"), `{"metadata":{"finalizers":["example.com/hold"]}}`)
+	next := inWaves("zero", 0, 0) + inWaves("five", 5, 0) + inWaves("seven", 7, 0)
+	w = w.heir()
+	waits := func(r reconciler.Result) (bool, string) { return len(r.Waits) > 0, "nothing is awaited" }
+	if result := w.settle(next, waits); result.Wave != 5 || !strings.HasPrefix(notices(result.Waits), "ConfigMap drop-middle: being deleted") {
+		t.Errorf("want the deletion to be awaited in wave 5, got wave %d: %s", result.Wave, notices(result.Waits))
+	}
+	if diff := cmp.Diff([]string{"DELETE drop-first", "PATCH zero", "DELETE drop-middle"}, w.changed(0)); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	w = w.heir()
+	w.settle(next, waits)
+	w.release("drop-middle")
+	w.mustApply(next)
+	if diff := cmp.Diff([]string{"PATCH five", "PATCH seven", "DELETE drop-last"}, w.changed(0)); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	w.expectInventory("ConfigMap five Ready Current", "ConfigMap seven Ready Current", "ConfigMap zero Ready Current")
+
+	request := w.request(inWaves("three", 3, 0))
+	request.Policies = w.policies
+	plan, err := w.engine.Plan(t.Context(), request, reconciler.PlanOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var order []string
+	for _, change := range plan.Changes {
+		order = append(order, string(change.Verb)+" "+change.Object.Name)
+	}
+	if diff := cmp.Diff([]string{"Deleted five", "Deleted seven", "Deleted zero", "Created three"}, order); diff != "" {
+		t.Errorf("plan (-want +got):\n%s", diff)
+	}
+}
+
+// TestPrunePolicyThatIsNotAppliedYet: the policy that was applied last counts.
+func TestPrunePolicyThatIsNotAppliedYet(t *testing.T) {
+	t.Parallel()
+	for _, applied := range []string{"keep", "confirm"} {
+		t.Run(applied, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			late := func(policy string) string {
+				return "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: late, annotations: {PREFIX/apply-order: \"5\", PREFIX/prune-policy: " + policy + "}}\n"
+			}
+			w.mustApply(late(applied))
+			for range 2 {
+				if result, err := w.apply(unready + late("delete")); err != nil || result.Done {
+					t.Fatal(err, result.Done)
+				}
+			}
+			if got := w.configMap("late").GetAnnotations()[prefix+"/prune-policy"]; got != applied {
+				t.Fatal("it was applied")
+			}
+			for range 3 {
+				w.once("")
+			}
+			if w.configMap("late") == nil {
+				t.Error("it was deleted although the policy that was applied last is " + applied)
+			}
+		})
+	}
+}
+
+const released = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/delete-policy: POLICY}}\n---\n" + remaining
+
+const remaining = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n"
+
+// TestVanishedObjectIsJudgedAsSuch deletes the owner while a redundant object still exists, because others are not ready yet. The
+// delete policy counts for an object that was removed from the manifests, not for one whose owner is deleted.
+func TestVanishedObjectIsJudgedAsSuch(t *testing.T) {
+	t.Parallel()
+	for policy, stays := range map[string]bool{"delete": false, "orphan": true, "orphan-on-apply": true, "orphan-on-delete": false} {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.mustApply(strings.ReplaceAll(released, "POLICY", policy))
+			result, err := w.apply(remaining + "---\n" + strings.ReplaceAll(unready, "name: a", "name: c"))
+			if err != nil || result.Done {
+				t.Fatalf("expected to wait for another object, got %v", err)
+			}
+			if w.configMap("a") == nil {
+				t.Fatal("what vanished goes when all others are ready")
+			}
+			w.mustDelete()
+			if there := w.configMap("a") != nil; there != stays {
+				t.Errorf("expected it to stay: %v; it is there: %v", stays, there)
+			}
+		})
+	}
+}
+
+// mortal returns another process at work for the same owner, which dies after the given number of writes. What it saves is recorded.
+func (w *world) mortal(survived int) *world {
+	w.Helper()
+	mortal := w.restart(func(s *setup) { s.config = dying(s.config, survived) }, withOptions(func(o *reconciler.Options) { o.MaxConcurrency = 1 }))
+	mortal.owner.Store = w
+	return mortal
 }
