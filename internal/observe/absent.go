@@ -24,7 +24,7 @@ const (
 // thousands of types costs no more than one that names a single type.
 type absences struct {
 	// list discovers the served types.
-	list func() (*served, error)
+	list func() (served, error)
 
 	mu      sync.Mutex
 	waiting map[schema.GroupVersionKind]*absence
@@ -159,20 +159,11 @@ func (a *absences) look() {
 	a.scheduleLocked()
 }
 
-// served are the types that a server serves.
-type served struct {
-	groups *metav1.APIGroupList
-	// resources by version; nil if the server does not list them together with the groups.
-	resources map[schema.GroupVersion]*metav1.APIResourceList
-}
+// served are the resources that a server serves, by version; nil if it does not list them together with the groups.
+type served map[schema.GroupVersion]*metav1.APIResourceList
 
 // has reports whether a type is served, or may be.
-func (s *served) has(gvk schema.GroupVersionKind) bool {
-	if s.resources != nil {
-		list := s.resources[gvk.GroupVersion()]
-		return list != nil && slices.ContainsFunc(list.APIResources, func(resource metav1.APIResource) bool { return resource.Kind == gvk.Kind })
-	}
-	return slices.ContainsFunc(s.groups.Groups, func(group metav1.APIGroup) bool {
-		return group.Name == gvk.Group && slices.ContainsFunc(group.Versions, func(version metav1.GroupVersionForDiscovery) bool { return version.Version == gvk.Version })
-	})
+func (s served) has(gvk schema.GroupVersionKind) bool {
+	list := s[gvk.GroupVersion()]
+	return s == nil || list != nil && slices.ContainsFunc(list.APIResources, func(resource metav1.APIResource) bool { return resource.Kind == gvk.Kind })
 }

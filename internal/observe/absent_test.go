@@ -4,7 +4,6 @@
 package observe_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -21,12 +20,12 @@ func TestAbsentTypesAreLookedUpTogether(t *testing.T) {
 	w := newWorld(t)
 	group := testenv.UniqueName(t) + ".example.com"
 	const absent = 30
-	needs := []observe.Need{{Kind: schema.GroupVersionKind{Group: group, Version: "v1", Kind: "Thing"}}}
+	needs := []observe.Need{{Kind: schema.GroupVersionKind{Group: group, Version: "v1", Kind: "Widget"}}}
 	twice := needs[0]
 	twice.Kind.Version = "v2"
 	needs = append(needs, twice)
 	for i := range absent {
-		needs = append(needs, observe.Need{Kind: schema.GroupVersionKind{Group: fmt.Sprintf("absent-%d.%s", i, group), Version: "v1", Kind: "Thing"}})
+		needs = append(needs, observe.Need{Kind: schema.GroupVersionKind{Group: fmt.Sprintf("absent-%d.%s", i, group), Version: "v1", Kind: "Widget"}})
 	}
 	if err := w.cache.Watch(t.Context(), "owner", needs); err != nil {
 		t.Fatal(err)
@@ -38,22 +37,9 @@ func TestAbsentTypesAreLookedUpTogether(t *testing.T) {
 	shared := func() int { return w.requestsAbout("/apis") }
 	first := shared()
 	testenv.Eventually(t, func() (bool, string) { return shared() > first, "the types were not discovered again" })
-	crd := testenv.Object(t, `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: things.`+group+`}
-spec:
-  group: `+group+`
-  scope: Namespaced
-  names: {kind: Thing, plural: things}
-  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
-`)
-	if err := w.client.Create(t.Context(), crd); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = w.client.Delete(context.WithoutCancel(t.Context()), crd) })
+	w.defineWidgetsOf(group)
 	testenv.Eventually(t, func() (bool, string) {
-		watches, _ := w.watches("things")
+		watches, _ := w.watches("widgets")
 		return watches > 0, "the type that has come is not watched"
 	})
 	if after := w.requestsAbout("/apis/absent-"); after != before || before > 2*absent {

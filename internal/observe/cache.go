@@ -98,9 +98,9 @@ func New(options Options) (*Cache, error) {
 	if options.Patience <= 0 {
 		options.Patience = time.Minute
 	}
-	dynamicClient, err := NewDynamicClient(options.Config, options.HTTPClient)
+	dynamicClient, err := dynamic.NewForConfigAndClient(options.Config, options.HTTPClient)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("creating a client for watches: %w", err)
 	}
 	metadataClient, err := metadata.NewForConfigAndClient(metadata.ConfigFor(options.Config), options.HTTPClient)
 	if err != nil {
@@ -110,9 +110,9 @@ func New(options Options) (*Cache, error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating a client for watches: %w", err)
 	}
-	absent := &absences{waiting: map[schema.GroupVersionKind]*absence{}, list: func() (*served, error) {
-		groups, resources, _, err := discoveryClient.GroupsAndMaybeResources()
-		return &served{groups: groups, resources: resources}, err
+	absent := &absences{waiting: map[schema.GroupVersionKind]*absence{}, list: func() (served, error) {
+		_, resources, _, err := discoveryClient.GroupsAndMaybeResources()
+		return resources, err
 	}}
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Cache{

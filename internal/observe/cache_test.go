@@ -5,12 +5,9 @@ package observe_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -18,15 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/observe"
-	"github.com/component-operator/runtime/internal/testenv"
 )
-
-func TestNewNeedsItsOptions(t *testing.T) {
-	t.Parallel()
-	if _, err := observe.New(observe.Options{}); err == nil {
-		t.Error("expected an error")
-	}
-}
 
 func TestSynchronises(t *testing.T) {
 	t.Parallel()
@@ -109,87 +98,6 @@ func TestNotifies(t *testing.T) {
 	}
 }
 
-// TestOwnWrites: the event often arrives before the response, so that a notification cannot be ruled out here; that there is none
-// otherwise is shown with the store alone.
-func TestOwnWrites(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.watch("o", need(configMaps, w.namespace))
-	first := w.written("o", "a", "1")
-	w.quiet()
-	if seen, view := w.get("a"); view != observe.Present || seen != first {
-		t.Fatalf("got %+v, %v", seen, view)
-	}
-	before := w.count("o")
-	object := w.write("o", "a", "2")
-	ours := w.reader.Read(object)
-	w.cache.Record(configMaps, w.namespace, "a", ours)
-	w.quiet()
-	if seen, _ := w.get("a"); seen != ours {
-		t.Errorf("got %+v, want %+v", seen, ours)
-	}
-	if got := w.count("o") - before; got > 1 {
-		t.Errorf("one write must lead to one notification at most, got %d", got)
-	}
-	before = w.count("o")
-	w.patch(object, `{"data":{"value":"3"}}`)
-	w.awaitNews("o", before)
-}
-
-func TestOwnWriteCountsUntilTheCacheIsNewer(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.watch("o", need(configMaps, w.namespace))
-	old := w.written("o", "a", "1")
-	w.quiet()
-	future := old
-	future.ResourceVersion, future.Fingerprint = old.ResourceVersion+"0000", "future"
-	w.cache.Record(configMaps, w.namespace, "a", future)
-	if seen, _ := w.get("a"); seen != future {
-		t.Errorf("our write is newer than the cache, got %+v", seen)
-	}
-	w.quiet()
-	if seen, _ := w.get("a"); seen != future {
-		t.Errorf("events about others do not change that, got %+v", seen)
-	}
-	past := old
-	past.ResourceVersion, past.Fingerprint = "1", "past"
-	w.cache.Record(configMaps, w.namespace, "b", past)
-	if _, view := w.get("b"); view != observe.Absent {
-		t.Errorf("a write that the cache has outlived is gone, got %v", view)
-	}
-	w.written("o", "c", "1")
-	newer := w.reader.Read(w.write("o", "c", "2"))
-	w.quiet()
-	w.cache.Record(configMaps, w.namespace, "c", past)
-	if seen, view := w.get("c"); view != observe.Present || seen != newer {
-		t.Errorf("a late response must not hide what was seen since, got %+v, %v", seen, view)
-	}
-}
-
-func TestDeletionAfterOwnWrite(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.watch("o", need(configMaps, w.namespace))
-	for i := range 20 {
-		name := fmt.Sprintf("a%d", i)
-		object := w.write("o", name, "1")
-		if i%2 == 0 {
-			w.remove(object)
-		}
-		w.cache.Record(configMaps, w.namespace, name, w.reader.Read(object))
-		if i%2 == 1 {
-			w.remove(object)
-		}
-	}
-	w.quiet()
-	for i := range 20 {
-		if _, view := w.get(fmt.Sprintf("a%d", i)); view != observe.Absent {
-			t.Errorf("%d: got %v", i, view)
-		}
-	}
-}
-
 func TestSharedWatchesEndWithTheLastOwner(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -231,93 +139,4 @@ func TestSharedWatchesEndWithTheLastOwner(t *testing.T) {
 	if w.count("o0") > before+1 {
 		t.Errorf("the old watch lives on: %d notifications", w.count("o0")-before)
 	}
-}
-
-func TestKindServedLater(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	group := testenv.UniqueName(t) + ".example.com"
-	kind := schema.GroupVersionKind{Group: group, Version: "v1", Kind: "Widget"}
-	w.watch("o", need(kind, w.namespace))
-	if _, view := w.cache.Get(kind, w.namespace, "a"); view != observe.Unseen {
-		t.Errorf("got %v", view)
-	}
-	if modes := strings.Join(w.cache.Modes(), ""); !strings.HasPrefix(modes, "Widget."+group+": read one by one (") {
-		t.Errorf("modes: %s", modes)
-	}
-	crd := testenv.Object(t, `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.`+group+`}
-spec:
-  group: `+group+`
-  scope: Namespaced
-  names: {kind: Widget, plural: widgets}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-`)
-	if err := w.client.Create(t.Context(), crd); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = w.client.Delete(context.WithoutCancel(t.Context()), crd) })
-	testenv.Eventually(t, func() (bool, string) {
-		_, view := w.cache.Get(kind, w.namespace, "a")
-		return view == observe.Absent, "not watched yet"
-	})
-	widget := testenv.Object(t, "{apiVersion: "+group+"/v1, kind: Widget, metadata: {name: a}}")
-	widget.SetNamespace(w.namespace)
-	widget.SetLabels(map[string]string{w.label: "o"})
-	if err := w.client.Create(t.Context(), widget); err != nil {
-		t.Fatal(err)
-	}
-	w.awaitNews("o", 0)
-}
-
-func TestWatchEndsWithItsContext(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	ctx, cancel := context.WithCancelCause(t.Context())
-	reason := errors.New("because")
-	cancel(reason)
-	if err := w.cache.Watch(ctx, "o", []observe.Need{need(configMaps)}); err != nil && !errors.Is(err, reason) {
-		t.Errorf("expected the cause, got %v", err)
-	}
-	w.cache.Close()
-	ctx, done := context.WithTimeout(t.Context(), 30*time.Second)
-	defer done()
-	if err := w.cache.Watch(ctx, "p", []observe.Need{need(schema.GroupVersionKind{Version: "v1", Kind: "Secret"})}); err != nil {
-		t.Errorf("after the end nothing is awaited, got %v", err)
-	}
-	w.cache.Close()
-}
-
-// TestConcurrentUse is for the race detector.
-func TestConcurrentUse(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	var group sync.WaitGroup
-	for worker := range 8 {
-		group.Go(func() {
-			owner := fmt.Sprint("o", worker)
-			for i := range 10 {
-				name := fmt.Sprintf("%s-%d", owner, i%3)
-				if err := w.cache.Watch(t.Context(), owner, []observe.Need{need(configMaps, w.namespace)}); err != nil {
-					t.Error(err)
-				}
-				object := w.write(owner, name, fmt.Sprint(i))
-				w.cache.Record(configMaps, w.namespace, name, w.reader.Read(object))
-				w.cache.Get(configMaps, w.namespace, name)
-				w.cache.Modes()
-				w.cache.Guard(owner, []schema.GroupVersionResource{{Version: "v1", Resource: "configmaps"}})
-				if i%4 == 3 {
-					_ = w.cache.Watch(t.Context(), owner, nil)
-					w.cache.Guard(owner, nil)
-				}
-			}
-		})
-	}
-	group.Wait()
 }

@@ -45,15 +45,3 @@ func TestWatchesWhenFollowed(t *testing.T) {
 		t.Errorf("got %d watches and %d lists", watches, lists)
 	}
 }
-
-// TestWatchesAfterTheDelay does not call Follow.
-func TestWatchesAfterTheDelay(t *testing.T) {
-	t.Parallel()
-	w := newPatientWorld(t, time.Millisecond)
-	w.watch("o", need(configMaps, w.namespace))
-	w.write("o", "new", "1")
-	w.awaitNews("o", 0)
-	if watches, lists := w.watches("configmaps"); watches != 1 || lists != 1 {
-		t.Errorf("got %d watches and %d lists", watches, lists)
-	}
-}

@@ -17,7 +17,12 @@ import (
 // defineWidgets defines a type that no other test has instances of.
 func (w *world) defineWidgets() schema.GroupVersionResource {
 	w.Helper()
-	resource := schema.GroupVersionResource{Group: testenv.UniqueName(w) + ".example.com", Version: "v1", Resource: "widgets"}
+	return w.defineWidgetsOf(testenv.UniqueName(w) + ".example.com")
+}
+
+func (w *world) defineWidgetsOf(group string) schema.GroupVersionResource {
+	w.Helper()
+	resource := schema.GroupVersionResource{Group: group, Version: "v1", Resource: "widgets"}
 	crd := testenv.Object(w, `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

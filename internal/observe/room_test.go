@@ -14,7 +14,6 @@ import (
 	"github.com/go-logr/logr/funcr"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"github.com/component-operator/runtime/internal/judges"
@@ -31,8 +30,6 @@ type endless struct {
 	listed bool
 	// content says that objects are watched with their content.
 	content bool
-	// quiet says that there are no events.
-	quiet bool
 	// padding makes names longer.
 	padding string
 
@@ -69,10 +66,6 @@ func (s *endless) ServeHTTP(writer http.ResponseWriter, request *http.Request) {
 		if s.listed {
 			fmt.Fprintf(writer, `{"type": "BOOKMARK", "object": {%s, "metadata": {"resourceVersion": "1", "annotations": {"k8s.io/initial-events-end": "true"}}}}`+"\n", about)
 		}
-		if s.quiet {
-			_ = http.NewResponseController(writer).Flush()
-			<-request.Context().Done()
-		}
 		for request.Context().Err() == nil {
 			fmt.Fprintf(writer, `{"type": "ADDED", "object": %s}`+"\n", s.object(about))
 		}
@@ -84,14 +77,10 @@ func TestEndlessObjects(t *testing.T) {
 	t.Parallel()
 	const limit = 1 << 20
 	for reason, server := range map[string]*endless{
-		"pages of a list":                  {pages: true},
-		"pages of a list of content":       {pages: true, content: true},
-		"pages with long names":            {pages: true, padding: strings.Repeat("x", 10_000)},
-		"a list by events":                 {},
-		"a list of content by events":      {content: true},
-		"a list by events with long names": {padding: strings.Repeat("x", 10_000)},
-		"events after a list":              {listed: true},
-		"events after a list of content":   {listed: true, content: true},
+		"pages of a list":                {pages: true},
+		"pages with long names":          {pages: true, padding: strings.Repeat("x", 10_000)},
+		"a list by events":               {},
+		"events after a list of content": {listed: true, content: true},
 	} {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()
@@ -116,28 +105,6 @@ func TestEndlessObjects(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestLongTexts has a server answer writes with identifiers that no API server has.
-func TestLongTexts(t *testing.T) {
-	t.Parallel()
-	var logged atomic.Value
-	cache := newDistrustful(t, &endless{listed: true, quiet: true}, 1<<20, func(text string) { logged.Store(text) })
-	if err := cache.Watch(t.Context(), "o", []observe.Need{{Kind: configMaps, Namespaces: []string{"n"}}}); err != nil {
-		t.Fatal(err)
-	}
-	testenv.Eventually(t, func() (bool, string) { return len(cache.Unwatched()) == 0, "it is not watched" })
-	for i := range 100 {
-		cache.Record(configMaps, "n", fmt.Sprint("a", i), observe.Observation{UID: "x", ResourceVersion: "5", Owner: "o"})
-	}
-	if _, view := cache.Get(configMaps, "n", "a1"); view != observe.Present {
-		t.Errorf("got view %v", view)
-	}
-	cache.Record(configMaps, "n", "b", observe.Observation{UID: types.UID(strings.Repeat("x", 1<<16)), ResourceVersion: "5", Owner: "o"})
-	testenv.Eventually(t, func() (bool, string) {
-		_, view := cache.Get(configMaps, "n", "a1")
-		return view == observe.Unseen && len(cache.Unwatched()) == 1, "it is still watched"
-	})
 }
 
 // TestEndlessInstances has a server send instances without end to an owner that waits for the last one to go.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"k8s.io/client-go/rest"
@@ -28,19 +29,30 @@ type streams struct {
 	open map[*stream]bool
 }
 
-// stream is the body of the response to one watch.
+// stream is the body of the response to one watch. After it has expired, its last event says so.
 type stream struct {
-	*io.PipeReader
+	io.ReadCloser
 
-	body  io.ReadCloser
-	close func()
+	streams *streams
+	expired atomic.Bool
+	last    io.Reader
+}
+
+// Read reads from the body.
+func (s *stream) Read(buffer []byte) (int, error) {
+	count, err := s.ReadCloser.Read(buffer)
+	if err != nil && s.expired.Load() {
+		return s.last.Read(buffer)
+	}
+	return count, err
 }
 
 // Close ends the watch.
 func (s *stream) Close() error {
-	s.close()
-	_ = s.PipeReader.Close() // never fails
-	return s.body.Close()
+	s.streams.mu.Lock()
+	defer s.streams.mu.Unlock()
+	delete(s.streams.open, s)
+	return s.ReadCloser.Close()
 }
 
 // through has all watches of the resource go through the streams.
@@ -55,58 +67,30 @@ func (s *streams) through(config *rest.Config) {
 			request.Header.Set("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
 			response, err := next.RoundTrip(request)
 			if err == nil && response.StatusCode == http.StatusOK {
-				response.Body = s.add(response.Body)
+				added := &stream{ReadCloser: response.Body, streams: s, last: strings.NewReader(expired)}
+				s.mu.Lock()
+				s.open[added] = true
+				s.mu.Unlock()
+				response.Body = added
 			}
 			return response, err
 		})
 	})
 }
 
-func (s *streams) add(body io.ReadCloser) io.ReadCloser {
-	reader, writer := io.Pipe()
-	added := &stream{PipeReader: reader, body: body}
-	added.close = sync.OnceFunc(func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.open, added)
-	})
-	s.mu.Lock()
-	s.open[added] = true
-	s.mu.Unlock()
-	go func() {
-		_, err := io.Copy(writer, body)
-		if s.isOpen(added) {
-			_ = writer.CloseWithError(err) // never fails
-			return
-		}
-		_, _ = io.WriteString(writer, expired) // fails if the reader is gone
-		_ = writer.Close()
-	}()
-	return added
-}
-
-func (s *streams) isOpen(candidate *stream) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.open[candidate]
-}
-
 // expire ends all watches as the server does from time to time.
 func (s *streams) expire(tb testing.TB) {
 	tb.Helper()
 	s.mu.Lock()
-	var ended []*stream
-	for open := range s.open {
-		ended = append(ended, open)
-	}
-	clear(s.open)
-	s.mu.Unlock()
-	if len(ended) == 0 {
+	defer s.mu.Unlock()
+	if len(s.open) == 0 {
 		tb.Error("expected a watch")
 	}
-	for _, open := range ended {
-		_ = open.body.Close() // the copy ends, too
+	for open := range s.open {
+		open.expired.Store(true)
+		_ = open.ReadCloser.Close()
 	}
+	clear(s.open)
 }
 
 // awaitNone waits until no watch is open.

@@ -4,7 +4,6 @@
 package observe_test
 
 import (
-	"context"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -34,21 +33,7 @@ func TestTypesAreWatched(t *testing.T) {
 	testenv.Eventually(t, func() (bool, string) { return l.watched.Load(), "types are not watched" })
 
 	before := l.changes.Load()
-	group := testenv.UniqueName(t) + ".example.com"
-	crd := testenv.Object(t, `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: things.`+group+`}
-spec:
-  group: `+group+`
-  scope: Namespaced
-  names: {kind: Thing, plural: things}
-  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
-`)
-	if err := w.client.Create(t.Context(), crd); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = w.client.Delete(context.WithoutCancel(t.Context()), crd) })
+	w.defineWidgets()
 	testenv.Eventually(t, func() (bool, string) { return l.changes.Load() > before, "a new type was not noticed" })
 	for _, resource := range []string{"customresourcedefinitions", "apiservices"} {
 		if watches, lists := w.watches(resource); watches+lists == 0 || watches+lists > 2 {
