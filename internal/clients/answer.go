@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/textproto"
@@ -26,8 +27,8 @@ const (
 	largestError = 8 << 20
 )
 
-// foreignAnswer replaces the body of a response that is not from an API server. Clients turn it into an error.
-const foreignAnswer = "the answer is not from a Kubernetes API server"
+// foreignBody replaces the body of a response that is not from an API server. Clients turn it into an error.
+const foreignBody = "the answer is not from a Kubernetes API server"
 
 // ownTexts are responses of API servers that are not of kind Status.
 var ownTexts = []string{"404 page not found", "Too many requests, please try again later."}
@@ -44,7 +45,7 @@ func (b *bounds) examine(server string, request *http.Request, response *http.Re
 		return nil
 	case code < http.StatusBadRequest:
 		// Redirects are not followed: the allowed hosts were checked for the server in the kubeconfig only.
-		return &ForeignAnswerError{Server: server, Code: code}
+		return foreignAnswer(server, code)
 	}
 	if b.remote {
 		boundRetryAfter(response.Header)
@@ -56,7 +57,7 @@ func (b *bounds) examine(server string, request *http.Request, response *http.Re
 	status := statusOf(head)
 	switch {
 	case status == nil && b.remote && !isOwnText(head):
-		replaceBody(response, "text/plain", []byte(foreignAnswer))
+		replaceBody(response, "text/plain", []byte(foreignBody))
 	case status != nil && redact.Status(status, secretIn(request)):
 		encoded, err := json.Marshal(status)
 		if err != nil {
@@ -130,4 +131,13 @@ func isOwnText(content []byte) bool {
 func isMalformed(err error) bool {
 	var protocol textproto.ProtocolError
 	return errors.As(err, &protocol) || strings.Contains(err.Error(), "malformed HTTP")
+}
+
+// foreignAnswer is the error about a response that is not from a Kubernetes API server, with its status code; zero if it was not HTTP. It does not
+// quote the response.
+func foreignAnswer(server string, code int) error {
+	if code == 0 {
+		return fmt.Errorf("the answer of %s is not from a Kubernetes API server", server)
+	}
+	return fmt.Errorf("the answer of %s (status code %d) is not from a Kubernetes API server", server, code)
 }

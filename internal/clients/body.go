@@ -6,6 +6,7 @@ package clients
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -22,11 +23,11 @@ type boundedBody struct {
 	close  sync.Once
 }
 
-// Read fails with a NoAnswerError or a TooLargeError if the response is not complete in time, or is too large.
+// Read fails if the response is not complete in time, or is too large.
 func (b *boundedBody) Read(buffer []byte) (int, error) {
 	count, err := b.ReadCloser.Read(buffer)
 	if limit := b.take(buffer[:count]); limit > 0 {
-		return 0, &TooLargeError{Server: b.exchange.server, Limit: limit}
+		return 0, fmt.Errorf("the answer of the cluster at %s is larger than %d MiB, or has more than %d values", b.exchange.server, limit>>20, limit/valueWeight)
 	}
 	switch {
 	case errors.Is(err, io.EOF):

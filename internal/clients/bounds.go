@@ -6,6 +6,7 @@ package clients
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/connrotation"
 
 	"github.com/component-operator/runtime/internal/requests"
 )
@@ -41,14 +43,16 @@ type bounds struct {
 	mu      sync.Mutex
 	active  int
 	retired bool
-	// sockets are those of a remote connection.
-	sockets sockets
+	// sockets are the open network connections of a remote connection. The transport itself closes only idle ones, some time after the last request.
+	sockets *connrotation.Dialer
 }
 
 // confine applies the bounds to clients of the configuration. No other transport may have been wrapped around theirs yet.
 func (b *bounds) confine(config *rest.Config) {
 	if b.remote {
-		config.Dial = b.sockets.dial
+		// These are the defaults of client-go.
+		b.sockets = connrotation.NewDialer((&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext)
+		config.Dial = b.sockets.DialContext
 		if config.Proxy == nil {
 			// With a proxy function, client-go does not share the transport with other connections that have the same credentials. So it ends with
 			// this one.
@@ -94,7 +98,7 @@ func (t boundedTransport) RoundTrip(request *http.Request) (*http.Response, erro
 	if t.bounds.remote {
 		if isHeavy(response.Header.Get("Content-Type")) {
 			_ = response.Body.Close()
-			return nil, &ForeignAnswerError{Server: e.server, Code: response.StatusCode}
+			return nil, foreignAnswer(e.server, response.StatusCode)
 		}
 		bounded.weight.text = isText(request)
 		if response.Header.Get("Content-Type") == "" {
@@ -123,7 +127,7 @@ func (t boundedTransport) switched(e *exchange, request *http.Request, response 
 	}
 	_ = response.Body.Close()
 	e.end()
-	return nil, &ForeignAnswerError{Server: e.server, Code: response.StatusCode}
+	return nil, foreignAnswer(e.server, response.StatusCode)
 }
 
 // retire closes the network connections as soon as no request needs them.
@@ -136,8 +140,8 @@ func (b *bounds) count(change int, retire bool) {
 	defer b.mu.Unlock()
 	b.active += change
 	b.retired = b.retired || retire
-	if b.retired && b.active == 0 {
-		b.sockets.close()
+	if b.retired && b.active == 0 && b.sockets != nil {
+		b.sockets.CloseAll()
 	}
 }
 
@@ -245,9 +249,9 @@ func (e *exchange) explain(err error) error {
 	case e.parent.Err() == nil && errors.As(err, &network) && network.Timeout():
 		return &NoAnswerError{Server: e.server, After: time.Since(e.begun).Round(time.Second)}
 	case e.bounds.remote && isMalformed(err):
-		return &ForeignAnswerError{Server: e.server}
+		return foreignAnswer(e.server, 0)
 	case e.unattended && isClosed(err):
-		return &ClosedError{Server: e.server}
+		return fmt.Errorf("the cluster at %s closed the connection without an answer", e.server)
 	default:
 		return err
 	}

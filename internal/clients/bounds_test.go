@@ -18,7 +18,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
@@ -31,8 +30,8 @@ import (
 // impatient is for servers that do not answer.
 var impatient = clients.Patience{Answer: 200 * time.Millisecond, Whole: 400 * time.Millisecond}
 
-// silent returns the address of a server that accepts connections and never answers.
-func silent(t *testing.T) string {
+// listen accepts connections, and hands each of them to a function.
+func listen(t *testing.T, serve func(connection net.Conn)) string {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -46,9 +45,27 @@ func silent(t *testing.T) string {
 				return
 			}
 			t.Cleanup(func() { _ = connection.Close() })
+			serve(connection)
 		}
 	}()
 	return "http://" + listener.Addr().String()
+}
+
+// silent never answers.
+func silent(t *testing.T) string {
+	t.Helper()
+	return listen(t, func(net.Conn) {})
+}
+
+// greeting answers with a text that may not be HTTP.
+func greeting(t *testing.T, text string) string {
+	t.Helper()
+	return listen(t, func(connection net.Conn) {
+		// Clients do not look at what is sent before they have asked.
+		_, _ = connection.Read(make([]byte, 1024))
+		_, _ = io.WriteString(connection, text)
+		_ = connection.Close()
+	})
 }
 
 // handled returns the address of a server.
@@ -94,32 +111,11 @@ func flood(head, content string) http.HandlerFunc {
 
 var (
 	asNoAnswer = func(err error) bool { return errors.As(err, new(*clients.NoAnswerError)) }
-	asTooLarge = func(err error) bool { return errors.As(err, new(*clients.TooLargeError)) }
-	asForeign  = func(err error) bool { return errors.As(err, new(*clients.ForeignAnswerError)) }
-)
-
-// greeting returns the address of a server that says something before it is asked.
-func greeting(t *testing.T, text string) string {
-	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	asTooLarge = func(err error) bool { return err != nil && strings.Contains(err.Error(), "is larger than") }
+	asForeign  = func(err error) bool {
+		return err != nil && strings.Contains(err.Error(), "is not from a Kubernetes API server")
 	}
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			connection, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			// Clients do not look at what is sent before they have asked.
-			_, _ = connection.Read(make([]byte, 1024))
-			_, _ = io.WriteString(connection, text)
-			_ = connection.Close()
-		}
-	}()
-	return "http://" + listener.Addr().String()
-}
+)
 
 // answer returns the address of a server that always answers the same.
 func answer(t *testing.T, code int, contentType, content string) string {
@@ -172,33 +168,24 @@ func TestHostileServers(t *testing.T) {
 		event := <-events.ResultChan()
 		return apierrors.FromObject(event.Object)
 	}
-	isTooLarge := func(err error) bool { return err != nil && strings.Contains(err.Error(), "is larger than 16 MiB") }
 	for reason, tt := range map[string]struct {
 		patience clients.Patience
 		server   string
 		call     call
 		want     func(error) bool
 	}{
-		"a server that never answers a read":          {impatient, silent(t), readVersion, asNoAnswer},
-		"a server that never answers discovery":       {impatient, silent(t), discover, asNoAnswer},
-		"a server that never answers a write":         {impatient, silent(t), write, asNoAnswer},
-		"a watch that never begins":                   {impatient, silent(t), watch, asNoAnswer},
-		"an answer that goes on and on":               {impatient, handled(t, trickle(" ")), readVersion, asNoAnswer},
-		"discovery that goes on and on":               {impatient, handled(t, trickle(" ")), discover, asNoAnswer},
-		"an answer to a write that goes on and on":    {impatient, handled(t, trickle(" ")), write, asNoAnswer},
-		"an answer without end":                       {clients.Patience{}, handled(t, flood(`{"a": "`, "x")), readVersion, asTooLarge},
-		"discovery without end":                       {clients.Patience{}, handled(t, flood(`{"groups": [`, "{},")), discover, asTooLarge},
-		"an event without end":                        {clients.Patience{}, handled(t, flood(`{"type": "`, "x")), firstEvent, isTooLarge},
-		"something that is not HTTP":                  {clients.Patience{}, greeting(t, "SSH-2.0-secret\r\n"), readVersion, asForeign},
-		"headers that are none":                       {clients.Patience{}, greeting(t, "HTTP/1.1 200 OK\r\nsecret\r\n\r\n"), readVersion, asForeign},
-		"an answer that leads elsewhere":              {clients.Patience{}, answer(t, http.StatusFound, "text/html", "secret"), readVersion, asForeign},
-		"an answer that leads a write elsewhere":      {clients.Patience{}, answer(t, http.StatusTemporaryRedirect, "text/html", "secret"), write, asForeign},
-		"a page that is forbidden":                    {clients.Patience{}, answer(t, http.StatusForbidden, "text/html", "secret"), write, apierrors.IsForbidden},
-		"an error of some other server":               {clients.Patience{}, answer(t, http.StatusInternalServerError, "text/plain", "secret"), readVersion, apierrors.IsInternalError},
-		"an error of a gateway":                       {clients.Patience{}, answer(t, http.StatusBadGateway, "text/plain", "secret"), discover, apierrors.IsInternalError},
-		"an error in JSON that is not a Status":       {clients.Patience{}, answer(t, http.StatusUnprocessableEntity, "application/json", `{"kind": "secret", "message": "secret"}`), write, apierrors.IsInvalid},
-		"something that cannot be found, with a page": {clients.Patience{}, answer(t, http.StatusNotFound, "text/html", "secret"), write, apierrors.IsNotFound},
-		"a type that an API server does not know":     {clients.Patience{}, answer(t, http.StatusNotFound, "text/plain", "404 page not found\n"), write, apierrors.IsNotFound},
+		"a server that never answers a read":      {impatient, silent(t), readVersion, asNoAnswer},
+		"a server that never answers a write":     {impatient, silent(t), write, asNoAnswer},
+		"a watch that never begins":               {impatient, silent(t), watch, asNoAnswer},
+		"an answer that goes on and on":           {impatient, handled(t, trickle(" ")), readVersion, asNoAnswer},
+		"an answer without end":                   {clients.Patience{}, handled(t, flood(`{"a": "`, "x")), readVersion, asTooLarge},
+		"discovery without end":                   {clients.Patience{}, handled(t, flood(`{"groups": [`, "{},")), discover, asTooLarge},
+		"an event without end":                    {clients.Patience{}, handled(t, flood(`{"type": "`, "x")), firstEvent, asTooLarge},
+		"something that is not HTTP":              {clients.Patience{}, greeting(t, "SSH-2.0-secret\r\n"), readVersion, asForeign},
+		"an answer that leads elsewhere":          {clients.Patience{}, answer(t, http.StatusFound, "text/html", "secret"), readVersion, asForeign},
+		"a page that is forbidden":                {clients.Patience{}, answer(t, http.StatusForbidden, "text/html", "secret"), write, apierrors.IsForbidden},
+		"an error in JSON that is not a Status":   {clients.Patience{}, answer(t, http.StatusUnprocessableEntity, "application/json", `{"kind": "secret", "message": "secret"}`), write, apierrors.IsInvalid},
+		"a type that an API server does not know": {clients.Patience{}, answer(t, http.StatusNotFound, "text/plain", "404 page not found\n"), write, apierrors.IsNotFound},
 	} {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()
@@ -217,26 +204,13 @@ func TestHostileServers(t *testing.T) {
 // TestObjectsAreSmall has servers answer without end, whatever was asked.
 func TestObjectsAreSmall(t *testing.T) {
 	t.Parallel()
-	const objects, lists = 8 << 20, 64 << 20
-	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "name"}}}
+	const objects, lists = "8 MiB", "64 MiB"
 	for reason, tt := range map[string]struct {
 		call func(context.Context, dynamic.ResourceInterface) error
-		want int64
+		want string
 	}{
 		"an object that is read": {func(ctx context.Context, clnt dynamic.ResourceInterface) error {
 			_, err := clnt.Get(ctx, "name", metav1.GetOptions{})
-			return err
-		}, objects},
-		"an object that is created": {func(ctx context.Context, clnt dynamic.ResourceInterface) error {
-			_, err := clnt.Create(ctx, object, metav1.CreateOptions{})
-			return err
-		}, objects},
-		"an object that is applied": {func(ctx context.Context, clnt dynamic.ResourceInterface) error {
-			_, err := clnt.Apply(ctx, "name", object, metav1.ApplyOptions{FieldManager: "test"})
-			return err
-		}, objects},
-		"a status": {func(ctx context.Context, clnt dynamic.ResourceInterface) error {
-			_, err := clnt.Get(ctx, "name", metav1.GetOptions{}, "status")
 			return err
 		}, objects},
 		"a list": {func(ctx context.Context, clnt dynamic.ResourceInterface) error {
@@ -250,10 +224,9 @@ func TestObjectsAreSmall(t *testing.T) {
 	} {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()
-			var tooLarge *clients.TooLargeError
 			err := tt.call(t.Context(), resource(t, remote(t, handled(t, flood(`{"a": "`, "x")), clients.Patience{})))
-			if !errors.As(err, &tooLarge) || tooLarge.Limit != tt.want {
-				t.Errorf("expected a limit of %d bytes, got %v", tt.want, err)
+			if err == nil || !strings.Contains(err.Error(), "is larger than "+tt.want) {
+				t.Errorf("expected a limit of %s, got %v", tt.want, err)
 			}
 		})
 	}
@@ -282,7 +255,7 @@ func TestAnswersOfAPIServersAreKept(t *testing.T) {
 // TestWatchesLast has a watch be silent for longer than any other answer may take.
 func TestWatchesLast(t *testing.T) {
 	t.Parallel()
-	const limit = 3 * time.Second
+	const limit = time.Second
 	connection := remote(t, handled(t, func(writer http.ResponseWriter, request *http.Request) {
 		_ = http.NewResponseController(writer).Flush()
 		select {
@@ -310,20 +283,6 @@ func TestWatchdog(t *testing.T) {
 	testenv.Eventually(t, func() (bool, string) {
 		return slow.Load() == 1, fmt.Sprintf("expected one slow request, got %d", slow.Load())
 	})
-
-	// Nor does a request count that was answered before its time was over, after that.
-	const after = time.Second
-	ctx = clients.WithWatchdog(t.Context(), &clients.Watchdog{After: after, Slow: func() { slow.Add(1) }})
-	resource := resource(t, remote(t, answer(t, http.StatusOK, "application/json", `{"apiVersion": "v1", "kind": "ConfigMap"}`), clients.Patience{}))
-	begun := time.Now()
-	if _, err := resource.Get(ctx, "name", metav1.GetOptions{}); err != nil {
-		t.Error(err)
-	}
-	answered := time.Since(begun)
-	time.Sleep(after + after/4)
-	if slow.Load() != 1 && answered < after {
-		t.Errorf("a request that was answered after %s counts as slow", answered)
-	}
 }
 
 // TestServersCannotDelayClientsForLong has servers that want each request to be repeated, which clients do by themselves.
@@ -343,8 +302,7 @@ func TestServersCannotDelayClientsForLong(t *testing.T) {
 		_ = connection.Close()
 	}
 	isClosed := func(err error) bool {
-		var closed *clients.ClosedError
-		return errors.As(err, &closed)
+		return err != nil && strings.Contains(err.Error(), "closed the connection without an answer")
 	}
 	for _, test := range []struct {
 		reason   string
@@ -389,8 +347,7 @@ func TestServersMustNotSwitchProtocols(t *testing.T) {
 		},
 		"discovery": func() error { return discover(t.Context(), connection) },
 	} {
-		var foreign *clients.ForeignAnswerError
-		if err := testenv.Within(t, request); !errors.As(err, &foreign) || foreign.Code != http.StatusSwitchingProtocols {
+		if err := testenv.Within(t, request); !asForeign(err) {
 			t.Errorf("%s: expected the answer to be refused, got %v", name, err)
 		}
 	}

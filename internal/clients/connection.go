@@ -5,11 +5,12 @@ package clients
 
 import (
 	"fmt"
-	"net/http"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
 
 	"github.com/component-operator/runtime/pkg/cluster"
 )
@@ -25,48 +26,41 @@ func (f *Factory) connect(key Key) (*Connection, error) {
 	if err != nil {
 		return nil, fmt.Errorf("setting up the transport: %w", err)
 	}
-	mapper, own, err := f.foundation(key, config, httpClient)
-	if err != nil {
-		return nil, err
-	}
-	recorder := own
-	if recorder == nil {
-		recorder = f.local.own
-	}
-	clnt, err := bundle(config, httpClient, f.options.Scheme, mapper, recorder)
-	if err != nil {
-		return nil, err
-	}
 	server, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("finding the server: %w", err)
 	}
-	return &Connection{Client: clnt, own: own, limits: limits, host: server.Host}, nil
-}
-
-// foundation returns the mapper of a connection, and its recorder if it has one of its own. All connections to the local cluster
-// share the operator's: the types of a cluster do not depend on the identity, and impersonated users are rarely allowed to write
-// events. Each remote connection has its own.
-func (f *Factory) foundation(key Key, config *rest.Config, httpClient *http.Client) (meta.RESTMapper, *recorder, error) {
-	if len(key.KubeConfig) == 0 && f.local != nil {
-		return f.local.RESTMapper(), nil, nil
+	connection := &Connection{limits: limits, host: server.Host}
+	// All connections to the local cluster share the operator's mapper and recorder: the types of a cluster do not depend on the identity, and
+	// impersonated users are rarely allowed to write events. Each remote connection has its own.
+	var mapper meta.RESTMapper
+	var recorder record.EventRecorder
+	if !limits.remote && f.local != nil {
+		mapper, recorder = f.local.RESTMapper(), f.local.EventRecorder()
+	} else {
+		if mapper, err = cluster.NewRESTMapper(config, httpClient); err != nil {
+			return nil, err
+		}
+		core, err := corev1client.NewForConfigAndClient(config, httpClient)
+		if err != nil {
+			return nil, fmt.Errorf("setting up events: %w", err)
+		}
+		connection.ownEvents = record.NewBroadcaster()
+		connection.ownEvents.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: core.Events("")})
+		recorder = connection.ownEvents.NewRecorder(f.options.Scheme, corev1.EventSource{Component: f.options.Name})
 	}
-	mapper, err := cluster.NewRESTMapper(config, httpClient)
-	if err != nil {
-		return nil, nil, err
+	if connection.Client, err = bundle(config, httpClient, f.options.Scheme, mapper, recorder); err != nil {
+		connection.close()
+		return nil, err
 	}
-	core, err := corev1client.NewForConfigAndClient(config, httpClient)
-	if err != nil {
-		return nil, nil, fmt.Errorf("setting up events: %w", err)
-	}
-	return mapper, newRecorder(f.options.Name, f.options.Scheme, &corev1client.EventSinkImpl{Interface: core.Events("")}), nil
+	return connection, nil
 }
 
 // config returns a new configuration for the key.
 func (f *Factory) config(key Key, limits *bounds) (*rest.Config, error) {
 	config := rest.CopyConfig(f.options.Config)
 	if len(key.KubeConfig) > 0 {
-		remote, err := parseKubeConfig(key.KubeConfig, f.options.AllowLocalCredentials, f.options.Hosts)
+		remote, err := parseKubeConfig(key.KubeConfig, f.options.Hosts)
 		if err != nil {
 			return nil, err
 		}

@@ -7,12 +7,12 @@
 // # Contract
 //
 // There is one connection for each Key. It is made when it is first requested, and kept as long as it is requested again
-// within its validity. Requesting one connection never waits for the making of another one, and making one sends no
-// request. Callers can go on using a connection that was dropped, except that its recorder discards events.
+// within its validity. Making one sends no request. Callers can go on using a connection that was dropped, except that
+// its recorder discards events.
 //
 // Client-side rate limits are off: the server's priority and fairness sees all clients, this process does not.
 //
-// A kubeconfig is user input. Unless Options say otherwise, it must not make the operator read local files or run
+// A kubeconfig is user input. It must not make the operator read local files or run
 // programs.
 //
 // Options.Patience limits how long a connection waits for its server. The size of the responses of a remote server is limited, and they are

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/component-operator/runtime/pkg/cluster"
+	"k8s.io/client-go/tools/record"
 )
 
 // ErrClosed is returned by Get after the factory was closed.
@@ -23,17 +24,19 @@ type Connection struct {
 	// ID identifies cluster and identity. It is equal for equal keys, in any process, and reveals no secret.
 	ID string
 
-	// own is the recorder of this connection; nil if it uses the one of the local connection.
-	own    *recorder
-	limits *bounds
+	// ownEvents writes the events of this connection; nil if it uses that of the local one.
+	ownEvents record.EventBroadcaster
+	limits    *bounds
 	// host is the host and port of the server, as metrics have it.
 	host string
+	// lastUsed is guarded by the mutex of the factory.
+	lastUsed time.Time
 }
 
-// close closes the recorder, and retires the network connections.
+// close discards later events, and retires the network connections.
 func (c *Connection) close() {
-	if c.own != nil {
-		c.own.close()
+	if c.ownEvents != nil {
+		c.ownEvents.Shutdown()
 	}
 	c.limits.retire()
 }
@@ -43,21 +46,12 @@ type Factory struct {
 	options Options
 	local   *Connection
 
-	mu      sync.Mutex
-	closed  bool
-	active  int
-	entries map[string]*entry
+	mu     sync.Mutex
+	closed bool
+	kept   map[string]*Connection // by ID
 	// dropped has the hosts of connections that were dropped since the last sweep, settled those of the time between the last two. What was under way when a
 	// connection was dropped is counted a little later.
 	dropped, settled []string
-}
-
-// entry is a connection that is kept or being made. All fields but making are guarded by the factory's mutex.
-type entry struct {
-	making     sync.Once
-	connection *Connection
-	err        error
-	lastUsed   time.Time
 }
 
 // New returns a Factory. It sends no request. Run or Close free its resources.
@@ -66,7 +60,7 @@ func New(options Options) (*Factory, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Factory{options: options, entries: map[string]*entry{}}
+	f := &Factory{options: options, kept: map[string]*Connection{}}
 	local, err := f.connect(Key{})
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the local cluster: %w", err)
@@ -84,85 +78,47 @@ func (f *Factory) Local() *Connection {
 // Get returns the connection for the key, and extends its validity. It sends no request, so only the use of the connection shows
 // whether the cluster can be reached. An error means that the key is invalid; retrying is useless.
 func (f *Factory) Get(key Key) (*Connection, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return nil, ErrClosed
+	}
 	key.Groups = slices.Compact(slices.Sorted(slices.Values(key.Groups)))
 	if len(key.KubeConfig) == 0 && key.User == "" && len(key.Groups) == 0 {
-		return f.ownConnection()
+		return f.local, nil
 	}
 	id, err := key.ID()
 	if err != nil {
 		return nil, err
 	}
-	kept, err := f.use(id)
-	if err != nil {
-		return nil, err
-	}
-	kept.making.Do(func() { f.fill(kept, id, key) })
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return kept.connection, kept.err
-}
-
-func (f *Factory) ownConnection() (*Connection, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed {
-		return nil, ErrClosed
-	}
-	return f.local, nil
-}
-
-// use finds or adds an entry and extends its validity.
-func (f *Factory) use(id string) (*entry, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed {
-		return nil, ErrClosed
-	}
-	kept := f.entries[id]
-	if kept == nil {
-		kept = &entry{}
-		f.entries[id] = kept
-	}
-	kept.lastUsed = f.options.Clock.Now()
-	return kept, nil
-}
-
-// fill makes the connection of an entry. It removes the entry if that fails.
-func (f *Factory) fill(kept *entry, id string, key Key) {
-	connection, err := f.connect(key)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	switch {
-	case err != nil:
-		kept.err = err
-		delete(f.entries, id)
-	case f.closed:
-		connection.close()
-		kept.err = ErrClosed
-	default:
+	connection := f.kept[id]
+	if connection == nil {
+		if connection, err = f.connect(key); err != nil {
+			return nil, err
+		}
 		connection.ID = id
-		kept.connection = connection
-		f.active++
+		f.kept[id] = connection
 		f.options.Metrics.ClientCreated()
-		f.options.Metrics.ClientsActive(f.active)
+		f.options.Metrics.ClientsActive(len(f.kept))
 	}
+	connection.lastUsed = f.options.Clock.Now()
+	return connection, nil
 }
 
 // Drop drops the connection with this ID, if it is kept. The operator's own connection is not dropped.
 func (f *Factory) Drop(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if kept := f.entries[id]; kept != nil && kept.connection != nil {
-		f.dropLocked(id, kept)
+	if connection := f.kept[id]; connection != nil {
+		f.dropLocked(connection)
 	}
 }
 
-func (f *Factory) dropLocked(id string, kept *entry) {
-	kept.connection.close()
-	f.dropped = append(f.dropped, kept.connection.host)
-	delete(f.entries, id)
-	f.active--
-	f.options.Metrics.ClientsActive(f.active)
+func (f *Factory) dropLocked(connection *Connection) {
+	connection.close()
+	f.dropped = append(f.dropped, connection.host)
+	delete(f.kept, connection.ID)
+	f.options.Metrics.ClientsActive(len(f.kept))
 }
 
 // Run drops connections whose validity has ended, until the context ends, and then closes the factory.
@@ -195,13 +151,11 @@ func (f *Factory) sweep() {
 	defer f.mu.Unlock()
 	now := f.options.Clock.Now()
 	used := map[string]bool{f.local.host: true}
-	for id, kept := range f.entries {
-		switch {
-		case kept.connection == nil:
-		case now.Sub(kept.lastUsed) >= f.options.Validity:
-			f.dropLocked(id, kept)
-		default:
-			used[kept.connection.host] = true
+	for _, connection := range f.kept {
+		if now.Sub(connection.lastUsed) >= f.options.Validity {
+			f.dropLocked(connection)
+		} else {
+			used[connection.host] = true
 		}
 	}
 	for _, host := range f.settled {
@@ -220,12 +174,10 @@ func (f *Factory) Close() {
 		return
 	}
 	f.closed = true
-	for _, kept := range f.entries {
-		if kept.connection != nil {
-			kept.connection.close()
-		}
+	for _, connection := range f.kept {
+		connection.close()
 	}
 	f.local.close()
-	clear(f.entries)
+	clear(f.kept)
 	f.options.Metrics.ClientsActive(0)
 }

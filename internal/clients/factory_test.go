@@ -6,11 +6,7 @@ package clients_test
 import (
 	"context"
 	"errors"
-	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -138,29 +134,6 @@ func TestRefusedKeys(t *testing.T) {
 	}
 }
 
-func TestLocalCredentialsMayBeAllowed(t *testing.T) {
-	t.Parallel()
-	remote := newServer(t)
-	file := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(file, []byte("from-file"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	factory := newFactory(t, clients.Options{AllowLocalCredentials: true})
-	connection := get(t, factory, clients.Key{KubeConfig: remote.kubeConfig("{tokenFile: " + file + "}")})
-	if got := connection.Config().BearerTokenFile; got != file {
-		t.Errorf("token file is %q", got)
-	}
-}
-
-func TestOptions(t *testing.T) {
-	t.Parallel()
-	for _, options := range []clients.Options{{}, {Name: "x"}, {Config: &rest.Config{}}} {
-		if _, err := clients.New(options); err == nil {
-			t.Errorf("%+v: no error", options)
-		}
-	}
-}
-
 func TestNoClientSideRateLimit(t *testing.T) {
 	t.Parallel()
 	config := &rest.Config{Host: "http://127.0.0.1:1"}
@@ -215,57 +188,6 @@ func TestConnectionsAreShared(t *testing.T) {
 	}
 	if strings.Contains(remote.ID, "secret") || !strings.HasPrefix(remote.ID, "remote-") {
 		t.Errorf("ID is %s", remote.ID)
-	}
-}
-
-func TestConcurrentCallersMakeOneConnection(t *testing.T) {
-	t.Parallel()
-	counted := &counters{}
-	factory := newFactory(t, clients.Options{Metrics: counted})
-	connections := make([]*clients.Connection, 50)
-	var group sync.WaitGroup
-	for i := range connections {
-		group.Go(func() { connections[i], _ = factory.Get(clients.Key{User: "jane"}) })
-	}
-	group.Wait()
-	for _, connection := range connections {
-		if connection == nil || connection != connections[0] {
-			t.Fatal("callers got different connections")
-		}
-	}
-	counted.check(t, 1, 1)
-}
-
-func TestSlowConnectionDelaysNoOther(t *testing.T) {
-	t.Parallel()
-	block, waiting := make(chan struct{}), make(chan struct{})
-	first := true
-	factory := newFactory(t, clients.Options{WrapTransport: func(next http.RoundTripper) http.RoundTripper {
-		// The first transport is that of the factory's own connection, the second that of the slow one.
-		if first {
-			first = false
-			return next
-		}
-		select {
-		case waiting <- struct{}{}:
-			<-block
-		case <-block:
-		}
-		return next
-	}})
-	done := make(chan error, 1)
-	go func() {
-		_, err := factory.Get(clients.Key{User: "slow"})
-		done <- err
-	}()
-	<-waiting
-	if get(t, factory, clients.Key{}) != factory.Local() {
-		t.Error("got another connection")
-	}
-	factory.Close()
-	close(block)
-	if err := <-done; !errors.Is(err, clients.ErrClosed) {
-		t.Errorf("a connection that was made too late yields %v", err)
 	}
 }
 

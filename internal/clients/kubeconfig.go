@@ -23,7 +23,7 @@ import (
 // bounds of a factory's connection, and keeps no connection open. The kubeconfig must neither refer to local files and programs,
 // nor lead to a host that the context does not allow.
 func ConnectOnce(ctx context.Context, raw []byte) (client.Client, error) {
-	config, err := parseKubeConfig(raw, false, HostsFromContext(ctx))
+	config, err := parseKubeConfig(raw, HostsFromContext(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func ConnectOnce(ctx context.Context, raw []byte) (client.Client, error) {
 var errNoKubeConfig = errors.New("invalid kubeconfig: must be YAML or JSON with apiVersion v1 and kind Config")
 
 // parseKubeConfig returns the configuration of the current context. It ignores other contexts.
-func parseKubeConfig(raw []byte, allowLocalCredentials bool, hosts Hosts) (*rest.Config, error) {
+func parseKubeConfig(raw []byte, hosts Hosts) (*rest.Config, error) {
 	if err := manifest.CheckSize(raw); err != nil {
 		return nil, fmt.Errorf("invalid kubeconfig: %w", err)
 	}
@@ -50,10 +50,8 @@ func parseKubeConfig(raw []byte, allowLocalCredentials bool, hosts Hosts) (*rest
 	if kubeConfig.CurrentContext == "" || chosen == nil {
 		return nil, errors.New("invalid kubeconfig: current-context is missing, or not among the contexts")
 	}
-	if !allowLocalCredentials {
-		if err := refuseLocalCredentials(kubeConfig, chosen); err != nil {
-			return nil, err
-		}
+	if err := refuseLocalCredentials(kubeConfig, chosen); err != nil {
+		return nil, err
 	}
 	if err := hosts.check(kubeConfig.Clusters[chosen.Cluster]); err != nil {
 		return nil, err

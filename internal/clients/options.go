@@ -42,9 +42,6 @@ type Options struct {
 	Scheme *runtime.Scheme
 	// Validity is how long a connection is kept after it was last requested. Defaults to DefaultValidity.
 	Validity time.Duration
-	// AllowLocalCredentials lets kubeconfigs refer to local files and programs. Defaults to false, which is right unless the
-	// kubeconfigs belong to the operator itself.
-	AllowLocalCredentials bool
 	// Hosts are those that kubeconfigs may lead to. Defaults to all.
 	Hosts Hosts
 	// Patience limits how long to wait for servers.

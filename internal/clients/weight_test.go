@@ -40,7 +40,6 @@ func TestManySmallValues(t *testing.T) {
 		return apierrors.FromObject((<-events.ResultChan()).Object)
 	}
 	isNone := func(err error) bool { return err == nil }
-	isTooLarge := func(err error) bool { return err != nil && strings.Contains(err.Error(), "is larger than") }
 	const json, protobuf, yaml = "application/json", "application/vnd.kubernetes.protobuf", "application/yaml"
 	for reason, tt := range map[string]struct {
 		contentType, content string
@@ -48,12 +47,10 @@ func TestManySmallValues(t *testing.T) {
 		want                 func(error) bool
 	}{
 		"an object with 300,000 lists":            {json, head + `, "ownerReferences": [` + strings.Repeat("{},\n", 300_000) + `{}]}}`, read, asTooLarge},
-		"a list of 1.1 million objects":           {json, `{"apiVersion": "v1", "kind": "ConfigMapList", "items": [` + strings.Repeat("{},", 1_100_000) + "{}]}", list, asTooLarge},
 		"types without end":                       {json, `{"apiVersion": "v1", "kind": "APIResourceList", "resources": [` + strings.Repeat("{},", 1_100_000) + `{}]}`, discover, asTooLarge},
-		"an event with 600,000 lists":             {json, `{"type": "ADDED", "object": ` + head + `, "x": [` + strings.Repeat("[],\n", 600_000) + "[]]}}}", event, isTooLarge},
+		"an event with 600,000 lists":             {json, `{"type": "ADDED", "object": ` + head + `, "x": [` + strings.Repeat("[],\n", 600_000) + "[]]}}}", event, asTooLarge},
 		"a YAML answer to a request for JSON":     {yaml, "a: &a [x]\nb: [*a, *a]\n", list, asForeign},
 		"a protobuf answer to a request for JSON": {protobuf, "k8s\x00", list, asForeign},
-		"protobuf in capitals":                    {"application/vnd.kubernetes.Protobuf", "k8s\x00", list, asForeign},
 		"text that looks like values":             {json, head + `}, "data": {"a": "` + strings.Repeat(`{[\",`, 1_000_000) + `"}}`, read, isNone},
 	} {
 		t.Run(reason, func(t *testing.T) {

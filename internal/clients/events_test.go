@@ -4,7 +4,6 @@
 package clients_test
 
 import (
-	"errors"
 	"net/http"
 	"testing"
 	"time"
@@ -12,10 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/component-operator/runtime/internal/clients"
-	"github.com/component-operator/runtime/pkg/types"
 )
 
 var someObject = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x", UID: "1"}}
@@ -51,7 +48,6 @@ func TestEventsGoToTheClusterOfTheConnection(t *testing.T) {
 
 	factory.Close()
 	connection.EventRecorder().Event(someObject, "Normal", "C", "after the end")
-	connection.EventRecorder().AnnotatedEventf(someObject, nil, "Normal", "C", "after the end")
 }
 
 func TestWarnings(t *testing.T) {
@@ -77,34 +73,5 @@ func TestWarnings(t *testing.T) {
 	}
 	if diff := cmp.Diff(warnings{"to all"}, handled); diff != "" {
 		t.Errorf("unexpected remainder (-want +got):\n%s", diff)
-	}
-}
-
-type builder struct{ err error }
-
-func (b builder) AddToScheme(scheme *runtime.Scheme) error {
-	metav1.AddToGroupVersion(scheme, metav1.SchemeGroupVersion)
-	return b.err
-}
-
-func TestNewScheme(t *testing.T) {
-	t.Parallel()
-	var _ types.SchemeBuilder = builder{}
-	scheme, err := clients.NewScheme(builder{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, kind := range []string{"CustomResourceDefinition", "APIService", "Deployment"} {
-		found := false
-		for known := range scheme.AllKnownTypes() {
-			found = found || known.Kind == kind
-		}
-		if !found {
-			t.Errorf("%s is missing", kind)
-		}
-	}
-	broken := errors.New("broken")
-	if _, err := clients.NewScheme(builder{err: broken}); !errors.Is(err, broken) {
-		t.Errorf("got error %v", err)
 	}
 }
