@@ -26,64 +26,59 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// attempt is what comes of generating a case.
-type attempt struct {
-	// text is that of the golden file; empty if failed, and if an error was wanted.
-	text     string
-	problems []string
-	// failed means that there is no text although there should be.
-	failed bool
-}
-
-// failure is an attempt that yields no text.
-func failure(problems ...string) attempt { return attempt{problems: problems, failed: true} }
-
-// examine returns all problems of a case.
+// examine generates a case twice, and returns all problems.
 func (s Suite) examine(ctx context.Context, c Case, update bool) []string {
 	scheme, err := s.scheme()
 	if err != nil {
 		return []string{err.Error()}
 	}
-	tried := s.try(ctx, c, scheme)
-	if tried.failed || c.Err != "" {
-		return tried.problems
+	var before map[string]any
+	var objects []client.Object
+	if err = c.load(ctx, scheme); err == nil {
+		before = c.Parameters.ToUnstructured()
+		objects, err = s.generate(ctx, c, scheme)
 	}
-	return append(tried.problems, s.compare(c.Name, tried.text, update)...)
-}
-
-// try generates twice and examines what comes.
-func (s Suite) try(ctx context.Context, c Case, scheme *runtime.Scheme) attempt {
-	objects, before, err := s.generateFirst(ctx, c, scheme)
-	if c.Err != "" {
-		if err == nil || !strings.Contains(err.Error(), c.Err) {
-			return failure(fmt.Sprintf("got error %v, want one with %q", err, c.Err))
-		}
-		return attempt{}
-	}
-	if err != nil {
-		return failure(fmt.Sprintf("generating: %s", err))
+	switch {
+	case c.Err != "" && (err == nil || !strings.Contains(err.Error(), c.Err)):
+		return []string{fmt.Sprintf("got error %v, want one with %q", err, c.Err)}
+	case c.Err != "":
+		return nil
+	case err != nil:
+		return []string{fmt.Sprintf("generating: %s", err)}
 	}
 	normalised, problems := normalise(objects, scheme)
 	if len(problems) > 0 {
-		return failure(problems...)
+		return problems
 	}
 	problems = s.check(normalised, c.Namespace)
-	again, failures := s.generateAgain(ctx, c, scheme)
-	if c.Random {
-		hideRandom(normalised, again)
-	}
-	text, err := render(normalised)
-	if err != nil {
-		return failure(err.Error())
-	}
-	problems = append(problems, failures...)
-	if len(failures) == 0 {
-		problems = append(problems, compareAgain(text, again)...)
+	text, failure := s.textOf(ctx, c, scheme, normalised)
+	if failure != "" {
+		problems = append(problems, failure)
 	}
 	if diff := gocmp.Diff(before, c.Parameters.ToUnstructured()); diff != "" {
 		problems = append(problems, "generating changed the parameters (-before +after):\n"+diff)
 	}
-	return attempt{text: text, problems: problems}
+	return append(problems, s.compare(c.Name, text, update)...)
+}
+
+// textOf returns the text of the golden file of a case, and what is wrong if the case does not yield it a second time.
+func (s Suite) textOf(ctx context.Context, c Case, scheme *runtime.Scheme, first []*unstructured.Unstructured) (text, failure string) {
+	objects, err := s.generate(ctx, c, scheme)
+	second, problems := normalise(objects, scheme)
+	if c.Random {
+		hideRandom(first, second)
+	}
+	text, again := render(first), render(second)
+	switch {
+	case err != nil:
+		return text, fmt.Sprintf("generating a second time: %s", err)
+	case len(problems) > 0:
+		return text, "generating a second time: " + strings.Join(problems, "; ")
+	}
+	if diff := diffLines(text, again); diff != "" {
+		return text, "generating twice does not yield the same (-first +second):\n" + diff
+	}
+	return text, ""
 }
 
 // scheme returns the types of Kubernetes and those that the generator contributes.
@@ -129,16 +124,6 @@ func (s Suite) generate(ctx context.Context, c Case, scheme *runtime.Scheme) ([]
 	return objects, clients.Normalize(objects)
 }
 
-// generateFirst loads the references, and generates. It returns the parameters as they were when they were complete.
-func (s Suite) generateFirst(ctx context.Context, c Case, scheme *runtime.Scheme) (objects []client.Object, before map[string]any, err error) {
-	if err := c.load(ctx, scheme); err != nil {
-		return nil, nil, err
-	}
-	before = c.Parameters.ToUnstructured()
-	objects, err = s.generate(ctx, c, scheme)
-	return objects, before, err
-}
-
 // load loads the references of the spec.
 func (c Case) load(ctx context.Context, scheme *runtime.Scheme) error {
 	var objects []client.Object
@@ -173,27 +158,6 @@ func takeStringData(secret *corev1.Secret) {
 	secret.StringData = nil
 }
 
-// generateAgain generates again.
-func (s Suite) generateAgain(ctx context.Context, c Case, scheme *runtime.Scheme) ([]*unstructured.Unstructured, []string) {
-	again, err := s.generate(ctx, c, scheme)
-	if err != nil {
-		return nil, []string{fmt.Sprintf("generating a second time: %s", err)}
-	}
-	return normalise(again, scheme)
-}
-
-// compareAgain compares the text of the first objects with the second ones.
-func compareAgain(text string, again []*unstructured.Unstructured) []string {
-	second, err := render(again)
-	if err != nil {
-		return []string{err.Error()}
-	}
-	if diff := diffLines(text, second); diff != "" {
-		return []string{"generating twice does not yield the same (-first +second):\n" + diff}
-	}
-	return nil
-}
-
 // normalise returns the objects, sorted, without Go types and without fields that only the server sets; and the problems of objects
 // that it had to leave out.
 func normalise(objects []client.Object, scheme *runtime.Scheme) ([]*unstructured.Unstructured, []string) {
@@ -216,11 +180,11 @@ func normalise(objects []client.Object, scheme *runtime.Scheme) ([]*unstructured
 }
 
 func toUnstructured(object client.Object, scheme *runtime.Scheme) (*unstructured.Unstructured, error) {
-	converted, err := clients.ToUnstructured(object, scheme)
+	u, err := clients.ToUnstructured(object, scheme)
 	if err != nil {
 		return nil, err
 	}
-	u := converted.DeepCopy()
+	u = u.DeepCopy()
 	unstructured.RemoveNestedField(u.Object, "status")
 	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
 	return u, nil

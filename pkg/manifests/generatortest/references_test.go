@@ -41,10 +41,7 @@ func TestReferences(t *testing.T) {
 		{"both are there", both, []client.Object{secret, settings}, ""},
 		{"nothing is referred to", shopSpec{}, nil, ""},
 		{"one is missing", both, []client.Object{secret}, `generating: waiting for references: spec.settings: reading ConfigMap shops/colours: configmaps "colours" not found`},
-		{"one is in another namespace", both, []client.Object{secret, &corev1.ConfigMap{ObjectMeta: metaOf("other", "colours")}}, `spec.settings: reading ConfigMap shops/colours: configmaps "colours" not found`},
 		{"a key is missing", shopSpec{Password: &component.SecretKeyReference{Name: "db", Key: "word"}}, []client.Object{secret}, `spec.passwordRef: Secret shops/db has no key word; its keys are: pass`},
-		{"no fallback key is there", both, []client.Object{&corev1.Secret{ObjectMeta: metaOf("", "db")}, settings}, `spec.passwordRef: Secret shops/db has no key password or pass: it is empty`},
-		{"a name is missing", shopSpec{Settings: &component.ConfigMapReference{}}, nil, "spec.settings.name: a name is required"},
 	} {
 		var seen map[string]any
 		suite := suiteOf(t, func(_ context.Context, parameters map[string]any) ([]client.Object, error) {
