@@ -38,7 +38,7 @@ func (a application) web() (resources.Resource, error) {
 	return deployment.NewBuilder(web).WithDataGuard(a.migrated).WithMutation(deployment.Mutation{Name: "version", Mutate: func(m *deployment.Mutator) error {
 		m.EditDeploymentSpec(func(e *editors.DeploymentSpecEditor) error {
 			e.SetProgressDeadlineSeconds(10)
-			e.SetStrategy(appsv1.DeploymentStrategy{RollingUpdate: &appsv1.RollingUpdateDeployment{MaxUnavailable: ptr.To(intstr.FromInt32(1)), MaxSurge: ptr.To(intstr.FromInt32(1))}})
+			e.Raw().Strategy = appsv1.DeploymentStrategy{RollingUpdate: &appsv1.RollingUpdateDeployment{MaxUnavailable: ptr.To(intstr.FromInt32(1)), MaxSurge: ptr.To(intstr.FromInt32(1))}}
 			return nil
 		})
 		m.EditPodSpec(func(e *editors.PodSpecEditor) error {
@@ -95,10 +95,12 @@ func (a application) service() (resources.Resource, error) {
 func (a application) ingress() (resources.Resource, error) {
 	return ingress.NewBuilder(&networkingv1.Ingress{ObjectMeta: a.metadata("web")}).WithMutation(ingress.Mutation{Name: "host", Mutate: func(m *ingress.Mutator) error {
 		m.EditIngressSpec(func(e *editors.IngressSpecEditor) error {
-			e.EnsurePath(a.Host, networkingv1.HTTPIngressPath{
-				Path: "/", PathType: ptr.To(networkingv1.PathTypePrefix),
-				Backend: networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: a.name, Port: networkingv1.ServiceBackendPort{Name: "http"}}},
-			})
+			e.EnsureRule(networkingv1.IngressRule{Host: a.Host, IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{
+				Paths: []networkingv1.HTTPIngressPath{{
+					Path: "/", PathType: ptr.To(networkingv1.PathTypePrefix),
+					Backend: networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: a.name, Port: networkingv1.ServiceBackendPort{Name: "http"}}},
+				}},
+			}}})
 			return nil
 		})
 		return nil

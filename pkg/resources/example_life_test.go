@@ -216,7 +216,7 @@ func Example_suspension() {
 		WithCustomSuspendMutation(func(m *deployment.Mutator) error {
 			m.EnsureReplicas(1)
 			m.EditContainers(selectors.ContainerNamed("web"), func(e *editors.ContainerEditor) error {
-				e.SetArgs("--maintenance-page")
+				e.EnsureArg("--maintenance-page")
 				return nil
 			})
 			return nil

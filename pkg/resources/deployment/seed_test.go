@@ -5,7 +5,6 @@ package deployment_test
 
 import (
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -214,23 +213,4 @@ func checkStatuses(t *testing.T, resource *deployment.Resource) {
 func withReplicas(d *appsv1.Deployment, replicas int32) *appsv1.Deployment {
 	d.Spec.Replicas = &replicas
 	return d
-}
-
-func TestBuildOfTheSeed(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		reason string
-		object *appsv1.Deployment
-		want   string
-	}{
-		{"no object", nil, "building a Deployment: object must not be nil"},
-		{"no name", &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default"}}, "metadata.name must not be empty"},
-		{"no namespace", &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}, "metadata.namespace must not be empty"},
-		{"complete", shop(), ""},
-	} {
-		_, err := deployment.NewBuilder(tc.object).Build()
-		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
-			t.Errorf("%s: unexpected error %v", tc.reason, err)
-		}
-	}
 }

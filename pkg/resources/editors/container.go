@@ -26,17 +26,6 @@ func (e *ContainerEditor) Raw() *corev1.Container { return e.container }
 // SetImage sets the image, with its tag or digest.
 func (e *ContainerEditor) SetImage(image string) { e.container.Image = image }
 
-// SetImagePullPolicy sets when the image is pulled. If it is empty, the API server decides by the tag of the image.
-func (e *ContainerEditor) SetImagePullPolicy(policy corev1.PullPolicy) {
-	e.container.ImagePullPolicy = policy
-}
-
-// SetCommand replaces the command, which is the entrypoint. Without arguments, the one of the image is used.
-func (e *ContainerEditor) SetCommand(command ...string) { e.container.Command = slices.Clone(command) }
-
-// SetArgs replaces all arguments of the command. Without arguments, those of the image are used.
-func (e *ContainerEditor) SetArgs(args ...string) { e.container.Args = slices.Clone(args) }
-
 // EnsureArg appends an argument, unless there is one that is exactly the same. Unlike other Ensure methods it removes no duplicates, because an argument
 // may be given twice on purpose.
 func (e *ContainerEditor) EnsureArg(arg string) {
@@ -62,14 +51,6 @@ func (e *ContainerEditor) RemoveArgs(args []string) {
 	}
 }
 
-// SetWorkingDir sets the working directory. If it is empty, the one of the image is used.
-func (e *ContainerEditor) SetWorkingDir(path string) { e.container.WorkingDir = path }
-
-// SetRestartPolicy sets the restart policy of the container itself. Always makes an init container a sidecar.
-func (e *ContainerEditor) SetRestartPolicy(policy corev1.ContainerRestartPolicy) {
-	e.container.RestartPolicy = &policy
-}
-
 // EnsureEnvVar sets an environment variable, identified by its name.
 func (e *ContainerEditor) EnsureEnvVar(variable corev1.EnvVar) {
 	ensure(&e.container.Env, *variable.DeepCopy(), by(func(v corev1.EnvVar) string { return v.Name }))
@@ -92,11 +73,6 @@ func (e *ContainerEditor) RemoveEnvVars(names []string) {
 	for _, name := range names {
 		e.RemoveEnvVar(name)
 	}
-}
-
-// EnsureEnvFrom adds a source of environment variables, identified by its whole content.
-func (e *ContainerEditor) EnsureEnvFrom(source corev1.EnvFromSource) {
-	ensure(&e.container.EnvFrom, *source.DeepCopy(), deepEqual)
 }
 
 // SetResourceLimit sets the limit of one resource, such as cpu.
@@ -148,16 +124,6 @@ func (e *ContainerEditor) SetReadinessProbe(probe *corev1.Probe) {
 // SetStartupProbe replaces the startup probe; nil clears it.
 func (e *ContainerEditor) SetStartupProbe(probe *corev1.Probe) {
 	e.container.StartupProbe = probe.DeepCopy()
-}
-
-// SetSecurityContext replaces the security context of the container; nil clears it.
-func (e *ContainerEditor) SetSecurityContext(context *corev1.SecurityContext) {
-	e.container.SecurityContext = context.DeepCopy()
-}
-
-// SetLifecycle replaces the lifecycle hooks postStart and preStop; nil clears them.
-func (e *ContainerEditor) SetLifecycle(lifecycle *corev1.Lifecycle) {
-	e.container.Lifecycle = lifecycle.DeepCopy()
 }
 
 // portKey identifies a port of a container or a Service.

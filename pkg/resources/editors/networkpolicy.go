@@ -30,22 +30,12 @@ func (e *NetworkPolicySpecEditor) AppendIngressRule(rule networkingv1.NetworkPol
 	e.spec.Ingress = append(slices.Clone(e.spec.Ingress), *rule.DeepCopy())
 }
 
-// EnsureIngressRule adds a rule for incoming traffic, identified by its whole content.
-func (e *NetworkPolicySpecEditor) EnsureIngressRule(rule networkingv1.NetworkPolicyIngressRule) {
-	ensure(&e.spec.Ingress, *rule.DeepCopy(), deepEqual)
-}
-
 // RemoveIngressRules removes all rules for incoming traffic. If the policy has the type Ingress, it allows no such traffic then.
 func (e *NetworkPolicySpecEditor) RemoveIngressRules() { e.spec.Ingress = nil }
 
 // AppendEgressRule adds a rule for outgoing traffic, also if there is an equal one.
 func (e *NetworkPolicySpecEditor) AppendEgressRule(rule networkingv1.NetworkPolicyEgressRule) {
 	e.spec.Egress = append(slices.Clone(e.spec.Egress), *rule.DeepCopy())
-}
-
-// EnsureEgressRule adds a rule for outgoing traffic, identified by its whole content.
-func (e *NetworkPolicySpecEditor) EnsureEgressRule(rule networkingv1.NetworkPolicyEgressRule) {
-	ensure(&e.spec.Egress, *rule.DeepCopy(), deepEqual)
 }
 
 // RemoveEgressRules removes all rules for outgoing traffic. If the policy has the type Egress, it allows no such traffic then.

@@ -18,11 +18,6 @@ func NewPodSpecEditor(spec *corev1.PodSpec) *PodSpecEditor {
 // SetServiceAccountName sets the ServiceAccount of the pod. An empty name stands for the ServiceAccount default.
 func (e *PodSpecEditor) SetServiceAccountName(name string) { e.spec.ServiceAccountName = name }
 
-// SetAutomountServiceAccountToken sets whether containers get a token of the ServiceAccount.
-func (e *PodSpecEditor) SetAutomountServiceAccountToken(automount bool) {
-	e.spec.AutomountServiceAccountToken = &automount
-}
-
 // EnsureVolume sets a volume, identified by its name.
 func (e *PodSpecEditor) EnsureVolume(volume corev1.Volume) {
 	ensure(&e.spec.Volumes, *volume.DeepCopy(), by(func(v corev1.Volume) string { return v.Name }))
@@ -51,21 +46,6 @@ func (e *PodSpecEditor) EnsureNodeSelector(key, value string) { put(&e.spec.Node
 // RemoveNodeSelector removes a label that nodes must have.
 func (e *PodSpecEditor) RemoveNodeSelector(key string) { delete(e.spec.NodeSelector, key) }
 
-// SetAffinity replaces all affinities; nil clears them.
-func (e *PodSpecEditor) SetAffinity(affinity *corev1.Affinity) { e.spec.Affinity = affinity.DeepCopy() }
-
-// EnsureTopologySpreadConstraint sets a constraint. As for the API server, it is identified by topologyKey and whenUnsatisfiable.
-func (e *PodSpecEditor) EnsureTopologySpreadConstraint(constraint corev1.TopologySpreadConstraint) {
-	ensure(&e.spec.TopologySpreadConstraints, *constraint.DeepCopy(), func(a, b corev1.TopologySpreadConstraint) bool {
-		return a.TopologyKey == b.TopologyKey && a.WhenUnsatisfiable == b.WhenUnsatisfiable
-	})
-}
-
-// RemoveTopologySpreadConstraint removes the constraints with a topologyKey, for all values of whenUnsatisfiable.
-func (e *PodSpecEditor) RemoveTopologySpreadConstraint(topologyKey string) {
-	remove(&e.spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool { return c.TopologyKey == topologyKey })
-}
-
 // EnsureImagePullSecret adds a Secret for pulling images, identified by its name.
 func (e *PodSpecEditor) EnsureImagePullSecret(name string) {
 	ensure(&e.spec.ImagePullSecrets, corev1.LocalObjectReference{Name: name}, equal)
@@ -78,20 +58,6 @@ func (e *PodSpecEditor) RemoveImagePullSecret(name string) {
 
 // SetPriorityClassName sets the PriorityClass of the pod.
 func (e *PodSpecEditor) SetPriorityClassName(name string) { e.spec.PriorityClassName = name }
-
-// SetRuntimeClassName sets the RuntimeClass of the pod.
-func (e *PodSpecEditor) SetRuntimeClassName(name string) { e.spec.RuntimeClassName = &name }
-
-// SetRestartPolicy sets the restart policy of all containers.
-func (e *PodSpecEditor) SetRestartPolicy(policy corev1.RestartPolicy) { e.spec.RestartPolicy = policy }
-
-// SetTerminationGracePeriodSeconds sets how long containers have until they are killed. Zero means that they are killed at once.
-func (e *PodSpecEditor) SetTerminationGracePeriodSeconds(seconds int64) {
-	e.spec.TerminationGracePeriodSeconds = &seconds
-}
-
-// SetDNSPolicy sets the DNS policy. A pod in the network of the host needs ClusterFirstWithHostNet to resolve names of the cluster.
-func (e *PodSpecEditor) SetDNSPolicy(policy corev1.DNSPolicy) { e.spec.DNSPolicy = policy }
 
 // SetHostNetwork sets whether the pod uses the network of the host.
 func (e *PodSpecEditor) SetHostNetwork(enabled bool) { e.spec.HostNetwork = enabled }

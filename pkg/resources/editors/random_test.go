@@ -14,7 +14,7 @@ import (
 )
 
 // seeds is how many random values and arguments each method is called with.
-const seeds = 10
+const seeds = 4
 
 // forEachMethod calls test for each method of each editor, once for each seed.
 func forEachMethod(t *testing.T, test func(t *testing.T, construct reflect.Value, method string, seed int64)) {

@@ -36,11 +36,6 @@ func (e *DeploymentSpecEditor) SetProgressDeadlineSeconds(seconds int32) {
 	e.spec.ProgressDeadlineSeconds = &seconds
 }
 
-// SetStrategy replaces the strategy, including the parameters of a rolling update.
-func (e *DeploymentSpecEditor) SetStrategy(strategy appsv1.DeploymentStrategy) {
-	e.spec.Strategy = *strategy.DeepCopy()
-}
-
 // ReplicaSetSpecEditor edits the spec of a ReplicaSet. It has no method for the selector, which is immutable.
 type ReplicaSetSpecEditor struct {
 	specEditor[appsv1.ReplicaSetSpec]

@@ -27,12 +27,12 @@ const (
 
 // newAmender returns a function that applies the mutations of a builder to an object, and returns what it has noticed.
 func newAmender[T any, P Object[T], M Mutator, F Mutation[M], S concepts.Converging](b *Builder[T, P, M, F, S], suspend func(M) error) func(P, form) ([]string, error) {
-	newMutator, mutations, strict, checked := b.kind.NewMutator, slices.Clone(b.mutations), b.strict, b.conflicts
+	newMutator, mutations, strict := b.kind.NewMutator, slices.Clone(b.mutations), b.strict
 	return func(object P, form form) ([]string, error) {
 		mutator := newMutator(object)
 		plan := planOf(mutator)
 		plan.strict = strict
-		if form == preview || checked && form != onlySuspension {
+		if form == preview {
 			check, err := newConflictCheck(object)
 			if err != nil {
 				return nil, err

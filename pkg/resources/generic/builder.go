@@ -34,7 +34,6 @@ type Builder[T any, P Object[T], M Mutator, F Mutation[M], S concepts.Converging
 	policies     Policies
 	annotations  map[string]string // by the part of the key that follows the name of the reconciler
 	strict       bool
-	conflicts    bool
 	addressed    bool
 }
 
@@ -123,13 +122,6 @@ func (b *Builder[T, P, M, F, S]) WithGuard(guard func(T) (concepts.GuardStatusWi
 // match nothing.
 func (b *Builder[T, P, M, F, S]) WithStrictSelectors() *Builder[T, P, M, F, S] {
 	b.strict = true
-	return b
-}
-
-// WithConflictCheck makes it an error if two mutations give one field different values. It compares the object before and after each mutation, which takes time: use it in
-// tests. So a mutation that writes the value that is there already has written nothing. PreviewObject checks the same in any case.
-func (b *Builder[T, P, M, F, S]) WithConflictCheck() *Builder[T, P, M, F, S] {
-	b.conflicts = true
 	return b
 }
 

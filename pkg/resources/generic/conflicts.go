@@ -4,22 +4,22 @@
 package generic
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode"
 
+	"go.yaml.in/yaml/v3"
 	corev1 "k8s.io/api/core/v1"
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/util/managedfields"
-	"k8s.io/client-go/applyconfigurations"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
 	"github.com/component-operator/runtime/internal/redact"
 	"github.com/component-operator/runtime/internal/texts"
@@ -29,15 +29,21 @@ import (
 // already has written nothing.
 type conflictCheck struct {
 	object  client.Object
-	before  *typed.TypedValue
+	before  map[string]field
 	writers map[string]write
 }
 
-// write is the value that a mutation has given a field.
+// field is a value in an object.
+type field struct {
+	path  string // for messages
+	value any
+}
+
+// write is what a mutation has done to a field.
 type write struct {
+	field
+
 	mutation mutation
-	key      string
-	value    any
 	exists   bool
 }
 
@@ -48,11 +54,8 @@ var secrets = corev1.SchemeGroupVersion.WithKind("Secret").GroupKind()
 
 // newConflictCheck returns a check for an object that no feature has changed yet.
 func newConflictCheck(object client.Object) (*conflictCheck, error) {
-	before, err := typedValue(object)
-	if err != nil {
-		return nil, fmt.Errorf("comparing mutations: %w", err)
-	}
-	return &conflictCheck{object: object, before: before, writers: map[string]write{}}, nil
+	before, err := fieldsOf(object)
+	return &conflictCheck{object: object, before: before, writers: map[string]write{}}, err
 }
 
 // after compares the object with what it was before a feature of a mutation. What suspends the object may overwrite anything.
@@ -60,55 +63,34 @@ func (c *conflictCheck) after(m mutation) error {
 	if m.number == 0 {
 		return nil
 	}
-	after, err := typedValue(c.object)
+	before := c.before
+	after, err := fieldsOf(c.object)
 	if err != nil {
-		return fmt.Errorf("comparing mutations: %w", err)
+		return err
 	}
-	comparison, err := c.before.Compare(after)
-	if err != nil {
-		return fmt.Errorf("comparing mutations: %w", err)
-	}
-	contents := [2]any{c.before.AsValue().Unstructured(), after.AsValue().Unstructured()}
 	c.before = after
+	all := maps.Clone(before)
+	maps.Copy(all, after)
 	var conflict error
-	comparison.Added.Union(comparison.Modified).Union(comparison.Removed).Leaves().Iterate(func(path fieldpath.Path) {
-		for _, w := range writesOf(path, contents) {
-			if err := c.record(w, m); conflict == nil {
-				conflict = err
-			}
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		now, exists := after[key]
+		if was, existed := before[key]; existed == exists && reflect.DeepEqual(was.value, now.value) {
+			continue
 		}
-	})
+		w := write{field: field{path: all[key].path, value: now.value}, mutation: m, exists: exists}
+		earlier, written := c.writers[key]
+		if written && earlier.mutation.number != m.number && (earlier.exists != exists || !reflect.DeepEqual(earlier.value, now.value)) && conflict == nil {
+			secret := c.isSecret(w.path)
+			conflict = fmt.Errorf("mutations %q and %q both write %s: %s, then %s", earlier.mutation.name, m.name, w.path, earlier.text(secret), w.text(secret))
+		}
+		c.writers[key] = w
+	}
 	return conflict
 }
 
-// record keeps what a mutation has written. It returns an error if another mutation has written another value before.
-func (c *conflictCheck) record(now write, m mutation) (err error) {
-	now.mutation = m
-	if earlier, ok := c.writers[now.key]; ok && earlier.mutation.number != m.number && !earlier.survives(now) {
-		secret := c.object.GetObjectKind().GroupVersionKind().GroupKind() == secrets && (strings.HasPrefix(now.key, ".data") || strings.HasPrefix(now.key, ".stringData"))
-		secret = secret || redact.EnvValue.MatchString(now.key)
-		err = fmt.Errorf("mutations %q and %q both write %s: %s, then %s", earlier.mutation.name, m.name, now.key, earlier.text(secret), now.text(secret))
-	}
-	c.writers[now.key] = now
-	return err
-}
-
-// survives reports whether a later write keeps what this one has written: the value, or the elements of a list.
-func (w write) survives(later write) bool {
-	if w.exists != later.exists {
-		return false
-	}
-	list, ok := w.value.([]any)
-	extended, alsoList := later.value.([]any)
-	if !ok || !alsoList {
-		return apiequality.Semantic.DeepEqual(w.value, later.value)
-	}
-	for _, element := range list {
-		if !slices.ContainsFunc(extended, func(candidate any) bool { return reflect.DeepEqual(element, candidate) }) {
-			return false
-		}
-	}
-	return true
+func (c *conflictCheck) isSecret(path string) bool {
+	isEntry := strings.HasPrefix(path, ".data") || strings.HasPrefix(path, ".stringData")
+	return isEntry && c.object.GetObjectKind().GroupVersionKind().GroupKind() == secrets || redact.EnvValue.MatchString(path)
 }
 
 // text returns the value for messages: in one line, and shortened. A secret value is not in it.
@@ -126,65 +108,81 @@ func (w write) text(secret bool) string {
 	return texts.Truncate(text, maxValueText)
 }
 
-// lookUp returns the value at a path.
-func lookUp(content any, path fieldpath.Path) (value any, exists bool) {
-	for _, element := range path {
-		switch {
-		case element.FieldName != nil:
-			fields, ok := content.(map[string]any)
-			if !ok {
-				return nil, false
-			}
-			if content, ok = fields[*element.FieldName]; !ok {
-				return nil, false
-			}
-		default:
-			items, ok := content.([]any)
-			if !ok {
-				return nil, false
-			}
-			i := slices.IndexFunc(items, func(item any) bool { return isAt(item, element) })
-			if element.Index != nil && *element.Index < len(items) {
-				i = *element.Index
-			}
-			if i < 0 {
-				return nil, false
-			}
-			content = items[i]
-		}
-	}
-	return content, true
-}
-
-// isAt reports whether an element of a list is the one that a path names by a key or a value.
-func isAt(item any, element fieldpath.PathElement) bool {
-	if element.Value != nil {
-		return reflect.DeepEqual(item, (*element.Value).Unstructured())
-	}
-	fields, ok := item.(map[string]any)
-	if !ok || element.Key == nil {
-		return false
-	}
-	for _, key := range *element.Key {
-		if value, ok := fields[key.Name]; ok && !apiequality.Semantic.DeepEqual(value, key.Value.Unstructured()) {
-			return false
-		}
-	}
-	return true
-}
-
-// typedValue returns an object with the schema of its type, which knows the keys of lists; for custom resources, lists have none. Later changes of the object do not affect it.
-func typedValue(object client.Object) (*typed.TypedValue, error) {
-	converter := managedfields.NewDeducedTypeConverter()
-	if clientgoscheme.Scheme.Recognizes(object.GetObjectKind().GroupVersionKind()) {
-		converter = builtIn()
-	}
-	value, err := converter.ObjectToTyped(object.DeepCopyObject())
+// fieldsOf returns all values of an object. If an entry of data or stringData is a map in YAML or JSON, it returns the values in it.
+func fieldsOf(object client.Object) (map[string]field, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("comparing mutations: %w", err)
 	}
-	return value, nil
+	fields := map[string]field{}
+	for name, value := range content {
+		entries, isMap := value.(map[string]any)
+		if !isMap || name != "data" && name != "stringData" {
+			collect(fields, value, segment(name), segment(name))
+			continue
+		}
+		for key, entry := range entries {
+			path := segment(name) + segment(key)
+			collect(fields, documentOf(entry), path, path)
+		}
+	}
+	return fields, nil
 }
 
-// builtIn converts objects of the types that come with Kubernetes. Its schema is parsed when it is needed first.
-var builtIn = sync.OnceValue(func() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(clientgoscheme.Scheme) })
+// documentOf returns the map that an entry is the text of, or else the entry.
+func documentOf(entry any) any {
+	text, _ := entry.(string)
+	var document map[string]any
+	var next any
+	decoder := yaml.NewDecoder(strings.NewReader(text))
+	if err := decoder.Decode(&document); err == nil && errors.Is(decoder.Decode(&next), io.EOF) && len(document) > 0 {
+		return document
+	}
+	return entry
+}
+
+// collect adds all values below a value by their keys. The key of an element of a list has its name or, if it has none, its content: mutations may add different elements to one
+// list.
+func collect(fields map[string]field, value any, key, path string) {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, below := range value {
+			collect(fields, below, key+segment(name), path+segment(name))
+		}
+	case []any:
+		for _, element := range value {
+			if name := nameOf(element); name != "" {
+				collect(fields, element, key+name, path+name)
+				continue
+			}
+			content, err := json.Marshal(element)
+			if err != nil {
+				content = fmt.Appendf(nil, "%v", element)
+			}
+			fields[key+string(content)] = field{path: path, value: element}
+		}
+	default:
+		fields[key] = field{path: path, value: value}
+	}
+}
+
+// nameOf returns what identifies an element of a list among the others, as a part of a path; empty if nothing does.
+func nameOf(element any) string {
+	fields, _ := element.(map[string]any)
+	for _, key := range []string{"mountPath", "name"} {
+		if name, ok := fields[key].(string); ok {
+			return fmt.Sprintf("[%s=%q]", key, name)
+		}
+	}
+	return ""
+}
+
+// segment returns a part of a path that is a name; in brackets, if it could be taken for several.
+func segment(name string) string {
+	if simpleName.MatchString(name) {
+		return "." + name
+	}
+	return "[" + strconv.Quote(name) + "]"
+}
+
+var simpleName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)

@@ -31,8 +31,6 @@ func TestConflicts(t *testing.T) {
 			"a document", func(m *Mutator) { m.SetStringData("a", "user: x\npassword: one") }, func(m *Mutator) { m.SetStringData("a", "user: x\npassword: two") },
 			`both write .stringData.a.password: ***, then ***`,
 		},
-		{"data", func(m *Mutator) { m.SetData("a", []byte("one")) }, func(m *Mutator) { m.SetData("a", []byte("two")) }, `both write .data.a: ***, then ***`},
-		{"an entry that is removed", func(m *Mutator) { m.SetData("a", []byte("one")) }, func(m *Mutator) { m.RemoveData("a") }, `both write .data.a: ***, then removed`},
 	} {
 		mutation := func(name string, mutate func(*Mutator)) Mutation {
 			return Mutation{Name: name, Mutate: func(m *Mutator) error { mutate(m); return nil }}
