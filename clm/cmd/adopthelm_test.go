@@ -65,22 +65,6 @@ func (p *place) version(name string) string {
 	return object.ResourceVersion
 }
 
-func TestAdoptFromHelmFlags(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	for want, args := range map[string][]string{
-		"flag --delete-helm-record needs --from-helm":                {"adopt", "web", "cm/one", "--delete-helm-record"},
-		"--delete-helm-record and --no-wait cannot be used together": {"adopt", "web", "--from-helm", "--delete-helm-record", "--no-wait"},
-		"OBJECT is not allowed":                                      {"adopt", "web", "cm/one", "--from-helm"},
-		"OBJECT... is missing":                                       {"adopt", "web"},
-		"NAME is missing":                                            {"adopt", "--from-helm"},
-	} {
-		if got := p.clm(args...); got.code != 1 || !strings.Contains(got.stderr, want) {
-			t.Errorf("%v: want %q, got exit code %d: %s", args, want, got.code, got.stderr)
-		}
-	}
-}
-
 // TestAdoptFromHelmLeavesOthersAlone has objects of the manifest that belong to others: to another release of clm or of Helm, or to a controller. They are named, and
 // nothing is adopted.
 func TestAdoptFromHelmLeavesOthersAlone(t *testing.T) {
@@ -127,43 +111,6 @@ func TestAdoptFromHelmLeavesOthersAlone(t *testing.T) {
 				t.Error("an object was changed")
 			}
 		})
-	}
-}
-
-// TestHelmObjectsAreOwned has an object of a Helm release where clm would adopt one without an owner: everywhere, it is named and left alone.
-func TestHelmObjectsAreOwned(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.ofHelm("shop", "theirs")
-	p.must("apply", "old", p.file("old.yaml", manifestOf("mine")))
-	before := p.version("theirs")
-	source := p.file("app.yaml", manifestOf("theirs"))
-	for name, args := range map[string][]string{
-		"new release":      {"apply", "web", source},
-		"plan":             {"plan", "web", source},
-		"dry run":          {"apply", "web", source, "--dry-run=server"},
-		"existing release": {"apply", "old", p.file("more.yaml", manifestOf("mine", "theirs"))},
-		"never":            {"apply", "web", source, "--adopt", "never"},
-	} {
-		got := p.clm(args...)
-		if got.code == 0 || !strings.Contains(p.stable(got.stdout+got.stderr), "already exists and belongs to Helm release PLACE/shop") {
-			t.Errorf("%s: want the object to be refused, got exit code %d: %s%s", name, got.code, got.stdout, got.stderr)
-		}
-	}
-	p.expect(p.clm("apply", "shop", source), exitRefused, "clm adopt shop --from-helm -n PLACE adopts the Helm release with its history")
-	if got := p.clm("move", "cm/theirs", "--from", "old", "--to", "web"); got.code == 0 {
-		t.Errorf("an object of Helm was moved: %s", got.stderr)
-	}
-	if p.version("theirs") != before {
-		t.Error("the object was changed")
-	}
-	got := p.must("plan", "web", source, "--adopt", "always")
-	if !strings.Contains(p.stable(got.stdout), "(adopt: already exists and belongs to Helm release PLACE/shop)") {
-		t.Errorf("the owner is not named: %s", got.stdout)
-	}
-	p.must("apply", "web", source, "--adopt", "always")
-	if marks := p.helmMarks("theirs"); marks != "" {
-		t.Errorf("the object still has the marks of Helm: %s", marks)
 	}
 }
 
@@ -226,32 +173,6 @@ func TestDeleteAfterAnInterruptedAdoption(t *testing.T) {
 	p.must("delete", "web")
 	if after := p.version("one") + p.version("two"); after != before || len(p.helmRecords("web")) != 2 {
 		t.Errorf("objects or records of Helm were changed: %s has become %s, and the records are %v", before, after, p.helmRecords("web"))
-	}
-	p.must("adopt", "web", "--from-helm", "--delete-helm-record")
-	p.expectHistory("Superseded", "Ready")
-}
-
-// TestAdoptFromHelmKeepsChangedRecords has Helm upgrade the release while it is adopted: then its record is not deleted.
-func TestAdoptFromHelmKeepsChangedRecords(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.ofHelm("web", "one")
-	p.recordHelm("web", helmRevision{1, "deployed", manifestOf("one"), nil})
-	var once sync.Once
-	x := newProxy(t, func(x *proxy) {
-		x.before = func(request testenv.Request) bool {
-			if request.Resource == "configmaps" && request.IsWrite() && request.Query.Get("dryRun") == "" {
-				once.Do(func() { p.recordHelm("web", helmRevision{2, "deployed", manifestOf("one"), nil}) })
-			}
-			return true
-		}
-	})
-	got := p.through(x).clm("adopt", "web", "--from-helm", "--delete-helm-record")
-	if got.code != exitRefused || !strings.Contains(p.stable(got.stderr), "was changed with Helm in the meantime: Secret sh.helm.release.v1.web.v2; its record was not deleted") {
-		t.Errorf("want a refusal, got exit code %d: %s", got.code, got.stderr)
-	}
-	if records := p.helmRecords("web"); len(records) != 2 {
-		t.Errorf("Helm's record was deleted: %v", records)
 	}
 	p.must("adopt", "web", "--from-helm", "--delete-helm-record")
 	p.expectHistory("Superseded", "Ready")
@@ -323,22 +244,5 @@ func TestDeathInAnAdoptionFromHelm(t *testing.T) {
 				t.Errorf("killed at %d requests only", deaths.Load())
 			}
 		})
-	}
-}
-
-// TestRollbackToARevisionOfHelm deletes, as Helm does, what a later revision of Helm has brought.
-func TestRollbackToARevisionOfHelm(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.ofHelm("web", "one", "two")
-	p.recordHelm("web", helmRevision{1, "superseded", manifestOf("one"), nil}, helmRevision{2, "deployed", manifestOf("one", "two"), nil})
-	p.must("adopt", "web", "--from-helm", "--delete-helm-record")
-	p.must("rollback", "web", "1")
-	if p.owner("one") != "web" || p.owner("two") != "none" {
-		t.Errorf("want one to stay, and two to be deleted; their owners are %q and %q", p.owner("one"), p.owner("two"))
-	}
-	p.must("delete", "web")
-	if p.owner("one") != "none" {
-		t.Error("the deletion of the release has left an object")
 	}
 }

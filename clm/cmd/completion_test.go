@@ -5,8 +5,6 @@ package cmd
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -78,19 +76,6 @@ func TestCompletion(t *testing.T) {
 	p.must("delete", "web.example.com")
 }
 
-func TestCompletionScripts(t *testing.T) {
-	t.Parallel()
-	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		var stdout, stderr bytes.Buffer
-		if code := run(t.Context(), streams{in: strings.NewReader(""), out: &stdout, err: &stderr}, []string{"completion", shell}); code != 0 {
-			t.Errorf("%s: exit code %d, %s", shell, code, stderr.String())
-		}
-		if !strings.Contains(stdout.String(), "__complete") {
-			t.Errorf("%s: the script asks nobody what to offer", shell)
-		}
-	}
-}
-
 // TestPlugin runs clm under the names that kubectl looks for.
 func TestPlugin(t *testing.T) {
 	t.Parallel()
@@ -115,21 +100,5 @@ func TestPlugin(t *testing.T) {
 	}
 	if diff := cmp.Diff("status\tShow the status of a release, and why it is not ready\n:4\n", output(pluginCompletionName, "stat")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-// TestCompletionInTime asks a cluster that does not answer, in a way that cannot be interrupted.
-func TestCompletionInTime(t *testing.T) {
-	t.Parallel()
-	ended := make(chan struct{})
-	defer close(ended)
-	silent := completer(func(context.Context, *environment, []string) ([]cobra.Completion, error) {
-		<-ended
-		return []cobra.Completion{"late"}, nil
-	})
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if offers, err := silent.inTime(ctx, nil, nil); offers != nil || !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, %v, want nothing", offers, err)
 	}
 }

@@ -4,7 +4,6 @@
 package cmd
 
 import (
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -41,34 +40,6 @@ func TestDeletionThatHasToBeApproved(t *testing.T) {
 	if p.configMap("data") != nil || len(names("bye")) != 1 {
 		t.Error("want the hook to have run, and the objects to be gone")
 	}
-}
-
-// TestDeletionOfDefinitionsOfCharts says before it asks that types in the crds folder of a chart go, which Helm keeps, and
-// how to keep one.
-func TestDeletionOfDefinitionsOfCharts(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.must("apply", "manifests", p.file("things.yaml", thingDefinition))
-	if got := p.must("delete", "manifests", "--dry-run").stdout; strings.Contains(got, "helm") {
-		t.Errorf("want no word about Helm, got %s", got)
-	}
-	p.must("delete", "manifests")
-
-	chart := p.notedChart("")
-	p.write(filepath.Join(chart, "crds", "things.yaml"), thingDefinition)
-	args := []string{"web", chart, "--set", "value=1"}
-	diff := p.must(append([]string{"diff"}, args...)...)
-	if got := p.must(append([]string{"diff", "upgrade"}, args...)...); got != diff || !strings.Contains(got.stdout, "value") {
-		t.Errorf("want what the diff plugin of Helm is called with to be understood, got %s%s", got.stdout, got.stderr)
-	}
-	p.must(append([]string{"apply"}, args...)...)
-	command := "clm orphan web CustomResourceDefinition/things." + p.namespace + ".example.com -n " + p.namespace
-	p.expect(p.must("delete", "web", "--dry-run"), 0, "Unlike helm uninstall, this also deletes the CustomResourceDefinitions in the folder crds of a chart, with all their objects. To keep one: "+command+"\n")
-	p.must(append(strings.Fields(command)[1:4], "--yes")...)
-	p.must("delete", "web")
-	p.must("apply", "manifests", p.file("things.yaml", thingDefinition), "--adopt", "if-unowned")
-	p.must("delete", "manifests")
-	p.expectNothing()
 }
 
 // TestRevertAwaitsApproval: a first revision that fails is not deleted with what may be deleted only with approval.

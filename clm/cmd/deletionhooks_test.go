@@ -4,7 +4,6 @@
 package cmd
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,7 +20,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
-	"github.com/component-operator/runtime/pkg/sandbox"
 )
 
 // job is the manifest of a Job with annotations, whose keys lack the prefix of clm if they have no slash.
@@ -157,24 +155,6 @@ func TestDeletionHooks(t *testing.T) {
 	p.expectNothing()
 }
 
-func TestADeletionHookThatFails(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	// The release was never ready: its hooks run nevertheless.
-	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+job("before", "deletion-hook", "pre-delete", sandbox.AnnotationFail, "true")), "--no-wait")
-	for range 2 {
-		got := p.clm("delete", "web")
-		p.expect(got, exitNotReady, "release PLACE/web was not deleted: pre-delete hooks: failed", "Job PLACE/before: failed", "clm delete web -n PLACE --skip-hooks")
-		if p.configMap("a") == nil {
-			t.Fatal("want the dependents to stay")
-		}
-	}
-	p.expect(p.clm("apply", "web", p.file("app.yaml", configMap("a", "2"))), exitRefused, "is being deleted")
-	p.expect(p.clm("test", "web"), exitRefused, "is being deleted")
-	p.must("delete", "web", "--skip-hooks")
-	p.expectNothing()
-}
-
 func TestDeletionHooksThatAreLost(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -189,35 +169,4 @@ func TestDeletionHooksThatAreLost(t *testing.T) {
 	// What has no hooks needs no manifest to be deleted.
 	p.must("delete", "plain")
 	p.expectNothing()
-}
-
-func TestDeletionHooksThatAreRefused(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	for _, test := range []struct{ reason, objects, want string }{
-		{"no such time", job("j", "deletion-hook", "later"), `Job j: annotation clm.cs.sap.com/deletion-hook: invalid value "later"; must be one of: pre-delete, post-delete`},
-		{"another annotation is bad", job("j", "deletion-hook", "pre-delete", "apply-order", "x"), `annotation clm.cs.sap.com/apply-order: invalid value "x"; must be an integer`},
-		{"nothing of that kind is done with a release", job("j", "release-hook", "pre-upgrade"), `Job j: annotation clm.cs.sap.com/release-hook: invalid value "pre-upgrade"; must be one of: test, pre-rollback, post-rollback`},
-	} {
-		if got := p.clm("apply", "web", p.file("app.yaml", configMap("a", "1")+test.objects)); got.code == 0 || !strings.Contains(got.stderr, test.want) {
-			t.Errorf("%s: want %q, got exit code %d and %s", test.reason, test.want, got.code, got.stderr)
-		}
-	}
-	p.expectNothing()
-}
-
-// TestDeletionHooksInADyingNamespace must not keep the namespace from going: nothing can be created there.
-func TestDeletionHooksInADyingNamespace(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+job("before", "deletion-hook", "pre-delete")+job("after", "deletion-hook", "post-delete")))
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: p.namespace}}
-	if err := p.client.Delete(t.Context(), namespace); err != nil {
-		t.Fatal(err)
-	}
-	p.expect(p.must("delete", "web"), 0, "could not be applied, because their namespaces are being deleted: Job PLACE/before, Job PLACE/after")
-	testenv.Eventually(t, func() (bool, string) {
-		err := p.client.Get(context.WithoutCancel(t.Context()), client.ObjectKeyFromObject(namespace), namespace)
-		return err != nil, fmt.Sprintf("the namespace does not go: %v", namespace.Status.Conditions)
-	})
 }

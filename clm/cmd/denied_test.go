@@ -12,7 +12,6 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
@@ -82,61 +81,4 @@ func TestDeniedPruneIsReportedAtOnce(t *testing.T) {
 	}
 	p.expect(p.clm("delete", "web", "--timeout", "10s"), 1, "denied request: not on Fridays")
 	p.expect(p.clm("status", "web"), exitNotReady, "State:      Deleting", "denied request: not on Fridays")
-}
-
-// TestWebhookThatCannotBeCalled may answer later, so that it is tried again until the time is over.
-func TestWebhookThatCannotBeCalled(t *testing.T) {
-	t.Parallel()
-	for operation, probe := range map[admissionv1.OperationType]func(p *place, object client.Object) error{
-		admissionv1.Delete: func(p *place, object client.Object) error {
-			return p.client.Delete(p.Context(), object, client.DryRunAll)
-		},
-		admissionv1.Update: func(p *place, object client.Object) error {
-			return p.client.Patch(p.Context(), object, client.RawPatch(types.MergePatchType, []byte(`{"data":{"a":"b"}}`)), client.DryRunAll)
-		},
-	} {
-		t.Run(string(operation), func(t *testing.T) {
-			t.Parallel()
-			p := newPlace(t)
-			p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+configMap("b", "1")))
-			rule, selector := p.operationsOnConfigMaps(operation)
-			none, fail := admissionv1.SideEffectClassNone, admissionv1.Fail
-			p.guard(probe, "failed calling webhook", &admissionv1.ValidatingWebhookConfiguration{Webhooks: []admissionv1.ValidatingWebhook{{
-				Name: "nobody.example.com", NamespaceSelector: selector, Rules: []admissionv1.RuleWithOperations{rule}, SideEffects: &none, FailurePolicy: &fail,
-				ClientConfig: admissionv1.WebhookClientConfig{URL: new("https://127.0.0.1:1/")}, AdmissionReviewVersions: []string{"v1"},
-			}}})
-			var got result
-			timeout := inTime(func(timeout string) bool {
-				got = p.clm("apply", "web", p.file("app.yaml", configMap("a", "2")), "--timeout", timeout)
-				return strings.Contains(got.stderr, "connection refused")
-			})
-			p.expect(got, exitNotReady, "timed out after "+timeout)
-			lines := strings.Split(strings.TrimSpace(got.stderr), "\n")
-			if end := lines[max(len(lines)-4, 0):]; !strings.Contains(strings.Join(end, "\n"), "127.0.0.1:1: connect: connection refused") {
-				t.Errorf("want the reason at the end, got:\n%s", got.stderr)
-			}
-			p.expect(p.clm("status", "web"), exitNotReady, "timed out after "+timeout, `webhook "nobody.example.com"`, "127.0.0.1:1: connect: connection refused")
-		})
-	}
-}
-
-// TestWebhookOnRecords has a release whose own webhook, which does not answer, keeps clm from recording it.
-func TestWebhookOnRecords(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	_, selector := p.operationsOnConfigMaps(admissionv1.Update)
-	none, fail := admissionv1.SideEffectClassNone, admissionv1.Fail
-	rule := admissionv1.RuleWithOperations{Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update, admissionv1.Delete}}
-	rule.Rule = admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"secrets"}}
-	webhook := &admissionv1.ValidatingWebhookConfiguration{Webhooks: []admissionv1.ValidatingWebhook{{
-		Name: "nobody.example.com", NamespaceSelector: selector, Rules: []admissionv1.RuleWithOperations{rule}, SideEffects: &none, FailurePolicy: &fail,
-		ClientConfig: admissionv1.WebhookClientConfig{URL: new("https://127.0.0.1:1/")}, AdmissionReviewVersions: []string{"v1"},
-	}}}
-	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")))
-	p.guard(func(p *place, _ client.Object) error {
-		return p.client.Create(p.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "probe"}}, client.DryRunAll)
-	}, "failed calling webhook", webhook)
-	const remedy = "the record is a Secret: make the webhook respond, or delete its ValidatingWebhookConfiguration"
-	p.expect(p.clm("apply", "web", p.file("other.yaml", configMap("a", "2"))), 1, `recording release PLACE/web: `, `failed calling webhook "nobody.example.com"`, remedy)
-	p.expect(p.clm("delete", "web"), 1, `failed calling webhook "nobody.example.com"`, remedy)
 }

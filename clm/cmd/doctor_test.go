@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -135,57 +134,4 @@ func TestDoctorFindsRecords(t *testing.T) {
 		t.Errorf("expected that three is deleted with its release, got %s", owner)
 	}
 	p.must("delete", "damaged")
-}
-
-// TestDoctorOfALimitedUser must say what it could not look at.
-func TestDoctorOfALimitedUser(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.must("apply", "web", p.file("app.yaml", manifestOf("one")))
-	user := "user-" + p.namespace
-	if got := p.clm("doctor", "web", "--as", user); got.code != 1 || !strings.Contains(got.stderr, `cannot get resource "secrets"`) {
-		t.Errorf("expected an error that names verb and resource, got exit code %d: %s", got.code, got.stderr)
-	}
-	p.create(&rbacv1.Role{
-		ObjectMeta: metav1.ObjectMeta{Name: "limited"},
-		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps"}, Verbs: []string{"get", "list"}}},
-	})
-	p.create(&rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "limited"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "limited"},
-		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}},
-	})
-	got := p.must("doctor", "web", "--as", user)
-	for _, want := range []string{
-		"note: you are not allowed to list these types: ", ", deployments.apps, ", "note: you are not allowed to list these types in namespaces other than PLACE: configmaps, secrets\n",
-		`cannot list resource "leases"`,
-		"1 release examined, 0 findings",
-	} {
-		if !strings.Contains(p.stable(got.stdout), want) {
-			t.Errorf("expected %q in %s", want, p.stable(got.stdout))
-		}
-	}
-	if got := p.clm("doctor", "none"); got.code != 1 || !strings.Contains(got.stderr, ": not found; existing releases: ") {
-		t.Errorf("expected that there is no such release, got exit code %d: %s", got.code, got.stderr)
-	}
-	var list map[string]any
-	if err := json.Unmarshal([]byte(p.must("doctor", "web", "-o", "json").stdout), &list); err != nil {
-		t.Error(err)
-	}
-	p.must("delete", "web")
-}
-
-// TestDoctorFindsChangedLabels is about an object of which the annotation still tells who it belonged to.
-func TestDoctorFindsChangedLabels(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.must("apply", "web", p.file("app.yaml", manifestOf("one")))
-	p.as("somebody", configMapKind, "one", `{"metadata":{"labels":{"clm.cs.sap.com/owner-id":"x"}}}`)
-	p.expectFindings([]string{"NotOwned one"})
-	if got := p.clm("doctor", "--fix", "-y"); got.code != exitChanges || !strings.Contains(got.stdout+got.stderr, "to adopt it again: clm adopt web ConfigMap/"+p.namespace+"/one -n "+p.namespace) {
-		t.Errorf("expected advice and nothing else, got exit code %d: %s%s", got.code, got.stdout, got.stderr)
-	}
-	p.expectFindings([]string{"NotOwned one"})
-	p.must("adopt", "web", "ConfigMap/"+p.namespace+"/one")
-	p.expectFindings(nil)
-	p.must("delete", "web")
 }

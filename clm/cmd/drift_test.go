@@ -151,22 +151,3 @@ func TestDrift(t *testing.T) {
 	}
 	p.must("delete", "web", "--yes")
 }
-
-// TestDriftAfterRollback is about hooks: a rollback has others than an apply.
-func TestDriftAfterRollback(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	source := func(value string) string {
-		return p.file("app.yaml", strings.Replace("{apiVersion: v1, kind: ConfigMap, metadata: {name: one}, data: {value: VALUE}}", "VALUE", value, 1))
-	}
-	p.must("apply", "web", source(`"1"`))
-	p.must("apply", "web", source(`"2"`))
-	p.must("rollback", "web")
-	p.must("drift", "web", "--exit-code")
-	p.as("kubectl-edit", configMapKind, "one", `{"data":{"value":"9"}}`)
-	p.must("drift", "web", "--correct", "-y")
-	if diff := cmp.Diff(map[string]string{"value": "1"}, p.configMap("one")); diff != "" {
-		t.Error(diff)
-	}
-	p.must("delete", "web")
-}

@@ -96,34 +96,3 @@ func TestEventsAsTheyCome(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// TestChangesAsTheyCome follows a release where nothing can be redrawn: the first view is complete, then come the changes.
-func TestChangesAsTheyCome(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	never, ready := p.file("app.yaml", deployment("web", neverReady, "")), p.file("app.yaml", deployment("web", "", ""))
-	applied := p.begin("apply", "web", never)
-	p.eventuallyShows([]string{"status", "web"}, "1 not ready", "running, but not ready")
-	status, tree := &testenv.Output{}, &testenv.Output{}
-	_, endOfStatus := p.follow(status, "status", "web", "--watch")
-	_, endOfTree := p.follow(tree, "tree", "web", "--watch", "--why")
-	expectIn(t, status, "running, but not ready")
-	expectIn(t, tree, "running, but not ready")
-	p.cannotPull("web")
-	expectIn(t, status, "Deployment "+p.namespace+"/web: InProgress: 0/1 replicas available; Pod web-")
-	expectIn(t, status, ": container main: ImagePullBackOff of example.com/web:1: Back-off pulling image: not found\n")
-	expectIn(t, tree, "; container main: ImagePullBackOff of example.com/web:1: Back-off pulling image: not found\n")
-	applied.interrupt()
-	<-applied.ended
-	p.must("apply", "web", ready)
-	expectIn(t, status, "release "+p.namespace+"/web: Ready\n")
-	expectIn(t, status, "Deployment "+p.namespace+"/web: ready\n")
-	if code := endOfStatus(); code != 0 {
-		t.Errorf("status should have ended by itself with exit code 0, got %d: %s", code, status)
-	}
-	p.must("delete", "web")
-	expectIn(t, tree, "release "+p.namespace+"/web no longer exists\n")
-	if code := endOfTree(); code != exitNotReady {
-		t.Errorf("got exit code %d", code)
-	}
-}

@@ -38,21 +38,6 @@ func TestNoFlagHidesAGlobalOne(t *testing.T) {
 	visit(root)
 }
 
-// TestVersionFlag is for those who do not know that it is a command.
-func TestVersionFlag(t *testing.T) {
-	t.Parallel()
-	var outputs [2]bytes.Buffer
-	for i, arg := range []string{"--version", "version"} {
-		var stderr bytes.Buffer
-		if code := run(t.Context(), streams{in: strings.NewReader(""), out: &outputs[i], err: &stderr}, []string{arg}); code != 0 {
-			t.Errorf("clm %s: exit code %d: %s", arg, code, &stderr)
-		}
-	}
-	if version, same := outputs[0].String(), outputs[1].String(); version == "" || version != same {
-		t.Errorf("expected the same version, got %q and %q", version, same)
-	}
-}
-
 // TestBadInput gives commands invalid input. They fail before they ask or do anything.
 func TestBadInput(t *testing.T) {
 	t.Parallel()

@@ -110,40 +110,6 @@ func TestAdoptObjectsWithoutAnOwner(t *testing.T) {
 	p.must("delete", "web")
 }
 
-func TestOrphan(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	source := p.file("app.yaml", manifestOf("keep", "gone"))
-	p.must("apply", "web", source)
-	if got := p.clm("orphan", "web", "cm/other"); got.code != exitRefused {
-		t.Errorf("expected exit code %d, got %d: %s", exitRefused, got.code, got.stderr)
-	}
-	expectGolden(t, "orphan-plan.txt", p.stable(p.must("orphan", "web", "cm/gone", "--dry-run=server").stdout))
-	got := p.must("orphan", "web", "configmaps/"+p.namespace+"/gone")
-	if !strings.Contains(got.stderr, "adopts them again") {
-		t.Errorf("expected a warning, got %s", got.stderr)
-	}
-	if owners := p.owner("keep") + " " + p.owner("gone"); owners != "web " {
-		t.Errorf("unexpected owners: %q", owners)
-	}
-	if diff := cmp.Diff([]string{"Superseded: applied", "Ready: orphaned ConfigMap PLACE/gone"}, p.descriptions("web")); diff != "" {
-		t.Error(diff)
-	}
-	if manifest := p.must("get", "manifest", "web").stdout; strings.Contains(manifest, "gone") {
-		t.Errorf("still rendered: %s", manifest)
-	}
-	p.must("drift", "web", "--exit-code")
-	p.must("apply", "web", source)
-	if p.owner("gone") != "web" {
-		t.Error("expected that the next apply takes it back")
-	}
-	p.must("orphan", "web", "cm/gone", "cm/keep")
-	p.must("delete", "web")
-	if owners := p.owner("keep") + p.owner("gone"); owners != "" {
-		t.Errorf("expected both to stay, got %q", owners)
-	}
-}
-
 // TestOrphanAll lets go of everything, including a hook that is there and one that has completed. Nothing is deleted with the release.
 func TestOrphanAll(t *testing.T) {
 	t.Parallel()
@@ -221,24 +187,6 @@ func TestMove(t *testing.T) {
 	p.must("delete", "b")
 	if owners := p.owner("one"); owners != "none" {
 		t.Errorf("unexpected owner: %s", owners)
-	}
-}
-
-// TestMoveBesideTrouble moves an object between releases that both have another object which is not ready, and does not become so.
-func TestMoveBesideTrouble(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	for release, name := range map[string]string{"a": "one", "b": "two"} {
-		source := p.file(release+".yaml", configMap(name, "1")+deployment("web-"+release, neverReady, ""))
-		p.expect(p.timesOut("waiting until wave 0 is ready", "apply", release, source, "--timeout", "10m"), exitNotReady)
-	}
-	p.expect(p.clm("move", "cm/one", "--from", "a", "--to", "b", "--timeout", "5m"), 0,
-		"moved 1 object from release PLACE/a to release PLACE/b", "Other objects are not ready; to see why: clm status a -n PLACE; clm status b -n PLACE")
-	if owners := p.owner("one") + p.owner("two"); owners != "bb" {
-		t.Errorf("unexpected owners: %s", owners)
-	}
-	for _, name := range []string{"a", "b"} {
-		p.must("delete", name)
 	}
 }
 

@@ -59,25 +59,3 @@ func (p *place) succeeds(args ...string) {
 		p.Errorf("clm %s: exit code %d\n%s%s", strings.Join(args, " "), got.code, got.stdout, got.stderr)
 	}
 }
-
-// TestDeathDuringTests kills clm at each request of a run of tests. The next run starts from the beginning, and nothing is left behind.
-func TestDeathDuringTests(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+test("stays")+test("goes", "purge-order", "0")))
-	m := newMortal(t, true)
-	for k, killed := 1, true; killed && !t.Failed(); k++ {
-		killed = m.run(p, k, "test", "web")
-		if k%4 != 0 {
-			// What several have left one after the other goes, too.
-			continue
-		}
-		p.must("test", "web")
-		if diff := cmp.Diff([]string{"stays"}, p.names("batch/v1", "Job")); diff != "" {
-			t.Errorf("killed at request %d: %s", k, diff)
-		}
-	}
-	m.run(p, 20, "test", "web")
-	p.must("delete", "web")
-	p.expectNothing()
-}

@@ -4,9 +4,7 @@
 package cmd
 
 import (
-	"context"
 	"os"
-	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -90,90 +88,4 @@ func TestInterruptTwice(t *testing.T) {
 	}
 	p.expectEnds(value("1"), value("1"))
 	p.expectHistory("Ready")
-}
-
-// TestHangUp runs clm as nohup does: a signal that it is to ignore does not end it, and others do.
-func TestHangUp(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	for _, test := range []struct {
-		reason, setting string
-		want            int
-	}{
-		{"it is to be ignored", `trap "" HUP INT; exec "$0" "$@"`, 0},
-		{"it is not", `exec "$0" "$@"`, exitInterrupted},
-	} {
-		clm := p.command("wait", "web", "--for=ready")
-		output := &testenv.Output{}
-		command := exec.Command("sh", append([]string{"-c", test.setting}, clm.Args...)...)
-		command.Env, command.Stderr = clm.Env, output
-		if err := command.Start(); err != nil {
-			t.Fatal(err)
-		}
-		testenv.Eventually(t, func() (bool, string) {
-			return strings.Contains(output.String(), "waiting until the release exists"), output.String()
-		})
-		if err := command.Process.Signal(syscall.SIGHUP); err != nil {
-			t.Fatal(err)
-		}
-		if test.want == 0 {
-			p.must("apply", "web", p.file("app.yaml", configMap("one", "1")))
-		}
-		_ = command.Wait()
-		if code := command.ProcessState.ExitCode(); code != test.want {
-			t.Errorf("%s: want exit code %d, got %d:\n%s", test.reason, test.want, code, output)
-		}
-		if test.want == 0 {
-			p.must("delete", "web", "-y")
-		}
-	}
-}
-
-// TestClosedOutput has the reader of what clm prints go away, of which the system tells by a signal that ends a process.
-func TestClosedOutput(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	source := p.file("app.yaml", configMap("one", "1"))
-	for _, args := range [][]string{{"apply", "web", source}, {"delete", "web", "-o", "json"}} {
-		reader, writer, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		command := p.command(args...)
-		command.Stdout, command.Stderr = writer, writer
-		_ = reader.Close()
-		if err := command.Run(); err != nil {
-			t.Errorf("%s: %v", args[0], err)
-		}
-		_ = writer.Close()
-		if p.locked("web") {
-			t.Errorf("%s: the lock was not given back", args[0])
-		}
-	}
-	if values := p.configMap("one"); values != nil {
-		t.Errorf("got %v, want that it was deleted", values)
-	}
-}
-
-// TestInterruptBeforeTheServerAnswers has a server that accepts connections and says nothing, as behind a tunnel that is down.
-func TestInterruptBeforeTheServerAnswers(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	source := p.file("app.yaml", configMap("a", "1"))
-	for _, args := range [][]string{{"apply", "web", source}, {"ls"}} {
-		asked, silence := make(chan struct{}, 100), make(chan struct{})
-		x := newProxy(t, func(x *proxy) {
-			x.before = func(testenv.Request) bool {
-				asked <- struct{}{}
-				<-silence
-				return false
-			}
-		})
-		ctx, interrupt := context.WithCancel(t.Context())
-		ended := p.through(x).background(ctx, args...)
-		<-asked
-		interrupt()
-		p.expect(<-ended, exitInterrupted, "interrupted")
-		close(silence)
-	}
 }

@@ -5,7 +5,6 @@ package cmd
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -172,82 +171,6 @@ func TestKeptFieldsAtARollback(t *testing.T) {
 	p.must("delete", "web")
 }
 
-// TestARollbackThatKeepsFieldsGoesOn: repeating it must not create another revision.
-func TestARollbackThatKeepsFieldsGoesOn(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.must("apply", "web", p.file("app.yaml", scaled(1, "a")+"---"+gate), "--no-wait")
-	p.scale(3)
-	p.must("apply", "web", p.file("app.yaml", scaled(1, "b")), "--conflicts=keep")
-	for _, sign := range []string{"Deployment PLACE/web: updated", "waiting until wave 0 is ready"} {
-		p.expect(p.timesOut(sign, "rollback", "web", "1", "--timeout", "10m"), exitNotReady)
-		p.expectScaled("rolled back", "3 a info", "spec.replicas")
-	}
-	if revisions := p.items(p.must("history", "web", "-o", "json").stdout); len(revisions) != 3 {
-		t.Errorf("want three revisions, got %v", revisions)
-	}
-	p.must("delete", "web")
-}
-
-// TestARollbackByForceTakesAllFields: also those that the revision itself leaves to others, and also if an earlier command has begun the rollback.
-func TestARollbackByForceTakesAllFields(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	ignored := strings.Replace(scaled(1, "b"), "await: never", "await: never, clm.cs.sap.com/ignore-fields: 'spec.paused'", 1)
-	p.must("apply", "web", p.file("app.yaml", scaled(1, "a")))
-	p.scale(3)
-	p.must("apply", "web", p.file("app.yaml", ignored), "--conflicts=keep")
-	p.must("apply", "web", p.file("app.yaml", scaled(1, "c")))
-	p.must("rollback", "web", "2")
-	p.expectScaled("rolled back", "3 b info", "spec.replicas")
-	p.must("rollback", "web", "2", "--conflicts=force")
-	p.expectScaled("rolled back by force", "1 b info", "")
-	p.expectIdle("as the sources say", p.file("app.yaml", ignored))
-	p.scale(4)
-	p.must("apply", "web", p.file("app.yaml", ignored+"---"+gate), "--conflicts=keep", "--no-wait")
-	p.must("apply", "web", p.file("app.yaml", scaled(1, "d")))
-	p.expect(p.timesOut("Deployment PLACE/web: updated", "rollback", "web", "6", "--timeout", "10m"), exitNotReady)
-	p.expectScaled("begun", "4 b info", "spec.replicas")
-	for _, sign := range []string{"Deployment PLACE/web: updated", "waiting until wave 0 is ready"} {
-		p.expect(p.timesOut(sign, "rollback", "web", "6", "--conflicts=force", "--timeout", "10m"), exitNotReady)
-		p.expectScaled("continued by force", "1 b info", "")
-	}
-	revisions := p.items(p.must("history", "web", "-o", "json").stdout)
-	if last := revisions[len(revisions)-1]; len(revisions) != 9 {
-		t.Errorf("want nine revisions, got %d, and the last one is %v", len(revisions), last)
-	}
-	p.must("delete", "web")
-}
-
-// TestNothingIsKeptOfWhatIsNew: an object that the release adopts, or a field that its manifest did not have, is a change of the manifest.
-func TestNothingIsKeptOfWhatIsNew(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}, Data: map[string]string{"value": "theirs"}})
-	manifest := func(more string) string {
-		config := strings.Replace(configMap("theirs", "ours"), "{value:", "{a.b: ours, "+more+"value:", 1)
-		return p.file("app.yaml", strings.Replace(config, "{name: theirs}", `{name: theirs, annotations: {clm.cs.sap.com/apply-order: "1"}}`, 1)+"---"+gate)
-	}
-	for range 2 {
-		p.expect(p.timesOut("waiting until wave 0 is ready", "apply", "web", manifest(""), "--conflicts=keep", "--timeout", "10m"), exitNotReady)
-	}
-	p.openGate()
-	p.must("apply", "web", manifest(""), "--conflicts=keep")
-	want := map[string]string{"value": "ours", "a.b": "ours"}
-	if diff := cmp.Diff(want, p.configMap("theirs")); diff != "" {
-		t.Errorf("adopted (-want +got):\n%s", diff)
-	}
-	p.force("somebody", map[string]any{
-		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "theirs"}, "data": map[string]any{"a.b": "theirs", "new": "theirs"},
-	})
-	p.must("apply", "web", manifest("new: ours, "), "--conflicts=keep")
-	want["a.b"], want["new"] = "theirs", "ours"
-	if diff := cmp.Diff(want, p.configMap("theirs")); diff != "" {
-		t.Errorf("a new field (-want +got):\n%s", diff)
-	}
-	p.must("delete", "web")
-}
-
 // TestFieldThatCannotBeKept: what the annotation ignore-fields cannot name is refused, and not taken silently.
 func TestFieldThatCannotBeKept(t *testing.T) {
 	t.Parallel()
@@ -351,47 +274,5 @@ func TestFieldsThatChangeMeanwhile(t *testing.T) {
 	}
 	p.must("apply", "web", file("b"), "--conflicts=keep")
 	p.expectScaled("again", "3 b info", "spec.replicas")
-	p.must("delete", "web")
-}
-
-// TestApprovalThatIsOvertaken has an autoscaler scale between the two plans that a command with an approval makes.
-func TestApprovalThatIsOvertaken(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	precious := strings.Replace(configMap("precious", "1"), "{name: precious}", `{name: precious, annotations: {clm.cs.sap.com/prune-policy: confirm}}`, 1)
-	p.must("apply", "web", p.file("app.yaml", scaled(1, "a")+precious))
-	const keep = "--conflicts=keep"
-	source := p.file("app.yaml", scaled(1, "b"))
-	refused := p.clm("apply", "web", source, keep)
-	p.expect(refused, exitRefused, "ConfigMap PLACE/precious")
-	approved := regexp.MustCompile(`--approve-deletions (\S+)`).FindStringSubmatch(refused.stderr)[1]
-	var once sync.Once
-	x := newProxy(t, func(x *proxy) {
-		x.after = func(request testenv.Request) bool {
-			if request.Resource == "deployments" && request.Query.Get("dryRun") != "" {
-				once.Do(func() { p.scale(3) })
-			}
-			return true
-		}
-	})
-	p.expect(p.through(x).clm("apply", "web", source, keep, "--approve-deletions", approved), 0, "ConfigMap PLACE/precious: deleted", "is ready")
-	p.expectScaled("overtaken", "3 b info", "spec.replicas")
-	p.must("delete", "web")
-}
-
-// TestRequestsForKeptFields: a release that leaves no fields to others reads nothing more than before, and others read one Secret.
-func TestRequestsForKeptFields(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	file := p.file("app.yaml", scaled(1, "a"))
-	p.must("apply", "web", file)
-	readsSecret := regexp.MustCompile(`verb="GET" url="[^"]*/secrets/`)
-	reads := func() int { return len(readsSecret.FindAllString(p.must("apply", "web", file, "-v=6").stderr, -1)) }
-	before := reads()
-	p.scale(3)
-	p.must("apply", "web", file, "--conflicts=keep")
-	if after := reads(); before != 1 || after != 2 {
-		t.Errorf("want one Secret to be read, and two if fields are kept; got %d and %d", before, after)
-	}
 	p.must("delete", "web")
 }

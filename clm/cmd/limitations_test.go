@@ -4,8 +4,6 @@
 package cmd
 
 import (
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -159,88 +156,5 @@ func TestWhoMayNotIsTold(t *testing.T) {
 				t.Fatalf("%s %s has changed something (-before +after):\n%s", path, row.args, diff)
 			}
 		}
-	}
-}
-
-// without are the rights that the commands of deeds need, without a verb on a resource.
-func without(resource, verb string) []rbacv1.PolicyRule {
-	var rules []rbacv1.PolicyRule
-	for group, resources := range map[string][]string{"": {"secrets", "configmaps", "pods"}, "batch": {"jobs"}, "coordination.k8s.io": {"leases"}} {
-		for _, name := range resources {
-			verbs := []string{"get", "list", "watch", "create", "update", "patch", "delete"}
-			if name == resource {
-				verbs = slices.DeleteFunc(verbs, func(other string) bool { return other == verb })
-			}
-			rules = append(rules, rule(group, name, verbs...))
-		}
-	}
-	return rules
-}
-
-// states are those of all releases.
-func (p *place) states() string {
-	p.Helper()
-	var states []string
-	for _, release := range p.items(p.must("ls", "-o", "json").stdout) {
-		states = append(states, release.GetName()+"="+p.text(release, "status", "state"))
-	}
-	return strings.Join(states, " ")
-}
-
-// TestOneRightIsMissing has a user who lacks a permission try what a user with all permissions completes afterwards.
-func TestOneRightIsMissing(t *testing.T) {
-	t.Parallel()
-	deeds := allDeeds()
-	for _, test := range []struct {
-		deed, resource, verb string
-		// code is how the command ends.
-		code int
-		// left are the states of the releases afterwards; empty if nothing has changed.
-		left string
-	}{
-		{"apply", "configmaps", "create", 1, "web=Failed"},
-		{"apply", "configmaps", "patch", 1, "web=Failed"},
-		{"apply", "configmaps", "delete", 1, "web=Failed"},
-		{"apply", "secrets", "patch", 1, ""},
-		{"rollback", "configmaps", "patch", 1, "web=Failed"},
-		{"rollback", "secrets", "patch", 1, ""},
-		{"delete", "configmaps", "delete", 1, "web=Deleting"},
-		{"delete", "jobs", "patch", 1, "web=Deleting"},
-		{"delete", "secrets", "patch", 1, ""},
-		{"adopt", "configmaps", "patch", 1, ""},
-		{"orphan", "configmaps", "patch", 1, "shop=Failed"},
-		{"orphan", "secrets", "create", 1, ""},
-		{"move", "configmaps", "patch", 1, "shop=Ready web=Failed"},
-		{"move", "secrets", "patch", 1, ""},
-		{"doctor", "secrets", "patch", 1, ""},
-		{"drift", "configmaps", "patch", exitRefused, ""},
-		{"drift", "secrets", "patch", 1, "web=Ready"},
-		{"test", "configmaps", "patch", 1, "web=Ready"},
-		{"test", "secrets", "patch", 1, ""},
-	} {
-		t.Run(test.deed+"/"+test.resource+"/"+test.verb, func(t *testing.T) {
-			t.Parallel()
-			p := newPlace(t)
-			d := deeds[test.deed]
-			args := d.prepare(p)
-			user, before := p.user("user", without(test.resource, test.verb)...), p.versions()
-			p.expect(p.clm(append(args, user)...), test.code, fmt.Sprintf("cannot %s resource %q", test.verb, test.resource))
-			after := p.versions()
-			// What a revision consists of is recorded before the revision, and used by the next attempt.
-			maps.DeleteFunc(after, func(name, _ string) bool { return before[name] == "" && strings.HasPrefix(name, "Secret clm-") })
-			if diff := cmp.Diff(before, after); test.left == "" && diff != "" {
-				t.Errorf("something has changed (-before +after):\n%s", diff)
-			}
-			if states := p.states(); test.left != "" && states != test.left {
-				t.Errorf("want the releases to be left %s, got %s", test.left, states)
-			}
-			if p.locked("web") || p.locked("shop") {
-				t.Error("a lock was not given back")
-			}
-			p.must(args...)
-			if state := d.state(p); state != d.want {
-				t.Errorf("want the next attempt to yield %q, got %q", d.want, state)
-			}
-		})
 	}
 }

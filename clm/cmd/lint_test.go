@@ -105,29 +105,3 @@ func TestLintOfWhatExists(t *testing.T) {
 	}
 	p.must("delete", "web")
 }
-
-// TestLintShowsWhatItHasFound: findings of Helm's linter are not lost if the API server does not answer, and the error follows them.
-func TestLintShowsWhatItHasFound(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	chart := p.chart(map[string]string{"a.yaml": configMap("A_b", "1")})
-	const finding = "object name does not conform to Kubernetes naming requirements"
-	for reason, test := range map[string]struct {
-		args []string
-		want string
-	}{
-		"the plan fails":                    {[]string{"--as", "nobody", "--as-group", "system:authenticated"}, "forbidden"},
-		"there is no server, and should be": {[]string{"--server", "https://localhost:1", "--dry-run=server"}, "connection refused"},
-	} {
-		args := append([]string{"lint", chart}, test.args...)
-		got := p.clm(args...)
-		if got.code != 1 || !strings.Contains(got.stdout, "warning: web/templates/a.yaml: "+finding) || strings.Contains(got.stdout, "0 errors") || !strings.Contains(got.stderr, test.want) {
-			t.Errorf("%s: want the finding and then the error, got %d\n%s%s", reason, got.code, got.stdout, got.stderr)
-		}
-		got = p.clm(append(args, "-o", "json")...)
-		items := p.items(got.stdout)
-		if got.code != 1 || len(items) != 1 || !strings.Contains(p.text(items[0], "status", "message"), finding) || !strings.Contains(got.stderr, test.want) {
-			t.Errorf("%s: want one finding as JSON, and the error, got %d\n%s%s", reason, got.code, got.stdout, got.stderr)
-		}
-	}
-}

@@ -62,25 +62,6 @@ func TestLostRecordIsNoticed(t *testing.T) {
 	p.must("delete", "web")
 }
 
-// TestLostRecordIsNoAbsentRelease asks for a release whose record was deleted. clm must not report that nothing is left of it.
-func TestLostRecordIsNoAbsentRelease(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.must("apply", "web", p.file("app.yaml", manifestOf("one")))
-	p.loseIndex("web")
-	for _, args := range [][]string{{"delete"}, {"rollback"}, {"status"}, {"history"}} {
-		got := p.clm(args[0], "web")
-		if text := p.stable(got.stderr); got.code == 0 || !strings.Contains(text, "not found; but there are parts of its record, which was lost") || !strings.Contains(text, "clm doctor web -n PLACE --fix") {
-			t.Errorf("%s: want to be told of the lost record, got exit code %d: %s", args, got.code, text)
-		}
-	}
-	if got := p.clm("delete", "other"); strings.Contains(got.stderr, "which was lost") {
-		t.Errorf("got %s", got.stderr)
-	}
-	p.must("doctor", "web", "--fix", "-y")
-	p.must("delete", "web")
-}
-
 // TestRecordThatAppears is about a process that reads the record of a release right before another one creates it.
 func TestRecordThatAppears(t *testing.T) {
 	t.Parallel()

@@ -73,25 +73,3 @@ func TestNamespaceWaitsForWhatIsOutside(t *testing.T) {
 		t.Errorf("want the ClusterRole to be deleted, got %v", err)
 	}
 }
-
-// TestDoctorFindsWhatOutlivedItsNamespace takes the record away by force.
-func TestDoctorFindsWhatOutlivedItsNamespace(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+clusterRole))
-	p.deleteNamespace()
-	p.awaitMark()
-	p.forget()
-	p.awaitEndOfNamespace()
-	got := p.clm("doctor", "web", "--fix")
-	p.expect(got, exitChanges, "release PLACE/web", "its namespace no longer exists", "kubectl create namespace PLACE; clm doctor web -n PLACE --fix; clm delete web -n PLACE")
-	if err := p.client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: p.namespace}}); err != nil {
-		t.Fatal(err)
-	}
-	p.must("doctor", "web", "--fix")
-	p.must("delete", "web")
-	err := p.client.Get(t.Context(), client.ObjectKey{Name: p.namespace + "-role"}, &rbacv1.ClusterRole{})
-	if !apierrors.IsNotFound(err) {
-		t.Errorf("want the ClusterRole to be deleted, got %v", err)
-	}
-}

@@ -7,14 +7,11 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/component-operator/runtime/internal/testenv"
 )
 
 // notedChart writes a chart with notes, and returns its folder.
@@ -151,37 +148,6 @@ func TestNotesAlone(t *testing.T) {
 	p.must("delete", "web")
 }
 
-// TestRollbackPastNotes returns to what was applied before, and not to a revision that has other notes only.
-func TestRollbackPastNotes(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	chart := p.notedChart("first")
-	for i, value := range []string{"one", "two"} {
-		p.write(filepath.Join(chart, "templates", "NOTES.txt"), fmt.Sprintf("notes %d", i))
-		p.must("apply", "web", chart, "--set", "value="+value)
-		p.write(filepath.Join(chart, "templates", "NOTES.txt"), fmt.Sprintf("other notes %d", i))
-		p.must("apply", "web", chart, "--set", "value="+value)
-	}
-	p.expectHistory("Superseded", "Superseded", "Superseded", "Ready")
-	p.write(filepath.Join(chart, "templates", "NOTES.txt"), "the last notes")
-	p.must("apply", "web", chart, "--set", "value=two", "--history-max", "2")
-	if got := p.must("history", "web", "-o", "jsonpath={.items[*].metadata.name}").stdout; got != "web.2 web.5" {
-		t.Errorf("want the revisions to be kept that differ by more than notes, got %s", got)
-	}
-	p.must("rollback", "web")
-	p.expectValues(map[string]string{"a": "one"})
-	if got := p.must("get", "notes", "web").stdout; got != "other notes 0\n" {
-		t.Errorf("want the notes that were recorded last, got %q", got)
-	}
-	p.must("delete", "web")
-
-	p.must("apply", "web", chart, "--set", "value=one")
-	p.write(filepath.Join(chart, "templates", "NOTES.txt"), "again")
-	p.must("apply", "web", chart, "--set", "value=one")
-	p.expect(p.clm("rollback", "web"), exitRefused, "release PLACE/web has no earlier revision that was ready and differs by more than the notes and tests of charts; to list")
-	p.must("delete", "web")
-}
-
 // TestRandomNamesOfHooks has a chart whose hooks get other names each time it is rendered, which is no change.
 // Neither are other tests, but they are recorded, and the next test runs them.
 func TestRandomNamesOfHooks(t *testing.T) {
@@ -234,77 +200,6 @@ data: {value: %q}
 	if got := p.must("history", "web", "-o", "jsonpath={.items[*].metadata.name}").stdout; got != "web.1 web.3 web.4" {
 		t.Errorf("want one revision for the tests, and one for the hook, got %s", got)
 	}
-	p.must("delete", "web")
-}
-
-// TestNotesThatComeTooLate has another command apply a newer revision when all is done but the record of the notes.
-func TestNotesThatComeTooLate(t *testing.T) {
-	t.Parallel()
-	for name, flags := range map[string][]string{"waits": nil, "cancels": {"--cancel-older"}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := newPlace(t)
-			chart := p.notedChart("first")
-			p.must("apply", "web", chart, "--set", "value=one")
-			p.write(filepath.Join(chart, "templates", "NOTES.txt"), "second")
-			var once sync.Once
-			x := newProxy(t, func(x *proxy) {
-				x.before = func(request testenv.Request) bool {
-					if acquires(request) {
-						once.Do(func() { p.must("apply", "web", chart, "--set", "value=two") })
-					}
-					return true
-				}
-			})
-			got := p.through(x).clm(append([]string{"apply", "web", chart, "--set", "value=one"}, flags...)...)
-			p.expect(got, 0, "revision 1, is up to date")
-			if strings.Contains(got.stderr, "are recorded") {
-				t.Errorf("want nothing to be recorded, got\n%s", got.stderr)
-			}
-			p.expectValues(map[string]string{"a": "two"})
-			p.expectHistory("Superseded", "Ready")
-			p.must("delete", "web")
-		})
-	}
-}
-
-// TestNotesDoNotCancel has an older apply get the lock when a newer one has found nothing to do but to record notes. The newer one neither waits for it, nor ends it.
-func TestNotesDoNotCancel(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	chart := p.notedChart("first")
-	p.must("apply", "web", chart, "--set", "value=one")
-	p.write(filepath.Join(chart, "templates", "NOTES.txt"), "second")
-
-	planned, proceed := make(chan struct{}), make(chan struct{})
-	delayed := newProxy(t, func(x *proxy) {
-		x.before = func(request testenv.Request) bool {
-			if acquires(request) {
-				close(planned)
-				<-proceed
-			}
-			return true
-		}
-	})
-	older, said := p.through(delayed).start("apply", "web", p.file("gated.yaml", configMap("a", "two")+"---"+gate))
-	testenv.Receive(t, planned, "the older process has its plan")
-	var once sync.Once
-	x := newProxy(t, func(x *proxy) {
-		x.before = func(request testenv.Request) bool {
-			if acquires(request) {
-				once.Do(func() {
-					close(proceed)
-					p.says(said, "gate: waiting")
-				})
-			}
-			return true
-		}
-	})
-	p.expect(p.through(x).clm("apply", "web", chart, "--set", "value=one", "--cancel-older"), 0,
-		"revision 1, is up to date", "the notes have changed, and are not recorded, because another process is changing the release")
-	p.openGate()
-	p.ended(older, said, 0, "revision 2, is ready")
-	p.expectHistory("Superseded", "Ready")
 	p.must("delete", "web")
 }
 

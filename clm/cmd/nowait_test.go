@@ -117,28 +117,6 @@ func TestWaitAfterAnInterrupt(t *testing.T) {
 	p.must("delete", "web")
 }
 
-// TestNoWaitEndsAtAWave ends at the first wave that is not ready, and the next command goes on with the next wave.
-func TestNoWaitEndsAtAWave(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	slow := strings.Replace(configMap("slow", "1"), "metadata: {", "metadata: {annotations: {clm.cs.sap.com/ready-when: 'has(self.metadata.labels.go)'}, ", 1)
-	second := strings.Replace(configMap("second", "1"), "name: second", `name: second, annotations: {clm.cs.sap.com/apply-order: "1"}`, 1)
-	source := p.file("app.yaml", slow+second)
-	for range 2 {
-		p.expect(p.must("apply", "web", source, "--no-wait=wave"), 0, "release PLACE/web, revision 1, is applied up to the first wave that is not ready", "clm apply web SOURCE...")
-		if p.configMap("slow") == nil || p.configMap("second") != nil {
-			t.Error("want the first wave to be written, and not the second one")
-		}
-	}
-	p.expect(p.clm("status", "web"), exitNotReady, "no process is working on it; to continue: clm apply")
-	p.label("slow", "go")
-	p.expect(p.must("apply", "web", source, "--no-wait=wave"), 0, "release PLACE/web, revision 1, is applied")
-	if p.configMap("second") == nil {
-		t.Error("want the second wave to be written")
-	}
-	p.must("delete", "web")
-}
-
 // TestNoWaitForWaves writes all waves at once with --no-wait=all. With --no-wait, a wave waits for the one before.
 func TestNoWaitForWaves(t *testing.T) {
 	t.Parallel()

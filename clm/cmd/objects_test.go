@@ -249,53 +249,6 @@ spec:
 	})
 }
 
-// TestOddObjects: sets with mistakes, and objects of others, are shown as well.
-func TestOddObjects(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	clnt := startObjectSets(t, p.namespace)
-	p.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}})
-	create := func(name, spec string) {
-		t.Helper()
-		p.create(testenv.Object(t, "{apiVersion: core.component-operator.dev/v1alpha1, kind: ObjectSet, metadata: {name: "+name+"}, spec: "+spec+"}"))
-		testenv.Eventually(t, func() (bool, string) {
-			set := &v1alpha1.ObjectSet{}
-			err := clnt.Get(t.Context(), client.ObjectKey{Namespace: p.namespace, Name: name}, set)
-			condition, _ := set.Status.GetCondition(v1alpha1.ConditionTypeAvailable)
-			return err == nil && condition.Status != "" && set.Status.ObservedGeneration == set.Generation, name + " has no status"
-		})
-	}
-	// Probes that do not compile.
-	create("probes", `{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: one}}}]}], availabilityProbes: [{probes: [{cel: {rule: "self."}}]}]}`)
-	p.objects([]string{"objects", "status", "oset/probes"}, exitNotReady, "Available:    False, PreflightError\n", "Cannot judge dependents: spec.availabilityProbes[0].probes[0].cel.rule", "ConfigMap PLACE/one  NotFound")
-	// An object that already exists.
-	create("collision", `{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: theirs}}}]}]}`)
-	p.objects([]string{"objects", "tree", "oset/collision"}, 0, "ConfigMap PLACE/theirs  NotOwned", "has no owner, and was not adopted")
-	p.objects([]string{"objects", "drift", "oset/collision"}, 0, "has not drifted")
-	// An exported Secret with text, a misspelt field, and an object that another set has.
-	create("good", `{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: Secret, metadata: {name: text, uid: 0-0, resourceVersion: "7", managedFields: [{manager: kubectl}]}, stringData: {password: secret}}},
-		{object: {apiVersion: v1, kind: Service, metadata: {name: web}, spec: {ports: [{port: 80}], typo: 1}}}]}]}`)
-	p.objects([]string{"objects", "drift", "oset/good"}, 0, "Service PLACE/web", "typo: field not declared in schema")
-	if got := p.clm("objects", "drift", "oset/good"); strings.Contains(got.stdout, "Secret") {
-		t.Errorf("a Secret seems to have drifted: %s", got.stdout)
-	}
-	create("late", `{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: Secret, metadata: {name: text}}}]}]}`)
-	p.objects([]string{"objects", "tree", "oset/late"}, 0, "Secret PLACE/text  NotOwned", "belongs to PLACE/good")
-	sets := &v1alpha1.ObjectSetList{}
-	if err := clnt.List(t.Context(), sets, client.InNamespace(p.namespace)); err != nil {
-		t.Fatal(err)
-	}
-	for i := range sets.Items {
-		if err := clnt.Delete(t.Context(), &sets.Items[i]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	testenv.Eventually(t, func() (bool, string) {
-		err := clnt.List(t.Context(), sets, client.InNamespace(p.namespace))
-		return err == nil && len(sets.Items) == 0, "sets are left"
-	})
-}
-
 // objects runs clm, which has to end with a code and to print the texts.
 func (p *place) objects(args []string, code int, texts ...string) {
 	p.Helper()

@@ -4,10 +4,7 @@
 package cmd
 
 import (
-	"context"
 	"fmt"
-	"net/http"
-	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,18 +26,6 @@ func TestDeleteWithItsNamespace(t *testing.T) {
 	}
 }
 
-// TestApplyWithoutItsNamespace takes it from the release.
-func TestApplyWithoutItsNamespace(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.must("apply", "web", p.file("app.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: PLACE}\n"+configMap("a", "1")))
-	without := p.file("less.yaml", configMap("a", "1"))
-	p.expect(p.clm("plan", "web", without), 0, "Namespace PLACE  (orphan: is no longer in the manifests; it is orphaned instead of deleted, because its owner needs its contents)")
-	p.must("apply", "web", without)
-	p.expectOwnNamespace()
-	p.must("delete", "web")
-}
-
 // expectOwnNamespace checks that the namespace is there, and belongs to no release.
 func (p *place) expectOwnNamespace() {
 	p.Helper()
@@ -51,34 +36,6 @@ func (p *place) expectOwnNamespace() {
 	if namespace.DeletionTimestamp != nil || namespace.Labels["clm.cs.sap.com/owner-id"] != "" {
 		p.Errorf("expected the namespace without a mark, got %v", namespace.ObjectMeta)
 	}
-}
-
-// TestDeleteAfterItsNamespace has the record be marked for deletion, with all that is in the namespace, before it is written for the last time.
-func TestDeleteAfterItsNamespace(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.must("apply", "web", p.file("app.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: PLACE}\n"+configMap("a", "1")))
-	var goes atomic.Bool
-	x := newProxy(t, func(x *proxy) {
-		x.before = func(request testenv.Request) bool {
-			if goes.Load() && request.Method == http.MethodPatch && request.Name == "clm.web" {
-				p.awaitMark()
-			}
-			return true
-		}
-		x.after = func(request testenv.Request) bool {
-			if request.Method == http.MethodPatch && request.Resource == "namespaces" && goes.CompareAndSwap(false, true) {
-				p.remove(corev1.SchemeGroupVersion.WithKind("Namespace"), p.namespace)
-			}
-			return true
-		}
-	})
-	p.expect(p.through(x).clm("delete", "web", "--timeout", "20s"), 0, "release PLACE/web was deleted")
-	testenv.Eventually(t, func() (bool, string) {
-		namespace := &corev1.Namespace{}
-		err := p.client.Get(context.WithoutCancel(t.Context()), client.ObjectKey{Name: p.namespace}, namespace)
-		return apierrors.IsNotFound(err), fmt.Sprintf("the namespace does not go: %v", namespace.Status.Conditions)
-	})
 }
 
 // awaitMark waits until the record is being deleted.

@@ -89,46 +89,6 @@ func TestAPlanFitsInAComment(t *testing.T) {
 	p.must("delete", "web")
 }
 
-// TestSharedRowsNameTheirObjects has many objects with the same change. Those that are recreated have rows of their own; for the others, there is a way to see all of them.
-func TestSharedRowsNameTheirObjects(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	objects := func(value string) string {
-		var b strings.Builder
-		for i := range 100 {
-			fmt.Fprintf(&b, "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: updated-%03d}, data: {value: %q}}\n", i, value)
-		}
-		for i := range 12 {
-			fmt.Fprintf(&b, "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: recreated-%03d, annotations: {clm.cs.sap.com/update-policy: recreate}}, data: {value: %q}}\n", i, value)
-		}
-		return b.String()
-	}
-	p.must("apply", "web", p.file("one.yaml", objects("1")))
-	got := p.stable(p.must("plan", "web", p.file("two.yaml", objects("2")), "-o", "markdown").stdout)
-	for i := range 12 {
-		if row := fmt.Sprintf("| ConfigMap PLACE/recreated-%03d | recreate |", i); strings.Count(got, row) != 1 {
-			t.Errorf("want the row %s, got %s", row, got)
-		}
-	}
-	named := strings.Count(got, "ConfigMap PLACE/updated-")
-	rest := fmt.Sprintf("ConfigMap PLACE/updated-%03d, and %d more; `clm plan web SOURCE... -n PLACE` names all of them</details> | update |", named-1, 100-named)
-	if named < 20 || named > 80 || !strings.Contains(got, "| <details><summary>100 objects: 100 ConfigMap</summary>ConfigMap PLACE/updated-000, ") || !strings.Contains(got, rest) {
-		t.Errorf("want one row for what is updated, with some names and %q, got %s", rest, got)
-	}
-	many := strings.Builder{}
-	for i := range 700 {
-		fmt.Fprintf(&many, "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: new-%04d}}\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: Bad_%04d}}\n", i, i)
-	}
-	got = p.clm("plan", "web", p.file("many.yaml", many.String()), "-o", "markdown", "--max-deletions", "100%").stdout
-	expectFitting(t, got)
-	refused := strings.Count(got, "| **refused** |")
-	rest = fmt.Sprintf(" (**%d of them are refused, deleted or recreated**). To see everything", 700+112-refused)
-	if refused < 100 || strings.Contains(got, "| create |") || !strings.Contains(got, rest) {
-		t.Errorf("want %d refusals, nothing that is created, and %q, got %s", refused, rest, got)
-	}
-	p.must("delete", "web")
-}
-
 // expectFitting requires a text that uses the length of a comment, and no more.
 func expectFitting(t *testing.T, text string) {
 	t.Helper()

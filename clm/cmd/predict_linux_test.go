@@ -4,7 +4,6 @@
 package cmd
 
 import (
-	"context"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,55 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
-
-const missingNamespaces = `
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: own}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: other, namespace: PLACE-other}
-`
-
-// TestMissingNamespaceOfTheRelease plans a release whose namespace does not exist: what clm apply refuses, clm plan refuses, and before any question.
-func TestMissingNamespaceOfTheRelease(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	source := p.file("app.yaml", missingNamespaces)
-	home := p.namespace
-	p.namespace = home + "-new"
-	t.Cleanup(func() {
-		for _, name := range []string{home + "-new", home + "-other"} {
-			_ = p.client.Delete(context.WithoutCancel(t.Context()), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
-		}
-	})
-	refusal := "Error: namespace " + p.namespace + " does not exist; to create it: --create-namespace\n"
-	for _, args := range [][]string{{"plan", "web", source}, {"apply", "web", source, "--dry-run=server"}} {
-		got := p.expect(p.clm(args...), exitRefused)
-		if got.stderr != refusal || !strings.Contains(got.stdout, "! Namespace "+p.namespace+"  (create)\n  refused: does not exist; to create it: --create-namespace\n") {
-			t.Errorf("clm %s: got %s%s", args[0], got.stdout, got.stderr)
-		}
-	}
-	command, screen := p.startOnTerminal(t, nil, "apply", "web", source)
-	expectExit(t, command, screen, exitRefused)
-	if strings.Contains(screen.sent(), "[y/N]") {
-		t.Errorf("want no question, got %s", screen.frame())
-	}
-	planned := p.must("plan", "web", source, "--create-namespace").stdout
-	want := "+ Namespace " + p.namespace + "  (create: is needed by the release; will not be deleted with it)\n" +
-		"+ Namespace " + home + "-other  (create: is needed by objects; will not be deleted with the release)\n"
-	if !strings.Contains(planned, want) || !strings.Contains(planned, "\n4 to create\n") {
-		t.Errorf("want both namespaces, got %s", planned)
-	}
-	saved := filepath.Join(t.TempDir(), "web.plan")
-	p.must("plan", "web", source, "--create-namespace", "--out", saved)
-	p.must("apply", "web", "--plan", saved)
-	if got := p.must("plan", "web", source).stdout; !strings.Contains(got, "nothing to do, 2 unchanged") {
-		t.Errorf("want nothing to do, got %s", got)
-	}
-	p.must("delete", "web")
-}
 
 // TestRefusalsOfTheServer plans objects that the API server refuses.
 func TestRefusalsOfTheServer(t *testing.T) {

@@ -4,15 +4,12 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -197,49 +194,6 @@ func TestRightsAreEnough(t *testing.T) {
 			t.Errorf("objects are asked for one after the other then, got exit code %d: %s", got.code, got.stderr)
 		}
 	})
-}
-
-func TestEachRightIsNeeded(t *testing.T) {
-	t.Parallel()
-	const escalation = "is attempting to grant RBAC permissions not currently held"
-	for _, test := range []struct {
-		release  func(*testing.T) *limited
-		resource string
-		verbs    []string
-		want     string // defaults to what the server says
-	}{
-		{release: simple, resource: "configmaps", verbs: []string{"get", "create", "update", "patch", "delete"}},
-		{release: simple, resource: "secrets", verbs: []string{"get", "list", "create", "patch", "delete"}},
-		{release: simple, resource: "leases", verbs: []string{"create"}},
-		{release: abandoned, resource: "leases", verbs: []string{"get", "update"}},
-		{release: simple, resource: "leases", verbs: []string{"delete"}, want: "has been locked by"},
-		{release: wide, resource: "roles", verbs: []string{"escalate"}, want: escalation},
-		{release: wide, resource: "clusterroles", verbs: []string{"bind"}, want: escalation},
-		{release: wide, resource: "storageclasses", verbs: []string{"get"}},
-		{release: wide, resource: "things", verbs: []string{"list"}},
-		{release: wide, resource: "namespaces", verbs: []string{"create"}},
-	} {
-		for _, verb := range test.verbs {
-			t.Run(test.resource+"/"+verb, func(t *testing.T) {
-				t.Parallel()
-				l := test.release(t)
-				l.allow(test.resource, verb)
-				want := cmp.Or(test.want, fmt.Sprintf("cannot %s resource %q", verb, test.resource))
-				if got := l.live(); got.code == 0 || !strings.Contains(got.stderr, want) {
-					t.Errorf("expected an error with %q, got exit code %d and %s", want, got.code, got.stderr)
-				}
-				l.clm("delete", "web", "--timeout", "60s")
-			})
-		}
-	}
-}
-
-// abandoned is a release with a lock that no process holds.
-func abandoned(t *testing.T) *limited {
-	t.Helper()
-	l := simple(t)
-	l.objects = append(l.objects, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: "clm.web"}})
-	return l
 }
 
 func TestRightsToCreateTheNamespace(t *testing.T) {

@@ -81,23 +81,3 @@ func TestReasonsAreShownWhileWaiting(t *testing.T) {
 	_, _ = apply.Wait(), wait.Wait()
 	p.must("delete", "web")
 }
-
-// TestClaimsThatWaitAreExplained has a claim that nobody can bind. Only an event says why.
-func TestClaimsThatWaitAreExplained(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	source := p.file("app.yaml", `
-apiVersion: v1
-kind: PersistentVolumeClaim
-metadata: {name: data}
-spec: {accessModes: [ReadWriteOnce], storageClassName: missing, resources: {requests: {storage: 1Gi}}}
-`)
-	apply, output := p.start("apply", "web", source, "--timeout", "10m")
-	p.expectSoon(output, `/data: waiting: `)
-	p.expectSoon(output, `storageclass.storage.k8s.io "missing" not found`)
-	if err := apply.Process.Signal(os.Interrupt); err != nil {
-		t.Error(err)
-	}
-	_ = apply.Wait()
-	p.must("delete", "web")
-}

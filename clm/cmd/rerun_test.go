@@ -104,30 +104,3 @@ spec:
 		})
 	}
 }
-
-// TestFailedDeletionHooksRunAgain has a hook that runs before a release is deleted fail once.
-func TestFailedDeletionHooksRunAgain(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	hook := `
----
-apiVersion: batch/v1
-kind: Job
-metadata: {name: drain, annotations: {clm.cs.sap.com/deletion-hook: pre-delete, clm.cs.sap.com/update-policy: recreate}}
-spec:
-  backoffLimit: 0
-  template:
-    metadata: {annotations: {` + sandbox.AnnotationNeverReady + `: "true"}}
-    spec: {restartPolicy: Never, containers: [{name: main, image: example.com/none}]}
-`
-	p.must("apply", "web", p.file("app.yaml", configMap("settings", "1")+hook))
-	first := p.begin("delete", "web", "--yes")
-	failed := p.end("drain", "", corev1.PodFailed)
-	p.expect(<-first.ended, exitNotReady, "To rerun failed hooks, run the same command again")
-	if p.configMap("settings") == nil {
-		t.Error("want the dependents to stay")
-	}
-	second := p.begin("delete", "web", "--yes")
-	p.end("drain", failed, corev1.PodSucceeded)
-	p.expect(<-second.ended, 0, "release PLACE/web was deleted")
-}

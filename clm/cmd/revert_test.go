@@ -45,20 +45,6 @@ func TestRevertOfTheFirstRevision(t *testing.T) {
 	p.must("delete", "web")
 }
 
-// TestRevertOfADerivedFirstRevision: a revision that was made from the first one by handing over an object is no more an upgrade than that.
-func TestRevertOfADerivedFirstRevision(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	bad := inVain(job("bad", "update-policy", "recreate"))
-	p.expect(p.clm("apply", "web", p.file("app.yaml", configMap("a", "1")+configMap("b", "1")+bad)), exitNotReady)
-	p.expect(p.clm("orphan", "web", "ConfigMap/b"), exitNotReady)
-	got := p.clm("apply", "web", p.file("app.yaml", configMap("a", "1")+bad), "--revert-on-failure")
-	p.expect(got, exitNotReady, "release PLACE/web, revision 2: failed", "Job PLACE/bad", "release PLACE/web was deleted")
-	if p.configMap("a") != nil || p.configMap("b") == nil {
-		t.Error("want the release to be deleted, and what was orphaned to stay")
-	}
-}
-
 // TestRevertKeepsWhatWasAdopted deletes only what clm has created.
 func TestRevertKeepsWhatWasAdopted(t *testing.T) {
 	t.Parallel()
@@ -151,80 +137,6 @@ func TestRevertOfWhatWasReady(t *testing.T) {
 	p.must("delete", "web")
 }
 
-// TestRevertNamesWhatItWrites has a revision refused before the objects of its second wave are written.
-func TestRevertNamesWhatItWrites(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	second := func(value string) string {
-		return strings.Replace(configMap("second", value), "{name: second}", `{name: second, annotations: {clm.cs.sap.com/apply-order: "1"}}`, 1)
-	}
-	good, bad := p.file("good.yaml", configMap("first", "1")+second("1")), p.file("bad.yaml", configMap("first", "2")+rejected+second("2"))
-	p.must("apply", "web", good)
-	got := p.clm("apply", "web", bad, "--revert-on-failure")
-	p.expect(got, 1, "release PLACE/web, revision 3, is ready (1 updated, 1 unchanged, ")
-	if strings.Contains(got.stderr, "second: updated") {
-		t.Errorf("an object that was never written is not updated: %s", got.stderr)
-	}
-	p.expect(p.clm("apply", "web", bad), 1)
-	if plan := p.must("plan", "web", good).stdout; !strings.Contains(plan, "\n1 to update, ") || strings.Contains(plan, "second") {
-		t.Errorf("want a plan that knows what it changes, got %s", plan)
-	}
-	p.must("delete", "web")
-}
-
-// TestRevertAdvisesNothingElse neither tells to go on with what is being reverted, nor keeps back what helps if it is not.
-func TestRevertAdvisesNothingElse(t *testing.T) {
-	t.Parallel()
-	const advice = "To keep waiting, run the same command again"
-	var p *place
-	var bad string
-	var got result
-	// The revert has as much time.
-	timeout := inTime(func(timeout string) bool {
-		p = newPlace(t)
-		bad = p.file("bad.yaml", configMap("a", "2")+deployment("web", neverReady, ""))
-		p.must("apply", "web", p.file("good.yaml", configMap("a", "1")))
-		got = p.clm("apply", "web", bad, "--timeout", timeout, "--revert-on-failure")
-		return strings.Contains(got.stderr, "is ready")
-	})
-	p.expect(got, exitNotReady, "timed out after "+timeout, "release PLACE/web, revision 3, is ready")
-	if strings.Contains(got.stderr, advice) {
-		t.Errorf("what is reverted must not be gone on with: %s", got.stderr)
-	}
-	p.expect(p.timesOut("waiting until wave 0 is ready", "apply", "web", bad, "--timeout", "10m"), exitNotReady, advice)
-	p.must("delete", "web")
-}
-
-// TestRevertThatDoesNotBecomeReady says how to go on with what takes the place of a failed revision, and how to return from a rollback to one that has failed. The same command
-// would apply what has failed once more.
-func TestRevertThatDoesNotBecomeReady(t *testing.T) {
-	t.Parallel()
-	const timeout, again = "4s", "run the same command again"
-	p := newPlace(t)
-	p.readyBehindGate()
-	got := p.expect(p.clm("apply", "web", p.gated("2"), "--revert-on-failure", "--timeout", timeout), exitNotReady, "revision 3: timed out", "To return to revision 1: clm rollback web 1 -n PLACE\n")
-	if strings.Contains(got.stderr, again) {
-		t.Errorf("what was reverted must not be gone on with: %s", got.stderr)
-	}
-	p.expect(p.clm("rollback", "web", "2", "--timeout", timeout), exitNotReady, again, "To return to revision 1: clm rollback web 1 -n PLACE\n")
-	got = p.expect(p.clm("rollback", "web", "1", "--timeout", timeout), exitNotReady, again)
-	if strings.Contains(got.stderr, "To return to revision 1") {
-		t.Errorf("want no advice to do what was just done: %s", got.stderr)
-	}
-	p.openGate()
-	p.must("rollback", "web", "1")
-	p.must("delete", "web")
-
-	const held = "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: held, finalizers: [example.com/test]}}\n"
-	got = p.expect(p.clm("apply", "web", p.file("held.yaml", gate+held), "--revert-on-failure", "--timeout", timeout), exitNotReady,
-		"release PLACE/web was not deleted: timed out", "To continue: clm delete web -n PLACE\n")
-	if strings.Contains(got.stderr, again) {
-		t.Errorf("clm apply would be refused: %s", got.stderr)
-	}
-	p.as("somebody", configMapKind, "held", `{"metadata":{"finalizers":null}}`)
-	p.must("delete", "web")
-}
-
 // TestInterruptBeforeTheRevert interrupts a command between a failure and its revert: it ends like any other that is interrupted, and says what is left to be done.
 func TestInterruptBeforeTheRevert(t *testing.T) {
 	t.Parallel()
@@ -259,46 +171,4 @@ func TestInterruptBeforeTheRevert(t *testing.T) {
 		p.must("apply", "web", p.file("good.yaml", good))
 	}
 	p.must("delete", "web")
-}
-
-// TestInterruptAsTheRevertBegins interrupts a command when it has the lock for the revert of a first installation, or reads the record.
-func TestInterruptAsTheRevertBegins(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	bad := strings.Replace(twoWaves, "matchLabels: {app: web}", "matchLabels: {app: other}", 1)
-	for _, tc := range []struct {
-		reads, adopts bool
-		want          string
-	}{
-		{false, false, "To delete the release: clm delete web -n PLACE"},
-		{true, false, "To delete the release: clm delete web -n PLACE"},
-		{false, true, "To keep the objects that existed before the release, do not delete it: fix the sources and apply them again"},
-	} {
-		if tc.adopts {
-			p.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
-		}
-		ctx, interrupt := context.WithCancel(t.Context())
-		locks := &atomic.Int32{}
-		x := newProxy(t, func(x *proxy) {
-			x.before = func(request testenv.Request) bool {
-				if locks.Load() == 2 && request.Resource == "secrets" {
-					interrupt()
-				}
-				return true
-			}
-			x.after = func(request testenv.Request) bool {
-				if acquires(request) && locks.Add(1) == 2 && !tc.reads {
-					interrupt()
-				}
-				return true
-			}
-		})
-		got := p.through(x).clmContext(ctx, "apply", "web", p.file("bad.yaml", configMap("a", "1")+"---"+bad), "--revert-on-failure")
-		interrupt()
-		p.expect(got, exitInterrupted, "release PLACE/web was not deleted: interrupted", tc.want)
-		if strings.Contains(got.stderr, "run the same command again") {
-			t.Errorf("the same command would apply the failed revision again:\n%s", got.stderr)
-		}
-		p.must("delete", "web")
-	}
 }

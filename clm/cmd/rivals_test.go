@@ -5,11 +5,8 @@ package cmd
 
 import (
 	"fmt"
-	"net/http"
-	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/component-operator/runtime/internal/testenv"
@@ -59,36 +56,6 @@ func TestTheSecondApplyWaits(t *testing.T) {
 	}
 }
 
-// TestApplyOfWhatIsDeletedMeanwhile has a process die that has planned to change a release which another one has deleted.
-func TestApplyOfWhatIsDeletedMeanwhile(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")))
-	var once sync.Once
-	var dead atomic.Bool
-	x := newProxy(t, func(x *proxy) {
-		x.before = func(request testenv.Request) bool {
-			if isLease(request) && request.IsWrite() {
-				once.Do(func() { p.must("delete", "web") })
-			}
-			return !dead.Load()
-		}
-		x.after = func(request testenv.Request) bool {
-			if request.Method == http.MethodPatch && request.Name == "clm.web" {
-				dead.Store(true)
-			}
-			return true
-		}
-	})
-	p.through(x).clm("apply", "web", p.file("app.yaml", configMap("a", "2")), "--timeout", "5s")
-	if !dead.Load() {
-		t.Error("want the process to die")
-	}
-	if records := p.records(); len(records) > 0 && !slices.Contains(records, "clm.web") {
-		t.Errorf("want nothing to be kept of which nobody knows, got %v", records)
-	}
-}
-
 func TestAppliesAtOnce(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -109,41 +76,4 @@ func TestAppliesAtOnce(t *testing.T) {
 	if names := fmt.Sprint(p.names("v1", "ConfigMap")); names != "[own-"+winner+" shared]" {
 		t.Errorf("%s has come last, but there are %s", winner, names)
 	}
-}
-
-// TestRenewalsFail keeps the renewals of the lock from the server until the time is over.
-func TestRenewalsFail(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	source := p.gated("1")
-	isChange := func(request testenv.Request) bool { return request.IsWrite() && !isLease(request) }
-	var changes, withheld atomic.Int64
-	var once sync.Once
-	x := newProxy(t, func(x *proxy) {
-		x.before = func(request testenv.Request) bool {
-			if !isLease(request) || request.Method != http.MethodPut {
-				return true
-			}
-			// They are tried again every second, from the fifth one on; the lock is relied upon until the tenth one.
-			if withheld.Add(1) == 10 {
-				once.Do(func() {
-					changes.Store(int64(x.requests.Count(isChange)))
-					p.openGate()
-				})
-			}
-			return false
-		}
-	})
-	// The gate is open then, and clm has been kept from going on for some seconds.
-	got := p.through(x).timesOutWhen(func(said string) bool {
-		return strings.Contains(said, "waiting for the API server to renew the lock") && withheld.Load() >= 16
-	}, "apply", "web", source, "--timeout", "10m")
-	p.expect(got, exitNotReady, "timed out after 10m", "waiting for the API server to renew the lock of release PLACE/web")
-	if count := int64(x.requests.Count(isChange)); withheld.Load() == 0 || count != changes.Load() {
-		t.Errorf("want nothing to be changed while the lock is in doubt, got %d requests instead of %d:\n%s", count, changes.Load(), x.requests)
-	}
-	p.expectEnds(value("1"), nil)
-	p.must("apply", "web", source)
-	p.expectEnds(value("1"), value("1"))
-	p.expectHistory("Ready")
 }

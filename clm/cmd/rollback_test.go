@@ -82,25 +82,3 @@ func TestRollbackGoesOn(t *testing.T) {
 	}
 	p.must("delete", "web", "-y")
 }
-
-// TestRollbackGoesOnWithoutHistory has the revision that a rollback leads to be the first one to be forgotten.
-func TestRollbackGoesOnWithoutHistory(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.must("apply", "web", p.file("app.yaml", configMap("one", "good")+"---"+gate), "--no-wait")
-	p.must("apply", "web", p.file("app.yaml", configMap("one", "bad")))
-	for range 2 {
-		p.expect(p.timesOut("waiting until wave 0 is ready", "rollback", "web", "1", "--timeout", "10m", "--history-max", "1"), exitNotReady, "timed out after 10m")
-		p.expectValues(map[string]string{"one": "good"})
-	}
-	p.openGate()
-	p.must("rollback", "web", "1", "--timeout", "20s", "--history-max", "1")
-	var revisions []string
-	for _, revision := range p.items(p.must("history", "web", "-o", "json").stdout) {
-		revisions = append(revisions, revision.GetName())
-	}
-	if diff := cmp.Diff([]string{"web.3"}, revisions); diff != "" {
-		t.Errorf("want a rollback that is ready to keep no more than is wanted (-want +got):\n%s", diff)
-	}
-	p.must("delete", "web")
-}

@@ -43,32 +43,6 @@ func TestSandboxRun(t *testing.T) {
 	}
 }
 
-func TestSandboxRunRefuses(t *testing.T) {
-	t.Parallel()
-	h := newHome(t)
-	for _, test := range []struct {
-		reason string
-		args   []string
-		want   string
-	}{
-		{reason: "no command", args: []string{"sandbox", "run"}, want: "requires at least 1 arg"},
-		{reason: "a command that is not there", args: []string{"sandbox", "run", "--", "no-such-command"}, want: `"no-such-command": executable file not found`},
-		{reason: "a number of nodes that is none", args: []string{"sandbox", "run", "--nodes=many", "--", "true"}, want: `invalid argument "many"`},
-		{reason: "too many nodes", args: []string{"sandbox", "run", "--nodes=5000", "--", "true"}, want: "5000 nodes are too many"},
-	} {
-		t.Run(test.reason, func(t *testing.T) {
-			t.Parallel()
-			got := h.clm(t, test.args...)
-			if got.code != 1 || !strings.Contains(got.stderr, test.want) {
-				t.Errorf("got %+v, want exit code 1 and %q", got, test.want)
-			}
-			if strings.Contains(got.stderr, "API server ready") {
-				t.Error("a sandbox was started before the mistake was noticed")
-			}
-		})
-	}
-}
-
 // The command of these tests has a child, and neither of the two can be asked to end.
 func TestSandboxRunEndsEverything(t *testing.T) {
 	t.Parallel()

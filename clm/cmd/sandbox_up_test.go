@@ -13,7 +13,6 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/sandbox"
 )
 
@@ -125,49 +124,4 @@ func TestSandboxDownAfterACrash(t *testing.T) {
 		t.Errorf("starting after a crash: %+v", got)
 	}
 	expectAnswer(t, kubeconfig)
-}
-
-func TestSandboxUpFails(t *testing.T) {
-	t.Parallel()
-	h := newHome(t)
-	foreign := filepath.Join(t.TempDir(), "config")
-	if err := os.WriteFile(foreign, []byte(`{"apiVersion":"v1","kind":"Config"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	got := h.clm(t, "sandbox", "up", "--kubeconfig", foreign)
-	if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, "was not written by a sandbox") {
-		t.Errorf("got %+v, want a refusal to replace the file", got)
-	}
-	expectNoProcess(t, foreign)
-	if got := h.clm(t, "sandbox", "down", "--all"); got.stdout != "" {
-		t.Errorf("the failed one is still registered: %+v", got)
-	}
-}
-
-func TestSandboxUpIsInterrupted(t *testing.T) {
-	t.Parallel()
-	h := newHome(t)
-	kubeconfig := filepath.Join(t.TempDir(), "config")
-	command := h.command(t, "sandbox", "up", "--kubeconfig", kubeconfig)
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	testenv.Eventually(t, func() (bool, string) {
-		return len(ofHome(processes(t, "supervise "), kubeconfig)) == 1, "the supervisor has not started"
-	})
-	if err := command.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	_ = command.Wait()
-	if code := command.ProcessState.ExitCode(); code != exitInterrupted {
-		t.Errorf("got exit code %d, want %d", code, exitInterrupted)
-	}
-	expectNoProcess(t, kubeconfig)
-}
-
-func TestSuperviseIsNotForPeople(t *testing.T) {
-	t.Parallel()
-	if got := newHome(t).clm(t, "sandbox", superviseName); got.code != 1 || !strings.Contains(got.stderr, "only clm itself") {
-		t.Errorf("got %+v, want a refusal", got)
-	}
 }

@@ -80,25 +80,6 @@ func TestSlowRevisions(t *testing.T) {
 	}
 }
 
-// TestRollbackFromASlowRevision returns to a revision that has become ready after those who have applied it had ceased to wait.
-func TestRollbackFromASlowRevision(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.must("apply", "web", p.file("first.yaml", configMap("a", "1")))
-	p.expect(p.timesOut("waiting until wave 0 is ready", "apply", "web", p.file("second.yaml", configMap("a", "2")+slowPod("slow")), "--timeout", "10m"), exitNotReady)
-	p.becomesReady("slow")
-	p.must("rollback", "web")
-	p.expectHistory("Superseded", "Superseded", "Ready")
-	p.expectValues(map[string]string{"a": "1"})
-	p.expect(p.timesOut("waiting until wave 0 is ready", "rollback", "web", "--timeout", "10m"), exitNotReady)
-	p.expectValues(map[string]string{"a": "2"})
-	p.becomesReady("slow")
-	// It is continued, and does not return to where it came from.
-	p.expect(p.clm("rollback", "web"), 0, "revision 4, is")
-	p.expectValues(map[string]string{"a": "2"})
-	p.must("delete", "web")
-}
-
 // TestRevertDeletesItsOwnOnly is about a release that was never ready, and has revisions of others.
 func TestRevertDeletesItsOwnOnly(t *testing.T) {
 	t.Parallel()

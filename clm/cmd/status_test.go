@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -152,59 +151,6 @@ func TestStatusOfAnUnfinishedRelease(t *testing.T) {
 	}
 }
 
-// TestStatusOfALimitedUser shows what may be seen, says what not, and names what is missing altogether.
-func TestStatusOfALimitedUser(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.must("apply", "web", p.file("app.yaml", deployment("web", "", "")))
-	user := p.limited(`
-- {apiGroups: [""], resources: [secrets], verbs: [get]}
-- {apiGroups: [apps], resources: [deployments], verbs: [get]}
-`)
-	got := p.clm("status", "web", "--as", user)
-	if got.code != 0 || !strings.Contains(got.stdout, "1 ready") || !strings.Contains(got.stderr, "not shown: you are not allowed to list pods in namespace "+p.namespace) {
-		t.Errorf("got exit code %d\n%s%s", got.code, got.stdout, got.stderr)
-	}
-	for _, args := range [][]string{{"status", "web", "--watch"}, {"wait", "web"}, {"tree", "web", "--watch"}} {
-		got := p.clm(append(args, "--as", user)...)
-		if args[0] != "tree" && got.code == 0 {
-			// It was ready before anything had to be watched.
-			continue
-		}
-		if got.code != 1 || !strings.Contains(got.stderr, `cannot list resource "secrets"`) {
-			t.Errorf("%v: got exit code %d\n%s%s", args, got.code, got.stdout, got.stderr)
-		}
-	}
-	nobody := p.clm("status", "web", "--as", "nobody")
-	if nobody.code != 1 || !strings.Contains(nobody.stderr, `cannot get resource "secrets"`) {
-		t.Errorf("got exit code %d, %s", nobody.code, nobody.stderr)
-	}
-}
-
-// limited makes a user who has nothing but the given rules in the namespace.
-func (p *place) limited(rules string) (user string) {
-	p.Helper()
-	user = "user-" + p.namespace
-	for _, object := range testenv.Objects(p, `
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {name: limited}
-rules: `+rules+`
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: limited}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: limited}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: `+user+`}]
-`) {
-		object.SetNamespace(p.namespace)
-		if err := p.client.Create(p.Context(), object); err != nil {
-			p.Fatal(err)
-		}
-	}
-	return user
-}
-
 // podName returns the name of the only pod of an app.
 func (p *place) podName(app string) string {
 	p.Helper()
@@ -216,38 +162,4 @@ func (p *place) podName(app string) string {
 		p.Fatalf("%s has %d pods", app, len(pods.Items))
 	}
 	return pods.Items[0].Name
-}
-
-// TestLookAtAReleaseThatAppears has a release come into being after it was looked for in vain.
-func TestLookAtAReleaseThatAppears(t *testing.T) {
-	t.Parallel()
-	for _, command := range []string{"status", "tree"} {
-		for _, watch := range []bool{false, true} {
-			t.Run(fmt.Sprint(command, watch), func(t *testing.T) {
-				t.Parallel()
-				p := newPlace(t)
-				p.must("apply", "other", p.file("other.yaml", configMap("b", "1")))
-				var once sync.Once
-				x := newProxy(t, func(x *proxy) {
-					x.after = func(request testenv.Request) bool {
-						if request.Resource == "configmaps" && request.Name == "com.sap.cs.clm.release.web" {
-							once.Do(func() { p.must("apply", "web", p.file("app.yaml", configMap("a", "1"))) })
-						}
-						return true
-					}
-				})
-				args := []string{command, "web"}
-				if watch {
-					args = append(args, "--watch")
-				}
-				got := p.through(x).clm(args...)
-				p.expect(got, 1, "Error: release PLACE/web: not found; existing releases")
-				if strings.Count(got.stderr, p.namespace+"/web") != 1 {
-					t.Errorf("want other releases to be named, got %s", got.stderr)
-				}
-				p.must("delete", "web")
-				p.must("delete", "other")
-			})
-		}
-	}
 }

@@ -110,27 +110,3 @@ Revision:  2, applied AGE ago
 Sources:  manifests app.yaml
 Waves:  0  ✓ 2 ready`)
 }
-
-// TestTreeOnATerminal is about a terminal that is too small, and about a user who interrupts.
-func TestTreeOnATerminal(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	var manifest strings.Builder
-	for _, name := range strings.Split("abcdefghijklmopqrstu", "") {
-		manifest.WriteString(configMap(name, "1"))
-	}
-	p.must("apply", "web", p.file("app.yaml", manifest.String()))
-	screen, command := p.onATerminal("tree", "web", "--watch")
-	var want strings.Builder
-	want.WriteString("OBJECT  STATUS  AGE  MESSAGE\n")
-	for _, name := range strings.Split("abcdefghijklmo"[:13], "") {
-		want.WriteString("ConfigMap " + name + "  Current  AGE  ready\n")
-	}
-	p.shows(screen, want.String()+"… and 7 more lines")
-	screen.enter(t, "\x03")
-	err := command.Wait()
-	if code := command.ProcessState.ExitCode(); code != exitInterrupted {
-		t.Errorf("got exit code %d, %v", code, err)
-	}
-	screen.expect(t, "ConfigMap u")
-}

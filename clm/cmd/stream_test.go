@@ -4,40 +4,13 @@
 package cmd
 
 import (
-	"bytes"
-	"context"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/component-operator/runtime/internal/testenv"
 )
-
-// TestDocumentsOfAStream is about objects that are printed one after the other: a reader of YAML has to know where one ends.
-func TestDocumentsOfAStream(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")))
-	p.report("a", corev1.EventTypeNormal, "First")
-	p.report("a", corev1.EventTypeNormal, "Second")
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	out, ended := &testenv.Output{}, make(chan int)
-	go func() {
-		s := streams{in: strings.NewReader(""), out: out, err: &bytes.Buffer{}}
-		ended <- run(ctx, s, []string{"events", "web", "--watch", "-o", "yaml", "--kubeconfig", p.kubeconfig, "--namespace", p.namespace})
-	}()
-	testenv.Eventually(t, func() (bool, string) { return strings.Count(out.String(), "kind: Event\n") == 2, out.String() })
-	stop()
-	<-ended
-	if strings.Count(out.String(), "\n---\n") != 1 {
-		t.Errorf("the documents are not separated:\n%s", out)
-	}
-	p.must("delete", "web", "-y")
-}
 
 // TestEventsAreHarmless shows an event whose author wants to command the terminal, and to invent further events.
 func TestEventsAreHarmless(t *testing.T) {

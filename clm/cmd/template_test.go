@@ -81,34 +81,6 @@ func TestTemplate(t *testing.T) {
 	}
 }
 
-func TestTemplateErrors(t *testing.T) {
-	t.Parallel()
-	const web = "testdata/template/web"
-	for _, test := range []struct {
-		reason string
-		args   []string
-		want   string
-	}{
-		{"a release without sources is none", []string{"shop"}, "SOURCE is missing"},
-		{"there is no revision 0", []string{"shop", web, "--revision", "-1"}, "flag --revision: invalid value -1; must be at least 1"},
-		{"the first revision cannot be an upgrade", []string{"shop", web, "--is-upgrade", "--revision", "1"}, "or at least 2 with --is-upgrade"},
-		{"a version is made of numbers", []string{"shop", web, "--kube-version", "latest"}, `invalid Kubernetes version "latest"`},
-		{"types have a group and a version", []string{"shop", web, "--api-versions", "Monitor"}, `invalid API version "Monitor"`},
-		{"the source is named", []string{"shop", "testdata/template/none"}, "loading testdata/template/none: "},
-		{"the file with rules is named", []string{"shop", web, "--policy-rules", "testdata/template/none"}, "reading policy rules: open testdata/template/none: "},
-		{"rules are checked", []string{"shop", web, "--policy-rules", web + "/values.yaml"}, "parsing policy rules " + web + "/values.yaml: "},
-		{"the template is named", []string{"shop", web, "--set", "replicas={"}, "parsing --set replicas: "},
-	} {
-		got, err := runTemplateCommand(t, "", test.args...)
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: got error %v, want one with %q", test.reason, err, test.want)
-		}
-		if got != "" {
-			t.Errorf("%s: nothing should be printed, got %s", test.reason, got)
-		}
-	}
-}
-
 // TestTemplateWithAServer: templates see what there is in the cluster.
 func TestTemplateWithAServer(t *testing.T) {
 	t.Parallel()

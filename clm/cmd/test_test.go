@@ -5,9 +5,6 @@ package cmd
 
 import (
 	"fmt"
-	"io"
-	"net/http"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -92,31 +89,6 @@ func (s *transcript) results(args ...string) {
 	s.text.WriteString("\n")
 }
 
-// TestLogsOfTests shows the last lines of what has not passed, and with --logs everything.
-func TestLogsOfTests(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	// There are no kubelets that would have logs.
-	p = p.through(newProxy(t, func(x *proxy) {
-		x.reverse.ModifyResponse = func(response *http.Response) error {
-			if strings.HasSuffix(response.Request.URL.Path, "/log") {
-				text := fmt.Sprintf("asked for %q lines\nsecond line\n", response.Request.URL.Query().Get("tailLines"))
-				response.StatusCode, response.Header, response.ContentLength = http.StatusOK, http.Header{}, int64(len(text))
-				response.Body = io.NopCloser(strings.NewReader(text))
-			}
-			return nil
-		}
-	}))
-	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+test("good")+test("bad", sandbox.AnnotationFail, "true")))
-	got := p.clm("test", "web")
-	p.expect(got, exitNotReady, "Job PLACE/bad:\n", `/main: asked for "10" lines`, "/main: second line\n", "container: container main: exited with code 1")
-	if strings.Contains(got.stdout, "good-") {
-		t.Errorf("want no log of what has passed, got %s", got.stdout)
-	}
-	p.expect(p.clm("test", "web", "--logs"), exitNotReady, "\ngood-", "\nbad-", `/main: asked for "" lines`)
-	p.must("delete", "web")
-}
-
 // TestATestDoesNotTakeWhatIsThere shows that neither a dependent nor a foreign object becomes a test, which would be removed by the next run.
 func TestATestDoesNotTakeWhatIsThere(t *testing.T) {
 	t.Parallel()
@@ -156,31 +128,6 @@ func TestAPodThatTests(t *testing.T) {
 	}
 }
 
-// TestTestsOfLimitedUsers names what they may not do, and leaves nothing half-done.
-func TestTestsOfLimitedUsers(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	user := p.user("half", rule("", "secrets", "*"), rule("", "configmaps", "*"), rule("coordination.k8s.io", "leases", "*"), rule("batch", "jobs", "get", "list", "watch"))
-	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+test("check")+job("before", "deletion-hook", "pre-delete")))
-	p.expect(p.clm("test", "web", "--as", "nobody"), 1, `User "nobody" cannot get resource "secrets"`)
-	p.expect(p.clm("test", "web", user), 1, `cannot patch resource "jobs" in API group "batch" in the namespace "PLACE"`)
-	p.expect(p.clm("delete", "web", user), 1, "pre-delete hooks: ", `cannot patch resource "jobs" in API group "batch" in the namespace "PLACE"`)
-	if p.configMap("a") == nil {
-		t.Error("want the dependents to stay")
-	}
-	p.must("delete", "web")
-	p.expectNothing()
-}
-
-// TestNoTests is about a release that has none.
-func TestNoTests(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")))
-	p.expect(p.clm("test", "web", "--filter", "name=check"), 1, `release PLACE/web has no test "check", and no other tests`)
-	p.must("delete", "web")
-}
-
 // TestWhatTestsLeaveHidesNoForeignInstance: instances of a type of the release that its tests have left are deleted first, and do not keep the others from being found.
 func TestWhatTestsLeaveHidesNoForeignInstance(t *testing.T) {
 	t.Parallel()
@@ -215,51 +162,4 @@ func TestWhatTestsLeaveHidesNoForeignInstance(t *testing.T) {
 	}
 	p.must("delete", "web")
 	p.expectNothing()
-}
-
-// TestDeathWhileATestIsCreated kills clm test when the server has been asked to create an instance of a type of the release, whose UID is then not recorded. If the server has
-// created it, it is deleted with the release; what others have created instead is not.
-func TestDeathWhileATestIsCreated(t *testing.T) {
-	t.Parallel()
-	for _, created := range []bool{true, false} {
-		t.Run(fmt.Sprintf("created=%t", created), func(t *testing.T) {
-			t.Parallel()
-			p := newPlace(t)
-			thing := "---\napiVersion: PLACE.example.com/v1\nkind: Thing\nmetadata: {name: probe, annotations: {clm.cs.sap.com/release-hook: test}}\n"
-			p.must("apply", "web", p.file("app.yaml", thingDefinition+thing))
-			started := make(chan *os.Process, 1)
-			kill := func(request testenv.Request) bool {
-				if request.Resource != "things" || !request.IsWrite() {
-					return true
-				}
-				_ = (<-started).Kill()
-				return false
-			}
-			command := p.through(newProxy(t, func(x *proxy) {
-				if created {
-					x.after = kill
-				} else {
-					x.before = kill
-				}
-			})).command("test", "web")
-			if err := command.Start(); err != nil {
-				t.Fatal(err)
-			}
-			started <- command.Process
-			_ = command.Wait()
-			object := testenv.Object(p, "{apiVersion: "+p.namespace+".example.com/v1, kind: Thing, metadata: {name: probe}}")
-			object.SetNamespace(p.namespace)
-			if !created {
-				p.create(object)
-				p.expect(p.clm("delete", "web"), exitRefused, "there are instances of types that it defines", "Thing.PLACE.example.com PLACE/probe")
-				if err := p.client.Delete(t.Context(), object); err != nil {
-					t.Errorf("want the object of others to be left alone, got %v", err)
-				}
-			} else if err := p.client.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
-				t.Errorf("want the process to be killed when it had created the test, got %v", err)
-			}
-			p.must("delete", "web")
-			p.expectNothing()
-		})
-	}
 }

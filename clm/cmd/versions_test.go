@@ -5,7 +5,6 @@ package cmd
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -108,94 +107,6 @@ func TestVersions(t *testing.T) {
 	p.expectIdle("the manifest of a revision as source", p.file("manifest.yaml", manifest))
 	p.must("delete", "web")
 	p.expectValues(map[string]string{})
-}
-
-// TestVersionsEnd: without the annotation, the object has its name again, and the versions go.
-func TestVersionsEnd(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.must("apply", "web", p.file("app.yaml", versioned("a")))
-	p.must("apply", "web", p.file("app.yaml", versioned("b")))
-	before := p.versions()
-	p.expect(p.clm("apply", "web", p.file("bad.yaml", strings.Replace(versioned("c"), "'3'", "none", 1))), 1,
-		`ConfigMap settings: annotation clm.cs.sap.com/kept-versions: invalid value "none"; must be an integer from 1 to 100`)
-	if diff := cmp.Diff(before, p.versions()); diff != "" {
-		t.Errorf("something was done (-before +after):\n%s", diff)
-	}
-	p.must("apply", "web", p.file("app.yaml", strings.NewReplacer("clm.cs.sap.com/versioned: 'true', clm.cs.sap.com/kept-versions: '3'", "").Replace(versioned("b"))))
-	p.expectVersions("without the annotation", "b", "b")
-	if name := p.referred(); name != "settings" {
-		t.Errorf("want the name of the manifest, got %s", name)
-	}
-	p.must("delete", "web")
-}
-
-// TestVersionsOfADamagedRecord: what cannot be read any more is not kept, and the plan says so. It keeps nobody from a new revision.
-func TestVersionsOfADamagedRecord(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.must("apply", "web", p.file("app.yaml", versioned("a")))
-	first := p.referred()
-	p.must("apply", "web", p.file("app.yaml", versioned("b")))
-	p.loseChunks()
-	p.expect(p.clm("plan", "web", p.file("app.yaml", versioned("c"))), 0, "- ConfigMap PLACE/"+first)
-	p.must("apply", "web", p.file("app.yaml", versioned("c")))
-	p.expectVersions("after the damage", "c", "c")
-	p.must("delete", "web")
-}
-
-// TestVersionsMove has a version move to another release, whose later revisions keep it.
-func TestVersionsMove(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.must("apply", "web", p.file("app.yaml", versioned("a")))
-	p.must("apply", "other", p.file("other.yaml", configMap("other", "1")))
-	name := p.referred()
-	p.must("move", "configmap/"+name, "--from", "web", "--to", "other")
-	p.expectFindings(nil)
-	p.must("orphan", "other", "configmap/"+name)
-	p.must("apply", "web", p.file("app.yaml", versioned("a")))
-	p.expectVersions("adopted again", "a", "1", "a")
-	p.must("delete", "web")
-	p.must("delete", "other")
-}
-
-// TestRequestsForVersions: only a release that has versioned objects reads its last revision, with one request.
-func TestRequestsForVersions(t *testing.T) {
-	t.Parallel()
-	readsSecret := regexp.MustCompile(`verb="GET" url="[^"]*/secrets/`)
-	counts := map[bool]int{}
-	for _, isVersioned := range []bool{false, true} {
-		p := newPlace(t)
-		manifests := versioned("a")
-		if !isVersioned {
-			manifests = strings.Replace(manifests, "clm.cs.sap.com/versioned: 'true', clm.cs.sap.com/kept-versions: '3'", "", 1)
-		}
-		file := p.file("app.yaml", manifests)
-		p.must("apply", "web", file)
-		counts[isVersioned] = len(readsSecret.FindAllString(p.must("apply", "web", file, "-v=6").stderr, -1))
-		p.must("delete", "web")
-	}
-	if counts[true] != counts[false]+1 || counts[false] == 0 {
-		t.Error("want one more request: ", fmt.Sprint(counts))
-	}
-}
-
-// TestVersionsOfAnAdoptedHelmRelease: Helm has applied the ConfigMap under the name of its manifest. It keeps that until sources are applied.
-func TestVersionsOfAnAdoptedHelmRelease(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.ofHelm("web", "settings")
-	manifest, _, _ := strings.Cut(versioned("settings"), "---\napiVersion: apps")
-	p.recordHelm("web", helmRevision{1, "deployed", "# Source: shop/templates/a.yaml\n" + strings.TrimPrefix(manifest, "---\n"), nil})
-	p.must("adopt", "web", "--from-helm")
-	p.expectValues(map[string]string{"settings": "settings"})
-	p.must("drift", "web", "--exit-code")
-	p.must("apply", "web", p.file("app.yaml", versioned("a")), "--max-deletions", "100%")
-	p.expectVersions("applied", "a", "a")
-	p.must("rollback", "web", "1", "--max-deletions", "100%")
-	p.expectValues(map[string]string{"settings": "settings"})
-	p.must("delete", "web")
 }
 
 // TestDeathBetweenVersions kills clm at each request of an apply that makes a new version, takes replicas from an autoscaler, since the manifest changes them, and leaves the

@@ -81,22 +81,3 @@ func TestWaitInVain(t *testing.T) {
 		return got.code == 0, got.stderr
 	})
 }
-
-// TestReadyAfterAFailure says what to do about a release that has failed, although all its objects have become ready since: nothing is to be waited for.
-func TestReadyAfterAFailure(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	source := p.file("gate.yaml", gate)
-	const ready, apply = "all objects have become ready since; to record that, apply the same sources again, which also corrects drift: ", "clm apply web SOURCE... -n PLACE"
-	failed := p.timesOut("waiting until wave 0 is ready", "apply", "web", source, "--timeout", "10m")
-	if got := p.clm("status", "web"); failed.code != exitNotReady || strings.Contains(got.stdout, ready) {
-		t.Errorf("want nothing to be recorded yet, got %s", got.stdout)
-	}
-	p.openGate()
-	p.expect(p.clm("status", "web"), exitNotReady, "Failed", ready+apply)
-	p.timesOut("it is Failed, but "+ready+apply, "wait", "web", "--timeout", "10m")
-	p.must("apply", "web", source)
-	p.must("wait", "web")
-	p.expect(p.must("status", "web"), 0, "Ready")
-	p.must("delete", "web")
-}

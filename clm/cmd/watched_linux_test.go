@@ -121,35 +121,3 @@ apply PLACE/web revision 1: waiting until wave 0 is ready  AGE
 	command, screen = p.startOnTerminal(t, nil, "delete", "web", "--yes")
 	expectExit(t, command, screen, 0)
 }
-
-func TestTerminalsThatAreNotWatched(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		reason, variable string
-		lines, colours   bool
-	}{
-		{reason: "whoever runs things unattended reads lines later", variable: "CI=true", lines: true, colours: true},
-		{reason: "a terminal that knows no movements of the cursor", variable: "TERM=dumb", lines: true},
-		{reason: "who does not want colours gets the view nevertheless", variable: "NO_COLOR=1"},
-	} {
-		t.Run(test.variable, func(t *testing.T) {
-			t.Parallel()
-			p := newPlace(t)
-			command, screen := p.startOnTerminal(t, []string{test.variable}, "apply", "web", p.gated("1"), "--yes")
-			screen.expect(t, "condition Open is missing")
-			p.openGate()
-			expectExit(t, command, screen, 0)
-			screen.expect(t, "(3 created, ")
-			sent := screen.sent()
-			if moves := regexp.MustCompile(`\x1b\[[0-9]*[A-KJ]`).MatchString(sent); moves == test.lines {
-				t.Errorf("%s: movements of the cursor: %v\n%q", test.reason, moves, sent)
-			}
-			if lines := regexp.MustCompile(`/last: (\x1b\[32m)?created`).MatchString(sent); lines != test.lines {
-				t.Errorf("%s: a line for each change: %v\n%q", test.reason, lines, sent)
-			}
-			if colours := strings.Contains(sent, "\x1b[32m"); colours != test.colours {
-				t.Errorf("%s: colours: %v\n%q", test.reason, colours, sent)
-			}
-		})
-	}
-}
