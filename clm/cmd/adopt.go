@@ -57,6 +57,6 @@ func runAdopt(ctx context.Context, e *environment, o changeOptions, name string,
 		return err
 	}
 	return o.run(ctx, e, func(s *connection.Connection, _ bool) (*operation.Plan, error) {
-		return operation.PlanAdoption(ctx, s, operation.HandoverRequest{Namespace: namespace, Name: name, Objects: objects})
+		return operation.PlanAdoption(ctx, s, operation.HandoverRequest{Namespace: namespace, Name: name, Objects: objects, Approved: o.approved})
 	})
 }

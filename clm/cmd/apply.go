@@ -106,7 +106,7 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 	if o.plan != "" {
 		o.Exact = true
 		return o.run(ctx, e, func(s *connection.Connection, _ bool) (*operation.Plan, error) {
-			p, err := operation.Load(ctx, s, o.plan, namespace, o.name)
+			p, err := operation.Load(ctx, s, o.plan, namespace, o.name, o.approved)
 			if err == nil {
 				p.CreateNamespace = p.CreateNamespace || o.createNamespace
 			}
@@ -115,7 +115,7 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 	}
 	request := operation.Request{
 		Namespace: namespace, Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies(), CreateNamespace: o.createNamespace,
-		Description: o.description, Conflicts: conflictsOf(o.conflicts),
+		Description: o.description, Conflicts: conflictsOf(o.conflicts), Approved: o.approved,
 	}
 	return o.run(ctx, e, func(s *connection.Connection, compare bool) (*operation.Plan, error) {
 		if request.Sources == nil {

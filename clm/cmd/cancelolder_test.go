@@ -74,24 +74,3 @@ func TestCancelOlderApply(t *testing.T) {
 		t.Error("the lock was not given back")
 	}
 }
-
-// TestCancelOlderRollback has an older apply canceled by a rollback, and this by another apply.
-func TestCancelOlderRollback(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.readyBehindGate()
-
-	apply, applySaid := p.start("apply", "web", p.gated("2"))
-	p.says(applySaid, "gate: waiting")
-	rollback, rollbackSaid := p.start("rollback", "web", "--cancel-older")
-	p.ended(apply, applySaid, exitInterrupted, "revision 2: canceled by a newer rollback of ", processID(rollback))
-	p.says(rollbackSaid, "gate: waiting")
-	p.expectEnds(value("1"), value("1"))
-	last, lastSaid := p.start("apply", "web", p.gated("3"), "--cancel-older")
-	p.ended(rollback, rollbackSaid, exitInterrupted, "revision 3: canceled by a newer apply of ", processID(last))
-	p.says(lastSaid, "gate: waiting")
-	p.openGate()
-	p.ended(last, lastSaid, 0, "; its rollback is asked to end", "revision 4, is ready")
-	p.expectEnds(value("3"), value("3"))
-	p.expectHistory("Superseded", "Failed", "Failed", "Ready")
-}

@@ -4,8 +4,6 @@
 package cmd
 
 import (
-	"bytes"
-	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -82,68 +80,4 @@ func TestTheLastStartedRemains(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestTheLastStartedRemainsWhileOthersRender has a process read its manifests for so long that a later one comes first.
-func TestTheLastStartedRemainsWhileOthersRender(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+configMap("b", "1")))
-	for _, test := range []struct {
-		reason, manifest string
-		flags            []string
-		code             int
-		want             string
-	}{
-		{"nothing is asked or refused any more", configMap("a", "2"), []string{"--cancel-older", "--max-deletions", "0"}, exitInterrupted, "canceled by a newer apply of "},
-		{"there is nothing to be done", configMap("a", "3") + configMap("b", "3"), []string{"--cancel-older"}, 0, "is up to date"},
-		{"a plan is only shown", configMap("a", "2"), []string{"--cancel-older", "--dry-run"}, 0, ""},
-	} {
-		reader, writer := io.Pipe()
-		var output bytes.Buffer
-		ended := make(chan int, 1)
-		go func() {
-			s := streams{in: reader, out: &output, err: &output}
-			ended <- run(t.Context(), s, append([]string{"apply", "web", "-", "--kubeconfig", p.kubeconfig, "--namespace", p.namespace}, test.flags...))
-		}()
-		// That returns when it reads.
-		if _, err := io.WriteString(writer, "# slow\n"); err != nil {
-			t.Fatal(err)
-		}
-		p.must("apply", "web", p.file("app.yaml", configMap("a", "3")+configMap("b", "3")))
-		_, _ = io.WriteString(writer, test.manifest)
-		_ = writer.Close()
-		if code := testenv.Receive(t, ended, "the slow process has ended"); code != test.code || !strings.Contains(output.String(), test.want) {
-			t.Errorf("%s: want exit code %d and %q, got %d:\n%s", test.reason, test.code, test.want, code, &output)
-		}
-		p.expectValues(map[string]string{"a": "3", "b": "3"})
-		// Nothing is outdated that starts now.
-		p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+configMap("b", "1")), "--cancel-older")
-	}
-}
-
-// TestCorrectingDriftCountsAsBegun has a later process correct drift, and nothing else, while an earlier one waits for its turn.
-func TestCorrectingDriftCountsAsBegun(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	source := p.file("app.yaml", configMap("a", "1"))
-	p.must("apply", "web", source)
-	planned, proceed, attempts := make(chan struct{}), make(chan struct{}), &atomic.Int32{}
-	x := newProxy(t, func(x *proxy) {
-		x.before = func(request testenv.Request) bool {
-			if acquires(request) && attempts.Add(1) == 1 {
-				close(planned)
-				<-proceed
-			}
-			return true
-		}
-	})
-	older := p.through(x).background(t.Context(), "apply", "web", p.file("app.yaml", configMap("a", "2")), "--cancel-older")
-	testenv.Receive(t, planned, "the older process has made its plan")
-	p.change("a", "other")
-	p.expect(p.clm("apply", "web", source), 0, "1 corrected")
-	close(proceed)
-	p.expect(testenv.Receive(t, older, "the older process has ended"), exitInterrupted, "canceled by a newer apply of ", "The release was not changed.")
-	p.expectValues(map[string]string{"a": "1"})
-	p.expectHistory("Ready")
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/operation"
-	"github.com/component-operator/runtime/clm/internal/releases"
 )
 
 const outputJSON = "json"
@@ -162,22 +161,12 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connecti
 		return err
 	}
 	defer p.Close()
-	if err := p.Approve(ctx, o.approved, c.needed() || o.compares()); err != nil {
-		return err
-	}
 	if o.dryRun.isSet() {
 		return o.show(e, p)
 	}
 	if p.Idle() {
 		// Objects that another client may have changed are applied nevertheless.
-		err := p.Await(ctx, o.Options)
-		switch {
-		case err == nil:
-			if recorded, err := o.recordNotes(ctx, e, p); err != nil || !recorded {
-				return err
-			}
-			return o.conclude(e, p, nil)
-		case !failures.IsChanged(err):
+		if err := p.Await(ctx, o.Options); !failures.IsChanged(err) {
 			return shown(err)
 		}
 	}
@@ -203,32 +192,7 @@ func (o *changeOptions) carryOut(ctx context.Context, e *environment, s *connect
 	if err != nil && o.failed != nil && failures.IsFailure(err) {
 		return o.failed(ctx, p, err)
 	}
-	if err == nil {
-		// A plan that only corrects drift has no new revision.
-		if _, err := o.recordNotes(ctx, e, p); err != nil {
-			return err
-		}
-	}
 	return o.conclude(e, p, err)
-}
-
-// recordNotes records the notes and tests of a plan that was carried out, and reports whether it did: these may be those
-// of the current revision, or another process may be changing the release. What this command was asked for is done then,
-// and the next one compares them again.
-func (o *changeOptions) recordNotes(ctx context.Context, e *environment, p *operation.Plan) (bool, error) {
-	what, err := operation.RecordNotes(ctx, p, o.Options)
-	var locked *releases.LockedError
-	isBusy := failures.IsChanged(err) || errors.As(err, &locked)
-	switch {
-	case err != nil && !isBusy:
-		return false, err
-	case o.events():
-	case isBusy:
-		fmt.Fprintf(e.err, "the %s have changed, and are not recorded, because another process is changing the release\n", what)
-	case what != "":
-		fmt.Fprintf(e.err, "the %s have changed, and are recorded as revision %d\n", what, p.Revision.Number)
-	}
-	return what != "", nil
 }
 
 // conclude shows the notes of charts after a success, if they are wanted.

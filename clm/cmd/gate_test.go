@@ -48,16 +48,6 @@ func (p *place) gated(value string) string {
 	return p.file("gated.yaml", strings.ReplaceAll(gated, "VALUE", value))
 }
 
-// readyBehindGate applies the first revision of release web, of value 1, waits until it is ready, and closes the gate for the next one.
-func (p *place) readyBehindGate() {
-	p.Helper()
-	first := p.background(p.Context(), "apply", "web", p.gated("1"))
-	p.reachGate()
-	p.openGate()
-	p.expect(<-first, 0)
-	p.setGate("False")
-}
-
 // reachGate waits until the second wave has begun.
 func (p *place) reachGate() {
 	p.Helper()

@@ -71,9 +71,7 @@ func newGetNotesCommand(e *environment) *cobra.Command {
 		Use:   "notes NAME",
 		Short: "Print the notes of the charts of a revision",
 		Long: `Print what the charts of a revision say in their files NOTES.txt, as clm apply shows it. Notes were rendered with the values of the revision, and may contain
-secrets. Revisions that were made by an older clm have none.
-
-If nothing but the notes has changed, the next clm apply records them as a revision of their own, for which it applies nothing and runs no hooks.`,
+secrets.`,
 		Example: "  clm get notes web --revision 3",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {

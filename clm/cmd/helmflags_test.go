@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // TestPostRenderer: a program changes what a chart renders, hooks included.
@@ -58,34 +56,6 @@ func TestPostRenderer(t *testing.T) {
 	if p.configMap("a")["value"] != "fancy" {
 		t.Error("want errors to change nothing")
 	}
-	p.must("delete", "web")
-}
-
-// TestDescription: the user says why there is a revision.
-func TestDescription(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	source := func(value string) string { return p.file("a.yaml", configMap("a", value)) }
-	p.must("apply", "web", source("1"), "--description", " ticket 7: one ")
-	p.must("apply", "web", source("1"), "--description", "nothing is new")
-	p.must("apply", "web", source("2"))
-	plan := filepath.Join(t.TempDir(), "plan")
-	p.must("plan", "web", source("3"), "--out", plan, "--description", "planned")
-	p.must("apply", "web", "--plan", plan)
-	p.must("rollback", "web", "1", "--description", "three was wrong")
-	p.must("rollback", "web", "2")
-	var got []string
-	for _, revision := range p.items(p.must("history", "web", "-o", "json").stdout) {
-		got = append(got, p.text(revision, "status", "description"))
-	}
-	want := []string{"ticket 7: one", "applied", "planned", "three was wrong", "rolled back to revision 2"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	p.expect(p.clm("apply", "web", source("4"), "--description", ""), 1, "--description", "it is empty")
-	p.expect(p.clm("apply", "web", source("4"), "--description", "a\nb"), 1, "must be one line")
-	p.expect(p.clm("apply", "web", source("4"), "--description", strings.Repeat("x", 257)), 1, "it has 257 bytes; must be at most 256")
-	p.expect(p.clm("apply", "web", "--plan", plan, "--description", "x"), 1, "[description plan] were all set")
 	p.must("delete", "web")
 }
 

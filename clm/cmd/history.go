@@ -38,10 +38,6 @@ func runHistory(ctx context.Context, e *environment, name string, printed output
 	if err != nil {
 		return err
 	}
-	if current := release.Current(); current != nil && current.Failure == "" && release.State == releases.StateFailed {
-		// An earlier version of clm has recorded the reason for the release only.
-		current.Failure = release.Message
-	}
 	if !printed.forPeople() {
 		objects := make([]*unstructured.Unstructured, len(release.Revisions))
 		for i, revision := range release.Revisions {

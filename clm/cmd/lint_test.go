@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // chart writes the templates of a chart named web, and returns its folder.
@@ -65,43 +63,4 @@ func TestLint(t *testing.T) {
 	if left := p.names("v1", "Service"); len(left) > 0 {
 		t.Errorf("want nothing to be made, got %v", left)
 	}
-}
-
-// TestLintOfWhatExists: objects of a release are compared with its sources if its name is given.
-func TestLintOfWhatExists(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	x := newProxy(t, nil)
-	q := p.through(x)
-	chart := p.chart(map[string]string{"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\nimmutable: true\ndata: {port: {{ .Values.port | quote }}}\n"})
-	p.must("apply", "web", chart)
-	x.requests.Reset()
-	p.expect(q.clm("lint", chart), 0, "info: not checked by the API server: ConfigMap PLACE/web: they belong to another owner", "0 errors, 0 warnings")
-	for _, request := range x.requests.All() {
-		if request.IsWrite() && request.Query.Get("dryRun") != "All" {
-			t.Errorf("written: %s %s", request.Method, request.Path)
-		}
-	}
-	got := p.clm("lint", chart, "--set", "port=81", "--name", "web", "-o", "json")
-	if got.code != 1 {
-		t.Errorf("want exit code 1, got %d\n%s", got.code, got.stderr)
-	}
-	items := p.items(got.stdout)
-	if len(items) != 1 {
-		t.Fatalf("want one finding, got %v", items)
-	}
-	var fields []string
-	for _, field := range []string{"severity", "file", "object"} {
-		fields = append(fields, p.text(items[0], "status", field))
-	}
-	if diff := cmp.Diff([]string{"error", "web/templates/a.yaml", "ConfigMap " + p.namespace + "/web"}, fields); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if message := p.text(items[0], "status", "message"); !strings.Contains(message, "immutable") {
-		t.Errorf("want the server to refuse the change, got %s", message)
-	}
-	if history := p.items(p.must("history", "web", "-o", "json").stdout); len(history) != 1 || p.configMap("web")["port"] != "80" {
-		t.Errorf("want nothing to be changed, got %v", history)
-	}
-	p.must("delete", "web")
 }

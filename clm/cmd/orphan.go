@@ -33,7 +33,7 @@ clm shows what will change, and asks for confirmation. ` + askingHelp + `
 		Example: "  clm orphan web configmap/settings\n  clm orphan web --all",
 		Args:    func(_ *cobra.Command, args []string) error { return checkOrphanArguments(args, all) },
 		RunE: func(command *cobra.Command, args []string) error {
-			return runOrphan(command.Context(), e, o, operation.HandoverRequest{Name: args[0], Objects: args[1:], All: all})
+			return runOrphan(command.Context(), e, o, operation.HandoverRequest{Name: args[0], Objects: args[1:], All: all, Approved: o.approved})
 		},
 	}
 	addChangeFlags(command.Flags(), &o)

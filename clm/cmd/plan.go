@@ -109,7 +109,7 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 	}
 	request := operation.Request{
 		Namespace: namespace, Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies(), CreateNamespace: o.createNamespace,
-		Description: o.description, Conflicts: conflictsOf(o.conflicts),
+		Description: o.description, Conflicts: conflictsOf(o.conflicts), Approved: o.approved,
 	}
 	if request.Sources, err = o.sources.load(ctx, e, o.references); err != nil {
 		return err
@@ -126,9 +126,6 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 		return err
 	}
 	defer p.Close()
-	if err := p.Approve(ctx, o.approved, true); err != nil {
-		return err
-	}
 	if err := o.show(e, p); err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -21,281 +20,128 @@ import (
 const (
 	// markdownLimit is the number of characters of a plan in Markdown: a comment on GitHub has at most 65,536, and a bot may want to add some.
 	markdownLimit = 60000
-	// textLimit is the number of characters of a text within it that others decide about, such as a refusal of the API server, and of the names in a row.
+	// markdownFrame is the number of characters within it for the headers of the table and the diff, and the line about what is left out.
+	markdownFrame = 1000
+	// textLimit is the number of characters of a text within it that others decide about, such as a refusal of the API server.
 	textLimit = 2000
-	// alike is the number of objects with the same change from which on they share one row, if they are updated in place.
-	alike = 11
 )
 
-// markdownPlan is a plan as Markdown: a heading, a line that sums up, a table, and the diff, which is folded.
-type markdownPlan struct {
-	// head comes first, repetition after the table.
-	head, repetition string
-	rows             []*markdownRow
-	// command is the one that shows everything.
-	command string
-	// diff adds the diff.
-	diff bool
-}
-
-// markdownRow is a row of the table: of one object, or of several that are updated in the same way.
+// markdownRow is an object in a plan in Markdown: its row of the table, and its diff.
 type markdownRow struct {
-	objects   []reconciler.ObjectInfo
-	what, why string
-	refused   bool
-	// lines are those that change, with the places where they do; none if the content of the object is not known.
-	lines []string
-	// change and text are that of the first object.
-	change diff.Change
-	text   string
+	row, diff string
+	// rank is lower for changes that a reviewer must not miss.
+	rank int
 }
 
-// showInMarkdown writes a plan for a comment in a pull request.
+// showInMarkdown writes a plan for a comment in a pull request: a heading, a line that sums up, a table, and the folded diff.
 func (o planOptions) showInMarkdown(out io.Writer, p *operation.Plan) error {
-	m := &markdownPlan{diff: o.diff.show, command: "clm plan"}
-	if m.diff {
-		m.command = "clm diff"
-	}
-	m.command += fmt.Sprintf(" %s SOURCE... -n %s", p.Release.Name, p.Release.Namespace)
-	m.head = fmt.Sprintf("### Release %s, %s\n\n**%s**, from %s\n", cell(p.Release.String()), revisionText(p), o.summary(p), shortCell(sourceTexts(p.Revision.Sources)))
 	hunks, err := o.writer()
 	if err != nil {
 		return err
 	}
+	var rows []markdownRow
 	var repeated []diff.Change
-	similar := map[string][]*markdownRow{}
 	for _, change := range notable(p) {
 		if listedAction(change) == diff.ActionRepeat {
 			repeated = append(repeated, shownChange(change, false, &dependents.Names{}))
 			continue
 		}
-		row := rowOf(change)
-		if row.text, err = hunks.Text(row.change); err != nil {
-			return err
+		row := markdownRow{row: rowOf(change), rank: markdownRank(change)}
+		if o.diff.show {
+			if row.diff, err = hunks.Text(wholeChange(change)); err != nil {
+				return err
+			}
 		}
-		row.lines = changedLines(row.text)
-		m.rows = append(m.rows, row)
-		if key := row.key(change); key != "" {
-			similar[key] = append(similar[key], row)
-		}
+		rows = append(rows, row)
 	}
-	if err := m.join(similar, hunks); err != nil {
-		return err
-	}
+	head := fmt.Sprintf("### Release %s, %s\n\n**%s**, from %s\n", cell(p.Release.String()), revisionText(p), o.summary(p), shortCell(sourceTexts(p.Revision.Sources)))
+	tail := ""
 	if text := diff.Repetition(repeated); text != "" {
-		m.repetition = "\n" + shortCell(text) + "\n"
+		tail = "\n" + shortCell(text) + "\n"
 	}
-	_, err = io.WriteString(out, m.fitting())
+	room := markdownLimit - markdownFrame - utf8.RuneCountInString(head+tail)
+	table, diffs, left := fitting(rows, room)
+	if left != "" {
+		command := "clm plan"
+		if o.diff.show {
+			command = "clm diff"
+		}
+		tail += fmt.Sprintf("\nLeft out, because a comment cannot be longer: %s. To see everything, with the sources and flags of this plan: `%s %s SOURCE... -n %s`\n",
+			left, command, p.Release.Name, p.Release.Namespace)
+	}
+	if table != "" {
+		table = "\n| Object | Change | Why |\n|---|---|---|\n" + table
+	}
+	if diffs != "" {
+		fence := fenceFor(diffs)
+		tail += fmt.Sprintf("\n<details><summary>Diff</summary>\n\n%sdiff\n%s\n%s\n\n</details>\n", fence, strings.TrimRight(diffs, "\n"), fence)
+	}
+	_, err = io.WriteString(out, head+table+tail)
 	return err
 }
 
-func rowOf(change reconciler.Change) *markdownRow {
-	row := &markdownRow{objects: []reconciler.ObjectInfo{change.Object}, what: string(diffAction(change)), why: change.Reason, change: wholeChange(change)}
-	if change.Refusal != "" {
-		row.what, row.why, row.refused = "**refused**", change.Refusal, true
+// fitting returns the rows and the diffs that have room, and says which do not. If not all do, rows go before diffs, and objects with a lower rank go first.
+func fitting(rows []markdownRow, room int) (table, diffs, left string) {
+	size := 0
+	for _, row := range rows {
+		size += utf8.RuneCountInString(row.row + row.diff)
 	}
-	if change.Local {
-		row.what += ", local"
+	if size > room {
+		rows = slices.Clone(rows)
+		slices.SortStableFunc(rows, func(a, b markdownRow) int { return cmp.Compare(a.rank, b.rank) })
 	}
-	for _, note := range change.Notes {
-		row.why = strings.TrimPrefix(row.why+"; "+note, "; ")
-	}
-	return row
-}
-
-// changedLines returns the lines of a diff that change something, and those that name places, without the headline.
-func changedLines(text string) []string {
-	_, text, _ = strings.Cut(text, "\n")
-	return slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool {
-		return !strings.HasPrefix(line, "+") && !strings.HasPrefix(line, "-") && !strings.HasPrefix(line, "@@ ")
-	})
-}
-
-// key is the same for objects with the same change; empty if the object has a row of its own. What is not updated in place always has: a reviewer has to see its name.
-func (r *markdownRow) key(change reconciler.Change) string {
-	inPlace := r.change.Action == diff.ActionUpdate || r.change.Action == diff.ActionCorrect
-	if !inPlace || change.Refusal != "" || len(change.Notes) > 0 || len(r.lines) == 0 {
-		return ""
-	}
-	return strings.Join(append([]string{r.what, r.why}, r.lines...), "\n")
-}
-
-// join makes one row of objects with the same change if there are many of them, in the place of the first one.
-func (m *markdownPlan) join(similar map[string][]*markdownRow, hunks *diff.Writer) error {
-	joined := map[*markdownRow]bool{}
-	for _, rows := range similar {
-		if len(rows) < alike {
-			continue
-		}
-		first := rows[0]
-		for _, row := range rows[1:] {
-			first.objects, joined[row] = append(first.objects, row.objects...), true
-		}
-		first.change.Object = fmt.Sprintf("%d objects with the same change, for example %s", len(rows), first.change.Object)
-		first.why = fmt.Sprintf("%s: %s", first.why, strings.Join(places(first.lines), ", "))
-		var err error
-		if first.text, err = hunks.Text(first.change); err != nil {
-			return err
-		}
-	}
-	m.rows = slices.DeleteFunc(m.rows, func(row *markdownRow) bool { return joined[row] })
-	return nil
-}
-
-// places are the fields around what changes.
-func places(lines []string) []string {
-	var places []string
-	for _, line := range lines {
-		if place, isPlace := strings.CutPrefix(line, "@@ "); isPlace {
-			places = append(places, strings.TrimSuffix(place, " @@"))
-		}
-	}
-	return slices.Compact(slices.Sorted(slices.Values(places)))
-}
-
-// line is the row in Markdown. If it does not name all of its objects, it names the command that does.
-func (r *markdownRow) line(command string) string {
-	object := cell(r.objects[0].String())
-	if len(r.objects) > 1 {
-		object = fmt.Sprintf("<details><summary>%d objects: %s</summary>%s</details>", len(r.objects), r.kinds(), r.names(command))
-	}
-	return fmt.Sprintf("| %s | %s | %s |\n", object, r.what, shortCell(r.why))
-}
-
-// kinds counts the objects of each kind.
-func (r *markdownRow) kinds() string {
-	counts := map[string]int{}
-	for _, each := range r.objects {
-		counts[each.Kind]++
-	}
-	var kinds []string
-	for _, kind := range slices.Sorted(maps.Keys(counts)) {
-		kinds = append(kinds, fmt.Sprintf("%d %s", counts[kind], kind))
-	}
-	return shortCell(strings.Join(kinds, ", "))
-}
-
-// names are those of the objects, or of the first ones, with the command that shows the others.
-func (r *markdownRow) names(command string) string {
-	var names []string
-	room := textLimit
-	for i, each := range r.objects {
-		name := each.String()
-		if room -= utf8.RuneCountInString(name); room < 0 {
-			return fmt.Sprintf("%s, and %d more; `%s` names all of them", cell(strings.Join(names, ", ")), len(r.objects)-i, command)
-		}
-		names = append(names, name)
-	}
-	return cell(strings.Join(names, ", "))
-}
-
-// fitting returns as much of the plan as the limit allows. What does not fit is left out: diffs, and when none is left, rows. If anything is, what is refused, deleted or
-// recreated comes first.
-func (m *markdownPlan) fitting() string {
-	all := m.rows
-	if !m.diff {
-		all = nil
-	}
-	if whole := m.text(len(m.rows), all); isFitting(whole) {
-		return whole
-	}
-	slices.SortStableFunc(m.rows, func(a, b *markdownRow) int { return cmp.Compare(a.rank(), b.rank()) })
-	var chosen []*markdownRow
-	if m.diff {
-		const frame = 200 // characters around the diffs, and more to say of them
-		room := markdownLimit - frame - utf8.RuneCountInString(m.text(len(m.rows), nil))
-		for _, row := range m.rows {
-			if n := utf8.RuneCountInString(row.text); n <= room {
-				room, chosen = room-n, append(chosen, row)
+	take := func(text func(row markdownRow) string) (taken string, without int) {
+		var b strings.Builder
+		for _, row := range rows {
+			if n := utf8.RuneCountInString(text(row)); n <= room {
+				room -= n
+				b.WriteString(text(row))
+			} else {
+				without++
 			}
 		}
+		return b.String(), without
 	}
-	low, high := 0, len(m.rows)
-	for low < high {
-		if middle := (low + high + 1) / 2; isFitting(m.text(middle, chosen)) {
-			low = middle
-		} else {
-			high = middle - 1
+	table, leftRows := take(func(row markdownRow) string { return row.row })
+	diffs, leftDiffs := take(func(row markdownRow) string { return row.diff })
+	var parts []string
+	for what, count := range map[string]int{"row": leftRows, "diff": leftDiffs} {
+		if count > 0 {
+			parts = append(parts, dependents.Count(count, what))
 		}
 	}
-	return m.text(low, chosen)
+	return table, diffs, strings.Join(slices.Sorted(slices.Values(parts)), " and ")
 }
 
-func isFitting(text string) bool { return utf8.RuneCountInString(text) <= markdownLimit }
+// rowOf returns the row of an object in the table.
+func rowOf(change reconciler.Change) string {
+	what, why := string(diffAction(change)), change.Reason
+	if change.Refusal != "" {
+		what, why = "**refused**", change.Refusal
+	}
+	if change.Local {
+		what += ", local"
+	}
+	for _, note := range change.Notes {
+		why = strings.TrimPrefix(why+"; "+note, "; ")
+	}
+	return fmt.Sprintf("| %s | %s | %s |\n", cell(change.Object.String()), what, shortCell(why))
+}
 
-// ordinary is the rank of what is neither refused nor deleted nor recreated.
-const ordinary = 3
-
-// rank is lower for what a reviewer must not miss.
-func (r *markdownRow) rank() int {
+// markdownRank returns the rank of the row of a change: what is refused comes first, then deletions, and objects that are recreated.
+func markdownRank(change reconciler.Change) int {
+	const ordinary = 3
+	action := diffAction(change)
 	switch {
-	case r.refused:
+	case change.Refusal != "":
 		return 0
-	case r.change.Action == diff.ActionDelete || r.change.Action == diff.ActionComplete:
+	case action == diff.ActionDelete || action == diff.ActionComplete:
 		return 1
-	case r.change.Action == diff.ActionRecreate:
+	case action == diff.ActionRecreate:
 		return 2
 	default:
 		return ordinary
 	}
-}
-
-// text returns the plan with the first rows, and with the diffs of the given ones.
-func (m *markdownPlan) text(rows int, diffs []*markdownRow) string {
-	var b, texts strings.Builder
-	b.WriteString(m.head)
-	if len(m.rows) > 0 {
-		b.WriteString("\n| Object | Change | Why |\n|---|---|---|\n")
-	}
-	for _, row := range m.rows[:rows] {
-		b.WriteString(row.line(m.command))
-	}
-	b.WriteString(m.repetition)
-	b.WriteString(m.omission(rows, diffs))
-	for _, row := range diffs {
-		texts.WriteString(row.text)
-	}
-	if texts.Len() > 0 {
-		fence := fenceFor(texts.String())
-		fmt.Fprintf(&b, "\n<details><summary>Diff</summary>\n\n%sdiff\n%s%s\n\n</details>\n", fence, strings.TrimRight(texts.String(), "\n")+"\n", fence)
-	}
-	return b.String()
-}
-
-// omission says what is left out; empty if nothing is.
-func (m *markdownPlan) omission(rows int, diffs []*markdownRow) string {
-	var parts []string
-	left := func(what string, of []*markdownRow) {
-		count, grave := 0, 0
-		for _, row := range of {
-			count += len(row.objects)
-			if row.rank() < ordinary {
-				grave++
-			}
-		}
-		switch {
-		case count == 1:
-			parts = append(parts, fmt.Sprintf("the %s of %s", what, cell(of[0].objects[0].String())))
-		case count > 1:
-			parts = append(parts, fmt.Sprintf("the %ss of %d objects, such as %s", what, count, cell(of[0].objects[0].String())))
-			if grave > 0 {
-				parts[len(parts)-1] += fmt.Sprintf(" (**%d of them are refused, deleted or recreated**)", grave)
-			}
-		}
-	}
-	left("row", m.rows[rows:])
-	if m.diff {
-		shown := map[*markdownRow]bool{}
-		for _, row := range diffs {
-			shown[row] = true
-		}
-		left("diff", slices.DeleteFunc(slices.Clone(m.rows), func(row *markdownRow) bool { return shown[row] }))
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("\nLeft out, because a comment cannot be longer: %s. To see everything, with the sources and flags of this plan: `%s`\n",
-		strings.Join(parts, ", and "), m.command)
 }
 
 // shortCell is cell for a text that may be long.

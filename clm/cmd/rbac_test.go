@@ -11,11 +11,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -85,15 +82,11 @@ metadata: {name: a, namespace: PLACE-more}
 	return l
 }
 
-// allow makes the roles and bindings that clm rbac names, but leaves out verbs of one resource.
-func (l *limited) allow(resource string, without ...string) {
+// allow makes the roles and bindings that clm rbac names.
+func (l *limited) allow() {
 	l.Helper()
 	printed := l.must("rbac", "web", l.file("all.yaml", strings.Join(l.release, "\n---\n")), "--service-account", "deployer", "-o", "json").stdout
 	for _, object := range l.items(printed) {
-		rules, _, _ := unstructured.NestedSlice(object.Object, "rules")
-		if rules != nil {
-			object.Object["rules"] = l.leaveOut(rules, resource, without)
-		}
 		l.objects = append(l.objects, &object)
 	}
 	for _, object := range l.objects {
@@ -104,33 +97,6 @@ func (l *limited) allow(resource string, without ...string) {
 			l.Cleanup(func() { _ = l.client.Delete(context.WithoutCancel(l.Context()), object) })
 		}
 	}
-}
-
-// leaveOut takes the rules apart, into one for each resource and verb. A right for all resources includes what is left out.
-func (l *limited) leaveOut(rules []any, resource string, verbs []string) []any {
-	l.Helper()
-	var result []any
-	for _, raw := range rules {
-		var rule rbacv1.PolicyRule
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw.(map[string]any), &rule); err != nil {
-			l.Fatal(err)
-		}
-		for _, name := range rule.Resources {
-			for _, verb := range rule.Verbs {
-				if (name == resource || name == rbacv1.ResourceAll) && slices.Contains(verbs, verb) {
-					continue
-				}
-				one := rule
-				one.Resources, one.Verbs = []string{name}, []string{verb}
-				content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&one)
-				if err != nil {
-					l.Fatal(err)
-				}
-				result = append(result, content)
-			}
-		}
-	}
-	return result
 }
 
 // live goes through the life of the release as the service account, up to the first error.
@@ -180,20 +146,12 @@ func TestRightsAreEnough(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := release(t)
-			l.allow("")
+			l.allow()
 			if got := l.live(); got.code != 0 {
 				t.Errorf("exit code %d: %s", got.code, got.stderr)
 			}
 		})
 	}
-	t.Run("NobodyWatches", func(t *testing.T) {
-		t.Parallel()
-		l := simple(t)
-		l.allow("configmaps", "list", "watch")
-		if got := l.live(); got.code != 0 {
-			t.Errorf("objects are asked for one after the other then, got exit code %d: %s", got.code, got.stderr)
-		}
-	})
 }
 
 func TestRightsToCreateTheNamespace(t *testing.T) {
@@ -224,27 +182,5 @@ func TestRbacOutput(t *testing.T) {
 		s := &transcript{place: newPlace(t)}
 		s.run("rbac", "web", s.file("app.yaml", twoWaves), "--service-account", "ci:deployer", "-o", format)
 		s.expect("transcripts/rbac." + format + ".txt")
-	}
-}
-
-func TestRbacErrors(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	source := p.file("app.yaml", configMap("a", "1"))
-	unknown := p.file("unknown.yaml", "{apiVersion: none.example.com/v1, kind: None, metadata: {name: a}}")
-	for _, test := range []struct {
-		reason string
-		args   []string
-		want   string
-	}{
-		{"a slash ends a name", []string{"web", source, "--role-name", "a/b"}, `flag --role-name: "a/b"`},
-		{"an account has a name", []string{"web", source, "--service-account", "a:"}, `flag --service-account: "a:"`},
-		{"a release has a name", []string{"We/b", source}, `"We/b"`},
-		{"nobody knows what it is", []string{"web", unknown}, "None.none.example.com a: type None.none.example.com is not known"},
-		{"there is no such form", []string{"web", source, "-o", "xml"}, `"xml" is not one of yaml, json`},
-	} {
-		if got := p.clm(append([]string{"rbac"}, test.args...)...); got.code != 1 || !strings.Contains(got.stderr, test.want) || got.stdout != "" {
-			t.Errorf("%s: expected an error with %q, got exit code %d and %s", test.reason, test.want, got.code, got.stderr)
-		}
 	}
 }

@@ -81,25 +81,3 @@ func TestRecordsAreNoDependents(t *testing.T) {
 		t.Errorf("left behind: one, owned by %q", owner)
 	}
 }
-
-// TestAdoptedRecordsStay is about a release that has the record of another one among its dependents, as earlier versions allowed.
-func TestAdoptedRecordsStay(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.must("apply", "shop", p.file("app.yaml", manifestOf("one")))
-	p.must("apply", "secrets", p.file("secrets.yaml", manifestOf("two", "dropped")))
-	p.must("apply", "more", p.file("more.yaml", manifestOf("three", "taken")))
-	for _, name := range []string{"taken", "dropped"} {
-		p.as("somebody", configMapKind, name, `{"metadata":{"labels":{"clm.cs.sap.com/inventory-owner-id":"abc"}}}`)
-	}
-	p.expect(p.clm("drift", "secrets", "--correct"), exitRefused, "is part of a record of dependents")
-	p.must("apply", "secrets", p.file("secrets.yaml", manifestOf("two")))
-	p.must("delete", "secrets")
-	p.must("delete", "more")
-	if owners := p.owner("two") + p.owner("three") + " " + p.owner("taken") + " " + p.owner("dropped"); owners != "nonenone more secrets" {
-		t.Errorf("a record must stay as it is, got %s", owners)
-	}
-	// Its marks mean nothing.
-	p.expectFindings(nil)
-	p.must("delete", "shop")
-}

@@ -4,10 +4,7 @@
 package cmd
 
 import (
-	"context"
-	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -133,42 +130,6 @@ func TestRevertOfWhatWasReady(t *testing.T) {
 		if p.configMap("two") == nil {
 			t.Fatal("want what was ready neither to be deleted nor to be replaced")
 		}
-	}
-	p.must("delete", "web")
-}
-
-// TestInterruptBeforeTheRevert interrupts a command between a failure and its revert: it ends like any other that is interrupted, and says what is left to be done.
-func TestInterruptBeforeTheRevert(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	good := configMap("a", "1")
-	bad := p.file("bad.yaml", good+"---"+strings.Replace(twoWaves, "matchLabels: {app: web}", "matchLabels: {app: other}", 1))
-	for _, want := range []string{"interrupted before revision 1 was reverted; to delete the release: clm delete web -n PLACE", "interrupted before revision 3 was reverted; to return to revision 2: clm rollback web 2 -n PLACE"} {
-		for moment, isMoment := range map[string]func(request testenv.Request) bool{
-			"the lock is given back":         func(request testenv.Request) bool { return isLease(request) && request.Method == http.MethodDelete },
-			"the revert reads what is there": func(request testenv.Request) bool { return request.Resource == "secrets" && !request.IsWrite() },
-		} {
-			ctx, interrupt := context.WithCancel(t.Context())
-			failed := &atomic.Bool{}
-			x := newProxy(t, func(x *proxy) {
-				x.after = func(request testenv.Request) bool {
-					if isLease(request) && request.Method == http.MethodDelete {
-						failed.Store(true)
-					}
-					if failed.Load() && isMoment(request) {
-						interrupt()
-					}
-					return true
-				}
-			})
-			got := p.through(x).clmContext(ctx, "apply", "web", bad, "--revert-on-failure")
-			interrupt()
-			p.expect(got, exitInterrupted, want)
-			if t.Failed() {
-				t.Fatal(moment)
-			}
-		}
-		p.must("apply", "web", p.file("good.yaml", good))
 	}
 	p.must("delete", "web")
 }

@@ -4,7 +4,6 @@
 package cmd
 
 import (
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -53,27 +52,5 @@ func TestTheSecondApplyWaits(t *testing.T) {
 	p.expectHistory("Superseded", "Ready")
 	if p.locked("web") {
 		t.Error("the lock was not given back")
-	}
-}
-
-func TestAppliesAtOnce(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	const rivals = 4
-	var group sync.WaitGroup
-	for i := range rivals {
-		source := p.file("app.yaml", fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: own-%[1]d}, data: {value: \"%[1]d\"}}\n---\n"+
-			"{apiVersion: v1, kind: ConfigMap, metadata: {name: shared}, data: {value: \"%[1]d\"}}", i))
-		group.Go(func() {
-			if got := p.clm("apply", "web", source); got.code != 0 {
-				t.Errorf("exit code %d:\n%s", got.code, got.stderr)
-			}
-		})
-	}
-	group.Wait()
-	p.expectHistory("Superseded", "Superseded", "Superseded", "Ready")
-	winner := p.configMap("shared")["value"]
-	if names := fmt.Sprint(p.names("v1", "ConfigMap")); names != "[own-"+winner+" shared]" {
-		t.Errorf("%s has come last, but there are %s", winner, names)
 	}
 }

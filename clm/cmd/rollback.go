@@ -23,7 +23,7 @@ func newRollbackCommand(e *environment) *cobra.Command {
 		Use:   "rollback NAME [REVISION]",
 		Short: "Return to an earlier revision of a release",
 		Long: `Return release NAME to an earlier revision. REVISION defaults to the latest earlier revision that became ready, whether or not
-clm waited for it; revisions that differ from the current one only by the notes or tests of a chart are skipped.
+clm waited for it.
 The recorded objects of that revision are applied again, as a new revision; sources and values are not needed.
 
 Objects that are not in that revision are deleted, unless the release has adopted them: adopted objects, which existed before the release, are orphaned instead.
@@ -41,6 +41,7 @@ To continue a rollback that has not become ready, run the same command again; th
 			}
 			return runRollback(command.Context(), e, o, operation.RollbackRequest{
 				Name: args[0], Number: revision, Adoption: reconciler.AdoptionPolicy(adopt.value), Description: description, Conflicts: conflictsOf(o.conflicts),
+				Approved: o.approved,
 			})
 		},
 	}

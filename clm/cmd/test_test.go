@@ -108,26 +108,6 @@ func TestATestDoesNotTakeWhatIsThere(t *testing.T) {
 	p.expectNothing()
 }
 
-// TestAPodThatTests has to complete, whether it comes from a chart or from manifests.
-func TestAPodThatTests(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+"\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: probe, annotations: {clm.cs.sap.com/release-hook: Test}}\n"+
-		"spec: {restartPolicy: Never, containers: [{name: main, image: example.com/none}]}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: server, annotations: {clm.cs.sap.com/release-hook: test}}\n"+
-		"spec: {containers: [{name: main, image: example.com/none}]}\n"))
-	var got result
-	timeout := inTime(func(timeout string) bool {
-		// What the last run has left is removed first.
-		got = p.clm("test", "web", "--timeout", timeout)
-		return strings.Contains(got.stderr, "1 of 2 tests passed")
-	})
-	p.expect(got, exitNotReady, "Unfinished  has not completed", "release PLACE/web: 1 of 2 tests passed; timed out after "+timeout)
-	p.must("delete", "web")
-	if names := p.names("v1", "Pod"); len(names) > 0 {
-		t.Errorf("left behind: %v", names)
-	}
-}
-
 // TestWhatTestsLeaveHidesNoForeignInstance: instances of a type of the release that its tests have left are deleted first, and do not keep the others from being found.
 func TestWhatTestsLeaveHidesNoForeignInstance(t *testing.T) {
 	t.Parallel()

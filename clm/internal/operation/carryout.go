@@ -57,7 +57,7 @@ func (a *application) run(ctx context.Context) error {
 	defer stopTimer()
 	result, err := a.converge(ctx)
 	left := a.leave(ctx, result, err)
-	return errors.Join(nameFields(ctx, a.plan, err), left)
+	return errors.Join(err, left)
 }
 
 // confirm returns an error if the plan is outdated, before anything is recorded.
@@ -77,7 +77,7 @@ func (a *application) confirm(ctx context.Context) error {
 	if !a.options.Exact {
 		return nil
 	}
-	return nameFields(ctx, a.plan, a.checkExact(ctx))
+	return a.checkExact(ctx)
 }
 
 // errOnlyChecked ends a call of the engine that must not change anything.

@@ -88,11 +88,7 @@ func PlanDeletion(ctx context.Context, c *connection.Connection, request Deletio
 func (d *Deletion) plan(ctx context.Context, request DeletionRequest) (err error) {
 	release := d.Release
 	if request.Failed != nil {
-		older, err := spareOlder(ctx, d.connection.Client(), release)
-		if err != nil {
-			return err
-		}
-		d.spared = slices.Sorted(slices.Values(slices.Concat(SpareAdopted(release, nil), older)))
+		d.spared = SpareAdopted(release, nil)
 	}
 	if !request.SkipHooks {
 		if d.Hooks, err = hooksOf(ctx, d.connection, release); err != nil {

@@ -83,21 +83,11 @@ func PlanHelmAdoption(ctx context.Context, c *connection.Connection, request Hel
 	if adoption.Deployed, err = deployed(found); err != nil {
 		return nil, err
 	}
-	takeover := Takeover{Release: release, Confirm: func(ctx context.Context) error {
-		err := found.Confirm(ctx, c.Client())
-		if errors.Is(err, helmreleases.ErrChanged) {
-			return &failures.ChangedError{Release: release.String()}
-		}
-		return err
-	}}
 	for _, revision := range found.Unreadable {
 		adoption.Skipped = append(adoption.Skipped, fmt.Sprintf("revision %d is left out: %s", revision.Number, revision.Reason))
 	}
-	takeover.Skip = func(past Past, reason error) {
-		adoption.Skipped = append(adoption.Skipped, fmt.Sprintf("revision %d is left out: %s", past.Revision.Number, reason))
-	}
-	takeover.History = historyOf(found, adoption.Deployed, request.Policies)
-	current, err := takeover.History[len(takeover.History)-1].Content()
+	history := historyOf(found, adoption.Deployed, request.Policies)
+	current, err := history[len(history)-1].Content()
 	if err != nil {
 		return nil, err
 	}
@@ -105,10 +95,8 @@ func PlanHelmAdoption(ctx context.Context, c *connection.Connection, request Hel
 	if err != nil {
 		return nil, err
 	}
-	takeover.Objects, takeover.Done = objects.marked, objects.hooks
 	adoption.Programs = slices.DeleteFunc(objects.programs, runner.Reclaims)
-	adoption.Plan, err = PlanTakeover(ctx, c, takeover)
-	return adoption, err
+	return adoption, adoption.planTakeover(ctx, c, release, history, objects)
 }
 
 // confirmOrigin returns a RefusedError unless the release of clm was made from that of Helm: of the revisions with numbers that both have, all have the

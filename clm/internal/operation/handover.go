@@ -21,6 +21,8 @@ type HandoverRequest struct {
 	Namespace, Name string
 	// Objects as KIND[.GROUP]/[NAMESPACE/]NAME.
 	Objects []string
+	// Approved identifies the deletions that the user has approved.
+	Approved string
 	// All objects are meant instead of Objects. Only PlanOrphaning knows this.
 	All bool
 }
@@ -32,7 +34,7 @@ func PlanAdoption(ctx context.Context, c *connection.Connection, request Handove
 	if err != nil {
 		return nil, err
 	}
-	plan.Operation = Adopt
+	plan.Operation, plan.approved = Adopt, request.Approved
 	wanted, err := dependentsOf(c.Client().RESTMapper(), plan)
 	if err != nil {
 		return nil, err
@@ -79,7 +81,7 @@ func PlanOrphaning(ctx context.Context, c *connection.Connection, request Handov
 	if err != nil {
 		return nil, err
 	}
-	plan.Operation = Orphan
+	plan.Operation, plan.approved = Orphan, request.Approved
 	owned, err := dependentsOf(c.Client().RESTMapper(), plan)
 	if err != nil {
 		return nil, err
@@ -119,7 +121,8 @@ func PlanOrphaning(ctx context.Context, c *connection.Connection, request Handov
 func sayWhyOrphaned(plan *Plan, orphaned []dependent) {
 	for i := range plan.Changes {
 		change := &plan.Changes[i]
-		if rest, isPruned := strings.CutPrefix(change.Reason, inventory.ReasonNotInManifests); isPruned && change.Verb == reconciler.VerbOrphaned && findHeld(orphaned, change.Object) >= 0 {
+		rest, isPruned := strings.CutPrefix(change.Reason, inventory.ReasonNotInManifests)
+		if isPruned && change.Verb == reconciler.VerbOrphaned && findHeld(orphaned, change.Object) >= 0 {
 			change.Reason = "as requested" + rest
 		}
 	}

@@ -7,13 +7,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/internal/redact"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -48,43 +46,7 @@ func decide(ctx context.Context, p *Plan, request Request, compare bool) error {
 		}
 	}
 	p.keeper.note(p)
-	return p.keeper.noteRepeats(ctx, p)
-}
-
-// follow makes the plan again for the objects as they are now. It renders nothing: if it was made from sources, fields that others have changed since, and that are to be left to
-// them, change its manifest. With compare, the server is asked what would happen to each object; ConflictsKeep does that in any case. If there is an error, follow may be
-// called again.
-func follow(ctx context.Context, p *Plan, compare bool) error {
-	for again := true; again; {
-		if err := ask(ctx, p, compare || p.keeper != nil && p.keeper.conflicts == ConflictsKeep); err != nil || p.keeper == nil {
-			return err
-		}
-		var err error
-		if again, err = p.keeper.choose(ctx, p); err != nil {
-			return err
-		}
-		if err := p.keeper.extend(p); err != nil {
-			return err
-		}
-	}
-	p.keeper.note(p)
-	return p.keeper.noteRepeats(ctx, p)
-}
-
-// extend has the manifest of a plan keep all fields that were chosen. If it is recorded, the revision becomes a new one that is made from the recorded one.
-func (k *keeper) extend(p *Plan) error {
-	content := p.Content
-	content.Manifest = k.rules.Extend(content.Manifest, k.chosen)
-	if slices.Equal(content.Manifest, p.Content.Manifest) {
-		return nil
-	}
-	if !p.New {
-		return p.Derive(content, k.description)
-	}
-	p.Content = content
-	var err error
-	p.Revision.Inputs, err = inputs(content, p.Revision)
-	return err
+	return nil
 }
 
 // keepAtRollback completes the manifest of a revision to which a plan returns by the fields that the current one leaves to others, or takes all fields that the revision leaves to
@@ -116,8 +78,6 @@ type keeper struct {
 	rules     KeptFieldsRules
 	conflicts Conflicts
 	last      *lastManifest
-	// description says what brings a new revision about.
-	description string
 	// chosen are fields of conflicts with the plan.
 	chosen KeptFields
 }
@@ -125,7 +85,7 @@ type keeper struct {
 func newKeeper(request Request, last *lastManifest) *keeper {
 	return &keeper{
 		rules:     KeptFieldsRules{Prefix: releases.ReconcilerName + "/", Namespace: request.Namespace},
-		conflicts: request.Conflicts, last: last, description: cmp.Or(request.Description, "applied"), chosen: KeptFields{},
+		conflicts: request.Conflicts, last: last, chosen: KeptFields{},
 	}
 }
 
@@ -188,35 +148,10 @@ func (k *keeper) confirmLost(p *Plan) error {
 // note says in the plan which fields it leaves to others from now on.
 func (k *keeper) note(p *Plan) {
 	for i := range p.Changes {
-		if fields := k.fieldsOf(p, p.Changes[i]); fields != "" {
-			p.Changes[i].Notes = append(p.Changes[i].Notes, "fields that are left to other field managers from now on: "+fields)
+		if fields := k.chosen[k.rules.KeyOf(p.Changes[i].Object)]; len(fields) > 0 {
+			p.Changes[i].Notes = append(p.Changes[i].Notes, "fields that are left to other field managers from now on: "+redact.Text(strings.Join(fields, ", ")))
 		}
 	}
-}
-
-// fieldsOf returns the fields of a change that were chosen, separated by commas.
-func (k *keeper) fieldsOf(p *Plan, change reconciler.Change) string {
-	key := dependents.KeyOf(change.Object)
-	key.Namespace = cmp.Or(key.Namespace, p.Release.Namespace)
-	return redact.Text(strings.Join(k.chosen[key], ", "))
-}
-
-// nameFields adds to the error of an outdated plan which fields another plan would leave to other field managers.
-func nameFields(ctx context.Context, p *Plan, err error) error {
-	var stale *reconciler.StaleError
-	if p.keeper == nil || p.keeper.conflicts != ConflictsKeep || !errors.As(err, &stale) || follow(ctx, p, true) != nil {
-		return err
-	}
-	var texts []string
-	for _, change := range p.Changes {
-		if fields := p.keeper.fieldsOf(p, change); fields != "" {
-			texts = append(texts, fmt.Sprintf("%s: %s", change.Object, fields))
-		}
-	}
-	if len(texts) == 0 {
-		return err
-	}
-	return fmt.Errorf("%w; the same command would now leave these fields to other field managers: %s", err, strings.Join(texts, "; "))
 }
 
 func hasConflicts(p *Plan) bool {

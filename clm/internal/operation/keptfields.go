@@ -69,24 +69,6 @@ func (r KeptFieldsRules) Carry(rendered, recorded []*unstructured.Unstructured, 
 	return result
 }
 
-// Extend returns objects that keep further fields in addition to those that they keep already, as Carry would have returned them. Objects that keep no more than
-// before are returned as they were given.
-func (r KeptFieldsRules) Extend(objects []*unstructured.Unstructured, further KeptFields) []*unstructured.Unstructured {
-	result := slices.Clone(objects)
-	for i, object := range objects {
-		key := r.KeyOf(object)
-		if len(further[key]) == 0 || r.isHook(object) {
-			continue
-		}
-		one := objects[i : i+1]
-		all := r.Kept(one)
-		if all.Add(KeptFields{key: further[key]}) {
-			result[i] = r.Keep(r.Strip(one), all)[0]
-		}
-	}
-	return result
-}
-
 // Kept returns the fields that the annotation kept-fields of objects lists. What cannot be read was not written by us, and is left out.
 func (r KeptFieldsRules) Kept(objects []*unstructured.Unstructured) KeptFields {
 	kept := KeptFields{}

@@ -196,27 +196,3 @@ func TestSecrets(t *testing.T) {
 		}
 	}
 }
-
-// TestExtend: what is extended is what rendering it again would result in.
-func TestExtend(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct{ reason, rendered, before, further string }{
-		{"nothing was kept", "", "", "data.a"},
-		{"they are sorted", "", "data.b", "data.a"},
-		{"the manifest ignores others", "x/ignore-fields: data.z", "data.b", "data.a"},
-	} {
-		source := object(t, tc.rendered, "a: 1, b: 1, z: 1")
-		recorded, key := list(source), rules.KeyOf(source)
-		if tc.before != "" {
-			recorded = rules.Carry(list(source), list(source), operation.KeptFields{key: {tc.before}})
-		}
-		further := operation.KeptFields{key: {tc.further}}
-		got := rules.Extend(recorded, further)
-		if diff := cmp.Diff(rules.Carry(list(source), recorded, further), got); diff != "" {
-			t.Errorf("%s (-rendered again +extended):\n%s", tc.reason, diff)
-		}
-		if again := rules.Extend(got, further); !slices.Equal(got, again) {
-			t.Errorf("%s: want objects that keep no more than before to be the same", tc.reason)
-		}
-	}
-}

@@ -4,12 +4,10 @@
 package operation
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -37,8 +35,6 @@ type lastManifest struct {
 	values  map[string]any
 	// damage says why there are no objects although there is a revision; nil if it can be read.
 	damage *releases.DamagedError
-	// readHooks is what hooks returns if the objects are not known; nil if it was not called.
-	readHooks []*unstructured.Unstructured
 	// marked is what kept returns; nil if it was not called.
 	marked KeptFields
 	// since is what sinceReady returns; nil if it was not called.
@@ -62,26 +58,6 @@ func (m *lastManifest) read(ctx context.Context) ([]*unstructured.Unstructured, 
 	}
 	m.known, m.objects, m.values = true, content.Manifest, content.Values
 	return m.objects, nil
-}
-
-// hooks returns the hooks of Helm among the objects, and perhaps others. If the objects were not read yet, it reads the hooks once, and not the others. It returns none if they are
-// lost.
-func (m *lastManifest) hooks(ctx context.Context) ([]*unstructured.Unstructured, error) {
-	current := m.release.Current()
-	if current == nil || m.known {
-		return m.objects, nil
-	}
-	if m.readHooks != nil {
-		return m.readHooks, nil
-	}
-	key := []byte(strconv.Quote(helmHookKey))
-	hooks, err := releases.Objects(ctx, m.connection.Records(), m.release, current.Number, func(raw []byte) bool { return bytes.Contains(raw, key) })
-	var damage *releases.DamagedError
-	if errors.As(err, &damage) {
-		return nil, nil
-	}
-	m.readHooks = hooks
-	return hooks, err
 }
 
 // isRead reports whether the objects were read, and are not lost.

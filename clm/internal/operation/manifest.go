@@ -35,18 +35,6 @@ func IsRegular(object *unstructured.Unstructured) bool {
 	return values[ReleaseHookKey] == "" && values[deletionHookKey] == ""
 }
 
-// DivideManifest returns the objects that are no tests, and the tests.
-func DivideManifest(manifest []*unstructured.Unstructured) (others, tests []*unstructured.Unstructured) {
-	for _, object := range manifest {
-		if isHook(object, types.ReleaseHookTest) {
-			tests = append(tests, object)
-		} else {
-			others = append(others, object)
-		}
-	}
-	return others, tests
-}
-
 // isHook reports whether an object is a hook for an event, such as types.ReleaseHookTest.
 func isHook(object *unstructured.Unstructured, value string) bool {
 	text, exists := object.GetAnnotations()[ReleaseHookKey]

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/failures"
@@ -39,7 +38,7 @@ func (t *Transfer) outcome(err error) progress.Outcome {
 	case t.left == 0:
 		return progress.Outcome{Done: true, Summary: fmt.Sprintf("nothing left to move %s", between)}
 	default:
-		return progress.Outcome{Done: true, Summary: fmt.Sprintf("moved %s %s", dependents.Count(t.left, "object"), between), Next: t.unready()}
+		return progress.Outcome{Done: true, Summary: fmt.Sprintf("moved %s %s", dependents.Count(t.left, "object"), between)}
 	}
 }
 
@@ -54,10 +53,7 @@ func (t *Transfer) move(ctx context.Context, options Options, b *runner.Board) e
 	}
 	ctx, stop := from.WatchLock(ctx)
 	defer stop()
-	options.Enough = func(result reconciler.Result) bool {
-		t.note(t.To, result)
-		return t.areReady(result)
-	}
+	options.Enough = t.areReady
 	failure := t.To.CarryOut(ctx, to, options)
 	if failure != nil && !failures.IsFailure(failure) {
 		return failure
@@ -72,10 +68,7 @@ func (t *Transfer) move(ctx context.Context, options Options, b *runner.Board) e
 	// Its progress is not about the objects that were moved.
 	from.Mute()
 	// Nothing is left to be done there.
-	options.Enough = func(result reconciler.Result) bool {
-		t.note(t.From, result)
-		return true
-	}
+	options.Enough = func(reconciler.Result) bool { return true }
 	if err := t.From.CarryOut(ctx, from, options); err != nil && len(failures.Failed(err)) == 0 {
 		stage := fmt.Sprintf("ending the ownership of release %s", t.From.Release)
 		return errors.Join(failure, &failures.StageError{Stage: stage, Advice: failures.Next(err, t.From.Release), Cause: err})
@@ -106,28 +99,6 @@ func (t *Transfer) concerns(err error) bool {
 	return slices.ContainsFunc(slices.Concat(notReady.Failed, notReady.Waits), func(notice reconciler.Notice) bool {
 		return slices.ContainsFunc(t.Objects, func(object dependents.Object) bool { return object.Key() == dependents.KeyOf(notice.Object) })
 	})
-}
-
-// note notes whether other objects of a release are not ready.
-func (t *Transfer) note(plan *Plan, result reconciler.Result) {
-	if t.troubled == nil {
-		t.troubled = map[*Plan]bool{}
-	}
-	t.troubled[plan] = len(result.Waits)+len(result.Failures) > 0
-}
-
-// unready says which of the releases are not ready because of other objects; empty if both are.
-func (t *Transfer) unready() string {
-	var commands []string
-	for _, plan := range []*Plan{t.From, t.To} {
-		if t.troubled[plan] {
-			commands = append(commands, fmt.Sprintf("clm status %s -n %s", plan.Release.Name, plan.Release.Namespace))
-		}
-	}
-	if len(commands) == 0 {
-		return ""
-	}
-	return "Other objects are not ready; to see why: " + strings.Join(commands, "; ")
 }
 
 // beginBoth acquires the locks of both releases, always in the same order. The function that it returns releases them.

@@ -36,6 +36,8 @@ type Request struct {
 	Conflicts Conflicts
 	// Description says what brings a new revision about. Defaults to "applied".
 	Description string
+	// Approved identifies the deletions that the user has approved. It has no effect unless exactly these are held back.
+	Approved string
 }
 
 // Operation is the purpose of a plan.
@@ -86,16 +88,13 @@ type Plan struct {
 	approved string
 	// again means that the last operation has failed, so that who applies the sources again wants what has failed to run again. One that was interrupted goes on.
 	again bool
-	// otherTests means that the content has other tests than the recorded revision of the plan.
-	otherTests bool
 	// homeless means that the namespace of a new release does not exist.
 	homeless bool
 	// spared names the redundant objects that stay because they were adopted.
 	spared []string
-	// succeeds means that the release was installed by another tool; past are revisions of that tool that are recorded before that of the plan.
-	succeeds bool
-	past     []Past
-	// confirm reports whether the other tool has changed the release since; nil if there is none.
+	// past are revisions of Helm that are recorded before that of the plan.
+	past []Past
+	// confirm reports whether Helm has changed the release since; nil unless it is adopted from Helm.
 	confirm func(ctx context.Context) error
 }
 
@@ -164,21 +163,6 @@ func (p *Plan) Rejected() int {
 	return count
 }
 
-// Approve makes the plan again if it holds back exactly those deletions that the digest identifies, so that it deletes these objects. Otherwise the plan stays as
-// it is. Fields that others have changed since the plan was made are left to them if they are to be; if other deletions are held back now, these are not approved. If Approve
-// fails, the plan is closed.
-func (p *Plan) Approve(ctx context.Context, digest string, compare bool) error {
-	if held := p.exact.Held; held == nil || held.Digest != digest {
-		return nil
-	}
-	p.approved = digest
-	err := follow(ctx, p, compare)
-	if err != nil {
-		p.Close()
-	}
-	return err
-}
-
 // Unapproved returns a RefusedError that names the objects whose deletion has to be approved; nil if there are none.
 func (p *Plan) Unapproved() error {
 	return runner.Unapproved(p.exact.Held)
@@ -192,7 +176,7 @@ func PlanSources(ctx context.Context, c *connection.Connection, request Request,
 	if err != nil {
 		return nil, err
 	}
-	plan := &Plan{connection: c, Release: release, Operation: Apply, adoption: request.Policies.Adoption, CreateNamespace: request.CreateNamespace}
+	plan := &Plan{connection: c, Release: release, Operation: Apply, adoption: request.Policies.Adoption, CreateNamespace: request.CreateNamespace, approved: request.Approved}
 	if !release.Recorded() {
 		if plan.homeless, err = isMissing(ctx, c.Client(), release.Namespace); err != nil {
 			return nil, err
@@ -240,15 +224,6 @@ func find(ctx context.Context, c *connection.Connection, namespace, name string)
 
 // Compare asks the engine what it would do. If that fails, the plan is closed. With compare, the server is asked what would happen to each object.
 func (p *Plan) Compare(ctx context.Context, compare bool) error {
-	err := ask(ctx, p, compare)
-	if err != nil {
-		p.Close()
-	}
-	return err
-}
-
-// ask is Compare that does not close the plan.
-func ask(ctx context.Context, p *Plan, compare bool) error {
 	p.objects = objectsOf(p)
 	p.again = (p.Operation == Apply || p.Operation == Rollback) && p.Release.State == releases.StateFailed
 	if err := p.observe(); err != nil {
@@ -257,6 +232,7 @@ func ask(ctx context.Context, p *Plan, compare bool) error {
 	options := reconciler.PlanOptions{Compare: compare, LeftAlone: p.Operation == Heal}
 	found, err := p.target.Engine().Plan(ctx, p.request(nil), options)
 	if err != nil {
+		p.Close()
 		return p.ofRecord(err)
 	}
 	p.exact, p.Changes = &found, found.Changes
@@ -294,8 +270,8 @@ func (p *Plan) request(save reconciler.Store) reconciler.ApplyRequest {
 		TakeOver: p.takeOver,
 
 		Deletions: reconciler.Deletions{Approved: p.approved},
-		// What another tool has installed as this release has not existed before it.
-		RecordAdoptions: !p.succeeds,
+		// What Helm has installed as this release has not existed before it.
+		RecordAdoptions: p.confirm == nil,
 		RerunFailed:     p.again,
 	}
 }

@@ -31,8 +31,6 @@ type Transfer struct {
 	connection *connection.Connection
 	// left is the number of objects whose move is not complete.
 	left int
-	// troubled says which releases have other objects that are not ready.
-	troubled map[*Plan]bool
 }
 
 // Close stops watching the dependents.

@@ -29,7 +29,7 @@ import (
 // render renders the current revision again and, if the result differs from the record, the next revision. It may be called again when more fields are left to others: then the
 // result may be what is recorded, although it was not before.
 func (p *Plan) render(ctx context.Context, request Request) error {
-	p.New, p.otherTests = false, false
+	p.New = false
 	if current := p.Release.Current(); current != nil {
 		if request.KeepHooks && len(current.Hooks) > 0 {
 			var err error
@@ -60,41 +60,33 @@ func (p *Plan) render(ctx context.Context, request Request) error {
 	return p.generate(ctx, request, &next)
 }
 
-// isRecorded reports whether the rendered revision of a plan is the current one. Tests, and the names of Helm's hooks, which
-// are random in many charts, make no difference. The plan then has the recorded hooks, so that they are not applied
-// under other names, and other tests only if these differ by more than their names.
+// isRecorded reports whether the rendered revision of a plan is the current one. The names of Helm's hooks, which are
+// random in many charts, make no difference. The plan then has the recorded hooks, so that they are not applied under
+// other names.
 func isRecorded(ctx context.Context, p *Plan, current *releases.Revision) (bool, error) {
-	same, last := p.Revision.Inputs == current.Inputs, p.keeper.last
-	if same && current.Basis == 0 || !slices.ContainsFunc(p.Content.Manifest, func(object *unstructured.Unstructured) bool {
-		return isHelmHook(object) || object.GetAnnotations()[ReleaseHookKey] != ""
-	}) {
-		return same, nil
+	last := p.keeper.last
+	isHook := func(object *unstructured.Unstructured) bool { return isHelmHook(object) }
+	if p.Revision.Inputs == current.Inputs || !slices.ContainsFunc(p.Content.Manifest, isHook) {
+		return p.Revision.Inputs == current.Inputs, nil
 	}
 	if _, err := last.read(ctx); err != nil || !last.isRead() {
-		return same, err
+		return false, err
 	}
-	recorded, recordedTests, err := nameless(releases.Content{Values: last.values, Manifest: last.objects}, *current)
+	recorded, err := nameless(releases.Content{Values: last.values, Manifest: last.objects}, *current)
 	if err != nil {
 		return false, err
 	}
-	rendered, renderedTests, err := nameless(p.Content, p.Revision)
+	rendered, err := nameless(p.Content, p.Revision)
 	if err != nil || rendered != recorded {
-		return same, err
+		return false, err
 	}
-	objects := last.objects
-	if renderedTests != recordedTests {
-		p.otherTests = true
-		regular, _ := DivideManifest(last.objects)
-		_, tests := DivideManifest(p.Content.Manifest)
-		objects = slices.Concat(regular, tests)
-	}
-	p.Content.Manifest, p.Revision.Inputs, p.Revision.Objects = objects, current.Inputs, len(objects)
+	p.Content.Manifest, p.Revision.Inputs, p.Revision.Objects = last.objects, current.Inputs, len(last.objects)
 	return true, nil
 }
 
-// nameless returns digests of what a revision is made of without its tests, and of the tests. They depend neither on
-// the names of Helm's hooks nor on the order of the objects.
-func nameless(content releases.Content, revision releases.Revision) (all, tests string, err error) {
+// nameless returns a digest of what a revision is made of that depends neither on the names of Helm's hooks nor on the
+// order of the objects.
+func nameless(content releases.Content, revision releases.Revision) (string, error) {
 	objects := slices.Clone(content.Manifest)
 	for i, object := range objects {
 		if isHelmHook(object) {
@@ -103,12 +95,7 @@ func nameless(content releases.Content, revision releases.Revision) (all, tests 
 		}
 	}
 	revision.Inputs = unordered
-	others, testObjects := DivideManifest(objects)
-	all, err = inputs(releases.Content{Values: content.Values, Manifest: others}, revision)
-	if err == nil {
-		tests, err = inputs(releases.Content{Manifest: testObjects}, releases.Revision{Inputs: unordered})
-	}
-	return all, tests, err
+	return inputs(releases.Content{Values: content.Values, Manifest: objects}, revision)
 }
 
 // describe returns the revision with the policies and sources of the request.

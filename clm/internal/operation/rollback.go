@@ -25,13 +25,15 @@ import (
 type RollbackRequest struct {
 	// Namespace and Name of the release.
 	Namespace, Name string
-	// Number of the revision. Defaults to the newest revision before the current one that was ready and differs from it by more than its notes.
+	// Number of the revision. Defaults to the newest revision before the current one that was ready.
 	Number int64
 	// Adoption is the policy of objects without an annotation. Defaults to that of the revision, but never to taking objects from other owners.
 	Adoption reconciler.AdoptionPolicy
 	// Conflicts say whether fields stay with other field managers that the current revision, or the one to which the plan returns, leaves to them. ConflictsForce takes all of them.
 	// Otherwise those of the current revision stay that the other one declares with the same values. ConflictsKeep is not possible.
 	Conflicts Conflicts
+	// Approved identifies the deletions that the user has approved.
+	Approved string
 	// Description says what brings the new revision about. Defaults to a text with the number of the earlier one.
 	Description string
 	// Failed is the plan, if any, that has failed and is reverted. If another process has changed the release since, that is refused.
@@ -62,7 +64,7 @@ func PlanRollback(ctx context.Context, c *connection.Connection, request Rollbac
 	if err != nil {
 		return nil, err
 	}
-	plan := &Plan{connection: c, Release: release, Operation: Rollback, New: !resumes(release, request.Number), Revision: to, adoption: request.Adoption}
+	plan := &Plan{connection: c, Release: release, Operation: Rollback, New: !resumes(release, request.Number), Revision: to, adoption: request.Adoption, approved: request.Approved}
 	if plan.Content, err = c.Records().Content(ctx, release, to.Number); err != nil {
 		return nil, err
 	}
@@ -110,22 +112,18 @@ func rollbackTarget(release *releases.Release, number int64) (releases.Revision,
 	if resumes(release, number) {
 		return *current, nil
 	}
-	other := ""
 	for _, revision := range slices.Backward(release.Revisions) {
 		wanted := revision.Number == number
 		if number == 0 {
-			wanted = revision.State == releases.RevisionSuperseded && !revision.SameButNotes(current)
-		}
-		if revision.Number != current.Number && revision.SameButNotes(current) {
-			other = " and differs by more than the notes and tests of charts"
+			wanted = revision.State == releases.RevisionSuperseded
 		}
 		if wanted {
 			return revision, nil
 		}
 	}
 	if number == 0 {
-		return releases.Revision{}, failures.Refused("release %s has no earlier revision that was ready%s; to list its revisions: clm history %s -n %s",
-			release, other, release.Name, release.Namespace)
+		return releases.Revision{}, failures.Refused("release %s has no earlier revision that was ready; to list its revisions: clm history %s -n %s",
+			release, release.Name, release.Namespace)
 	}
 	return releases.Revision{}, failures.Refused("release %s has no revision %d; to list its revisions: clm history %s -n %s", release, number, release.Name, release.Namespace)
 }
@@ -179,6 +177,11 @@ const (
 // annotations say.
 func isHelmHook(object client.Object) bool {
 	return object.GetAnnotations()[helmHookKey] != "" && object.GetObjectKind().GroupVersionKind().Kind != "CustomResourceDefinition"
+}
+
+// isDone reports whether a dependent is ready or has completed.
+func isDone(item *reconciler.InventoryItem) bool {
+	return item.Phase == reconciler.PhaseReady || item.Phase == reconciler.PhaseCompleted
 }
 
 // leftBehind reports whether an object of a manifest, which may lack the namespace, is in the inventory, and ready or completed.

@@ -45,7 +45,6 @@ type savedPlan struct {
 	CreateNamespace bool `json:"createNamespace,omitempty"`
 
 	Again bool `json:"again,omitempty"` // what has failed runs again
-	Tests bool `json:"tests,omitempty"` // there are other tests
 }
 
 // savedVersion is the version of the file format.
@@ -60,7 +59,7 @@ func (p *Plan) Save(ctx context.Context, path string) error {
 	saved := savedPlan{
 		Version: savedVersion, Cluster: uid, Record: p.Release.UID(), Namespace: p.Release.Namespace, Name: p.Release.Name, Operation: p.Operation,
 		New: p.New, Revision: p.Revision, Values: p.Content.Values, Notes: p.Content.Notes, Plan: p.exact, Adoption: p.adoption,
-		Approved: p.approved, Again: p.again, Tests: p.otherTests, CreateNamespace: p.CreateNamespace,
+		Approved: p.approved, Again: p.again, CreateNamespace: p.CreateNamespace,
 	}
 	if current := p.Release.Current(); current != nil {
 		saved.Base = current.Number
@@ -117,7 +116,7 @@ func readPlan(path string) (savedPlan, error) {
 
 // Load reads a plan that was saved for a release. The error is a RefusedError if it was made for another release or cluster, or if the release has changed
 // since. Whether objects have changed is checked when the plan is applied.
-func Load(ctx context.Context, c *connection.Connection, path, namespace, name string) (*Plan, error) {
+func Load(ctx context.Context, c *connection.Connection, path, namespace, name, approved string) (*Plan, error) {
 	saved, err := readPlan(path)
 	if err != nil {
 		return nil, err
@@ -136,22 +135,14 @@ func Load(ctx context.Context, c *connection.Connection, path, namespace, name s
 	if err != nil {
 		return nil, err
 	}
-	var base int64
-	if current := release.Current(); current != nil {
-		base = current.Number
-	}
-	if base != saved.Base {
-		return nil, failures.Refused("the plan in %s is stale: it was created for revision %d of release %s, which is now at revision %d; create a new plan with clm plan",
-			path, saved.Base, release, base)
-	}
-	if release.UID() != saved.Record {
-		return nil, failures.Refused("the plan in %s is stale: it was created for another release named %s; create a new plan with clm plan", path, release)
+	if err := saved.confirm(release, path); err != nil {
+		return nil, err
 	}
 	p := &Plan{
 		connection: c, Release: release, Operation: saved.Operation, New: saved.New, Revision: saved.Revision,
 		Content: releases.Content{Values: saved.Values, Notes: saved.Notes},
 		Changes: saved.Plan.Changes, exact: saved.Plan, adoption: saved.Adoption, approved: saved.Approved, again: saved.Again,
-		otherTests: saved.Tests, CreateNamespace: saved.CreateNamespace,
+		CreateNamespace: saved.CreateNamespace,
 	}
 	if !release.Recorded() {
 		if p.homeless, err = isMissing(ctx, c.Client(), namespace); err != nil {
@@ -162,5 +153,25 @@ func Load(ctx context.Context, c *connection.Connection, path, namespace, name s
 		p.Content.Manifest = append(p.Content.Manifest, &unstructured.Unstructured{Object: object})
 	}
 	p.objects = objectsOf(p)
+	if held := p.exact.Held; held != nil && held.Digest == approved {
+		p.approved = approved
+		return p, p.Compare(ctx, true)
+	}
 	return p, p.observe()
+}
+
+// confirm returns a RefusedError if the release has changed since the plan was saved.
+func (s savedPlan) confirm(release *releases.Release, path string) error {
+	var base int64
+	if current := release.Current(); current != nil {
+		base = current.Number
+	}
+	if base != s.Base {
+		return failures.Refused("the plan in %s is stale: it was created for revision %d of release %s, which is now at revision %d; create a new plan with clm plan",
+			path, s.Base, release, base)
+	}
+	if release.UID() != s.Record {
+		return failures.Refused("the plan in %s is stale: it was created for another release named %s; create a new plan with clm plan", path, release)
+	}
+	return nil
 }

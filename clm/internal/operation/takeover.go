@@ -5,6 +5,7 @@ package operation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -12,6 +13,8 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/helmreleases"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -25,68 +28,52 @@ type Past struct {
 	Content func() (releases.Content, error)
 }
 
-// Takeover is a release that another tool has installed, and that becomes a release of clm.
-type Takeover struct {
-	// Release as it is recorded, perhaps by a takeover that was interrupted; or one without revisions.
-	Release *releases.Release
-	// History has the revisions, oldest first. The last one is the one that is installed. Revisions up to the current one of the release are recorded already.
-	History []Past
-	// Skip is called for a revision of the history, other than the last one, that is left out because its content cannot be read, or could not be applied. Defaults to nothing.
-	Skip func(past Past, reason error)
-	// Objects are adopted although they have the marks of the other tool.
-	Objects []types.ObjectKey
-	// Confirm returns an error of which failures.IsChanged is true if the other tool has changed the release since. It is called with the lock, before anything is recorded.
-	Confirm func(ctx context.Context) error
-	// Done are objects of the last revision, such as hooks, that have served their purpose: they are neither applied nor adopted, whether they exist or not.
-	Done []types.ObjectKey
-}
-
-// PlanTakeover plans to record the history of a release of another tool, to adopt its objects, and to apply its last revision. The caller closes the plan.
-func PlanTakeover(ctx context.Context, c *connection.Connection, t Takeover) (*Plan, error) {
-	if err := c.Ready(ctx); err != nil {
-		return nil, err
-	}
-	plan := &Plan{connection: c, Release: t.Release, Operation: Adopt, takeOver: t.Objects, succeeds: true, confirm: t.Confirm}
-	history, err := describePast(plan, t, c.Client().Scheme())
+// planTakeover plans to record the history of a Helm release, to adopt its objects, and to apply its last revision.
+func (a *HelmAdoption) planTakeover(ctx context.Context, c *connection.Connection, release *releases.Release, history []Past, objects divided) error {
+	plan := &Plan{connection: c, Release: release, Operation: Adopt, takeOver: objects.marked, confirm: func(ctx context.Context) error {
+		err := a.Helm.Confirm(ctx, c.Client())
+		if errors.Is(err, helmreleases.ErrChanged) {
+			return &failures.ChangedError{Release: release.String()}
+		}
+		return err
+	}}
+	history, err := a.describePast(plan, history)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	last := history[len(history)-1]
 	plan.Revision = last.Revision
 	if plan.Content, err = last.Content(); err != nil {
-		return nil, err
+		return err
 	}
-	if current := t.Release.Current(); current == nil || current.Number < last.Revision.Number {
+	if current := release.Current(); current == nil || current.Number < last.Revision.Number {
 		plan.New = true
 		plan.past = slices.DeleteFunc(history[:len(history)-1], func(past Past) bool { return current != nil && past.Revision.Number <= current.Number })
 	} else {
 		plan.Revision = *current
 	}
-	noteDone(t.Release, t.Done)
+	noteDone(release, objects.hooks)
 	if err := plan.Compare(ctx, true); err != nil {
-		return nil, err
+		return err
 	}
 	if err := confirmNew(ctx, c.Records(), plan); err != nil {
 		plan.Close()
-		return nil, err
+		return err
 	}
-	return plan, nil
+	a.Plan = plan
+	return nil
 }
 
 // describePast completes the revisions of a history, and sets the states of those that are recorded: the process that has recorded the last one of them
-// may have died before it could do so. It returns a copy of the history, without the revisions that are left out.
-func describePast(plan *Plan, t Takeover, scheme *runtime.Scheme) ([]Past, error) {
+// may have died before it could do so. It leaves out older revisions that cannot be read or applied.
+func (a *HelmAdoption) describePast(plan *Plan, all []Past) ([]Past, error) {
 	var history []Past
-	for i, past := range t.History {
-		isLast := i == len(t.History)-1
-		err := complete(plan, &past, scheme)
-		switch {
-		case err != nil && isLast:
+	for i, past := range all {
+		isLast := i == len(all)-1
+		if err := complete(plan, &past, plan.connection.Client().Scheme()); err != nil && isLast {
 			return nil, err
-		case err != nil:
-			if t.Skip != nil {
-				t.Skip(past, err)
-			}
+		} else if err != nil {
+			a.Skipped = append(a.Skipped, fmt.Sprintf("revision %d is left out: %s", past.Revision.Number, err))
 			continue
 		}
 		history = append(history, past)

@@ -5,7 +5,6 @@ package terminal_test
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -97,18 +96,6 @@ web
 	}
 }
 
-// TestTableWidths tries all limits from the one that is enough for all tables.
-func TestTableWidths(t *testing.T) {
-	t.Parallel()
-	for limit := 60; limit < 200; limit++ {
-		for _, line := range newRelease(limit, strings.Repeat("映像を取得できません", 9)).Lines() {
-			if cells := terminal.Width(strings.NewReplacer("<", "", ">", "").Replace(line)); cells > limit {
-				t.Errorf("want at most %d cells, got %d: %s", limit, cells, line)
-			}
-		}
-	}
-}
-
 // TestTableOfOthers has texts that are no names.
 func TestTableOfOthers(t *testing.T) {
 	t.Parallel()
@@ -119,33 +106,6 @@ func TestTableOfOthers(t *testing.T) {
 	want := []string{"NAME              STATE", `\x1b[2J\u202eweb  READY \x9b`, "  because shop  Ready", `a\x1bb`}
 	if diff := cmp.Diff(want, append(table.Lines(), line)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestLayout(t *testing.T) {
-	t.Parallel()
-	table := terminal.NewTable(20, terminal.Column{}, terminal.Column{}, terminal.Column{Fit: terminal.End})
-	table.AddTexts("web", "", "timed out")
-	layout := table.Layout()
-	for _, test := range []struct {
-		reason string
-		cells  []string
-		want   string
-	}{
-		{"an empty column takes no room", []string{"web", "", "timed out"}, "web  timed out true"},
-		{"a row need not be one of the table", []string{"shop", "", "is ready"}, "shop  is ready true"},
-		{"whether the last cell is whole is told", []string{"web", "", "timed out after 4s"}, "web  timed ou… false"},
-		{"an empty cell is whole", []string{"web", ""}, "web true"},
-		{"what has no column is not shown", []string{"web", "new"}, "web false"},
-	} {
-		cells := make([]terminal.Cell, len(test.cells))
-		for i, text := range test.cells {
-			cells[i].Text = text
-		}
-		line, whole := layout.Line(cells...)
-		if got := fmt.Sprint(line, " ", whole); got != test.want {
-			t.Errorf("%s: want %q, got %q", test.reason, test.want, got)
-		}
 	}
 }
 

@@ -5,7 +5,6 @@ package terminal_test
 
 import (
 	"bytes"
-	"os"
 	"testing"
 
 	"github.com/component-operator/runtime/clm/internal/terminal"
@@ -45,21 +44,6 @@ func TestStyle(t *testing.T) {
 	}
 	if got := terminal.Style(false).Red("no"); got != "no" {
 		t.Errorf("got %q", got)
-	}
-}
-
-func TestNoTerminal(t *testing.T) {
-	t.Parallel()
-	file, err := os.Open(os.DevNull)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = file.Close() })
-	if terminal.IsTerminal(file) || terminal.IsTerminal(&bytes.Buffer{}) {
-		t.Error("neither a device nor a buffer is a terminal")
-	}
-	if columns, rows := terminal.Size(file); columns != 80 || rows != 24 {
-		t.Errorf("got %d x %d", columns, rows)
 	}
 }
 
