@@ -237,22 +237,3 @@ func TestReadLeavesOutWhatIsOldAndDamaged(t *testing.T) {
 		})
 	}
 }
-
-// TestContentIsDecodedOnDemand has a manifest that cannot be parsed.
-func TestContentIsDecodedOnDemand(t *testing.T) {
-	t.Parallel()
-	clnt, namespace := testenv.Client(t), testenv.Namespace(t)
-	object := secret("a", encoded([]byte(strings.Replace(good, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}", "{kind: [}", 1))))
-	object.Namespace = namespace
-	if err := clnt.Create(t.Context(), object); err != nil {
-		t.Fatal(err)
-	}
-	release, err := helmreleases.Read(t.Context(), clnt, namespace, "web")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := "reading Helm's record in Secret " + namespace + "/a: revision 7: parsing shop/templates/a.yaml"
-	if _, err := release.Last().Content(); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("want %q, got %v", want, err)
-	}
-}

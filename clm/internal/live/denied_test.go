@@ -5,14 +5,11 @@ package live_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -51,47 +48,6 @@ func notes(list []dependents.Note) string {
 		lines = append(lines, note.String())
 	}
 	return strings.Join(lines, "\n")
-}
-
-func TestLimitedUserSeesTheRest(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		reason, rules, file, until string
-		notes                      []string
-	}{
-		{
-			reason: "whoever may not list dependents may be allowed to get them", file: "denied-pods.txt",
-			rules: `[{apiGroups: [apps], resources: [deployments], verbs: [get]}]`,
-			until: "0/1 replicas available\n",
-			notes: []string{
-				"not shown: you are not allowed to get configmaps in namespace demo",
-				"not shown: you are not allowed to list events in namespace demo",
-				"not shown: you are not allowed to list persistentvolumeclaims in namespace demo",
-				"not shown: you are not allowed to list pods in namespace demo",
-				"not shown: you are not allowed to list replicasets.apps in namespace demo",
-			},
-		}, {
-			reason: "what the pods say themselves is shown without events and logs", file: "denied-logs.txt",
-			rules: `[{apiGroups: ["", apps], resources: [deployments, replicasets, pods, persistentvolumeclaims, configmaps], verbs: [get, list]}]`,
-			until: "CrashLoopBackOff",
-			notes: []string{
-				"not shown: you are not allowed to get pods/log in namespace demo",
-				"not shown: you are not allowed to list events in namespace demo",
-			},
-		},
-	} {
-		t.Run(test.reason, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			w.create(workload("Deployment", "web", fail) + "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}}")
-			w.as(test.rules)
-			w.golden(test.file, dependents.WriteOptions{Why: true}, test.until)
-			got := strings.ReplaceAll(notes(w.tree().Notes), w.namespace, "demo")
-			if diff := cmp.Diff(strings.Join(test.notes, "\n"), got); diff != "" {
-				t.Errorf("notes (-want +got):\n%s", diff)
-			}
-		})
-	}
 }
 
 func TestLimitedUserIsToldWhatIsMissing(t *testing.T) {
@@ -182,43 +138,5 @@ func TestUnansweredRequestsAreErrors(t *testing.T) {
 				t.Errorf("expected an error that says %q, and why, got %v", test.want, err)
 			}
 		})
-	}
-}
-
-func TestOwnersThatMayNotBeRead(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	deployment := w.create(workload("Deployment", "web", ""))[0]
-	w.running("web-", 1)
-	w.as(`[{apiGroups: ["", apps], resources: [deployments, replicasets, pods, persistentvolumeclaims], verbs: [list]},
-  {apiGroups: [""], resources: [events], verbs: [list, watch]}]`)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	told := make(chan string, 10)
-	begun := make(chan struct{})
-	begin := sync.OnceFunc(func() { close(begun) })
-	done := make(chan error)
-	go func() {
-		done <- live.WatchEvents(ctx, w.options, live.EventSink{
-			Event: func(live.Event) { begin() },
-			Note:  func(note dependents.Note) { told <- note.String() },
-		})
-	}()
-	<-begun
-	// An unknown pod, whose owner cannot be determined.
-	if err := w.client.Patch(t.Context(), deployment, mergePatch([]byte(`{"spec":{"replicas":2}}`))); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case got := <-told:
-		if want := "not shown: you are not allowed to get pods in namespace " + w.namespace; got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	case <-ctx.Done():
-		t.Error("nobody was told")
-	}
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
 	}
 }

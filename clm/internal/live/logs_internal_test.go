@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestStreamsAreBounded(t *testing.T) {
@@ -36,42 +34,5 @@ func TestStreamsAreBounded(t *testing.T) {
 	f.end()
 	if !f.begin(run{pod: "more", container: "main"}) {
 		t.Error("expected another stream to be followed after one has ended")
-	}
-}
-
-func TestEachLine(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		reason, text string
-		want         []string
-	}{
-		{"nothing was written", "", nil},
-		{"empty lines are lines", "a\n\nb\n", []string{"a", "", "b"}},
-		{"the last line may lack its end", "a\r\nb", []string{"a", "b"}},
-	} {
-		var got []string
-		if err := eachLine(strings.NewReader(test.text), func(line []byte) { got = append(got, string(line)) }); err != nil {
-			t.Errorf("%s: %v", test.reason, err)
-		}
-		if diff := cmp.Diff(test.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.reason, diff)
-		}
-	}
-}
-
-func TestSplitTime(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		reason, line, text string
-		at                 time.Time
-	}{
-		{"a line with its time", "2026-01-01T00:00:00.5Z a b", "a b", time.Date(2026, 1, 1, 0, 0, 0, 500_000_000, time.UTC)},
-		{"an empty one", "2026-01-01T00:00:00Z ", "", time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
-		{"what some runtimes write about themselves", "failed to open the log", "failed to open the log", time.Time{}},
-	} {
-		at, text := splitTime([]byte(test.line))
-		if !at.Equal(test.at) || string(text) != test.text {
-			t.Errorf("%s: got %v and %q", test.reason, at, text)
-		}
 	}
 }

@@ -91,23 +91,6 @@ spec: {accessModes: [ReadWriteOnce], storageClassName: none, resources: {request
 	}
 }
 
-func TestEarlierRolloutsAreLeftOut(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	web := w.create(workload("Deployment", "web", ""))[0]
-	w.until(dependents.WriteOptions{}, "1/1 replicas available")
-	patch := []byte(`{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"demo:2"}]}}}}`)
-	if err := w.client.Patch(t.Context(), web, mergePatch(patch)); err != nil {
-		t.Fatal(err)
-	}
-	testenv.Eventually(t, func() (bool, string) {
-		report := w.tree()
-		rollouts := report.Nodes[0].Children
-		done := report.Nodes[0].Status == status.CurrentStatus && len(rollouts) == 1
-		return done, w.show(report, dependents.WriteOptions{})
-	})
-}
-
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -141,30 +124,6 @@ func TestRequests(t *testing.T) {
 	w.tree()
 	if w.requests.Len() != 5 {
 		t.Errorf("expected a list of everything to prove that an object is gone, got:\n%s", w.requests)
-	}
-}
-
-func TestSelector(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.create(`
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: labelled, labels: {release: demo}}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: unlabelled}
-`)
-	w.record(testenv.Object(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: missing, namespace: `+w.namespace+`}}`))
-	w.options.Selector = selector(t, "release=demo")
-	w.tree() // discovery
-	w.requests.Reset()
-	golden(t, "selector.txt", w.show(w.tree(), dependents.WriteOptions{}))
-	list := w.requests.Count(func(r testenv.Request) bool { return r.Name == "" && r.Query.Get("labelSelector") == "release=demo" })
-	gets := w.requests.Count(func(r testenv.Request) bool { return r.Name == "unlabelled" || r.Name == "missing" })
-	if list != 1 || gets != 2 || w.requests.Len() != 3 {
-		t.Errorf("expected one list of what is labelled, and to ask for the other two, got:\n%s", w.requests)
 	}
 }
 

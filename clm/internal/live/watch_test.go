@@ -6,7 +6,6 @@ package live_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -107,26 +106,3 @@ kind: Pod
 metadata: {name: NAME}
 spec: {containers: [{name: main, image: demo:1}]}
 `
-
-func TestWatchOfALimitedUser(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.create(workload("Deployment", "web", neverReady))
-	w.as(`
-- {apiGroups: [apps], resources: [deployments, replicasets], verbs: [get, list, watch]}
-- {apiGroups: [""], resources: [persistentvolumeclaims], verbs: [list, watch]}
-`)
-	a := w.watch()
-	a.called(0, "what may be watched is")
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	texts := make([]string, len(a.notes))
-	for i, note := range a.notes {
-		texts[i] = note.String()
-	}
-	slices.Sort(texts)
-	want := fmt.Sprintf("not shown: you are not allowed to list and watch events in namespace %[1]s\nnot shown: you are not allowed to list and watch pods in namespace %[1]s", w.namespace)
-	if got := strings.Join(texts, "\n"); got != want {
-		t.Errorf("got notes\n%s\nwanted\n%s", got, want)
-	}
-}

@@ -67,20 +67,6 @@ func TestWithoutRepetitions(t *testing.T) {
 	}
 }
 
-func TestOneLine(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct{ reason, text, want string }{
-		{"lines and blanks are joined", " a\n\tb\r\n", "a b"},
-		{"colours go", "\x1b[1;31mred\x1b[0m", "red"},
-		{"other commands to the terminal, and what is no text, can do no harm", "a\x07b\u009bc\xff", `a\ab\u009bc?`},
-		{"other languages stay", "größer 大", "größer 大"},
-	} {
-		if got := oneLine(test.text); got != test.want {
-			t.Errorf("%s: got %q, want %q", test.reason, got, test.want)
-		}
-	}
-}
-
 func TestPlanQueries(t *testing.T) {
 	t.Parallel()
 	dependent := func(r resource, namespace string) *target {
@@ -129,18 +115,6 @@ func TestPlanQueries(t *testing.T) {
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.reason, diff)
-		}
-	}
-}
-
-func TestIsCustom(t *testing.T) {
-	t.Parallel()
-	for kind, want := range map[schema.GroupKind]bool{
-		{Kind: "Pod"}: false, {Group: "apps", Kind: "Deployment"}: false, {Group: "apiregistration.k8s.io", Kind: "APIService"}: false,
-		{Group: "gateway.networking.k8s.io", Kind: "Gateway"}: true, {Group: "example.io", Kind: "Widget"}: true,
-	} {
-		if got := isCustom(kind); got != want {
-			t.Errorf("%s: got %t", kind, got)
 		}
 	}
 }

@@ -4,17 +4,9 @@
 package live_test
 
 import (
-	"context"
-	"encoding/base64"
-	"encoding/json"
-	"encoding/pem"
-	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
-	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -221,79 +213,4 @@ func TestManyPodsFailForTheSameReason(t *testing.T) {
 	w.golden("flat.txt", dependents.WriteOptions{Why: true, Flat: true}, "CrashLoopBackOff")
 }
 
-func TestTerminating(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	held := w.create(`{apiVersion: v1, kind: ConfigMap, metadata: {name: held, finalizers: [example.io/second, example.io/first]}}`)[0]
-	name := testenv.UniqueName(t)
-	namespace := w.create(`{apiVersion: v1, kind: Namespace, metadata: {name: ` + name + `}}`)[0]
-	content := w.createForeign(`{apiVersion: v1, kind: ConfigMap, metadata: {name: stuck, namespace: ` + name + `, finalizers: [example.io/first]}}`)[0]
-	w.Cleanup(func() {
-		for _, object := range []client.Object{held, content} {
-			release := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
-			if err := w.client.Patch(context.WithoutCancel(t.Context()), object, release); err != nil {
-				t.Error(err)
-			}
-		}
-	})
-	for _, object := range []client.Object{held, namespace} {
-		if err := w.client.Delete(t.Context(), object); err != nil {
-			t.Fatal(err)
-		}
-	}
-	w.golden("terminating.txt", dependents.WriteOptions{Why: true}, "held by the finalizers", "Some content in the namespace has finalizers", "Some resources are remaining")
-}
-
 func countOf(text, part string) int { return strings.Count(text, part) }
-
-// denyPods makes the API server ask a webhook about pods in the namespace, which refuses all of them.
-func (w *world) denyPods() {
-	w.Helper()
-	server := httptest.NewTLSServer(http.HandlerFunc(func(response http.ResponseWriter, request *http.Request) {
-		review := &admissionv1.AdmissionReview{}
-		if err := json.NewDecoder(request.Body).Decode(review); err != nil {
-			w.Error(err)
-			return
-		}
-		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Result: &metav1.Status{Message: "no pods after midnight"}}
-		response.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(response).Encode(review)
-	}))
-	w.Cleanup(server.Close)
-	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	w.createForeign(`
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingWebhookConfiguration
-metadata: {name: ` + testenv.UniqueName(w) + `}
-webhooks:
-- name: curfew.example.io
-  clientConfig: {url: "` + server.URL + `", caBundle: ` + base64.StdEncoding.EncodeToString(authority) + `}
-  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: ` + w.namespace + `}}
-  rules: [{apiGroups: [""], apiVersions: [v1], resources: [pods], operations: [CREATE]}]
-  sideEffects: None
-  admissionReviewVersions: [v1]
-`)
-}
-
-func TestDeniedByWebhook(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.denyPods()
-	testenv.Eventually(t, func() (bool, string) { // the API server learns of webhooks after a while
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, GenerateName: "probe-"}}
-		pod.Spec.Containers = []corev1.Container{{Name: "main", Image: "demo:1"}}
-		err := w.client.Create(t.Context(), pod, client.DryRunAll)
-		return err != nil && strings.Contains(err.Error(), "curfew"), fmt.Sprint(err)
-	})
-	w.create(workload("Deployment", "web", ""))
-	w.golden("why-webhook.txt", dependents.WriteOptions{Why: true}, "ReplicaFailure")
-}
-
-func TestReadyPodsShowTheirRestarts(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.create(workload("Deployment", "web", ""))
-	state := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
-	w.asKubelet(w.running("web-", 1)[0], corev1.ContainerStatus{Ready: true, RestartCount: 2, State: state})
-	w.until(dependents.WriteOptions{}, "ready, restarted 2 times")
-}

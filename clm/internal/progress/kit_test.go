@@ -49,13 +49,6 @@ func (s *screen) size() (columns, rows int) {
 	return s.columns, s.rows
 }
 
-func (s *screen) resize(columns, rows int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.columns, s.rows = columns, rows
-	s.Terminal.Resize(columns, rows)
-}
-
 // take returns what was sent since the last call, and in how many writes.
 func (s *screen) take() (text string, writes int) {
 	s.mu.Lock()

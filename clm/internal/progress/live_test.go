@@ -194,24 +194,6 @@ apply default/shop revision 3: applying wave 2 of 4  0s
 	}
 }
 
-func TestLiveResize(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newScreen(200, 24)
-		live := newLive(s)
-		live.Update(scene())
-		for _, size := range [][2]int{{40, 24}, {120, 6}, {80, 24}} {
-			s.resize(size[0], size[1])
-			time.Sleep(time.Second)
-			synctest.Wait()
-			if n := strings.Count(s.text(), "apply default/shop"); n != 1 {
-				t.Errorf("after a resize to %d x %d there are %d views:\n%s", size[0], size[1], n, s.text())
-			}
-		}
-		live.Finish(progress.Outcome{Done: true, Summary: "ok"})
-	})
-}
-
 // A view is drawn at most ten times a second, in one write each, and only what has changed is sent.
 func TestLiveIsCheap(t *testing.T) {
 	t.Parallel()
@@ -287,28 +269,6 @@ func TestConcurrentUpdates(t *testing.T) {
 			t.Errorf("mode %d: the printer has kept what belongs to the caller", mode)
 		}
 	}
-}
-
-func TestWidths(t *testing.T) {
-	t.Parallel()
-	s := newScreen(40, 24)
-	synctest.Test(t, func(t *testing.T) {
-		live := progress.New(progress.Options{Out: s, Mode: progress.ModeLive, Size: s.size, Color: terminal.ColorAlways})
-		state := scene()
-		state.Objects[3].Message = strings.Repeat("映像を取得できません", 5) + "\x1b[2J"
-		live.Update(state)
-		text, _ := s.take()
-		for line := range strings.Lines(text) {
-			line = strings.TrimSuffix(strings.TrimSuffix(line, "\r\n"), "\x1b[K")
-			if width := terminal.Width(line); width > 39 {
-				t.Errorf("%q takes %d cells", line, width)
-			}
-		}
-		if strings.Contains(text, "\x1b[2J") {
-			t.Errorf("a message has commanded the terminal: %q", text)
-		}
-		live.Finish(progress.Outcome{})
-	})
 }
 
 // TestFrames draws a release with long names and reasons at the widths that terminals have. No line may be wider, and all of them must be of use.

@@ -119,29 +119,6 @@ func TestPlainPatience(t *testing.T) {
 	})
 }
 
-// TestFailuresAreToldOnce has a reason that says itself what the label says.
-func TestFailuresAreToldOnce(t *testing.T) {
-	t.Parallel()
-	state := progress.State{Objects: []dependents.Dependent{
-		object("batch/v1 Job default/migrate", 0, reconciler.PhaseCreating, failed, wait("failed: it has reached its limit", 0)),
-		object("batch/v1 Job default/seed", 0, reconciler.PhaseCreating, failed, wait("failed (BackoffLimitExceeded): too often", 0)),
-		object("batch/v1 Job default/other", 0, reconciler.PhaseCreating, failed, wait("failedness", 0)),
-		object("batch/v1 Job default/silent", 0, reconciler.PhaseCreating, failed),
-	}}
-	got := play(progress.ModePlain, terminal.ColorAuto, progress.Outcome{Summary: "not ready"}, state)
-	expect(t, "in a line of its own, and in the list at the end", got, `
-Job default/migrate: failed: it has reached its limit
-Job default/seed: failed (BackoffLimitExceeded): too often
-Job default/other: failed: failedness
-Job default/silent: failed
-  ✗ Job default/migrate: failed for 0s: it has reached its limit
-  ✗ Job default/seed: failed for 0s (BackoffLimitExceeded): too often
-  ✗ Job default/other: failed for 0s: failedness
-  ✗ Job default/silent: failed
-✗ not ready (0s)
-`)
-}
-
 func TestPlainDeletion(t *testing.T) {
 	t.Parallel()
 	state := func(objects ...dependents.Dependent) progress.State {
@@ -175,14 +152,6 @@ func TestManyUnready(t *testing.T) {
 	}
 }
 
-func TestQuiet(t *testing.T) {
-	t.Parallel()
-	got := play(progress.ModeQuiet, terminal.ColorAuto, progress.Outcome{Done: true, Summary: "release default/shop is ready"}, course()...)
-	expect(t, "the outcome only", got, `
-✓ release default/shop is ready (4 created, 2 updated, 1 unchanged, 1 pending, 0s)
-`)
-}
-
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	got := play(progress.ModeJSON, terminal.ColorAlways, progress.Outcome{Done: true, Summary: "ready", Next: "<rest>"}, course()[1:4]...)
@@ -207,15 +176,5 @@ func TestEvents(t *testing.T) {
 {"type":"phase","operation":"apply","release":"default/shop","revision":3,"phase":"applying wave 2 of 4"}
 {"type":"object","object":{"apiVersion":"apps/v1","kind":"Deployment","namespace":"default","name":"web"},"wave":1,"state":"done","phase":"Ready","status":"Current","verb":"Created"}
 {"type":"done","operation":"apply","release":"default/shop","revision":3,"summary":"ready","next":"<rest>"}
-`)
-}
-
-// Without a terminal the zero options lead to plain lines.
-func TestAuto(t *testing.T) {
-	t.Parallel()
-	got := play(progress.ModeAuto, "", progress.Outcome{Done: true, Summary: "ready"}, progress.State{Operation: "apply", Release: "a/b", Phase: "planning"})
-	expect(t, "no colour and no movement of the cursor", got, `
-apply a/b: planning
-✓ ready (0s)
 `)
 }

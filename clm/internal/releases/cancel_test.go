@@ -11,8 +11,6 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/component-operator/runtime/internal/testenv"
 )
@@ -110,26 +108,6 @@ func TestCancelOlder(t *testing.T) {
 	if isCanceled(next) {
 		t.Error("want the request to concern nobody but the older process")
 	}
-}
-
-// TestCancelOlderHasNoFurtherRequests counts what it takes to ask.
-func TestCancelOlderHasNoFurtherRequests(t *testing.T) {
-	t.Parallel()
-	w, holder := newWorld(t), newWorld(t)
-	holder.namespace = w.namespace
-	options := holder.applying("older@host/1", 1)
-	options.validity = time.Hour // so that no renewal comes in between
-	older := holder.lock(holder.store, options)
-	options = w.applying("newer@host/2", 2)
-	options.CancelOlder = true
-	newer := w.wait(options)
-	w.hears(older)
-	w.must(older.renew(t.Context()))
-	if count := w.requests.Count(isLease); count != 4 {
-		t.Errorf("want one attempt, one look, one request to end and one watch, got:\n%s", w.requests)
-	}
-	w.must(older.Release(t.Context()))
-	testenv.Receive(t, newer.acquired, "the newer process has the lock")
 }
 
 // TestThoseWhoAreNotCanceled have the lock while a newer process would like them to end.
@@ -294,66 +272,5 @@ func TestOvertaken(t *testing.T) {
 		if got := test.begun.Overtaken(test.started, test.now); got != test.want {
 			t.Errorf("%s: want %q, got %q", test.reason, test.want, got)
 		}
-	}
-}
-
-// TestRequestToEndIsNoRenewal asks a process that has died, for which another one would wait longer otherwise.
-func TestRequestToEndIsNoRenewal(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	l := w.lock(w.store, w.applying("older@host/1", 1))
-	// It renews no more.
-	l.stop()
-	<-l.stopped
-	clock := clocktesting.NewFakePassiveClock(time.Now())
-	waiting := &Lock{options: w.applying("newer@host/2", 2), leases: l.leases, now: clock.Now, identity: "second"}
-	waiting.options.CancelOlder = true
-	other := &rival{}
-	if held, err := waiting.try(t.Context(), other); held || err != nil {
-		t.Fatalf("want the lease to be respected, got %t, %v", held, err)
-	}
-	clock.SetTime(clock.Now().Add(2 * time.Second))
-	if settled, err := waiting.ask(t.Context(), other); !settled || err != nil {
-		t.Fatalf("want the holder to be asked, got %t, %v", settled, err)
-	}
-	if by := w.lease().Annotations[cancelAnnotation]; by != "apply of newer@host/2" {
-		t.Errorf("got %q", by)
-	}
-	// A third process writes, too, without renewing it.
-	lease := w.lease()
-	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, "example.com/note", "seen")
-	w.must(w.client.Update(t.Context(), lease))
-	if held, err := waiting.try(t.Context(), other); held || err != nil {
-		t.Fatalf("want the lease to be respected as long as it lasts, got %t, %v", held, err)
-	}
-	clock.SetTime(clock.Now().Add(time.Second))
-	if held, err := waiting.try(t.Context(), other); !held || err != nil {
-		t.Fatalf("want the lease to be taken, which was not renewed, got %t, %v", held, err)
-	}
-	if lease := w.lease(); lease.Annotations[cancelAnnotation] != "" || !strings.HasPrefix(lease.Annotations[startedAnnotation], "2026-01-02T03:04:02.0000005Z") {
-		t.Errorf("want the annotations to be those of the new holder, got %v", lease.Annotations)
-	}
-	if err := l.renew(t.Context()); !errors.Is(err, errTaken) || isCanceled(l) {
-		t.Errorf("want the old holder to learn that the lock is lost, and nothing else, got %v", err)
-	}
-}
-
-// TestRequestToEndOfAStaleLease loses the race with a renewal.
-func TestRequestToEndOfAStaleLease(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	options := w.applying("older@host/1", 1)
-	options.validity = time.Hour
-	l := w.lock(w.store, options)
-	waiting := &Lock{options: w.applying("newer@host/2", 2), leases: l.leases, now: time.Now, identity: "second"}
-	waiting.options.CancelOlder = true
-	other := &rival{lease: w.lease()}
-	w.must(l.renew(t.Context()))
-	if settled, err := waiting.ask(t.Context(), other); settled || err != nil {
-		t.Errorf("want the lease to be read again, got %t, %v", settled, err)
-	}
-	w.must(l.renew(t.Context()))
-	if isCanceled(l) {
-		t.Error("want nothing to be asked of a lease that has changed")
 	}
 }

@@ -7,10 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -125,22 +123,6 @@ func (w *world) edit(before, after string) {
 	w.must(w.client.Update(w.Context(), secret))
 }
 
-// TestRecordOfANewerClmIsLeftAlone is about a format that this clm does not understand.
-func TestRecordOfANewerClmIsLeftAlone(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.create("demo")
-	w.edit(`"version":1`, `"version":2`)
-	if release, err := w.store.Get(t.Context(), w.namespace, "demo"); release != nil || err == nil || !strings.Contains(err.Error(), "please use a newer one") {
-		t.Errorf("want it to be refused, got %v, %v", release, err)
-	}
-	list, err := w.store.List(t.Context(), w.namespace)
-	w.must(err)
-	if len(list) != 1 || list[0].Name != "demo" || !strings.Contains(list[0].Problem, "please use a newer one") {
-		t.Errorf("got %+v", list)
-	}
-}
-
 func TestForeignSecretOfThatName(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -151,67 +133,6 @@ func TestForeignSecretOfThatName(t *testing.T) {
 	if err := w.store.Create(t.Context(), w.newRelease("demo"), content(1, "a")); !errors.Is(err, ErrOutdated) {
 		t.Errorf("got %v", err)
 	}
-}
-
-// TestFinalizerAndLabelComeBack is about what others may take away, and may add.
-func TestFinalizerAndLabelComeBack(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.createHooked()
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "clm.demo"}}
-	w.must(w.client.Patch(t.Context(), secret, client.RawPatch("application/merge-patch+json",
-		[]byte(`{"metadata":{"finalizers":["example.com/hold"],"labels":{"clm.cs.sap.com/record":null,"foreign":"yes"}}}`))))
-	release := w.get("demo")
-	release.Message = "changed"
-	w.must(w.store.Save(t.Context(), release))
-	w.must(w.client.Get(t.Context(), client.ObjectKeyFromObject(secret), secret))
-	if !slices.Contains(secret.Finalizers, finalizer) || !slices.Contains(secret.Finalizers, "example.com/hold") || secret.Labels[recordLabel] != recordRelease || secret.Labels["foreign"] != "yes" {
-		t.Errorf("got %+v", secret.ObjectMeta)
-	}
-	w.must(w.store.Remove(t.Context(), release))
-	w.must(w.store.Remove(t.Context(), release))
-	w.must(w.client.Get(t.Context(), client.ObjectKeyFromObject(secret), secret))
-	if secret.DeletionTimestamp == nil || slices.Contains(secret.Finalizers, finalizer) {
-		t.Errorf("want our finalizer to be gone, and that of others to hold the Secret, got %+v", secret.ObjectMeta)
-	}
-	w.lose("clm.demo")
-}
-
-// TestAWriteWhoseEndIsUnknown is repeated by the client, and refused then: because the first attempt has succeeded.
-func TestAWriteWhoseEndIsUnknown(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	var uncertain atomic.Bool
-	var attempts atomic.Int64
-	config := testenv.Config(t)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(request *http.Request) (*http.Response, error) {
-			isIndex := strings.HasSuffix(request.URL.Path, "/clm.demo") || request.Method == http.MethodPost && strings.HasSuffix(request.URL.Path, "/secrets")
-			response, err := next.RoundTrip(request)
-			if isIndex && request.Method != http.MethodGet {
-				attempts.Add(1)
-				if err == nil && uncertain.CompareAndSwap(true, false) {
-					response.StatusCode = http.StatusInternalServerError
-					response.Header.Set("Retry-After", "0")
-				}
-			}
-			return response, err
-		})
-	})
-	store := smallStore(newClient(t, config))
-	release := w.newRelease("demo")
-	uncertain.Store(true)
-	w.must(store.Create(t.Context(), release, content(1, "a")))
-	release.Message = "changed"
-	uncertain.Store(true)
-	attempts.Store(0)
-	w.must(store.Save(t.Context(), release))
-	if attempts.Load() != 2 {
-		t.Errorf("want two attempts, got %d", attempts.Load())
-	}
-	release.Message = "changed again"
-	w.must(store.Save(t.Context(), release))
-	w.equal("record", release, w.get("demo"))
 }
 
 // TestNamespaceThatIsBeingDeleted has a release that must still be found, worked on and removed.

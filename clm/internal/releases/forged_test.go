@@ -67,54 +67,6 @@ func TestForgedIndexes(t *testing.T) {
 	}
 }
 
-// TestForgedAncestors are ConfigMaps in the place of those of the ancestor.
-//
-//nolint:paralleltest // it measures the memory of the process
-func TestForgedAncestors(t *testing.T) {
-	for _, test := range []struct{ reason, inventory, want string }{
-		{"items that are none", list(`{}`), "values; must be at most 262144"},
-		{"items on lines", strings.Repeat("- {}\n", 200_000), "values; must be at most 262144"},
-		{"as many as possible", strings.Repeat("- {}\n", 80_000), "inventory has an item without kind or name"},
-	} {
-		t.Run(test.reason, func(t *testing.T) {
-			configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: ancestorPrefix + "demo"}}
-			configMap.Data = map[string]string{"version": ancestorVersion, "state": "Ready", "revision": "1", "inventory": test.inventory}
-			var err error
-			allocated, _ := memory(func() any {
-				_, err = decodeAncestor(configMap)
-				return nil
-			})
-			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("want %q, got %v", test.want, err)
-			}
-			if allocated > 250<<20 {
-				t.Errorf("%d bytes of memory were allocated", allocated)
-			}
-		})
-	}
-}
-
-// TestForgedContents are contents of revisions.
-//
-//nolint:paralleltest // it measures the memory of the process
-func TestForgedContents(t *testing.T) {
-	many := strings.TrimSuffix(strings.Repeat("{},", 20<<20), ",")
-	for _, content := range []string{`{"values":{},"manifest":[` + many + `]}`, `{"values":{"a":[` + many + `]}}`} {
-		var err error
-		raw := []byte(content)
-		allocated, _ := memory(func() any {
-			_, err = decodeContent(raw)
-			return nil
-		})
-		if err == nil || !strings.Contains(err.Error(), "values; must be at most 4194304") {
-			t.Errorf("got %v", err)
-		}
-		if allocated > 1<<20 {
-			t.Errorf("%d bytes of memory were allocated", allocated)
-		}
-	}
-}
-
 // TestListBesideForgedIndexes has 40 Secrets of almost 1 MiB each, half of which would be fine.
 //
 //nolint:paralleltest // it measures the memory of the process

@@ -10,11 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/chunks"
-	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -46,38 +44,6 @@ func TestDecideHold(t *testing.T) {
 		}
 		if diff := cmp.Diff(test.want, decideHold(test.next, test.outside, test.held), cmp.AllowUnexported(hold{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.reason, diff)
-		}
-	}
-}
-
-func TestOutside(t *testing.T) {
-	t.Parallel()
-	item := func(kind, namespace, name string, phase reconciler.Phase) *reconciler.InventoryItem {
-		return &reconciler.InventoryItem{
-			TypeVersionInfo: reconciler.TypeVersionInfo{Version: "v1", Kind: kind}, NameInfo: reconciler.NameInfo{Namespace: namespace, Name: name}, Phase: phase,
-		}
-	}
-	for _, test := range []struct {
-		reason string
-		item   *reconciler.InventoryItem
-		want   bool
-	}{
-		{"goes with the namespace", item("ConfigMap", "own", "a", reconciler.PhaseReady), false},
-		{"another namespace", item("ConfigMap", "other", "a", reconciler.PhaseReady), true},
-		{"recorded before it is created", item("ConfigMap", "other", "a", reconciler.PhaseScheduledForApplication), true},
-		{"no namespace", item("Node", "", "a", reconciler.PhaseReady), true},
-		{"the namespace itself", item("Namespace", "", "own", reconciler.PhaseReady), false},
-		{"another namespace itself", item("Namespace", "", "other", reconciler.PhaseReady), true},
-		{"gone, because it had served its purpose", item("ConfigMap", "other", "a", reconciler.PhaseCompleted), false},
-	} {
-		for name, release := range map[string]*Release{
-			"dependent": {Namespace: "own", Inventory: []*reconciler.InventoryItem{test.item}},
-			"hook":      {Namespace: "own", HookInventory: []*reconciler.InventoryItem{test.item}},
-			"test":      {Namespace: "own", TestInventory: []*reconciler.InventoryItem{test.item}},
-		} {
-			if got := release.Outside(); got != test.want {
-				t.Errorf("%s, %s: got %t", test.reason, name, got)
-			}
 		}
 	}
 }
@@ -214,27 +180,4 @@ func TestNewRecordIsHeldFromItsFirstWrite(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestOldRecordLetsGo is about a record that has finalizers which it does not need, as those of earlier versions have.
-func TestOldRecordLetsGo(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.createWith(w.inside(90))
-	for _, name := range w.secrets() {
-		secret := &corev1.Secret{}
-		secret.Namespace, secret.Name = w.namespace, name
-		w.must(w.client.Patch(t.Context(), secret, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":["`+finalizer+`"]}}`))))
-	}
-	release := w.get("demo")
-	release.Message = "changed"
-	w.must(w.store.Save(t.Context(), release))
-	if names := w.held(); len(names) > 0 {
-		t.Errorf("want nothing to hold the namespace, got %v", names)
-	}
-	w.must(w.client.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}))
-	testenv.Eventually(t, func() (bool, string) {
-		err := w.client.Get(t.Context(), client.ObjectKey{Name: w.namespace}, &corev1.Namespace{})
-		return apierrors.IsNotFound(err), "the namespace does not go"
-	})
 }

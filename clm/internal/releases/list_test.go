@@ -56,23 +56,3 @@ func TestList(t *testing.T) {
 		t.Errorf("want %s, got %s", want, got)
 	}
 }
-
-// TestListHasPages lists more releases than a page has.
-func TestListHasPages(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	for i := range pageSize + 1 {
-		secret := &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: fmt.Sprintf("clm.%03d", i), Labels: map[string]string{recordLabel: recordRelease}}, Type: SecretType,
-			Data: map[string][]byte{dataKey: fmt.Appendf(nil, `{"version": 1, "state": "Ready", "message": "%d"}`, i)},
-		}
-		w.must(w.client.Create(t.Context(), secret))
-	}
-	list, err := w.store.List(t.Context(), w.namespace)
-	w.must(err)
-	names, err := w.store.Names(t.Context(), w.namespace)
-	w.must(err)
-	if len(list) != pageSize+1 || len(names) != pageSize+1 || list[pageSize].Message != fmt.Sprint(pageSize) {
-		t.Errorf("got %d releases and %d names", len(list), len(names))
-	}
-}

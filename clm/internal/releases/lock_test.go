@@ -6,10 +6,7 @@ package releases
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,7 +15,6 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/testenv"
 )
 
 // lockOptions are for locks that last long, so that a slow machine loses none.
@@ -88,55 +84,6 @@ func TestLockExcludes(t *testing.T) {
 	}
 }
 
-// TestWaitingIsNoPolling counts requests of a process that waits while the holder renews.
-func TestWaitingIsNoPolling(t *testing.T) {
-	t.Parallel()
-	w, holder := newWorld(t), newWorld(t)
-	holder.namespace = w.namespace
-	options := holder.lockOptions("first@host/1")
-	options.validity = time.Hour // so that no renewal comes between those of the test
-	first := holder.lock(holder.store, options)
-	told := make(chan string, 10)
-	options = w.lockOptions("second@host/2")
-	options.Wait = func(waiting Waiting) {
-		if age := time.Since(waiting.Since); age < 0 || age > time.Minute {
-			t.Errorf("got %s", age)
-		}
-		told <- waiting.Holder
-	}
-	acquired := make(chan *Lock)
-	go func() {
-		lock, err := w.store.Lock(t.Context(), options)
-		if err != nil {
-			t.Error(err)
-		}
-		acquired <- lock
-	}()
-	if who := <-told; who != "first@host/1" {
-		t.Errorf("got %s", who)
-	}
-	testenv.Eventually(t, func() (bool, string) { return w.requests.Count(testenv.Request.IsWatch) == 1, w.requests.String() })
-	for range 10 {
-		w.must(first.renew(t.Context()))
-	}
-	w.must(first.Fence(t.Context()))
-	if count := w.requests.Count(isLease); count != 3 {
-		t.Errorf("want one attempt, one look and one watch, got:\n%s", w.requests)
-	}
-	w.must(first.Release(t.Context()))
-	second := <-acquired
-	w.must(second.Fence(t.Context()))
-	if len(told) > 0 {
-		t.Errorf("want to be told once, got %s in addition", <-told)
-	}
-	if count := w.requests.Count(isLease); count != 4 {
-		t.Errorf("want a creation in addition, got:\n%s", w.requests)
-	}
-	w.must(second.Release(t.Context()))
-}
-
-func isLease(request testenv.Request) bool { return request.Resource == "leases" }
-
 // TestLeaseOfTheDeadIsTakenOver has clocks that go very wrong.
 func TestLeaseOfTheDeadIsTakenOver(t *testing.T) {
 	t.Parallel()
@@ -193,34 +140,5 @@ func TestLeaseOfTheLivingIsNotTakenOver(t *testing.T) {
 	}
 	if err := l.renew(t.Context()); !errors.Is(err, errTaken) {
 		t.Errorf("want the old holder to notice, got %v", err)
-	}
-}
-
-// TestLocksOfManyDoNotOverlap has several processes take turns.
-func TestLocksOfManyDoNotOverlap(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	var inside, turns atomic.Int64
-	var group sync.WaitGroup
-	for i := range 8 {
-		group.Go(func() {
-			lock, err := NewStore(Options{Client: w.client}).Lock(t.Context(), w.lockOptions(fmt.Sprintf("process@host/%d", i)))
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if inside.Add(1) != 1 {
-				t.Error("two have the lock")
-			}
-			turns.Add(1)
-			inside.Add(-1)
-			if err := lock.Release(t.Context()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	group.Wait()
-	if turns.Load() != 8 {
-		t.Errorf("want 8 turns, got %d", turns.Load())
 	}
 }

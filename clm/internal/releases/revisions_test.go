@@ -4,9 +4,7 @@
 package releases
 
 import (
-	"errors"
 	"fmt"
-	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -60,28 +58,6 @@ func TestLargeContents(t *testing.T) {
 	w.expectNoWaste(w.get("demo"))
 }
 
-// TestContentIsRemovedBeforeItIsRead has another process remove a revision after the index was read.
-func TestContentIsRemovedBeforeItIsRead(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	release := w.create("demo")
-	seen := w.get("demo")
-	w.must(w.store.AddRevision(t.Context(), release, Revision{}, content(10, "b")))
-	release.Current().State = RevisionReady
-	release.Prune(1)
-	w.must(w.store.Save(t.Context(), release))
-	if _, err := w.store.Content(t.Context(), seen, 1); !errors.Is(err, ErrOutdated) {
-		t.Errorf("want ErrOutdated for a revision that was removed since, got %v", err)
-	}
-	w.must(w.store.Remove(t.Context(), w.get("demo")))
-	_, err := w.store.Content(t.Context(), seen, 1)
-	expectDamage(t, err, "revision 1 of release", "it does not exist")
-	w.must(w.store.Create(t.Context(), w.newRelease("demo"), content(10, "c")))
-	if _, err := w.store.Content(t.Context(), seen, 1); !errors.Is(err, ErrOutdated) {
-		t.Errorf("want ErrOutdated for a revision of another release of that name, got %v", err)
-	}
-}
-
 func TestPruneBytes(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -120,24 +96,4 @@ func TestPruneBytes(t *testing.T) {
 	if len(empty.Revisions) > 0 {
 		t.Errorf("got %v", empty.Revisions)
 	}
-}
-
-// TestDamagedChunkIsNotUsedAgain adds a revision with the content of an earlier one, whose chunk is damaged.
-func TestDamagedChunkIsNotUsedAgain(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	release := w.create("demo")
-	names := release.stored.index.chunksOf(1)
-	w.forge(names[0])
-	release = w.get("demo")
-	_, err := w.store.Content(t.Context(), release, 1)
-	expectDamage(t, err, names[0], "its content does not match its name")
-	w.must(w.store.AddRevision(t.Context(), release, Revision{}, content(10, "a")))
-	if again := release.stored.index.chunksOf(2); !slices.Equal(again, names) {
-		t.Fatalf("want the content to be in the same chunk again, %v, got %v", names, again)
-	}
-	w.expectContent(release, 2, content(10, "a"))
-	// That repairs the earlier revision as well.
-	w.expectContent(w.get("demo"), 1, content(10, "a"))
-	w.expectNoWaste(release)
 }

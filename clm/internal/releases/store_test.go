@@ -187,15 +187,6 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-func TestRemoveRefusesWhatIsNotDone(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.createWith(items(3, "a"))
-	if err := w.store.Remove(t.Context(), w.get("demo")); err == nil || !strings.Contains(err.Error(), "it still has 3 objects") {
-		t.Errorf("want the removal to be refused, got %v", err)
-	}
-}
-
 // TestARivalWritesWhileTheRecordGoes marks the record as everything is marked that is in a namespace which is being deleted. Another writer
 // has come first: that the mark alone is no reason to give up must not overwrite what the other one has written.
 func TestARivalWritesWhileTheRecordGoes(t *testing.T) {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/sources"
 	"github.com/component-operator/runtime/pkg/manifests"
-	"github.com/component-operator/runtime/pkg/types"
 )
 
 // TestValues: what Helm makes of the same flags.
@@ -93,61 +92,6 @@ func TestSurroundings(t *testing.T) {
 	}
 }
 
-// TestDigestThatIsNotGiven renders what has no digest yet, as clm template and clm rbac do.
-func TestDigestThatIsNotGiven(t *testing.T) {
-	t.Parallel()
-	root := files{
-		"k/kustomization.yaml": "resources: [a.yaml]\n",
-		"k/a.yaml":             configMap("kustomization", `digest: "<{{ componentDigest }}>"`),
-	}.write(t)
-	got := generate(t, mustLoad(t, root, sources.Options{Template: true}, "k"), request())
-	if diff := cmp.Diff([]string{`kustomization: digest: <>`}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-// TestReleaseHooks: they come on demand.
-func TestReleaseHooks(t *testing.T) {
-	t.Parallel()
-	root := chart("c", files{"a.yaml": strings.Replace(configMap("a", "p: q"), "name: a", "name: a\n  annotations: {helm.sh/hook: test}", 1)}).write(t)
-	set, wanted := mustLoad(t, root, sources.Options{}, "c"), request()
-	if got := generate(t, set, wanted); len(got) != 0 {
-		t.Errorf("got %v without asking for it", got)
-	}
-	wanted.ReleaseHooks = true
-	objects, err := set.Generate(t.Context(), wanted)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(objects) != 1 || objects[0].GetAnnotations()[reconcilerName+"/"+types.AnnotationKeySuffixReleaseHook] != types.ReleaseHookTest {
-		t.Errorf("got %v", objects)
-	}
-}
-
-// TestNotes: the notes of the main charts, and not those of subcharts.
-func TestNotes(t *testing.T) {
-	t.Parallel()
-	root := merged(
-		chart("a", files{"NOTES.txt": "{{ .Release.Name }} has {{ .Values.x }}\n"}), chart("a/charts/sub", files{"NOTES.txt": "sub"}),
-		chart("b", files{"NOTES.txt": "\n"}), chart("c", files{"NOTES.txt": "c"}), chart("broken", files{"NOTES.txt": `{{ fail "no" }}`}),
-		files{"m.yaml": configMap("m", "p: q")},
-	).write(t)
-	_, got, err := mustLoad(t, root, sources.Options{Set: []string{"x=1"}}, "a", "m.yaml", "b", "c").GenerateWithNotes(t.Context(), request())
-	if err != nil || got != "rel has 1\n\nc" {
-		t.Errorf("got %q, %v", got, err)
-	}
-	_, _, err = mustLoad(t, root, sources.Options{}, "broken").GenerateWithNotes(t.Context(), request())
-	expectError(t, err, root, "generating from ROOT/broken: rendering chart web: ", "NOTES.txt")
-}
-
-func TestOfflineErrors(t *testing.T) {
-	t.Parallel()
-	_, err := sources.Offline("new", nil)
-	expectError(t, err, "", `invalid Kubernetes version "new"; must be a version such as 1.36 or v1.36.3`)
-	_, err = sources.Offline("", []string{"Widget"})
-	expectError(t, err, "", `invalid API version "Widget"; must be group/version or group/version/Kind`)
-}
-
 // TestDefaultKubernetesVersion fails when the libraries were updated and the version was not.
 func TestDefaultKubernetesVersion(t *testing.T) {
 	t.Parallel()
@@ -158,22 +102,6 @@ func TestDefaultKubernetesVersion(t *testing.T) {
 	minor := regexp.MustCompile(`k8s.io/client-go v0\.(\d+)\.`).FindSubmatch(requirements)
 	if minor == nil || sources.DefaultKubernetesVersion != "v1."+string(minor[1])+".0" {
 		t.Errorf("the libraries are those of version 1.%s, the default is %s", minor[1], sources.DefaultKubernetesVersion)
-	}
-}
-
-// TestPolicyRules: rules apply to all sources.
-func TestPolicyRules(t *testing.T) {
-	t.Parallel()
-	root := merged(chart("c", files{"a.yaml": configMap("a", "p: q")}), files{"b.yaml": configMap("b", "p: q")}).write(t)
-	rules := []manifests.PolicyRule{{Match: manifests.PolicyMatch{Name: "[ab]"}, Set: map[string]string{"apply-order": "-1"}}}
-	objects, err := mustLoad(t, root, sources.Options{PolicyRules: rules}, "c", "b.yaml").Generate(t.Context(), request())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, object := range objects {
-		if got := object.GetAnnotations()[reconcilerName+"/"+types.AnnotationKeySuffixApplyOrder]; got != "-1" {
-			t.Errorf("%s: got %q", object.GetName(), got)
-		}
 	}
 }
 

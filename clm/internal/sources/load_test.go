@@ -248,16 +248,6 @@ func TestLoadErrors(t *testing.T) {
 	}
 }
 
-func TestLoadEndsWithTheContext(t *testing.T) {
-	t.Parallel()
-	root := files{"m.yaml": configMap("a", "p: q")}.write(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := sources.Load(ctx, []string{root + "/m.yaml"}, sources.Options{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
-}
-
 // TestLoadFromAPipe reads from a pipe that no process writes to.
 func TestLoadFromAPipe(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/component-operator/runtime/clm/internal/sources"
 	"github.com/component-operator/runtime/internal/helm/remote"
@@ -30,23 +29,6 @@ func newHost(t *testing.T) string {
 	}))
 	t.Cleanup(server.Close)
 	return server.URL
-}
-
-func TestRemote(t *testing.T) {
-	t.Parallel()
-	host := newHost(t)
-	options := sources.Options{Set: []string{"x=1"}, Remote: remote.Options{PlainHTTP: true, Version: "^1"}}
-	set := mustLoad(t, "", options, host+"/charts#web", host+"/manifests.yaml")
-	if diff := cmp.Diff([]string{`rel: x: "1"`, "a: p: '{{ .Values.x }}'"}, generate(t, set, request())); diff != "" {
-		t.Errorf("objects (-want +got):\n%s", diff)
-	}
-	want := []sources.Source{
-		{Reference: host + "/charts#web", Kind: sources.Chart, Name: "web", Version: "1.2.3", AppVersion: "4.5"},
-		{Reference: host + "/manifests.yaml", Kind: sources.Manifests},
-	}
-	if diff := cmp.Diff(want, set.Sources()); diff != "" {
-		t.Errorf("sources (-want +got):\n%s", diff)
-	}
 }
 
 func TestRemoteErrors(t *testing.T) {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/clm/internal/sources"
@@ -97,31 +96,6 @@ func TestVersionsOfASequence(t *testing.T) {
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 		}
-	}
-}
-
-// TestRecordedVersionsStay: an earlier version is the recorded object, whatever it is rendered with now.
-func TestRecordedVersionsStay(t *testing.T) {
-	t.Parallel()
-	first := apply(t, content("a", "other: old"), nil)
-	second := apply(t, content("b", "other: new"), first)
-	if len(second) != 2 || second[1] != first[0] {
-		t.Errorf("want the recorded object, got %v", second)
-	}
-	for _, recorded := range []string{
-		"apiVersion: v1\nkind: Secret\nmetadata: {name: web-1, annotations: {x/version-of: web}}\n",
-		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web-1, namespace: elsewhere, annotations: {x/version-of: web}}\n",
-		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web-1, annotations: {x/version-of: other}}\n",
-		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web-1}\n",
-		"apiVersion: example.com/v1\nkind: ConfigMap\nmetadata: {name: web-1, annotations: {x/version-of: web}}\n",
-	} {
-		if got := apply(t, content("a"), parse(t, recorded)); len(got) != 1 {
-			t.Errorf("want no version of another object, got %v", got[1:])
-		}
-	}
-	explicit := "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME, namespace: home}\n"
-	if got := apply(t, content("b")+strings.Replace(explicit, "NAME", first[0].GetName(), 1), first); len(got) != 2 || got[1] == first[0] {
-		t.Errorf("want the object that is rendered with the name of an earlier version, got %v", got)
 	}
 }
 
@@ -283,32 +257,5 @@ func TestErrors(t *testing.T) {
 		if !errors.As(err, &refused) || err.Error() != tc.want {
 			t.Errorf("%s:\nwant %s\ngot  %v", tc.reason, tc.want, err)
 		}
-	}
-}
-
-// TestAmbiguousReference: a cluster-scoped object that refers to a name does not say in which namespace.
-func TestAmbiguousReference(t *testing.T) {
-	t.Parallel()
-	elsewhere := strings.Replace(content("b"), "name: web", "name: web, namespace: elsewhere", 1)
-	role := "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: reads}\nrules: [{apiGroups: [''], resources: [configmaps], resourceNames: [web]}]\n"
-	_, err := rules.Apply(parse(t, content("a")+elsewhere+role), nil)
-	if err == nil || !strings.HasPrefix(err.Error(), "ClusterRole reads: ") || !strings.Contains(err.Error(), "multiple possible referrals") {
-		t.Errorf("want an error about the role, got %v", err)
-	}
-}
-
-func TestAnyAndWithout(t *testing.T) {
-	t.Parallel()
-	plain := parse(t, strings.Replace(content("a"), "x/versioned", "y/versioned", 1))
-	if rules.Any([]client.Object{plain[0]}) || rules.Without(plain)[0] != plain[0] {
-		t.Error("want nothing to do")
-	}
-	marked := parse(t, content("a", "x/kept-versions: '2'"))
-	if !rules.Any([]client.Object{plain[0], marked[0]}) {
-		t.Error("want something to do")
-	}
-	without := rules.Without(marked)[0]
-	if _, left := without.Object["metadata"].(map[string]any)["annotations"]; left || without.GetName() != "web" || len(marked[0].GetAnnotations()) != 2 {
-		t.Errorf("want only the annotations gone, from a copy; got %v and %v", without, marked[0])
 	}
 }
