@@ -22,7 +22,7 @@ import (
 
 // examineLocks looks for locks of processes that are dead.
 func (e *examination) examineLocks(ctx context.Context) error {
-	locks, err := e.connection.Records().Locks(ctx, e.Namespace)
+	locks, err := e.connection.Records().Holders(ctx, e.Namespace)
 	if err != nil {
 		return e.denied(err)
 	}
@@ -33,13 +33,13 @@ func (e *examination) examineLocks(ctx context.Context) error {
 			age := duration.HumanDuration(max(0, e.connection.Clock().Since(lock.Renewed)))
 			e.add(Finding{
 				Kind: FindingLock, Release: lock.Release.String(),
-				Message: fmt.Sprintf("%s has left a lock, which was last renewed %s ago", lock.Holder, age),
+				Message: fmt.Sprintf("%s has left a lock, which was last renewed %s ago", lock.Name, age),
 				Repair:  "the lock will be removed", Advice: "it does not block other processes",
 				repair: func(ctx context.Context) error { return e.connection.Records().RemoveLock(ctx, lock) },
 			})
 		default:
 			left := max(0, lock.Validity-e.connection.Clock().Since(lock.Renewed))
-			e.note("%s is changing release %s right now, so the findings may be outdated; its lock lasts another %s", lock.Holder, lock.Release, duration.HumanDuration(left))
+			e.note("%s is changing release %s right now, so the findings may be outdated; its lock lasts another %s", lock.Name, lock.Release, duration.HumanDuration(left))
 		}
 	}
 	return nil

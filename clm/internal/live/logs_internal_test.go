@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
 )
 
 func TestStreamsAreBounded(t *testing.T) {

@@ -44,17 +44,17 @@ func (s *Store) Lock(ctx context.Context, options LockOptions) (*Lock, error) {
 		return nil, fmt.Errorf("locking release %s/%s: %w", options.Namespace, options.Name, err)
 	}
 	l := &Lock{
-		release:      options.Namespace + "/" + options.Name,
-		options:      options,
-		leases:       leases.Leases(options.Namespace),
-		manager:      s.options.FieldOwner,
-		now:          s.options.Clock.Now,
-		identity:     string(uuid.NewUUID()),
-		lost:         make(chan struct{}),
-		cancellation: &Cancellation{heeded: options.Cancelable, requested: make(chan struct{})},
-		hurry:        make(chan struct{}, 1),
-		settled:      make(chan struct{}),
-		stopped:      make(chan struct{}),
+		release:   options.Namespace + "/" + options.Name,
+		options:   options,
+		leases:    leases.Leases(options.Namespace),
+		manager:   s.options.FieldOwner,
+		now:       s.options.Clock.Now,
+		identity:  string(uuid.NewUUID()),
+		lost:      make(chan struct{}),
+		requested: make(chan struct{}),
+		hurry:     make(chan struct{}, 1),
+		settled:   make(chan struct{}),
+		stopped:   make(chan struct{}),
 	}
 	if err := l.acquire(ctx); err != nil {
 		return nil, err

@@ -65,22 +65,19 @@ func (a ancestry) appendTo(ctx context.Context, found []*Release, namespace stri
 	for _, release := range found {
 		known[release.String()] = true
 	}
-	err := pages(ctx, a.client, namespace, ancestors, func() client.ObjectList { return &corev1.ConfigMapList{} }, func(page client.ObjectList) {
-		if configMaps, ok := page.(*corev1.ConfigMapList); ok {
-			for i := range configMaps.Items {
-				name, named := strings.CutPrefix(configMaps.Items[i].Name, ancestorPrefix)
-				if !named || known[configMaps.Items[i].Namespace+"/"+name] {
-					continue
-				}
-				release, err := decodeAncestor(&configMaps.Items[i])
-				if err != nil {
-					release = &Release{Namespace: configMaps.Items[i].Namespace, Name: name, Ancestor: true, Problem: err.Error()}
-				}
-				release.Inventory, release.stored.incomplete = nil, true
-				found = append(found, release)
-			}
+	newList := func() client.ObjectList { return &corev1.ConfigMapList{} }
+	err := eachListed(ctx, a.client, newList, func(configMap *corev1.ConfigMap) {
+		name, named := strings.CutPrefix(configMap.Name, ancestorPrefix)
+		if !named || known[configMap.Namespace+"/"+name] {
+			return
 		}
-	})
+		release, err := decodeAncestor(configMap)
+		if err != nil {
+			release = &Release{Namespace: configMap.Namespace, Name: name, Ancestor: true, Problem: err.Error()}
+		}
+		release.Inventory, release.stored.incomplete = nil, true
+		found = append(found, release)
+	}, client.InNamespace(namespace), ancestors)
 	return found, err
 }
 

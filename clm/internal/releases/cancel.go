@@ -6,8 +6,6 @@ package releases
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -21,8 +19,7 @@ import (
 const (
 	// operationAnnotation says what the holder of a lock does, in one word.
 	operationAnnotation = ReconcilerName + "/operation"
-	// cancelableAnnotation says whether the holder ends its operation when another process asks for that: "true" or "false", a slash, and the identity of the
-	// lock, by which it is recognized whether an earlier version of clm has taken the lease over, which leaves annotations that it does not know.
+	// cancelableAnnotation says whether the holder ends its operation when another process asks for that: "true" or "false".
 	cancelableAnnotation = ReconcilerName + "/cancelable"
 	// startedAnnotation is when the process of the holder was started, by its own clock.
 	startedAnnotation = ReconcilerName + "/started"
@@ -56,18 +53,11 @@ func (l *Lock) waiting(lease *coordinationv1.Lease) Waiting {
 	return w
 }
 
-// cancelable returns the text of cancelableAnnotation for the lock of an identity.
-func cancelable(is bool, identity string) string { return strconv.FormatBool(is) + "/" + identity }
-
 // obstacle says why the holder of a lease is not asked to end its operation; empty if it is to be asked.
 func (l *Lock) obstacle(lease *coordinationv1.Lease) string {
 	operation := lease.Annotations[operationAnnotation]
-	switch lease.Annotations[cancelableAnnotation] {
-	case cancelable(true, lease.Annotations[lockAnnotation]):
-	case cancelable(false, lease.Annotations[lockAnnotation]):
+	if lease.Annotations[cancelableAnnotation] != "true" {
 		return fmt.Sprintf("its operation (%s) is not canceled", operation)
-	default:
-		return "its operation is not canceled, because its version of clm does not support that"
 	}
 	started, err := time.Parse(time.RFC3339Nano, lease.Annotations[startedAnnotation])
 	if err != nil || !started.Before(l.options.Started) {
@@ -97,35 +87,24 @@ func (l *Lock) ask(ctx context.Context, other *rival) (settled bool, err error) 
 	return true, nil
 }
 
-// Cancellation is the request of a newer process to end the operation for which a lock is held. Its methods may be called from several goroutines.
-type Cancellation struct {
-	// heeded means that there may be such a request.
-	heeded    bool
-	requested chan struct{}
+// Requested returns a channel that is closed when a newer process asks this one to end its operation. The lock is still
+// held then. It is never closed unless LockOptions.Cancelable is set.
+func (l *Lock) Requested() <-chan struct{} { return l.requested }
 
-	mu sync.Mutex
-	by string
+// RequestedBy returns the operation and the holder of the newer process, such as "apply of jane@laptop/4711"; empty as
+// long as none has asked. It may also be called after Release.
+func (l *Lock) RequestedBy() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.requestedBy
 }
 
-// Requested returns a channel that is closed when a newer process asks this one to end its operation. The lock is still held then. It is never closed unless
-// LockOptions.Cancelable is set.
-func (c *Cancellation) Requested() <-chan struct{} { return c.requested }
-
-// By returns the operation and the holder of the newer process, such as "apply of jane@laptop/4711"; empty as long as none has asked.
-func (c *Cancellation) By() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.by
-}
-
-// hear takes note of the request if there is one in our lease.
-func (c *Cancellation) hear(lease *coordinationv1.Lease) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// hear records the request to end if there is one in our lease. The caller holds the mutex.
+func (l *Lock) hear(lease *coordinationv1.Lease) {
 	by := lease.Annotations[cancelAnnotation]
-	if by == "" || !c.heeded || c.by != "" {
+	if by == "" || !l.options.Cancelable || l.requestedBy != "" {
 		return
 	}
-	c.by = texts.Truncate(by, maxRequester)
-	close(c.requested)
+	l.requestedBy = texts.Truncate(by, maxRequester)
+	close(l.requested)
 }

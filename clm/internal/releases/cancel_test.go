@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
-
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
@@ -60,12 +58,12 @@ func (w *world) hears(older *Lock) {
 	if err := older.renew(w.Context()); err == nil || errors.Is(err, errTaken) {
 		w.Errorf("want the lease to have changed because of the request, got %v", err)
 	}
-	testenv.Receive(w, older.Cancellation().Requested(), "the older process is asked to end")
+	testenv.Receive(w, older.Requested(), "the older process is asked to end")
 }
 
 func isCanceled(l *Lock) bool {
 	select {
-	case <-l.Cancellation().Requested():
+	case <-l.Requested():
 		return true
 	default:
 		return false
@@ -79,7 +77,7 @@ func TestCancelOlder(t *testing.T) {
 	options := w.applying("older@host/1", 1)
 	options.validity = time.Hour // so that no renewal comes in between
 	older := w.lock(w.store, options)
-	if isCanceled(older) || older.Cancellation().By() != "" {
+	if isCanceled(older) || older.RequestedBy() != "" {
 		t.Error("want nobody to have asked yet")
 	}
 	options = w.applying("newer@host/2", 2)
@@ -89,7 +87,7 @@ func TestCancelOlder(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	w.hears(older)
-	if by := older.Cancellation().By(); by != "apply of newer@host/2" {
+	if by := older.RequestedBy(); by != "apply of newer@host/2" {
 		t.Errorf("got %q", by)
 	}
 	// The holder still has the lock, and renews it.
@@ -114,10 +112,9 @@ func TestCancelOlder(t *testing.T) {
 func TestThoseWhoAreNotCanceled(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		reason  string
-		holder  func(options *LockOptions)
-		happens func(lease *coordinationv1.Lease)
-		want    string
+		reason string
+		holder func(options *LockOptions)
+		want   string
 	}{
 		{
 			reason: "it does what nobody would do instead",
@@ -131,18 +128,6 @@ func TestThoseWhoAreNotCanceled(t *testing.T) {
 			reason: "it was started at the same time, so that each would cancel the other one",
 			holder: func(options *LockOptions) { options.Started = began(2) },
 			want:   "its operation (apply) is not canceled, because it was started later than this one",
-		}, {
-			reason: "it is an earlier version, which writes no such annotations",
-			happens: func(lease *coordinationv1.Lease) {
-				for _, key := range []string{operationAnnotation, cancelableAnnotation, startedAnnotation} {
-					delete(lease.Annotations, key)
-				}
-			},
-			want: "its operation is not canceled, because its version of clm does not support that",
-		}, {
-			reason:  "an earlier version has taken over the lease of a later one, and left its annotations",
-			happens: func(lease *coordinationv1.Lease) { lease.Annotations[lockAnnotation] = "another one" },
-			want:    "its operation is not canceled, because its version of clm does not support that",
 		},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
@@ -150,16 +135,9 @@ func TestThoseWhoAreNotCanceled(t *testing.T) {
 			w := newWorld(t)
 			options := w.applying("older@host/1", 1)
 			options.validity = time.Hour // so that no renewal comes in between
-			if test.holder != nil {
-				test.holder(&options)
-			}
+			test.holder(&options)
 			lock, err := w.store.Lock(t.Context(), options)
 			w.must(err)
-			if test.happens != nil {
-				lease := w.lease()
-				test.happens(lease)
-				w.must(w.client.Update(t.Context(), lease))
-			}
 			version := w.leaseVersion()
 			var told []Waiting
 			newer := w.applying("newer@host/2", 2)
@@ -208,7 +186,7 @@ func TestTheNewestRemains(t *testing.T) {
 				waiters[second] = w.wait(options)
 				testenv.Receive(t, waiters[second].told, "it waits")
 			}
-			testenv.Receive(t, oldest.Cancellation().Requested(), "the oldest process is asked to end")
+			testenv.Receive(t, oldest.Requested(), "the oldest process is asked to end")
 			w.must(oldest.Release(t.Context()))
 			var newest *Lock
 			waits := false
@@ -221,8 +199,8 @@ func TestTheNewestRemains(t *testing.T) {
 					t.Errorf("want it to begin, which was started later than what has begun, got %q", by)
 				}
 				w.begin(newer)
-				testenv.Receive(t, newer.Cancellation().Requested(), "it is asked to end by the newest one")
-				if by := newer.Cancellation().By(); by != "apply of newest@host/3" {
+				testenv.Receive(t, newer.Requested(), "it is asked to end by the newest one")
+				if by := newer.RequestedBy(); by != "apply of newest@host/3" {
 					t.Errorf("got %q", by)
 				}
 				w.must(newer.Release(t.Context()))
@@ -235,7 +213,7 @@ func TestTheNewestRemains(t *testing.T) {
 			w.must(newest.renew(t.Context()))
 			w.must(newest.renew(t.Context()))
 			if isCanceled(newest) {
-				t.Errorf("want nobody to cancel the newest process, got %q", newest.Cancellation().By())
+				t.Errorf("want nobody to cancel the newest process, got %q", newest.RequestedBy())
 			}
 			w.must(newest.Release(t.Context()))
 			if waits {

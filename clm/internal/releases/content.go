@@ -4,83 +4,114 @@
 package releases
 
 import (
+	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/component-operator/runtime/internal/manifest"
+	"github.com/component-operator/runtime/internal/texts"
 )
 
-// maxContentValues is how many JSON values a content may have: one for each 16 bytes of the largest one. Somebody else may have
-// written it.
+// maxContentValues is how many JSON values a content may have: one for each 16 bytes of the largest one. Somebody else
+// may have written it.
 const maxContentValues = 4 << 20
 
-// document is the JSON form of a content.
-type document[V, O any] struct {
-	Values   V      `json:"values"`
-	Manifest []O    `json:"manifest"`
-	Notes    string `json:"notes,omitempty"`
+// Content reads the stored content of a revision. The error is a DamagedError if the content cannot be read because the
+// record is damaged, or because another process has removed the revision since the release was read.
+func (s *Store) Content(ctx context.Context, release *Release, number int64) (Content, error) {
+	return s.content(ctx, release, number, func([]byte) bool { return true })
+}
+
+// Objects reads the objects of the manifest of a revision whose JSON a function accepts, which needs less memory than
+// reading all of them. Errors are those of Content.
+func (s *Store) Objects(ctx context.Context, release *Release, number int64, accepts func(raw []byte) bool) ([]*unstructured.Unstructured, error) {
+	content, err := s.content(ctx, release, number, accepts)
+	return content.Manifest, err
+}
+
+// content reads the content of a revision, with the objects whose JSON the function accepts.
+func (s *Store) content(ctx context.Context, release *Release, number int64, accepts func(raw []byte) bool) (Content, error) {
+	names := release.stored.index.chunksOf(number)
+	if len(names) == 0 {
+		return Content{}, fmt.Errorf("revision %d of release %s: its content is no longer available; available revisions: %s", number, release, release.stored.index.keptNumbers())
+	}
+	found, err := s.chunks(release.Namespace, release.Name).Read(ctx, names)
+	if err != nil {
+		return Content{}, fmt.Errorf("reading revision %d of release %s: %w", number, release, err)
+	}
+	damage := strings.Join(found.Damage, "; ")
+	if damage == "" {
+		content, err := decodeContent(bytes.Join(found.Contents, nil), accepts)
+		if err == nil {
+			return content, nil
+		}
+		damage = texts.Truncate(err.Error(), maxDamage)
+	}
+	return Content{}, &DamagedError{Release: release.String(), Part: fmt.Sprintf("revision %d", number), Damage: damage, Revision: number}
+}
+
+// chunksOf returns the names of the chunks with the content of a revision; none if the content is not stored.
+func (i *index) chunksOf(number int64) []string {
+	for _, revision := range i.Revisions {
+		if revision.Number == number {
+			return revision.Chunks
+		}
+	}
+	return nil
+}
+
+// keptNumbers lists the revisions whose contents are stored.
+func (i *index) keptNumbers() string {
+	var texts []string
+	for _, revision := range i.Revisions {
+		if len(revision.Chunks) > 0 {
+			texts = append(texts, fmt.Sprint(revision.Number))
+		}
+	}
+	return cmp.Or(strings.Join(texts, ", "), "none")
 }
 
 // encodeContent returns the JSON form of a content, the same for the same content.
 func encodeContent(content Content) ([]byte, error) {
-	stored := document[map[string]any, map[string]any]{Values: content.Values, Manifest: []map[string]any{}, Notes: content.Notes}
-	for _, object := range content.Manifest {
-		stored.Manifest = append(stored.Manifest, object.Object)
+	objects := make([]map[string]any, len(content.Manifest))
+	for i, object := range content.Manifest {
+		objects[i] = object.Object
 	}
-	return json.Marshal(stored)
+	return json.Marshal(map[string]any{"values": content.Values, "manifest": objects, "notes": content.Notes})
 }
 
-// decodeContent returns the content of a JSON form. An error means that the content is damaged.
-func decodeContent(raw []byte) (Content, error) {
-	stored, err := decodeDocument(raw)
-	if err != nil {
-		return Content{}, err
+// decodeContent returns the content of a JSON form, with the objects whose JSON the function accepts. An error means
+// that the content is damaged.
+func decodeContent(raw []byte, accepts func(raw []byte) bool) (Content, error) {
+	var stored struct {
+		Values   map[string]any    `json:"values"`
+		Manifest []json.RawMessage `json:"manifest"`
+		Notes    string            `json:"notes"`
 	}
-	if len(stored.Values) == 0 {
-		return Content{}, errors.New("decoding it: it has no values")
-	}
-	content := Content{Notes: stored.Notes}
-	// utiljson keeps integers from becoming floating-point numbers.
-	if err := utiljson.Unmarshal(stored.Values, &content.Values); err != nil {
-		return Content{}, fmt.Errorf("decoding the values: %w", err)
-	}
-	content.Manifest, err = decodeManifest(stored.Manifest, func([]byte) bool { return true })
-	return content, err
-}
-
-// decodeObjects returns those objects of a JSON form that the function wants. An error means that the content is damaged.
-func decodeObjects(raw []byte, wants func(raw []byte) bool) ([]*unstructured.Unstructured, error) {
-	stored, err := decodeDocument(raw)
-	if err != nil {
-		return nil, err
-	}
-	return decodeManifest(stored.Manifest, wants)
-}
-
-func decodeDocument(raw []byte) (stored document[json.RawMessage, json.RawMessage], err error) {
-	if err = manifest.CheckJSON(maxContentValues, raw); err == nil {
-		err = json.Unmarshal(raw, &stored)
+	err := manifest.CheckJSON(maxContentValues, raw)
+	if err == nil {
+		// It keeps integers from becoming floating-point numbers.
+		err = utiljson.Unmarshal(raw, &stored)
 	}
 	if err != nil {
-		return stored, fmt.Errorf("decoding it: %w", err)
+		return Content{}, fmt.Errorf("decoding it: %w", err)
 	}
-	return stored, nil
-}
-
-func decodeManifest(manifest []json.RawMessage, wants func(raw []byte) bool) (objects []*unstructured.Unstructured, err error) {
-	for i, raw := range manifest {
-		if !wants(raw) {
+	content := Content{Values: stored.Values, Notes: stored.Notes}
+	for i, raw := range stored.Manifest {
+		if !accepts(raw) {
 			continue
 		}
 		object := &unstructured.Unstructured{}
 		if err := object.UnmarshalJSON(raw); err != nil {
-			return nil, fmt.Errorf("decoding object %d: %w", i, err)
+			return Content{}, fmt.Errorf("decoding object %d: %w", i, err)
 		}
-		objects = append(objects, object)
+		content.Manifest = append(content.Manifest, object)
 	}
-	return objects, nil
+	return content, nil
 }

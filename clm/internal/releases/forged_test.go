@@ -147,6 +147,6 @@ func FuzzIndex(f *testing.F) {
 			}
 			decoded.release("default", "demo").PruneBytes(1)
 		}
-		_, _ = decodeContent([]byte(text))
+		_, _ = decodeContent([]byte(text), func([]byte) bool { return true })
 	})
 }

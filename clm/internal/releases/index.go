@@ -90,9 +90,8 @@ type stored struct {
 	raw []byte
 	// index is the decoded form of raw.
 	index index
-	// finalizers and labels of the Secret.
+	// finalizers of the Secret.
 	finalizers []string
-	labels     map[string]string
 	// anchored means that the index gets the finalizer whatever is in it, because of what follows.
 	anchored bool
 	// deleting means that the deletion of the Secret was requested.
@@ -114,7 +113,7 @@ func (s *stored) exists() bool { return s.uid != "" || s.ancestor != nil }
 func (s *stored) took(object metav1.Object) {
 	s.uid, s.resourceVersion = string(object.GetUID()), object.GetResourceVersion()
 	s.created = object.GetCreationTimestamp()
-	s.finalizers, s.labels = object.GetFinalizers(), object.GetLabels()
+	s.finalizers = object.GetFinalizers()
 	s.deleting = object.GetDeletionTimestamp() != nil
 }
 

@@ -5,6 +5,7 @@ package releases
 
 import (
 	"cmp"
+	"strconv"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -23,7 +24,7 @@ func (l *Lock) isOurs(lease *coordinationv1.Lease) bool {
 func (l *Lock) describe(lease *coordinationv1.Lease, now time.Time) {
 	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, lockAnnotation, l.identity)
 	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, operationAnnotation, l.options.Operation)
-	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, cancelableAnnotation, cancelable(l.options.Cancelable, l.identity))
+	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, cancelableAnnotation, strconv.FormatBool(l.options.Cancelable))
 	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, startedAnnotation, l.options.Started.UTC().Format(time.RFC3339Nano))
 	// Whoever was asked to end does not have the lock any more.
 	delete(lease.Annotations, cancelAnnotation)

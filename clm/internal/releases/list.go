@@ -8,17 +8,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/pager"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/texts"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // pageSize is the size of a page of indexes, which may be large.
@@ -29,15 +33,12 @@ const pageSize = 50
 // cannot be used does not prevent the others from being listed; see Release.Problem.
 func (s *Store) List(ctx context.Context, namespace string) ([]*Release, error) {
 	var found []*Release
-	err := pages(ctx, s.options.Client, namespace, ours, func() client.ObjectList { return &corev1.SecretList{} }, func(page client.ObjectList) {
-		if secrets, ok := page.(*corev1.SecretList); ok {
-			for i := range secrets.Items {
-				if secrets.Items[i].Type == SecretType {
-					found = append(found, listed(&secrets.Items[i]))
-				}
-			}
+	newList := func() client.ObjectList { return &corev1.SecretList{} }
+	err := eachListed(ctx, s.options.Client, newList, func(secret *corev1.Secret) {
+		if secret.Type == SecretType {
+			found = append(found, listed(secret))
 		}
-	})
+	}, client.InNamespace(namespace), ours)
 	if err == nil {
 		found, err = s.ancestry.appendTo(ctx, found, namespace)
 	}
@@ -64,56 +65,70 @@ func listed(secret *corev1.Secret) *Release {
 		release.Revisions = []Revision{*current}
 	}
 	release.Message = texts.Truncate(release.Message, maxMessage)
-	if err != nil {
-		release.Problem = problemOf(err)
+	var damaged *DamagedError
+	switch {
+	case errors.As(err, &damaged):
+		// It does not name the release again.
+		release.Problem = damaged.Damage
+	case err != nil:
+		release.Problem = err.Error()
 	}
 	return release
 }
 
-// problemOf returns what is wrong with a record, without naming the release again.
-func problemOf(err error) string {
-	var damaged *DamagedError
-	if errors.As(err, &damaged) {
-		return damaged.Damage
-	}
-	return err.Error()
-}
-
-// Names returns namespaces and names of all releases of a namespace, or of all namespaces if it is empty, sorted. It reads no more
-// than the metadata of the records.
+// Names returns namespaces and names of all releases of a namespace, or of all namespaces if it is empty, sorted. It
+// reads only the metadata of the records.
 func (s *Store) Names(ctx context.Context, namespace string) ([]apitypes.NamespacedName, error) {
-	var names []apitypes.NamespacedName
-	for _, records := range []struct {
-		kind, prefix string
-		selector     client.ListOption
-	}{
-		{"Secret", prefix, ours}, {"ConfigMap", ancestorPrefix, ancestors},
-	} {
-		newPage := func() client.ObjectList {
-			page := &metav1.PartialObjectMetadataList{}
-			page.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(records.kind + "List"))
-			return page
-		}
-		err := pages(ctx, s.options.Client, namespace, records.selector, newPage, func(page client.ObjectList) {
-			if list, ok := page.(*metav1.PartialObjectMetadataList); ok {
-				for _, object := range list.Items {
-					if name, ok := strings.CutPrefix(object.Name, records.prefix); ok {
-						names = append(names, apitypes.NamespacedName{Namespace: object.Namespace, Name: name})
-					}
-				}
+	names := map[apitypes.NamespacedName]bool{}
+	named := func(prefix string) func(object *metav1.PartialObjectMetadata) {
+		return func(object *metav1.PartialObjectMetadata) {
+			if name, ok := strings.CutPrefix(object.Name, prefix); ok {
+				names[apitypes.NamespacedName{Namespace: object.Namespace, Name: name}] = true
 			}
-		})
-		if err != nil {
-			return nil, fmt.Errorf("listing names of releases: %w", err)
 		}
 	}
-	slices.SortFunc(names, func(a, b apitypes.NamespacedName) int { return cmp.Compare(a.String(), b.String()) })
-	return slices.Compact(names), nil
+	err := errors.Join(
+		eachListed(ctx, s.options.Client, metadataOf("Secret"), named(prefix), client.InNamespace(namespace), ours),
+		eachListed(ctx, s.options.Client, metadataOf("ConfigMap"), named(ancestorPrefix), client.InNamespace(namespace), ancestors),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("listing names of releases: %w", err)
+	}
+	return sortedNames(names), nil
 }
 
-// Nearby returns which releases a user may have meant who has asked for one that does not exist, as "namespace/name": those of that
-// name in other namespaces, and all of the namespace. If the user may not list all namespaces, the namespace alone counts. There are at
-// most ten.
+// Remains returns the releases of a namespace, or of all namespaces if it is empty, of which there are chunks, whether
+// there is a record or not.
+func (s *Store) Remains(ctx context.Context, namespace string) ([]apitypes.NamespacedName, error) {
+	found := map[apitypes.NamespacedName]bool{}
+	err := eachListed(ctx, s.options.Client, metadataOf("Secret"), func(secret *metav1.PartialObjectMetadata) {
+		name, ok := strings.CutPrefix(secret.Annotations[ReconcilerName+"/"+types.AnnotationKeySuffixOwnerId], OwnerID(secret.Namespace, ""))
+		if ok {
+			found[apitypes.NamespacedName{Namespace: secret.Namespace, Name: name}] = true
+		}
+	}, client.InNamespace(namespace), client.HasLabels{ReconcilerName + "/" + types.LabelKeySuffixInventoryOwnerId})
+	if err != nil {
+		return nil, fmt.Errorf("listing what is kept of releases: %w", err)
+	}
+	return sortedNames(found), nil
+}
+
+func sortedNames(names map[apitypes.NamespacedName]bool) []apitypes.NamespacedName {
+	return slices.SortedFunc(maps.Keys(names), func(a, b apitypes.NamespacedName) int { return cmp.Compare(a.String(), b.String()) })
+}
+
+// HasParts reports whether there are chunks of a release, whether there is a record or not.
+func (s *Store) HasParts(ctx context.Context, namespace, name string) (bool, error) {
+	found, err := s.chunks(namespace, name).List(ctx)
+	if err != nil {
+		return false, fmt.Errorf("looking for parts of a record of release %s/%s: %w", namespace, name, err)
+	}
+	return len(found) > 0, nil
+}
+
+// Nearby returns which releases a user may have meant by a name that does not exist, as "namespace/name": those of that
+// name in other namespaces, and all of the namespace. If the user may not list all namespaces, the namespace alone
+// counts. There are at most ten.
 func (s *Store) Nearby(ctx context.Context, namespace, name string) ([]string, error) {
 	names, err := s.Names(ctx, "")
 	if apierrors.IsForbidden(err) {
@@ -141,18 +156,27 @@ func (s *Store) Nearby(ctx context.Context, namespace, name string) ([]string, e
 // ours selects the indexes among the Secrets.
 var ours client.ListOption = client.MatchingLabels{recordLabel: recordRelease}
 
-// pages lists all records of a kind. Each page has a list of its own: decoding into one that is not empty leaves what was in it before.
-func pages(ctx context.Context, reader client.Reader, namespace string, selector client.ListOption, newPage func() client.ObjectList, use func(client.ObjectList)) error {
-	next := ""
-	for {
-		page := newPage()
-		err := reader.List(ctx, page, client.InNamespace(namespace), selector, client.Limit(pageSize), client.Continue(next))
-		if err != nil {
-			return err
-		}
-		use(page)
-		if next = page.GetContinue(); next == "" {
-			return nil
-		}
+// metadataOf makes lists of the metadata of objects of a kind of the core group.
+func metadataOf(kind string) func() client.ObjectList {
+	return func() client.ObjectList {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind + "List"))
+		return list
 	}
+}
+
+// eachListed calls a function for each object of a list, which it reads page by page.
+func eachListed[O runtime.Object](ctx context.Context, reader client.Reader, newList func() client.ObjectList, use func(object O), options ...client.ListOption) error {
+	pages := &pager.ListPager{PageSize: pageSize, PageFn: func(ctx context.Context, page metav1.ListOptions) (runtime.Object, error) {
+		// Each page has a list of its own: decoding into one that is not empty leaves what was in it before.
+		list := newList()
+		err := reader.List(ctx, list, append(slices.Clone(options), client.Limit(page.Limit), client.Continue(page.Continue))...)
+		return list, err
+	}}
+	return pages.EachListItem(ctx, metav1.ListOptions{}, func(object runtime.Object) error {
+		if object, ok := object.(O); ok {
+			use(object)
+		}
+		return nil
+	})
 }

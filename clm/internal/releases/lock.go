@@ -39,7 +39,7 @@ type LockOptions struct {
 	Operation string
 	// Started is when the process was started. It decides which of two processes is the newer one. Defaults to now.
 	Started time.Time
-	// Cancelable means that the process ends its operation when the Cancellation of the lock is requested.
+	// Cancelable means that the process ends its operation when Requested says so.
 	Cancelable bool
 	// CancelOlder asks whoever has the lock to end its operation, if that is cancelable and its process was started earlier, by the clocks of the two
 	// machines. Lock then waits until the lock is given back. If there are several newer processes, whichever gets the lock is asked in turn by those that were
@@ -87,8 +87,8 @@ type Lock struct {
 	now      func() time.Time
 	identity string
 	lost     chan struct{}
-	// cancellation is the request of a newer process to end.
-	cancellation *Cancellation
+	// requested is closed when a newer process asks this one to end.
+	requested chan struct{}
 	// hurry triggers a renewal at once.
 	hurry chan struct{}
 	// stop ends the renewals, stopped is closed when they have ended.
@@ -96,6 +96,8 @@ type Lock struct {
 	stopped chan struct{}
 
 	mu sync.Mutex
+	// requestedBy is the newer process; empty as long as none has asked.
+	requestedBy string
 	// lease is the last written lease; nil if there is none because the namespace is being deleted.
 	lease *coordinationv1.Lease
 	// renewed is when the request of the last renewal was sent.
@@ -168,13 +170,10 @@ func (l *Lock) settle() {
 	l.settled = make(chan struct{})
 }
 
-// Cancellation returns the request of a newer process to end the operation.
-func (l *Lock) Cancellation() *Cancellation { return l.cancellation }
-
 // Lost returns a channel that is closed when the lock is lost, because another process has taken or removed the lease. Fence returns the reason.
 func (l *Lock) Lost() <-chan struct{} { return l.lost }
 
-// Release gives the lock back, so that other processes need not wait until it expires. Afterwards, the Cancellation knows of each request that came before.
+// Release gives the lock back, so that other processes need not wait until it expires. Afterwards, RequestedBy knows of each request that came before.
 // If the lock is lost, Release does not touch the lease. Further calls do nothing.
 func (l *Lock) Release(ctx context.Context) error {
 	l.stop()
@@ -195,7 +194,9 @@ func (l *Lock) Release(ctx context.Context) error {
 		// A renewal may have succeeded although it was said, or seemed, to have failed.
 		lease, err = l.leases.Get(ctx, lease.Name, metav1.GetOptions{})
 		if err == nil && l.isOurs(lease) {
-			l.cancellation.hear(lease)
+			l.mu.Lock()
+			l.hear(lease)
+			l.mu.Unlock()
 			err = l.remove(ctx, lease)
 		}
 	}
@@ -266,7 +267,7 @@ func (l *Lock) renew(ctx context.Context) error {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.lease = found
-		l.cancellation.hear(found)
+		l.hear(found)
 		return errors.New("it has changed in the meantime")
 	case err != nil:
 		return err
@@ -274,7 +275,7 @@ func (l *Lock) renew(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lease, l.renewed = written, sent
-	l.cancellation.hear(written)
+	l.hear(written)
 	l.settle()
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/component-operator/runtime/internal/chunks"
+	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 // Create records a release that is not recorded yet, or only by the ancestor. The last of its revisions is the one that has the
@@ -117,6 +118,18 @@ func (s *Store) Save(ctx context.Context, release *Release) error {
 	return s.commit(ctx, release, nil)
 }
 
+// Restore records a release whose record was lost, with its inventory and without revisions. The error is ErrOutdated if
+// there is a record after all.
+func (s *Store) Restore(ctx context.Context, release *Release) error {
+	if err := ValidateName(release.Name); err != nil {
+		return err
+	}
+	if release.stored.exists() || len(release.Revisions) > 0 {
+		return fmt.Errorf("restoring the record of release %s: it must neither be recorded nor have revisions", release)
+	}
+	return s.commit(ctx, release, nil)
+}
+
 func (s *Store) now() time.Time {
 	// More is not recorded.
 	return s.options.Clock.Now().UTC().Truncate(time.Microsecond)
@@ -183,29 +196,32 @@ func (o *Options) draft(store *chunks.Store, release *Release, added *addition) 
 	next.TakenOver = known.ancestor
 	var contents [][]byte
 	if added != nil {
-		contents = added.parts
+		contents = slices.Clone(added.parts)
 		current := &next.Revisions[len(next.Revisions)-1]
 		current.Chunks, current.Bytes = nil, added.bytes
 		for _, part := range added.parts {
 			current.Chunks = append(current.Chunks, store.Name(part))
 		}
 	}
-	inventory, more, err := o.encodeInventory(store, release.Inventory, known.index.Inventory, known.chunks)
-	if err != nil {
-		return index{}, nil, err
+	for _, part := range []struct {
+		items  []*reconciler.InventoryItem
+		before *chunks.List
+		next   **chunks.List
+	}{
+		{release.Inventory, known.index.Inventory, &next.Inventory},
+		{release.HookInventory, known.index.HookInventory, &next.HookInventory},
+		{release.TestInventory, known.index.TestInventory, &next.TestInventory},
+	} {
+		list, more, err := o.encodeInventory(store, part.items, part.before, known.chunks)
+		if err != nil {
+			return index{}, nil, err
+		}
+		if release.State == StateDeleting && len(more) > 0 && part.next == &next.Inventory && part.before != nil && list.Items <= part.before.Items {
+			// That more is recorded than there is does no harm, and in a namespace that is being deleted no chunk can be created.
+			list, more = part.before, nil
+		}
+		*part.next = list
+		contents = append(contents, more...)
 	}
-	if before := known.index.Inventory; release.State == StateDeleting && len(more) > 0 && before != nil && inventory.Items <= before.Items {
-		// That more is recorded than there is does no harm, and in a namespace that is being deleted no chunk can be created.
-		inventory, more = before, nil
-	}
-	next.Inventory = inventory
-	contents = slices.Concat(contents, more)
-	if next.HookInventory, more, err = o.encodeInventory(store, release.HookInventory, known.index.HookInventory, known.chunks); err != nil {
-		return index{}, nil, err
-	}
-	contents = slices.Concat(contents, more)
-	if next.TestInventory, more, err = o.encodeInventory(store, release.TestInventory, known.index.TestInventory, known.chunks); err != nil {
-		return index{}, nil, err
-	}
-	return next, slices.Concat(contents, more), nil
+	return next, contents, nil
 }

@@ -6,15 +6,11 @@ package releases
 import (
 	"context"
 	"fmt"
-	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/metadata"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/listwatch"
 	"github.com/component-operator/runtime/internal/apiserver"
@@ -37,35 +33,4 @@ func (s *Store) Watch(ctx context.Context, namespace, name string, changed func(
 		return fmt.Errorf("watching Secret %s/%s: %w", namespace, prefix+name, err)
 	}
 	return nil
-}
-
-// Holder is who has the lock of a release.
-type Holder struct {
-	// Name is that of LockOptions.
-	Name string
-	// Since is when the lock was taken, Renewed when it was renewed last, both by the clock of the holder.
-	Since, Renewed time.Time
-	// Validity is how long the lock lasts that is not renewed.
-	Validity time.Duration
-}
-
-// Holder returns the holder of the lock of a release; nil if there is none, or if the user may not read the lease.
-func (s *Store) Holder(ctx context.Context, namespace, name string) (*Holder, error) {
-	lease := &coordinationv1.Lease{}
-	err := s.options.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: prefix + name}, lease)
-	switch {
-	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("reading Lease %s/%s: %w", namespace, prefix+name, err)
-	case holderOf(lease) == "":
-		return nil, nil
-	}
-	holder := &Holder{
-		Name: holderOf(lease), Since: acquiredAt(lease), Renewed: acquiredAt(lease), Validity: validity(lease, defaultValidity),
-	}
-	if lease.Spec.RenewTime != nil {
-		holder.Renewed = lease.Spec.RenewTime.Time
-	}
-	return holder, nil
 }

@@ -180,7 +180,7 @@ func (w *writing) createIndex(ctx context.Context, raw []byte) error {
 	}
 	err := w.options.Client.Create(ctx, secret, client.FieldOwner(w.options.FieldOwner))
 	if apierrors.IsAlreadyExists(err) {
-		return w.recognize(ctx, raw)
+		return ErrOutdated
 	}
 	if err != nil {
 		return fmt.Errorf("creating Secret %s/%s: %w", w.namespace, prefix+w.name, err)
@@ -192,9 +192,6 @@ func (w *writing) createIndex(ctx context.Context, raw []byte) error {
 // patchIndex changes the Secret of a release if it is still the one that was read. The finalizer goes with it only if no chunk has it.
 func (w *writing) patchIndex(ctx context.Context, raw []byte, loose bool) error {
 	metadata := map[string]any{}
-	if w.known.labels[recordLabel] != recordRelease {
-		metadata["labels"] = map[string]any{recordLabel: recordRelease}
-	}
 	switch {
 	case w.hold.index && !w.known.held() && !w.known.deleting:
 		metadata["finalizers"] = append(w.known.foreign(), finalizer)
@@ -202,9 +199,6 @@ func (w *writing) patchIndex(ctx context.Context, raw []byte, loose bool) error 
 		metadata["finalizers"] = w.known.foreign()
 	}
 	err := w.patch(ctx, map[string]any{"metadata": metadata, "data": map[string]any{dataKey: raw}})
-	if apiserver.IsOutdated(err) {
-		return w.recognize(ctx, raw)
-	}
 	if err != nil {
 		return w.refusal(err)
 	}
@@ -241,19 +235,4 @@ func (w *writing) marked(ctx context.Context) bool {
 	}
 	w.known.took(secret)
 	return true
-}
-
-// recognize looks whether a write that was refused has succeeded before: a client repeats a request by itself if the server says
-// that it could not tell how the first attempt ended. The time in the record makes it different from all others.
-func (w *writing) recognize(ctx context.Context, raw []byte) error {
-	secret := &corev1.Secret{}
-	err := w.options.Client.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: prefix + w.name}, secret)
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("reading Secret %s/%s: %w", w.namespace, prefix+w.name, err)
-	}
-	if err != nil || secret.Type != SecretType || !bytes.Equal(secret.Data[dataKey], raw) {
-		return ErrOutdated
-	}
-	w.known.took(secret)
-	return nil
 }

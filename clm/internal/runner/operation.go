@@ -229,7 +229,7 @@ func (o *Operation) Record(ctx context.Context, change func(release *releases.Re
 
 // CheckCanceled returns an InterruptedError if a newer operation has asked this one to end. It may also be called when the lock was given back.
 func (o *Operation) CheckCanceled() error {
-	if by := o.lock.Cancellation().By(); by != "" {
+	if by := o.lock.RequestedBy(); by != "" {
 		return &failures.InterruptedError{CanceledBy: by, Untouched: !o.begun}
 	}
 	return nil
@@ -241,8 +241,8 @@ func (o *Operation) UntilCanceled(ctx context.Context) (context.Context, context
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
 		select {
-		case <-o.lock.Cancellation().Requested():
-			cancel(&failures.InterruptedError{CanceledBy: o.lock.Cancellation().By()})
+		case <-o.lock.Requested():
+			cancel(&failures.InterruptedError{CanceledBy: o.lock.RequestedBy()})
 		case <-ctx.Done():
 		}
 	}()

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-
 	"github.com/component-operator/runtime/clm/internal/sources"
 	"github.com/component-operator/runtime/internal/helm/remote"
 )
