@@ -41,18 +41,13 @@ func Chart(ctx context.Context, request Request) (*Contents, error) {
 	if err := contents.checkFiles(); err != nil {
 		return nil, err
 	}
-	anatomy := chart.Anatomy()
-	if contents.Types, err = values.Derive(valuesOf(anatomy), values.Options{Name: request.TypeName, Reserved: request.Reserved}); err != nil {
+	if contents.Types, err = values.Derive(valuesOf(chart.Anatomy()), values.Options{Name: request.TypeName, Reserved: request.Reserved}); err != nil {
 		return nil, fmt.Errorf("deriving types from the values of chart %s: %w", chart.Name(), err)
 	}
 	contents.Notes = sentences(contents.Types.FreeForm)
 	defaults, err := parseValues(contents.Types.Defaults)
 	if err != nil {
 		return nil, fmt.Errorf("reading the values of chart %s: %w", chart.Name(), err)
-	}
-	choices, err := choicesOf(anatomy, nil)
-	if err != nil {
-		return nil, fmt.Errorf("reading the schemas of chart %s: %w", chart.Name(), err)
 	}
 	required, err := parseValues(contents.Types.Sample)
 	if err != nil {
@@ -68,7 +63,7 @@ func Chart(ctx context.Context, request Request) (*Contents, error) {
 	}
 	asked := questionsOf(chart.Files())
 	source := permissions.Source{
-		Generator: rendered, OperatorName: request.OperatorName, Values: defaults, Required: required, Optional: optional, Choices: choices,
+		Generator: rendered, OperatorName: request.OperatorName, Values: defaults, Required: required, Optional: optional, Choices: contents.Types.Choices,
 		APIVersions: asked.apiVersions, LooksUp: asked.looksUp,
 	}
 	if err := contents.complete(ctx, source); err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/component-operator/runtime/internal/rights"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/types"
+	"github.com/component-operator/runtime/scaffold/internal/values"
 )
 
 // Source is what an operator renders.
@@ -36,17 +37,11 @@ type Source struct {
 	// Optional are values that a component may set, for what is empty by default. Default to none.
 	Optional map[string]any
 	// Choices are further values that a component may set. Default to none.
-	Choices []Choice
+	Choices []values.Choice
 	// APIVersions are versions, or kinds in versions, that clusters may serve, and whose existence the manifests depend on. Default to none.
 	APIVersions []string
 	// LooksUp means that the manifests depend on objects in the cluster, which nobody knows before.
 	LooksUp bool
-}
-
-// Choice is one of several values that the schema of the values lists.
-type Choice struct {
-	Path  []string
-	Value any
 }
 
 // Result is what an operator needs.

@@ -61,10 +61,11 @@ type field struct {
 
 // A deriver makes nodes of schemas and defaults.
 type deriver struct {
-	notes []Note
-	made  map[string]*node
-	count int
-	err   error
+	notes   []Note
+	choices []Choice
+	made    map[string]*node
+	count   int
+	err     error
 }
 
 // An input is what is known about one value.
@@ -171,7 +172,20 @@ func (d *deriver) fromFacts(f *facts, in input) *node {
 	case anything, freeMap, text, integer, number, boolean, intOrString:
 	}
 	d.bound(n, f, in.def)
+	if f.enum != nil && !in.repeated && in.def.path != "" {
+		d.choose(strings.Split(in.def.path, separator), *f.enum)
+	}
 	return n
+}
+
+// choose notes which values the schema lists for a field, in the types of JSON.
+func (d *deriver) choose(path []string, listed []any) {
+	for _, value := range listed {
+		var plain any
+		if err := json.Unmarshal([]byte(literal(value)), &plain); err == nil && plain != nil {
+			d.choices = append(d.choices, Choice{Path: path, Value: plain})
+		}
+	}
 }
 
 // element returns the type of what is in a list or map. Its default has no effect: Helm merges only objects.

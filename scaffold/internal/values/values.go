@@ -57,11 +57,19 @@ type Types struct {
 	// Optional has values, as YAML, for what has no default or an empty one: strings, lists, and whatever the schema
 	// knows. Each is valid by itself as far as the schema of its own field says, but they need not be valid together.
 	Optional []byte
+	// Choices are the values that the schema lists for fields outside of lists and maps.
+	Choices []Choice
 	// FreeForm names what has no type, and the rules of the schema that are not in the types. Sorted by path.
 	FreeForm []Note
 	// Numbers reports whether there are numbers that are no integers: controller-gen takes these only with
 	// crd:allowDangerousTypes=true.
 	Numbers bool
+}
+
+// A Choice is one of several values that the schema lists.
+type Choice struct {
+	Path  []string
+	Value any
 }
 
 // A Note says where the types are less strict than the schema, or stricter.
@@ -103,7 +111,7 @@ func Derive(chart Chart, options Options) (*Types, error) {
 	if err != nil {
 		return nil, err
 	}
-	types := &Types{Declarations: declarations, Imports: sortedKeys(r.used), Numbers: r.numbers}
+	types := &Types{Declarations: declarations, Choices: d.choices, Imports: sortedKeys(r.used), Numbers: r.numbers}
 	var defaultsErr, sampleErr, optionalErr error
 	types.Defaults, defaultsErr = yaml.Marshal(loaded.defaults)
 	types.Sample, sampleErr = yaml.Marshal((&sampler{}).chart(loaded))
