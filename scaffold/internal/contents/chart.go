@@ -12,7 +12,6 @@ import (
 	internalhelm "github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/internal/helm/remote"
 	"github.com/component-operator/runtime/pkg/manifests/helm"
-	"github.com/component-operator/runtime/scaffold/internal/permissions"
 	"github.com/component-operator/runtime/scaffold/internal/values"
 )
 
@@ -44,7 +43,7 @@ func Chart(ctx context.Context, request Request) (*Contents, error) {
 	if contents.Types, err = values.Derive(valuesOf(chart.Anatomy()), values.Options{Name: request.TypeName, Reserved: request.Reserved}); err != nil {
 		return nil, fmt.Errorf("deriving types from the values of chart %s: %w", chart.Name(), err)
 	}
-	contents.Notes = sentences(contents.Types.FreeForm)
+	contents.note(sentences(contents.Types.FreeForm)...)
 	defaults, err := parseValues(contents.Types.Defaults)
 	if err != nil {
 		return nil, fmt.Errorf("reading the values of chart %s: %w", chart.Name(), err)
@@ -62,11 +61,11 @@ func Chart(ctx context.Context, request Request) (*Contents, error) {
 		return nil, err
 	}
 	asked := questionsOf(chart.Files())
-	source := permissions.Source{
+	source := Rendered{
 		Generator: rendered, OperatorName: request.OperatorName, Values: defaults, Required: required, Optional: optional, Choices: contents.Types.Choices,
 		APIVersions: asked.apiVersions, LooksUp: asked.looksUp,
 	}
-	if err := contents.complete(ctx, source); err != nil {
+	if err := contents.AddRights(ctx, source); err != nil {
 		return nil, fmt.Errorf("chart %s must render with its default values and those that its schema requires: %w", chart.Name(), err)
 	}
 	return contents, nil

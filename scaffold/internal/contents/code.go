@@ -13,7 +13,6 @@ import (
 
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/types"
-	"github.com/component-operator/runtime/scaffold/internal/permissions"
 )
 
 // Code returns the contents of a generator that is written in Go: no files, and the rights for the kinds that the scaffolded code renders.
@@ -26,5 +25,5 @@ func Code(ctx context.Context, request Request) (*Contents, error) {
 			&corev1.Service{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: meta},
 		}, nil
 	})
-	return contents, contents.complete(ctx, permissions.Source{Generator: rendered, OperatorName: request.OperatorName})
+	return contents, contents.AddRights(ctx, Rendered{Generator: rendered, OperatorName: request.OperatorName})
 }

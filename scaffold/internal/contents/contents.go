@@ -4,7 +4,6 @@
 package contents
 
 import (
-	"context"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -19,7 +18,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/internal/rights"
-	"github.com/component-operator/runtime/scaffold/internal/permissions"
 	"github.com/component-operator/runtime/scaffold/internal/values"
 )
 
@@ -41,20 +39,6 @@ type Contents struct {
 	Notes []string
 	// Random means that two renderings with the same values differ.
 	Random bool
-}
-
-// complete computes the rights, which needs a rendering.
-func (c *Contents) complete(ctx context.Context, source permissions.Source) error {
-	needed, err := permissions.Of(ctx, source)
-	if err != nil {
-		return err
-	}
-	c.Rules, c.Needs, c.Random = needed.Rules, needed.Needs, needed.Random
-	c.Notes = append(c.Notes, needed.Notes...)
-	for i, note := range c.Notes {
-		c.Notes[i] = oneLine(note)
-	}
-	return nil
 }
 
 // oneLine returns a text that came from a chart as a single line without control characters.

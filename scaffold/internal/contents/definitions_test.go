@@ -29,7 +29,6 @@ import (
 
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/scaffold/internal/contents"
-	"github.com/component-operator/runtime/scaffold/internal/permissions"
 	"github.com/component-operator/runtime/scaffold/internal/values"
 )
 
@@ -97,7 +96,7 @@ func TestDefinitionsOfCharts(t *testing.T) {
 			}
 			continue
 		}
-		tried := []error{try(sample), try(permissions.Merged(sample, valuesIn(t, fileOf(t, folder, "values.yaml"))))}
+		tried := []error{try(sample), try(contents.Merged(sample, valuesIn(t, fileOf(t, folder, "values.yaml"))))}
 		if len(given) > 0 && beyondValues[name] == "" {
 			tried = append(tried, try(given))
 		}
@@ -106,15 +105,15 @@ func TestDefinitionsOfCharts(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, values := range cases.Accepted {
-			tried = append(tried, try(permissions.Merged(values, cases.Base)))
+			tried = append(tried, try(contents.Merged(values, cases.Base)))
 		}
 		for _, values := range cases.Refused {
-			if try(permissions.Merged(values, cases.Base)) == nil {
+			if try(contents.Merged(values, cases.Base)) == nil {
 				t.Errorf("%s accepts %v", name, values)
 			}
 		}
 		for _, left := range cases.Left {
-			tried = append(tried, try(permissions.Merged(left.Values, cases.Base)))
+			tried = append(tried, try(contents.Merged(left.Values, cases.Base)))
 			if !slices.ContainsFunc(derived[name].FreeForm, func(n values.Note) bool { return n.Path == left.Path }) {
 				t.Errorf("%s: no note on %q", name, left.Path)
 			}

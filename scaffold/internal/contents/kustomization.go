@@ -9,7 +9,6 @@ import (
 	"io/fs"
 
 	"github.com/component-operator/runtime/pkg/manifests/kustomize"
-	"github.com/component-operator/runtime/scaffold/internal/permissions"
 )
 
 // kustomizationFolder is where a kustomization is in the package of the generator.
@@ -28,7 +27,7 @@ func Kustomization(ctx context.Context, request Request) (*Contents, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s is no kustomization that can be embedded: %w", request.Reference, err)
 	}
-	if err := contents.complete(ctx, permissions.Source{Generator: rendered, OperatorName: request.OperatorName}); err != nil {
+	if err := contents.AddRights(ctx, Rendered{Generator: rendered, OperatorName: request.OperatorName}); err != nil {
 		return nil, fmt.Errorf("the kustomization in %s must render without parameters, and without files outside of this folder: %w", request.Reference, err)
 	}
 	return contents, nil

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package permissions
+package contents
 
 import (
 	"fmt"
@@ -30,7 +30,7 @@ type variation struct {
 
 // variationsOf returns variations with each boolean turned, with all of them true, with each choice and each optional value set, and with all of that, also
 // in a cluster that serves all versions that the manifests ask for; and the number of values that are left out.
-func variationsOf(source Source) (variations []variation, left int) {
+func variationsOf(source Rendered) (variations []variation, left int) {
 	everything := map[string]any{}
 	add := func(text string, path []string, value any, invented bool) {
 		if len(variations) == maxVariations {
@@ -38,11 +38,11 @@ func variationsOf(source Source) (variations []variation, left int) {
 			return
 		}
 		values := map[string]any{}
-		set(values, path, value)
+		setValue(values, path, value)
 		variations = append(variations, variation{text: text, values: values, invented: invented})
 	}
-	walk(source.Values, nil, func(path []string, value bool) {
-		set(everything, path, true)
+	walkBooleans(source.Values, nil, func(path []string, value bool) {
+		setValue(everything, path, true)
 		add(fmt.Sprintf("%s=%t", strings.Join(path, "."), !value), path, !value, false)
 	})
 	turned := len(variations)
@@ -85,19 +85,19 @@ func walkOptional(optional, defaults map[string]any, path []string, visit func(p
 }
 
 // walk visits all booleans in maps, in the order of their names.
-func walk(values map[string]any, path []string, visit func(path []string, value bool)) {
+func walkBooleans(values map[string]any, path []string, visit func(path []string, value bool)) {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		below := append(slices.Clip(path), key)
 		switch value := values[key].(type) {
 		case bool:
 			visit(below, value)
 		case map[string]any:
-			walk(value, below, visit)
+			walkBooleans(value, below, visit)
 		}
 	}
 }
 
-func set(values map[string]any, path []string, value any) {
+func setValue(values map[string]any, path []string, value any) {
 	for _, key := range path[:len(path)-1] {
 		next, ok := values[key].(map[string]any)
 		if !ok {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package permissions
+package contents
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -24,8 +23,8 @@ import (
 	"github.com/component-operator/runtime/scaffold/internal/values"
 )
 
-// Source is what an operator renders.
-type Source struct {
+// Rendered is what an operator renders.
+type Rendered struct {
 	// Generator renders the dependents. Required.
 	Generator generator.Generator
 	// OperatorName is the prefix of the annotations that are policies. Required.
@@ -44,58 +43,46 @@ type Source struct {
 	LooksUp bool
 }
 
-// Result is what an operator needs.
-type Result struct {
-	// Rules are for all namespaces.
-	Rules []rbacv1.PolicyRule
-	// Needs say what the operator does for the objects beside writing them.
-	Needs []rights.Need
-	// Notes say what could not be known, one sentence each.
-	Notes []string
-	// Random means that two renderings with the same values differ.
-	Random bool
-}
-
 // namespace and name are those of the rendered component.
 const (
-	namespace = "default"
-	name      = "example"
+	exampleNamespace = "default"
+	exampleName      = "example"
 )
 
-// Of returns what the operator needs. A rendering with the given values must succeed; others may fail, which is noted.
-func Of(ctx context.Context, source Source) (*Result, error) {
-	objects, err := render(ctx, source, source.Required, nil)
+// AddRights finds out which rights the operator needs for what it renders. A rendering with the given values must
+// succeed; others may fail, which is noted.
+func (c *Contents) AddRights(ctx context.Context, source Rendered) error {
+	objects, err := renderFor(ctx, source, source.Required, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	again, err := render(ctx, source, source.Required, nil)
+	again, err := renderFor(ctx, source, source.Required, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	result := &Result{Random: !reflect.DeepEqual(objects, again)}
-	if result.Random {
-		result.Notes = append(result.Notes, "Its templates make other values with each rendering, such as passwords: "+
+	if c.Random = !reflect.DeepEqual(objects, again); c.Random {
+		c.note("Its templates make other values with each rendering, such as passwords: " +
 			"these change when the operator restarts, unless a template looks up what is there.")
 	}
 	if source.LooksUp {
-		result.Notes = append(result.Notes, "Its templates look up objects in the cluster; what they render only if such an object exists was not seen.")
+		c.note("Its templates look up objects in the cluster; what they render only if such an object exists was not seen.")
 	}
 	variations, left := variationsOf(source)
 	if left > 0 {
-		result.Notes = append(result.Notes, fmt.Sprintf("There are too many values: %d of them were not varied.", left))
+		c.note(fmt.Sprintf("There are too many values: %d of them were not varied.", left))
 	}
 	for _, variation := range variations {
-		more, err := render(ctx, source, Merged(variation.values, source.Required), variation.apiVersions)
+		more, err := renderFor(ctx, source, Merged(variation.values, source.Required), variation.apiVersions)
 		if err != nil {
 			if variation.invented {
 				continue
 			}
-			result.Notes = append(result.Notes, fmt.Sprintf("It cannot be rendered with %s: %v.", variation.text, err))
+			c.note(fmt.Sprintf("It cannot be rendered with %s: %v.", variation.text, err))
 			continue
 		}
 		objects = append(objects, more...)
 	}
-	result.Notes = append(result.Notes, aggregationNotes(objects)...)
+	c.note(aggregationNotes(objects)...)
 	guessed := map[string]bool{}
 	needed, err := rights.Of(rights.Request{
 		ReconcilerName: source.OperatorName, Objects: objects, Everywhere: true, UpdatePolicy: types.UpdatePolicyReplace,
@@ -103,17 +90,23 @@ func Of(ctx context.Context, source Source) (*Result, error) {
 			plural, _ := meta.UnsafeGuessKindToResource(kind.WithVersion(""))
 			if !guessed[kind.String()] {
 				guessed[kind.String()] = true
-				result.Notes = append(result.Notes, fmt.Sprintf("Nothing defines %s; its resource is taken to be %s, in namespaces.", kind, plural.Resource))
+				c.note(fmt.Sprintf("Nothing defines %s; its resource is taken to be %s, in namespaces.", kind, plural.Resource))
 			}
 			return rights.Resource{GroupResource: plural.GroupResource(), Namespaced: true}, nil
 		},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("computing the rights of the operator: %w", err)
+		return fmt.Errorf("computing the rights of the operator: %w", err)
 	}
-	result.Rules = needed[""]
-	result.Needs = needsOf(objects, source.OperatorName)
-	return result, nil
+	c.Rules, c.Needs = needed[""], needsOf(objects, source.OperatorName)
+	return nil
+}
+
+// note adds notes, each as a single line.
+func (c *Contents) note(notes ...string) {
+	for _, note := range notes {
+		c.Notes = append(c.Notes, oneLine(note))
+	}
 }
 
 // needsOf finds out what the operator does for objects beside writing them.
@@ -129,7 +122,7 @@ func needsOf(objects []*unstructured.Unstructured, operatorName string) []rights
 		_, isHook := object.GetAnnotations()[operatorName+"/"+types.AnnotationKeySuffixDeletionHook]
 		hooks = hooks || isHook
 		in := object.GetNamespace()
-		elsewhere = elsewhere || in != "" && in != namespace && !slices.Contains(created, in)
+		elsewhere = elsewhere || in != "" && in != exampleNamespace && !slices.Contains(created, in)
 	}
 	var needs []rights.Need
 	if hooks {
@@ -142,7 +135,7 @@ func needsOf(objects []*unstructured.Unstructured, operatorName string) []rights
 }
 
 // render calls the generator as a reconciler does, for a new component and for one that exists.
-func render(ctx context.Context, source Source, values map[string]any, apiVersions []string) ([]*unstructured.Unstructured, error) {
+func renderFor(ctx context.Context, source Rendered, values map[string]any, apiVersions []string) ([]*unstructured.Unstructured, error) {
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
 		return nil, fmt.Errorf("adding the types of Kubernetes: %w", err)
@@ -154,10 +147,10 @@ func render(ctx context.Context, source Source, values map[string]any, apiVersio
 	var result []*unstructured.Unstructured
 	for revision, installed := range []bool{false, true} {
 		rendering := generator.NewContext(ctx, generator.Surroundings{
-			ReconcilerName: source.OperatorName, LocalClient: clnt, Client: clnt, ComponentName: name, ComponentNamespace: namespace,
+			ReconcilerName: source.OperatorName, LocalClient: clnt, Client: clnt, ComponentName: exampleName, ComponentNamespace: exampleNamespace,
 			ComponentDigest: strings.Repeat("0", 64), ComponentRevision: int64(revision + 1), Installed: installed,
 		})
-		objects, err := source.Generator.Generate(rendering, namespace, name, types.UnstructurableMap(values))
+		objects, err := source.Generator.Generate(rendering, exampleNamespace, exampleName, types.UnstructurableMap(values))
 		if err != nil {
 			return nil, err
 		}

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package permissions_test
+package contents_test
 
 import (
 	"fmt"
@@ -13,10 +13,10 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/pkg/manifests/helm"
-	"github.com/component-operator/runtime/scaffold/internal/permissions"
+	"github.com/component-operator/runtime/scaffold/internal/contents"
 )
 
-const values = `
+const defaultValues = `
 region: ""
 ingress:
   enabled: false
@@ -80,7 +80,7 @@ func TestOf(t *testing.T) {
 	t.Parallel()
 	chart := fstest.MapFS{
 		"chart/Chart.yaml":         {Data: []byte("apiVersion: v2\nname: shop\nversion: 1.0.0\n")},
-		"chart/values.yaml":        {Data: []byte(values)},
+		"chart/values.yaml":        {Data: []byte(defaultValues)},
 		"chart/templates/all.yaml": {Data: []byte(manifests)},
 	}
 	generator, err := helm.New(chart, "chart", helm.Options{})
@@ -88,15 +88,15 @@ func TestOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	defaults := map[string]any{}
-	if err := yaml.Unmarshal([]byte(values), &defaults); err != nil {
+	if err := yaml.Unmarshal([]byte(defaultValues), &defaults); err != nil {
 		t.Fatal(err)
 	}
-	source := permissions.Source{
+	source := contents.Rendered{
 		Generator: generator, OperatorName: "shop.example.org", Values: defaults, Required: map[string]any{"region": "north"},
 		Optional: map[string]any{"class": "fast", "size": "large", "jobs": []any{map[string]any{"name": "import"}}},
 	}
-	result, err := permissions.Of(t.Context(), source)
-	if err != nil {
+	result := &contents.Contents{}
+	if err := result.AddRights(t.Context(), source); err != nil {
 		t.Fatal(err)
 	}
 	var resources []string
@@ -117,7 +117,7 @@ func TestOf(t *testing.T) {
 		t.Errorf("a value that was made up is refused, which must not be noted:\n%s", notes)
 	}
 	source.Required = nil
-	if _, err := permissions.Of(t.Context(), source); err == nil || !strings.Contains(err.Error(), "a region is needed") {
+	if err := result.AddRights(t.Context(), source); err == nil || !strings.Contains(err.Error(), "a region is needed") {
 		t.Errorf("without a required value: got error %v", err)
 	}
 }
