@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -214,33 +213,6 @@ func TestFailingBehaviors(t *testing.T) {
 	}
 }
 
-// TestRefusedBehaviors refuses behaviors that contradict their objects, naming object, field and what is allowed.
-func TestRefusedBehaviors(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	completing := func(field string, value string) any {
-		return behaviors.Complete(func(manifest *unstructured.Unstructured) error {
-			return unstructured.SetNestedField(manifest.Object, value, strings.Split(field, " ")...)
-		})
-	}
-	const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {unrelated: x}}"
-	for name, tc := range map[string]struct {
-		manifest string
-		behavior any
-		texts    []string
-	}{
-		"a negative step": {configMap, behaviors.AtStep(-1), []string{"ConfigMap NS/a", "step -1", "must not be negative"}},
-		"another name":    {configMap, completing("metadata name", "b"), []string{"ConfigMap NS/a", "ConfigMap NS/b", "name and namespace that were announced"}},
-		"another version": {configMap, completing("apiVersion", "v2"), []string{"ConfigMap NS/a", "v2", "announced"}},
-		"another order":   {configMap, completing("metadata annotations "+prefix+"/apply-order", "1"), []string{"ConfigMap NS/a", prefix + "/apply-order", `"1"`, `""`}},
-		"a late type":     {strings.ReplaceAll(customType, "GROUP", "late.example.com"), completing("metadata annotations x", "y"), []string{"CustomResourceDefinition", "cannot be late"}},
-	} {
-		t.Log(name)
-		_, err := w.applyObjects([]client.Object{behaviors.Attach(objects(w, tc.manifest)[0], tc.behavior)})
-		w.expectRefusal(err, tc.texts...)
-	}
-}
-
 // TestNotAwaited applies what comes later although an object is not ready, or has failed.
 func TestNotAwaited(t *testing.T) {
 	t.Parallel()
@@ -269,46 +241,6 @@ metadata: {name: after, annotations: {PREFIX/apply-order: "1"}}
 		return result.Done, notices(result.Waits)
 	})
 	w.expectInventory("ConfigMap after Ready Current", "Service failed Creating Failed", "Service told Creating Failed")
-	w.mustDelete()
-}
-
-// worded is a judge with words of its own.
-type worded struct{ ready bool }
-
-func (j worded) Judge(*unstructured.Unstructured) status.Result {
-	if j.ready {
-		return status.Result{Status: status.CurrentStatus, Reason: "Healthy", Grade: status.GradeHealthy}
-	}
-	return status.Result{Status: status.InProgressStatus, Message: "1/2 ready", Reason: "Scaling", Grade: status.GradeDegraded}
-}
-
-func (j worded) Rules() string { return fmt.Sprint("worded ", j.ready) }
-
-// TestReasonsOfWaits: a wait has the word, the grade and the grace period of its object.
-func TestReasonsOfWaits(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	ready := false
-	generate := func() []client.Object {
-		list := objects(w, configMapsNamed("a", "b"))
-		held := func() (string, error) { return "not yet", nil }
-		if ready {
-			held = func() (string, error) { return "", nil }
-		}
-		return []client.Object{
-			behaviors.Attach(list[0], worded{ready}, behaviors.GracePeriod(time.Minute)), behaviors.Attach(list[1], behaviors.AtStep(1), behaviors.Guard(held), behaviors.GracePeriod(time.Hour)),
-		}
-	}
-	result := w.settleObjects(generate, waitsFor("ConfigMap a: 1/2 ready; ConfigMap b: held back: not yet"))
-	want := []reconciler.Notice{
-		{Object: result.Waits[0].Object, Message: "1/2 ready", Reason: "Scaling", Grade: status.GradeDegraded, Grace: time.Minute},
-		{Object: result.Waits[1].Object, Message: "held back: not yet", Reason: "Blocked", Grade: status.GradeDown, Grace: time.Hour},
-	}
-	if diff := cmp.Diff(want, result.Waits); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	ready = true
-	w.settleObjects(generate, done)
 	w.mustDelete()
 }
 
@@ -528,30 +460,6 @@ func TestObjectsOfOthersAreRead(t *testing.T) {
 	settle("Secret database: does not exist; later objects wait for it")
 	w.expectInventory("ConfigMap client Ready Current", "ConfigMap later Ready Current")
 	w.mustDelete()
-}
-
-// TestHandingOver: an object that was a dependent, and is only read from now on, is orphaned, not deleted.
-func TestHandingOver(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	own := func() []client.Object {
-		return append(reader(w)[1:], objects(w, "apiVersion: v1\nkind: Secret\nmetadata: {name: database}\nstringData: {host: a}\n")...)
-	}
-	w.settleObjects(own, done)
-	uid := w.get("v1", "Secret", "database").GetUID()
-	w = w.heir()
-	w.settleObjects(func() []client.Object { return reader(w) }, done)
-	w.expectInventory("ConfigMap client Ready Current", "ConfigMap later Ready Current")
-	if secret := w.get("v1", "Secret", "database"); secret.GetUID() != uid || len(secret.GetLabels()) > 0 {
-		t.Errorf("the Secret must stay, without an owner: %v", secret.Object["metadata"])
-	}
-	if diff := diffData(map[string]any{"value": "YQ=="}, w.configMap("client")); diff != "" {
-		t.Error(diff)
-	}
-	w.mustDelete()
-	if w.get("v1", "Secret", "database").GetUID() != uid {
-		t.Error("the Secret has gone with the owner")
-	}
 }
 
 // TestAwaitedReads waits until an object of others is ready, without holding back anything of the same stage. The object is missing, not ready, failed, and ready; the process is

@@ -289,26 +289,3 @@ func TestApprovalIsRecordedFirst(t *testing.T) {
 		t.Error("something was deleted before the approval was recorded")
 	}
 }
-
-// TestHeldDeletionsArePlanned: a plan names what would be held. It is not carried out once the deletion is approved.
-func TestHeldDeletionsArePlanned(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.mustApply(configMapsNamed("a", "b"))
-	w.deletions.Max = reconciler.MaxDeletionsAllButOne
-	const held = ": is no longer in the manifests; it is kept until its deletion is approved: 2 of 2 dependents would be deleted, but only 1 may be"
-	plan := w.plan("", compare)
-	w.expectPlan(plan, "0 - ConfigMap NS/a"+held, "0 - ConfigMap NS/b"+held)
-	if diff := cmp.Diff(plan.Held, w.once("").Held); diff != "" {
-		t.Errorf("planned and done (-plan +result):\n%s", diff)
-	}
-	w.deletions.Approved = plan.Held.Digest
-	request := w.request("")
-	request.Expected = &plan
-	var stale *reconciler.StaleError
-	if _, err := w.engine.Apply(t.Context(), request); !errors.As(err, &stale) {
-		t.Errorf("expected a stale plan, got %v", err)
-	}
-	w.mustApply("")
-	w.expectInventory()
-}

@@ -161,39 +161,6 @@ func testFormerFinalizers(t *testing.T, former, current option, remains bool) {
 	}
 }
 
-func TestVersionThatIsNoLongerServed(t *testing.T) {
-	t.Parallel()
-	ty := newTyped(t)
-	const older = "versions:\n  - {name: v1alpha1, served: ALPHA, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}"
-	both := strings.NewReplacer("versions:", older, "served: true", "served: NEWER", "storage: true", "storage: false").Replace(customType)
-	served := func(text, alpha, newer string) string {
-		return strings.NewReplacer("ALPHA", alpha, "NEWER", newer).Replace(ty.expand(text))
-	}
-	old := func(name string) string {
-		return ty.expand(strings.NewReplacer("NAME", name, "GROUP/v1", "GROUP/v1alpha1").Replace(widget))
-	}
-	manifests := served(both, "true", "false") + "---" + old("own")
-	ty.settle(manifests, done)
-	ty.check() // has the client discover the older version
-	ty.create(old("foreign"))
-	// The next version of the manifests moves on to v1, and does not want the instance any more.
-	next := served(both, "false", "true")
-	ty.settle(next, done)
-	testenv.Eventually(t, func() (bool, string) { return ty.widget("foreign") != nil, "v1 is not served" })
-	if ty.widget("own") != nil {
-		t.Errorf("the record of the instance is gone, and the instance is still there: %v", ty.inventory())
-	}
-	if blockers := ty.check(); len(blockers) != 1 {
-		t.Errorf("expected the foreign instance to block, got %v", blockers)
-	}
-	if _, err := ty.delete(); err != nil {
-		t.Error(err)
-	}
-	if instance := ty.widget("foreign"); instance == nil || instance.GetDeletionTimestamp() != nil {
-		t.Error("the foreign instance was deleted together with its definition")
-	}
-}
-
 const customType = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

@@ -5,16 +5,13 @@ package reconciler_test
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/testenv"
-	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -103,32 +100,6 @@ func TestDeletionNamesWhatOthersHaveTakenOver(t *testing.T) {
 	}
 	if w.configMap("a") == nil {
 		t.Error("what belongs to others is deleted")
-	}
-}
-
-// TestOrdersOfBehaviors: objects are deleted in the waves that their behaviors say, unless they have the annotation. A
-// change of the order is recorded, and writes no object.
-func TestOrdersOfBehaviors(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	orders := []behaviors.DeleteOrder{-1, 5, 2}
-	generate := func() []client.Object {
-		list := objects(w, strings.ReplaceAll(configMapsNamed("a", "b", "c"), "{name: b}", `{name: b, annotations: {PREFIX/delete-order: "-4"}}`))
-		for i, order := range orders {
-			list[i] = behaviors.Attach(list[i], order)
-		}
-		return list
-	}
-	w.settleObjects(generate, done)
-	w.requests.Reset()
-	orders = []behaviors.DeleteOrder{7, 5, -2}
-	w.expectActions(w.settleObjects(generate, done))
-	if writes := w.writes(); len(writes) > 0 {
-		t.Errorf("written, although only orders have changed: %v", writes)
-	}
-	w.mustDelete()
-	if got := w.requested(http.MethodDelete); got != "b c a" {
-		t.Errorf("deleted in the order %s", got)
 	}
 }
 
@@ -265,8 +236,7 @@ func TestDeletePropagation(t *testing.T) {
 				w.mustApply(strings.ReplaceAll(propagated, "POLICY", policy))
 				w.createOwned("owned", "owner")
 				heir := w.heir()
-				result, err := end(heir)
-				if err != nil {
+				if _, err := end(heir); err != nil {
 					t.Fatal(err)
 				}
 				if keeps {
@@ -274,7 +244,7 @@ func TestDeletePropagation(t *testing.T) {
 					w.awaitOwned("owned", func(deleting bool, owners int) bool { return deleting && owners == 1 })
 					heir = heir.heir()
 					for range 2 {
-						if result, err = end(heir); err != nil || result.Done || notices(result.Waits) != "ConfigMap owner: "+foreground {
+						if result, err := end(heir); err != nil || result.Done || notices(result.Waits) != "ConfigMap owner: "+foreground {
 							t.Fatalf("expected to wait, got %s, %v", notices(result.Waits), err)
 						}
 					}

@@ -233,7 +233,9 @@ func TestRebuildReadsAllPages(t *testing.T) {
 func newServed(t *testing.T) (*typed, func() *unstructured.Unstructured) {
 	t.Helper()
 	ty := newTyped(t)
-	apiService := func() *unstructured.Unstructured { return ty.get("apiregistration.k8s.io/v1", "APIService", "v1."+ty.group) }
+	apiService := func() *unstructured.Unstructured {
+		return ty.get("apiregistration.k8s.io/v1", "APIService", "v1."+ty.group)
+	}
 	t.Cleanup(func() {
 		if service := apiService(); service != nil {
 			service.SetFinalizers(nil)

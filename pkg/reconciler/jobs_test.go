@@ -314,34 +314,6 @@ func TestBadOnFailure(t *testing.T) {
 	w.mustDelete()
 }
 
-// TestJobThatEndsUnobserved has a Job end and vanish before a call looks at it, as with a short time to live. The engine has no finalizer on it.
-func TestJobThatEndsUnobserved(t *testing.T) {
-	t.Parallel()
-	for reason, want := range map[string]string{"it has succeeded": "Job a Completed ", "it has failed": "Job a Creating InProgress"} {
-		w := newWorld(t)
-		manifests := job("a", "PREFIX/reconcile-policy: on-object-or-component-change")
-		if strings.Contains(reason, "failed") {
-			manifests = inVain(manifests)
-		}
-		w.once(manifests)
-		testenv.Eventually(t, func() (bool, string) {
-			job := w.get("batch/v1", "Job", "a")
-			conditions, _, _ := unstructured.NestedSlice(job.Object, "status", "conditions")
-			return slices.ContainsFunc(conditions, func(condition any) bool {
-				kind, _, _ := unstructured.NestedString(condition.(map[string]any), "type")
-				return kind == "Complete" || kind == "Failed"
-			}), "the Job has not ended"
-		})
-		w.remove(w.get("batch/v1", "Job", "a"))
-		testenv.Eventually(t, func() (bool, string) { return w.get("batch/v1", "Job", "a") == nil, "the Job is not gone" })
-		w.settle(manifests, func(result reconciler.Result) (bool, string) {
-			again := w.get("batch/v1", "Job", "a") != nil
-			return slices.Equal(w.inventory(), []string{want}) && again == strings.Contains(reason, "failed"), reason + ": " + strings.Join(w.inventory(), ", ")
-		})
-		w.mustDelete()
-	}
-}
-
 // TestPurgeOnFailure has a Job fail and be deleted. It runs again when its manifest changes, not before.
 func TestPurgeOnFailure(t *testing.T) {
 	t.Parallel()
@@ -531,24 +503,6 @@ func TestOutcomeSurvivesDeath(t *testing.T) {
 			return slices.Contains(heir.inventory(), "Job migrate Completed "), strings.Join(heir.inventory(), ", ")
 		})
 		heir.mustDelete()
-	}
-}
-
-// TestRetainedJobsGoWithTheirOwner deletes, and orphans, a Job that runs.
-func TestRetainedJobsGoWithTheirOwner(t *testing.T) {
-	t.Parallel()
-	for _, policy := range []string{"delete", "orphan"} {
-		w := newWorld(t, retaining)
-		manifests := strings.NewReplacer("restartPolicy: Never", "nodeSelector: {there-is: none}, restartPolicy: Never", `"0", `, `"0", PREFIX/delete-policy: `+policy).Replace(expand(jobs))
-		w.begin(manifests)
-		w.mustDelete()
-		job := w.get("batch/v1", "Job", "migrate")
-		if policy == "delete" && job != nil {
-			t.Error("the Job is still there")
-		}
-		if policy == "orphan" && (job == nil || len(job.GetFinalizers()) > 0) {
-			t.Errorf("expected a Job without finalizers, got %v", job)
-		}
 	}
 }
 

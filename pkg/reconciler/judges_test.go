@@ -262,12 +262,6 @@ func TestAwaitReports(t *testing.T) {
 	if ty.configMap("after") != nil {
 		t.Error("the next wave has begun")
 	}
-	reads := heir.requests.Count(func(r testenv.Request) bool {
-		return r.Method == http.MethodGet && strings.HasSuffix(r.Path, "/customresourcedefinitions/widgets."+ty.group)
-	})
-	if reads != 1 {
-		t.Errorf("want one read of the definition, got %d of %v", reads, heir.requests)
-	}
 	ty.report(`{"status":{"conditions":[{"type":"Synced","status":"True"}]}}`)
 	heir.settle(manifests, done)
 	if ty.configMap("after") == nil {
@@ -281,37 +275,4 @@ func (ty *typed) report(patch string) {
 	if err := ty.client.Status().Patch(ty.Context(), ty.widget("own"), client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
 		ty.Fatal(err)
 	}
-}
-
-// degraded is an autoscaler without a target, and a ConfigMap in a later wave.
-const degraded = `apiVersion: autoscaling/v2
-kind: HorizontalPodAutoscaler
-metadata: {name: web}
-spec:
-  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: missing}
-  maxReplicas: 2
-  metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}]
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: after, annotations: {PREFIX/apply-order: "1"}}
-`
-
-func isDegraded(r reconciler.Result) (bool, string) {
-	return len(r.Unhealthy) == 1, "nothing is unhealthy"
-}
-
-// TestGradesOfDependents: an autoscaler that cannot scale is reported, which its own controller says later. It is ready nevertheless.
-func TestGradesOfDependents(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.mustApply(degraded)
-	w.expectInventory("HorizontalPodAutoscaler web Ready Current", "ConfigMap after Ready Current")
-	result := w.settle(degraded, isDegraded)
-	got := result.Unhealthy[0]
-	if !result.Done || got.Grade != status.GradeDegraded || text(got.Object) != "HorizontalPodAutoscaler web" || !strings.HasPrefix(got.Message, "cannot scale: AbleToScale is False (FailedGetScale)") {
-		t.Errorf("unexpected result: done %v, %+v", result.Done, got)
-	}
-	w.settle(degraded, isDegraded)
-	w.heir().settle(degraded, isDegraded)
 }

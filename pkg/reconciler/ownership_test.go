@@ -15,7 +15,6 @@ import (
 
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
-	reconcilertypes "github.com/component-operator/runtime/pkg/types"
 )
 
 // TestAdoptionsAreRecorded is about owners that want to know which dependents existed before.
@@ -260,69 +259,6 @@ func heirOf(w *world) *world {
 	heir := newWorld(w.TB)
 	heir.namespace, heir.owner.Namespace = w.namespace, w.namespace
 	return heir
-}
-
-// takeOver makes one pass that takes over the objects of these names.
-func (w *world) takeOver(manifests string, names ...string) (reconciler.Plan, reconciler.Result) {
-	w.Helper()
-	request := w.request(manifests)
-	for _, object := range request.Objects {
-		if slices.Contains(names, object.GetName()) {
-			request.TakeOver = append(request.TakeOver, objectAt(object, w.namespace))
-		}
-	}
-	plan, err := w.engine.Plan(w.Context(), request, reconciler.PlanOptions{Compare: true})
-	if err != nil {
-		w.Fatal(err)
-	}
-	result, err := w.engine.Apply(w.Context(), request)
-	if err != nil {
-		w.Fatal(err)
-	}
-	w.owner.Inventory = result.Inventory
-	return plan, result
-}
-
-func objectAt(object reconcilertypes.ObjectKey, namespace string) reconcilertypes.ObjectKey {
-	return reconciler.ObjectInfo{
-		TypeVersionInfo: reconciler.TypeVersionInfo(object.GetObjectKind().GroupVersionKind()),
-		NameInfo:        reconciler.NameInfo{Namespace: namespace, Name: object.GetName()},
-	}
-}
-
-func TestTakeOver(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	const manifest = `
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: a, annotations: {PREFIX/adoption-policy: never, PREFIX/update-policy: recreate}}
-data: {a: "VALUE"}
-`
-	w.mustApply(manifest)
-	uid := w.configMap("a").GetUID()
-	heir := heirOf(w)
-	_, err := heir.apply(manifest)
-	heir.expectRefusal(err, "has another owner, uid/NS/component")
-	changed := strings.ReplaceAll(manifest, "VALUE", "new")
-	plan, result := heir.takeOver(changed, "a")
-	heir.expectPlan(plan, "0 Adopted ConfigMap NS/a: already exists and has another owner, uid/NS/component")
-	heir.expectActions(result, "Adopted ConfigMap a")
-	live := w.configMap("a")
-	if live.GetUID() != uid || live.GetAnnotations()[prefix+"/owner-id"] != heir.owner.ID {
-		t.Errorf("expected the same object with another owner, got %v", live.Object)
-	}
-	if diff := diffData(map[string]any{"a": "new"}, live); diff != "" {
-		t.Error(diff)
-	}
-	_, result = heir.takeOver(changed, "a")
-	heir.expectActions(result)
-	// The former owner has lost it, and leaves it alone.
-	w.mustDelete()
-	if w.configMap("a") == nil {
-		t.Error("the former owner has deleted what is not his any more")
-	}
-	heir.mustDelete()
 }
 
 // applyAmong makes one pass of an owner with siblings, and plans it before.

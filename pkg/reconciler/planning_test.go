@@ -4,14 +4,11 @@
 package reconciler_test
 
 import (
-	stdcontext "context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -263,68 +260,6 @@ func (w *world) rested(manifests, line string) {
 	})
 }
 
-// refusing is a store that keeps what it refuses to save.
-type refusing struct{ inventory []*reconciler.InventoryItem }
-
-func (r *refusing) Save(_ stdcontext.Context, inventory []*reconciler.InventoryItem) error {
-	r.inventory = inventory
-	return errors.New("refused")
-}
-
-// TestPlanSaysWhatIsRecordedFirst plans what Apply would save before its first write. A caller that has saved it already spares
-// Apply the save.
-func TestPlanSaysWhatIsRecordedFirst(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	const kind = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: "
-	w.mustApply(kind + "kept}\n" + kind + "changed}\n" + kind + "unwanted}\n")
-	request := w.request(kind + "kept}\n" + kind + "changed, labels: {x: z}}\n" + kind + "new}\n")
-	request.Version = "2"
-	plan, err := w.engine.Plan(t.Context(), request, reconciler.PlanOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	store := &refusing{}
-	request.Store = store
-	if _, err := w.engine.Apply(t.Context(), request); err == nil || len(store.inventory) != 4 {
-		t.Fatalf("got error %v after an attempt to save %d items", err, len(store.inventory))
-	}
-	if diff := cmp.Diff(store.inventory, plan.Inventory); diff != "" {
-		t.Errorf("unexpected inventory (-Apply +planned):\n%s", diff)
-	}
-
-	request.Inventory, store.inventory = plan.Inventory, nil
-	result, err := w.engine.Apply(t.Context(), request)
-	if err != nil || store.inventory != nil {
-		t.Fatalf("got error %v after an attempt to save %d items, although they are recorded", err, len(store.inventory))
-	}
-	w.expectActions(result, "Created ConfigMap new", "Updated ConfigMap changed", "Deleted ConfigMap unwanted")
-	request.Inventory = result.Inventory
-	if plan, err := w.engine.Plan(t.Context(), request, reconciler.PlanOptions{}); err != nil || plan.Inventory != nil {
-		t.Errorf("got error %v and an inventory of %d items, although there is nothing to be done", err, len(plan.Inventory))
-	}
-}
-
-func TestPlanIsSavedWithoutContent(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	plan := w.plan("apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {password: hidden}\n", compare)
-	saved, err := json.Marshal(plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(string(saved), "hidden") || strings.Contains(string(saved), "aGlkZGVu") {
-		t.Errorf("a saved plan must not hold secrets: %s", saved)
-	}
-	var read reconciler.Plan
-	if err := json.Unmarshal(saved, &read); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(plan, read, cmpopts.IgnoreFields(reconciler.Change{}, "Before", "After"), cmpopts.IgnoreFields(reconciler.Plan{}, "Inventory")); diff != "" {
-		t.Errorf("saved and read (-want +got):\n%s", diff)
-	}
-}
-
 // TestPlanOfWhatDiffersEachTime has values that the server generates for each request, which a plan must not show.
 func TestPlanOfWhatDiffersEachTime(t *testing.T) {
 	t.Parallel()
@@ -557,32 +492,5 @@ func (w *world) expectStale(err error, want ...string) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		w.Errorf("stale (-want +got):\n%s", diff)
-	}
-}
-
-// TestExpectedPlanIsKeptToTheEnd changes an object right before its write.
-func TestExpectedPlanIsKeptToTheEnd(t *testing.T) {
-	t.Parallel()
-	for name, tc := range map[string]struct{ method, patch string }{
-		"changed": {http.MethodPatch, `{"data":{"a":"3"}}`},
-		"goes":    {http.MethodDelete, `{"metadata":{"annotations":{"PREFIX/owner-id":"x"}}}`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var w *world
-			var armed atomic.Bool
-			w = newWorld(t, before(func(request *http.Request) bool {
-				return request.Method == tc.method && strings.HasSuffix(request.URL.Path, "/"+name) && armed.CompareAndSwap(true, false)
-			}, func() { w.patch(w.configMap(name), tc.patch) }))
-			after, plan := w.prepareExpected()
-			if tc.method == http.MethodDelete {
-				// Then there is nothing to wait for before it.
-				after, _, _ = strings.Cut(after, "---")
-				plan = w.saved(w.plan(after, compare))
-			}
-			armed.Store(true)
-			_, err := w.applyExpected(after, plan)
-			w.expectStale(err, "ConfigMap NS/"+name+": was changed by another client since the plan was made")
-		})
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -272,26 +271,5 @@ func TestRefusalsLeaveEverythingAlone(t *testing.T) {
 				t.Errorf("%s: expected no writes, got %v and %d saves", tc.reason, writes, w.saves)
 			}
 		})
-	}
-}
-
-// TestPatternsThatMatchNothing are refused wherever they come from: they would protect nothing.
-func TestPatternsThatMatchNothing(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.owner.AdditionalManagedTypes = []reconciler.TypeInfo{
-		{Group: "*", Kind: "*"}, {Group: "*.example.io", Kind: "Thing"}, {Kind: "Pod"}, {Group: "a.*.b", Kind: "A"}, {Group: "example.io", Kind: "Foo*"}, {Group: "*example.io", Kind: ""},
-	}
-	want := []string{
-		`additionalManagedTypes[3].group: invalid value "a.*.b"; must be the name of a group, empty for the core group, *, or *. followed by the end of a name, as in *.example.com`,
-		`additionalManagedTypes[4].kind: invalid value "Foo*"; must be the name of a kind, or *`,
-		`additionalManagedTypes[5].group: invalid value "*example.io"`, `additionalManagedTypes[5].kind: invalid value ""`,
-	}
-	_, err := w.apply(configMapsNamed("a"))
-	w.expectRefusal(err, want...)
-	_, err = w.engine.CheckDeletion(t.Context(), reconciler.DeleteRequest{Owner: w.owner})
-	w.expectRefusal(err, want...)
-	if _, err := reconciler.New("a.example.io", newClusterClient(t, testenv.Config(t)), reconciler.Options{AdditionalManagedTypes: w.owner.AdditionalManagedTypes}); err == nil {
-		t.Error("the option is accepted")
 	}
 }

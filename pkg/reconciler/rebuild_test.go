@@ -136,24 +136,6 @@ func TestRebuildDoesNotRecreate(t *testing.T) {
 	}
 }
 
-func TestRebuildFindsWhatIsNoLongerWanted(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.mustApply(lostManifest)
-	keep := strings.SplitN(lostManifest, "---\n", 2)[0]
-	// The type of the Secret is not among the objects any more; it was recorded.
-	w.rebuild(reconciler.RebuildRequest{
-		Objects: objects(w, keep),
-		Types:   []reconciler.TypeVersionInfo{{Version: "v1", Kind: "Secret"}, {Version: "v1", Kind: "ConfigMap"}, {Group: "gone.example.io", Version: "v1", Kind: "Gone"}},
-	})
-	w.expectActions(w.mustApply(keep), "Deleted ConfigMap fresh", "Deleted ConfigMap once", "Orphaned Secret kept")
-	w.rebuild(reconciler.RebuildRequest{Objects: objects(w, keep)})
-	w.mustDelete()
-	if w.configMap("plain") != nil {
-		t.Error("a dependent is left behind")
-	}
-}
-
 // TestRebuildOverAllTypes knows nothing about the lost types. It finds instances of managed types, and the definitions
 // themselves.
 func TestRebuildOverAllTypes(t *testing.T) {

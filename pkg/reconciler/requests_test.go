@@ -224,22 +224,6 @@ func TestDeathWhilePurging(t *testing.T) {
 // unready is an object that is never ready.
 const unready = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/status-hint: conditions=Useful}}\n"
 
-func TestWhatIsNotObservedIsLookedAtAgain(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, withoutObserver)
-	result, err := w.apply(unready)
-	if err != nil || result.Done || result.RequeueAfter == 0 {
-		t.Fatalf("expected to wait with a timer, got %v, %v, %v", result.Done, result.RequeueAfter, err)
-	}
-	w.patch(w.configMap("a"), `{"metadata":{"finalizers":["example.com/hold"]}}`)
-	result, err = w.delete()
-	if err != nil || result.Done || result.RequeueAfter == 0 {
-		t.Fatalf("expected to wait with a timer, got %v, %v, %v", result.Done, result.RequeueAfter, err)
-	}
-	w.patch(w.configMap("a"), `{"metadata":{"finalizers":null}}`)
-	w.mustDelete()
-}
-
 const threeWaves = `
 apiVersion: v1
 kind: ConfigMap
@@ -385,21 +369,4 @@ func TestCompletedRecordOfAncestorIsNotRunAgain(t *testing.T) {
 	}}
 	w.expectActions(w.mustApply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/purge-order: \"0\"}}\n"))
 	w.expectInventory("ConfigMap a Completed ")
-}
-
-// TestStrangeAnnotations warns about annotations that are most likely misspelt, in plans and once when an object is written.
-func TestStrangeAnnotations(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, withOptions(func(o *reconciler.Options) { o.OwnAnnotations = []string{"hash"} }))
-	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/apply-ordre: \"1\", PREFIX/hash: x}}\n"
-	const want = "annotation " + prefix + "/apply-ordre is not known, and has no effect; did you mean apply-order?"
-	if notes := w.plan(manifest, reconciler.PlanOptions{}).Changes[0].Notes; !slices.Equal(notes, []string{want}) {
-		t.Errorf("planned: %v", notes)
-	}
-	if got := notices(w.mustApply(manifest).Notes); got != "ConfigMap a: "+want {
-		t.Errorf("created: %s", got)
-	}
-	if got := notices(w.mustApply(manifest).Notes); got != "" {
-		t.Errorf("at rest: %s", got)
-	}
 }

@@ -17,9 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
@@ -100,23 +100,19 @@ func (s *search) kinds(request RebuildRequest) ([]schema.GroupVersionKind, error
 
 // discovered returns the listable types that match one of the patterns. It notes matching groups that do not answer.
 func (s *search) discovered(patterns []inventory.TypeInfo) ([]schema.GroupVersionKind, error) {
-	fits := func(gvk schema.GroupVersionKind) bool {
+	mappings, silent, err := guard.Listable(s.call.Server, func(gvk schema.GroupVersionKind, _ metav1.APIResource) bool {
 		return slices.ContainsFunc(patterns, func(pattern inventory.TypeInfo) bool { return prepare.MatchesKind(pattern, gvk.GroupKind()) })
+	})
+	if err != nil {
+		return nil, err
 	}
-	lists, err := s.call.Server.Client.DiscoveryClient().ServerPreferredResources()
-	var partial *discovery.ErrGroupDiscoveryFailed
-	if err != nil && !errors.As(err, &partial) {
-		return nil, fmt.Errorf("discovering types: %w", err)
-	}
-	if partial != nil {
-		for version := range partial.Groups {
-			if slices.ContainsFunc(patterns, func(pattern inventory.TypeInfo) bool { return prepare.MatchesGroup(pattern.Group, version.Group) }) {
-				s.unlisted[inventory.TypeInfo{Group: version.Group, Kind: prepare.Wildcard}] = true
-			}
+	for version := range silent {
+		if slices.ContainsFunc(patterns, func(pattern inventory.TypeInfo) bool { return prepare.MatchesGroup(pattern.Group, version.Group) }) {
+			s.unlisted[inventory.TypeInfo{Group: version.Group, Kind: prepare.Wildcard}] = true
 		}
 	}
 	var found []schema.GroupVersionKind
-	for _, mapping := range guard.Listable(lists, fits) {
+	for _, mapping := range mappings {
 		found = append(found, mapping.GroupVersionKind)
 	}
 	return found, nil
@@ -156,63 +152,37 @@ func (s *search) isNamespaced(kind schema.GroupVersionKind) bool {
 // list takes the dependents of a type in one namespace, or in all if it is empty.
 func (s *search) list(ctx context.Context, kind schema.GroupVersionKind, namespace string) error {
 	options := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{s.call.Server.Keys.OwnerLabel: s.call.Owner.Label}, client.Limit(guard.ListPage)}
-	next := ""
-	for {
+	for next := ""; ; {
+		// Whole objects are read only if they define types, which are recorded.
+		var list client.ObjectList = &metav1.PartialObjectMetadataList{}
+		if prepare.DefinesTypes(kind.GroupKind()) {
+			list = &unstructured.UnstructuredList{}
+		}
+		list.GetObjectKind().SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
 		page := append(slices.Clone(options), client.Continue(next))
-		objects, err := s.page(ctx, kind, &next, page)
+		err := s.call.Server.Read(func() error { return s.call.Server.Client.List(ctx, list, page...) })
+		if err == nil {
+			err = meta.EachListItem(list, func(object runtime.Object) error { return s.take(kind, object) })
+		}
 		if err != nil {
 			return fmt.Errorf("listing %s: %w", kind.GroupKind(), err)
 		}
-		for i := range objects {
-			s.take(kind, &objects[i])
-		}
-		if next == "" {
+		if next = list.GetContinue(); next == "" {
 			return nil
 		}
 	}
 }
 
-// page reads one page, and sets next to the beginning of the following one. It reads whole objects only if they define types,
-// which are recorded.
-func (s *search) page(ctx context.Context, kind schema.GroupVersionKind, next *string, options []client.ListOption) ([]unstructured.Unstructured, error) {
-	listKind := kind.GroupVersion().WithKind(kind.Kind + "List")
-	if prepare.DefinesTypes(kind.GroupKind()) {
-		list := &unstructured.UnstructuredList{}
-		list.SetGroupVersionKind(listKind)
-		err := s.call.Server.Read(func() error { return s.call.Server.Client.List(ctx, list, options...) })
-		*next = list.GetContinue()
-		return list.Items, err
-	}
-	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(listKind)
-	err := s.call.Server.Read(func() error { return s.call.Server.Client.List(ctx, list, options...) })
-	*next = list.GetContinue()
-	objects := make([]unstructured.Unstructured, len(list.Items))
-	for i, item := range list.Items {
-		objects[i] = bare(item)
-	}
-	return objects, err
-}
-
-// bare returns an object with the metadata that take needs.
-func bare(object metav1.PartialObjectMetadata) unstructured.Unstructured {
-	u := unstructured.Unstructured{Object: map[string]any{}}
-	u.SetNamespace(object.Namespace)
-	u.SetName(object.Name)
-	u.SetUID(object.UID)
-	u.SetCreationTimestamp(object.CreationTimestamp)
-	u.SetLabels(object.Labels)
-	u.SetAnnotations(object.Annotations)
-	u.SetOwnerReferences(object.OwnerReferences)
-	u.SetManagedFields(object.ManagedFields)
-	return u
-}
-
 // take records an object if it belongs to the owner.
-func (s *search) take(kind schema.GroupVersionKind, object *unstructured.Unstructured) {
+func (s *search) take(kind schema.GroupVersionKind, listed runtime.Object) error {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(listed)
+	if err != nil {
+		return err
+	}
+	object := &unstructured.Unstructured{Object: content}
 	if object.GetAnnotations()[s.call.Server.Keys.OwnerAnnotation] != s.call.Owner.ID || fieldset.IsCopy(object, s.call.Server.FieldOwner) ||
 		observe.RecordLabel(object.GetLabels()) != "" {
-		return
+		return nil
 	}
 	object.SetGroupVersionKind(kind)
 	// An annotation that has become invalid counts as missing.
@@ -240,4 +210,5 @@ func (s *search) take(kind schema.GroupVersionKind, object *unstructured.Unstruc
 		s.uids[object.GetUID()] = true
 		s.found = append(s.found, item)
 	}
+	return nil
 }

@@ -6,6 +6,7 @@ package decide
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/component-operator/runtime/internal/annotations"
@@ -37,14 +38,7 @@ const (
 
 // Writes reports whether the action writes to the observed object.
 func (a Action) Writes() bool {
-	switch a {
-	case Write, Verify, Recreate, Mark:
-		return true
-	case Keep, Create, Compare, Ask, Await, Complete, Dismiss, Report, Refuse, Cede:
-		return false
-	default:
-		return false
-	}
+	return slices.Contains([]Action{Write, Verify, Recreate, Mark}, a)
 }
 
 const (

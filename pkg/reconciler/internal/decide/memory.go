@@ -17,7 +17,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// All is the memory of a reconciler, for all owners.
+// Memory is the memory of a reconciler, for all owners.
 type Memory struct {
 	mu     sync.Mutex
 	owners map[string]map[types.ObjectID]*ObjectMemory
@@ -27,7 +27,7 @@ type Memory struct {
 	read map[string]map[observe.Name]*unstructured.Unstructured
 }
 
-// Object is what is remembered about one object. It is used by one goroutine at a time.
+// ObjectMemory is what is remembered about one object. It is used by one goroutine at a time.
 type ObjectMemory struct {
 	Corrections   Repetition
 	Verifications Repetition
@@ -44,7 +44,7 @@ type ObjectMemory struct {
 	Content *meta.RESTMapping
 }
 
-// New returns an empty memory.
+// NewMemory returns an empty memory.
 func NewMemory() *Memory {
 	return &Memory{
 		owners: map[string]map[types.ObjectID]*ObjectMemory{}, prepared: map[string]*prepare.Set{}, read: map[string]map[observe.Name]*unstructured.Unstructured{},
@@ -54,7 +54,7 @@ func NewMemory() *Memory {
 // For returns the memory of one owner.
 func (m *Memory) For(owner string) OwnerMemory { return OwnerMemory{all: m, owner: owner} }
 
-// Owner is the memory of one owner. It is safe for concurrent use.
+// OwnerMemory is the memory of one owner. It is safe for concurrent use.
 type OwnerMemory struct {
 	all   *Memory
 	owner string
@@ -94,7 +94,7 @@ func (o OwnerMemory) Recall() *prepare.Set {
 func (o OwnerMemory) Retain(computed *prepare.Set) {
 	o.all.mu.Lock()
 	defer o.all.mu.Unlock()
-	if computed == nil || computed.Version == "" {
+	if computed == nil || computed.Source.Version == "" {
 		delete(o.all.prepared, o.owner)
 		return
 	}

@@ -94,7 +94,7 @@ func TestMemory(t *testing.T) {
 		t.Error("owners must be told apart")
 	}
 	kept := &inventory.Item{NameInfo: inventory.NameInfo{Name: "b"}}
-	m.For("o").Retain(&prepare.Set{Version: "1"})
+	m.For("o").Retain(&prepare.Set{Source: prepare.Source{Version: "1"}})
 	m.For("p").Retain(&prepare.Set{})
 	m.For("o").Keep([]*inventory.Item{kept})
 	if m.For("o").Recall() == nil || m.For("p").Recall() != nil {

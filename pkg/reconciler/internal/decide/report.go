@@ -35,7 +35,7 @@ type Summary struct {
 	Guarded []schema.GroupVersionResource
 }
 
-// Report collects the result of a call of Apply or Delete. Its methods except StopsAt are safe for concurrent use.
+// Reporter collects the result of a call of Apply or Delete. Its methods except StopsAt are safe for concurrent use.
 type Reporter struct {
 	mu      sync.Mutex
 	summary Summary
@@ -53,7 +53,7 @@ type act struct {
 	reason string
 }
 
-// New returns an empty report.
+// NewReporter returns an empty report.
 func NewReporter() *Reporter { return &Reporter{actions: map[actionGroup][]act{}} }
 
 // Acted reports an action on a dependent, and why it was done; the reason may be empty.
@@ -66,7 +66,7 @@ func (r *Reporter) Acted(verb inventory.Verb, wave int, item *inventory.Item, re
 
 // Awaits reports that the call waits for a dependent, and why.
 func (r *Reporter) Awaits(item *inventory.Item, message string) {
-	r.add(&r.summary.Waits, item, message)
+	r.AwaitsHealth(item, message, Health{})
 }
 
 // AwaitsHealth is Awaits with what is known about the health of the dependent.
@@ -74,7 +74,7 @@ func (r *Reporter) AwaitsHealth(item *inventory.Item, message string, health Hea
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.summary.Waits = append(r.summary.Waits, inventory.Notice{
-		Object: objectRef(item), Message: message, Reason: health.Reason, Grade: health.Grade, Grace: health.Grace, Recreating: health.Recreating,
+		Object: objectRef(item), Message: message, Reason: health.Reason, Grade: health.Grade, Grace: health.Grace, Recreating: health.Recreating, Doomed: health.Doomed,
 	})
 }
 
@@ -83,15 +83,8 @@ type Health struct {
 	Reason string
 	Grade  status.Grade
 	Grace  time.Duration
-	// Recreating means that it is being deleted.
-	Recreating bool
-}
-
-// AwaitsInVain is Awaits for a dependent that cannot become ready, because its namespace is being deleted.
-func (r *Reporter) AwaitsInVain(item *inventory.Item, message string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.summary.Waits = append(r.summary.Waits, inventory.Notice{Object: objectRef(item), Message: message, Doomed: true})
+	// Recreating means that it is being deleted. Doomed means that it cannot become ready, because its namespace is.
+	Recreating, Doomed bool
 }
 
 // Fails reports that a dependent has failed, and does not become ready without intervention.

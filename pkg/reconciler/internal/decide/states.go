@@ -10,7 +10,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
 )
 
-// Complete records that the object has served its purpose and is gone.
+// RecordCompleted records that the object has served its purpose and is gone.
 func RecordCompleted(i *inventory.Item) {
 	i.Phase, i.Status = inventory.PhaseCompleted, ""
 	i.Fingerprint, i.Baseline = "", ""
@@ -22,7 +22,7 @@ func Vanish(i *inventory.Item) {
 	i.UID, i.Digest, i.Fingerprint, i.Baseline, i.LastAppliedAt = "", "", "", "", nil
 }
 
-// Keep records that the object is redundant, and stays. What happens to it with its owner does not change, and whether it is in its suspended form stays known.
+// RecordKept records that the object is redundant, and stays. What happens to it with its owner does not change, and whether it is in its suspended form stays known.
 func RecordKept(i *inventory.Item) {
 	digest := ""
 	if IsSuspended(i) {
@@ -53,7 +53,7 @@ func IsWritten(i *inventory.Item) bool {
 	return i.Phase == inventory.PhaseCreating || i.Phase == inventory.PhaseUpdating || i.Phase == inventory.PhaseReady
 }
 
-// Dismiss records that the object has failed, and is gone.
+// RecordFailed records that the object has failed, and is gone.
 func RecordFailed(i *inventory.Item) {
 	i.Phase = inventory.PhaseFailed
 	i.UID, i.Fingerprint, i.Baseline = "", "", ""

@@ -17,14 +17,9 @@ type rule func(wanted []*prepare.Object, items []*inventory.Item, managed prepar
 
 // Validate applies all rules, and reports all problems at once.
 func Validate(wanted []*prepare.Object, items []*inventory.Item, additional []inventory.TypeInfo) error {
-	managed := prepare.NewTypeSet(additional)
-	for _, item := range items {
-		if len(item.ManagedTypes) > 0 {
-			managed.Items[types.IDOf(item)] = item.ManagedTypes
-		}
-	}
+	managed := prepare.NewTypeSet(additional, items...)
 	var problems []string
-	for _, check := range []rule{purgeable, propagated, typesAroundInstances, namespacesAroundContent} {
+	for _, check := range []rule{holding, typesAroundInstances, namespacesAroundContent} {
 		problems = append(problems, check(wanted, items, managed)...)
 	}
 	if len(problems) > 0 {
@@ -33,29 +28,20 @@ func Validate(wanted []*prepare.Object, items []*inventory.Item, additional []in
 	return nil
 }
 
-// purgeable refuses to purge objects that others depend on, and such objects as hooks.
-func purgeable(wanted []*prepare.Object, _ []*inventory.Item, _ prepare.TypeSet) []string {
+// holding refuses policies of objects that others depend on. They cannot be purged, nor be hooks; and a propagation policy would promise what cannot be
+// kept, since what goes with them has no owner references to them.
+func holding(wanted []*prepare.Object, _ []*inventory.Item, _ prepare.TypeSet) []string {
 	var problems []string
 	for _, t := range wanted {
-		if t.PurgeOrder != nil && prepare.HasContent(t.Key.GroupKind) {
-			problems = append(problems, fmt.Sprintf("%s: a purge order is not allowed on objects of this kind", t.Key))
+		if !prepare.HasContent(t.Key.GroupKind) {
+			continue
 		}
-		if t.PurgeOnFailure && prepare.HasContent(t.Key.GroupKind) {
-			problems = append(problems, fmt.Sprintf("%s: purge-on-failure is not allowed on objects of this kind", t.Key))
+		for what, declared := range map[string]bool{"a purge order": t.PurgeOrder != nil, "purge-on-failure": t.PurgeOnFailure, "apply-hook": t.Hook != ""} {
+			if declared {
+				problems = append(problems, fmt.Sprintf("%s: %s is not allowed on objects of this kind", t.Key, what))
+			}
 		}
-		if t.Hook != "" && prepare.HasContent(t.Key.GroupKind) {
-			problems = append(problems, fmt.Sprintf("%s: apply-hook is not allowed on objects of this kind", t.Key))
-		}
-	}
-	return problems
-}
-
-// propagated refuses propagation policies for objects that others go with although these have no owner references to them. The policies would
-// promise what cannot be kept.
-func propagated(wanted []*prepare.Object, _ []*inventory.Item, _ prepare.TypeSet) []string {
-	var problems []string
-	for _, t := range wanted {
-		if t.DeletePropagation != "" && prepare.HasContent(t.Key.GroupKind) {
+		if t.DeletePropagation != "" {
 			problems = append(problems, fmt.Sprintf("%s: delete propagation %s is not allowed on objects of this kind; must be %s",
 				t.Key, annotations.Kebab(string(t.DeletePropagation)), types.DeletePropagationBackground))
 		}

@@ -7,36 +7,28 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Alterations compares the manifest with the stored object, and returns what admission changed. It compares scalars, and lists
-// only if they have kept their length: additions and normalisations are no alterations, and neither are defaults in place of
-// the zero values that typed objects have. The texts contain no values, because they may be secret.
-func Alterations(declared, stored *unstructured.Unstructured, scheme *runtime.Scheme) []string {
+// only if they have kept their length: additions and normalisations are no alterations, and neither are values in place of
+// 0 and the empty text, which typed objects have where nothing is set. The texts contain no values, because they may be secret.
+func Alterations(declared, stored *unstructured.Unstructured) []string {
 	var texts []string
 	for _, field := range slices.Sorted(maps.Keys(declared.Object)) {
 		if field == "apiVersion" || field == "kind" || field == "metadata" || field == "status" {
 			continue
 		}
-		compareValues([]string{"." + field}, declared.Object[field], stored.Object[field], func(path []string, value any) {
-			if !isUnset(value, path, declared.GroupVersionKind(), scheme) {
-				texts = append(texts, "admission changed "+strings.Join(path, ""))
-			}
-		})
+		compareValues("."+field, declared.Object[field], stored.Object[field], &texts)
 	}
 	return texts
 }
 
-// compareValues calls differ with the path and the declared value of each difference.
-func compareValues(path []string, declared, stored any, differ func(path []string, declared any)) {
+// compareValues adds a text for each difference.
+func compareValues(path string, declared, stored any, texts *[]string) {
 	switch declared := declared.(type) {
 	case nil:
 		// A declared null leaves the value to the server.
@@ -46,7 +38,7 @@ func compareValues(path []string, declared, stored any, differ func(path []strin
 			return
 		}
 		for _, key := range slices.Sorted(maps.Keys(declared)) {
-			compareValues(append(path, "."+key), declared[key], actual[key], differ)
+			compareValues(path+"."+key, declared[key], actual[key], texts)
 		}
 	case []any:
 		actual, ok := stored.([]any)
@@ -54,52 +46,13 @@ func compareValues(path []string, declared, stored any, differ func(path []strin
 			return
 		}
 		for i := range declared {
-			compareValues(append(path, fmt.Sprintf("[%d]", i)), declared[i], actual[i], differ)
+			compareValues(fmt.Sprintf("%s[%d]", path, i), declared[i], actual[i], texts)
 		}
 	default:
-		if stored != nil && !sameValue(declared, stored) {
-			differ(path, declared)
+		if text := fmt.Sprint(declared); stored != nil && text != "" && text != "0" && !sameValue(declared, stored) {
+			*texts = append(*texts, "admission changed "+path)
 		}
 	}
-}
-
-// isUnset reports whether a declared value means that the field is not set: it is 0 or empty, and the Go type has no pointer there that would tell the
-// difference. Booleans are set: none of them is true by default without a pointer.
-func isUnset(value any, path []string, gvk schema.GroupVersionKind, scheme *runtime.Scheme) bool {
-	if text := fmt.Sprint(value); text != "" && text != "0" {
-		return false
-	}
-	object, err := scheme.New(gvk)
-	if err != nil {
-		return false
-	}
-	t := reflect.TypeOf(object)
-	for _, element := range path {
-		if t.Kind() == reflect.Pointer {
-			t = t.Elem()
-		}
-		switch {
-		case t.Kind() == reflect.Slice:
-			t = t.Elem()
-		case t.Kind() == reflect.Struct:
-			if t = fieldType(t, element[1:]); t == nil {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return t.Kind() != reflect.Pointer && !strings.HasPrefix(path[len(path)-1], "[")
-}
-
-// fieldType returns the type of a field by its name in JSON; nil if there is none.
-func fieldType(t reflect.Type, name string) reflect.Type {
-	for _, field := range reflect.VisibleFields(t) {
-		if tag, _, _ := strings.Cut(field.Tag.Get("json"), ","); tag == name {
-			return field.Type
-		}
-	}
-	return nil
 }
 
 // sameValue compares scalars as JSON, where integers of different Go types are equal, or as quantities, which the server

@@ -50,25 +50,16 @@ func TestErrors(t *testing.T) {
 		want   class
 	}{
 		{"absent", notFound, class{gone: true}},
-		{"absent, wrapped", fmt.Errorf("reading: %w", notFound), class{gone: true}},
 		{"an unknown type", fmt.Errorf("writing: %w", noMatch), class{gone: true, noMatch: true, awaited: "its type is not served"}},
 		{"a group that is gone", &apiutil.ErrResourceDiscoveryFailed{{Group: "g", Version: "v1"}: notFound}, class{gone: true, noMatch: true, awaited: "its type is not served"}},
 		{"a type that is not served, looked up first", &apiutil.ErrResourceDiscoveryFailed{{Group: "g", Version: "v1"}: &meta.NoResourceMatchError{}}, class{gone: true, noMatch: true, awaited: "its type is not served"}},
 		{"a group that does not answer proves nothing", &apiutil.ErrResourceDiscoveryFailed{{Group: "g", Version: "v1"}: notFound, {Group: "g", Version: "v2"}: errors.New("no answer")}, class{}},
-		{"a path that is not served", statusError(404, metav1.StatusReasonNotFound, "the server could not find the requested resource", &metav1.StatusDetails{}), class{gone: true, awaited: "its type is not served yet"}},
-		{"no such namespace", apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "x"), class{gone: true, awaited: "namespace x does not exist"}},
-		{"conflict", apierrors.NewConflict(resource, "a", errors.New("x")), class{outdated: true}},
-		{"exists", apierrors.NewAlreadyExists(resource, "a"), class{outdated: true}},
 		{
 			"another UID", statusError(422, metav1.StatusReasonInvalid, "x", &metav1.StatusDetails{Causes: []metav1.StatusCause{{Field: "metadata.uid"}}}),
 			class{outdated: true, refusal: true},
 		},
 		{"invalid", statusError(422, metav1.StatusReasonInvalid, "x", &metav1.StatusDetails{Causes: []metav1.StatusCause{{Field: "spec.uid"}}}), class{refusal: true}},
-		{"invalid without details", statusError(422, metav1.StatusReasonInvalid, "x", nil), class{refusal: true}},
-		{"immutable", statusError(422, metav1.StatusReasonInvalid, "spec.selector: Invalid value: x: field is immutable", nil), class{immutable: true, refusal: true}},
-		{"the address of a Service", statusError(422, metav1.StatusReasonInvalid, "spec.clusterIPs[0]: Invalid value: x: may not change once set", nil), class{immutable: true, refusal: true}},
 		{"immutable is only what is invalid", statusError(500, metav1.StatusReasonInternalError, "field is immutable", nil), class{}},
-		{"bad request", apierrors.NewBadRequest("x"), class{refusal: true}},
 		{"too large", apierrors.NewRequestEntityTooLargeError("x"), class{refusal: true}},
 		{"forbidden may be granted", apierrors.NewForbidden(resource, "a", errors.New("x")), class{}},
 		{

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -63,7 +64,7 @@ func (x *Executor) NoteAnswer(t *prepare.Object, item *inventory.Item, object *u
 		manifest = manifest.DeepCopy()
 		fieldset.Remove(manifest.Object, t.IgnoreFields, nil)
 	}
-	for _, message := range slices.Concat(collector.Warnings(), Alterations(manifest, object, x.Server.Client.Scheme())) {
+	for _, message := range slices.Concat(collector.Warnings(), Alterations(manifest, object)) {
 		x.Report.Notes(item, message)
 	}
 	return nil
@@ -188,25 +189,17 @@ func (x *Executor) Holds(s decide.Situation) bool {
 
 // createNamespace creates a namespace, once per pass. The namespace gets no marks, because it is not a dependent.
 func (x *Executor) createNamespace(ctx context.Context, name string) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if err, tried := x.namespaces[name]; tried {
-		return err
-	}
-	err := x.Server.Mutate("create", func() error {
-		return x.Server.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, client.FieldOwner(x.Server.FieldOwner))
-	})
-	if apierrors.IsAlreadyExists(err) {
-		err = nil
-	}
-	if err != nil {
-		err = fmt.Errorf("creating namespace %s: %w", name, err)
-	}
-	if x.namespaces == nil {
-		x.namespaces = map[string]error{}
-	}
-	x.namespaces[name] = err
-	return err
+	created, _ := x.namespaces.LoadOrStore(name, sync.OnceValue(func() error {
+		err := x.Server.Mutate("create", func() error {
+			return x.Server.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, client.FieldOwner(x.Server.FieldOwner))
+		})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("creating namespace %s: %w", name, err)
+		}
+		return nil
+	}))
+	outcome, _ := created.(func() error)
+	return outcome()
 }
 
 // isAlone reports whether no other field manager has written the object that we have just applied, or field ownership is not
@@ -221,7 +214,7 @@ func isAlone(managedFields any) bool {
 func (x *Executor) RemoveSurplus(
 	ctx context.Context, t *prepare.Object, item *inventory.Item, object *unstructured.Unstructured, metadata bool,
 ) (*unstructured.Unstructured, []fieldpath.Path, error) {
-	cleaned, surplus, err := x.WithoutSurplus(t, object, metadata)
+	cleaned, surplus, err := x.withoutSurplus(t, object, metadata)
 	if err != nil || cleaned == nil {
 		return nil, nil, err
 	}
@@ -233,14 +226,14 @@ func (x *Executor) RemoveSurplus(
 	if err != nil {
 		return nil, nil, err
 	}
-	if cleaned.GetResourceVersion() == object.GetResourceVersion() {
+	if cleaned.GetResourceVersion() == object.GetResourceVersion() && Same(object, cleaned) {
 		return nil, nil, nil
 	}
 	return cleaned, surplus, nil
 }
 
-// WithoutSurplus returns the object without the fields that RemoveSurplus removes, and their paths; nil if there are none.
-func (x *Executor) WithoutSurplus(t *prepare.Object, object *unstructured.Unstructured, metadata bool) (*unstructured.Unstructured, []fieldpath.Path, error) {
+// withoutSurplus returns the object without the fields that RemoveSurplus removes, and their paths; nil if there are none.
+func (x *Executor) withoutSurplus(t *prepare.Object, object *unstructured.Unstructured, metadata bool) (*unstructured.Unstructured, []fieldpath.Path, error) {
 	restored, err := x.restoredAccount(t, object)
 	if err != nil {
 		return nil, nil, err

@@ -12,7 +12,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/component-operator/runtime/internal/annotations"
@@ -83,18 +82,10 @@ func (p *Preview) dryRun(ctx context.Context, t *prepare.Object, d decide.Decisi
 		return c, err
 	}
 	changed := d.Action != decide.Verify || !Same(s.Live, object)
-	cleaned, surplus, err := p.x.WithoutSurplus(t, object, changed && !d.Verb.IsCorrection())
-	if err != nil || cleaned == nil {
-		return c, err
+	cleaned, surplus, err := p.x.RemoveSurplus(ctx, t, p.itemOf(t), object, changed && !d.Verb.IsCorrection())
+	if err == nil && cleaned != nil {
+		c.after, c.surplus = cleaned, surplus
 	}
-	err = p.x.Server.Mutate("update", func() error {
-		return p.x.Server.Client.Update(ctx, cleaned, client.FieldOwner(p.x.Server.FieldOwner))
-	})
-	if apierrors.IsInvalid(err) && !IsOutdated(err) {
-		// Apply would not remove the fields either.
-		return c, nil
-	}
-	c.after, c.surplus = cleaned, surplus
 	return c, err
 }
 
@@ -203,9 +194,7 @@ func (p *Preview) recreated(change *inventory.Change, t *prepare.Object, s decid
 	if err := p.removeLocally(object, t, true, manifest); err != nil {
 		return err
 	}
-	change.Before, change.After = Presentable(s.Live, p.x.Server.Keys), Presentable(object, p.x.Server.Keys)
-	p.forgetAllocated(t, change.Before, s.Live.GetUID())
-	p.forgetAllocated(t, change.After, s.Live.GetUID())
+	p.show(change, t, s, object)
 	return nil
 }
 
@@ -233,7 +222,7 @@ func (p *Preview) dryRunFailed(change *inventory.Change, t *prepare.Object, d de
 		change.Recreate = true
 		return p.compute(change, t, s)
 	case p.CreatesNamespaces && IsNotFound(err) && KindOf(err) == "namespaces":
-		p.lacks(t.Key.Namespace)
+		p.missing.Store(t.Key.Namespace, true)
 		return p.compute(change, t, s)
 	case IsNoDryRun(err), p.comesBefore(t, err):
 		return p.compute(change, t, s)

@@ -28,6 +28,5 @@ type Executor struct {
 	// CreateNamespaces creates missing namespaces.
 	CreateNamespaces bool
 
-	mu         sync.Mutex       // guards namespaces
-	namespaces map[string]error // outcome of creating missing namespaces
+	namespaces sync.Map // functions that create missing namespaces, and return the outcome, by name
 }

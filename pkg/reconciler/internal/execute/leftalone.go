@@ -29,17 +29,8 @@ func (p *Preview) IsLeftAlone(t *prepare.Object, d decide.Decision, s decide.Sit
 		return false
 	}
 	item := p.itemOf(t)
-	switch d.Action {
-	case decide.Report:
-		return true
-	case decide.Keep:
-		return item.UID != s.Seen.UID || item.Fingerprint != s.Seen.Fingerprint || item.Baseline == "" || item.Baseline != s.Seen.Baseline()
-	case decide.Create, decide.Write, decide.Verify, decide.Compare, decide.Recreate, decide.Mark, decide.Ask,
-		decide.Await, decide.Complete, decide.Dismiss, decide.Refuse, decide.Cede:
-		return false
-	default:
-		return false
-	}
+	differs := item.UID != s.Seen.UID || item.Fingerprint != s.Seen.Fingerprint || item.Baseline == "" || item.Baseline != s.Seen.Baseline()
+	return d.Action == decide.Report || d.Action == decide.Keep && differs
 }
 
 // showLeftAlone shows the drift of a dependent that is not corrected. The decision must be repeated (again) if the

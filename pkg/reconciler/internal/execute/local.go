@@ -73,12 +73,17 @@ func (p *Preview) compute(change *inventory.Change, t *prepare.Object, s decide.
 		change.Refusal = "does not match the schema of its type: " + strings.Join(problems, "; ")
 	}
 	change.Local = true
+	p.show(change, t, s, after)
+	return nil
+}
+
+// show shows an object before and after a change.
+func (p *Preview) show(change *inventory.Change, t *prepare.Object, s decide.Situation, after *unstructured.Unstructured) {
 	change.Before, change.After = Presentable(s.Live, p.x.Server.Keys), Presentable(after, p.x.Server.Keys)
 	if change.Recreate {
 		p.forgetAllocated(t, change.Before, s.Live.GetUID())
 		p.forgetAllocated(t, change.After, s.Live.GetUID())
 	}
-	return nil
 }
 
 // localConflicts returns the fields that applying a manifest would take from others; none if field ownership cannot be

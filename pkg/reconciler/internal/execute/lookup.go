@@ -42,6 +42,21 @@ func (api *Server) askAnyway(ctx context.Context, item *inventory.Item) (s decid
 	return s, err
 }
 
+// GetAnyway reads a dependent with ReadAnyway; nil if it does not exist.
+func (api *Server) GetAnyway(ctx context.Context, item *inventory.Item) (live *unstructured.Unstructured, err error) {
+	err = api.ReadAnyway(func(clnt cluster.Client) (err error) {
+		live, err = LookUp(ctx, clnt, item)
+		return err
+	})
+	switch {
+	case IsGone(err):
+		return nil, nil //nolint:nilnil // it does not exist
+	case err != nil:
+		return nil, fmt.Errorf("reading %s: %w", types.IDOf(item), err)
+	}
+	return live, nil
+}
+
 // LookUp reads an object in its recorded version.
 func LookUp(ctx context.Context, clnt client.Client, item *inventory.Item) (*unstructured.Unstructured, error) {
 	object := &unstructured.Unstructured{}

@@ -4,7 +4,6 @@
 package execute
 
 import (
-	"maps"
 	"slices"
 	"sync"
 
@@ -30,14 +29,13 @@ type Preview struct {
 	namespaces  map[string]bool // namespaces that Apply would create
 	definitions definitions     // schemas that Apply would create or change
 
-	mutex   sync.Mutex
-	missing map[string]bool // namespaces that Apply would create although no object declares them
+	missing sync.Map // namespaces that Apply would create because objects need them
 }
 
 // NewPreview returns the preview of a call that applies the objects, which have items. The server of the executor must
 // make dry runs only.
 func NewPreview(x *Executor, objects []*prepare.Object, itemOf func(*prepare.Object) *inventory.Item) *Preview {
-	return &Preview{x: x, itemOf: itemOf, objects: objects, namespaces: map[string]bool{}, definitions: definitions{}, missing: map[string]bool{}}
+	return &Preview{x: x, itemOf: itemOf, objects: objects, namespaces: map[string]bool{}, definitions: definitions{}}
 }
 
 // NoteNamespace notes whether Apply would create a namespace.
@@ -58,19 +56,18 @@ func (p *Preview) NoteDefinition(t *prepare.Object) error {
 	return nil
 }
 
-// lacks notes a namespace that Apply would create because an object needs it.
-func (p *Preview) lacks(namespace string) {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	p.missing[namespace] = true
-}
-
 // MissingNamespaces returns the namespaces that Apply would create although no object declares them; sorted.
 func (p *Preview) MissingNamespaces() []string {
-	missing := slices.Sorted(maps.Keys(p.missing))
-	return slices.DeleteFunc(missing, func(name string) bool {
-		return slices.ContainsFunc(p.objects, func(t *prepare.Object) bool { return prepare.IsNamespace(t.Key.GroupKind) && t.Key.Name == name })
+	var missing []string
+	p.missing.Range(func(key, _ any) bool {
+		name, _ := key.(string)
+		if !slices.ContainsFunc(p.objects, func(t *prepare.Object) bool { return prepare.IsNamespace(t.Key.GroupKind) && t.Key.Name == name }) {
+			missing = append(missing, name)
+		}
+		return true
 	})
+	slices.Sort(missing)
+	return missing
 }
 
 // definitions are the schemas of types, by version.

@@ -14,51 +14,26 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
-	"github.com/component-operator/runtime/pkg/types"
 )
-
-// groups has the discovered API groups of one pass.
-type groups struct {
-	mu    sync.Mutex
-	known map[string]*groupAnswer
-}
-
-type groupAnswer struct {
-	once  sync.Once
-	group *cluster.Group
-	err   error
-}
-
-func (g *groups) answer(name string) *groupAnswer {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.known == nil {
-		g.known = map[string]*groupAnswer{}
-	}
-	if g.known[name] == nil {
-		g.known[name] = &groupAnswer{}
-	}
-	return g.known[name]
-}
 
 // group discovers the types of an API group, once per pass, and updates the client's mapper.
 func (api *Server) group(ctx context.Context, name string) (*cluster.Group, error) {
-	answer := api.groups.answer(name)
-	answer.once.Do(func() {
-		answer.err = api.ReadAnyway(func(clnt cluster.Client) (err error) {
-			answer.group, err = cluster.ReadGroup(ctx, clnt.DiscoveryClient(), name)
+	discovered, _ := api.groups.LoadOrStore(name, sync.OnceValues(func() (group *cluster.Group, err error) {
+		err = api.ReadAnyway(func(clnt cluster.Client) (err error) {
+			group, err = cluster.ReadGroup(ctx, clnt.DiscoveryClient(), name)
 			return err
 		})
-		if answer.err == nil {
-			cluster.LearnTypes(api.Client.RESTMapper(), answer.group)
+		if err == nil {
+			cluster.LearnTypes(api.Client.RESTMapper(), group)
 		}
-	})
-	return answer.group, answer.err
+		return group, err
+	}))
+	answer, _ := discovered.(func() (*cluster.Group, error))
+	return answer()
 }
 
 // served returns the mappings of a type that is served now, the preferred version first. It returns none only if there cannot be
@@ -136,15 +111,12 @@ func servedVersion(crd *unstructured.Unstructured) string {
 
 // LookServed is Look for an object that should be gone. Only the server can tell that it is, not the observer.
 func (api *Server) LookServed(ctx context.Context, item *inventory.Item) (decide.Situation, error) {
-	seen, view := api.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
 	// Whether an object without our label is still ours also depends on its annotations, which the observer does not have.
-	if view == observe.Present && seen.Owner != "" && !api.Outdated(types.IDOf(item), seen) {
-		return decide.Situation{Owner: api.Label, Exists: true, Seen: seen}, nil
+	if s, ok := api.Known(item); ok && s.Exists {
+		return s, nil
 	}
 	s, err := api.AskServed(ctx, item)
-	if view == observe.Present && err == nil && s.Exists {
-		api.Observer.Record(item.GroupVersionKind(), item.Namespace, item.Name, s.Seen)
-	}
+	api.Renew(item, s, err)
 	return s, err
 }
 

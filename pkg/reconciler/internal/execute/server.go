@@ -31,7 +31,7 @@ type Server struct {
 	Flow   *concurrent.Limiter
 	Permit func() error // is called before each write; an error forbids it; may be nil
 
-	groups          groups
+	groups          sync.Map  // functions that return the discovered API groups, by name
 	definitionsOnce sync.Once // guards the fields below; see definition
 	definitions     unstructured.UnstructuredList
 	definitionsErr  error
@@ -72,26 +72,31 @@ func (api *Server) request(operation string, send func() error) error {
 
 // Look returns what is known about a dependent, and reads it only if the observer cannot tell.
 func (api *Server) Look(ctx context.Context, item *inventory.Item) (decide.Situation, error) {
-	s := decide.Situation{Owner: api.Label}
+	if s, ok := api.Known(item); ok {
+		return s, nil
+	}
+	s, err := api.Ask(ctx, item)
+	api.Renew(item, s, err)
+	return s, err
+}
+
+// Known returns what the observer knows about a dependent; ok means that nobody has to read it. The observer does not watch objects without our label.
+func (api *Server) Known(item *inventory.Item) (s decide.Situation, ok bool) {
 	seen, view := api.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
-	switch view {
-	case observe.Present:
-		if api.Outdated(types.IDOf(item), seen) {
-			return api.renewStatus(ctx, item)
-		}
-		if seen.Owner == "" {
-			// The observer does not watch objects without our label.
-			return api.Ask(ctx, item)
-		}
-		s.Exists, s.Seen = true, seen
-		return s, nil
-	case observe.Absent:
-		s.Ended = api.Ended(item)
-		return s, nil
-	case observe.Unseen:
-		return api.Ask(ctx, item)
+	switch {
+	case view == observe.Absent:
+		return decide.Situation{Owner: api.Label, Ended: api.Ended(item)}, true
+	case view == observe.Present && seen.Owner != "" && !api.Outdated(types.IDOf(item), seen):
+		return decide.Situation{Owner: api.Label, Exists: true, Seen: seen}, true
 	default:
-		return api.Ask(ctx, item)
+		return s, false
+	}
+}
+
+// Renew gives the observer an answer of the server about an object that it has an older state of, or another status.
+func (api *Server) Renew(item *inventory.Item, s decide.Situation, err error) {
+	if _, view := api.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name); err == nil && s.Exists && view == observe.Present {
+		api.Observer.Record(item.GroupVersionKind(), item.Namespace, item.Name, s.Seen)
 	}
 }
 
@@ -99,15 +104,6 @@ func (api *Server) Look(ctx context.Context, item *inventory.Item) (decide.Situa
 // rules hold for the owner now.
 func (api *Server) Outdated(id types.ObjectID, seen observe.Observation) bool {
 	return !seen.Deadline.IsZero() && !api.Clock.Now().Before(seen.Deadline) || seen.Owner == api.Label && seen.Rules != api.Judges.Rules(api.Label, id)
-}
-
-// renewStatus reads an object, and updates its status in the observer.
-func (api *Server) renewStatus(ctx context.Context, item *inventory.Item) (decide.Situation, error) {
-	s, err := api.Ask(ctx, item)
-	if err == nil && s.Exists {
-		api.Observer.Record(item.GroupVersionKind(), item.Namespace, item.Name, s.Seen)
-	}
-	return s, err
 }
 
 // Ask reads a dependent from the server.

@@ -47,8 +47,7 @@ type Barriers struct {
 	// Pause is how long a barrier must be enforced before the CustomResourceDefinition is deleted.
 	Pause time.Duration
 
-	mu      sync.Mutex
-	reached map[*inventory.Item]bool // items with a barrier that the pass has come to
+	reached sync.Map // items with a barrier that the pass has come to
 }
 
 // For returns the barrier that must be in force before the object is deleted; nil if it needs none, or cannot have one.
@@ -163,15 +162,9 @@ func (bs *Barriers) doWithout(ctx context.Context, item *inventory.Item, b *Barr
 
 // Reach notes that the pass has come to an item, and so decides about its barrier itself.
 func (bs *Barriers) Reach(item *inventory.Item) {
-	if item.Barrier == "" {
-		return
+	if item.Barrier != "" {
+		bs.reached.Store(item, true)
 	}
-	bs.mu.Lock()
-	defer bs.mu.Unlock()
-	if bs.reached == nil {
-		bs.reached = map[*inventory.Item]bool{}
-	}
-	bs.reached[item] = true
 }
 
 // LiftUnreached removes, at the end of a pass, the barriers of items that the pass did not reach because it waits for something
@@ -183,7 +176,7 @@ func (bs *Barriers) LiftUnreached(ctx context.Context, reason error) error {
 		return reason
 	}
 	for _, item := range bs.Items {
-		if item.Barrier == "" || item.Phase == inventory.PhaseDeleting || bs.reached[item] {
+		if _, reached := bs.reached.Load(item); reached || item.Barrier == "" || item.Phase == inventory.PhaseDeleting {
 			continue
 		}
 		if err := bs.Lift(ctx, item); err != nil {

@@ -6,9 +6,7 @@ package guard
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -16,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/fieldset"
@@ -95,22 +92,15 @@ type contentSearch struct {
 
 // kinds returns the namespaced types whose objects can be deleted, sorted. It notes API groups that do not answer.
 func (c *contentSearch) kinds() ([]*meta.RESTMapping, error) {
-	lists, err := c.losses.Server.Client.DiscoveryClient().ServerPreferredResources()
-	var partial *discovery.ErrGroupDiscoveryFailed
-	if err != nil && !errors.As(err, &partial) {
-		return nil, fmt.Errorf("discovering types: %w", err)
+	mappings, silent, err := Listable(c.losses.Server, func(gvk schema.GroupVersionKind, resource metav1.APIResource) bool {
+		return resource.Namespaced && slices.Contains(resource.Verbs, "delete") && !isTransient(gvk.GroupKind())
+	})
+	if err != nil {
+		return nil, err
 	}
-	if partial != nil {
-		for version := range maps.Keys(partial.Groups) {
-			c.found.unlisted = append(c.found.unlisted, "*."+version.Group)
-		}
+	for version := range silent {
+		c.found.unlisted = append(c.found.unlisted, "*."+version.Group)
 	}
-	for _, list := range lists {
-		list.APIResources = slices.DeleteFunc(slices.Clone(list.APIResources), func(resource metav1.APIResource) bool {
-			return !resource.Namespaced || !slices.Contains(resource.Verbs, "delete")
-		})
-	}
-	mappings := Listable(lists, func(gvk schema.GroupVersionKind) bool { return !isTransient(gvk.GroupKind()) })
 	slices.SortFunc(mappings, func(a, b *meta.RESTMapping) int {
 		return cmp.Or(cmp.Compare(a.GroupVersionKind.Group, b.GroupVersionKind.Group), cmp.Compare(a.GroupVersionKind.Kind, b.GroupVersionKind.Kind))
 	})
@@ -185,14 +175,7 @@ func (c *contentSearch) isOwned(object metav1.Object) bool {
 // isTransient reports whether objects of a kind do not count, because controllers derive them from other objects or renew them
 // all the time.
 func isTransient(kind schema.GroupKind) bool {
-	switch kind {
-	case schema.GroupKind{Kind: "Event"}, schema.GroupKind{Group: "events.k8s.io", Kind: "Event"},
-		schema.GroupKind{Kind: "Endpoints"}, schema.GroupKind{Group: "discovery.k8s.io", Kind: "EndpointSlice"},
-		schema.GroupKind{Group: "coordination.k8s.io", Kind: "Lease"}:
-		return true
-	default:
-		return false
-	}
+	return slices.Contains([]string{"Event", "Event.events.k8s.io", "Endpoints", "EndpointSlice.discovery.k8s.io", "Lease.coordination.k8s.io"}, kind.String())
 }
 
 // standard are the names of the objects that Kubernetes, OpenShift and Istio create in each namespace.

@@ -9,13 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -90,16 +88,9 @@ func (l *Losses) crdTypes(ctx context.Context, item *inventory.Item) ([]inventor
 			return []inventory.TypeVersionInfo{{Group: recorded.Group, Version: prepare.Wildcard, Kind: recorded.Kind}}, nil
 		}
 	}
-	var live *unstructured.Unstructured
-	err := l.Server.ReadAnyway(func(clnt cluster.Client) (err error) {
-		live, err = execute.LookUp(ctx, clnt, item)
-		return err
-	})
-	if execute.IsGone(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", types.IDOf(item), err)
+	live, err := l.Server.GetAnyway(ctx, item)
+	if err != nil || live == nil {
+		return nil, err
 	}
 	return prepare.ManagedTypesOf(live), nil
 }

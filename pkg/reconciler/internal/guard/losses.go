@@ -33,26 +33,14 @@ type Losses struct {
 	// Remaining returns the items that are still recorded.
 	Remaining func() []*inventory.Item
 
-	mu      sync.Mutex
-	staying map[*inventory.Item]bool // redundant objects that stay
+	staying sync.Map // redundant items whose objects stay
 }
 
 // Stay notes that a redundant object is not deleted although others are. It is safe for concurrent use.
-func (l *Losses) Stay(item *inventory.Item) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.staying == nil {
-		l.staying = map[*inventory.Item]bool{}
-	}
-	l.staying[item] = true
-}
+func (l *Losses) Stay(item *inventory.Item) { l.staying.Store(item, true) }
 
 // Leave notes that a redundant object does not stay, or is gone.
-func (l *Losses) Leave(item *inventory.Item) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.staying, item)
-}
+func (l *Losses) Leave(item *inventory.Item) { l.staying.Delete(item) }
 
 // Retains reports whether the deletion of an object would delete redundant objects that stay: the object is their namespace, or defines their type. It
 // makes no request, and is safe for concurrent use.
@@ -61,15 +49,14 @@ func (l *Losses) Retains(item *inventory.Item) bool {
 	if !isNamespace && len(item.ManagedTypes) == 0 {
 		return false
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for other := range l.staying {
+	retains := false
+	l.staying.Range(func(key, _ any) bool {
+		other, _ := key.(*inventory.Item)
 		isInstance := slices.ContainsFunc(item.ManagedTypes, func(defined inventory.TypeVersionInfo) bool {
 			return prepare.Matches(defined, other.GroupVersionKind())
 		})
-		if other != item && (isInstance || isNamespace && other.Namespace == item.Name) {
-			return true
-		}
-	}
-	return false
+		retains = other != item && (isInstance || isNamespace && other.Namespace == item.Name)
+		return !retains
+	})
+	return retains
 }

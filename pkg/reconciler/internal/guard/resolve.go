@@ -15,7 +15,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
@@ -82,21 +81,16 @@ func (l *Losses) resolve(ctx context.Context, demands []Demand) ([]*meta.RESTMap
 // discover adds all listable types that match one of the patterns. An aggregated API that does not answer hides its objects: if
 // one of the patterns may match them, the error is an *UnknownTypeError.
 func (l *Losses) discover(ctx context.Context, demands []Demand, found map[schema.GroupKind]*meta.RESTMapping) error {
-	lists, err := l.Server.Client.DiscoveryClient().ServerPreferredResources()
-	var failed *discovery.ErrGroupDiscoveryFailed
-	if err != nil && !errors.As(err, &failed) {
-		return fmt.Errorf("discovering types: %w", err)
-	}
-	if failed != nil {
-		hasAnswered := func(definition *inventory.Item) (bool, error) { return l.hasAnswered(ctx, definition) }
-		if err := decideUnanswered(demands, failed.Groups, hasAnswered); err != nil {
-			return err
-		}
-	}
-	fits := func(gvk schema.GroupVersionKind) bool {
+	mappings, silent, err := Listable(l.Server, func(gvk schema.GroupVersionKind, _ metav1.APIResource) bool {
 		return slices.ContainsFunc(demands, func(d Demand) bool { return prepare.Matches(d.TypeVersionInfo, gvk) })
+	})
+	if err == nil {
+		err = decideUnanswered(demands, silent, func(definition *inventory.Item) (bool, error) { return l.hasAnswered(ctx, definition) })
 	}
-	for _, mapping := range Listable(lists, fits) {
+	if err != nil {
+		return err
+	}
+	for _, mapping := range mappings {
 		found[mapping.GroupVersionKind.GroupKind()] = mapping
 	}
 	return nil
@@ -136,16 +130,9 @@ func (l *Losses) hasAnswered(ctx context.Context, item *inventory.Item) (bool, e
 	if item.Phase == inventory.PhaseReady {
 		return true, nil
 	}
-	var live *unstructured.Unstructured
-	err := l.Server.ReadAnyway(func(clnt cluster.Client) (err error) {
-		live, err = execute.LookUp(ctx, clnt, item)
-		return err
-	})
-	if execute.IsGone(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("reading %s: %w", types.IDOf(item), err)
+	live, err := l.Server.GetAnyway(ctx, item)
+	if err != nil || live == nil {
+		return false, err
 	}
 	service := &apiregistrationv1.APIService{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, service); err != nil {
@@ -159,9 +146,16 @@ func (l *Losses) hasAnswered(ctx context.Context, item *inventory.Item) (bool, e
 	return false, nil
 }
 
-// Listable returns the discovered types that fit and can be listed.
-func Listable(lists []*metav1.APIResourceList, fits func(gvk schema.GroupVersionKind) bool) []*meta.RESTMapping {
-	var mappings []*meta.RESTMapping
+// Listable returns the types that fit and can be listed, as the API server announces them, and the versions whose APIs do not answer.
+func Listable(server *execute.Server, fits func(schema.GroupVersionKind, metav1.APIResource) bool) (mappings []*meta.RESTMapping, silent map[schema.GroupVersion]error, err error) {
+	lists, err := server.Client.DiscoveryClient().ServerPreferredResources()
+	var failed *discovery.ErrGroupDiscoveryFailed
+	switch {
+	case errors.As(err, &failed):
+		silent = failed.Groups
+	case err != nil:
+		return nil, nil, fmt.Errorf("discovering types: %w", err)
+	}
 	for _, list := range lists {
 		version, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
@@ -169,12 +163,12 @@ func Listable(lists []*metav1.APIResourceList, fits func(gvk schema.GroupVersion
 		}
 		for _, resource := range list.APIResources {
 			gvk := version.WithKind(resource.Kind)
-			if fits(gvk) && !strings.Contains(resource.Name, "/") && slices.Contains(resource.Verbs, "list") {
+			if fits(gvk, resource) && !strings.Contains(resource.Name, "/") && slices.Contains(resource.Verbs, "list") {
 				mappings = append(mappings, &meta.RESTMapping{GroupVersionKind: gvk, Resource: version.WithResource(resource.Name)})
 			}
 		}
 	}
-	return mappings
+	return mappings, silent, nil
 }
 
 // Texts lists blockers for a message.

@@ -62,24 +62,27 @@ func Parse(prefix string, object *unstructured.Unstructured, policies inventory.
 	policies = ofHook(hook, object, policies)
 	b := Effective{
 		Hook:                hook,
-		Adoption:            cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixAdoptionPolicy, parseAdoptionPolicy), policies.Adoption),
-		Reconcile:           cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixReconcilePolicy, parseReconcilePolicy), policies.Reconcile),
-		Update:              cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixUpdatePolicy, parseUpdatePolicy), policies.Update),
+		Adoption:            cmp.Or(parsePolicy[inventory.AdoptionPolicy](p, types.AnnotationKeySuffixAdoptionPolicy), policies.Adoption),
+		Reconcile:           cmp.Or(parsePolicy[inventory.ReconcilePolicy](p, types.AnnotationKeySuffixReconcilePolicy), policies.Reconcile),
+		Update:              cmp.Or(parsePolicy[inventory.UpdatePolicy](p, types.AnnotationKeySuffixUpdatePolicy), policies.Update),
 		RecreateIfImmutable: parseAnnotation(p, types.AnnotationKeySuffixRecreateIfImmutable, annotations.Flag),
 		IgnoreFields:        parseAnnotation(p, types.AnnotationKeySuffixIgnoreFields, p.fields),
-		Delete:              cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixDeletePolicy, ParseDelete), policies.Delete),
-		Prune:               parseAnnotation(p, types.AnnotationKeySuffixPrunePolicy, parsePrunePolicy),
-		Drift:               cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixDriftPolicy, parseDriftPolicy), policies.Drift),
+		Delete:              cmp.Or(parsePolicy[inventory.DeletePolicy](p, types.AnnotationKeySuffixDeletePolicy), policies.Delete),
+		Prune:               parsePolicy[inventory.PrunePolicy](p, types.AnnotationKeySuffixPrunePolicy),
+		Drift:               cmp.Or(parsePolicy[inventory.DriftPolicy](p, types.AnnotationKeySuffixDriftPolicy), policies.Drift),
 		ApplyOrder:          parseAnnotation(p, types.AnnotationKeySuffixApplyOrder, annotations.Order),
 		PurgeOnFailure:      parseAnnotation(p, types.AnnotationKeySuffixPurgeOnFailure, annotations.Flag),
 		DeleteOrder:         parseAnnotation(p, types.AnnotationKeySuffixDeleteOrder, annotations.Order),
 		ReapplyInterval:     cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixReapplyInterval, annotations.Interval), policies.ReapplyInterval),
 	}
-	b.DeletePropagation = propagationOf(p, policies.DeletePropagation)
+	b.DeletePropagation = cmp.Or(parsePolicy[metav1.DeletionPropagation](p, types.AnnotationKeySuffixDeletePropagation), policies.DeletePropagation)
+	if b.DeletePropagation == metav1.DeletePropagationBackground {
+		b.DeletePropagation = ""
+	}
 	b.ReadyTimeout = parseAnnotation(p, types.AnnotationKeySuffixReadyTimeout, annotations.Interval)
-	b.Continues = parseAnnotation(p, types.AnnotationKeySuffixReadyTimeoutPolicy, parseReadyTimeoutPolicy) == types.ReadyTimeoutPolicyContinue
-	b.AwaitsType = parseAnnotation(p, types.AnnotationKeySuffixMissingTypePolicy, parseMissingTypePolicy) == types.MissingTypePolicyWait
-	b.AwaitNever = parseAnnotation(p, types.AnnotationKeySuffixAwait, parseAwait) == types.AwaitNever
+	b.Continues = parseAnnotation(p, types.AnnotationKeySuffixReadyTimeoutPolicy, textOf(types.AnnotationKeySuffixReadyTimeoutPolicy)) == types.ReadyTimeoutPolicyContinue
+	b.AwaitsType = parseAnnotation(p, types.AnnotationKeySuffixMissingTypePolicy, textOf(types.AnnotationKeySuffixMissingTypePolicy)) == types.MissingTypePolicyWait
+	b.AwaitNever = parseAnnotation(p, types.AnnotationKeySuffixAwait, textOf(types.AnnotationKeySuffixAwait)) == types.AwaitNever
 	if b.Continues && b.ReadyTimeout == 0 && len(p.problems) == 0 {
 		p.problems = append(p.problems, fmt.Sprintf("%s: annotation %s: it has no effect without %s; set a duration such as 10m",
 			p.object, prefix+types.AnnotationKeySuffixReadyTimeoutPolicy, prefix+types.AnnotationKeySuffixReadyTimeout))
@@ -123,7 +126,7 @@ func AwaitsType(prefix string, values map[string]string, byDefault bool) bool {
 	if !declared {
 		return byDefault
 	}
-	policy, _ := parseMissingTypePolicy(text)
+	policy, _ := textOf(types.AnnotationKeySuffixMissingTypePolicy)(text)
 	return policy == types.MissingTypePolicyWait
 }
 
@@ -136,6 +139,10 @@ func (p *annotationParser) fields(text string) ([]fieldpath.Path, error) {
 		}
 	}
 	return paths, err
+}
+
+func parsePolicy[P ~string](p *annotationParser, suffix string) P {
+	return parseAnnotation(p, suffix, policyOf[P](suffix))
 }
 
 func parseAnnotation[T any](p *annotationParser, suffix string, parse func(string) (T, error)) T {

@@ -166,17 +166,9 @@ func TestPolicies(t *testing.T) {
 	t.Run("Defaults", func(t *testing.T) {
 		t.Parallel()
 		want := inventory.Policies{
-			Adoption:          inventory.AdoptionPolicyIfUnowned,
-			Reconcile:         inventory.ReconcilePolicyOnObjectChange,
-			Update:            inventory.UpdatePolicyReplace,
-			Delete:            inventory.DeletePolicyDelete,
-			Prune:             inventory.PrunePolicyDelete,
-			PruneAt:           inventory.PruneAtEnd,
-			Drift:             inventory.DriftPolicyCorrect,
-			MissingNamespaces: inventory.MissingNamespacesPolicyCreate,
-			DeleteOrder:       inventory.DeleteOrderExplicit,
-			DeletePropagation: metav1.DeletePropagationBackground,
-			ReapplyInterval:   time.Hour,
+			Adoption: inventory.AdoptionPolicyIfUnowned, Reconcile: inventory.ReconcilePolicyOnObjectChange, Update: inventory.UpdatePolicyReplace, Delete: inventory.DeletePolicyDelete,
+			Prune: inventory.PrunePolicyDelete, PruneAt: inventory.PruneAtEnd, Drift: inventory.DriftPolicyCorrect, MissingNamespaces: inventory.MissingNamespacesPolicyCreate,
+			DeleteOrder: inventory.DeleteOrderExplicit, DeletePropagation: metav1.DeletePropagationBackground, ReapplyInterval: time.Hour,
 		}
 		if diff := cmp.Diff(want, Or(inventory.Policies{}, Defaults())); diff != "" {
 			t.Errorf("documented defaults (-want +got):\n%s", diff)
@@ -188,17 +180,8 @@ func TestPolicies(t *testing.T) {
 	t.Run("Spelling", func(t *testing.T) {
 		t.Parallel()
 		kebabs := inventory.Policies{
-			Adoption:          "never",
-			Reconcile:         "once",
-			Update:            "ssa-override",
-			Delete:            "orphan-on-delete",
-			Prune:             "keep",
-			PruneAt:           "waves",
-			Drift:             "ignore",
-			MissingNamespaces: "do-not-create",
-			DeleteOrder:       "explicit",
-			DeletePropagation: "foreground",
-			ReapplyInterval:   time.Minute,
+			Adoption: "never", Reconcile: "once", Update: "ssa-override", Delete: "orphan-on-delete", Prune: "keep", PruneAt: "waves", Drift: "ignore", MissingNamespaces: "do-not-create",
+			DeleteOrder: "explicit", DeletePropagation: "foreground", ReapplyInterval: time.Minute,
 		}
 		got, err := Validate(kebabs)
 		if err != nil {
@@ -211,14 +194,7 @@ func TestPolicies(t *testing.T) {
 	t.Run("Bad", func(t *testing.T) {
 		t.Parallel()
 		_, err := Validate(inventory.Policies{
-			Adoption:          "x1",
-			Reconcile:         "x2",
-			Update:            "x3",
-			Delete:            "x4",
-			Drift:             "x5",
-			MissingNamespaces: "x6",
-			DeletePropagation: "x7",
-			ReapplyInterval:   -1,
+			Adoption: "x1", Reconcile: "x2", Update: "x3", Delete: "x4", Drift: "x5", MissingNamespaces: "x6", DeletePropagation: "x7", ReapplyInterval: -1,
 		})
 		if err == nil {
 			t.Fatal("expected an error")

@@ -11,10 +11,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/pkg/inventory"
-)
-
-const (
-	defaultReapplyInterval = 60 * time.Minute
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // Defaults returns the documented defaults.
@@ -30,7 +27,7 @@ func Defaults() inventory.Policies {
 		MissingNamespaces: inventory.MissingNamespacesPolicyCreate,
 		DeleteOrder:       inventory.DeleteOrderExplicit,
 		DeletePropagation: metav1.DeletePropagationBackground,
-		ReapplyInterval:   defaultReapplyInterval,
+		ReapplyInterval:   60 * time.Minute,
 	}
 }
 
@@ -53,16 +50,17 @@ func Or(p, defaults inventory.Policies) inventory.Policies {
 // Validate returns the policies in their canonical spelling. The deprecated value "default" becomes empty.
 func Validate(p inventory.Policies) (inventory.Policies, error) {
 	var problems []string
-	p.Adoption = check(&problems, "adoption policy", p.Adoption, parseAdoptionPolicy)
-	p.Reconcile = check(&problems, "reconcile policy", p.Reconcile, parseReconcilePolicy)
-	p.Update = check(&problems, "update policy", p.Update, parseUpdatePolicy)
+	p.Adoption = check(&problems, "adoption policy", p.Adoption, policyOf[inventory.AdoptionPolicy](types.AnnotationKeySuffixAdoptionPolicy))
+	p.Reconcile = check(&problems, "reconcile policy", p.Reconcile, policyOf[inventory.ReconcilePolicy](types.AnnotationKeySuffixReconcilePolicy))
+	p.Update = check(&problems, "update policy", p.Update, policyOf[inventory.UpdatePolicy](types.AnnotationKeySuffixUpdatePolicy))
 	p.Delete = check(&problems, "delete policy", p.Delete, ParseDelete)
-	p.Prune = check(&problems, "prune policy", p.Prune, parsePrunePolicy)
-	p.PruneAt = check(&problems, "prune at", p.PruneAt, parsePruneAt)
-	p.Drift = check(&problems, "drift policy", p.Drift, parseDriftPolicy)
-	p.MissingNamespaces = check(&problems, "missing namespaces policy", p.MissingNamespaces, parseMissingNamespacesPolicy)
-	p.DeleteOrder = check(&problems, "delete order", p.DeleteOrder, parseDeleteOrder)
-	p.DeletePropagation = check(&problems, "delete propagation", p.DeletePropagation, parseDeletePropagation)
+	p.Prune = check(&problems, "prune policy", p.Prune, policyOf[inventory.PrunePolicy](types.AnnotationKeySuffixPrunePolicy))
+	p.PruneAt = check(&problems, "prune at", p.PruneAt, oneOf(inventory.PruneAtEnd, inventory.PruneAtWaves))
+	p.Drift = check(&problems, "drift policy", p.Drift, policyOf[inventory.DriftPolicy](types.AnnotationKeySuffixDriftPolicy))
+	p.MissingNamespaces = check(&problems, "missing namespaces policy", p.MissingNamespaces,
+		oneOf(inventory.MissingNamespacesPolicyDoNotCreate, inventory.MissingNamespacesPolicyCreate))
+	p.DeleteOrder = check(&problems, "delete order", p.DeleteOrder, oneOf(inventory.DeleteOrderExplicit, inventory.DeleteOrderReversed))
+	p.DeletePropagation = check(&problems, "delete propagation", p.DeletePropagation, policyOf[metav1.DeletionPropagation](types.AnnotationKeySuffixDeletePropagation))
 	if p.ReapplyInterval != 0 {
 		if err := annotations.CheckInterval(p.ReapplyInterval); err != nil {
 			problems = append(problems, "reapply interval: "+err.Error())

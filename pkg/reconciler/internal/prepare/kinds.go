@@ -68,29 +68,14 @@ func ApplyTier(kind schema.GroupKind, exists bool) int {
 		}
 		return -3
 	}
-	switch kind {
-	case schema.GroupKind{Kind: "Namespace"}:
+	switch kind.String() {
+	case "Namespace":
 		return -4
-	case schema.GroupKind{Group: GroupCRD, Kind: "CustomResourceDefinition"},
-		schema.GroupKind{Group: "networking.k8s.io", Kind: "IngressClass"},
-		schema.GroupKind{Group: "node.k8s.io", Kind: "RuntimeClass"},
-		schema.GroupKind{Group: "scheduling.k8s.io", Kind: "PriorityClass"},
-		schema.GroupKind{Group: "storage.k8s.io", Kind: "StorageClass"},
-		schema.GroupKind{Kind: "PersistentVolume"},
-		schema.GroupKind{Kind: "LimitRange"},
-		schema.GroupKind{Kind: "ResourceQuota"},
-		schema.GroupKind{Group: GroupRBAC, Kind: "ClusterRole"},
-		schema.GroupKind{Group: GroupRBAC, Kind: "Role"}:
+	case "CustomResourceDefinition." + GroupCRD, "IngressClass.networking.k8s.io", "RuntimeClass.node.k8s.io", "PriorityClass.scheduling.k8s.io",
+		"StorageClass.storage.k8s.io", "PersistentVolume", "LimitRange", "ResourceQuota", "ClusterRole." + GroupRBAC, "Role." + GroupRBAC:
 		return -2
-	case schema.GroupKind{Kind: "ServiceAccount"},
-		schema.GroupKind{Kind: "ConfigMap"},
-		schema.GroupKind{Kind: "Secret"},
-		schema.GroupKind{Kind: "Service"},
-		schema.GroupKind{Kind: "PersistentVolumeClaim"},
-		schema.GroupKind{Group: "networking.k8s.io", Kind: "NetworkPolicy"},
-		schema.GroupKind{Group: "policy", Kind: "PodDisruptionBudget"},
-		schema.GroupKind{Group: GroupRBAC, Kind: "ClusterRoleBinding"},
-		schema.GroupKind{Group: GroupRBAC, Kind: "RoleBinding"}:
+	case "ServiceAccount", "ConfigMap", "Secret", "Service", "PersistentVolumeClaim", "NetworkPolicy.networking.k8s.io", "PodDisruptionBudget.policy",
+		"ClusterRoleBinding." + GroupRBAC, "RoleBinding." + GroupRBAC:
 		return -1
 	default:
 		return 0
@@ -105,18 +90,12 @@ func DeleteTier(kind schema.GroupKind) int {
 	case IsWebhookConfiguration(kind):
 		return 1
 	}
-	switch kind {
-	case schema.GroupKind{Kind: "Service"},
-		schema.GroupKind{Kind: "ConfigMap"},
-		schema.GroupKind{Kind: "Secret"},
-		schema.GroupKind{Group: "networking.k8s.io", Kind: "NetworkPolicy"}:
+	switch kind.String() {
+	case "Service", "ConfigMap", "Secret", "NetworkPolicy.networking.k8s.io":
 		return 2
-	case schema.GroupKind{Kind: "Namespace"}:
+	case "Namespace":
 		return 3
-	case schema.GroupKind{Group: "networking.k8s.io", Kind: "IngressClass"},
-		schema.GroupKind{Group: "node.k8s.io", Kind: "RuntimeClass"},
-		schema.GroupKind{Group: "scheduling.k8s.io", Kind: "PriorityClass"},
-		schema.GroupKind{Group: "storage.k8s.io", Kind: "StorageClass"}:
+	case "IngressClass.networking.k8s.io", "RuntimeClass.node.k8s.io", "PriorityClass.scheduling.k8s.io", "StorageClass.storage.k8s.io":
 		return 4
 	default:
 		return 0

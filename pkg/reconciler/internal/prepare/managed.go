@@ -77,9 +77,15 @@ type TypeSet struct {
 	found      map[schema.GroupVersionKind][]types.ObjectID // results of Definitions; Items must not change after its first call
 }
 
-// NewTypeSet returns a set without items.
-func NewTypeSet(additional []inventory.TypeInfo) TypeSet {
-	return TypeSet{Items: map[types.ObjectID][]inventory.TypeVersionInfo{}, additional: additional, found: map[schema.GroupVersionKind][]types.ObjectID{}}
+// NewTypeSet returns the types that items define, and others.
+func NewTypeSet(additional []inventory.TypeInfo, items ...*inventory.Item) TypeSet {
+	set := TypeSet{Items: map[types.ObjectID][]inventory.TypeVersionInfo{}, additional: additional, found: map[schema.GroupVersionKind][]types.ObjectID{}}
+	for _, item := range items {
+		if len(item.ManagedTypes) > 0 {
+			set.Items[types.IDOf(item)] = item.ManagedTypes
+		}
+	}
+	return set
 }
 
 // Instance reports whether objects of the type are instances of a managed type.

@@ -11,75 +11,43 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// parsePolicy parses the value of a policy; suffix is that of its annotation. It returns "" for the deprecated value "default".
-func parsePolicy[P ~string](suffix string, text string) (P, error) {
-	value, err := annotations.Policy(suffix, text)
-	return P(annotations.Camel(value)), err
+// policyOf returns what parses the values of a policy; suffix is that of its annotation. It returns "" for the deprecated value "default".
+func policyOf[P ~string](suffix string) func(text string) (P, error) {
+	return func(text string) (P, error) {
+		value, err := annotations.Policy(suffix, text)
+		return P(annotations.Camel(value)), err
+	}
 }
 
-func parseAdoptionPolicy(text string) (inventory.AdoptionPolicy, error) {
-	return parsePolicy[inventory.AdoptionPolicy](types.AnnotationKeySuffixAdoptionPolicy, text)
+// textOf is policyOf for a policy that is no part of the inventory.
+func textOf(suffix string) func(text string) (string, error) {
+	return func(text string) (string, error) { return annotations.Policy(suffix, text) }
 }
 
-func parseReconcilePolicy(text string) (inventory.ReconcilePolicy, error) {
-	return parsePolicy[inventory.ReconcilePolicy](types.AnnotationKeySuffixReconcilePolicy, text)
-}
-
-func parseUpdatePolicy(text string) (inventory.UpdatePolicy, error) {
-	return parsePolicy[inventory.UpdatePolicy](types.AnnotationKeySuffixUpdatePolicy, text)
+// oneOf returns what parses the values of a policy that has no annotation: only owners can set it.
+func oneOf[P ~string](values ...P) func(text string) (P, error) {
+	spelled := make([]string, len(values))
+	for i, value := range values {
+		spelled[i] = annotations.Kebab(string(value))
+	}
+	return func(text string) (P, error) {
+		value, err := annotations.OneOf(text, spelled...)
+		return P(annotations.Camel(value)), err
+	}
 }
 
 // ParseDelete parses a delete policy, as annotations spell it.
 func ParseDelete(text string) (inventory.DeletePolicy, error) {
-	return parsePolicy[inventory.DeletePolicy](types.AnnotationKeySuffixDeletePolicy, text)
-}
-
-func parsePrunePolicy(text string) (inventory.PrunePolicy, error) {
-	return parsePolicy[inventory.PrunePolicy](types.AnnotationKeySuffixPrunePolicy, text)
+	return policyOf[inventory.DeletePolicy](types.AnnotationKeySuffixDeletePolicy)(text)
 }
 
 // PruneOf returns the prune policy that an annotation spells; empty if it spells none.
 func PruneOf(text string) inventory.PrunePolicy {
-	policy, err := parsePrunePolicy(text)
+	policy, err := policyOf[inventory.PrunePolicy](types.AnnotationKeySuffixPrunePolicy)(text)
 	if err != nil {
 		return ""
 	}
 	return policy
-}
-
-func parseDriftPolicy(text string) (inventory.DriftPolicy, error) {
-	return parsePolicy[inventory.DriftPolicy](types.AnnotationKeySuffixDriftPolicy, text)
-}
-
-func parseReadyTimeoutPolicy(text string) (string, error) {
-	return annotations.Policy(types.AnnotationKeySuffixReadyTimeoutPolicy, text)
-}
-
-func parseMissingTypePolicy(text string) (string, error) {
-	return annotations.Policy(types.AnnotationKeySuffixMissingTypePolicy, text)
-}
-
-func parseAwait(text string) (string, error) {
-	return annotations.Policy(types.AnnotationKeySuffixAwait, text)
-}
-
-// parseMissingNamespacesPolicy parses a policy that has no annotation: only owners can set it.
-func parseMissingNamespacesPolicy(text string) (inventory.MissingNamespacesPolicy, error) {
-	value, err := annotations.OneOf(text,
-		annotations.Kebab(string(inventory.MissingNamespacesPolicyDoNotCreate)), annotations.Kebab(string(inventory.MissingNamespacesPolicyCreate)))
-	return inventory.MissingNamespacesPolicy(annotations.Camel(value)), err
-}
-
-// parsePruneAt parses a policy that has no annotation.
-func parsePruneAt(text string) (inventory.PruneAt, error) {
-	value, err := annotations.OneOf(text, annotations.Kebab(string(inventory.PruneAtEnd)), annotations.Kebab(string(inventory.PruneAtWaves)))
-	return inventory.PruneAt(annotations.Camel(value)), err
-}
-
-// parseDeleteOrder parses the derivation of delete orders, which has no annotation.
-func parseDeleteOrder(text string) (inventory.DeleteOrder, error) {
-	value, err := annotations.OneOf(text, annotations.Kebab(string(inventory.DeleteOrderExplicit)), annotations.Kebab(string(inventory.DeleteOrderReversed)))
-	return inventory.DeleteOrder(annotations.Camel(value)), err
 }
 
 // Final returns the outcome of a policy when its object becomes redundant: DeletePolicyOrphan, or one that deletes the object. The outcome

@@ -188,7 +188,7 @@ func dropAggregatedRules(u *unstructured.Unstructured) {
 type scopes struct {
 	prefix      string // of annotations
 	mapper      meta.RESTMapper
-	defined     map[schema.GroupKind]bool
+	defined     map[schema.GroupKind]scope
 	apiServices map[schema.GroupVersion]bool
 	known       map[schema.GroupVersionKind]scope
 	strangers   map[string][]string // objects of types that are not served, by what is wrong with these
@@ -207,7 +207,7 @@ const (
 func newScopes(p Preparer, objects []*unstructured.Unstructured) *scopes {
 	s := &scopes{
 		mapper: p.Mapper, prefix: p.Keys.Prefix, await: p.AwaitTypes, awaited: map[schema.GroupVersionKind]bool{},
-		defined: map[schema.GroupKind]bool{}, apiServices: map[schema.GroupVersion]bool{}, known: map[schema.GroupVersionKind]scope{},
+		defined: map[schema.GroupKind]scope{}, apiServices: map[schema.GroupVersion]bool{}, known: map[schema.GroupVersionKind]scope{},
 	}
 	for _, u := range objects {
 		for _, managed := range ManagedTypesOf(u) {
@@ -215,8 +215,11 @@ func newScopes(p Preparer, objects []*unstructured.Unstructured) *scopes {
 				s.apiServices[schema.GroupVersion{Group: managed.Group, Version: managed.Version}] = true
 				continue
 			}
-			text, _, _ := unstructured.NestedString(u.Object, "spec", "scope")
-			s.defined[schema.GroupKind{Group: managed.Group, Kind: managed.Kind}] = text == "Namespaced"
+			scope := scopeCluster
+			if text, _, _ := unstructured.NestedString(u.Object, "spec", "scope"); text == "Namespaced" {
+				scope = scopeNamespaced
+			}
+			s.defined[schema.GroupKind{Group: managed.Group, Kind: managed.Kind}] = scope
 		}
 	}
 	return s
@@ -283,11 +286,8 @@ func (s *scopes) unknown(gvk schema.GroupVersionKind) string {
 }
 
 func (s *scopes) of(gvk schema.GroupVersionKind) (scope, error) {
-	if namespaced, ok := s.defined[gvk.GroupKind()]; ok {
-		if namespaced {
-			return scopeNamespaced, nil
-		}
-		return scopeCluster, nil
+	if defined, ok := s.defined[gvk.GroupKind()]; ok {
+		return defined, nil
 	}
 	if known, ok := s.known[gvk]; ok {
 		return known, nil
@@ -296,14 +296,12 @@ func (s *scopes) of(gvk schema.GroupVersionKind) (scope, error) {
 	switch {
 	case cluster.IsNoMatch(err):
 		s.known[gvk] = scopeUnknown
-		return scopeUnknown, nil
 	case err != nil:
 		return scopeUnknown, err
 	case mapping.Scope.Name() == meta.RESTScopeNameNamespace:
 		s.known[gvk] = scopeNamespaced
-		return scopeNamespaced, nil
 	default:
 		s.known[gvk] = scopeCluster
-		return scopeCluster, nil
 	}
+	return s.known[gvk], nil
 }

@@ -5,6 +5,7 @@ package prepare
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -49,23 +50,18 @@ type Source struct {
 // Set has the desired objects of a source. The next call for the same owner uses it again if it has the same source. Usually it does not
 // keep the objects, because nobody needs them while nothing changes.
 type Set struct {
-	Version    string
-	namespace  string
-	digest     string
-	former     string
-	key        string
-	policies   inventory.Policies
-	additional []inventory.TypeInfo
-	Objects    []*Object
+	// Source is what the objects are made from, without the objects of the request.
+	Source  Source
+	Objects []*Object
 	// manifests are the manifests that a plan has prepared, for the call that follows; nil if they are not kept.
 	manifests []*unstructured.Unstructured
 }
 
 // fits reports whether a source would lead to the same desired objects.
 func (s *Set) fits(source Source) bool {
-	return s != nil && source.Version != "" && s.Version == source.Version && s.namespace == source.Namespace && s.digest == source.Digest &&
-		s.former == source.FormerDigest && s.key == string(source.DigestKey) &&
-		s.policies == source.Policies && slices.Equal(s.additional, source.Additional) && len(s.Objects) == len(source.Objects)
+	count := len(source.Objects)
+	source.Objects = nil
+	return s != nil && source.Version != "" && len(s.Objects) == count && reflect.DeepEqual(s.Source, source)
 }
 
 // Prepare returns the desired objects of a source, and their manifests. It uses the known set again if that fits.
@@ -83,10 +79,9 @@ func (p Preparer) Prepare(source Source, known *Set) (*Set, *Manifests, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return &Set{
-		Version: source.Version, namespace: source.Namespace, digest: source.Digest, former: source.FormerDigest, key: string(source.DigestKey),
-		policies: source.Policies, additional: source.Additional, Objects: wanted,
-	}, p.manifests(source, objects), nil
+	manifests := p.manifests(source, objects)
+	source.Objects = nil
+	return &Set{Source: source, Objects: wanted}, manifests, nil
 }
 
 // Manifests has the normalised manifests of desired objects. Only one goroutine at a time may use it for a desired object.

@@ -6,7 +6,6 @@ package run
 import (
 	"context"
 
-	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
 )
@@ -21,17 +20,10 @@ func (l *live) unrecordedAdoption(item *inventory.Item, d decide.Decision) bool 
 func (w *Waves) adopt(ctx context.Context, t *outcomes, work func(outcome) (outcome, error)) {
 	held := t.adopting
 	t.adopting = nil
-	if len(held) == 0 {
-		return
-	}
 	for _, o := range held {
 		o.item.Adopted = true
 	}
-	if err := w.call.Ledger.Save(ctx); err != nil {
-		t.add(outcome{}, err)
-		return
-	}
-	concurrent.EachWithin(ctx, w.call.Server.Flow, held, func(o outcome) {
+	saved(ctx, w.call, t, held, func(o outcome) {
 		done, err := work(o)
 		t.finished(w.call, o.item, done, err)
 	})

@@ -100,8 +100,8 @@ func aliasText(key, other types.ObjectID) string {
 
 // Refuse returns a *RefusedError if the object with this UID is another wanted object, too.
 func (a *Aliases) Refuse(t *prepare.Object, uid apitypes.UID) error {
-	if other, same := a.Take(uid, t.Key); same {
-		return inventory.NewRefusedError(aliasText(t.Key, other))
+	if refusal := a.Refusal(t, uid); refusal != "" {
+		return inventory.NewRefusedError(t.Key.String() + ": " + refusal)
 	}
 	return nil
 }

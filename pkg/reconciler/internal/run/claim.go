@@ -18,8 +18,16 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-func isClaim(key types.ObjectID) bool {
-	return key.Group == "" && key.Kind == "PersistentVolumeClaim"
+func isClaim(key types.ObjectID) bool { return key.Group == "" && key.Kind == "PersistentVolumeClaim" }
+
+// unlessAwaited makes the outcome for a claim ready if the claim waits for a Pod.
+func (l *live) unlessAwaited(ctx context.Context, t *prepare.Object, o outcome, uid apitypes.UID) (outcome, error) {
+	if o.ready || !isClaim(t.Key) || o.item.Status != status.InProgressStatus {
+		return o, nil
+	}
+	var err error
+	o.ready, err = l.awaitsConsumer(ctx, t, o.item, uid)
+	return o, err
 }
 
 // awaitsConsumer reports whether a claim is not bound because its StorageClass waits until a Pod uses it. Such a claim

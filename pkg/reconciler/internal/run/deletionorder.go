@@ -23,12 +23,7 @@ const (
 
 // SortDeletion sorts items into delete order, and returns the function that ranks them within a wave.
 func (c *Call) SortDeletion(items []*inventory.Item) (rank func(*inventory.Item) DeletionStage) {
-	managed := prepare.NewTypeSet(c.Additional)
-	for _, item := range c.Ledger.Items {
-		if len(item.ManagedTypes) > 0 {
-			managed.Items[types.IDOf(item)] = item.ManagedTypes
-		}
-	}
+	managed := prepare.NewTypeSet(c.Additional, c.Ledger.Items...)
 	rank = func(item *inventory.Item) DeletionStage {
 		switch {
 		case managed.Instance(item.GroupVersionKind()):

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	apitypes "k8s.io/apimachinery/pkg/types"
 
@@ -79,51 +80,50 @@ func (c *Call) Hold(candidates []Candidate) (concerned []Candidate, held *invent
 // nil if there are none. The ledger has the items as they are about to be deleted or orphaned. The occasion
 // distinguishes this deletion from others of the same objects.
 func (c *Call) HoldAll(ctx context.Context, occasion string) (concerned []*inventory.Item, held *inventory.HeldDeletions, err error) {
-	var demanding []*finding
-	for _, item := range c.Ledger.Items {
-		if item.DeletePolicy == inventory.DeletePolicyConfirmOnDelete && NeedsApproval(item) {
-			demanding = append(demanding, &finding{Candidate: Candidate{Item: item}})
-		}
-	}
+	demanding := slices.DeleteFunc(slices.Clone(c.Ledger.Items), func(item *inventory.Item) bool {
+		return item.DeletePolicy != inventory.DeletePolicyConfirmOnDelete || !NeedsApproval(item)
+	})
 	if len(demanding) == 0 {
 		return nil, nil, nil
 	}
 	if err := c.Needs.Watch(ctx, nil, prepare.Regular); err != nil {
 		return nil, nil, err
 	}
-	concurrent.EachWithin(ctx, c.Server.Flow, demanding, func(f *finding) { f.look(ctx, c) })
-	var candidates []Candidate
-	for _, f := range demanding {
-		switch {
-		case f.err != nil:
-			return nil, nil, fmt.Errorf("finding deletions that need approval: %w", f.err)
-		case f.goes:
-			concerned, candidates = append(concerned, f.Item), append(candidates, f.Candidate)
-		}
+	// What is gone already, or belongs to others, needs no approval.
+	candidates, err := c.candidates(ctx, demanding, func(item *inventory.Item) (Candidate, bool, error) {
+		s, err := c.Server.LookServed(ctx, item)
+		ending, _ := c.Owner.Ending(item, s, decide.Deletion{})
+		return Candidate{Item: item, UID: s.Seen.UID}, ending == decide.RequestDeletion || ending == decide.RefuseEnd, err
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("finding deletions that need approval: %w", err)
 	}
-	if len(concerned) == 0 {
+	if len(candidates) == 0 {
 		return nil, nil, nil
+	}
+	for _, candidate := range candidates {
+		concerned = append(concerned, candidate.Item)
 	}
 	held = &inventory.HeldDeletions{Dependents: len(c.Ledger.Items), OwnerDeleted: true}
 	return concerned, held, identify(held, candidates, occasion)
 }
 
-// finding says what is known about an object whose deletion demands approval.
-type finding struct {
-	Candidate
-
-	goes bool // it would be deleted, or that would be refused
-	err  error
-}
-
-// look finds out what would become of the object: what is gone already, or belongs to others, needs no approval.
-func (f *finding) look(ctx context.Context, c *Call) {
-	s, err := c.Server.LookServed(ctx, f.Item)
-	if f.err = err; err != nil {
-		return
-	}
-	ending, _ := c.Owner.Ending(f.Item, s, decide.Deletion{})
-	f.goes, f.UID = ending == decide.RequestDeletion || ending == decide.RefuseEnd, s.Seen.UID
+// candidates looks at the objects of items concurrently, and returns those that would be deleted, in the order of the items.
+func (c *Call) candidates(ctx context.Context, items []*inventory.Item, look func(*inventory.Item) (candidate Candidate, goes bool, err error)) ([]Candidate, error) {
+	var mu sync.Mutex
+	var failures Failures
+	var found []Candidate
+	concurrent.EachWithin(ctx, c.Server.Flow, items, func(item *inventory.Item) {
+		candidate, goes, err := look(item)
+		failures.Add(err)
+		mu.Lock()
+		defer mu.Unlock()
+		if goes {
+			found = append(found, candidate)
+		}
+	})
+	slices.SortFunc(found, func(a, b Candidate) int { return cmp.Compare(slices.Index(items, a.Item), slices.Index(items, b.Item)) })
+	return found, failures.Err()
 }
 
 // identify names the held objects, and sets the digest that identifies them, and the occasion, if there is one.

@@ -6,7 +6,6 @@ package run
 import (
 	"context"
 
-	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
@@ -23,14 +22,8 @@ func (w *Waves) dismissFailed(ctx context.Context, tier []*prepare.Object) error
 			due = append(due, t)
 		}
 	}
-	if len(due) == 0 {
-		return nil
-	}
-	if err := w.call.Ledger.Save(ctx); err != nil {
-		return err
-	}
 	var all outcomes
-	concurrent.EachWithin(ctx, w.call.Server.Flow, due, func(t *prepare.Object) {
+	saved(ctx, w.call, &all, due, func(t *prepare.Object) {
 		item := w.call.Ledger.Of(t)
 		all.finished(w.call, item, outcome{item: item}, w.dismiss(ctx, t))
 	})
@@ -39,12 +32,6 @@ func (w *Waves) dismissFailed(ctx context.Context, tier []*prepare.Object) error
 
 // dismiss deletes an object that has failed.
 func (w *Waves) dismiss(ctx context.Context, t *prepare.Object) error {
-	item := w.call.Ledger.Of(t)
-	// The item keeps the phase Failed, so the progress of the deletion goes into a copy.
-	going := *item
-	o, err := w.remover.deleteOne(ctx, &going, decide.Deletion{Verb: inventory.VerbDeleted, Wave: t.ApplyOrder, Why: "has failed"})
-	if err == nil && o.ready {
-		decide.RecordFailed(item)
-	}
+	_, err := w.remover.deleteCopy(ctx, w.call.Ledger.Of(t), decide.Deletion{Verb: inventory.VerbDeleted, Wave: t.ApplyOrder, Why: "has failed"}, decide.RecordFailed)
 	return err
 }

@@ -46,7 +46,7 @@ func (f *Failures) Add(err error) {
 }
 
 // Err joins all errors in a stable order. It is a *inventory.RefusedError only if a retry would not help; see
-// server.Join.
+// execute.Join.
 func (f *Failures) Err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -68,13 +68,13 @@ func (l *live) unsettled(t *prepare.Object, message string, err error) (outcome,
 		return outcome{item: item, message: message, unwritten: true}, nil
 	}
 	if reason, ok := execute.Awaitable(err); ok {
-		var health decide.Health
+		health := decide.Health{Doomed: execute.IsDoomed(err)}
 		if t.AwaitsType && cluster.IsNoMatch(err) {
 			reason = fmt.Sprintf("its type %s %s is not served", t.GVK().GroupVersion(), t.Key.Kind)
 			health.Reason = inventory.NoticeReasonBlocked
 		}
 		l.call.Retry(item)
-		return outcome{item: item, message: reason, health: health, doomed: execute.IsDoomed(err), unwritten: true}, nil
+		return outcome{item: item, message: reason, health: health, unwritten: true}, nil
 	}
 	if execute.IsRefusal(err) {
 		return outcome{}, &inventory.RefusedError{Problems: []string{fmt.Sprintf("%s: %s", t.Key, execute.RejectionText(t, l.call.Server.Keys.Prefix, err))}, Rejected: true}
@@ -104,7 +104,7 @@ func (l *live) apply(ctx context.Context, t *prepare.Object, s decide.Situation,
 		item.Holder = ""
 		return o, false, &inventory.RefusedError{Problems: []string{fmt.Sprintf("%s: %s", t.Key, d.Message)}, Foreign: s.Seen.Record == ""}
 	case decide.Report, decide.Cede:
-		return l.leftToOthers(t, s, d), false, nil
+		return l.reported(t, s, d), false, nil
 	case decide.Complete, decide.Dismiss:
 		return l.completed(t, d), false, nil
 	case decide.Compare:
@@ -165,14 +165,6 @@ func (l *live) settled(t *prepare.Object, s decide.Situation) outcome {
 	return o
 }
 
-// leftToOthers returns the outcome for a dependent that is not written because of what others have done.
-func (l *live) leftToOthers(t *prepare.Object, s decide.Situation, d decide.Decision) outcome {
-	if d.Action == decide.Cede {
-		return l.ceded(t, s, d)
-	}
-	return l.reported(t, s, d)
-}
-
 // ceded records that a newer sibling has the object, and returns the outcome.
 func (l *live) ceded(t *prepare.Object, s decide.Situation, d decide.Decision) outcome {
 	item := l.call.Ledger.Of(t)
@@ -229,20 +221,14 @@ func (l *live) timed(t *prepare.Object, o outcome) outcome {
 
 // kept returns the outcome for a dependent that is up to date.
 func (l *live) kept(ctx context.Context, t *prepare.Object, s decide.Situation) (outcome, error) {
-	item := l.call.Ledger.Of(t)
-	o := l.settled(t, s)
-	if !o.ready && s.Seen.Status == status.InProgressStatus && isClaim(t.Key) {
-		awaits, err := l.awaitsConsumer(ctx, t, item, s.Seen.UID)
-		if err != nil {
-			return outcome{}, err
-		}
-		o.ready = awaits
-	}
-	return o, nil
+	return l.unlessAwaited(ctx, t, l.settled(t, s), s.Seen.UID)
 }
 
 // reported returns the outcome for a dependent whose drift is not corrected. Drift does not make a dependent unready.
 func (l *live) reported(t *prepare.Object, s decide.Situation, d decide.Decision) outcome {
+	if d.Action == decide.Cede {
+		return l.ceded(t, s, d)
+	}
 	item := l.call.Ledger.Of(t)
 	l.call.Report.Drifts(item, d.Message)
 	if !s.Exists {

@@ -69,8 +69,8 @@ func asLast(t, last *prepare.Object) bool {
 // add adds what a desired object needs, and reports whether that is new.
 func (n *Needs) add(t *prepare.Object) bool {
 	more := n.needed(t.GVK(), t.Key.Namespace)
-	more = t.ReadsContent && n.judged(t.GVK()) || more
-	return t.Extracting && n.extracted(t) || more
+	more = t.ReadsContent && note(n.content, t.GVK(), true) || more
+	return t.Extracting && note(n.whole, t.Key, t.GVK()) || more
 }
 
 // all returns the kinds and namespaces needed so far.
@@ -99,21 +99,12 @@ func (n *Needs) needed(kind schema.GroupVersionKind, namespace string) bool {
 	if n.watched[kind] == nil {
 		n.watched[kind] = map[string]bool{}
 	}
-	more := !n.watched[kind][namespace]
-	n.watched[kind][namespace] = true
-	return more
+	return note(n.watched[kind], namespace, true)
 }
 
-// judged notes that objects of a kind are judged by their content, and reports whether that is new.
-func (n *Needs) judged(kind schema.GroupVersionKind) bool {
-	more := !n.content[kind]
-	n.content[kind] = true
-	return more
-}
-
-// extracted notes that data of an object are extracted, and reports whether that is new.
-func (n *Needs) extracted(t *prepare.Object) bool {
-	more := n.whole[t.Key] != t.GVK()
-	n.whole[t.Key] = t.GVK()
-	return more
+// note sets an entry, and reports whether that is new.
+func note[K, V comparable](entries map[K]V, key K, value V) (isNew bool) {
+	isNew = entries[key] != value
+	entries[key] = value
+	return isNew
 }

@@ -21,7 +21,6 @@ type outcome struct {
 	message string        // what the call waits for, if it is not ready
 	health  decide.Health // if it is not ready
 	stays   bool          // its item must stay although it is ready
-	doomed  bool          // it cannot become ready, because its namespace is being deleted
 	// overdue means that it is not ready in time, and that later waves begin nevertheless.
 	overdue bool
 	// unwritten means that the manifest has still to be applied.
@@ -81,22 +80,27 @@ func (t *outcomes) add(o outcome, err error) {
 	}
 }
 
+// saved saves what has to be recorded before requests about the members, and then makes these concurrently.
+func saved[T any](ctx context.Context, c *Call, t *outcomes, members []T, then func(T)) {
+	if len(members) == 0 {
+		return
+	}
+	if err := c.Ledger.Save(ctx); err != nil {
+		t.Add(err)
+		return
+	}
+	concurrent.EachWithin(ctx, c.Server.Flow, members, then)
+}
+
 // putUpBarriers records the barriers that the outcomes of a tier need, in one save, and applies them. It continues with
 // objects that cannot have one, or need not wait.
 func putUpBarriers(ctx context.Context, p *Call, t *outcomes, work func(*inventory.Item) (outcome, error)) {
 	held := t.needBarrier
 	t.needBarrier = nil
-	if len(held) == 0 {
-		return
-	}
 	for _, o := range held {
 		p.Barriers.Record(o.item, o.barrier)
 	}
-	if err := p.Ledger.Save(ctx); err != nil {
-		t.add(outcome{}, err)
-		return
-	}
-	concurrent.EachWithin(ctx, p.Server.Flow, held, func(o outcome) {
+	saved(ctx, p, t, held, func(o outcome) {
 		switch awaited, err := p.Barriers.PutUp(ctx, o.item, o.barrier); {
 		case err != nil:
 			t.finished(p, o.item, outcome{}, err)

@@ -5,16 +5,11 @@ package run
 
 import (
 	"context"
-	"fmt"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/pkg/cluster"
-	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
-	"github.com/component-operator/runtime/pkg/types"
 )
 
 // unplaced returns the objects without a namespace whose type turns out to be namespaced, because it was not served
@@ -30,7 +25,7 @@ func (l *live) unplaced(ctx context.Context, members []*prepare.Object) []*prepa
 			continue
 		}
 		unplaced = append(unplaced, t)
-		l.call.Report.Awaits(l.call.Ledger.Of(t), l.whyUnplaced(t))
+		l.call.Report.Awaits(l.call.Ledger.Of(t), "its type is namespaced in the cluster, and was not known to be")
 		l.call.Retry(l.call.Ledger.Of(t))
 	}
 	return unplaced
@@ -40,14 +35,4 @@ func (l *live) unplaced(ctx context.Context, members []*prepare.Object) []*prepa
 func (l *live) namespaced(t *prepare.Object) bool {
 	mapping, err := l.call.Server.Client.RESTMapper().RESTMapping(t.Key.GroupKind, t.GVK().Version)
 	return err == nil && mapping.Scope.Name() == meta.RESTScopeNameNamespace
-}
-
-func (l *live) whyUnplaced(t *prepare.Object) string {
-	for _, item := range l.call.Ledger.Items {
-		defines := func(managed inventory.TypeVersionInfo) bool { return prepare.Matches(managed, t.GVK()) }
-		if prepare.IsCRD(schema.GroupKind{Group: item.Group, Kind: item.Kind}) && slices.ContainsFunc(item.ManagedTypes, defines) {
-			return fmt.Sprintf("its type is still namespaced in the cluster, although %s declares it cluster-scoped", types.IDOf(item))
-		}
-	}
-	return "its type was not served until now"
 }

@@ -68,7 +68,7 @@ type entry struct {
 // beginStep never holds a step back: what lacks data is planned as far as possible.
 func (p *planned) beginStep(ctx context.Context, members []*prepare.Object) (complete []*prepare.Object, held bool, err error) {
 	for _, t := range members {
-		missing, err := p.steps.read(ctx, t)
+		missing, err := p.steps.read(ctx, t, false)
 		if err != nil {
 			return nil, false, err
 		}
@@ -294,15 +294,7 @@ func (p *planned) apply(ctx context.Context, t *prepare.Object, s decide.Situati
 
 // isUpToDate reports whether a decision leaves an object as it is, or may do so.
 func isUpToDate(d decide.Decision) bool {
-	switch d.Action {
-	case decide.Keep, decide.Verify, decide.Compare, decide.Report:
-		return true
-	case decide.Create, decide.Write, decide.Recreate, decide.Mark, decide.Ask, decide.Await, decide.Complete, decide.Dismiss,
-		decide.Refuse, decide.Cede:
-		return false
-	default:
-		return false
-	}
+	return slices.Contains([]decide.Action{decide.Keep, decide.Verify, decide.Compare, decide.Report}, d.Action)
 }
 
 // leaveOpen says that a late manifest cannot be completed yet.
@@ -374,7 +366,7 @@ func (p *planned) end(ctx context.Context, item *inventory.Item, s decide.Situat
 
 func (p *planned) unended(item *inventory.Item, d decide.Deletion, message string, err error) (outcome, error) {
 	if err != nil && !apierrors.IsForbidden(err) {
-		return outcome{}, fmt.Errorf("looking at %s: %w", types.IDOf(item), err)
+		return outcome{}, err
 	}
 	// Apply meets this error only after it has applied all objects.
 	e := p.entries[types.IDOf(item)]

@@ -10,7 +10,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
@@ -62,11 +61,7 @@ func (p *planned) lookAgain(ctx context.Context, item *inventory.Item, last deci
 			return last, fmt.Errorf("looking at %s: %w", types.IDOf(item), err)
 		}
 	}
-	s, err := p.read(ctx, item)
-	if err != nil {
-		err = fmt.Errorf("looking at %s: %w", types.IDOf(item), err)
-	}
-	return s, err
+	return p.read(ctx, item)
 }
 
 // lookForEnd looks at an object once.
@@ -76,7 +71,7 @@ func (p *planned) lookForEnd(ctx context.Context, item *inventory.Item) (decide.
 		return decide.Situation{Owner: p.call.Owner.Label}, nil
 	}
 	if !e.looked {
-		e.seen, e.err = p.observe(ctx, item)
+		e.seen, e.err = p.look(ctx, item)
 		e.looked = true
 	}
 	if e.err == nil && e.seen.Live == nil && !e.seen.Proven && (p.depth == depthCompared || p.depth == depthAsked && !e.seen.Exists) {
@@ -146,29 +141,16 @@ func (p *planned) isImpossible(item *inventory.Item) (bool, error) {
 	return !served, err
 }
 
+// look returns what is known about an object, and reads it only if the observer cannot tell.
 func (p *planned) look(ctx context.Context, item *inventory.Item) (decide.Situation, error) {
-	s, err := p.observe(ctx, item)
-	if err != nil {
-		err = fmt.Errorf("looking at %s: %w", types.IDOf(item), err)
-	}
-	return s, err
-}
-
-// observe returns what is known about an object, and reads it only if the observer cannot tell.
-func (p *planned) observe(ctx context.Context, item *inventory.Item) (decide.Situation, error) {
 	absent, err := p.isImpossible(item)
 	if err != nil || absent {
 		return decide.Situation{Owner: p.call.Owner.Label, Proven: true}, err
 	}
-	seen, known := p.call.Server.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
-	switch {
-	case known == observe.Present && !p.call.Server.Outdated(types.IDOf(item), seen) && seen.Owner != "":
-		return decide.Situation{Owner: p.call.Owner.Label, Exists: true, Seen: seen}, nil
-	case known == observe.Absent:
-		return decide.Situation{Owner: p.call.Owner.Label, Ended: p.call.Server.Ended(item)}, nil
-	default:
-		return p.read(ctx, item)
+	if s, ok := p.call.Server.Known(item); ok {
+		return s, nil
 	}
+	return p.read(ctx, item)
 }
 
 // read reads an object about which something is to be decided. If the observer has an older state, it gets this one:
@@ -176,9 +158,7 @@ func (p *planned) observe(ctx context.Context, item *inventory.Item) (decide.Sit
 // else.
 func (p *planned) read(ctx context.Context, item *inventory.Item) (decide.Situation, error) {
 	s, err := p.fetch(ctx, item)
-	if _, known := p.call.Server.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name); err == nil && s.Exists && known == observe.Present {
-		p.call.Server.Observer.Record(item.GroupVersionKind(), item.Namespace, item.Name, s.Seen)
-	}
+	p.call.Server.Renew(item, s, err)
 	return s, err
 }
 

@@ -7,9 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 
-	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
 	"github.com/component-operator/runtime/pkg/types"
@@ -108,27 +106,15 @@ func (p *pruner) candidates(ctx context.Context, items []*inventory.Item) []Cand
 		demands = p.call.DemandsApproval
 	}
 	items = slices.DeleteFunc(slices.Clone(items), func(item *inventory.Item) bool { return !demands(item) })
-	var mu sync.Mutex
-	found := map[*inventory.Item]Candidate{}
-	concurrent.EachWithin(ctx, p.call.Server.Flow, items, func(item *inventory.Item) {
+	candidates, _ := p.call.candidates(ctx, items, func(item *inventory.Item) (Candidate, bool, error) {
 		s, err := p.remover.execution.lookForEnd(ctx, item)
 		if err == nil && s.Exists {
 			s.WantedAs = p.call.Aliases.Of(s.Seen.UID)
 		}
 		prune := p.call.Prune(item, s.Seen)
 		ending, _ := p.call.Owner.Ending(item, s, decide.Deletion{Prune: prune})
-		if err == nil && ending != decide.RequestDeletion && ending != decide.AwaitApproval {
-			return
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		found[item] = Candidate{Item: item, UID: s.Seen.UID, Confirm: prune == inventory.PrunePolicyConfirm}
+		goes := err != nil || ending == decide.RequestDeletion || ending == decide.AwaitApproval
+		return Candidate{Item: item, UID: s.Seen.UID, Confirm: prune == inventory.PrunePolicyConfirm}, goes, nil
 	})
-	var candidates []Candidate
-	for _, item := range items {
-		if candidate, ok := found[item]; ok {
-			candidates = append(candidates, candidate)
-		}
-	}
 	return candidates
 }

@@ -97,15 +97,18 @@ func unread(item *inventory.Item, why string, cause error, grace time.Duration) 
 	return &shortage{reason: fmt.Sprintf("%s cannot be read: %s", types.IDOf(item), why), object: item.Info(), lack: "cannot be read: " + why, cause: cause, grace: grace}
 }
 
-// read hands a desired object what it reads before its step. shortage is nil if that is all the object needs.
-func (s *steps) read(ctx context.Context, t *prepare.Object) (missing *shortage, err error) {
+// read hands a desired object what it reads before its step. missing is nil if that is all the object needs. If the call awaits what is read, the component
+// waits for what is not ready.
+func (s *steps) read(ctx context.Context, t *prepare.Object, awaits bool) (missing *shortage, err error) {
 	for _, read := range readsOf(s.call, t) {
 		if read.After {
 			continue
 		}
-		if _, missing, err := s.readOne(ctx, t, read); missing != nil || err != nil {
+		object, missing, err := s.readOne(ctx, t, read)
+		if missing != nil || err != nil {
 			return missing, err
 		}
+		s.waits = awaits && s.judge(read, object) || s.waits
 	}
 	return nil, nil //nolint:nilnil // nothing is missing
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
@@ -78,14 +77,7 @@ func noteOutcome(t *prepare.Object, item *inventory.Item, result status.Status) 
 // release records the outcomes of a tier, in one save, and then removes our finalizer from the objects. It leaves an
 // object that has changed meanwhile to a later call.
 func (w *Waves) release(ctx context.Context, t *outcomes) {
-	if len(t.releasing) == 0 {
-		return
-	}
-	if err := w.call.Ledger.Save(ctx); err != nil {
-		t.Add(err)
-		return
-	}
-	concurrent.EachWithin(ctx, w.call.Server.Flow, t.releasing, func(o outcome) {
+	saved(ctx, w.call, t, t.releasing, func(o outcome) {
 		s, err := w.call.Executor.Release(ctx, o.item, *o.releasing)
 		switch {
 		case err == nil && s.Seen.Deleting:

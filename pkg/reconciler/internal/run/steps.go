@@ -67,7 +67,7 @@ func (s *steps) meetObstacles(ctx context.Context, members []*prepare.Object) (h
 	lacking := map[*prepare.Object]bool{}
 	reported := map[types.ObjectID]bool{}
 	for _, t := range members {
-		missing, err := s.readBefore(ctx, t)
+		missing, err := s.read(ctx, t, true)
 		if err != nil {
 			return false, err
 		}
@@ -112,21 +112,6 @@ func (s *steps) holdsBack(t *prepare.Object, reason string) {
 	s.call.Report.AwaitsHealth(s.call.Ledger.Of(t), reason, health)
 }
 
-// readBefore is read, and judges what is read.
-func (s *steps) readBefore(ctx context.Context, t *prepare.Object) (missing *shortage, err error) {
-	for _, read := range readsOf(s.call, t) {
-		if read.After {
-			continue
-		}
-		object, missing, err := s.readOne(ctx, t, read)
-		if missing != nil || err != nil {
-			return missing, err
-		}
-		s.waits = s.judge(read, object) || s.waits
-	}
-	return nil, nil //nolint:nilnil // nothing is missing
-}
-
 // readAfter reads what the members of a step want to have read when it has ended. It reports, and returns, whether the
 // component waits for any of that.
 func (s *steps) readAfter(ctx context.Context, members []*prepare.Object) (waits bool, err error) {
@@ -163,12 +148,10 @@ func (s *steps) guard(t *prepare.Object) (reason string, err error) {
 		return "", err
 	case err != nil:
 		s.retry(t, err)
-		return heldBack(reason, err), nil
-	case reason != "":
-		return heldBack(reason, nil), nil
-	default:
+	case reason == "":
 		return "", nil
 	}
+	return heldBack(reason, err), nil
 }
 
 // heldBack says that a guard holds an object back, or has failed.

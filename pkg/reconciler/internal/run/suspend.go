@@ -88,7 +88,7 @@ func (w *Waves) extractAll(ctx context.Context, wanted []*prepare.Object) error 
 		return nil
 	}
 	for _, t := range wanted {
-		if _, err := w.steps.read(ctx, t); err != nil {
+		if _, err := w.steps.read(ctx, t, false); err != nil {
 			return err
 		}
 	}
@@ -110,31 +110,20 @@ func (w *Waves) extractAll(ctx context.Context, wanted []*prepare.Object) error 
 
 // present returns the members of a wave that exist.
 func (w *Waves) present(ctx context.Context, wave []*prepare.Object) ([]*prepare.Object, error) {
-	exists := make([]bool, len(wave))
 	var all outcomes
-	look := func(i int) {
-		t := wave[i]
+	concurrent.EachWithin(ctx, w.call.Server.Flow, wave, func(t *prepare.Object) {
 		item := w.call.Ledger.Of(t)
-		switch _, view := w.call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name); {
-		case view == observe.Present:
-			exists[i] = true
-		case decide.MayExist(item):
-			s, err := w.execution.look(ctx, item)
-			exists[i] = err == nil && s.Exists
-			all.Add(err)
+		_, view := w.call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
+		exists := view == observe.Present
+		var err error
+		if !exists && decide.MayExist(item) {
+			var s decide.Situation
+			s, err = w.execution.look(ctx, item)
+			exists = s.Exists
 		}
-	}
-	indexes := make([]int, len(wave))
-	for i := range wave {
-		indexes[i] = i
-	}
-	concurrent.EachWithin(ctx, w.call.Server.Flow, indexes, look)
-	var present []*prepare.Object
-	for i, t := range wave {
-		if exists[i] {
-			present = append(present, t)
-		}
-	}
+		all.add(outcome{item: item, ready: exists, stays: !exists}, err)
+	})
+	present := slices.DeleteFunc(slices.Clone(wave), func(t *prepare.Object) bool { return !slices.Contains(all.ready, w.call.Ledger.Of(t)) })
 	return present, all.Err()
 }
 
@@ -143,15 +132,7 @@ func (w *Waves) present(ctx context.Context, wave []*prepare.Object) ([]*prepare
 func (w *Waves) vanish(ctx context.Context, members []*prepare.Object) (gone bool, err error) {
 	var all outcomes
 	concurrent.EachWithin(ctx, w.call.Server.Flow, members, func(t *prepare.Object) {
-		item := w.call.Ledger.Of(t)
-		// If the component is resumed before the object is gone, it is wanted again; so the progress of the deletion
-		// goes into a copy.
-		going := *item
-		o, err := w.remover.deleteOne(ctx, &going, decide.Deletion{Verb: inventory.VerbDeleted, Wave: t.ApplyOrder, Why: "is deleted when it is suspended"})
-		if err == nil && o.ready {
-			decide.Vanish(item)
-		}
-		o.item = item
+		o, err := w.remover.deleteCopy(ctx, w.call.Ledger.Of(t), decide.Deletion{Verb: inventory.VerbDeleted, Wave: t.ApplyOrder, Why: "is deleted when it is suspended"}, decide.Vanish)
 		all.add(o, err)
 	})
 	for _, o := range all.unready {

@@ -233,11 +233,7 @@ func (w *Waves) noteUnready(o outcome, progress *progress) {
 	} else {
 		progress.ready = false
 	}
-	if o.doomed {
-		w.call.Report.AwaitsInVain(o.item, o.message)
-	} else {
-		w.call.Report.AwaitsHealth(o.item, o.message, o.health)
-	}
+	w.call.Report.AwaitsHealth(o.item, o.message, o.health)
 }
 
 // existingWebhooks returns those webhook configurations in the last tier that exist after all, although the observer,

@@ -8,7 +8,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/observe"
@@ -16,7 +15,6 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
-	"github.com/component-operator/runtime/pkg/status"
 )
 
 // write applies the manifest of a desired object to the observed object, or creates it.
@@ -33,8 +31,11 @@ func (l *live) write(ctx context.Context, t *prepare.Object, s decide.Situation,
 		return outcome{}, err
 	}
 	changed := d.Action != decide.Verify || object.GetResourceVersion() != s.Seen.ResourceVersion
-	cleaned, surplus, interrupted, err := removeSurplus(ctx, l.call, t, d, object, changed)
-	if err != nil {
+	isCorrection := d.Verb.IsCorrection()
+	cleaned, surplus, err := l.call.Executor.RemoveSurplus(ctx, t, l.call.Ledger.Of(t), object, changed && !isCorrection)
+	// What was corrected before another client interfered must still be reported; the next pass removes the rest.
+	interrupted := isCorrection && execute.IsOutdated(err)
+	if err != nil && !interrupted {
 		return outcome{}, err
 	}
 	d.Message = l.corrected(t, d, before, object, surplus)
@@ -46,24 +47,11 @@ func (l *live) write(ctx context.Context, t *prepare.Object, s decide.Situation,
 		o.item.Baseline = ""
 		l.call.Retry(o.item)
 	}
-	if err == nil && !o.ready && isClaim(t.Key) && o.item.Status == status.InProgressStatus {
-		// The server may have set the default class with the creation.
-		o.ready, err = l.awaitsConsumer(ctx, t, o.item, object.GetUID())
+	if err != nil {
+		return o, err
 	}
-	return o, err
-}
-
-// removeSurplus removes what the update policy does not tolerate. If it was interrupted by another client, what was
-// corrected before must still be reported; the next pass removes the rest.
-func removeSurplus(
-	ctx context.Context, call *Call, t *prepare.Object, d decide.Decision, object *unstructured.Unstructured, changed bool,
-) (cleaned *unstructured.Unstructured, surplus []fieldpath.Path, interrupted bool, err error) {
-	isCorrection := d.Verb.IsCorrection()
-	cleaned, surplus, err = call.Executor.RemoveSurplus(ctx, t, call.Ledger.Of(t), object, changed && !isCorrection)
-	if isCorrection && execute.IsOutdated(err) {
-		return nil, nil, true, nil
-	}
-	return cleaned, surplus, false, err
+	// The server may have set the default class with the creation.
+	return l.unlessAwaited(ctx, t, o, object.GetUID())
 }
 
 // observed returns the observation of an object in the response of a write. The event of the write often arrives before
