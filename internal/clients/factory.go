@@ -54,7 +54,7 @@ type Factory struct {
 	dropped, settled []string
 }
 
-// New returns a Factory. It sends no request. Run or Close free its resources.
+// New returns a Factory. It sends no request. Start or Close free its resources.
 func New(options Options) (*Factory, error) {
 	options, err := options.complete()
 	if err != nil {
@@ -121,8 +121,8 @@ func (f *Factory) dropLocked(connection *Connection) {
 	f.options.Metrics.ClientsActive(len(f.kept))
 }
 
-// Run drops connections whose validity has ended, until the context ends, and then closes the factory.
-func (f *Factory) Run(ctx context.Context) error {
+// Start drops connections whose validity has ended, until the context ends, and then closes the factory.
+func (f *Factory) Start(ctx context.Context) error {
 	defer f.Close()
 	ticker := f.options.Clock.NewTicker(max(f.options.Validity/4, time.Millisecond))
 	defer ticker.Stop()
@@ -134,11 +134,6 @@ func (f *Factory) Run(ctx context.Context) error {
 			f.sweep()
 		}
 	}
-}
-
-// Start is Run, for a manager.
-func (f *Factory) Start(ctx context.Context) error {
-	return f.Run(ctx)
 }
 
 // NeedLeaderElection makes a manager run the factory on all replicas.

@@ -254,7 +254,7 @@ func TestHostsAreForgotten(t *testing.T) {
 	factory := newFactory(t, clients.Options{Config: local.config(), Metrics: made.ForController("hosts"), Clock: clock})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- factory.Run(ctx) }()
+	go func() { ended <- factory.Start(ctx) }()
 	defer func() { cancel(); <-ended }()
 	for !clock.HasWaiters() {
 		time.Sleep(time.Millisecond)

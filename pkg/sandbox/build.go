@@ -41,23 +41,22 @@ func buildInto(ctx context.Context, dir string, progress io.Writer) error {
 	if err := writeSources(source); err != nil {
 		return err
 	}
-	meter := newMeter(progress, "building Kubernetes "+Version+" (only needed once)")
-	defer meter.stop()
 	kube, kwok := filepath.Join(source, "kube"), filepath.Join(source, "kwok")
 	for _, build := range []struct{ dir, output, pkg string }{
 		{dir: kube, output: programGuard, pkg: "./guard"},
 		{dir: kube, output: programKube, pkg: "."},
 		{dir: kwok, output: programKwok, pkg: kwokPackage},
 	} {
-		args := []string{"build", "-v", "-ldflags", strings.Join(linkerFlags(), " "), "-o", filepath.Join(result, build.output), build.pkg}
+		args := []string{"build", "-ldflags", strings.Join(linkerFlags(), " "), "-o", filepath.Join(result, build.output), build.pkg}
 		command := exec.CommandContext(ctx, compiler, args...)
 		command.Dir = build.dir
 		command.Env = buildEnvironment(os.Environ())
 		// An interrupted go command leaves compilers behind, which may hold its output open.
 		command.WaitDelay = time.Second
-		meter.program(build.output)
-		if err := meter.follow(command); err != nil {
-			return err
+		_, _ = fmt.Fprintf(progress, "building %s of Kubernetes %s, which is needed only once\n", build.output, Version)
+		if output, err := command.CombinedOutput(); err != nil {
+			lines := strings.Split(strings.TrimSpace(string(output)), "\n")
+			return fmt.Errorf("%w\n%s", err, strings.Join(lines[max(0, len(lines)-buildTail):], "\n"))
 		}
 	}
 	for _, name := range []string{programEtcd, programAPIServer, programControllerManager, programScheduler} {
@@ -71,25 +70,14 @@ func buildInto(ctx context.Context, dir string, progress io.Writer) error {
 	return os.Rename(result, dir)
 }
 
-// keepUnused is how long programs are kept after the last sandbox used them: other versions of this module may still need them.
-const keepUnused = 30 * 24 * time.Hour
+// buildTail is the number of output lines shown of a failed build.
+const buildTail = 30
 
-// removeAbandoned removes remains of killed builds of dir, and programs that were unused for keepUnused. Its caller holds the lock of dir.
+// removeAbandoned removes remains of killed builds of dir. Its caller holds the lock of dir.
 func removeAbandoned(dir string) error {
 	abandoned, err := filepath.Glob(dir + ".build-*")
 	if err != nil {
 		return err
-	}
-	entries, err := os.ReadDir(filepath.Dir(dir))
-	if err != nil {
-		return err
-	}
-	for _, entry := range entries {
-		path := filepath.Join(filepath.Dir(dir), entry.Name())
-		info, err := entry.Info()
-		if err == nil && isExecutable(filepath.Join(path, programGuard)) && time.Since(info.ModTime()) > keepUnused {
-			abandoned = append(abandoned, path)
-		}
 	}
 	for _, path := range abandoned {
 		if err := os.RemoveAll(path); err != nil {
@@ -172,9 +160,4 @@ func goRelease() string {
 		}
 	}
 	return ""
-}
-
-// buildError adds the end of the go command's output, which was only counted for the progress and not shown.
-func buildError(err error, output []string) error {
-	return fmt.Errorf("%w\n%s", err, strings.Join(output, "\n"))
 }

@@ -4,9 +4,6 @@
 package sandbox
 
 import (
-	"bytes"
-	"context"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -31,18 +27,6 @@ func TestBuildEnvironment(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)
-	}
-}
-
-func TestWithoutProxies(t *testing.T) {
-	t.Parallel()
-	environment := []string{
-		"HOME=/home/demo", "HTTP_PROXY=http://proxy.example.io", "HTTPS_PROXY=http://proxy.example.io", "ALL_PROXY=socks5://proxy.example.io", "NO_PROXY=localhost",
-		"http_proxy=http://proxy.example.io", "https_proxy=http://proxy.example.io", "all_proxy=http://proxy.example.io", "no_proxy=", "GOPROXY=https://proxy.example.io",
-	}
-	want := []string{"HOME=/home/demo", "GOPROXY=https://proxy.example.io"}
-	if diff := cmp.Diff(want, withoutProxies(environment)); diff != "" {
-		t.Errorf("environment of programs (-want +got):\n%s", diff)
 	}
 }
 
@@ -136,71 +120,12 @@ func TestFailedBuildLeavesNothingBehind(t *testing.T) {
 	expectOnly(t, cache, key+".lock")
 }
 
-func TestBuildRemovesUnusedPrograms(t *testing.T) {
-	_, cache := fakeGo(t, succeed)
-	key, err := sourcesKey()
-	if err != nil {
-		t.Fatal(err)
-	}
-	used, unused, killed := filepath.Join(cache, "used"), filepath.Join(cache, "unused"), filepath.Join(cache, key+".build-1")
-	for _, dir := range []string{used, unused, killed} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, programGuard), nil, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	longAgo := time.Now().Add(-2 * keepUnused)
-	if err := os.Chtimes(unused, longAgo, longAgo); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Assets(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	expectOnly(t, cache, key, key+".lock", "used")
-}
-
-func TestInterruptedBuild(t *testing.T) {
-	traces, cache := fakeGo(t, `touch started; exec sleep 600`)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() {
-		_, err := Assets(ctx, nil)
-		done <- err
-	}()
-	waitForFile(t, filepath.Join(traces, "started"))
-	cancel()
-	if err := <-done; err == nil {
-		t.Error("an interrupted build has succeeded")
-	}
-	key, err := sourcesKey()
-	if err != nil {
-		t.Fatal(err)
-	}
-	expectOnly(t, cache, key+".lock")
-}
-
 func TestMissingGo(t *testing.T) {
 	fakeGo(t, "")
 	t.Setenv("PATH", t.TempDir())
 	_, err := Assets(t.Context(), nil)
 	if err == nil || !strings.Contains(err.Error(), "install Go 1.26.0 and put it on the PATH") {
 		t.Errorf("got error %v, want advice to install Go", err)
-	}
-}
-
-func TestGivenAssetsAreNotBuilt(t *testing.T) {
-	fakeGo(t, "exit 1")
-	dir := t.TempDir()
-	for _, name := range programNames() {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Setenv(assetsVariable, dir)
-	if got, err := Assets(t.Context(), nil); err != nil || got != dir {
-		t.Errorf("got %q, %v; want %q", got, err, dir)
 	}
 }
 
@@ -221,58 +146,6 @@ func TestSomeGivenAssetsWin(t *testing.T) {
 		}
 	}
 }
-
-func TestWaitingForAnotherBuild(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "lock")
-	held, err := lockFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	told := make(chan struct{})
-	var output bytes.Buffer
-	progress := writerFunc(func(text []byte) (int, error) {
-		close(told) // Panics if it is told twice.
-		return output.Write(text)
-	})
-	go func() {
-		<-told
-		cancel()
-	}()
-	if _, err := waitForLock(ctx, path, progress); !strings.Contains(err.Error(), "canceled") {
-		t.Errorf("got error %v, want that the context has ended", err)
-	}
-	if want := "waiting for another process that is building Kubernetes\n"; output.String() != want {
-		t.Errorf("got %q, want %q", &output, want)
-	}
-	_ = held.Close()
-	// A process that another test starts at this moment may have the lock for an instant.
-	lock, err := waitForLock(t.Context(), path, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = lock.Close()
-}
-
-func TestMeter(t *testing.T) {
-	t.Parallel()
-	var output bytes.Buffer
-	m := newMeter(&output, "building")
-	m.program("kube")
-	for _, line := range []string{"go: downloading example.io/a v1.0.0", "example.io/a", "example.io/b", "# a remark of the linker"} {
-		m.count(line)
-	}
-	m.stop()
-	want := "building (0s)\nbuilding: kube, 1 modules downloaded, 2 packages compiled (0s)\n"
-	if diff := cmp.Diff(want, output.String()); diff != "" {
-		t.Errorf("output (-want +got):\n%s", diff)
-	}
-}
-
-type writerFunc func([]byte) (int, error)
-
-func (f writerFunc) Write(text []byte) (int, error) { return f(text) }
 
 func expectOnly(t *testing.T, dir string, want ...string) {
 	t.Helper()

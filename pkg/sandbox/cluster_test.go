@@ -12,39 +12,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/sandbox"
 )
-
-func TestVersion(t *testing.T) {
-	t.Parallel()
-	version, err := discovery.NewDiscoveryClientForConfigOrDie(testenv.Config(t)).ServerVersion()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if version.GitVersion != sandbox.Version || version.Major != "1" || version.Minor != "36" {
-		t.Errorf("got %#v, want %s", version, sandbox.Version)
-	}
-}
-
-func TestNodes(t *testing.T) {
-	t.Parallel()
-	var nodes corev1.NodeList
-	if err := testenv.Client(t).List(t.Context(), &nodes); err != nil {
-		t.Fatal(err)
-	}
-	if len(nodes.Items) != 2 {
-		t.Errorf("got %d nodes, want 2", len(nodes.Items))
-	}
-	for _, node := range nodes.Items {
-		if len(node.Spec.Taints) > 0 {
-			t.Errorf("%s is tainted: %v", node.Name, node.Spec.Taints)
-		}
-	}
-}
 
 // workload returns an object of that kind with a pod template.
 func workload(t *testing.T, namespace, apiVersion, kind, spec string) *unstructured.Unstructured {
@@ -64,30 +36,6 @@ func create(t *testing.T, c client.Client, object *unstructured.Unstructured) cl
 
 const deploymentSpec = `{replicas: 3, progressDeadlineSeconds: 1, minReadySeconds: 0, selector: {matchLabels: {app: demo}},
   template: {metadata: {labels: {app: demo}, annotations: {%s: "true"}}, spec: {containers: [{name: demo, image: demo}]}}}`
-
-func TestDeploymentBecomesAvailable(t *testing.T) {
-	t.Parallel()
-	c, namespace := testenv.Client(t), testenv.Namespace(t)
-	key := create(t, c, workload(t, namespace, "apps/v1", "Deployment", fmt.Sprintf(deploymentSpec, "other")))
-	var deployment appsv1.Deployment
-	testenv.Eventually(t, func() (bool, string) {
-		if err := c.Get(t.Context(), key, &deployment); err != nil {
-			return false, err.Error()
-		}
-		return deployment.Status.AvailableReplicas == 3, fmt.Sprintf("status is %+v", deployment.Status)
-	})
-
-	if err := c.Delete(t.Context(), &deployment); err != nil {
-		t.Fatal(err)
-	}
-	testenv.Eventually(t, func() (bool, string) {
-		var pods corev1.PodList
-		if err := c.List(t.Context(), &pods, client.InNamespace(namespace)); err != nil {
-			return false, err.Error()
-		}
-		return len(pods.Items) == 0, fmt.Sprintf("%d pods are left after the deletion of the Deployment", len(pods.Items))
-	})
-}
 
 func TestDeploymentNeverProgresses(t *testing.T) {
 	t.Parallel()
@@ -174,31 +122,6 @@ func TestJobs(t *testing.T) {
 	}
 }
 
-func TestFailingJobIsAppliedWithoutDrift(t *testing.T) {
-	t.Parallel()
-	c, namespace := testenv.Client(t), testenv.Namespace(t)
-	job := workload(t, namespace, "batch/v1", "Job", `{suspend: true, template: {spec: {restartPolicy: Never, containers: [{name: demo, image: demo}]}}}`)
-	job.SetAnnotations(map[string]string{sandbox.AnnotationFail: "true"})
-	declared := job.DeepCopy()
-	apply := func(object *unstructured.Unstructured) {
-		t.Helper()
-		if err := c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("test"), client.ForceOwnership); err != nil {
-			t.Fatal(err)
-		}
-	}
-	apply(job)
-	generation := job.GetGeneration()
-	again := declared.DeepCopy()
-	apply(again)
-	if again.GetGeneration() != generation {
-		t.Errorf("the generation went from %d to %d by applying the same again", generation, again.GetGeneration())
-	}
-	annotations, _, _ := unstructured.NestedStringMap(again.Object, "spec", "template", "metadata", "annotations")
-	if annotations[sandbox.AnnotationFail] != "true" {
-		t.Errorf("the annotation has not reached the template: %v", annotations)
-	}
-}
-
 func TestOrdinaryPods(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -246,19 +169,4 @@ func TestOrdinaryPods(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestNamespaceGoesAway(t *testing.T) {
-	t.Parallel()
-	c, namespace := testenv.Client(t), testenv.Namespace(t)
-	create(t, c, workload(t, namespace, "apps/v1", "Deployment", fmt.Sprintf(deploymentSpec, "other")))
-	object := &corev1.Namespace{}
-	object.Name = namespace
-	if err := c.Delete(t.Context(), object); err != nil {
-		t.Fatal(err)
-	}
-	testenv.Eventually(t, func() (bool, string) {
-		err := c.Get(t.Context(), client.ObjectKey{Name: namespace}, object)
-		return apierrors.IsNotFound(err), fmt.Sprintf("the namespace is still there: %+v", object.Status)
-	})
 }

@@ -31,22 +31,3 @@ func ExampleStart() {
 	fmt.Println(version, err)
 	// Output: v1.36.3 <nil>
 }
-
-func ExampleSandbox_Run() {
-	ctx := context.Background()
-	cluster, err := sandbox.Start(ctx, sandbox.Options{APIServerOnly: true})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer func() { _ = cluster.Stop(ctx) }()
-
-	code, err := cluster.Run(ctx, sandbox.Command{
-		Args:   []string{"sh", "-c", `grep current-context "$KUBECONFIG"; exit 3`},
-		Stdout: os.Stdout,
-	})
-	fmt.Println(code, err)
-	// Output:
-	// current-context: component-operator-sandbox
-	// 3 <nil>
-}

@@ -4,7 +4,6 @@
 package sandbox
 
 import (
-	"bytes"
 	"errors"
 	"os"
 	"os/exec"
@@ -74,24 +73,6 @@ func TestGuardExitCodes(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestGuardWithoutLifeline(t *testing.T) {
-	t.Parallel()
-	command := guardedShell(t, newTestLifeline(t), "", "exit 0")
-	command.ExtraFiles = nil
-	var stderr bytes.Buffer
-	command.Stderr = &stderr
-	if err := command.Run(); err == nil || !strings.Contains(stderr.String(), "no lifeline") {
-		t.Errorf("got %v and %q, want a refusal", err, &stderr)
-	}
-}
-
-func TestGuardEndsTheGroupWithTheCommand(t *testing.T) {
-	t.Parallel()
-	command := guardedShell(t, newTestLifeline(t), "", `trap "" TERM; sleep 600 & echo $! >child; exit 3`)
-	_ = command.Run()
-	expectDead(t, waitForFile(t, filepath.Join(command.Dir, "child")))
 }
 
 func TestGuardEndsTheGroupWithTheLifeline(t *testing.T) {

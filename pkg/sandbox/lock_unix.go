@@ -18,16 +18,31 @@ var errLocked = errors.New("locked by another process")
 // lockFile creates the file if need be and locks it until it is closed or the process ends. It does not wait: if the file is
 // locked already, the error is errLocked.
 func lockFile(path string) (*os.File, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		_ = file.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, errLocked
+	for {
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, err
 		}
-		return nil, fmt.Errorf("locking %s: %w", path, err)
+		if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+			_ = file.Close()
+			if errors.Is(err, syscall.EWOULDBLOCK) {
+				return nil, errLocked
+			}
+			return nil, fmt.Errorf("locking %s: %w", path, err)
+		}
+		if isAt(file, path) {
+			return file, nil
+		}
+		// Another process has removed the file between opening and locking it.
+		_ = file.Close()
 	}
-	return file, nil
+}
+
+func isAt(file *os.File, path string) bool {
+	opened, err := file.Stat()
+	if err != nil {
+		return false
+	}
+	present, err := os.Stat(path)
+	return err == nil && os.SameFile(opened, present)
 }

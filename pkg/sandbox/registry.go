@@ -23,8 +23,8 @@ var ErrRegistered = errors.New("a sandbox with this kubeconfig path is already r
 // Registration announces this process as the one that runs the sandbox of a kubeconfig path, so that [End] can find it. It ends with
 // the process at the latest.
 //
-// It is a file in the user's cache directory that the process keeps locked. The process number in it counts only if the kernel reports
-// the same process as the owner of the lock: the number alone may belong to another process by now.
+// It is a file in the user's cache directory that the process keeps locked. The process number in it counts only while it is locked: otherwise,
+// the number may belong to another process by now.
 type Registration struct {
 	path string
 	file *os.File
@@ -42,7 +42,7 @@ func Register(kubeconfig string) (*Registration, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := lockRecord(path)
+	file, err := lockFile(path)
 	if errors.Is(err, errLocked) {
 		return nil, fmt.Errorf("%s: %w", kubeconfig, ErrRegistered)
 	}
@@ -81,11 +81,7 @@ func Registered() ([]string, error) {
 	}
 	var paths []string
 	for _, file := range files {
-		found, state, err := inspect(file)
-		if err != nil {
-			return nil, err
-		}
-		if state != recordAbsent && found.Kubeconfig != "" {
+		if found := readRecord(file); found.Kubeconfig != "" {
 			paths = append(paths, found.Kubeconfig)
 		}
 	}
@@ -103,19 +99,30 @@ func End(ctx context.Context, kubeconfig string) (bool, error) {
 	defer ticker.Stop()
 	signalled := 0
 	for {
-		found, state, err := inspect(path)
-		if err != nil {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return signalled != 0, nil
+		}
+		file, err := lockFile(path)
+		if err == nil {
+			// Its process has ended without releasing it.
+			defer (&Registration{path: path, file: file}).Release()
+			return signalled != 0, removeStale(readRecord(path))
+		}
+		if !errors.Is(err, errLocked) {
 			return false, err
 		}
-		switch {
-		case state == recordAbsent, state == recordLive && signalled != 0 && found.PID != signalled:
-			return signalled != 0, nil
-		case state == recordStale:
-			return signalled != 0, removeStale(path, found)
-		case state == recordLive && signalled == 0:
-			if signalled, err = signalOwner(path, found); err != nil {
+		switch found := readRecord(path); {
+		case signalled != 0 && found.PID != 0 && found.PID != signalled:
+			return true, nil // another process has registered the path since
+		case signalled == 0 && found.PID != 0:
+			process, err := os.FindProcess(found.PID)
+			if err == nil {
+				err = process.Signal(syscall.SIGTERM)
+			}
+			if err != nil && !errors.Is(err, os.ErrProcessDone) {
 				return false, fmt.Errorf("stopping the sandbox of %s: %w", kubeconfig, err)
 			}
+			signalled = found.PID
 		}
 		select {
 		case <-ctx.Done():
@@ -125,72 +132,17 @@ func End(ctx context.Context, kubeconfig string) (bool, error) {
 	}
 }
 
-// recordState is the state of a registration.
-type recordState int
-
-const (
-	recordAbsent recordState = iota
-	recordStale              // its process has died without releasing it
-	recordBusy               // another process is about to write or remove it
-	recordLive               // its process is running
-)
-
-// inspect reads a record without touching it.
-func inspect(path string) (record, recordState, error) {
+// readRecord returns the content of a record. It is empty if a process is writing it, or was when it died.
+func readRecord(path string) record {
 	var found record
-	file, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return found, recordAbsent, nil
+	if content, err := os.ReadFile(path); err == nil && json.Unmarshal(content, &found) != nil {
+		return record{}
 	}
-	if err != nil {
-		return found, recordAbsent, err
-	}
-	defer func() { _ = file.Close() }()
-	owner, err := lockOwner(file)
-	if err != nil {
-		return found, recordAbsent, fmt.Errorf("looking for the owner of %s: %w", path, err)
-	}
-	// An unreadable record is one that a process is writing, or was writing when it died.
-	_ = json.NewDecoder(file).Decode(&found)
-	switch owner {
-	case 0:
-		return found, recordStale, nil
-	case found.PID:
-		return found, recordLive, nil
-	default:
-		return found, recordBusy, nil
-	}
+	return found
 }
 
-// signalOwner sends SIGTERM to the process of the record and returns its number, or 0 if it is no longer the owner.
-func signalOwner(path string, found record) (int, error) {
-	// Get the handle before checking the record again: on Linux it stays with the process that has the number now.
-	process, err := os.FindProcess(found.PID)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = process.Release() }()
-	again, state, err := inspect(path)
-	if err != nil || state != recordLive || again.PID != found.PID {
-		return 0, err
-	}
-	if err := process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return 0, err
-	}
-	return found.PID, nil
-}
-
-// removeStale removes the record and the kubeconfig of a process that died, unless the path has been registered again.
-func removeStale(path string, found record) error {
-	file, err := lockRecord(path)
-	if errors.Is(err, errLocked) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	registration := &Registration{path: path, file: file}
-	defer registration.Release()
+// removeStale removes the kubeconfig of a process that has died.
+func removeStale(found record) error {
 	if found.Kubeconfig == "" || checkKubeconfig(found.Kubeconfig) != nil {
 		return nil
 	}

@@ -129,14 +129,6 @@ func TestKubeconfigPath(t *testing.T) {
 	}
 }
 
-func TestTooManyNodes(t *testing.T) {
-	t.Parallel()
-	_, err := sandbox.Start(t.Context(), sandbox.Options{Nodes: 100000})
-	if err == nil || !strings.Contains(err.Error(), "100000 nodes are too many") {
-		t.Errorf("got error %v, want one about the number of nodes", err)
-	}
-}
-
 // TestBrokenPrograms puts other programs in the place of the API server. It changes the environment, so that it is not parallel.
 func TestBrokenPrograms(t *testing.T) {
 	assets, err := sandbox.Assets(t.Context(), os.Stderr)
@@ -185,28 +177,4 @@ exec "$real" "$@"`)
 		}
 		<-s.Failed()
 	})
-}
-
-func TestStartIsInterrupted(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	data := t.TempDir()
-	log := writerFunc(func(text []byte) {
-		if bytes.Contains(text, []byte("API server ready")) {
-			cancel()
-		}
-	})
-	if _, err := sandbox.Start(ctx, sandbox.Options{DataDir: data, Log: log}); err == nil {
-		t.Fatal("started although the context was done")
-	}
-	if processes := processesWith(t, data); len(processes) > 0 {
-		t.Errorf("still running:\n%s", strings.Join(processes, "\n"))
-	}
-}
-
-type writerFunc func([]byte)
-
-func (f writerFunc) Write(text []byte) (int, error) {
-	f(text)
-	return len(text), nil
 }

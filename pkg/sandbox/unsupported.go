@@ -21,8 +21,4 @@ func lockFile(string) (*os.File, error) {
 	return nil, fmt.Errorf("sandboxes on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 }
 
-func lockRecord(path string) (*os.File, error) { return lockFile(path) }
-
-func lockOwner(*os.File) (int, error) { return 0, errors.ErrUnsupported }
-
 func ownGroup() *syscall.SysProcAttr { return nil }
