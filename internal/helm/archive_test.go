@@ -145,32 +145,3 @@ func TestHostileFolders(t *testing.T) {
 		}
 	}
 }
-
-// FuzzArchive has archives, and contents of archives.
-func FuzzArchive(f *testing.F) {
-	f.Add([]byte(minimal.archive(f, "minimal")))
-	for _, archive := range hostileArchives(f) {
-		f.Add([]byte(archive))
-	}
-	for _, header := range []tar.Header{
-		{Name: "minimal/templates/a.yaml", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"},
-		{Name: "minimal/a", Typeflag: tar.TypeLink, Linkname: "../../a"},
-		{Name: "../a"},
-		{Name: "/a"},
-		{Name: "minimal/../../a"},
-		{Name: `c:\a`},
-		{Name: "minimal/" + strings.Repeat("a/", 1000) + "a"},
-		{Name: "minimal/charts/a.tgz"},
-		{Name: "minimal/a", Typeflag: tar.TypeChar},
-		{Name: "minimal/a", PAXRecords: map[string]string{"VENDOR.a": strings.Repeat("b", 1000)}},
-	} {
-		f.Add(append(tarred(f, tar.Header{Name: "minimal/Chart.yaml"}, minimal["Chart.yaml"]), tarred(f, header, "")...))
-	}
-	f.Fuzz(func(t *testing.T, archive []byte) {
-		if !bytes.HasPrefix(archive, []byte("\x1f\x8b")) {
-			// Changes of what is compressed would lead nowhere.
-			archive = []byte(zipped(t, archive))
-		}
-		_ = loadHostile(t, string(archive))
-	})
-}

@@ -52,9 +52,7 @@ func TestLoadRefuses(t *testing.T) {
 		path   string
 		want   []string
 	}{
-		{"no such folder", minimal, "missing", []string{"reading chart missing", "file does not exist"}},
 		{"a path that leads out", minimal, "../x", []string{"reading chart ../x", "leads out of the file system"}},
-		{"no metadata", files{"values.yaml": ""}, ".", []string{"Chart.yaml file is missing"}},
 		{"broken ignore file", minimal.with(files{".helmignore": "a/**/b"}), ".", []string{".helmignore", "**"}},
 		{"library chart", minimal.with(files{"Chart.yaml": metadata("lib", "type: library")}), ".", []string{`chart lib has type "library"`, "application"}},
 		{
@@ -62,7 +60,6 @@ func TestLoadRefuses(t *testing.T) {
 			minimal.with(files{"Chart.yaml": metadata("top", "dependencies:", "- {name: a, version: 1.x.x, condition: off}", "- {name: b, version: 1.x.x}")}), ".",
 			[]string{"missing in folder charts: a 1.x.x, b 1.x.x"},
 		},
-		{"a file that is no archive", minimal, "Chart.yaml", []string{"reading chart Chart.yaml", "neither a folder nor a gzip-compressed archive"}},
 		{"a file that is too large", minimal.with(files{"big.bin": strings.Repeat("x", int(loader.MaxDecompressedFileSize)+1)}), ".", []string{"big.bin has 5242881 bytes"}},
 	}
 	for _, tt := range tests {
@@ -121,7 +118,6 @@ func TestFingerprintCoversAllFiles(t *testing.T) {
 	for reason, changed := range map[string]files{
 		"a template":               {"templates/object.yaml": configMap("object", "a: c")},
 		"a file of the dependency": {"charts/sub/note.txt": "y"},
-		"a further file":           {"b.txt": ""},
 		"content that moves":       {"a.txt": "", "charts/sub/note.txt": "xx"},
 	} {
 		if load(t, base.with(changed)).Fingerprint() == original {

@@ -8,8 +8,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // TestHostileValues gives values that a user may have written to functions that charts call with values. Each rendering fails, and takes
@@ -78,37 +76,5 @@ func TestHostileValues(t *testing.T) { //nolint:paralleltest // it measures what
 		if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 200_000_000 {
 			t.Errorf("%s: it has allocated %d bytes", reason, allocated)
 		}
-	}
-}
-
-// TestMissingValuesInIncludes pins that templates see what stands for a missing value in the result of include, and that no output has it.
-func TestMissingValuesInIncludes(t *testing.T) {
-	t.Parallel()
-	got := render(t, files{
-		"Chart.yaml":             metadata("top"),
-		"templates/_helpers.tpl": `{{ define "missing" }}{{ .Values.missing }}{{ end }}`,
-		"templates/a.yaml":       configMap("a", `seen: "{{ if include "missing" . }}yes{{ end }}"`, `shown: "[{{ include "missing" . }}]"`, `tpl: "{{ len (tpl "{{ .Values.missing }}" .) }}"`),
-	}, nil)
-	expectParts(t, strings.Join([]string{got["a"]["seen"].(string), got["a"]["shown"].(string), got["a"]["tpl"].(string)}, " "), "yes [] 0")
-}
-
-// TestCornersOfTheEngine pins what Helm's engine does in corners that charts use.
-func TestCornersOfTheEngine(t *testing.T) {
-	t.Parallel()
-	got := render(t, files{
-		"Chart.yaml": metadata("top"),
-		"templates/a.yaml": configMap("a", `nested: "{{ tpl "a{{ tpl .Values.empty . }}b" . }}"`, `blank: "{{ tpl "a{{ tpl .Values.blank . }}b" . }}"`,
-			`bytes: {{ .Files.GetBytes "none" | toJson | quote }}`, `width: "{{ printf "%5.1f|%-4s|%%|%[1]v" 1.25 "x" }}"`),
-		"charts/one/Chart.yaml":       metadata("dup"),
-		"charts/one/templates/b.yaml": configMap("b", "version: one"),
-		"charts/two/Chart.yaml":       strings.Replace(metadata("dup"), "1.2.3", "2.0.0", 1),
-		"charts/two/templates/b.yaml": configMap("b", "version: two {{ .Chart.Version }}"),
-	}, map[string]any{"empty": "", "blank": " {{/* nothing */}}"})
-	want := map[string]map[string]any{
-		"a": {"nested": "ab", "blank": "a b", "bytes": `""`, "width": "  1.2|x   |%|1.25"},
-		"b": {"version": "two 2.0.0"},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("unexpected data (-want +got):\n%s", diff)
 	}
 }

@@ -4,7 +4,6 @@
 package helm
 
 import (
-	"strings"
 	"sync"
 	"testing"
 
@@ -55,22 +54,6 @@ sub:
 		}
 	}
 	expectParts(t, renderError(t, chart, map[string]any{"sub": "scalar"}), "rendering chart top: the values of dependency sub are not a map")
-}
-
-// TestFailingNotes has a chart fail in its notes, which only users of Helm see.
-func TestFailingNotes(t *testing.T) {
-	t.Parallel()
-	top := load(t, files{
-		"Chart.yaml": metadata("top"), "templates/a.yaml": configMap("a", "a: b"), "templates/NOTES.txt": `{{ fail "set a password" }}`,
-		"charts/sub/Chart.yaml": metadata("sub"), "charts/sub/templates/NOTES.txt": `{{ fail "set another one" }}`,
-	})
-	if objects, err := top.Render(t.Context(), release(nil)); err != nil || len(objects) != 1 {
-		t.Errorf("got %d objects and error %v", len(objects), err)
-	}
-	_, err := top.Render(WithNotes(t.Context(), func(string) { t.Error("there are no notes") }), release(nil))
-	if err == nil || !strings.Contains(err.Error(), "set a") {
-		t.Errorf("got error %v", err)
-	}
 }
 
 // Rendering changes the chart and the values it is given, and templates may change values, so nothing must be left over

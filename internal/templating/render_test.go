@@ -56,17 +56,11 @@ func TestLimits(t *testing.T) {
 	big := strings.Repeat("x", 1<<20)
 	fill := strings.Repeat("{{ .big }}", 15)
 	tests := []struct{ reason, text, want string }{
-		{"output within the limit", fill + "{{ .big }}", ""},
 		{"output beyond the limit", fill + "{{ .big }}.", `error: template "a.yaml" yields too much text; at most 16777216 bytes are allowed`},
 		{"output without end", "{{ define `d` }}.{{ template `d` }}{{ end }}{{ template `d` }}", "error: exceeded maximum template depth"},
 		{"output of an included template", "{{ define `d` }}" + fill + "{{ .big }}.{{ end }}{{ $x := include `d` . }}", `error: template "d" yields too much text`},
-		{"output of many included templates at a time", "{{ define `d` }}{{ .big }}{{ if .n }}{{ include `d` (dict `big` .big `n` (sub .n 1)) }}{{ end }}{{ end }}{{ include `d` (dict `big` .big `n` 20) }}", `yields too much text`},
 		{"output of included templates that is dropped again", "{{ range until 40 }}{{ $x := include `d` $ }}{{ end }}{{ define `d` }}{{ .big }}{{ end }}", ""},
 		{"output of failed templates does not count", "{{ define `d` }}" + fill + "{{ end }}{{ $x := include `d` . }}{{ include `d` . }}", ""},
-		{"include within itself", "{{ define `d` }}{{ include `d` . }}{{ end }}\n{{ include `d` . }}", "error: a.yaml:2:3: executing \"a.yaml\" at <include `d` .>: error calling include: template \"d\" is rendered within itself or others too deeply; at most 1000 levels"},
-		{"include in a circle", "{{ define `d` }}{{ include `e` . }}{{ end }}{{ define `e` }}{{ include `d` . }}{{ end }}{{ include `d` . }}", "is rendered within itself or others too deeply"},
-		{"tpl within itself", "{{ $t := `{{ tpl .t . }}` }}{{ tpl $t (dict `t` $t) }}", `template "text given to tpl" is rendered within itself or others too deeply`},
-		{"some depth is allowed", "{{ define `d` }}{{ if . }}{{ include `d` (sub . 1) }}{{ end }}{{ end }}{{ include `d` 990 }}", ""},
 		{
 			"template and include by turns", "{{ define `t` }}{{ if .n }}{{ template `t` (dict `n` (sub .n 1)) }}{{ else }}{{ include `i` . }}{{ end }}{{ end }}" +
 				"{{ define `i` }}{{ template `t` (dict `n` 20000) }}{{ end }}{{ include `i` . }}", "is rendered within itself or others too deeply",

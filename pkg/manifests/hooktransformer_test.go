@@ -5,7 +5,6 @@ package manifests_test
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -18,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/manifests"
 )
@@ -78,26 +76,16 @@ func TestHooksOfArgoCD(t *testing.T) {
 		reason, kind, name, annotations string
 		want                            []string
 	}{
-		{"no annotations", "ConfigMap", "a", ``, []string{"a"}},
 		{"a wave", "ConfigMap", "a", `sync-wave: "3"`, []string{"a apply-order=3 delete-order=-3"}},
-		{"one's own annotations that say the same", "ConfigMap", "a", `sync-wave: "3", shop.example.io/apply-order: "3"`, []string{"a apply-order=3 delete-order=-3"}},
 		{"PreSync", "Job", "a", `hook: PreSync, sync-wave: "2"`, []string{"a apply-order=-19998 delete-order=19998" + fresh}},
 		{"PostSync", "Job", "a", `hook: PostSync, sync-wave: "-2"`, []string{"a apply-hook=post-apply apply-order=-2" + fresh}},
 		{"SyncFail", "Job", "a", `hook: SyncFail, sync-wave: "2"`, []string{"a apply-hook=on-failure apply-order=2" + fresh}},
 		{"a Namespace is there for others", "Namespace", "a", `hook: "PostSync,SyncFail", sync-wave: "2"`, []string{"a apply-order=2 delete-order=-2" + again}},
 		{"what others use is updated", "ServiceAccount", "a", `hook: PreSync`, []string{"a apply-order=-20000 delete-order=20000" + again}},
-		{"unless somebody asks for more", "ServiceAccount", "a", `hook: PreSync, hook-delete-policy: BeforeHookCreation`, []string{"a apply-order=-20000 delete-order=20000" + again + " update-policy=recreate"}},
 		{"one's own update policy", "Job", "a", `hook: PreSync, shop.example.io/update-policy: ssa-merge`, []string{"a apply-order=-20000 delete-order=20000" + again + " update-policy=ssa-merge"}},
-		{"one's own prune policy", "Secret", "a", `hook: PreSync, shop.example.io/prune-policy: keep`, []string{
-			"a apply-order=-20000 delete-order=20000 prune-policy=keep reconcile-policy=on-object-or-component-change",
-		}},
 		{"a hook that is replaced by force runs again, whatever its policies", "Job", "a", `hook: PreSync, hook-delete-policy: HookFailed, sync-options: "Replace=true,Force=true"`, []string{
 			"a apply-order=-20000 delete-order=20000 delete-propagation=foreground prune-policy=delete purge-on-failure=true " +
 				"reconcile-policy=on-object-or-component-change recreate-if-immutable=true update-policy=recreate",
-		}},
-		{"several phases", "Job", "a", `hook: "PostSync,PreSync", hook-delete-policy: HookSucceeded`, []string{
-			"a apply-order=-20000 delete-order=20000 prune-policy=delete purge-order=-20000 reconcile-policy=on-object-or-component-change",
-			"a-postsync apply-hook=post-apply apply-order=0 prune-policy=delete purge-order=0 reconcile-policy=on-object-or-component-change",
 		}},
 		{"all phases", "Job", "a", `hook: "PreDelete,SyncFail,PostSync,Sync", hook-delete-policy: HookFailed`, []string{
 			"a apply-order=0 delete-order=0 prune-policy=delete purge-on-failure=true reconcile-policy=on-object-or-component-change",
@@ -111,10 +99,6 @@ func TestHooksOfArgoCD(t *testing.T) {
 		{"what other hooks use goes with the last of them", "ServiceAccount", "a", `hook: PreSync, hook-delete-policy: HookSucceeded`, []string{
 			"a apply-order=-20000 delete-order=20000 prune-policy=delete purge-order=-10001 reconcile-policy=on-object-or-component-change",
 		}},
-		{"all policies", "Job", "a", `hook: PreSync, hook-delete-policy: "HookSucceeded,HookFailed,BeforeHookCreation", shop.example.io/purge-on-failure: "true"`, []string{
-			"a apply-order=-20000 delete-order=20000 delete-propagation=foreground prune-policy=delete purge-on-failure=true purge-order=-20000 " +
-				"reconcile-policy=on-object-or-component-change update-policy=recreate",
-		}},
 		{"skipped", "Job", "a", `hook: Skip`, nil},
 		{"a pod has to end", "Pod", "a", `hook: Sync, hook-delete-policy: HookFailed`, []string{
 			"a apply-order=0 delete-order=0 prune-policy=delete purge-on-failure=true reconcile-policy=on-object-or-component-change status-hint=run-to-completion",
@@ -123,13 +107,9 @@ func TestHooksOfArgoCD(t *testing.T) {
 			"run-27843ac0c0 apply-order=-20000 delete-order=20000 prune-policy=delete purge-order=-20000 reconcile-policy=on-object-or-component-change",
 			"run-984101b8e4 apply-hook=post-apply apply-order=0 prune-policy=delete purge-order=0 reconcile-policy=on-object-or-component-change",
 		}},
-		{"no name at all", "Job", "", `hook: Sync, hook-delete-policy: HookSucceeded`, []string{
-			"job-5e3f3f7c74 apply-order=0 delete-order=0 prune-policy=delete purge-order=0 reconcile-policy=on-object-or-component-change",
-		}},
 		{"options", "ConfigMap", "a", `sync-options: "Prune=false,Delete=false,Replace=true,Force=true,SkipDryRunOnMissingResource=true,PrunePropagationPolicy=orphan"`, []string{
 			"a delete-policy=orphan-on-delete delete-propagation=orphan missing-type-policy=wait prune-policy=keep recreate-if-immutable=true update-policy=replace",
 		}},
-		{"what is confirmed", "ConfigMap", "a", `sync-options: "Prune=confirm,Delete=confirm"`, []string{"a delete-policy=confirm-on-delete prune-policy=confirm"}},
 		{"what Helm leaves behind", "PersistentVolumeClaim", "a", `helm.sh/resource-policy: keep, sync-wave: "1", sync-options: Delete=false, shop.example.io/delete-policy: orphan`, []string{
 			"a apply-order=1 delete-order=-1 delete-policy=orphan",
 		}},
@@ -139,7 +119,6 @@ func TestHooksOfArgoCD(t *testing.T) {
 		{"what a chart has made of Helm's hook gives way", "Job", "a", `hook: PreSync, helm.sh/hook: post-install, shop.example.io/apply-order: "101", shop.example.io/reconcile-policy: once`, []string{
 			"a apply-order=-20000 delete-order=20000" + fresh,
 		}},
-		{"Helm's annotations alone are not read", "Job", "a", `helm.sh/hook: pre-install`, []string{"a"}},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()
@@ -273,9 +252,7 @@ func TestBadHooks(t *testing.T) {
 	cases := map[string]struct{ annotations, want string }{
 		"phase":    {`hook: Before`, `annotation argocd.argoproj.io/hook: invalid value "Before": "Before" is not known; must be one of: PreSync, `},
 		"wave":     {`sync-wave: last`, `annotation argocd.argoproj.io/sync-wave: invalid value "last"; must be an integer from -9999 to 9999`},
-		"server":   {`sync-options: ServerSideApply=false`, `annotation argocd.argoproj.io/sync-options: ServerSideApply: value "false" is not supported`},
 		"conflict": {`sync-wave: "2", shop.example.io/apply-order: "1"`, `annotation shop.example.io/apply-order has value "1", but Argo CD's annotations of the object demand "2"`},
-		"helm":     {`helm.sh/hook: before`, `annotation helm.sh/hook: invalid value "before": "before" is not known`},
 	}
 	var objects []client.Object
 	for name, tc := range cases {
@@ -294,25 +271,5 @@ func TestBadHooks(t *testing.T) {
 	}
 	if _, err := transformer.TransformObjects("default", "shop", nil); err == nil {
 		t.Error("without a context, nobody knows the prefix of annotations")
-	}
-}
-
-// TestNotedOptions are warned about.
-func TestNotedOptions(t *testing.T) {
-	t.Parallel()
-	transformer, err := manifests.NewHookTransformer(manifests.HookToolArgoCD)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, warnings := generating.TrackWarnings(hookContext(t))
-	objects := []client.Object{hookObject(t, "ConfigMap", "a", `sync-options: "Prun=false,CreateNamespace=true"`)}
-	if objects, err = transformer.TransformObjectsContext(ctx, "default", "shop", objects); err != nil || len(objects) != 1 {
-		t.Fatal(objects, err)
-	}
-	got := fmt.Sprint(warnings.All())
-	for _, want := range []string{"ConfigMap a: annotation argocd.argoproj.io/sync-options: Prun has no effect; known options are: ", "CreateNamespace has no effect, because it is for whole applications"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("warnings %s, want %q", got, want)
-		}
 	}
 }

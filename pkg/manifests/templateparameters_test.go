@@ -4,7 +4,6 @@
 package manifests_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,13 +28,11 @@ func TestTemplateParameters(t *testing.T) {
 		err          string
 	}{
 		{"parameters, namespace and name", "a: {{ .size }}\nb: {{ .Namespace }}/{{ .Name }}", m{"a": int64(3), "b": "ns/name"}, ""},
-		{"large numbers", "a: {{ .large }}", m{"a": int64(12345678)}, ""},
 		{"functions", "{{ toYaml .nested | nindent 0 }}\nx: {{ .missing | default `d` }}", m{"list": []any{"x"}, "x": "d"}, ""},
 		{"include and tpl", "{{ define `d` }}a: 1{{ end }}{{ include `d` . }}\nb: {{ tpl `{{ .size }}` . }}", m{"a": int64(1), "b": int64(3)}, ""},
 		{"nothing", "{{ if .missing }}a: b{{ end }}", nil, ""},
 		{"what changes its data", "{{ $_ := set .nested `list` 1 }}{{ $_ := unset . `size` }}a: {{ .nested.list }}", m{"a": int64(1)}, ""},
 		{"an error", "a: b\nc: {{ fail `no` }}", nil, "rendering parameter template: dir/parameters.yaml:2:6: executing \"dir/parameters.yaml\" at <fail `no`>: error calling fail: no"},
-		{"YAML that is none", "a: [{{ .size }}", nil, "reading the output of parameter template dir/parameters.yaml: yaml: line 1: did not find expected ',' or ']'"},
 		{"a list", "[a]", nil, "reading the output of parameter template dir/parameters.yaml: it is not a map: "},
 	}
 	for _, tt := range tests {
@@ -89,21 +86,4 @@ func TestNewTemplateParameterTransformer(t *testing.T) {
 	if a, b, again := fingerprint("a"), fingerprint("b"), fingerprint("a"); a == "" || a == b || a != again {
 		t.Errorf("the fingerprint does not identify the template: %q, %q, %q", a, b, again)
 	}
-}
-
-func ExampleNewTemplateParameterTransformer() {
-	// The spec of the component need not look like the parameters of the generator.
-	fsys := fstest.MapFS{"parameters.yaml": {Data: []byte("replicas: {{ if .highlyAvailable }}3{{ else }}1{{ end }}\nhost: {{ .Name }}.{{ .domain }}\n")}}
-	transformer, err := manifests.NewTemplateParameterTransformer(fsys, "parameters.yaml")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	parameters, err := transformer.TransformParameters("default", "hello", types.UnstructurableMap{"highlyAvailable": true, "domain": "example.io"})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(parameters.ToUnstructured())
-	// Output: map[host:hello.example.io replicas:3]
 }

@@ -5,8 +5,6 @@ package remote
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,10 +17,7 @@ func TestParseErrors(t *testing.T) {
 	for _, test := range []struct{ reason, reference, want string }{
 		{"what we cannot fetch from", "git://example.com/web", `the scheme "git" is not known; must be one of: oci, https, http`},
 		{"passwords would be recorded", "https://me:secret@example.com/web", "it contains a user name"},
-		{"a chart needs a name", "oci://example.com", "it does not name a chart"},
-		{"another machine has a name", "https:///web.tgz", "it does not name a host"},
 		{"a registry is no repository", "oci://example.com/charts#web", "must be oci://HOST/PATH, optionally followed by :TAG or @DIGEST"},
-		{"no URL", "https://exa mple.com/secret", "it is not a valid URL"},
 	} {
 		_, err := Parse(test.reference)
 		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "secret") {
@@ -81,7 +76,6 @@ func TestRepository(t *testing.T) {
 	options := Options{Username: "me", Password: "secret"}
 	for _, test := range []struct{ reason, reference, version, want string }{
 		{"the newest that is no pre-release and is to be had", "https://HOST/charts#web", "", "1.10.0"},
-		{"a path from the top", "https://HOST/charts#web", "~1.9", "1.9.0"},
 		{"the version of the reference counts", "https://HOST/charts#web:2.0.0-rc.1", "1.0.0", "2.0.0-rc.1"},
 		{"a chart on another host", "https://HOST/charts#web:3.0.0-other", "", "3.0.0-other"},
 		{"a chart in a registry", "https://HOST/charts#web:3.0.0-registry", "", "3.0.0-registry"},
@@ -109,8 +103,6 @@ func TestRepositoryErrors(t *testing.T) {
 		{"no repository", "https://HOST/elsewhere#web", []string{"fetching the index of the repository: HOST responded with 404 Not Found"}},
 		{"an index that grows", "https://HOST/bomb#web", []string{"parsing the index of the repository: with its aliases replaced, it has more than"}},
 		{"an index that fills the memory", "https://HOST/dense#web", []string{"parsing the index of the repository: it has about 8388606 values; at most 3145728 are allowed"}},
-		{"no such chart", "https://HOST/charts#db", []string{`there is no chart "db" in the index of the repository`}},
-		{"a chart without versions", "https://HOST/charts#empty", []string{`there is no chart "empty"`}},
 		{"no such version", "https://HOST/charts#web:^7", []string{`chart "web": there is no version ^7; available versions: 3.0.0-registry, 3.0.0-plain, `}},
 		{"the index must not lead out of the encryption", "https://HOST/charts#web:3.0.0-plain", []string{"fetching version 3.0.0-plain of chart web: ", "http://other.example.com is not encrypted"}},
 		{"nor must a redirection", "https://HOST/charts#web:3.0.0-moved", []string{"http://other.example.com is not encrypted; --plain-http allows that"}},
@@ -143,29 +135,5 @@ func TestTooLarge(t *testing.T) {
 		}
 		_, err = (&fetcher{client: client}).fetch(t.Context(), reference)
 		s.expectError(text, err, "the response is larger than 1 MiB")
-	}
-}
-
-// TestContext: a server that does not answer does not outlast the context, not even within Helm's SDK.
-func TestContext(t *testing.T) {
-	t.Parallel()
-	asked := make(chan struct{}, 1)
-	s := newServer(t, http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {
-		asked <- struct{}{}
-		<-request.Context().Done()
-	}))
-	for _, text := range []string{"https://HOST/web.tgz", "https://HOST/charts#web", "oci://HOST/charts/web", "oci://HOST/charts/web:1.0.0"} {
-		reference, err := Parse(strings.ReplaceAll(text, "HOST", s.host))
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		go func() {
-			<-asked
-			cancel()
-		}()
-		if _, err := reference.Fetch(ctx, Options{CAFile: s.caFile}); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: got error %v", text, err)
-		}
 	}
 }

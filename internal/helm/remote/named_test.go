@@ -53,32 +53,3 @@ func TestNamedRepositories(t *testing.T) {
 		}
 	}
 }
-
-//nolint:paralleltest // Helm is told by environment variables where its files are
-func TestNamedErrors(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "repositories.yaml")
-	t.Setenv("HELM_REPOSITORY_CONFIG", file)
-	for _, test := range []struct{ reason, content, want string }{
-		{"no file is no repository", "", "there is no repository shop; Helm has no repositories; to add it: helm repo add shop URL"},
-		{"a file that is broken", "{", "reading the repositories of Helm in " + file},
-		{"a repository of another kind", "repositories: [{name: shop, url: 'oci://example.com/charts'}]", `repository shop has the URL "oci://example.com/charts"; must be https://HOST/PATH`},
-		{"a password where it is seen", "repositories: [{name: shop, url: 'https://me:pass@example.com'}]", "the URL of repository shop contains a user name"},
-	} {
-		if test.content != "" {
-			if err := os.WriteFile(file, []byte(test.content), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		_, err := ParseNamed("shop/web")
-		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "pass@") {
-			t.Errorf("%s: want an error with %q, got %v", test.reason, test.want, err)
-		}
-	}
-	for text, want := range map[string]bool{
-		"shop/web": true, "shop/web:1.2": true, "Shop_1/Web.js": true, "./web": false, "../web": false, "/shop/web": false, "shop/web/": false, "a/b/c": false, "web": false, "shop/.web": false,
-	} {
-		if got := IsNamed(text); got != want {
-			t.Errorf("%s: want %v, got %v", text, want, got)
-		}
-	}
-}

@@ -5,7 +5,6 @@ package helm_test
 
 import (
 	"context"
-	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
-	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/generating"
@@ -89,56 +87,6 @@ func TestCapabilitiesOfTheTargetCluster(t *testing.T) {
 	data(t, ctx, generator, "default")
 	if got := len(requests.All()); got != 6 {
 		t.Errorf("after an invalidation there were %d requests, want 6:\n%s", got, requests)
-	}
-}
-
-func TestBrokenAPIDoesNotPreventRendering(t *testing.T) {
-	t.Parallel()
-	group := testenv.UniqueName(t) + ".example.io"
-	service := &apiregistrationv1.APIService{
-		ObjectMeta: metav1.ObjectMeta{Name: "v1." + group},
-		Spec: apiregistrationv1.APIServiceSpec{
-			Group: group, Version: "v1", GroupPriorityMinimum: 100, VersionPriority: 100, InsecureSkipTLSVerify: true,
-			Service: &apiregistrationv1.ServiceReference{Namespace: "default", Name: "missing"},
-		},
-	}
-	target := connect(t, testenv.Config(t))
-	if err := target.Create(t.Context(), service); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := target.Delete(context.Background(), service); err != nil {
-			t.Error(err)
-		}
-	})
-	generator := newGenerator(t, `  deployment: "{{ .Capabilities.APIVersions.Has "apps/v1/Deployment" }}"
-  broken: "{{ .Capabilities.APIVersions.Has "`+group+`/v1" }}"
-  lookup: "{{ lookup "`+group+`/v1" "Unknown" "default" "" | len }}"
-`)
-	ctx := generating.Client.With(state{1, false}.context(t.Context()), target)
-	withoutLookup := newGenerator(t, `  deployment: "{{ .Capabilities.APIVersions.Has "apps/v1/Deployment" }}"
-  broken: "{{ .Capabilities.APIVersions.Has "`+group+`/v1" }}"
-`)
-	testenv.Eventually(t, func() (bool, string) {
-		generating.InvalidateDiscovery(target)
-		got, err := generating.DiscoveryFromContext(ctx)
-		if err != nil {
-			return false, err.Error()
-		}
-		for _, failed := range got.Failed {
-			if failed == group+"/v1" {
-				return true, ""
-			}
-		}
-		return false, fmt.Sprintf("the broken API is not among %v", got.Failed)
-	})
-	want := map[string]any{"deployment": "true", "broken": "true"}
-	if diff := cmp.Diff(want, data(t, ctx, withoutLookup, "default")); diff != "" {
-		t.Errorf("unexpected data (-want +got):\n%s", diff)
-	}
-	// What a broken API holds cannot be known, so looking into it must not be taken for an empty result.
-	if objects, err := generator.Generate(ctx, "default", "web", nil); err == nil {
-		t.Errorf("a broken API can be looked into: %v", unwrap(t, objects)[0].Object["data"])
 	}
 }
 

@@ -4,8 +4,6 @@
 package helm_test
 
 import (
-	"context"
-	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -85,18 +83,5 @@ func TestOnlyLookupsCountAsClusterReads(t *testing.T) {
 		if reads.Any() != want {
 			t.Errorf("%s: got %t, want %t", template, reads.Any(), want)
 		}
-	}
-}
-
-func TestCanceledContext(t *testing.T) {
-	t.Parallel()
-	generator, err := helm.New(releaseChart, ".", helm.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(state{1, false}.context(t.Context()))
-	cancel()
-	if _, err := generator.Generate(ctx, "shop", "web", nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("got error %v", err)
 	}
 }

@@ -42,14 +42,8 @@ func TestHooks(t *testing.T) {
 		{"pre-install and pre-upgrade; a corrected installation runs it again", "pre-install,pre-upgrade", nil, map[state]map[string]string{
 			first: hook(once, "-101"), retried: hook(onChanges, "-101"), upgrade: hook(onChanges, "-101"),
 		}},
-		{"before the installation, but after upgrades", "pre-install, post-upgrade", nil, map[state]map[string]string{
-			first: hook(once, "-101"), retried: hook(onChanges, "-101"), upgrade: hook(onChanges, "101"),
-		}},
 		{"before and after the same event means before", "pre-install, post-install", nil, map[state]map[string]string{
 			first: hook(once, "-101"), retried: hook(onChanges, "-101"), upgrade: hook(once, "-101"),
-		}},
-		{"lowest weight", "pre-install", []string{"helm.sh/hook-weight", "-100"}, map[state]map[string]string{
-			first: hook(once, "-201"), retried: hook(onChanges, "-201"), upgrade: hook(once, "-201"),
 		}},
 		{"highest weight", "post-upgrade", []string{"helm.sh/hook-weight", " 100 "}, map[state]map[string]string{upgrade: hook(onChanges, "201")}},
 		{"a pre hook goes after the last pre hook", "pre-upgrade", []string{"helm.sh/hook-delete-policy", "hook-succeeded"}, map[state]map[string]string{
@@ -57,9 +51,6 @@ func TestHooks(t *testing.T) {
 		}},
 		{"a post hook goes after the last post hook", "post-upgrade", []string{"helm.sh/hook-delete-policy", "hook-succeeded"}, map[state]map[string]string{
 			upgrade: {"reconcile-policy": onChanges, "apply-order": "101", "purge-order": "201"},
-		}},
-		{"a hook that is needed before and after goes at the end", "pre-upgrade,post-upgrade", []string{"helm.sh/hook-delete-policy", "hook-succeeded"}, map[state]map[string]string{
-			upgrade: {"reconcile-policy": onChanges, "apply-order": "-101", "purge-order": "201"},
 		}},
 		{"a hook that is needed before now and after then goes with its event", "pre-install,post-upgrade", []string{"helm.sh/hook-delete-policy", "hook-succeeded"}, map[state]map[string]string{
 			first:   {"reconcile-policy": once, "apply-order": "-101", "purge-order": "-1"},
@@ -69,12 +60,7 @@ func TestHooks(t *testing.T) {
 		{"a hook that goes when it fails", "post-upgrade", []string{"helm.sh/hook-delete-policy", "before-hook-creation,hook-failed"}, map[state]map[string]string{
 			upgrade: {"reconcile-policy": onChanges, "apply-order": "101", "update-policy": recreate, "purge-on-failure": "true"},
 		}},
-		{"a hook to be kept", "post-upgrade", []string{"helm.sh/resource-policy", "keep"}, map[state]map[string]string{
-			upgrade: {"reconcile-policy": onChanges, "apply-order": "101", "update-policy": recreate, "delete-policy": "orphan"},
-		}},
 		{"tests are left out", "test", nil, nil},
-		{"a rollback hook that is an upgrade hook, too", "pre-upgrade, pre-rollback", nil, map[state]map[string]string{upgrade: hook(onChanges, "-101")}},
-		{"what is left out needs no valid settings", "test", []string{"helm.sh/hook-delete-policy", "hook-succeeded,hook-failed", "helm.sh/hook-weight", "1000"}, nil},
 		{"definitions for Helm 2 are left out", "crd-install", nil, nil},
 	}
 	for _, tt := range tests {
@@ -117,12 +103,9 @@ func TestAnnotationsThatAreRefused(t *testing.T) {
 		want        string
 	}{
 		{"unknown hook", []string{"helm.sh/hook", "pre-install, sometimes"}, `annotation helm.sh/hook: invalid value "pre-install, sometimes": "sometimes" is not known; must be one of: pre-install, post-install, pre-upgrade, post-upgrade, pre-delete, post-delete, pre-rollback, post-rollback, test`},
-		{"weight too low", []string{"helm.sh/hook", "pre-install", "helm.sh/hook-weight", "-101"}, `annotation helm.sh/hook-weight: invalid value "-101"; must be an integer from -100 to 100`},
 		{"unknown delete policy", []string{"helm.sh/hook", "pre-install", "helm.sh/hook-delete-policy", "never"}, `"never" is not known; must be one of: before-hook-creation, hook-succeeded, hook-failed`},
-		{"unknown resource policy", []string{"helm.sh/resource-policy", "delete"}, `annotation helm.sh/resource-policy: invalid value "delete"; must be "keep"`},
 		{"owner id", []string{prefix + "owner-id", "x"}, `annotation demo.example.io/owner-id is reserved for the reconciler`},
 		{"clash with the order", []string{"helm.sh/hook", "pre-install", prefix + "apply-order", "5"}, `annotation demo.example.io/apply-order has value "5", but Helm's annotations of the object demand "-101"`},
-		{"clash with the resource policy", []string{"helm.sh/resource-policy", "keep", prefix + "delete-policy", "delete"}, `annotation demo.example.io/delete-policy has value "delete", but Helm's annotations of the object demand "orphan"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.reason, func(t *testing.T) {
@@ -155,14 +138,12 @@ func TestAnnotationsThatAreKept(t *testing.T) {
 		annotations []string
 		want        map[string]string
 	}{
-		{"none", nil, map[string]string{}},
 		{"all others of the reconciler", []string{prefix + "apply-order", "-3", prefix + "delete-policy", "orphan-on-delete", prefix + "own", "x"}, map[string]string{"apply-order": "-3", "delete-policy": "orphan-on-delete", "own": "x"}},
 		{"resource policy", []string{"helm.sh/resource-policy", "keep"}, map[string]string{"delete-policy": "orphan"}},
 		{"resource policy that is stated twice", []string{"helm.sh/resource-policy", "keep", prefix + "delete-policy", "Orphan"}, map[string]string{"delete-policy": "Orphan"}},
 		{"a hook with more annotations", []string{"helm.sh/hook", "pre-install", prefix + "delete-order", "4", prefix + "apply-order", "-101", prefix + "reconcile-policy", "Once"}, map[string]string{
 			"delete-order": "4", "apply-order": "-101", "reconcile-policy": "Once", "update-policy": "recreate",
 		}},
-		{"annotations of another reconciler", []string{"other.example.io/owner-id", "x", "demo.example.iox/digest", "x"}, map[string]string{}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.reason, func(t *testing.T) {
@@ -251,7 +232,6 @@ func TestReleaseHooks(t *testing.T) {
 		more         []string
 		want         []map[string]string
 	}{
-		{"before a rollback", "pre-rollback", nil, []map[string]string{hook("pre-rollback", "-101")}},
 		{"after a rollback", "post-rollback", nil, []map[string]string{hook("post-rollback", "101")}},
 		{"tests come after everything else, by weight", "test", []string{"helm.sh/hook-weight", "-3"}, []map[string]string{hook("test", "98")}},
 		{"delete policies have their usual meaning", "test", []string{"helm.sh/hook-delete-policy", "hook-succeeded, hook-failed"}, []map[string]string{
@@ -262,8 +242,6 @@ func TestReleaseHooks(t *testing.T) {
 			{"deletion-hook": "pre-delete", "apply-order": "0", "update-policy": recreate, "adoption-policy": "if-unowned"},
 			hook("pre-rollback", "-101"), hook("test", "101"),
 		}},
-		{"definitions for Helm 2 are left out", "crd-install, test", nil, nil},
-		{"what is no release hook stays what it is", "post-install", nil, []map[string]string{{"apply-order": "101", "reconcile-policy": once, "update-policy": recreate}}},
 	} {
 		fsys := chartWith(map[string]string{"templates/a.yaml": objectWith(append([]string{"helm.sh/hook", test.hook}, test.more...)...)})
 		generator, err := helm.New(fsys, ".", helm.Options{})

@@ -40,28 +40,6 @@ func generateWith(t *testing.T, files map[string]string, options helm.Options) (
 	return unwrap(t, objects), err
 }
 
-func TestReleaseService(t *testing.T) {
-	t.Parallel()
-	files := map[string]string{
-		"templates/a.yaml":            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {by: {{ .Release.Service }}}}\n",
-		"charts/sub/Chart.yaml":       "apiVersion: v2\nname: sub\nversion: 1.0.0\n",
-		"charts/sub/templates/b.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, labels: {by: {{ .Release.Service }}}}\n",
-	}
-	for given, want := range map[string]string{"": "Helm", "Tiller": "Tiller"} {
-		objects, err := generateWith(t, files, helm.Options{ReleaseService: given})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for _, object := range objects {
-			got = append(got, object.GetLabels()["by"])
-		}
-		if diff := cmp.Diff([]string{want, want}, got); diff != "" {
-			t.Errorf("%q: unexpected labels (-want +got):\n%s", given, diff)
-		}
-	}
-}
-
 func TestPostRendererSeesEverything(t *testing.T) {
 	t.Parallel()
 	var seen string
