@@ -5,11 +5,8 @@ package helm
 
 import (
 	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"errors"
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -42,24 +39,6 @@ func (f files) fs() fstest.MapFS {
 		fsys[name] = &fstest.MapFile{Data: []byte(content)}
 	}
 	return fsys
-}
-
-// archive packages the files as "helm package" does.
-func (f files) archive(t testing.TB, folder string) string {
-	t.Helper()
-	var buffer bytes.Buffer
-	zipper := gzip.NewWriter(&buffer)
-	writer := tar.NewWriter(zipper)
-	for _, name := range slices.Sorted(maps.Keys(f)) {
-		header := &tar.Header{Name: folder + "/" + name, Mode: 0o644, Size: int64(len(f[name])), Typeflag: tar.TypeReg}
-		if err := errors.Join(writer.WriteHeader(header), write(writer, f[name])); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := errors.Join(writer.Close(), zipper.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return buffer.String()
 }
 
 func write(writer *tar.Writer, content string) error {

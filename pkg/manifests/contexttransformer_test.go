@@ -72,17 +72,6 @@ func TestTransformersReceiveTheContext(t *testing.T) {
 			t.Errorf("got error %v, want %s", err, missing)
 		}
 	})
-	t.Run("functions are not pure", func(t *testing.T) {
-		t.Parallel()
-		for _, generator := range []manifests.Generator{
-			manifests.NewGenerator(echo{"v1"}).WithObjectTransformer(objectTransformer),
-			manifests.NewGenerator(echo{"v1"}).WithParameterTransformer(parameterTransformer),
-		} {
-			if fingerprint := generator.(manifests.Pure).Fingerprint(); fingerprint != "" {
-				t.Errorf("got fingerprint %q, want none", fingerprint)
-			}
-		}
-	})
 }
 
 func TestTransformersContributeTypes(t *testing.T) {

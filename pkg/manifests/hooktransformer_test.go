@@ -241,35 +241,3 @@ func TestLiftedObjects(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
-
-// TestBadHooks are refused, all at once, with the object, the annotation, its value and what is allowed.
-func TestBadHooks(t *testing.T) {
-	t.Parallel()
-	transformer, err := manifests.NewHookTransformer(manifests.HookToolArgoCD, manifests.HookToolHelm)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cases := map[string]struct{ annotations, want string }{
-		"phase":    {`hook: Before`, `annotation argocd.argoproj.io/hook: invalid value "Before": "Before" is not known; must be one of: PreSync, `},
-		"wave":     {`sync-wave: last`, `annotation argocd.argoproj.io/sync-wave: invalid value "last"; must be an integer from -9999 to 9999`},
-		"conflict": {`sync-wave: "2", shop.example.io/apply-order: "1"`, `annotation shop.example.io/apply-order has value "1", but Argo CD's annotations of the object demand "2"`},
-	}
-	var objects []client.Object
-	for name, tc := range cases {
-		objects = append(objects, hookObject(t, "ConfigMap", name, tc.annotations))
-	}
-	_, err = transformer.TransformObjectsContext(hookContext(t), "default", "shop", objects)
-	for name, tc := range cases {
-		if want := "ConfigMap " + name + ": " + tc.want; err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got the error\n%v\nwant one with %q", err, want)
-		}
-	}
-	for _, tools := range [][]manifests.HookTool{nil, {"argo"}} {
-		if _, err := manifests.NewHookTransformer(tools...); err == nil || !strings.Contains(err.Error(), "must be one of: argocd, helm") {
-			t.Errorf("tools %v: got %v", tools, err)
-		}
-	}
-	if _, err := transformer.TransformObjects("default", "shop", nil); err == nil {
-		t.Error("without a context, nobody knows the prefix of annotations")
-	}
-}

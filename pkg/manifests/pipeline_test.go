@@ -8,7 +8,6 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -59,30 +58,6 @@ func (r rename) TransformObjects(_ string, _ string, objects []client.Object) ([
 }
 
 func (r rename) Fingerprint() string { return r.suffix }
-
-func TestTransformersRunInOrder(t *testing.T) {
-	t.Parallel()
-	generator := manifests.NewGenerator(echo{}).
-		WithObjectTransformer(rename{"-1"}).
-		WithParameterTransformer(setParameter{"a", "first"}).
-		WithObjectTransformer(rename{"-2"}).
-		WithParameterTransformer(setParameter{"a", "second"})
-	parameters := types.UnstructurableMap{"a": "original", "b": "kept"}
-	objects, err := generator.Generate(t.Context(), "ns", "name", parameters)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []client.Object{&corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "name-1-2"},
-		Data:       map[string]string{"a": "second", "b": "kept"},
-	}}
-	if diff := cmp.Diff(want, objects); diff != "" {
-		t.Errorf("unexpected objects (-want +got):\n%s", diff)
-	}
-	if parameters["a"] != "original" {
-		t.Error("the caller's parameters were changed")
-	}
-}
 
 func TestFingerprint(t *testing.T) {
 	t.Parallel()

@@ -85,7 +85,7 @@ func (m Matrix) examine(ctx context.Context, update bool) []string {
 	if len(problems) == 0 {
 		problems = preview.neverOn()
 	}
-	return append(problems, suite.strays(suite.filesOf(cases), "there is no case for it", update)...)
+	return append(problems, suite.strays(cases, update)...)
 }
 
 // combinations returns the cases of all versions, whose names begin with the version. Versions with metadata have a

@@ -89,7 +89,7 @@ func Run(t *testing.T, suite Suite, cases ...Case) {
 			}
 		})
 	}
-	for _, problem := range suite.strays(suite.filesOf(cases), "there is no case for it", *update) {
+	for _, problem := range suite.strays(cases, *update) {
 		t.Error(problem)
 	}
 }

@@ -164,22 +164,6 @@ func TestAnnotationsThatAreKept(t *testing.T) {
 	}
 }
 
-func TestDefinitionsAreNoHooks(t *testing.T) {
-	t.Parallel()
-	objects, err := generate(t, chartWith(map[string]string{
-		"crds/a.yaml": objectWith("helm.sh/hook", "crd-install", "helm.sh/resource-policy", "keep", prefix+"apply-order", "-5"),
-	}), state{1, false})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(objects) != 1 {
-		t.Fatalf("got %d objects", len(objects))
-	}
-	if diff := cmp.Diff(map[string]string{"delete-policy": "orphan", "apply-order": "-5"}, mapped(objects[0])); diff != "" {
-		t.Errorf("unexpected annotations (-want +got):\n%s", diff)
-	}
-}
-
 func TestDeletionHooks(t *testing.T) {
 	t.Parallel()
 	deletion := func(hook, applyOrder string) map[string]string {

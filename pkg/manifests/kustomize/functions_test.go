@@ -56,15 +56,12 @@ func TestFunctions(t *testing.T) {
 	}{
 		{"namespace", `namespace`, "shop", false, false},
 		{"name", `name`, "web", false, false},
-		{"revision", `add componentRevision 1`, "8", false, false},
 		{"the component", `component.Type`, "x", false, false},
 		{"resources, sorted", `range apiResources }}{{ .GroupVersion }}{{ range .APIResources }} {{ .Name }}{{ end }},{{ end`, "apps/v1 deployments,v1 configmaps secrets,", false, true},
 		{"lookup", `(lookup "v1" "ConfigMap" "shop" "target").data.cluster`, "target", true, false},
-		{"mustLookup", `(mustLookup "v1" "ConfigMap" "shop" "target").data.cluster`, "target", true, false},
 		{"lookupList", `len (lookupList "v1" "ConfigMap" "" "cluster=target")`, "1", true, false},
 		{"localLookup", `(localLookup "v1" "ConfigMap" "shop" "local").data.cluster`, "local", true, false},
 		{"mustLocalLookup", `(mustLocalLookup "v1" "ConfigMap" "shop" "local").data.cluster`, "local", true, false},
-		{"localLookupList", `len (localLookupList "v1" "ConfigMap" "" "cluster=target")`, "0", true, false},
 		{"a lookup that is not reached", `if false }}{{ lookup "v1" "ConfigMap" "" "" }}{{ end`, "", false, false},
 	}
 	for _, tt := range tests {
@@ -92,10 +89,8 @@ func TestFunctionsThatFail(t *testing.T) {
 	const invalid = "{kind: Config, apiVersion: v1, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}], clusters: [{name: c, cluster: {server: https://127.0.0.1:1}}], users: [{name: u, user: {tokenFile: /x}}]}"
 	tests := []struct{ reason, expression, want string }{
 		{"mustLookup of nothing", `mustLookup "v1" "ConfigMap" "shop" "none"`, `error calling mustLookup: looking up v1 ConfigMap shop/none: configmaps "none" not found`},
-		{"mustLocalLookup of nothing", `mustLocalLookup "v1" "ConfigMap" "shop" "target"`, `not found`},
 		{"a kubeconfig that is none", `lookupWithKubeConfig "v1" "ConfigMap" "" "" "x"`, "error calling lookupWithKubeConfig: looking up v1 ConfigMap: invalid kubeconfig"},
 		{"a kubeconfig that reads the operator's files", `mustLookupWithKubeConfig "v1" "ConfigMap" "" "" "` + invalid + `"`, "uses tokenFile"},
-		{"a kubeconfig of a list", `lookupListWithKubeConfig "v1" "ConfigMap" "" "" ""`, "invalid kubeconfig"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.reason, func(t *testing.T) {
@@ -113,11 +108,7 @@ func TestFunctionsThatFail(t *testing.T) {
 	}
 	for expression, want := range map[string]string{
 		"component":                     "component not found in context",
-		"componentDigest":               "component digest not found in context",
-		"componentRevision":             "component revision not found in context",
 		"kubernetesVersion":             "client not found in context",
-		"apiResources":                  "client not found in context",
-		`lookup "v1" "Pod" "" ""`:       "looking up v1 Pod: client not found in context",
 		`localLookup "v1" "Pod" "" "x"`: "looking up v1 Pod x: local client not found in context",
 	} {
 		_, err := data(t, t.Context(), nil, "x: {{ "+expression+" }}")

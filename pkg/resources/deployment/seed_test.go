@@ -4,7 +4,6 @@
 package deployment_test
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,12 +11,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/resources/concepts"
 	"github.com/component-operator/runtime/pkg/resources/deployment"
 	"github.com/component-operator/runtime/pkg/resources/editors"
-	"github.com/component-operator/runtime/pkg/resources/feature"
 	"github.com/component-operator/runtime/pkg/resources/selectors"
 )
 
@@ -111,106 +108,3 @@ var (
 	_ concepts.Guardable       = (*deployment.Resource)(nil)
 	_ concepts.DataExtractable = (*deployment.Resource)(nil)
 )
-
-func TestResourceOfTheSeed(t *testing.T) {
-	t.Parallel()
-	var extracted []int32
-	build := func(version string) *deployment.Resource {
-		atLeast2, err := feature.Semver(">= 2")
-		if err != nil {
-			t.Fatal(err)
-		}
-		resource, err := deployment.NewBuilder(shop()).
-			WithMutation(deployment.Mutation{Name: "everything", Feature: feature.NewVersionGate(version, []feature.VersionConstraint{atLeast2}).When(true), Mutate: everything}).
-			WithMutation(deployment.Mutation{Name: "never", Feature: feature.NewBooleanGate(false), Mutate: func(*deployment.Mutator) error { return errors.New("called") }}).
-			WithCustomConvergeStatus(func(op concepts.ConvergingOperation, d *appsv1.Deployment) (concepts.AliveStatusWithReason, error) {
-				return deployment.DefaultConvergingStatusHandler(op, d)
-			}).
-			WithCustomGraceStatus(deployment.DefaultGraceStatusHandler).
-			WithCustomSuspendStatus(deployment.DefaultSuspensionStatusHandler).
-			WithCustomSuspendMutation(deployment.DefaultSuspendMutationHandler).
-			WithCustomSuspendDeletionDecision(deployment.DefaultDeleteOnSuspendHandler).
-			WithDataExtractor(func(d appsv1.Deployment) error { extracted = append(extracted, *d.Spec.Replicas); return nil }).
-			WithDataExtractor(nil).
-			WithGuard(func(d appsv1.Deployment) (concepts.GuardStatusWithReason, error) {
-				return concepts.GuardStatusWithReason{Status: concepts.GuardStatusBlocked, Reason: "not yet, " + d.Name}, nil
-			}).
-			Build()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return resource
-	}
-	old, resource := build("1.4.2"), build("2.0.0")
-
-	if got := resource.Identity(); got != "apps/v1/Deployment/default/shop" {
-		t.Errorf("unexpected identity %q", got)
-	}
-	typed := func(d *appsv1.Deployment) *appsv1.Deployment {
-		d.TypeMeta = metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"}
-		return d
-	}
-	preview := func(r *deployment.Resource, want *appsv1.Deployment) {
-		t.Helper()
-		got, err := r.PreviewObject()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(typed(want), got); diff != "" {
-			t.Errorf("preview (-want +got):\n%s", diff)
-		}
-	}
-	preview(old, shop())
-	current, err := resource.Object()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(client.Object(typed(shop())), current); diff != "" {
-		t.Errorf("object (-want +got):\n%s", diff)
-	}
-
-	if err := resource.Suspend(); err != nil {
-		t.Fatal(err)
-	}
-	preview(resource, withReplicas(everythingDone(), 6))
-	for round, replicas := range []int32{0, 6} {
-		if err := resource.Mutate(current); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(client.Object(typed(withReplicas(everythingDone(), replicas))), current); diff != "" {
-			t.Errorf("round %d (-want +got):\n%s", round, diff)
-		}
-	}
-	live, _ := current.(*appsv1.Deployment)
-	live.Generation, live.Status.ObservedGeneration, live.Status.ReadyReplicas, live.Status.Replicas = 2, 2, 1, 6
-	checkStatuses(t, resource)
-	if err := resource.ExtractData(); err != nil || cmp.Diff([]int32{6}, extracted) != "" {
-		t.Errorf("unexpected data %v, %v", extracted, err)
-	}
-}
-
-func checkStatuses(t *testing.T, resource *deployment.Resource) {
-	t.Helper()
-	converging, err := resource.ConvergingStatus(concepts.ConvergingOperationUpdated)
-	if want := (concepts.AliveStatusWithReason{Status: concepts.AliveConvergingStatusUpdating, Reason: "Waiting for replicas: 1/6 ready"}); err != nil || converging != want {
-		t.Errorf("unexpected status %v, %v", converging, err)
-	}
-	grace, err := resource.GraceStatus()
-	if want := (concepts.GraceStatusWithReason{Status: concepts.GraceStatusDegraded, Reason: "Deployment partially available"}); err != nil || grace != want {
-		t.Errorf("unexpected grace status %v, %v", grace, err)
-	}
-	suspension, err := resource.SuspensionStatus()
-	want := concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspending, Reason: "Waiting for replicas to scale down, 6 replicas still running."}
-	if err != nil || suspension != want || resource.DeleteOnSuspend() {
-		t.Errorf("unexpected suspension %v, %v", suspension, err)
-	}
-	guard, err := resource.GuardStatus()
-	if want := (concepts.GuardStatusWithReason{Status: concepts.GuardStatusBlocked, Reason: "not yet, shop"}); err != nil || guard != want {
-		t.Errorf("unexpected guard status %v, %v", guard, err)
-	}
-}
-
-func withReplicas(d *appsv1.Deployment, replicas int32) *appsv1.Deployment {
-	d.Spec.Replicas = &replicas
-	return d
-}

@@ -109,38 +109,24 @@ func TestHPASpecEditor(t *testing.T) {
 	resource := func(name corev1.ResourceName, utilization int32) autoscalingv2.MetricSpec {
 		return autoscalingv2.MetricSpec{Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{Name: name, Target: target(utilization)}}
 	}
-	container := func(name string, utilization int32) autoscalingv2.MetricSpec {
-		return autoscalingv2.MetricSpec{
-			Type:              autoscalingv2.ContainerResourceMetricSourceType,
-			ContainerResource: &autoscalingv2.ContainerResourceMetricSource{Name: "cpu", Container: name, Target: target(utilization)},
-		}
-	}
 	pods := func(utilization int32, values ...string) autoscalingv2.MetricSpec {
 		selector := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: metav1.LabelSelectorOpIn, Values: values}}}
 		return autoscalingv2.MetricSpec{Type: autoscalingv2.PodsMetricSourceType, Pods: &autoscalingv2.PodsMetricSource{
 			Metric: autoscalingv2.MetricIdentifier{Name: "rps", Selector: selector}, Target: target(utilization),
 		}}
 	}
-	object := func(name string, utilization int32) autoscalingv2.MetricSpec {
-		return autoscalingv2.MetricSpec{Type: autoscalingv2.ObjectMetricSourceType, Object: &autoscalingv2.ObjectMetricSource{
-			DescribedObject: autoscalingv2.CrossVersionObjectReference{Kind: "Ingress", Name: name},
-			Metric:          autoscalingv2.MetricIdentifier{Name: "rps"}, Target: target(utilization),
-		}}
-	}
 	metrics := func(metrics ...autoscalingv2.MetricSpec) autoscalingv2.HorizontalPodAutoscalerSpec {
 		return autoscalingv2.HorizontalPodAutoscalerSpec{Metrics: metrics}
 	}
 	check(t, editors.NewHPASpecEditor, map[string]row[autoscalingv2.HorizontalPodAutoscalerSpec, *editors.HPASpecEditor]{
-		"metrics are identified by name, container, selector and object": {
-			start: metrics(resource("cpu", 1), container("a", 1), pods(1, "1", "2"), object("x", 1)),
+		"metrics are identified by name and selector": {
+			start: metrics(resource("cpu", 1), pods(1, "1", "2")),
 			edit: func(e *editors.HPASpecEditor) {
 				e.EnsureMetric(resource("cpu", 2))
-				e.EnsureMetric(container("b", 2))
 				e.EnsureMetric(pods(2, "2", "1"))
 				e.EnsureMetric(pods(2, "3"))
-				e.EnsureMetric(object("y", 2))
 			},
-			want: metrics(resource("cpu", 2), container("a", 1), pods(2, "2", "1"), object("x", 1), container("b", 2), pods(2, "3"), object("y", 2)),
+			want: metrics(resource("cpu", 2), pods(2, "2", "1"), pods(2, "3")),
 		},
 	})
 }

@@ -4,7 +4,6 @@
 package feature_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -14,10 +13,6 @@ import (
 type acceptsAll struct{}
 
 func (acceptsAll) Enabled(string) (bool, error) { return true, nil }
-
-type broken struct{}
-
-func (broken) Enabled(string) (bool, error) { return false, errors.New("cannot tell") }
 
 func semver(tb testing.TB, text string) feature.VersionConstraint {
 	tb.Helper()
