@@ -85,15 +85,8 @@ func checkStatus(converging concepts.Converging, grace concepts.GraceStatusWithR
 	return grace.Check()
 }
 
-// statusOf asks the resource how far an object is, and how well it does its job. Only a resource that is not Judging has to be asked by one goroutine at a time.
+// statusOf asks the resource how far an object is, and how well it does its job.
 func (j *judge) statusOf(object *unstructured.Unstructured) (converging concepts.Converging, grace concepts.GraceStatusWithReason, err error) {
-	if judging, ok := j.member.resource.(concepts.Judging); ok {
-		observed, err := typed(object, j.member.prototype)
-		if err != nil {
-			return nil, grace, err
-		}
-		return judging.StatusOf(operationOf(object), observed) //nolint:wrapcheck // the reconciler names the object
-	}
 	j.member.set.mu.Lock()
 	defer j.member.set.mu.Unlock()
 	if err := j.member.record(object); err != nil {
@@ -114,13 +107,6 @@ func (j *judge) statusOf(object *unstructured.Unstructured) (converging concepts
 
 // suspensionOf asks the resource how far the suspension of an object is.
 func (j *judge) suspensionOf(object *unstructured.Unstructured) (suspension concepts.SuspensionStatusWithReason, err error) {
-	if judging, ok := j.member.resource.(concepts.Judging); ok {
-		observed, err := typed(object, j.member.prototype)
-		if err != nil {
-			return suspension, err
-		}
-		return judging.SuspensionStatusOf(observed) //nolint:wrapcheck // the reconciler names the object
-	}
 	j.member.set.mu.Lock()
 	defer j.member.set.mu.Unlock()
 	if err := j.member.record(object); err != nil {

@@ -4,6 +4,7 @@
 package resources_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -49,7 +50,8 @@ import (
 // typedResource is what the resources of all kinds can do.
 type typedResource interface {
 	resources.Resource
-	concepts.Judging
+	concepts.ObservationRecorder
+	concepts.Graceful
 	concepts.Suspendable
 	concepts.Registered
 }
@@ -136,11 +138,25 @@ type state struct {
 	grade  concepts.GraceStatus
 }
 
-// kindOf returns the resource for objects of this Go type.
+// statusOf returns how far the recorded object is, without an operation.
+func statusOf(r typedResource) (concepts.Converging, error) {
+	const op = concepts.ConvergingOperationNone
+	switch r := r.(type) {
+	case concepts.Alive:
+		return r.ConvergingStatus(op)
+	case concepts.Completable:
+		return r.ConvergingStatus(op)
+	case concepts.Operational:
+		return r.ConvergingStatus(op)
+	}
+	return nil, errors.New("there is no status")
+}
+
+// kindOf returns the resource for objects of this Go type, which has recorded the object.
 func kindOf(tb testing.TB, object client.Object) typedResource {
 	tb.Helper()
 	for _, r := range kinds() {
-		if _, err := r.SuspensionStatusOf(object); err == nil {
+		if err := r.RecordObservation(object); err == nil {
 			return r
 		}
 	}
@@ -152,7 +168,13 @@ func checkStates(t *testing.T, states []state) {
 	t.Helper()
 	for _, s := range states {
 		before := s.object.DeepCopyObject()
-		converging, grace, err := kindOf(t, s.object).StatusOf(concepts.ConvergingOperationNone, s.object)
+		r := kindOf(t, s.object)
+		converging, err := statusOf(r)
+		if err != nil {
+			t.Errorf("%T, %s: %v", s.object, s.reason, err)
+			continue
+		}
+		grace, err := r.GraceStatus()
 		if err != nil {
 			t.Errorf("%T, %s: %v", s.object, s.reason, err)
 			continue
@@ -412,7 +434,7 @@ func TestSuspensionHandlers(t *testing.T) {
 		{"no jobs are running", cronJob(new(true)), "Suspended: No jobs are running"},
 		{"it is deleted with its pods", &appsv1.DaemonSet{}, "Suspended: "},
 	} {
-		got, err := kindOf(t, row.object).SuspensionStatusOf(row.object)
+		got, err := kindOf(t, row.object).SuspensionStatus()
 		if text := string(got.Status) + ": " + got.Reason; err != nil || text != row.want {
 			t.Errorf("%T, %s: got %q, %v, want %q", row.object, row.reason, text, err, row.want)
 		}

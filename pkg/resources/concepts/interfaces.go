@@ -59,15 +59,6 @@ type ObservationRecorder interface {
 	RecordObservation(object client.Object) error
 }
 
-// Judging is implemented by resources whose status is a function of the object as it is in the cluster. The reconciler calls its methods whenever the object changes, also while
-// it calls others; so they must be safe for concurrent use. Resources without it are judged by ObservationRecorder and the methods about the status, one call at a time.
-type Judging interface {
-	// StatusOf returns how far an object is, and how well it does its job.
-	StatusOf(op ConvergingOperation, object client.Object) (Converging, GraceStatusWithReason, error)
-	// SuspensionStatusOf returns how far the suspension of an object is.
-	SuspensionStatusOf(object client.Object) (SuspensionStatusWithReason, error)
-}
-
 // Amendable is implemented by resources whose mutations can be applied to a given manifest. This is necessary if a resource is suspendable, or if it comes after one
 // whose data are extracted, because its manifest has been changed by transformers then.
 type Amendable interface {

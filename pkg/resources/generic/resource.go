@@ -39,13 +39,6 @@ type life[P client.Object, S concepts.Converging] struct {
 	suspension func(P) (concepts.SuspensionStatusWithReason, error)
 }
 
-func (l life[P, S]) graceOf(object P) (concepts.GraceStatusWithReason, error) {
-	if l.grace != nil {
-		return l.grace(object)
-	}
-	return gradeOf(l.converging(concepts.ConvergingOperationNone, object))
-}
-
 // gradeOf returns the grade that follows from a status, with its reason: Healthy if the object is converged, Down if it
 // is failing, and Degraded otherwise. It takes the results of a function, and passes an error on.
 func gradeOf(status concepts.Converging, err error) (concepts.GraceStatusWithReason, error) {
@@ -61,13 +54,6 @@ func gradeOf(status concepts.Converging, err error) (concepts.GraceStatusWithRea
 		grade = concepts.GraceStatusDown
 	}
 	return concepts.GraceStatusWithReason{Status: grade, Reason: reason}, nil
-}
-
-func (l life[P, S]) suspensionOf(object P) (concepts.SuspensionStatusWithReason, error) {
-	if l.suspension != nil {
-		return l.suspension(object)
-	}
-	return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended}, nil
 }
 
 // newResource returns what a builder describes. Later changes of the builder do not affect it.
@@ -206,30 +192,10 @@ func (r *Resource[T, P, S]) ConvergingStatus(op concepts.ConvergingOperation) (S
 
 // GraceStatus returns how well the object does its job.
 func (r *Resource[T, P, S]) GraceStatus() (concepts.GraceStatusWithReason, error) {
-	return r.life.graceOf(r.current())
-}
-
-// StatusOf returns how far an object of this kind is, and how well it does its job.
-func (r *Resource[T, P, S]) StatusOf(op concepts.ConvergingOperation, object client.Object) (concepts.Converging, concepts.GraceStatusWithReason, error) {
-	observed, err := r.typed(object)
-	if err != nil {
-		return nil, concepts.GraceStatusWithReason{}, err
+	if r.life.grace != nil {
+		return r.life.grace(r.current())
 	}
-	status, err := r.life.converging(op, observed)
-	if err != nil {
-		return nil, concepts.GraceStatusWithReason{}, err
-	}
-	grace, err := r.life.graceOf(observed)
-	return status, grace, err
-}
-
-// SuspensionStatusOf returns how far the suspension of an object of this kind is.
-func (r *Resource[T, P, S]) SuspensionStatusOf(object client.Object) (concepts.SuspensionStatusWithReason, error) {
-	observed, err := r.typed(object)
-	if err != nil {
-		return concepts.SuspensionStatusWithReason{}, err
-	}
-	return r.life.suspensionOf(observed)
+	return gradeOf(r.life.converging(concepts.ConvergingOperationNone, r.current()))
 }
 
 // DeleteOnSuspend reports whether the object is deleted when it is suspended.
@@ -245,7 +211,10 @@ func (r *Resource[T, P, S]) Suspend() error {
 
 // SuspensionStatus returns how far the suspension is.
 func (r *Resource[T, P, S]) SuspensionStatus() (concepts.SuspensionStatusWithReason, error) {
-	return r.life.suspensionOf(r.current())
+	if r.life.suspension != nil {
+		return r.life.suspension(r.current())
+	}
+	return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended}, nil
 }
 
 // GuardStatus asks the guard. Without a guard, the answer is Unblocked.

@@ -41,8 +41,12 @@ func TestHandlers(t *testing.T) {
 	if err != nil || !workload.Registration().Judged || workload.Registration().Suspendable {
 		t.Fatalf("the handler decides: %v", err)
 	}
-	status, grace, err := workload.StatusOf(concepts.ConvergingOperationNone, sample(nil))
-	if err != nil || status != concepts.Converging(concepts.AliveStatusWithReason{Status: "Scaling", Reason: "2 of 3"}) || grace.Status != concepts.GraceStatusDegraded {
+	status, err := workload.ConvergingStatus(concepts.ConvergingOperationNone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	grace, err := workload.GraceStatus()
+	if err != nil || status != (concepts.AliveStatusWithReason{Status: "Scaling", Reason: "2 of 3"}) || grace.Status != concepts.GraceStatusDegraded {
 		t.Errorf("got %v, %v, %v", status, grace, err)
 	}
 }
