@@ -217,7 +217,6 @@ func TestDeploymentHandlers(t *testing.T) {
 	stale := func(d *appsv1.Deployment) { d.Generation++ }
 	checkStates(t, []state{
 		{"all replicas are ready", deploymentWith(3, 3, 3), isReady, healthy},
-		{"one replica is declared by default", changed(deploymentWith(1, 1, 1), func(d *appsv1.Deployment) { d.Spec.Replicas = nil }), isReady, healthy},
 		{"a replica is not ready", deploymentWith(2, 3, 3), "Scaling: Waiting for replicas: 2/3 ready", degraded},
 		{"too many replicas are ready", deploymentWith(4, 3, 4), "Scaling: Waiting for replicas: 4/3 ready", degraded},
 		{"the rollout is unfinished", deploymentWith(3, 1, 3), "Updating: Waiting for rollout: 1/3 replicas updated", healthy},
@@ -314,7 +313,6 @@ func TestPodHandlers(t *testing.T) {
 	}
 	checkStates(t, []state{
 		{"all containers are ready", in(running, always, ready("web"), ready("log")), "Healthy: All containers are ready", healthy},
-		{"all containers have succeeded", in(corev1.PodSucceeded, never), "Healthy: All containers have succeeded", healthy},
 		{"a container is not ready", in(running, always, ready("web"), waits("log", "ContainerCreating")), logWaits, degraded},
 		{
 			"a sidecar is not ready", changed(in(running, always, ready("web"), ready("log")), stopSidecar),
@@ -352,7 +350,6 @@ func TestOtherHandlers(t *testing.T) {
 	autoscaler := func(conditions ...autoscalingv2.HorizontalPodAutoscalerCondition) *autoscalingv2.HorizontalPodAutoscaler {
 		return &autoscalingv2.HorizontalPodAutoscaler{Status: autoscalingv2.HorizontalPodAutoscalerStatus{Conditions: conditions}}
 	}
-	unable := autoscalingv2.HorizontalPodAutoscalerCondition{Type: autoscalingv2.AbleToScale, Status: corev1.ConditionFalse, Reason: "FailedGetScale", Message: "no target"}
 	active := autoscalingv2.HorizontalPodAutoscalerCondition{Type: autoscalingv2.ScalingActive, Status: corev1.ConditionTrue}
 	inactive := autoscalingv2.HorizontalPodAutoscalerCondition{Type: autoscalingv2.ScalingActive, Status: corev1.ConditionFalse, Reason: "FailedGetResourceMetric"}
 	claim := func(phase corev1.PersistentVolumeClaimPhase) *corev1.PersistentVolumeClaim {
@@ -384,18 +381,13 @@ func TestOtherHandlers(t *testing.T) {
 		{"nothing is known yet", autoscaler(), "OperationPending: Waiting for ScalingActive to be True", degraded},
 		{"it scales", autoscaler(active), "Operational: ScalingActive is True", healthy},
 		{"there are no metrics", autoscaler(inactive), "OperationFailing: ScalingActive is False: FailedGetResourceMetric", down},
-		{"there is nothing to scale", autoscaler(active, unable), "OperationFailing: AbleToScale is False: FailedGetScale: no target", down},
 
 		{"there is a volume", claim(corev1.ClaimBound), "Operational: The claim is bound", healthy},
-		{"there is no volume yet", claim(corev1.ClaimPending), "OperationPending: Waiting for a volume", degraded},
 		{"somebody has deleted the volume", claim(corev1.ClaimLost), "OperationFailing: The claim has lost its volume", down},
 
 		{"no claim uses it yet", volume(corev1.VolumeAvailable, ""), "Operational: The volume is Available", healthy},
-		{"it is not available yet", volume(corev1.VolumePending, ""), "OperationPending: Waiting for the volume to be available", degraded},
-		{"its claim was deleted", volume(corev1.VolumeReleased, ""), "OperationFailing: The volume is Released", down},
 		{"it could not be recycled", volume(corev1.VolumeFailed, "in use"), "OperationFailing: The volume is Failed: in use", down},
 
-		{"objects cannot be created yet", definition(), "OperationPending: Waiting for Established to be True", degraded},
 		{"objects can be created", definition(established), "Operational: Established is True", healthy},
 		{"its new names are taken", definition(established, taken), "OperationFailing: NamesAccepted is False: PluralConflict", down},
 	})
@@ -427,10 +419,8 @@ func TestSuspensionHandlers(t *testing.T) {
 		},
 		{"replicas are left", &appsv1.ReplicaSet{Status: appsv1.ReplicaSetStatus{Replicas: 1}}, "Suspending: Waiting for replicas to scale down, 1 replicas still running."},
 		{"pods are running or ending", jobWith(2, new(int32(1)), nil), "Suspending: Waiting for 3 pods to terminate"},
-		{"it may start pods", jobWith(0, nil, nil), "Suspending: The job may start pods: spec.suspend is not set"},
 		{"there are no pods", jobWith(0, new(int32(0)), new(true)), "Suspended: The job has no pods"},
 		{"jobs are running", cronJob(new(true), corev1.ObjectReference{}), "Suspending: Waiting for 1 running jobs"},
-		{"it may start jobs", cronJob(nil), "Suspending: The cronjob may start jobs: spec.suspend is not set"},
 		{"no jobs are running", cronJob(new(true)), "Suspended: No jobs are running"},
 		{"it is deleted with its pods", &appsv1.DaemonSet{}, "Suspended: "},
 	} {

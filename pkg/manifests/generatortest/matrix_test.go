@@ -173,9 +173,6 @@ func TestMatrixProblems(t *testing.T) {
 			reason: "a resource that is off", build: only(of(settings("a").GatedBy(feature.NewBooleanGate(false)).WithMutation(entry("lost", "1")))),
 			want: "its resource is off: the condition is false",
 		},
-		{reason: "a resource of others", build: func(string, string) []builder {
-			return []builder{of(settings("own")), of(settings("a").ReadOnly(concepts.AbsenceIsFine).WithMutation(entry("lost", "1")))}
-		}, want: "its resource is read-only"},
 		{
 			reason: "one name for several mutations", build: only(of(settings("a").WithMutation(entry("same", "1"), entry("same", "1")))),
 			want: "1.0.0-plain: generating: " + id + `: there are several mutations with the name "same"`,
@@ -183,7 +180,6 @@ func TestMatrixProblems(t *testing.T) {
 		{reason: "one field with different values", build: func(_, feature string) []builder {
 			return []builder{of(settings("a").WithMutation(entry("first", "1"), entry("second", "2", feature == "cache")))}
 		}, want: `1.0.0-cache: generating: ` + id + `: mutating ConfigMap default/a: mutations "first" and "second" both write .data.key: 1, then 2`},
-		{reason: "a selector", build: only(web("web"))},
 		{
 			reason: "a selector that matches nothing", build: only(web("wep")),
 			want: `apps/v1/Deployment/default/web: mutation "image": containers: the selector of edit 1 matches none of ["web"]`,
@@ -199,7 +195,6 @@ func TestMatrixProblems(t *testing.T) {
 			reason: "data that are missing", build: sharing(ours), objects: []client.Object{configMapIn("other", "a", map[string]string{"value": "x"})},
 			want: `v1/ConfigMap/default/b: its data guard waits for "value": let Objects of the case have the object with these data`,
 		},
-		{reason: "data of others that are missing", build: sharing(theirs), want: `its data guard waits for "value"`},
 		{reason: "data of others", build: sharing(theirs), objects: []client.Object{configMapIn("default", "a", map[string]string{"value": "x"})}},
 		{reason: "data of a type that the scheme lacks", build: func(string, string) []builder {
 			value := concepts.NewData[string]("value")
@@ -215,7 +210,6 @@ func TestMatrixProblems(t *testing.T) {
 			value := concepts.NewData[string]("value")
 			return []builder{of(settings("a").WithDataGuard(value)), of(settings("b").WithData(into(value)))}
 		}, want: "generating: resource " + id + ` uses the data "value", which resource `},
-		{reason: "a resource by hand", build: only(byHand(plainResource{}))},
 		{reason: "a resource by hand that warns", build: only(byHand(warningResource{})), want: "by hand: it is strange"},
 		{reason: "a resource by hand that fails", build: only(byHand(plainResource{fails: true})), want: "generating: mutating it has failed"},
 	} {

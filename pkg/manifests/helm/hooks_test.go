@@ -164,67 +164,34 @@ func TestAnnotationsThatAreKept(t *testing.T) {
 	}
 }
 
-func TestDeletionHooks(t *testing.T) {
+// TestHooksOfDeletionsAndReleases: those of releases are there only if a command line asks for them.
+func TestHooksOfDeletionsAndReleases(t *testing.T) {
 	t.Parallel()
 	deletion := func(hook, applyOrder string) map[string]string {
 		return map[string]string{"deletion-hook": hook, "apply-order": applyOrder, "update-policy": recreate, "adoption-policy": "if-unowned"}
 	}
+	release := func(value, applyOrder string) map[string]string {
+		return map[string]string{"release-hook": value, "apply-order": applyOrder, "reconcile-policy": onChanges, "update-policy": recreate}
+	}
+	install := map[string]string{"apply-order": "101", "reconcile-policy": once, "update-policy": recreate}
 	for _, test := range []struct {
 		reason, hook string
+		release      bool
 		more         []string
 		want         []map[string]string
 	}{
-		{"before the deletion", "pre-delete", nil, []map[string]string{deletion("pre-delete", "0")}},
-		{"weights are the waves", "post-delete", []string{"helm.sh/hook-weight", "-7"}, []map[string]string{deletion("post-delete", "-7")}},
-		{"what is there already goes only if the chart says so", "pre-delete", []string{"helm.sh/hook-delete-policy", "hook-succeeded,hook-failed"}, []map[string]string{
+		{"weights are the waves", "post-delete", false, []string{"helm.sh/hook-weight", "-7"}, []map[string]string{deletion("post-delete", "-7")}},
+		{"what is there already goes only if the chart says so", "pre-delete", false, []string{"helm.sh/hook-delete-policy", "hook-succeeded,hook-failed"}, []map[string]string{
 			{"deletion-hook": "pre-delete", "apply-order": "0", "update-policy": recreate},
 		}},
-		{"one object, three times", "post-install, pre-delete, post-delete", nil, []map[string]string{
-			{"apply-order": "101", "reconcile-policy": once, "update-policy": recreate}, deletion("pre-delete", "0"), deletion("post-delete", "0"),
+		{"one object, three times", "post-install, pre-delete, post-delete", false, nil, []map[string]string{install, deletion("pre-delete", "0"), deletion("post-delete", "0")}},
+		{"after a rollback", "post-rollback", true, nil, []map[string]string{release("post-rollback", "101")}},
+		{"tests come after everything else, by weight", "test", true, []string{"helm.sh/hook-weight", "-3"}, []map[string]string{release("test", "98")}},
+		{"delete policies have their usual meaning", "test", true, []string{"helm.sh/hook-delete-policy", "hook-succeeded, hook-failed"}, []map[string]string{
+			{"release-hook": "test", "apply-order": "101", "reconcile-policy": onChanges, "purge-order": "201", "purge-on-failure": "true"},
 		}},
-	} {
-		objects, err := generate(t, chartWith(map[string]string{"templates/a.yaml": objectWith(append([]string{"helm.sh/hook", test.hook}, test.more...)...)}), state{1, false})
-		if err != nil {
-			t.Errorf("%s: %s", test.reason, err)
-			continue
-		}
-		var got []map[string]string
-		for _, object := range objects {
-			got = append(got, mapped(object))
-		}
-		if diff := cmp.Diff(test.want, got); diff != "" {
-			t.Errorf("%s: unexpected annotations (-want +got):\n%s", test.reason, diff)
-		}
-	}
-}
-
-// TestReleaseHooks: a command line asks for hooks that components have no use for.
-func TestReleaseHooks(t *testing.T) {
-	t.Parallel()
-	// hook returns the annotations of a release hook, others are added or, if empty, removed.
-	hook := func(value, applyOrder string, more ...string) map[string]string {
-		all := map[string]string{"release-hook": value, "apply-order": applyOrder, "reconcile-policy": onChanges, "update-policy": recreate}
-		for i := 0; i < len(more); i += 2 {
-			if all[more[i]] = more[i+1]; more[i+1] == "" {
-				delete(all, more[i])
-			}
-		}
-		return all
-	}
-	for _, test := range []struct {
-		reason, hook string
-		more         []string
-		want         []map[string]string
-	}{
-		{"after a rollback", "post-rollback", nil, []map[string]string{hook("post-rollback", "101")}},
-		{"tests come after everything else, by weight", "test", []string{"helm.sh/hook-weight", "-3"}, []map[string]string{hook("test", "98")}},
-		{"delete policies have their usual meaning", "test", []string{"helm.sh/hook-delete-policy", "hook-succeeded, hook-failed"}, []map[string]string{
-			hook("test", "101", "update-policy", "", "purge-order", "201", "purge-on-failure", "true"),
-		}},
-		{"one object, for everything", "post-install, pre-delete, pre-rollback, test", nil, []map[string]string{
-			{"apply-order": "101", "reconcile-policy": once, "update-policy": recreate},
-			{"deletion-hook": "pre-delete", "apply-order": "0", "update-policy": recreate, "adoption-policy": "if-unowned"},
-			hook("pre-rollback", "-101"), hook("test", "101"),
+		{"one object, for everything", "post-install, pre-delete, pre-rollback, test", true, nil, []map[string]string{
+			install, deletion("pre-delete", "0"), release("pre-rollback", "-101"), release("test", "101"),
 		}},
 	} {
 		fsys := chartWith(map[string]string{"templates/a.yaml": objectWith(append([]string{"helm.sh/hook", test.hook}, test.more...)...)})
@@ -232,8 +199,7 @@ func TestReleaseHooks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx := generating.ReleaseHooks.With(state{1, false}.context(t.Context()), true)
-		objects, err := generator.Generate(ctx, "shop", "web", nil)
+		objects, err := generator.Generate(generating.ReleaseHooks.With(state{1, false}.context(t.Context()), test.release), "shop", "web", nil)
 		if err != nil {
 			t.Errorf("%s: %s", test.reason, err)
 			continue
