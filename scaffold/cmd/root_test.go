@@ -6,14 +6,11 @@ package cmd
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -94,24 +91,5 @@ func TestQuestions(t *testing.T) {
 	}
 	if _, err := scaffold(t, "--interactive", "x"); !errors.Is(err, errNoTerminal) {
 		t.Errorf("without a terminal: got error %v", err)
-	}
-}
-
-// TestQuestionsEndWithAnInterrupt has nobody answer.
-func TestQuestionsEndWithAnInterrupt(t *testing.T) {
-	t.Parallel()
-	in, silent := io.Pipe()
-	defer func() { _ = silent.Close() }()
-	ctx, interrupt := context.WithCancel(t.Context())
-	asked := make(chan error, 1)
-	go func() { asked <- (&settings{}).askOn(ctx, bufio.NewReader(in), io.Discard) }()
-	interrupt()
-	select {
-	case err := <-asked:
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("got error %v", err)
-		}
-	case <-time.After(10 * time.Second):
-		t.Error("still waiting for an answer")
 	}
 }

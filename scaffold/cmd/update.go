@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -25,11 +24,6 @@ func (s *settings) update(ctx context.Context, given *pflag.FlagSet, out, progre
 	absolute, err := filepath.Abs(folder)
 	if err != nil {
 		return fmt.Errorf("finding %s: %w", folder, err)
-	}
-	flags := lasting(given)
-	if unwritten, exists := project.UnwrittenFlags(absolute); exists && !slices.Equal(unwritten, flags) {
-		return fmt.Errorf("an update of %s was interrupted or has failed before all files were written; complete it with the same flags: scaffold %s",
-			folder, strings.Join(slices.Concat([]string{"--update"}, unwritten, []string{folder}), " "))
 	}
 	recorded, then, err := project.ReadRecord(absolute)
 	if err != nil {
@@ -51,7 +45,6 @@ func (s *settings) update(ctx context.Context, given *pflag.FlagSet, out, progre
 	if err != nil {
 		return err
 	}
-	update.Flags = flags
 	if err := update.BeginVersions(ctx, formerly, then, now); err != nil {
 		return err
 	}
@@ -73,23 +66,6 @@ func (s *settings) update(ctx context.Context, given *pflag.FlagSet, out, progre
 	}
 	fmt.Fprintf(out, "%s is up to date.\n", folder)
 	return nil
-}
-
-// lasting returns the given flags that an update records in the project, as users write them.
-func lasting(given *pflag.FlagSet) []string {
-	recorded := pflag.NewFlagSet("recorded", pflag.ContinueOnError)
-	declareOptions(recorded, &project.Options{})
-	var flags []string
-	given.Visit(func(flag *pflag.Flag) {
-		value := flag.Value.String()
-		if list, isList := flag.Value.(pflag.SliceValue); isList {
-			value = strings.Join(list.GetSlice(), ",")
-		}
-		if flag.Name == "runtime-path" || recorded.Lookup(flag.Name) != nil {
-			flags = append(flags, "--"+flag.Name+"="+value)
-		}
-	})
-	return flags
 }
 
 // complete writes an update, and does what follows it. If an earlier update was not completed, it does what follows that one, too.

@@ -314,39 +314,3 @@ func TestUpdateAddsVersion(t *testing.T) {
 		t.Error("the webhooks and versions that nobody serves are still there")
 	}
 }
-
-// TestUpdateKeepsConflictingEdits has an edit that cannot be merged into the new version: that one begins without it, and the message says so.
-func TestUpdateKeepsConflictingEdits(t *testing.T) {
-	t.Parallel()
-	folder := newProject(t)
-	replace(t, folder, "api/v1alpha1/doc.go", "is version v1alpha1 of", "is the first version of")
-	shown, err := scaffold(t, "--update", "--group-version=v1", "--served-version=v1alpha1", folder)
-	if err == nil || !strings.Contains(shown, "api/v1/doc.go: it is new, and your edits of api/v1alpha1/doc.go could not be merged into it") {
-		t.Errorf("got error %v and:\n%s", err, shown)
-	}
-	got := files(t, folder)
-	if !strings.Contains(got["api/v1alpha1/doc.go"], "is the first version of") || !strings.Contains(got["api/v1/doc.go"], "is version v1 of") {
-		t.Errorf("unexpected files:\n%s%s", got["api/v1alpha1/doc.go"], got["api/v1/doc.go"])
-	}
-}
-
-// TestUpdateChangesGenerator makes the dependents typed resources, and plain objects again. An edit of what both have stays.
-func TestUpdateChangesGenerator(t *testing.T) {
-	t.Parallel()
-	const objects = "pkg/generator/objects.go"
-	edit := func(folder string) {
-		replace(t, folder, objects, "Selector: meta.Labels,\n", "Type:     corev1.ServiceTypeLoadBalancer,\n\t\t\tSelector: meta.Labels,\n")
-	}
-	folder := newProject(t)
-	edit(folder)
-	for _, generator := range []string{"resources", "go"} {
-		if shown, err := scaffold(t, "--update", "--generator="+generator, folder); err != nil {
-			t.Fatalf("%v\n%s", err, shown)
-		}
-		fresh := newProject(t, "--generator="+generator)
-		edit(fresh)
-		if diff := cmp.Diff(files(t, fresh), files(t, folder)); diff != "" {
-			t.Errorf("%s: unlike a new project:\n%s", generator, diff)
-		}
-	}
-}

@@ -243,33 +243,6 @@ func TestVariety(t *testing.T) {
 	}
 }
 
-// TestChoicesOfDefinitions finds an object that depends on a value which the schema lists in a definition; schemas that are booleans, and recursion, are no obstacle.
-func TestChoicesOfDefinitions(t *testing.T) {
-	t.Parallel()
-	const files = `
--- values.yaml --
-mode: plain
--- values.schema.json --
-{"type": "object", "properties": {"anything": true, "mode": {"$ref": "#/$defs/mode"}, "tree": {"$ref": "#/definitions/tree"}},
- "$defs": {"mode": {"enum": ["plain", "mesh"]}}, "definitions": {"tree": {"properties": {"left": {"$ref": "#/definitions/tree"}}}}}
--- templates/all.yaml --
-apiVersion: v1
-kind: {{ if eq .Values.mode "mesh" }}Service{{ else }}ConfigMap{{ end }}
-metadata: {name: a}
-`
-	made, err := contents.Chart(t.Context(), request(write(t, txtar.Parse([]byte(files)))))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var resources []string
-	for _, rule := range made.Rules {
-		resources = append(resources, rule.Resources...)
-	}
-	if want := []string{"configmaps", "services"}; !slices.Equal(resources, want) {
-		t.Errorf("want rights on %v, got %v", want, resources)
-	}
-}
-
 // TestRefusals checks that contents which cannot be part of an operator are refused, with the reason.
 func TestRefusals(t *testing.T) {
 	t.Parallel()

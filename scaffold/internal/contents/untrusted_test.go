@@ -31,19 +31,11 @@ func TestUntrustedFiles(t *testing.T) {
 	}{
 		"a monitor of git":                   {"git status runs it", []string{"files/.git/config"}, "files/.git: a repository of a version control system cannot be in a project"},
 		"a file that leads to a repository":  {"worktrees and submodules have one", []string{"files/.git"}, "files/.git: a repository"},
-		"in upper case":                      {"macOS and Windows ignore case", []string{"files/.GIT/config"}, "files/.GIT: a repository"},
 		"with a blank at the end":            {"Windows ignores it", []string{"files/.Git /config"}, "files/.Git : a repository"},
-		"with a dot at the end":              {"Windows ignores it", []string{"files/.git./config"}, "trailing dot"},
-		"a short name":                       {"Windows calls .git so", []string{"files/git~1/config"}, "files/git~1: a repository"},
-		"Mercurial":                          {"it has hooks", []string{"files/.hg/hgrc"}, "files/.hg: a repository"},
 		"Subversion":                         {"the go command does not embed it", []string{"files/.svn/entries"}, "files/.svn: a repository"},
-		"Bazaar":                             {"the go command does not embed it", []string{"files/.bzr/README"}, "files/.bzr: a repository"},
-		"Jujutsu":                            {"it runs tools that are configured", []string{"files/.jj/repo/config.toml"}, "files/.jj: a repository"},
 		"a bare repository":                  {"git finds it without .git", []string{"files/HEAD", "files/config", "files/objects/x", "files/refs/x"}, "files: a repository"},
-		"a bare repository at the top":       {"git finds it without .git", []string{"HEAD", "config", "objects/x", "refs/x"}, ".: a repository"},
 		"a repository with parts elsewhere":  {"git follows commondir", []string{"files/head", "files/commondir"}, "files: a repository"},
 		"a module":                           {"the go command does not embed it", []string{"files/go.mod"}, "files/go.mod: a folder with a Go module"},
-		"a module in upper case":             {"macOS ignores case", []string{"files/GO.MOD"}, "files/GO.MOD: a folder with a Go module"},
 		"Go code":                            {"the project ignores the folder", []string{"files/x_test.go", "x.go", "files/x.s"}, ""},
 		"files of git that run nothing":      {"commands come from the user's configuration", []string{".gitattributes", ".gitignore", "files/.gitmodules"}, ""},
 		"names that begin like a repository": {"they are none", []string{"files/.github/workflows/ci.yaml", "files/HEAD", "files/refs.txt"}, ""},
@@ -82,18 +74,6 @@ func TestUntrustedFiles(t *testing.T) {
 	}
 }
 
-// TestPathsInArchives has packaged charts whose paths leave the chart.
-func TestPathsInArchives(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{"../outside", "/etc/outside", "files/../../outside"} {
-		packaged := filepath.Join(t.TempDir(), "shop.tgz")
-		save(t, packaged, pack(t, "shop/", map[string]string{"Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n", name: "content\n"}))
-		if _, err := contents.Chart(t.Context(), request(packaged)); err == nil || !strings.Contains(err.Error(), "illegal") {
-			t.Errorf("%s: got error %v", name, err)
-		}
-	}
-}
-
 // pack returns an archive.
 func pack(t *testing.T, prefix string, files map[string]string) []byte {
 	t.Helper()
@@ -123,9 +103,7 @@ func TestLinks(t *testing.T) {
 	save(t, filepath.Join(outside, "id_rsa"), []byte("secret\n"))
 	for name, row := range map[string]struct{ link, want string }{
 		"to a file elsewhere":     {filepath.Join(outside, "id_rsa"), "files/notes.txt: a symbolic link must be relative, and lead to something in this folder"},
-		"up":                      {"../../outside.txt", "files/notes.txt: a symbolic link must be relative, and lead to something in this folder"},
 		"to a folder elsewhere":   {outside, "files/notes.txt: a symbolic link must be relative, and lead to something in this folder"},
-		"to nothing":              {"nowhere", "files/notes.txt: a symbolic link must be relative, and lead to something in this folder"},
 		"to a file of the folder": {"../mine.txt", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

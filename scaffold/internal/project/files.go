@@ -19,28 +19,13 @@ import (
 // pendingMark exists while an update is not complete: some files are not written, or what is generated from them is not.
 const pendingMark = ".scaffold/pending"
 
-const (
-	pendingText = `An update of this project was interrupted or has failed. "scaffold --update" completes it.
+const pendingText = `An update of this project was interrupted or has failed. "scaffold --update" with the same flags completes it.
 `
-	// unwrittenText is followed by the flags, one on each line.
-	unwrittenText = `An update of this project was interrupted or has failed before all files were written. "scaffold --update" completes it with the same flags:
-`
-)
 
 // IsPending reports whether an update of the project in a folder is not complete.
 func IsPending(folder string) bool {
 	_, err := os.Lstat(filepath.Join(folder, pendingMark))
 	return err == nil
-}
-
-// UnwrittenFlags returns the flags of an update of the project in a folder that has not written all files; and whether there is such an update.
-func UnwrittenFlags(folder string) (flags []string, exists bool) {
-	content, _ := os.ReadFile(filepath.Join(folder, pendingMark))
-	rest, exists := strings.CutPrefix(string(content), unwrittenText)
-	for flag := range strings.Lines(rest) {
-		flags = append(flags, strings.TrimSuffix(flag, "\n"))
-	}
-	return flags, exists
 }
 
 // Complete notes that what follows an update is done.
@@ -55,8 +40,7 @@ func Complete(folder string) error {
 // Complete is called.
 func (u *Update) Apply(ctx context.Context) error {
 	if len(u.Changes) > 0 {
-		flags := strings.Join(append(slices.Clone(u.Flags), ""), "\n")
-		if err := u.write(pendingMark, &File{Content: []byte(unwrittenText + flags)}); err != nil {
+		if err := u.write(pendingMark, &File{Content: []byte(pendingText)}); err != nil {
 			return err
 		}
 	}
@@ -72,9 +56,6 @@ func (u *Update) Apply(ctx context.Context) error {
 		if err := u.write(path, new(u.record[path])); err != nil {
 			return err
 		}
-	}
-	if len(u.Changes) > 0 {
-		return u.write(pendingMark, &File{Content: []byte(pendingText)})
 	}
 	return nil
 }

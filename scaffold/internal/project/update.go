@@ -23,9 +23,6 @@ type Update struct {
 	Changes map[string]*File
 	// Conflicts say for files why they stay as they are, although the templates say something else.
 	Conflicts map[string]string
-	// Flags are what the update was called with. They are noted until all files are written, because with others, some files would stay as this update leaves
-	// them.
-	Flags []string
 	// record is written last.
 	record Tree
 	// windows are the files whose lines end with CR LF, unlike what scaffold wrote. They keep that.

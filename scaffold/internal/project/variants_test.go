@@ -4,7 +4,6 @@
 package project
 
 import (
-	"fmt"
 	"testing"
 )
 
@@ -58,42 +57,4 @@ func (v variant) options(t *testing.T) *Options {
 		t.Fatal(err)
 	}
 	return options
-}
-
-// factors are the values of the variant, each with the name of its option.
-func (v variant) factors() []string {
-	return []string{
-		"generator " + string(v.generator), fmt.Sprint("validating ", v.validating), fmt.Sprint("mutating ", v.mutating),
-		"license " + string(v.license), fmt.Sprint("conversion ", len(v.served) > 0), fmt.Sprint("local ", v.local),
-	}
-}
-
-// TestVariantsArePairwise checks that each pair of values that occur at all occurs in a variant.
-func TestVariantsArePairwise(t *testing.T) {
-	t.Parallel()
-	var values []map[string]bool
-	pairs := map[[2]string]bool{}
-	for _, v := range variants {
-		factors := v.factors()
-		for i, first := range factors {
-			if len(values) <= i {
-				values = append(values, map[string]bool{})
-			}
-			values[i][first] = true
-			for _, second := range factors[i+1:] {
-				pairs[[2]string{first, second}] = true
-			}
-		}
-	}
-	for i := range values {
-		for first := range values[i] {
-			for j := i + 1; j < len(values); j++ {
-				for second := range values[j] {
-					if !pairs[[2]string{first, second}] {
-						t.Errorf("no variant has %s and %s", first, second)
-					}
-				}
-			}
-		}
-	}
 }

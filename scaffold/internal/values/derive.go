@@ -45,9 +45,7 @@ type node struct {
 	elem     *node    // of a list or mapping
 	markers  []string // value validations, without +kubebuilder:validation:
 	nullable bool
-	isSet    bool     // a list whose elements are unique
-	schema   bool     // a schema describes the value
-	beyond   []string // what the schema checks and the type does not
+	isSet    bool // a list whose elements are unique
 	typeName string
 }
 
@@ -89,7 +87,6 @@ func (d *deriver) note(path, format string, args ...any) {
 // unchecked notes that only the chart's schema checks something.
 func (d *deriver) unchecked(n *node, what string) {
 	d.note(n.path, "not checked before the chart is rendered: %s", what)
-	n.beyond = append(n.beyond, what)
 }
 
 func (d *deriver) root(s *source) (*node, error) {
@@ -123,7 +120,7 @@ func (d *deriver) build(in input) *node {
 	f := gather(in.schemas...)
 	if slices.ContainsFunc(f.schemas, func(s *jsonschema.Schema) bool { return slices.Contains(in.above, s) }) {
 		d.note(in.path, "the schema refers to itself")
-		return &node{kind: anything, path: in.path, doc: f.doc, schema: true}
+		return &node{kind: anything, path: in.path, doc: f.doc}
 	}
 	key := in.key()
 	if n := d.made[key]; n != nil {
@@ -150,7 +147,7 @@ func (in input) key() string {
 }
 
 func (d *deriver) fromFacts(f *facts, in input) *node {
-	n := &node{path: in.path, doc: cmp.Or(f.doc, in.def.remark().text), kind: d.kindOf(f, in), schema: len(in.schemas) > 0}
+	n := &node{path: in.path, doc: cmp.Or(f.doc, in.def.remark().text), kind: d.kindOf(f, in)}
 	n.nullable = f.types&tNull != 0 && f.types != tAll && f.enum == nil && !in.def.set
 	switch n.kind {
 	case structure:
@@ -164,7 +161,7 @@ func (d *deriver) fromFacts(f *facts, in input) *node {
 	case list:
 		in.partial = false
 		if f.tuple {
-			n.elem = &node{path: in.path + "[]", schema: true}
+			n.elem = &node{path: in.path + "[]"}
 			d.note(n.elem.path, "each element has a type of its own")
 			break
 		}
@@ -198,7 +195,7 @@ func (d *deriver) element(schemas []*jsonschema.Schema, in input) *node {
 	elem := d.build(input{schemas: schemas, path: path, repeated: true, partial: in.partial, above: in.above})
 	if elem.nullable {
 		d.note(path, "null among elements")
-		return &node{kind: anything, path: path, doc: elem.doc, schema: true}
+		return &node{kind: anything, path: path, doc: elem.doc}
 	}
 	return elem
 }
@@ -335,7 +332,7 @@ func (d *deriver) typeOfField(name string, f *facts, in input) *node {
 		return nil
 	case len(in.schemas) == 0 && slices.Contains(f.names(), name):
 		d.note(in.path, "only alternatives or conditions of the schema describe it")
-		return &node{kind: anything, path: in.path, doc: in.def.remark().text, schema: true}
+		return &node{kind: anything, path: in.path, doc: in.def.remark().text}
 	}
 	n := d.build(in)
 	if in.partial {

@@ -24,9 +24,6 @@ type renderer struct {
 }
 
 func newRenderer(options Options) *renderer {
-	if options.Name == "" {
-		options.Name = "Values"
-	}
 	taken := map[string]bool{}
 	for _, name := range options.Reserved {
 		taken[name] = true
@@ -74,10 +71,6 @@ func (r *renderer) typeDoc(n *node) string {
 	if n.doc != "" {
 		doc = "\n\n" + n.doc
 	}
-	isField := n.path != "" && !strings.HasSuffix(n.path, "[]")
-	if rest := n.uncheckedDoc(); rest != "" && !isField {
-		doc += "\n\n" + rest
-	}
 	switch {
 	case n.path == "":
 		return n.typeName + " are the values of the chart. What is not set has the chart's default." + doc
@@ -86,19 +79,6 @@ func (r *renderer) typeDoc(n *node) string {
 	default:
 		return n.typeName + " is a value in " + strings.TrimSuffix(n.path, "[]") + "." + doc
 	}
-}
-
-// uncheckedDoc says what only the chart's own schema validates. Empty if that is nothing.
-func (n *node) uncheckedDoc() string {
-	switch {
-	case n.schema && (n.kind == anything || n.kind == freeMap):
-		return "Validated by the chart's own schema."
-	case len(n.beyond) > 0:
-		return "Validated only by the chart's own schema: " + strings.Join(n.beyond, ", ") + "."
-	case n.elem != nil && n.elem.typeName == "":
-		return n.elem.uncheckedDoc()
-	}
-	return ""
 }
 
 func typeMarkers(n *node) []string {
@@ -146,20 +126,16 @@ func (r *renderer) field(out *strings.Builder, f *field) {
 	fmt.Fprintf(out, "\t%s %s `json:\"%s%s\"`\n", f.goName, goType, f.name, option)
 }
 
-// fieldDoc returns the description of a field, with its default and with what is not checked.
+// fieldDoc returns the description of a field, with its default.
 func fieldDoc(f *field) string {
 	doc := strings.TrimSpace(f.doc)
-	var more []string
-	if f.initial != "" && len(f.initial) <= 60 && !strings.Contains(strings.ToLower(doc), "defaults to") {
-		more = append(more, "Defaults to "+f.initial+".")
+	if f.initial == "" || len(f.initial) > 60 || strings.Contains(strings.ToLower(doc), "defaults to") {
+		return doc
 	}
-	if rest := f.node.uncheckedDoc(); rest != "" {
-		more = append(more, rest)
-	}
-	if doc != "" && len(more) > 0 && !strings.ContainsAny(doc[len(doc)-1:], ".!?:") {
+	if doc != "" && !strings.ContainsAny(doc[len(doc)-1:], ".!?:") {
 		doc += "."
 	}
-	return strings.TrimSpace(doc + " " + strings.Join(more, " "))
+	return strings.TrimSpace(doc + " Defaults to " + f.initial + ".")
 }
 
 // goType returns the type of a value: the name of its declaration, if it has one.
