@@ -5,7 +5,6 @@ package dependents_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -188,58 +187,4 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", test.reason, diff)
 		}
 	}
-}
-
-// TestLongNames is about what distinguishes the objects of a chart whose names have the same long beginning.
-func TestLongNames(t *testing.T) {
-	t.Parallel()
-	const release = "monitoring-kube-prometheus-stack"
-	objects := []dependents.Object{
-		{APIVersion: "v1", Kind: "ConfigMap", Namespace: "demo", Name: release + "-k8s-resources-workload"},
-		{APIVersion: "v1", Kind: "ConfigMap", Namespace: "demo", Name: release + "-k8s-resources-workloads-namespace"},
-		{APIVersion: "v1", Kind: "ConfigMap", Namespace: "demo", Name: "monitoring-grafana"},
-		{APIVersion: "v1", Kind: "Service", Namespace: "kube-system", Name: release + "-coredns"},
-		{APIVersion: "monitoring.coreos.com/v1", Kind: "Prometheus", Namespace: "demo", Name: release},
-		{APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: "demo", Name: release + "-db"},
-		{APIVersion: "admissionregistration.k8s.io/v1", Kind: "MutatingWebhookConfiguration", Name: release + "-admission"},
-		{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingWebhookConfiguration", Name: release + "-admission"},
-		{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition", Name: "prometheuses.monitoring.coreos.com"},
-		{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition", Name: "verticalpodautoscalercheckpoints.autoscaling.k8s.io"},
-		{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition", Name: "certificates.networking.internal.knative.dev"},
-		{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition", Name: "certificates.of-the-platform-team.cert-manager.io"},
-		{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingAdmissionPolicy", Name: release + "-policy"},
-		{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingAdmissionPolicyBinding", Name: release + "-policy"},
-	}
-	names := dependents.NewNames(40, "demo")
-	// A list of events has several lines about an object.
-	for _, object := range append(objects, objects...) {
-		names.Include(object)
-	}
-	var got []string
-	for _, object := range objects {
-		got = append(got, names.Of(object))
-	}
-	want := []string{
-		"ConfigMap …-k8s-resources-workload", "ConfigMap …-k8s-resources-workloads-namespace", "ConfigMap monitoring-grafana", "Service kube-system/…-coredns",
-		"Prometheus " + release, "PVC " + release + "-db", "MutatingWebhook… …-admission", "ValidatingWebho… …-admission", "CRD prometheuses.monitoring.coreos.com",
-		"CRD verticalpodautoscalercheckpoints.…", "CustomResourceDefinition certificates.networking.internal.knative.dev",
-		"CustomResourceDefinition certificates.of-the-platform-team.cert-manager.io", "ValidatingAdmissionPolicy " + release + "-policy",
-		"ValidatingAdmissionPolicyBinding " + release + "-policy",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-}
-
-func TestNodesAsJSON(t *testing.T) {
-	t.Parallel()
-	nodes, _ := picture()
-	content, err := json.MarshalIndent(struct {
-		Nodes []*dependents.Node `json:"dependents"`
-		Notes []dependents.Note  `json:"notes"`
-	}{nodes, []dependents.Note{{Verb: "list", Resource: "events", Namespace: "demo"}}}, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "report.json", string(content)+"\n")
 }
