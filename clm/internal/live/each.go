@@ -9,46 +9,21 @@ import (
 	"slices"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // maxRequests is the maximum number of concurrent requests.
 const maxRequests = 8
 
-// each calls a function for each element, up to maxRequests concurrently. After an error it starts no further calls. It returns all errors, or else
-// that of the context.
+// each calls a function for each element, up to maxRequests concurrently. The first error ends the context of the calls, and is returned.
 func each[T any](ctx context.Context, elements []T, do func(ctx context.Context, element T) error) error {
-	var (
-		wg       sync.WaitGroup
-		mu       sync.Mutex
-		failures []error
-	)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	slots := make(chan struct{}, maxRequests)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxRequests)
 	for _, element := range elements {
-		slots <- struct{}{}
-		if ctx.Err() != nil {
-			break
-		}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			if err := do(ctx, element); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				// Errors that only follow from another error are not returned.
-				if len(failures) == 0 || !errors.Is(err, context.Canceled) {
-					failures = append(failures, err)
-				}
-				cancel()
-			}
-		})
+		group.Go(func() error { return do(ctx, element) })
 	}
-	wg.Wait()
-	if len(failures) > 0 {
-		return errors.Join(failures...)
-	}
-	return ctx.Err()
+	return group.Wait()
 }
 
 // inAll calls a function for each namespace concurrently, until the context ends. The first error ends all calls, except if access is denied: that is

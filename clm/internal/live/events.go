@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/component-operator/runtime/clm/internal/dependents"
-	"github.com/component-operator/runtime/clm/internal/listwatch"
+	"github.com/component-operator/runtime/internal/apiserver"
 )
 
 // Event is a Kubernetes event about an object.
@@ -113,7 +113,7 @@ func WatchEvents(ctx context.Context, options Options, sink EventSink) error {
 	if err := s.read(ctx); err != nil {
 		return err
 	}
-	w := &eventWatch{members: s.members(), survey: s, sink: sink, seen: map[string]string{}, noted: map[dependents.Note]bool{}}
+	w := &eventWatch{members: s.members(), survey: s, sink: sink, seen: map[string]string{}}
 	w.tellNotes()
 	return inAll(ctx, w.members.eventNamespaces(), w.namespace)
 }
@@ -123,14 +123,13 @@ type eventWatch struct {
 	survey  *survey
 	sink    EventSink
 
-	mu    sync.Mutex
-	seen  map[string]string // resource version by UID of the event
-	noted map[dependents.Note]bool
+	mu   sync.Mutex
+	seen map[string]string // resource version by UID of the event
 }
 
 func (w *eventWatch) namespace(ctx context.Context, namespace string) error {
-	lists := cache.NewListWatchFromClient(w.survey.core.RESTClient(), events.plural, namespace, fields.Everything())
-	err := listwatch.Objects(ctx, lists, func(change listwatch.Change) error {
+	source := cache.NewListWatchFromClient(w.survey.core.RESTClient(), events.plural, namespace, fields.Everything())
+	err := apiserver.Watch(ctx, source, func(change apiserver.Change) error {
 		if change.Deleted {
 			return nil
 		}
@@ -152,7 +151,7 @@ func (w *eventWatch) pass(ctx context.Context, objects []runtime.Object) error {
 			continue
 		}
 		event := eventOf(entry)
-		_, belongs, err := w.members.find(ctx, event.Object)
+		_, belongs, err := w.members.find(ctx, event.Object, nil)
 		if err != nil {
 			return err
 		}
@@ -179,12 +178,11 @@ func (w *eventWatch) isNew(entry *corev1.Event) bool {
 }
 
 func (w *eventWatch) tellNotes() {
-	notes := w.survey.sortedNotes()
+	notes := w.survey.newNotes()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, note := range notes {
-		if !w.noted[note] && w.sink.Note != nil {
-			w.noted[note] = true
+		if w.sink.Note != nil {
 			w.sink.Note(note)
 		}
 	}

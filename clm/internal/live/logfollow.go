@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/component-operator/runtime/clm/internal/dependents"
-	"github.com/component-operator/runtime/clm/internal/listwatch"
+	"github.com/component-operator/runtime/internal/apiserver"
 )
 
 const (
@@ -56,9 +56,9 @@ func (r *logReader) followAll(ctx context.Context) error {
 
 // namespace watches the pods of a namespace. Logs of pods that exist at the beginning start with the requested number of lines.
 func (f *logFollower) namespace(ctx context.Context, namespace string) error {
-	lists := cache.NewListWatchFromClient(f.survey.core.RESTClient(), pods.plural, namespace, fields.Everything())
+	source := cache.NewListWatchFromClient(f.survey.core.RESTClient(), pods.plural, namespace, fields.Everything())
 	first := true
-	err := listwatch.Objects(ctx, lists, func(change listwatch.Change) error {
+	err := apiserver.Watch(ctx, source, func(change apiserver.Change) error {
 		if change.Deleted {
 			return nil
 		}
@@ -83,7 +83,7 @@ func (f *logFollower) namespace(ctx context.Context, namespace string) error {
 func (f *logFollower) pod(ctx context.Context, pod *corev1.Pod, first bool) error {
 	// Objects of a typed list have no type.
 	object := dependents.Object{APIVersion: "v1", Kind: pods.Kind, Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
-	dependent, belongs, err := f.members.findOwned(ctx, object, pod.OwnerReferences)
+	dependent, belongs, err := f.members.find(ctx, object, append([]metav1.OwnerReference{}, pod.OwnerReferences...))
 	if err != nil || !belongs || f.Select != nil && !f.Select(dependent, object) {
 		return err
 	}

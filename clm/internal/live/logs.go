@@ -58,7 +58,7 @@ func Logs(ctx context.Context, options LogOptions, out io.Writer) error {
 	if err := s.read(ctx); err != nil {
 		return err
 	}
-	r := &logReader{LogOptions: options, survey: s, out: out, noted: map[dependents.Note]bool{}}
+	r := &logReader{LogOptions: options, survey: s, out: out}
 	r.tellNotes()
 	if options.Follow {
 		return r.followAll(ctx)
@@ -70,9 +70,8 @@ type logReader struct {
 	LogOptions
 	survey *survey
 
-	mu    sync.Mutex // guards all fields below, and calls of Problem
-	out   io.Writer
-	noted map[dependents.Note]bool
+	mu  sync.Mutex // guards out, and calls of Problem
+	out io.Writer
 }
 
 // run is one run of a container: each restart of a container begins a new log.
@@ -210,14 +209,8 @@ func (r *logReader) problem(text string) {
 }
 
 func (r *logReader) tellNotes() {
-	for _, note := range r.survey.sortedNotes() {
-		r.mu.Lock()
-		isNew := !r.noted[note]
-		r.noted[note] = true
-		r.mu.Unlock()
-		if isNew {
-			r.problem(note.String())
-		}
+	for _, note := range r.survey.newNotes() {
+		r.problem(note.String())
 	}
 }
 

@@ -60,17 +60,9 @@ func (m *members) known(object dependents.Object) (dependents.Object, bool) {
 	return dependent, ok && dependent != dependents.Object{}
 }
 
-// find returns the dependent that the object belongs to. If necessary, it reads the owners of the object from the cluster, once per object.
-func (m *members) find(ctx context.Context, object dependents.Object) (dependents.Object, bool, error) {
-	dependent, err := m.climb(ctx, object, nil, maxDepth)
-	return dependent, dependent != dependents.Object{}, err
-}
-
-// findOwned is find for an object whose owners are known.
-func (m *members) findOwned(ctx context.Context, object dependents.Object, owners []metav1.OwnerReference) (dependents.Object, bool, error) {
-	if owners == nil {
-		owners = []metav1.OwnerReference{}
-	}
+// find returns the dependent that the object belongs to. The owners are those of the object; if they are nil, it reads them from the cluster, once per
+// object.
+func (m *members) find(ctx context.Context, object dependents.Object, owners []metav1.OwnerReference) (dependents.Object, bool, error) {
 	dependent, err := m.climb(ctx, object, owners, maxDepth)
 	return dependent, dependent != dependents.Object{}, err
 }

@@ -37,7 +37,8 @@ type survey struct {
 	// objects holds the live objects that were read.
 	objects map[dependents.Key]*unstructured.Unstructured
 	owned   map[apitypes.UID][]*unstructured.Unstructured
-	notes   map[dependents.Note]bool
+	// notes says for each note whether newNotes has returned it.
+	notes map[dependents.Note]bool
 }
 
 // target is a dependent to read.
@@ -271,7 +272,7 @@ func (s *survey) get(ctx context.Context, t *target) error {
 	switch {
 	case apierrors.IsForbidden(err):
 		t.denied = &dependents.Note{Verb: "get", Group: kind.Group, Resource: t.resource.plural, Namespace: t.key.Namespace}
-		s.notes[*t.denied] = true
+		s.notes[*t.denied] = false
 	case apierrors.IsNotFound(err), cluster.IsNoMatch(err):
 	case err != nil:
 		return fmt.Errorf("reading %s %s: %w", kind.Kind, name, err)
@@ -291,5 +292,19 @@ func (s *survey) keepLocked(object *unstructured.Unstructured) {
 func (s *survey) note(n dependents.Note) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.notes[n] = true
+	s.notes[n] = s.notes[n]
+}
+
+// newNotes returns the notes that it has not returned before, sorted.
+func (s *survey) newNotes() []dependents.Note {
+	var fresh []dependents.Note
+	for _, note := range s.sortedNotes() {
+		s.mu.Lock()
+		if !s.notes[note] {
+			fresh = append(fresh, note)
+		}
+		s.notes[note] = true
+		s.mu.Unlock()
+	}
+	return fresh
 }

@@ -21,7 +21,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/component-operator/runtime/clm/internal/dependents"
-	"github.com/component-operator/runtime/clm/internal/listwatch"
 	"github.com/component-operator/runtime/internal/apiserver"
 )
 
@@ -131,9 +130,9 @@ func (w *treeWatch) events(ctx context.Context, namespace string) error {
 }
 
 // follow watches a list, and notifies of changes to objects that the function accepts.
-func (w *treeWatch) follow(ctx context.Context, lists *cache.ListWatch, isOurs func(object runtime.Object) bool, denial dependents.Note) error {
+func (w *treeWatch) follow(ctx context.Context, source *cache.ListWatch, isOurs func(object runtime.Object) bool, denial dependents.Note) error {
 	first := true
-	err := listwatch.Objects(ctx, lists, func(change listwatch.Change) error {
+	err := apiserver.Watch(ctx, source, func(change apiserver.Change) error {
 		changed := false
 		for _, object := range change.Objects {
 			changed = isOurs(object) || changed

@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/failures"
-	"github.com/component-operator/runtime/clm/internal/listwatch"
 	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/objectset"
@@ -82,7 +81,7 @@ func Await(ctx context.Context, c cluster.Client, target Target, progress func(r
 	w := wait{target: target, progress: progress}
 	resource := objects.Resource(v1alpha1.GroupVersion.WithResource(target.kind.plural)).Namespace(target.Namespace)
 	selection := apiserver.ListSelection{Fields: fields.OneTermEqualSelector(metav1.ObjectNameField, target.Name).String()}
-	err = listwatch.Objects(ctx, apiserver.ListWatch(resource, selection), w.seen)
+	err = apiserver.Watch(ctx, apiserver.ListWatch(resource, selection), w.seen)
 	switch {
 	case errors.Is(err, errOver):
 		return nil
@@ -93,7 +92,7 @@ func Await(ctx context.Context, c cluster.Client, target Target, progress func(r
 	}
 }
 
-func (w *wait) seen(change listwatch.Change) error {
+func (w *wait) seen(change apiserver.Change) error {
 	if change.Deleted || len(change.Objects) == 0 {
 		return fmt.Errorf("%s was deleted", w.target)
 	}

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/metadata"
 
-	"github.com/component-operator/runtime/clm/internal/listwatch"
 	"github.com/component-operator/runtime/internal/apiserver"
 )
 
@@ -28,7 +27,7 @@ func (s *Store) Watch(ctx context.Context, namespace, name string, changed func(
 	}
 	secrets := objects.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace(namespace)
 	named := apiserver.ListSelection{Fields: fields.OneTermEqualSelector(metav1.ObjectNameField, prefix+name).String()}
-	err = listwatch.Objects(ctx, apiserver.ListWatch(secrets, named), func(listwatch.Change) error { changed(); return nil })
+	err = apiserver.Watch(ctx, apiserver.ListWatch(secrets, named), func(apiserver.Change) error { changed(); return nil })
 	if err != nil {
 		return fmt.Errorf("watching Secret %s/%s: %w", namespace, prefix+name, err)
 	}

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package listwatch
+package apiserver
 
 import (
 	"context"
@@ -26,9 +26,9 @@ type Change struct {
 	Deleted bool
 }
 
-// Objects calls a function for all objects, and then for each change, until the context ends, which is no error. An error of the function ends
+// Watch calls a function for all objects, and then for each change, until the context ends, which is no error. An error of the function ends
 // the watch. If changes were missed, the function gets all objects again.
-func Objects(ctx context.Context, source *cache.ListWatch, tell func(Change) error) error {
+func Watch(ctx context.Context, source *cache.ListWatch, tell func(Change) error) error {
 	// What is logged is also returned.
 	ctx = klog.NewContext(ctx, logr.Discard())
 	for {
