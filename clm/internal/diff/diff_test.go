@@ -91,53 +91,6 @@ func TestUpdate(t *testing.T) {
 
 1 to update
 `)
-	expect(t, "nothing but what changes", show(t, diff.Options{Context: new(0)}, change), `
-~ Deployment default/web  (update: manifest changed)  [local]
-@@ spec @@
--  replicas: 1
-+  replicas: 3
-@@ spec.template.spec.containers[web] @@
--        image: web:1
-+        image: web:2
-
-1 to update
-`)
-	expect(t, "the whole object", show(t, diff.Options{Context: new(-1)}, change), `
-~ Deployment default/web  (update: manifest changed)  [local]
-@@ spec @@
- apiVersion: apps/v1
- kind: Deployment
- metadata:
-   labels:
-     app: web
-   name: web
-   namespace: default
- spec:
--  replicas: 1
-+  replicas: 3
-   selector:
-     matchLabels:
-       app: web
-   template:
-     metadata:
-       labels:
-         app: web
-     spec:
-       containers:
-       - args: []
-         image: proxy:1
-         name: proxy
-       - env:
-         - name: A
-           value: "yes"
-         - name: B
-           value: "1"
--        image: web:1
-+        image: web:2
-         name: web
-
-1 to update
-`)
 }
 
 func TestActions(t *testing.T) {
@@ -198,23 +151,6 @@ func TestActions(t *testing.T) {
 `)
 	expect(t, "nothing", show(t, diff.Options{}, diff.Change{Object: "ConfigMap default/e"}), "nothing to do, 1 unchanged\n")
 	expect(t, "nothing at all", show(t, diff.Options{}), "nothing to do\n")
-}
-
-func TestColors(t *testing.T) {
-	t.Parallel()
-	got := show(t, diff.Options{Style: true}, diff.Change{
-		Object: "ConfigMap default/a", Action: diff.ActionUpdate,
-		Before: object(t, "data: {color: red}"), After: object(t, "data: {color: blue}"),
-	})
-	expect(t, "a colour ends with its line", strings.ReplaceAll(got, "\x1b", "^"), `
-^[33m~ ConfigMap default/a^[0m  (update)
-^[36m@@ data @@^[0m
- data:
-^[31m-  color: red^[0m
-^[32m+  color: blue^[0m
-
-^[33m1 to update^[0m
-`)
 }
 
 func TestSecrets(t *testing.T) {

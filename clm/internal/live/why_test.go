@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -19,15 +18,6 @@ import (
 
 func mergePatch(content []byte) client.Patch {
 	return client.RawPatch(types.StrategicMergePatchType, content)
-}
-
-func selector(t testing.TB, text string) labels.Selector {
-	t.Helper()
-	parsed, err := labels.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parsed
 }
 
 func TestWhy(t *testing.T) {
@@ -64,49 +54,14 @@ func TestWhy(t *testing.T) {
 			logs:  map[string]string{"main previous": "starting\n\x1b[31mallocating 3 GiB\x1b[0m\n", "main": "this is not it\n"},
 			until: []string{"wrote last"},
 		}, {
-			name: "config", reason: "a ConfigMap that is missing is named by the state of the container",
-			manifest: workload("Deployment", "web", neverReady),
-			state: &corev1.ContainerStatus{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
-				Reason: "CreateContainerConfigError", Message: `configmap "settings" not found`,
-			}}},
-			event: &corev1.Event{Reason: "Failed", Message: `Error: configmap "settings" not found`},
-			until: []string{"CreateContainerConfigError"},
-		}, {
-			name: "mount", reason: "a volume that cannot be mounted is known from events only",
-			manifest: workload("Deployment", "web", neverReady),
-			state:    &corev1.ContainerStatus{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}},
-			event:    &corev1.Event{Reason: "FailedMount", Message: `secret "tls" not found`, Count: 7},
-			until:    []string{"FailedMount"},
-		}, {
 			name: "probe", reason: "a probe that fails is known from events only",
 			manifest: workload("Deployment", "web", neverReady),
 			event:    &corev1.Event{Reason: "Unhealthy", Message: "Readiness probe failed: HTTP probe failed with statuscode: 503", Count: 12},
 			until:    []string{"Unhealthy"},
 		}, {
-			name: "vague", reason: "if nobody says more, what the pod says has to do",
-			manifest: workload("Deployment", "web", neverReady),
-			until:    []string{"running, but not ready"},
-		}, {
-			name: "unschedulable", reason: "the scheduler says why in a condition, and the event that repeats it is left out",
-			manifest: `
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec: {nodeSelector: {disk: none}, containers: [{name: main, image: demo:1}]}
-`,
-			until: []string{"cannot be scheduled", "0/1 replicas available\n└─"},
-		}, {
 			name: "quota", reason: "a quota is a matter of the ReplicaSet, since there is no pod",
 			manifest: "{apiVersion: v1, kind: ResourceQuota, metadata: {name: limit}, spec: {hard: {pods: 0}}}\n---" + workload("Deployment", "web", ""),
 			until:    []string{"ReplicaFailure"},
-		}, {
-			name: "quotaset", reason: "a StatefulSet has no condition for it, only the event",
-			manifest: "{apiVersion: v1, kind: ResourceQuota, metadata: {name: limit}, spec: {hard: {pods: 0}}}\n---" + workload("StatefulSet", "db", ""),
-			until:    []string{"FailedCreate", "0/1 replicas ready"},
 		}, {
 			name: "job", reason: "a failed Job shows its failed pods, and what they wrote last",
 			manifest: `

@@ -53,13 +53,6 @@ func TestDeath(t *testing.T) {
 				return release, store.Save(w.Context(), release)
 			},
 		}, {
-			reason: "save an inventory that needs no chunks any more",
-			before: func(w *world) { w.createWith(items(60, "a")) },
-			operation: func(w *world, store *Store, release *Release) (*Release, error) {
-				release.Inventory = items(2, "b")
-				return release, store.Save(w.Context(), release)
-			},
-		}, {
 			reason: "prune",
 			before: func(w *world) {
 				w.must(w.store.AddRevision(w.Context(), w.create("demo"), Revision{}, content(10, "b")))

@@ -7,46 +7,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
-
-func TestDecideHold(t *testing.T) {
-	t.Parallel()
-	record := func(state State, hooks int) index {
-		return index{
-			State: state, Inventory: &chunks.List{Chunks: []string{"i"}}, TestInventory: &chunks.List{Chunks: []string{"t"}},
-			Revisions: []indexRevision{
-				{Revision: Revision{Number: 1, DeletionHooks: 1}, Chunks: []string{"r1"}},
-				{Revision: Revision{Number: 2, DeletionHooks: hooks}, Chunks: []string{"r2", "r3"}},
-			},
-		}
-	}
-	for _, test := range []struct {
-		reason        string
-		next          index
-		outside, held bool
-		want          hold
-	}{
-		{"all goes with the namespace", record(StateReady, 0), false, true, hold{}},
-		{"dependents outside are found by inventories", record(StateApplying, 0), true, false, hold{true, map[string]bool{"i": true, "t": true}}},
-		{"the hooks are those of the current revision", record(StateReady, 1), false, false, hold{true, map[string]bool{"r2": true, "r3": true}}},
-		{"a deletion is ended before the record goes", record(StateDeleting, 0), false, true, hold{index: true}},
-		{"a deletion holds no namespace that was free", record(StateDeleting, 0), false, false, hold{}},
-	} {
-		if test.want.chunks == nil {
-			test.want.chunks = map[string]bool{}
-		}
-		if diff := cmp.Diff(test.want, decideHold(test.next, test.outside, test.held), cmp.AllowUnexported(hold{})); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.reason, diff)
-		}
-	}
-}
 
 // inside makes an inventory of objects in the namespace of the release.
 func (w *world) inside(count int) []*reconciler.InventoryItem {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -33,20 +32,6 @@ func (w *world) lease() *coordinationv1.Lease {
 	w.Helper()
 	lease := &coordinationv1.Lease{}
 	w.must(w.client.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: "clm.demo"}, lease))
-	return lease
-}
-
-// leaveLease leaves a lease of a process that died, by whose clock it was renewed at a given time.
-func (w *world) leaveLease(renewed time.Time) *coordinationv1.Lease {
-	w.Helper()
-	lease := &coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "clm.demo"},
-		Spec: coordinationv1.LeaseSpec{
-			HolderIdentity: new("dead@host/1"), LeaseDurationSeconds: new(int32(2)),
-			AcquireTime: &metav1.MicroTime{Time: renewed.Add(-time.Hour)}, RenewTime: &metav1.MicroTime{Time: renewed},
-		},
-	}
-	w.must(w.client.Create(w.Context(), lease))
 	return lease
 }
 
@@ -80,36 +65,6 @@ func TestLockExcludes(t *testing.T) {
 	w.must(second.Fence(t.Context()))
 	if holder := *w.lease().Spec.HolderIdentity; holder != "second@host/2" {
 		t.Errorf("got %s", holder)
-	}
-}
-
-// TestLeaseOfTheDeadIsTakenOver has clocks that go very wrong.
-func TestLeaseOfTheDeadIsTakenOver(t *testing.T) {
-	t.Parallel()
-	for reason, renewed := range map[string]time.Time{
-		"renewed long ago":                      time.Now().Add(-time.Hour),
-		"renewed in the future, by their clock": time.Now().Add(time.Hour),
-	} {
-		t.Run(reason, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			left := w.leaveLease(renewed)
-			clock := clocktesting.NewFakePassiveClock(time.Now())
-			store := NewStore(Options{Client: w.client, Clock: clock})
-			options := w.lockOptions("next@host/2")
-			options.Timeout = -1
-			var locked *LockedError
-			if _, err := store.Lock(t.Context(), options); !errors.As(err, &locked) || locked.Holder != "dead@host/1" {
-				t.Errorf("want it to be respected at first, got %v", err)
-			}
-			options.Timeout = 0
-			lock := w.lock(w.store, options)
-			w.must(lock.Fence(t.Context()))
-			lease := w.lease()
-			if lease.UID != left.UID || *lease.Spec.HolderIdentity != "next@host/2" || *lease.Spec.LeaseDurationSeconds != 15 {
-				t.Errorf("got %+v", lease.Spec)
-			}
-		})
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -148,26 +147,6 @@ func TestLockOutlastsAPause(t *testing.T) {
 			w.must(lock.Release(t.Context()))
 		})
 	}
-}
-
-// TestLockOutlivesItsNamespace deletes the namespace, and with it the lease, while the record is held by its finalizer.
-func TestLockOutlivesItsNamespace(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.createHooked()
-	options := w.lockOptions("first@host/1")
-	options.validity = 3 * time.Second
-	lock := w.lock(w.store, options)
-	w.must(w.client.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}))
-	// There is nothing to be renewed any more.
-	<-lock.stopped
-	w.must(lock.Fence(t.Context()))
-	select {
-	case <-lock.Lost():
-		t.Error("want the lock to be held on, since nobody else can acquire it")
-	default:
-	}
-	w.must(lock.Release(t.Context()))
 }
 
 // leaseVersion is the version of the lease, empty if there is none.

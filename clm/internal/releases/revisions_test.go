@@ -58,20 +58,27 @@ func TestLargeContents(t *testing.T) {
 	w.expectNoWaste(w.get("demo"))
 }
 
-func TestPruneBytes(t *testing.T) {
+// TestPrune forgets revisions until no more than a number of them are left, or no more than a number of bytes: the contents have 100, 200, 300 bytes, and so on.
+func TestPrune(t *testing.T) {
 	t.Parallel()
+	byNumber := func(limit int) func(*Release) { return func(release *Release) { release.Prune(limit) } }
+	byBytes := func(limit int64) func(*Release) { return func(release *Release) { release.PruneBytes(limit) } }
 	for _, test := range []struct {
 		reason string
 		states string
-		limit  int64
+		prune  func(*Release)
 		want   string
 	}{
-		{"little enough", "SSSSR", 1500, "[1 2 3 4 5]"},
-		{"the oldest go first", "SSSSR", 1499, "[2 3 4 5]"},
-		{"the current one stays", "SSSSR", 1, "[5]"},
-		{"the newest that was ready stays", "SSFFF", 1, "[2 5]"},
-		{"none was ready", "FFFFA", 1, "[5]"},
-		{"the newest that was ready is not forgotten before the others", "RFFFF", 1100, "[1 4 5]"},
+		{"few enough", "SR", byNumber(2), "[1 2]"},
+		{"the oldest go", "SSSR", byNumber(2), "[3 4]"},
+		{"the newest that was ready stays", "SSFFA", byNumber(2), "[2 4 5]"},
+		{"none was ready", "FFFA", byNumber(2), "[3 4]"},
+		{"the current one stays", "SR", byNumber(0), "[2]"},
+		{"little enough", "SSSSR", byBytes(1500), "[1 2 3 4 5]"},
+		{"the oldest go first", "SSSSR", byBytes(1499), "[2 3 4 5]"},
+		{"the current one stays, however large it is", "SSSSR", byBytes(1), "[5]"},
+		{"the newest that was ready stays, however large it is", "SSFFF", byBytes(1), "[2 5]"},
+		{"the newest that was ready is not forgotten before the others", "RFFFF", byBytes(1100), "[1 4 5]"},
 	} {
 		release := &Release{}
 		for i, state := range test.states {
@@ -82,7 +89,7 @@ func TestPruneBytes(t *testing.T) {
 			release.Revisions = append(release.Revisions, revision)
 			release.stored.index.Revisions = append(release.stored.index.Revisions, indexRevision{Revision: revision, Bytes: int64(100 * (i + 1))})
 		}
-		release.PruneBytes(test.limit)
+		test.prune(release)
 		var got []int64
 		for _, revision := range release.Revisions {
 			got = append(got, revision.Number)
@@ -90,10 +97,5 @@ func TestPruneBytes(t *testing.T) {
 		if fmt.Sprint(got) != test.want {
 			t.Errorf("%s: want %s, got %v", test.reason, test.want, got)
 		}
-	}
-	empty := &Release{}
-	empty.PruneBytes(0)
-	if len(empty.Revisions) > 0 {
-		t.Errorf("got %v", empty.Revisions)
 	}
 }

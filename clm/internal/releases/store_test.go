@@ -5,7 +5,6 @@ package releases
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -61,25 +60,6 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-func TestNames(t *testing.T) {
-	t.Parallel()
-	for reason, test := range map[string]struct{ name, want string }{
-		"as long as possible":   {strings.Repeat("a", 249), ""},
-		"too long":              {strings.Repeat("a", 250), "must be no more than 249 characters, but has 250"},
-		"upper case":            {"Demo", "lowercase"},
-		"no name":               {"", "lowercase"},
-		"leads somewhere else":  {"../demo", "lowercase"},
-		"names may have dots":   {"a.b", ""},
-		"names do not end so":   {"a.", "lowercase"},
-		"names may have digits": {"1", ""},
-	} {
-		err := ValidateName(test.name)
-		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: want %q, got %v", reason, test.want, err)
-		}
-	}
-}
-
 // TestNothingIsWrittenForNothing counts requests.
 func TestNothingIsWrittenForNothing(t *testing.T) {
 	t.Parallel()
@@ -128,63 +108,6 @@ func TestTwoWriters(t *testing.T) {
 	found.Message = "next"
 	w.must(w.store.Save(t.Context(), found))
 	w.expectNoWaste(found)
-}
-
-func TestStatesFollowTheTable(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	release := w.create("demo")
-	for _, step := range []struct {
-		next State
-		want string
-	}{
-		{StateReady, ""},
-		{StateFailed, ""},
-		{StateReady, `state "Ready" cannot follow "Failed"; must be one of: Failed, Applying, Deleting`},
-		{StateApplying, ""},
-		{StateFailed, ""},
-		{"Nonsense", "cannot follow"},
-		{StateDeleting, ""},
-		{StateApplying, `cannot follow "Deleting"; must be one of: Deleting`},
-	} {
-		release.State = step.next
-		err := w.store.Save(t.Context(), release)
-		if (err == nil) != (step.want == "") || err != nil && !strings.Contains(err.Error(), step.want) {
-			t.Errorf("%s: want %q, got %v", step.next, step.want, err)
-		}
-	}
-}
-
-func TestPrune(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		reason string
-		states string
-		limit  int
-		want   string
-	}{
-		{"few enough", "SR", 2, "[1 2]"},
-		{"the oldest go", "SSSR", 2, "[3 4]"},
-		{"the newest that was ready stays", "SSFFA", 2, "[2 4 5]"},
-		{"none was ready", "FFFA", 2, "[3 4]"},
-		{"the current one stays", "SR", 0, "[2]"},
-	} {
-		release := &Release{}
-		for i, state := range test.states {
-			release.Revisions = append(release.Revisions, Revision{
-				Number: int64(i + 1),
-				State:  map[rune]RevisionState{'S': RevisionSuperseded, 'R': RevisionReady, 'F': RevisionFailed, 'A': RevisionApplying}[state],
-			})
-		}
-		release.Prune(test.limit)
-		var got []int64
-		for _, revision := range release.Revisions {
-			got = append(got, revision.Number)
-		}
-		if fmt.Sprint(got) != test.want {
-			t.Errorf("%s: want %s, got %v", test.reason, test.want, got)
-		}
-	}
 }
 
 // TestARivalWritesWhileTheRecordGoes marks the record as everything is marked that is in a namespace which is being deleted. Another writer

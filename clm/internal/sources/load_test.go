@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/component-operator/runtime/clm/internal/sources"
-	"github.com/component-operator/runtime/pkg/manifests"
 )
 
 func TestLoad(t *testing.T) {
@@ -43,31 +42,14 @@ func TestLoad(t *testing.T) {
 			options: sources.Options{Set: []string{"x=1"}}, references: []string{"c"}, want: []string{`rel: x: "1"`},
 			sources: []sources.Source{{Reference: "ROOT/c", Kind: sources.Chart, Name: "web", Version: "1.2.3", AppVersion: "4.5"}},
 		},
-		"ChartAndKustomization": {
-			reason: "Chart.yaml decides, wherever else there is a kustomization file", files: merged(webChart, files{"c/kustomization.yaml": "{}"}),
-			references: []string{"c"}, want: []string{"rel: x: null"},
-			sources: []sources.Source{{Reference: "ROOT/c", Kind: sources.Chart, Name: "web", Version: "1.2.3", AppVersion: "4.5"}},
-		},
 		"Package": {
 			reason: "a compressed file is a packaged chart, whatever its name is", files: files{"package": webChart.archive(t)},
 			options: sources.Options{Set: []string{"x=1"}}, references: []string{"package"}, want: []string{`rel: x: "1"`},
 			sources: []sources.Source{{Reference: "ROOT/package", Kind: sources.Chart, Name: "web", Version: "1.2.3", AppVersion: "4.5"}},
 		},
-		"JSONInYAML": {
-			reason: "a document may consist of several JSON values", references: []string{"m.yaml"},
-			files: files{"m.yaml": configMap("a", "p: q") + "---\n" +
-				`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}}` + "\n" +
-				`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}`},
-			want: []string{"a: p: q", "b: null", "c: null"}, sources: []sources.Source{{Reference: "ROOT/m.yaml", Kind: sources.Manifests}},
-		},
 		"Kustomization": {
 			reason: "what looks like a template is text, unless templates are asked for", files: kustomization,
 			references: []string{"k"}, want: []string{"my-a: x: '{{ .x }}'"},
-			sources: []sources.Source{{Reference: "ROOT/k", Kind: sources.Kustomization}},
-		},
-		"Template": {
-			reason: "with templates asked for, values are their data", files: kustomization,
-			options: sources.Options{Template: true, Set: []string{"x=1"}}, references: []string{"k"}, want: []string{`my-a: x: "1"`},
 			sources: []sources.Source{{Reference: "ROOT/k", Kind: sources.Kustomization}},
 		},
 		"ComponentConfig": {
@@ -134,29 +116,15 @@ func TestLoadErrors(t *testing.T) {
 		references []string
 		want       []string
 	}{
-		"Nothing": {reason: "an empty release is a mistake", want: []string{"no source was given"}},
 		"Missing": {reason: "a path has to exist", references: []string{"c"}, want: []string{"loading ROOT/c: ", "no such file or directory"}},
 		"Dependencies": {
 			reason: "nothing is fetched for a chart, so the user is told how to", references: []string{"c"},
 			files: files{"c/Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\ndependencies: [{name: db, version: 1.0.0}]\n"},
 			want:  []string{"loading ROOT/c: ", "chart web: ", "missing in folder charts: db 1.0.0; to put them there: clm dependency build ROOT/c"},
 		},
-		"EmptyFolder": {
-			reason: "a folder without manifests is probably the wrong one", files: files{"m/README.md": ""}, references: []string{"m"},
-			want: []string{"loading ROOT/m: ", "neither Chart.yaml nor a kustomization file nor files that end with .yaml, .yml, .json"},
-		},
-		"EmptyFile": {
-			reason: "so is a file without objects", files: files{"m.yaml": "# later\n"}, references: []string{"m.yaml"},
-			want: []string{"loading ROOT/m.yaml: there are no objects in it"},
-		},
 		"Broken": {
 			reason: "the place is named", files: files{"m/a.yaml": configMap("a", "p: q") + "---\na: [\n"}, references: []string{"m"},
 			want: []string{"loading ROOT/m: parsing ROOT/m/a.yaml: document 2: ", "line"},
-		},
-		"NotOnlyASeparator": {
-			reason: "what stands behind a separator would be lost", references: []string{"m.yaml"},
-			files: files{"m.yaml": configMap("a", "p: q") + "--- # the other one\n" + configMap("b", "p: q") + "--- kind: text\n"},
-			want:  []string{"parsing ROOT/m.yaml: line ", "--- separates objects; only a comment may follow it on the same line"},
 		},
 		"NoSeparator": {
 			reason: "of keys that are there twice the last one counts, so that the first object would be lost", references: []string{"m.yaml"},
@@ -168,45 +136,14 @@ func TestLoadErrors(t *testing.T) {
 			files: files{"m.yaml": configMap("a", "p: q") + "---\n" + configMap("b", "p: q") + "data: {r: s}\n"},
 			want:  []string{"parsing ROOT/m.yaml: document 2: line ", `key "data" is already set on line `},
 		},
-		"FieldOccursTwice": {
-			reason: "so it is in JSON", references: []string{"m.json"},
-			files: files{"m.json": "{\n\t\"apiVersion\": \"v1\", \"kind\": \"List\",\n\t\"items\": [], \"items\": [{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"a\"}}]\n}"},
-			want:  []string{"parsing ROOT/m.json: document 1: ", `duplicate field "items"`},
-		},
 		"SecondValue": {
 			reason: "decoders take the first value of a document only", references: []string{"m.yaml"},
 			files: files{"m.yaml": configMap("a", "p: q") + "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n"},
 			want:  []string{"parsing ROOT/m.yaml: document 2: line ", "another value begins here"},
 		},
-		"SecondValueAfterTheEnd": {
-			reason: "a document that is ended is not separated from the next one", references: []string{"m.yaml"},
-			files: files{"m.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n...\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n"},
-			want:  []string{"parsing ROOT/m.yaml: document 1: line 3: another value begins here"},
-		},
-		"NoSeparatorAfterAByteOrderMark": {
-			reason: "the first line is one like the others", references: []string{"m.yaml"},
-			files: files{"m.yaml": "\ufeff" + configMap("a", "p: q") + configMap("b", "p: q")},
-			want:  []string{"apiVersion is already set on line 1;"},
-		},
 		"NoKind": {
 			reason: "what a document says may be confidential", files: files{"m.yaml": "password: secret\n"}, references: []string{"m.yaml"},
 			want: []string{"parsing ROOT/m.yaml: document 1: apiVersion of object <no name> is missing"},
-		},
-		"NoAPIVersion": {
-			reason: "objects have a type", files: files{"m.yaml": "kind: ConfigMap\nmetadata: {name: a}\n"}, references: []string{"m.yaml"},
-			want: []string{"document 1: apiVersion of object a is missing"},
-		},
-		"NoName": {
-			reason: "objects have a name", files: files{"m.yaml": "apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: ConfigMap}]\n"},
-			references: []string{"m.yaml"}, want: []string{"document 1: item 1 of List: ConfigMap <no name>: metadata is missing"},
-		},
-		"GenerateName": {
-			reason: "each apply would make another one", files: files{"m.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a-}\n"},
-			references: []string{"m.yaml"}, want: []string{"metadata.generateName is not supported"},
-		},
-		"Labels": {
-			reason: "the engine could not read them", files: files{"m.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {x: 1}}\n"},
-			references: []string{"m.yaml"}, want: []string{"ConfigMap a: value of metadata.labels[x] is not a string, but the value 1; put it into quotes"},
 		},
 		"StdinTwice": {
 			reason: "standard input is gone when it was read", stdin: configMap("a", "p: q"), references: []string{"-"},
@@ -216,10 +153,6 @@ func TestLoadErrors(t *testing.T) {
 			reason: "the user believes that values have an effect", files: files{"m.yaml": configMap("a", "p: q"), "k/kustomization.yaml": "namePrefix: a-\n"},
 			references: []string{"m.yaml", "k"}, options: sources.Options{SetString: []string{"x=1"}}, want: []string{"values are given, but no source takes any"},
 		},
-		"ValuesBroken": {
-			reason: "the file is named", files: files{"v.yaml": "a: [\n"}, references: []string{"v.yaml"},
-			options: sources.Options{ValuesFiles: []string{"v.yaml"}}, want: []string{"parsing values ROOT/v.yaml: "},
-		},
 		"ValuesRemote": {
 			reason: "values tell secrets, and are not fetched", references: []string{"-"},
 			options: sources.Options{ValuesFiles: []string{"https://example.com/v.yaml"}}, want: []string{"values must be in a local file"},
@@ -227,11 +160,6 @@ func TestLoadErrors(t *testing.T) {
 		"SetBroken": {
 			reason: "the path is named, but not the value", references: []string{"-"},
 			options: sources.Options{Set: []string{"a[x]=secret"}}, want: []string{"parsing --set a[x]: "},
-		},
-		"PolicyRules": {
-			reason: "rules are checked before anything is done", files: files{"m.yaml": configMap("a", "p: q")}, references: []string{"m.yaml"},
-			options: sources.Options{PolicyRules: []manifests.PolicyRule{{Set: map[string]string{"apply-order": "high"}}}},
-			want:    []string{"checking policy rules: rule 1: set.apply-order: "},
 		},
 	}
 	for name, c := range cases {
