@@ -34,7 +34,7 @@ help: ## Show this help.
 
 .PHONY: generate
 generate: ## Write generated code, CRDs and the reference of clm.
-	$(CONTROLLER_GEN) object:headerFile=.ci/header.txt $(DEEPCOPY_PATHS) paths=./pkg/component/testdata/embedding
+	$(CONTROLLER_GEN) object:headerFile=.ci/header.txt $(DEEPCOPY_PATHS)
 	$(CONTROLLER_GEN) crd paths=./examples/parcel-operator/api/... output:crd:artifacts:config=examples/parcel-operator/crds
 	$(CONTROLLER_GEN) crd paths=./examples/hello-operator/... output:crd:artifacts:config=examples/hello-operator/crds
 	$(CONTROLLER_GEN) crd paths=./examples/bookshop-operator/... output:crd:artifacts:config=examples/bookshop-operator/crds
@@ -43,7 +43,6 @@ generate: ## Write generated code, CRDs and the reference of clm.
 	$(CONTROLLER_GEN) rbac:roleName=manager-role paths=./examples/kubebuilder-operator/... output:rbac:dir=examples/kubebuilder-operator/config/rbac
 	$(CONTROLLER_GEN) crd paths=./bench/... output:crd:artifacts:config=bench/crds
 	$(CONTROLLER_GEN) crd paths=./pkg/component/testdata/widgets output:crd:artifacts:config=pkg/component/testdata/crds
-	$(CONTROLLER_GEN) crd:maxDescLen=0 paths=./pkg/component/testdata/embedding output:crd:artifacts:config=pkg/component/testdata/crds
 	$(CONTROLLER_GEN) crd paths=./pkg/objectset/v1alpha1 output:crd:artifacts:config=pkg/objectset/crds
 	go run ./pkg/objectset/internal/definitions pkg/objectset/crds
 	cp pkg/objectset/crds/*.yaml examples/objectset-operator/chart/files/crds

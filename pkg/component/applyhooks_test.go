@@ -24,42 +24,6 @@ func inVain(jobs string) string {
 	return strings.ReplaceAll(jobs, "template: {spec:", `template: {metadata: {annotations: {`+sandbox.AnnotationFail+`: "true"}}, spec:`)
 }
 
-// TestApplyHooks has hooks after a creation, and after an update that fails and is repaired.
-func TestApplyHooks(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.start(r.reconciler(ReconcilerOptions{}))
-	hooks := r.job("smoke", "apply-hook", "post-apply") + r.job("notify", "apply-hook", "on-failure", "purge-order", "0")
-	main := r.job("main", "apply-order", "3", "update-policy", "recreate")
-	widget := r.widget(oneConfigMap + main + hooks)
-	r.create(widget)
-	awaitReady(r, widget)
-	diff(t, "creation", []string{"+configmaps/settings", "+jobs/main", "+jobs/smoke"}, r.story())
-	r.settle(widget)
-
-	r.requests.Reset()
-	change(r, widget, func(w *Widget) { w.Spec.Objects = r.objects(oneConfigMap + inVain(main) + hooks) })
-	await(r, widget, "failure, and the end of the hook", func() bool {
-		_, _, message := widget.Status.GetState()
-		return widget.Status.State == StateError && strings.HasPrefix(message, "1 dependent failed: Job "+r.namespace+"/main") && !strings.Contains(message, "on-failure hooks") && len(r.story()) > 3
-	})
-	diff(t, "failure", []string{"-jobs/main", "+jobs/main", "+jobs/notify", "-jobs/notify"}, r.story())
-	r.settle(widget)
-
-	r.requests.Reset()
-	change(r, widget, func(w *Widget) { w.Spec.Objects = r.objects(oneConfigMap + main + hooks) })
-	awaitReady(r, widget)
-	diff(t, "repair", []string{"-jobs/main", "+jobs/main", "-jobs/smoke", "+jobs/smoke"}, r.story())
-	r.settle(widget)
-	r.requests.Reset()
-	r.delete(widget)
-	r.awaitGone(widget)
-	story := r.story()
-	if len(story) != 3 || story[0] != "-jobs/smoke" {
-		t.Errorf("want hooks to be deleted first, got %v", story)
-	}
-}
-
 // TestDeathWithApplyHooks ends the process after each number of writes of each phase: no hook is forgotten, and none runs twice.
 func TestDeathWithApplyHooks(t *testing.T) {
 	t.Parallel()

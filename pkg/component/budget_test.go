@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -83,29 +82,4 @@ func TestDeletionsAwaitApproval(t *testing.T) {
 	awaitReady(r, widget)
 	diff(t, "dependents", 0, len(widget.Status.Inventory))
 	diff(t, "revision", revision, widget.Status.Revision)
-}
-
-// TestLimitsOfDeletionsInSpecs overrides the limit of the operator, and refuses what is none.
-func TestLimitsOfDeletionsInSpecs(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.start(r.reconciler(ReconcilerOptions{MaxDeletions: "0"}))
-	widget := r.widget(threeConfigMaps)
-	widget.Spec.MaxDeletions = new(intstr.FromString("101%"))
-	if err := r.client.Create(t.Context(), widget); err == nil || !strings.Contains(err.Error(), "maxDeletions") {
-		t.Errorf("expected the schema to refuse the limit, got %v", err)
-	}
-	widget.Spec.MaxDeletions = new(intstr.FromInt32(-1))
-	r.create(widget)
-	await(r, widget, "a refusal", func() bool {
-		state, _, message := widget.Status.GetState()
-		return state == StateError && strings.Contains(message, `Max deletions: invalid value "-1"; must be a number of at least 0, a percentage from 0% to 100%, or AllButOne`)
-	})
-	change(r, widget, func(w *Widget) { w.Spec.MaxDeletions = new(intstr.FromInt32(2)) })
-	awaitReady(r, widget)
-	change(r, widget, func(w *Widget) {
-		w.Spec.Objects = r.objects("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: v}}")
-	})
-	awaitReady(r, widget)
-	diff(t, "dependents", 1, len(widget.Status.Inventory))
 }

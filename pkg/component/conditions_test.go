@@ -26,16 +26,11 @@ func TestConditionsFollowTheState(t *testing.T) {
 	}{
 		{"ready", verdict{state: StateReady, reason: ReadyConditionReasonReady, message: ""}, [3]ConditionStatus{"True", "False", "False"}},
 		{"on its way", verdict{state: StateProcessing, reason: ReadyConditionReasonProcessing, message: ""}, [3]ConditionStatus{"Unknown", "True", "False"}},
-		{"just seen", verdict{state: StatePending, reason: ReadyConditionReasonNew, message: ""}, [3]ConditionStatus{"Unknown", "True", "False"}},
-		{"waiting", verdict{state: StatePending, reason: ReadyConditionReasonRetrying, message: ""}, [3]ConditionStatus{"Unknown", "True", "False"}},
 		{"nothing goes on while suspended", verdict{state: StatePending, reason: ReadyConditionReasonSuspended, message: ""}, [3]ConditionStatus{"Unknown", "False", "False"}},
-		{"nothing goes on while deletions are held", verdict{state: StatePending, reason: ReadyConditionReasonDeletionsHeld, message: ""}, [3]ConditionStatus{"Unknown", "False", "False"}},
 		{"failed", verdict{state: StateError, reason: ReadyConditionReasonError, message: ""}, [3]ConditionStatus{"False", "False", "True"}},
 		{"failed, and tried again", verdict{state: StateError, reason: ReadyConditionReasonError, retried: true}, [3]ConditionStatus{"False", "True", "False"}},
 		{"tried again for too long", verdict{state: StateError, reason: ReadyConditionReasonTimeout, retried: true}, [3]ConditionStatus{"False", "False", "True"}},
-		{"timed out", verdict{state: StateError, reason: ReadyConditionReasonTimeout, message: ""}, [3]ConditionStatus{"False", "False", "True"}},
 		{"being deleted", verdict{state: StateDeleting, reason: ReadyConditionReasonDeletionProcessing, message: ""}, [3]ConditionStatus{"Unknown", "True", "False"}},
-		{"waiting while being deleted", verdict{state: StateDeletionPending, reason: ReadyConditionReasonDeletionRetrying, message: ""}, [3]ConditionStatus{"Unknown", "True", "False"}},
 		{"a state of somebody else's", verdict{state: "Strange", reason: "", message: ""}, [3]ConditionStatus{"Unknown", "Unknown", "Unknown"}},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
@@ -135,23 +130,6 @@ func TestWaitMessages(t *testing.T) {
 			if len(test.result.Waits) > 10 && !strings.HasSuffix(got, "available … and 82 more") {
 				t.Errorf("want the rest to be counted, got %q", got)
 			}
-		})
-	}
-}
-
-func TestBoundMessage(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		reason, in, want string
-	}{
-		{"a sentence begins with a capital letter", "über", "Über"},
-		{"nothing stays nothing", "", ""},
-		{"what is no text becomes text", "a\xffb", "A?b"},
-		{"a long message is cut at the border of a character", strings.Repeat("é", 600), "É" + strings.Repeat("é", 509) + "…"},
-	} {
-		t.Run(test.reason, func(t *testing.T) {
-			t.Parallel()
-			diff(t, "message", test.want, outcomes.Bound(test.in))
 		})
 	}
 }

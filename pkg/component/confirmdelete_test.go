@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/component-operator/runtime/internal/testenv"
@@ -118,58 +117,4 @@ func TestArchivingAwaitsApproval(t *testing.T) {
 	r.deleteOrphaning(widget)
 	r.awaitGone(widget)
 	r.expectReleased("settings")
-}
-
-// TestApprovedDeletionGoesOnAnyway: once the deletion is approved, nothing stops it: not that the annotation is removed, nor that a hook has the name of a dependent that
-// was never created, nor that the operator starts again and finds a record that does not say what is gone.
-func TestApprovedDeletionGoesOnAnyway(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	options := ReconcilerOptions{listLimit: 1}
-	stop := r.start(r.reconciler(options))
-	late := strings.Replace(r.job("before", "apply-order", "1"), "---", "", 1)
-	widget := r.widget(oneConfigMap + "\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {" + r.name + "/status-hint: conditions=Useful}}}\n---\n" + late +
-		r.job("before", "deletion-hook", "pre-delete"))
-	widget.Spec.DeletePolicy = reconciler.DeletePolicyConfirmOnDelete
-	r.create(widget)
-	awaitState(r, widget, StateProcessing, ReadyConditionReasonProcessing)
-	held := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "settings"}}
-	change(r, held, func(c *corev1.ConfigMap) { c.Finalizers = []string{"example.io/hold"} })
-	r.delete(widget)
-	awaitState(r, widget, StateDeleting, ReadyConditionReasonDeletionBlocked)
-	digest := r.approvalDemanded(widget)
-	change(r, widget, func(w *Widget) { metav1.SetMetaDataAnnotation(&w.ObjectMeta, r.name+"/approve-deletions", digest) })
-	r.awaitText(widget, StateDeleting, "/settings: being deleted")
-	stop()
-	change(r, widget, func(w *Widget) { delete(w.Annotations, r.name+"/approve-deletions") })
-	r.start(r.reconciler(options))
-	r.settle(widget)
-	awaitState(r, widget, StateDeleting, ReadyConditionReasonDeletionProcessing)
-	change(r, held, func(c *corev1.ConfigMap) { c.Finalizers = nil })
-	r.awaitGone(widget)
-}
-
-// TestAbandoningNeedsNoApproval: dependents that cannot be deleted anyway are abandoned, if the user has allowed that. As long as they can be deleted, nothing is abandoned.
-func TestAbandoningNeedsNoApproval(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.start(r.reconciler(ReconcilerOptions{}))
-	binding := r.deployer("configmaps")
-	widget := r.widget(oneConfigMap)
-	widget.Spec.DeletePolicy, widget.Spec.ServiceAccountName = reconciler.DeletePolicyConfirmOnDelete, "deployer"
-	r.create(widget)
-	awaitReady(r, widget)
-	r.delete(widget)
-	awaitState(r, widget, StateDeleting, ReadyConditionReasonDeletionBlocked)
-	change(r, widget, func(w *Widget) { metav1.SetMetaDataAnnotation(&w.ObjectMeta, r.name+"/abandon-target", "true") })
-	r.settle(widget)
-	r.approvalDemanded(widget)
-	r.delete(binding)
-	change(r, widget, func(w *Widget) {
-		metav1.SetMetaDataAnnotation(&w.ObjectMeta, r.name+"/approve-deletions", "0123456789abcdef")
-	})
-	r.awaitGone(widget)
-	if r.configMap("settings") == nil {
-		t.Error("it was deleted without approval")
-	}
 }

@@ -18,7 +18,6 @@ import (
 
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
-	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 func TestDeletionIsBlockedByForeignInstances(t *testing.T) {
@@ -54,23 +53,6 @@ func TestDeletionIsBlockedByForeignInstances(t *testing.T) {
 	if elapsed := time.Since(begin); elapsed > 30*time.Second {
 		t.Errorf("the deletion took %s after the last instance had gone", elapsed)
 	}
-}
-
-func TestAdditionalManagedTypesBlockTheDeletion(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.start(r.reconciler(ReconcilerOptions{}))
-	widget := r.widget(oneConfigMap)
-	widget.Spec.AdditionalManagedTypes = []reconciler.TypeInfo{{Group: testGroup.Group, Kind: "OldWidget"}}
-	r.create(widget)
-	awaitReady(r, widget)
-	other := &OldWidget{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "other"}}
-	r.create(other)
-	r.delete(widget)
-	awaitState(r, widget, StateDeleting, ReadyConditionReasonDeletionBlocked)
-	// Instances of other tests block, too: they are in the same cluster.
-	change(r, widget, func(w *Widget) { w.Spec.AdditionalManagedTypes = nil })
-	r.awaitGone(widget)
 }
 
 // kubeconfig returns one without references to files.
@@ -166,12 +148,6 @@ func TestAbandonedTarget(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(r *rig, secret *corev1.Secret){
 		"its kubeconfig is lost": func(r *rig, secret *corev1.Secret) { r.delete(secret) },
-		"its key is lost": func(r *rig, secret *corev1.Secret) {
-			change(r, secret, func(s *corev1.Secret) { s.Data = nil })
-		},
-		"its kubeconfig is broken": func(r *rig, secret *corev1.Secret) {
-			change(r, secret, func(s *corev1.Secret) { s.Data["value"] = []byte("nonsense") })
-		},
 		"nobody answers": func(r *rig, secret *corev1.Secret) {
 			change(r, secret, func(s *corev1.Secret) {
 				config := testenv.Config(r.tb)

@@ -52,21 +52,6 @@ func TestDeletionEndsWithoutRightsIfNothingIsLeft(t *testing.T) {
 	r.awaitGone(widget)
 }
 
-// TestTypesAreLookedAtAsTheOperator has a service account that may list neither definitions nor instances, and a type that is not served.
-func TestTypesAreLookedAtAsTheOperator(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.start(r.reconciler(ReconcilerOptions{}))
-	r.deployer("configmaps")
-	widget := r.widget(oneConfigMap)
-	widget.Spec.ServiceAccountName = "deployer"
-	widget.Spec.AdditionalManagedTypes = []reconciler.TypeInfo{{Group: "nowhere.example.io", Kind: "Thing"}}
-	r.create(widget)
-	awaitReady(r, widget)
-	r.delete(widget)
-	r.awaitGone(widget)
-}
-
 // TestForbiddenDeletionCanBeAbandoned has the right to delete taken away while there is something to delete.
 func TestForbiddenDeletionCanBeAbandoned(t *testing.T) {
 	t.Parallel()

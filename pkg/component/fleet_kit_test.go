@@ -18,9 +18,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
@@ -167,41 +165,6 @@ func (f *fleet) awaitShares(living ...*replica) {
 		}
 		return slices.Max(shards)-slices.Min(shards) <= 1, fmt.Sprintf("shares: %v", shards)
 	})
-}
-
-// follow records the contents of all ConfigMaps in the order in which they appear; the function that it returns ends that.
-func (f *fleet) follow() (history func() map[string][]string) {
-	f.tb.Helper()
-	clnt, err := client.NewWithWatch(testenv.Config(f.tb), client.Options{Scheme: testScheme(f.tb)})
-	if err != nil {
-		f.tb.Fatal(err)
-	}
-	events, err := clnt.Watch(f.tb.Context(), &corev1.ConfigMapList{}, client.InNamespace(f.namespace))
-	if err != nil {
-		f.tb.Fatal(err)
-	}
-	const last = "end-of-history"
-	seen, done := map[string][]string{}, make(chan struct{})
-	go func() {
-		defer close(done)
-		for event := range events.ResultChan() {
-			configMap, ok := event.Object.(*corev1.ConfigMap)
-			if ok && configMap.Name == last {
-				return
-			}
-			if ok && event.Type != watch.Bookmark && configMap.Data["number"] != "" {
-				seen[configMap.Name] = append(seen[configMap.Name], configMap.Data["number"])
-			}
-		}
-	}()
-	return func() map[string][]string {
-		if err := clnt.Create(f.tb.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: last}}); err != nil {
-			f.tb.Fatal(err)
-		}
-		<-done
-		events.Stop()
-		return seen
-	}
 }
 
 // wire is the transport of a replica.

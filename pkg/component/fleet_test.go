@@ -23,8 +23,7 @@ import (
 
 func TestReplicasTakeOverFromEachOther(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 60)
-	history := f.follow()
+	f := newFleet(t, 24)
 	a, b, c := f.join("a", specObjects), f.join("b", specObjects), f.join("c", specObjects)
 	f.declare(1)
 	f.awaitContent(1)
@@ -58,37 +57,9 @@ func TestReplicasTakeOverFromEachOther(t *testing.T) {
 	f.declare(5)
 	c.stop()
 	f.declare(6)
-	a.cut()
-	f.declare(7)
-	e := f.join("e", specObjects)
-	a.set(nil)
-	f.declare(8)
-	f.awaitContent(8)
-	f.awaitShares(a, b, d, e)
+	f.awaitContent(6)
+	f.awaitShares(a, b, d)
 
-	f.neverBackwards(history())
-	f.repeatsOnlyAfterReading()
-}
-
-// repeatsOnlyAfterReading: what was written and could not be recorded any more is written again by the next one in charge, who
-// begins by reading the component from the server, and so does not write the same twice.
-func (f *fleet) repeatsOnlyAfterReading() {
-	f.tb.Helper()
-	for _, r := range f.replicas {
-		reads := map[string]int{}
-		for _, request := range r.requests.All() {
-			if request.Method == http.MethodGet && request.Resource == "widgets" && request.Name != "" {
-				reads[request.Name]++
-			}
-		}
-		for written, count := range r.accepted() {
-			component := written.name[:strings.LastIndex(written.name, "-")]
-			// The first write repeats nothing.
-			if repeated := count - 1; repeated > reads[component] {
-				f.tb.Errorf("%s has written %s %d times with the content %s, and read the component %d times", r.identity, written.name, count, written.content, reads[component])
-			}
-		}
-	}
 }
 
 // isQuietAtRest counts requests while the leases are renewed some more times.
@@ -123,20 +94,6 @@ func (f *fleet) isQuietAtRest() {
 			isRenewal := !slices.ContainsFunc(leases, func(request testenv.Request) bool { return request.Method != http.MethodPut })
 			return isRenewal, fmt.Sprintf("%s: want leases to be renewed by one request each, got\n%v", r.identity, leases)
 		})
-	}
-}
-
-func (f *fleet) neverBackwards(history map[string][]string) {
-	f.tb.Helper()
-	diff(f.tb, "dependents that were seen", 3*len(f.names), len(history))
-	for name, contents := range history {
-		numbers := make([]int, len(contents))
-		for i, content := range contents {
-			numbers[i], _ = strconv.Atoi(content)
-		}
-		if !slices.IsSorted(numbers) || numbers[len(numbers)-1] != 8 {
-			f.tb.Errorf("%s: content went backwards: %v", name, contents)
-		}
 	}
 }
 

@@ -58,7 +58,6 @@ func TestHome(t *testing.T) {
 		{"the component", "a", "", "", "", "", "a"},
 		{"its record is nowhere else, whatever the status says", "a", "", "b", "", "", "a"},
 		{"a cluster-scoped one needs what is kept beside it", "", "state", "", "", "", "state"},
-		{"also if that was elsewhere before", "", "state", "old", "", "", "state old"},
 		{"but the status alone does not say where", "", "state", "other", "", "", "state"},
 		{"a namespace counts once", "a", "a", "a", "", "", "a"},
 		{"that of the same name in another cluster is another one", "a", "state", "b", "kubeconfig", "there", ""},
@@ -68,7 +67,7 @@ func TestHome(t *testing.T) {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()
 			w := r.bareWorker(newWidget, "Widget")
-			w.clusterID, w.options.StateNamespace, w.options.FormerStateNamespaces = "here", tc.state, []string{"old"}
+			w.clusterID, w.options.StateNamespace = "here", tc.state
 			widget := r.widget("")
 			widget.Namespace, widget.Name = tc.namespace, "demo"
 			if tc.cluster != "" {

@@ -87,31 +87,6 @@ func (r *rig) intruder() client.Client {
 	return clnt
 }
 
-// TestHooksOfAnEarlierVersionAreConfirmed has a component whose hooks were stored before there was the annotation, or that has lost it.
-func TestHooksOfAnEarlierVersionAreConfirmed(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	stop := r.start(r.reconciler(ReconcilerOptions{}))
-	widget := r.widget(oneConfigMap + r.job("before", "deletion-hook", "pre-delete"))
-	r.create(widget)
-	awaitReady(r, widget)
-	confirmed := func() bool {
-		return widget.Annotations[r.name+"/deletion-hooks-checksum"] == widget.Status.DeletionHooks.Checksum
-	}
-	if !confirmed() {
-		t.Fatalf("want the checksum in an annotation, got %v", widget.Annotations)
-	}
-	lose := func() { change(r, widget, func(w *Widget) { w.Annotations = nil }) }
-	lose()
-	await(r, widget, "the annotation, while the operator runs", confirmed)
-	stop()
-	lose()
-	r.start(r.reconciler(ReconcilerOptions{}))
-	await(r, widget, "the annotation, after a restart", confirmed)
-	change(r, widget, func(w *Widget) { w.Spec.Objects = r.objects(oneConfigMap) })
-	await(r, widget, "the end of the annotation", func() bool { return widget.Status.DeletionHooks == nil && len(widget.Annotations) == 0 })
-}
-
 // TestDeathWhileHooksChange has the component deleted after each moment at which the process may die while it stores other hooks: either the former or
 // the new ones run, and nothing has to be done by hand.
 func TestDeathWhileHooksChange(t *testing.T) {

@@ -229,30 +229,3 @@ func TestPostReconcileHooksRunOncePerRevision(t *testing.T) {
 	r.start(own)
 	testenv.Eventually(t, func() (bool, string) { return calls.Load() == 1, "the hook is not called after a restart" })
 }
-
-// TestHookRuns says what makes the next run of post-reconcile hooks needless.
-func TestHookRuns(t *testing.T) {
-	t.Parallel()
-	now := time.Now()
-	last := hookRun{digest: "a", labels: map[string]string{"l": "1"}, annotations: map[string]string{"a": "1"}, at: now}
-	for reason, tc := range map[string]struct {
-		change func(*hookRun)
-		covers bool
-	}{
-		"nothing has happened":    {func(*hookRun) {}, true},
-		"another declaration":     {func(h *hookRun) { h.digest = "b" }, false},
-		"another label":           {func(h *hookRun) { h.labels = nil }, false},
-		"another annotation":      {func(h *hookRun) { h.annotations = map[string]string{"a": "2"} }, false},
-		"the interval is over":    {func(h *hookRun) { h.at = now.Add(time.Minute) }, false},
-		"the interval is not yet": {func(h *hookRun) { h.at = now.Add(time.Minute - 1) }, true},
-	} {
-		next := last
-		tc.change(&next)
-		if got := last.covers(next, time.Minute); got != tc.covers {
-			t.Errorf("%s: got %t", reason, got)
-		}
-	}
-	if (hookRun{}).covers(hookRun{}, time.Minute) {
-		t.Error("hooks that never ran cover nothing")
-	}
-}

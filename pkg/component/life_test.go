@@ -14,7 +14,6 @@ import (
 
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
-	"github.com/component-operator/runtime/pkg/sandbox"
 )
 
 const webDeployment = `
@@ -77,27 +76,6 @@ func TestLifeOfAComponent(t *testing.T) {
 	if r.configMap("settings") != nil {
 		t.Error("a dependent is left behind")
 	}
-}
-
-// TestFailedJobAndRecovery sees a dependent fail, and recover by itself, without any timer.
-func TestFailedJobAndRecovery(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.start(r.reconciler(ReconcilerOptions{}))
-	widget := r.widget(strings.ReplaceAll(`
-apiVersion: batch/v1
-kind: Job
-metadata: {name: migrate, annotations: {FAIL: "true"}}
-spec: {backoffLimit: 0, template: {spec: {restartPolicy: Never, containers: [{name: migrate, image: migrate}]}}}
-`, "FAIL", sandbox.AnnotationFail))
-	r.create(widget)
-	awaitState(r, widget, StateError, ReadyConditionReasonError)
-	_, _, message := widget.Status.GetState()
-	if want := "1 dependent failed: Job " + r.namespace + "/migrate: failed"; !strings.HasPrefix(message, want) {
-		t.Errorf("want a message that begins with %q, got %q", want, message)
-	}
-	change(r, widget, func(w *Widget) { w.Spec.Objects = r.objects(oneConfigMap) })
-	awaitReady(r, widget)
 }
 
 // TestDrift sees a foreign change corrected, and another one reported, as the component wants it.

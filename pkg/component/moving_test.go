@@ -6,24 +6,17 @@ package component
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/testenv"
-	"github.com/component-operator/runtime/pkg/component/internal/targets"
-	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/sandbox"
 )
 
@@ -218,63 +211,6 @@ func TestDeathWhileMoving(t *testing.T) {
 			r.delete(widget)
 			r.awaitGone(widget)
 			diff(t, "dependents that are left", 0, r.dependentsIn(elsewhere))
-		})
-	}
-}
-
-// TestIdentityOfATarget counts the requests by which a cluster is identified.
-func TestIdentityOfATarget(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		reason   string
-		code     int
-		want     string
-		failing  bool
-		requests int64
-	}{
-		{"it is read once", http.StatusOK, "1-2-3", false, 1},
-		{"where it must not be read it remains unknown, and nobody asks again", http.StatusForbidden, "", false, 1},
-		{"who does not answer is asked again", http.StatusInternalServerError, "", true, 3},
-	} {
-		t.Run(test.reason, func(t *testing.T) {
-			t.Parallel()
-			var requests atomic.Int64
-			server := httptest.NewServer(http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
-				writer.Header().Set("Content-Type", "application/json")
-				if request.URL.Path != "/api/v1/namespaces/kube-system" {
-					fmt.Fprint(writer, `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[{"name":"namespaces","kind":"Namespace","verbs":["get"]}]}`)
-					return
-				}
-				requests.Add(1)
-				writer.WriteHeader(test.code)
-				if test.code == http.StatusOK {
-					fmt.Fprint(writer, `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"kube-system","uid":"1-2-3"}}`)
-					return
-				}
-				fmt.Fprintf(writer, `{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"reason":%q}`, test.code, map[int]string{403: "Forbidden", 500: "InternalError"}[test.code])
-			}))
-			t.Cleanup(server.Close)
-			scheme, err := clients.NewScheme()
-			if err != nil {
-				t.Fatal(err)
-			}
-			factory, err := clients.New(clients.Options{Name: "test.example.io", Config: testenv.Config(t), Scheme: scheme})
-			if err != nil {
-				t.Fatal(err)
-			}
-			connections := targets.New(targets.Options{Factory: factory, Name: "test.example.io", Engine: reconciler.Options{FieldOwner: "test", Finalizer: "test.example.io"}})
-			id := targets.Identity{KubeConfig: []byte(fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"a","contexts":[{"name":"a","context":{"cluster":"a","user":"a"}}],
-				"clusters":[{"name":"a","cluster":{"server":%q}}],"users":[{"name":"a","user":{}}]}`, server.URL))}
-			for range 3 {
-				found, err := connections.Identify(t.Context(), id)
-				if (err != nil) != test.failing || found.UID != test.want {
-					t.Errorf("unexpected identity %+v, %v", found, err)
-				}
-			}
-			diff(t, "requests", test.requests, requests.Load())
-			if held, _ := connections.Held(apitypes.NamespacedName{Name: "a"}); held != nil {
-				t.Error("want nothing to be held for somebody who is not connected")
-			}
 		})
 	}
 }

@@ -84,12 +84,9 @@ type ReconcilerOptions struct {
 	// annotation approve-deletions has the digest in the condition. It does not concern components that are being deleted. Defaults to any number.
 	MaxDeletions reconciler.MaxDeletions
 	// StateNamespace has the inventories of cluster-scoped components that are too large for the status. Those of namespaced components are in the
-	// namespace of the component. Defaults to none: a cluster-scoped component with that many dependents is refused.
+	// namespace of the component. What the former value of the option names is not read: an inventory there is rebuilt from labels, and its ConfigMaps
+	// stay. Defaults to none: a cluster-scoped component with that many dependents is refused.
 	StateNamespace string
-	// FormerStateNamespaces are former values of StateNamespace. An inventory there is read until it changes, which
-	// moves it; deletion hooks are read there as long as they stay the same. A namespace that only the status of a
-	// component names is not read: its record counts as damaged. Defaults to none.
-	FormerStateNamespaces []string
 	// SchemeBuilder adds types to the scheme of the clients for dependents, in addition to those that the generator adds.
 	// Defaults to none.
 	SchemeBuilder types.SchemeBuilder
@@ -175,9 +172,6 @@ func (o ReconcilerOptions) complete(name string) (ReconcilerOptions, error) {
 	problems = append(problems,
 		checkName("DefaultServiceAccount", ptr.Deref(o.DefaultServiceAccount, ""), validation.IsDNS1123Subdomain),
 		checkName("StateNamespace", o.StateNamespace, validation.IsDNS1123Label))
-	for _, former := range o.FormerStateNamespaces {
-		problems = append(problems, checkName("FormerStateNamespaces", former, validation.IsDNS1123Label))
-	}
 	if err := clients.Hosts(o.AllowedTargets).Validate(); err != nil {
 		problems = append(problems, fmt.Errorf("option AllowedTargets: %w", err))
 	}

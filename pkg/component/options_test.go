@@ -15,7 +15,6 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/targets"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/reconciler"
-	"github.com/component-operator/runtime/pkg/types"
 )
 
 func TestBadOptions(t *testing.T) {
@@ -28,16 +27,10 @@ func TestBadOptions(t *testing.T) {
 		want    string
 	}{
 		{"the name prefixes annotations", "Not A Name", ReconcilerOptions{}, `name "Not A Name"`},
-		{"a field owner has characters", name, ReconcilerOptions{FieldOwner: new("")}, `FieldOwner ""`},
 		{"and not too many", name, ReconcilerOptions{FieldOwner: new(strings.Repeat("a", 129))}, "must have 1 to 128 characters"},
-		{"a former finalizer is one, too", name, ReconcilerOptions{FormerFinalizers: []string{"a/b", "a/b/c"}}, `FormerFinalizers: "a/b/c"`},
 		{"a finalizer is a qualified name", name, ReconcilerOptions{Finalizer: new("a/b/c")}, `Finalizer "a/b/c"`},
 		{"a service account has a name", name, ReconcilerOptions{DefaultServiceAccount: new("A B")}, `DefaultServiceAccount "A B"`},
-		{"so has a namespace", name, ReconcilerOptions{StateNamespace: "a.b"}, `StateNamespace "a.b"`},
-		{"and a former one", name, ReconcilerOptions{FormerStateNamespaces: []string{"a", "a.b"}}, `FormerStateNamespaces "a.b"`},
-		{"an interval is positive", name, ReconcilerOptions{ReapplyInterval: new(-time.Second)}, `option ReapplyInterval: invalid value "-1s"`},
 		{"an interval does not occupy the operator", name, ReconcilerOptions{ReapplyInterval: new(time.Millisecond)}, `option ReapplyInterval: invalid value "1ms"; must be a duration of at least 1s`},
-		{"a limit of deletions is a number or a share", name, ReconcilerOptions{MaxDeletions: "101%"}, `option MaxDeletions: invalid value "101%"; must be a number of at least 0`},
 		{"a number is not negative", name, ReconcilerOptions{MaxConcurrentReconciles: -1}, "MaxConcurrentReconciles -1"},
 		{"an empty prefix reclaims everything", name, ReconcilerOptions{ReclaimedFieldManagers: []string{"kubectl", ""}}, "ReclaimedFieldManagers"},
 	} {
@@ -88,13 +81,6 @@ type ownPlacement struct {
 func (p *ownPlacement) GetDeploymentNamespace() string { return "of the component" }
 func (p *ownPlacement) GetDeploymentName() string      { return "" }
 
-// valueSpec is a component whose GetSpec returns something that has no capabilities.
-type valueSpec struct {
-	Widget
-}
-
-func (v *valueSpec) GetSpec() types.Unstructurable { return types.UnstructurableMap{} }
-
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	widget := func(change func(*WidgetSpec)) Widget {
@@ -114,15 +100,6 @@ func TestSettings(t *testing.T) {
 		{"defaults", &nothing, settings{namespace: "demo", name: "web", timing: defaults}},
 		{"the spec has a capability", &placed, settings{namespace: "of the spec", name: "of the spec", timing: defaults}},
 		{"the component wins, also if it has nothing to say", &ownPlacement{placed}, settings{namespace: "of the component", name: "web", timing: defaults}},
-		{"the field Spec counts, whatever GetSpec returns", &valueSpec{placed}, settings{namespace: "of the spec", name: "of the spec", timing: defaults}},
-		{
-			"intervals follow one another",
-			func() Component {
-				w := widget(func(s *WidgetSpec) { s.RequeueInterval, s.Timeout = interval(time.Minute), interval(-time.Hour) })
-				return &w
-			}(),
-			settings{namespace: "demo", name: "web", timing: timing{time.Minute, 10 * time.Second, time.Minute}},
-		},
 		{
 			"no interval occupies the operator",
 			func() Component {
@@ -200,5 +177,3 @@ func TestIdentity(t *testing.T) {
 		})
 	}
 }
-
-func timeOf(t time.Time) *metav1.Time { return &metav1.Time{Time: t} }

@@ -33,23 +33,6 @@ func TestDecide(t *testing.T) {
 			history: history{since: ago(time.Minute)},
 			want:    decision{verdict: verdict{state: StateReady, reason: ReadyConditionReasonReady, message: "fine"}, requeue: 10 * time.Minute},
 		}, {
-			reason:  "readiness counts even if it comes after the timeout",
-			outcome: outcomes.Outcome{Kind: outcomes.Ready, Message: "fine"},
-			history: history{since: ago(time.Hour)},
-			want:    decision{verdict: verdict{state: StateReady, reason: ReadyConditionReasonReady, message: "fine"}, requeue: 10 * time.Minute},
-		}, {
-			reason:  "the engine may want to look at a ready component earlier",
-			outcome: outcomes.Outcome{Kind: outcomes.Ready, Message: "fine", Wake: time.Minute},
-			want:    decision{verdict: verdict{state: StateReady, reason: ReadyConditionReasonReady, message: "fine"}, requeue: time.Minute},
-		}, {
-			reason:  "but not later",
-			outcome: outcomes.Outcome{Kind: outcomes.Ready, Message: "fine", Wake: time.Hour},
-			want:    decision{verdict: verdict{state: StateReady, reason: ReadyConditionReasonReady, message: "fine"}, requeue: 10 * time.Minute},
-		}, {
-			reason:  "the first pass that is not ready starts the clock",
-			outcome: outcomes.Outcome{Kind: outcomes.Progressing, Message: "soon"},
-			want:    decision{verdict: verdict{state: StateProcessing, reason: ReadyConditionReasonProcessing, message: "soon"}, since: now, requeue: 10 * time.Minute},
-		}, {
 			reason:  "later ones leave it alone, and the timeout is not slept through",
 			outcome: outcomes.Outcome{Kind: outcomes.Progressing, Message: "soon"},
 			history: history{since: ago(29 * time.Minute)},
@@ -81,39 +64,14 @@ func TestDecide(t *testing.T) {
 			outcome: outcomes.Outcome{Kind: outcomes.Retriable, Message: "not yet"},
 			want:    decision{verdict: verdict{state: StatePending, reason: ReadyConditionReasonRetrying, message: "not yet"}, since: now, requeue: 2 * time.Minute},
 		}, {
-			reason:  "or after its own delay",
-			outcome: outcomes.Outcome{Kind: outcomes.Retriable, Message: "not yet", RetryAfter: new(5 * time.Second)},
-			want:    decision{verdict: verdict{state: StatePending, reason: ReadyConditionReasonRetrying, message: "not yet"}, since: now, requeue: 5 * time.Second},
-		}, {
 			reason:  "a delay of zero must not stop the retries, nor make them a hot loop",
 			outcome: outcomes.Outcome{Kind: outcomes.Retriable, Message: "not yet", RetryAfter: new(time.Duration(0))},
 			want:    decision{verdict: verdict{state: StatePending, reason: ReadyConditionReasonRetrying, message: "not yet"}, since: now, requeue: time.Second},
-		}, {
-			reason:  "a retry that takes too long is an error, too, so that alerts select it",
-			outcome: outcomes.Outcome{Kind: outcomes.Retriable, Message: "not yet"},
-			history: history{since: ago(time.Hour)},
-			want: decision{
-				verdict: verdict{state: StateError, reason: ReadyConditionReasonTimeout, message: "not ready within 30m0s: not yet"},
-				since:   ago(time.Hour), requeue: 2 * time.Minute,
-			},
-		}, {
-			reason:  "refused input is not retried hotly",
-			outcome: outcomes.Outcome{Kind: outcomes.Refused, Message: "bad"},
-			want:    decision{verdict: verdict{state: StateError, reason: ReadyConditionReasonError, message: "bad", next: 5 * time.Second}, since: now, requeue: 5 * time.Second},
-		}, {
-			reason:  "but more and more seldom",
-			outcome: outcomes.Outcome{Kind: outcomes.Refused, Message: "bad"},
-			history: history{since: now, refusals: 3},
-			want:    decision{verdict: verdict{state: StateError, reason: ReadyConditionReasonError, message: "bad", next: 40 * time.Second}, since: now, requeue: 40 * time.Second},
 		}, {
 			reason:  "but at least once a minute, because what was repaired must not wait for long",
 			outcome: outcomes.Outcome{Kind: outcomes.Refused, Message: "bad"},
 			history: history{since: now, refusals: 1000},
 			want:    decision{verdict: verdict{state: StateError, reason: ReadyConditionReasonError, message: "bad", next: time.Minute}, since: now, requeue: time.Minute},
-		}, {
-			reason:  "an error starts the clock, too",
-			outcome: outcomes.Outcome{Kind: outcomes.Error, Message: "boom", Err: boom},
-			want:    decision{verdict: verdict{state: StateError, reason: ReadyConditionReasonError, message: "boom", retried: true, next: time.Second}, since: now, err: boom},
 		}, {
 			reason:  "and is retried at least once a minute",
 			outcome: outcomes.Outcome{Kind: outcomes.Error, Message: "boom", Err: boom},
@@ -132,16 +90,6 @@ func TestDecide(t *testing.T) {
 			outcome: outcomes.Outcome{Kind: outcomes.Blocked, Message: "blocked"},
 			history: history{deleting: true, since: ago(time.Hour)},
 			want:    decision{verdict: verdict{state: StateDeleting, reason: ReadyConditionReasonDeletionBlocked, message: "blocked"}, requeue: 10 * time.Minute},
-		}, {
-			reason:  "dependents are going",
-			outcome: outcomes.Outcome{Kind: outcomes.Deleting, Message: "going", Wake: 3 * time.Second},
-			history: history{deleting: true},
-			want:    decision{verdict: verdict{state: StateDeleting, reason: ReadyConditionReasonDeletionProcessing, message: "going"}, requeue: 3 * time.Second},
-		}, {
-			reason:  "a retry during the deletion",
-			outcome: outcomes.Outcome{Kind: outcomes.Retriable, Message: "not yet"},
-			history: history{deleting: true},
-			want:    decision{verdict: verdict{state: StateDeletionPending, reason: ReadyConditionReasonDeletionRetrying, message: "not yet"}, requeue: 2 * time.Minute},
 		}, {
 			reason:  "an error during the deletion",
 			outcome: outcomes.Outcome{Kind: outcomes.Error, Message: "boom", Err: boom},
@@ -168,10 +116,8 @@ func TestOutcomeOf(t *testing.T) {
 		want   outcomes.Kind
 		delay  *time.Duration
 	}{
-		{reason: "no error", want: outcomes.Continue},
 		{reason: "any error", err: errors.New("boom"), want: outcomes.Error},
 		{reason: "a retriable error deep in the chain", err: fmt.Errorf("a: %w", types.NewRetriableError(fmt.Errorf("b"), &delay)), want: outcomes.Retriable, delay: &delay},
-		{reason: "a retriable error among others", err: errors.Join(errors.New("a"), types.NewRetriableError(errors.New("b"), nil)), want: outcomes.Retriable},
 		{reason: "refused input", err: fmt.Errorf("applying: %w", &reconciler.RefusedError{Problems: []string{"bad"}}), want: outcomes.Refused},
 		{reason: "somebody else was faster", err: fmt.Errorf("saving: %w", resource.ErrChanged), want: outcomes.Abandoned},
 	} {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/testenv"
-	"github.com/component-operator/runtime/pkg/component/internal/records"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -91,85 +90,6 @@ func TestInventoryIsPacked(t *testing.T) {
 	diff(t, "what is left", []int{0, 0}, []int{len(r.chunks()), len(r.members(r.namespace))})
 }
 
-// TestDeletionWithAPackedInventory needs nothing but what takes the dependents away, and the finalizer.
-func TestDeletionWithAPackedInventory(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.start(r.packer())
-	widget := r.crowded(crowd{count: 20})
-	r.create(widget)
-	awaitReady(r, widget)
-	r.settle(widget)
-	r.requests.Reset()
-	r.delete(widget)
-	r.awaitGone(widget)
-	r.settleCounting()
-	if count := r.requests.Count(func(request testenv.Request) bool { return !isNoise(request) && request.Resource != "events" }); count != 20+1 {
-		t.Errorf("want 20 deletions and the removal of the finalizer, got %d requests:\n%s", count, r.requests)
-	}
-}
-
-func TestADefinitionThatDropsWhatIsPacked(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	options := ReconcilerOptions{listLimit: 2000, inlineLimit: 12000}
-	start := func() func() {
-		mgr := r.manager(nil)
-		if err := NewReconciler[*OldWidget](r.name, manifests.GeneratorFunc(crowdObjects), options).SetupWithManager(mgr); err != nil {
-			t.Fatal(err)
-		}
-		return r.run(mgr)
-	}
-	stop := start()
-	widget := (*OldWidget)(r.crowded(crowd{count: 20}))
-	r.create(widget)
-	awaitReady(r, widget)
-	r.awaitEvent("StatusPruned", "The CustomResourceDefinition is older than this operator, and lacks status.conditions[].observedGeneration, status.inventoryRecord")
-	if record := widget.Status.InventoryRecord; record != nil || len(widget.Status.Inventory) != 20 {
-		t.Errorf("want a list of 20, got %d and %+v", len(widget.Status.Inventory), record)
-	}
-	stop()
-	// Another process tries it out, and loses nothing by it.
-	change(r, widget, func(w *OldWidget) { w.Spec.Objects = crowd{count: 21}.spec() })
-	r.requests.Reset()
-	start()
-	awaitReady(r, widget)
-	diff(t, "items", 21, len(widget.Status.Inventory))
-	diff(t, "writes to the status", 3, r.statusWrites())
-	change(r, widget, func(w *OldWidget) { w.Spec.Objects = crowd{count: 22}.spec() })
-	awaitReady(r, widget)
-	diff(t, "items", 22, len(widget.Status.Inventory))
-	diff(t, "writes to the status, of which none is another attempt", 5, r.statusWrites())
-	r.delete(widget)
-	r.awaitGone(widget)
-	diff(t, "what is left", 0, len(r.members(r.namespace)))
-}
-
-// TestAnOlderDefinitionWhileSomethingIsPacked has the list written by the very next write.
-func TestAnOlderDefinitionWhileSomethingIsPacked(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	widget := r.widget("")
-	r.create(widget)
-	w := r.recorder(testenv.Config(t))
-	if err := r.saveInventory(w, inventoryOf(10, "a")); err != nil {
-		t.Fatal(err)
-	}
-	r.read(widget)
-	r.expectPacked(widget, 10)
-	w.resource.Client = pruningClient{w.resource.Client}
-	if err := r.saveInventory(w, inventoryOf(10, "b")); err != nil {
-		t.Fatal(err)
-	}
-	r.read(widget)
-	if !records.Same(widget.Status.Inventory, inventoryOf(10, "b")) || widget.Status.InventoryRecord != nil {
-		t.Errorf("want a list, got %d items and %+v", len(widget.Status.Inventory), widget.Status.InventoryRecord)
-	}
-	if !records.Same(r.recorded(widget), inventoryOf(10, "b")) {
-		t.Error("want the list to count")
-	}
-}
-
 func TestAPackedInventoryThatIsDamaged(t *testing.T) {
 	t.Parallel()
 	for reason, damage := range map[string]func(*InventoryRecord){
@@ -203,26 +123,4 @@ func TestAPackedInventoryThatIsDamaged(t *testing.T) {
 			diff(t, "what is left", 0, len(r.members(r.namespace)))
 		})
 	}
-}
-
-// TestChunksThatCannotBePacked is about a definition that knows chunks, but not what is packed: they must not be forgotten.
-func TestChunksThatCannotBePacked(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	widget := r.widget("")
-	r.create(widget)
-	w := r.recorder(testenv.Config(t))
-	if err := r.saveInventory(w, inventoryOf(60, "a")); err != nil {
-		t.Fatal(err)
-	}
-	r.read(widget)
-	r.expectRecord(widget, 60)
-	w.resource.Client = pruningClient{w.resource.Client}
-	if err := r.saveInventory(w, inventoryOf(6, "b")); err != nil {
-		t.Fatal(err)
-	}
-	if !records.Same(r.recorded(widget), inventoryOf(6, "b")) {
-		t.Error("want a list that counts")
-	}
-	diff(t, "chunks", 0, len(r.chunks()))
 }

@@ -4,11 +4,7 @@
 package component_test
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -97,33 +93,6 @@ func TestToUnstructured(t *testing.T) {
 	}
 }
 
-// TestEveryCapabilityIsLeftOut fails if a struct that ends in Spec is not known to be for the reconciler.
-func TestEveryCapabilityIsLeftOut(t *testing.T) {
-	t.Parallel()
-	file, err := parser.ParseFile(token.NewFileSet(), "specs.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	known := []string{"KubeConfigSpec"} // part of ClientSpec
-	for _, embedding := range []reflect.Type{reflect.TypeFor[everyCapability](), reflect.TypeFor[Shared]()} {
-		for i := range embedding.NumField() {
-			known = append(known, embedding.Field(i).Name)
-		}
-	}
-	count := 0
-	ast.Inspect(file, func(node ast.Node) bool {
-		if spec, ok := node.(*ast.TypeSpec); ok && strings.HasSuffix(spec.Name.Name, "Spec") {
-			if count++; !strings.Contains(strings.Join(known, " ")+" ", spec.Name.Name+" ") {
-				t.Errorf("%s is not tested", spec.Name.Name)
-			}
-		}
-		return true
-	})
-	if count < 15 {
-		t.Errorf("only %d types were found", count)
-	}
-}
-
 type withReferences struct {
 	Password     string                            `json:"password,omitempty"`
 	PasswordRef  *component.SecretKeyReference     `json:"passwordRef,omitempty" loadedAs:"password"`
@@ -172,53 +141,4 @@ func TestLoadedReferences(t *testing.T) {
 	if diff := cmp.Diff(want, component.ToUnstructured(&withReferences{Password: "given"})); diff != "" {
 		t.Errorf("references that are not set (-want +got)\n%s", diff)
 	}
-}
-
-func TestMisusedTag(t *testing.T) {
-	t.Parallel()
-	for want, spec := range map[string]any{
-		`field Name of type component_test.misused has the tag loadedAs:"name", but holds no reference to a ConfigMap or Secret`: &misused{},
-		"a spec must be a pointer to a struct, but is of type component_test.misused":                                            misused{},
-		"has no JSON form": &struct {
-			Wrong map[int]string `json:"wrong"`
-		}{Wrong: map[int]string{1: "a"}},
-	} {
-		func() {
-			defer func() {
-				if err, _ := recover().(error); err == nil || !strings.Contains(err.Error(), want) {
-					t.Errorf("want %q, got %v", want, err)
-				}
-			}()
-			component.ToUnstructured(spec)
-		}()
-	}
-}
-
-type misused struct {
-	Name string `json:"name" loadedAs:"name"`
-}
-
-// swapped has the name of a field as that of the content of another one.
-type swapped struct {
-	User   component.SecretKeyReference  `json:"user" loadedAs:"secret"`
-	Secret *component.SecretKeyReference `json:"secret,omitempty" loadedAs:"extra"`
-	Other  *component.SecretKeyReference `json:"other,omitempty" loadedAs:"secret"`
-}
-
-func TestNamesOfContent(t *testing.T) {
-	t.Parallel()
-	spec := &swapped{User: component.SecretKeyReference{Name: "a"}}
-	if err := component.SetContent(spec); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(map[string]any{"secret": "loaded"}, component.ToUnstructured(spec)); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-	spec.Other = &component.SecretKeyReference{Name: "b"}
-	defer func() {
-		if err, _ := recover().(error); err == nil || !strings.Contains(err.Error(), `two references in a value of type component_test.swapped have the tag loadedAs:"secret", and both are set`) {
-			t.Errorf("got %v", err)
-		}
-	}()
-	component.ToUnstructured(spec)
 }

@@ -100,8 +100,8 @@ func (w *worker) newPass(ctx context.Context, component Component, tenure *shard
 func storesOf(p *pass) *records.Stores {
 	return &records.Stores{
 		Component: p.key, OwnerID: p.ownerID, Reconciler: p.worker.name, FieldOwner: *p.worker.options.FieldOwner,
-		StateNamespace: p.worker.options.StateNamespace, FormerStateNamespaces: p.worker.options.FormerStateNamespaces,
-		Client: p.handle.Writer(), Live: p.worker.resource.Live,
+		StateNamespace: p.worker.options.StateNamespace,
+		Client:         p.handle.Writer(), Live: p.worker.resource.Live,
 	}
 }
 
@@ -220,7 +220,7 @@ func (p *pass) home() []string {
 		return nil
 	}
 	var namespaces []string
-	for _, namespace := range []string{p.key.Namespace, p.worker.options.StateNamespace, storesOf(p).Trusted(p.status.fields().ChunkNamespace())} {
+	for _, namespace := range []string{p.key.Namespace, p.worker.options.StateNamespace} {
 		if namespace != "" && !slices.Contains(namespaces, namespace) {
 			namespaces = append(namespaces, namespace)
 		}

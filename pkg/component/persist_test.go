@@ -129,12 +129,6 @@ func TestConflicts(t *testing.T) {
 			},
 			want: resource.ErrChanged,
 		}, {
-			reason: "so does the end of the component",
-			interfere: func(ctx context.Context, c client.Client, widget *Widget) error {
-				return c.Delete(ctx, widget)
-			},
-			want: resource.ErrChanged,
-		}, {
 			reason: "another component of the same name is not meant",
 			interfere: func(ctx context.Context, c client.Client, widget *Widget) error {
 				if err := c.Delete(ctx, widget); err != nil {
@@ -172,65 +166,6 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// refusingClient answers each patch of a component with an error, and counts them.
-type refusingClient struct {
-	client.Client
-	err     error
-	patches *int
-}
-
-func (c refusingClient) Patch(context.Context, client.Object, client.Patch, ...client.PatchOption) error {
-	*c.patches++
-	return c.err
-}
-
-// brokenReader fails, and counts how often.
-type brokenReader struct {
-	client.Reader
-	reads *int
-}
-
-func (r brokenReader) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
-	*r.reads++
-	return errors.New("no answer")
-}
-
-func TestWritesThatAreRefused(t *testing.T) {
-	t.Parallel()
-	outdated := apierrors.NewConflict(testGroup.WithResource("widgets").GroupResource(), "demo", errors.New("the object has been modified"))
-	denied := apierrors.NewConflict(testGroup.WithResource("widgets").GroupResource(), "demo", errors.New("admission webhook denied the request"))
-	for _, test := range []struct {
-		reason         string
-		err            error
-		write          func(ctx context.Context, p *pass) error
-		patches, reads int
-		want           string
-	}{
-		{"who has denied an annotation is named at once", denied, func(ctx context.Context, p *pass) error {
-			return p.handle.Annotate(ctx, "a", "b")
-		}, 1, 0, denied.Error()},
-		{"a component that cannot be read again is read once", outdated, func(ctx context.Context, p *pass) error {
-			return p.handle.ChangeFinalizers(ctx, p.worker.options.finalizers().With)
-		}, 1, 1, "reading the component from the server: no answer"},
-	} {
-		t.Run(test.reason, func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t)
-			w := r.bareWorker(newWidget, "Widget")
-			widget := r.widget("")
-			r.create(widget)
-			p := r.begin(w, widget)
-			patches, reads := 0, 0
-			w.resource.Client, w.resource.Live = refusingClient{Client: r.client, err: test.err, patches: &patches}, brokenReader{Reader: r.client, reads: &reads}
-			err := test.write(t.Context(), p)
-			if err == nil || err.Error() != test.want {
-				t.Errorf("want %q, got %v", test.want, err)
-			}
-			diff(t, "patches and reads", []int{test.patches, test.reads}, []int{patches, reads})
-		})
-	}
-}
-
 func TestFinalizersOfOthersSurvive(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -264,7 +199,7 @@ func TestOutdatedDefinition(t *testing.T) {
 	if err := reconciler.SetupWithManager(mgr); err != nil {
 		t.Fatal(err)
 	}
-	stop := r.run(mgr)
+	r.run(mgr)
 	widget := (*OldWidget)(r.widget(webDeployment))
 	r.create(widget)
 	awaitReady(r, widget)
@@ -283,18 +218,6 @@ func TestOutdatedDefinition(t *testing.T) {
 		t.Errorf("want no requests at rest, got\n%s", r.requests)
 	}
 
-	// The next process has lost its memory; it must be able to go on, and come to rest.
-	stop()
-	versions := r.versions()
-	reconciler = NewReconciler[*OldWidget](r.name, manifests.GeneratorFunc(specObjects), ReconcilerOptions{})
-	mgr = r.manager(nil)
-	if err := reconciler.SetupWithManager(mgr); err != nil {
-		t.Fatal(err)
-	}
-	r.run(mgr)
-	r.settle(widget)
-	awaitReady(r, widget)
-	diff(t, "UIDs of dependents", versions, r.versions())
 	change(r, widget, func(w *OldWidget) { w.Spec.Objects = r.objects(oneConfigMap) })
 	awaitReady(r, widget)
 	r.delete(widget)
@@ -342,31 +265,6 @@ func TestDefinitionThatRefusesStates(t *testing.T) {
 	if err != nil || result.RequeueAfter < outcomes.FirstBackoff {
 		t.Errorf("want a later retry, got %v, %v", result, err)
 	}
-}
-
-func TestDefinitionWithoutStatus(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	w := r.bareWorker(newWidget, "Widget")
-	w.resource.Client = withoutStatus{r.client}
-	widget := r.widget("")
-	r.create(widget)
-	s := r.begin(w, widget)
-	s.status.SetState(StateProcessing, "A", "a")
-	if err := s.record.Save(t.Context()); !resource.IsRejected(err) || !strings.Contains(err.Error(), "no status subresource") {
-		t.Errorf("want the definition to be blamed, got %v", err)
-	}
-}
-
-// withoutStatus behaves as if the definition did not have the subresource.
-type withoutStatus struct{ client.Client }
-
-func (withoutStatus) SubResource(string) client.SubResourceClient { return notFound{} }
-
-type notFound struct{ client.SubResourceClient }
-
-func (notFound) Patch(context.Context, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
-	return apierrors.NewNotFound(testGroup.WithResource("widgets").GroupResource(), "demo")
 }
 
 func TestStaleCache(t *testing.T) {

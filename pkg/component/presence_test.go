@@ -145,21 +145,3 @@ func TestArchived(t *testing.T) {
 	r.awaitGone(widget)
 	stop()
 }
-
-// TestPresences checks how a presence is read.
-func TestPresences(t *testing.T) {
-	t.Parallel()
-	for value, expected := range map[Presence]Presence{"": PresenceActive, PresenceSuspended: PresenceSuspended, PresencePaused: PresencePaused, PresenceArchived: PresenceArchived} {
-		widget := &Widget{}
-		widget.Spec.Presence = value
-		if got := settingsOf(widget, ReconcilerOptions{}).presence; got != expected {
-			t.Errorf("%q: expected %s, got %s", value, expected, got)
-		}
-	}
-	widget := &Widget{}
-	widget.Spec.Presence = "Gone"
-	p := &pass{settings: settingsOf(widget, ReconcilerOptions{})}
-	if o := p.checkPresence(t.Context()); !strings.Contains(o.Message, `spec.presence: invalid value "Gone"; must be one of: Active, Suspended, Paused, Archived`) {
-		t.Errorf("expected a refusal, got %v", o)
-	}
-}

@@ -119,82 +119,30 @@ func TestLostInventories(t *testing.T) {
 	}
 }
 
-// TestLostInventoryOfAChangedComponent finds what is no longer in the manifests, and nothing that belongs to others.
-func TestLostInventoryOfAChangedComponent(t *testing.T) {
+// TestLostInventoryOfADeletedComponent has no idea of the kinds that there were.
+func TestLostInventoryOfADeletedComponent(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	stop := r.start(r.crowdReconciler())
 	widget := r.crowded(crowd{count: 60})
 	r.create(widget)
 	awaitReady(r, widget)
-	stop()
+	r.settle(widget)
+	// A dependent that does not go at once lets the deletion take several passes.
 	member := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "member-0001"}}
-	r.read(member)
-	copied := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "copy", Labels: member.Labels}}
-	r.create(copied)
-	r.wipe(widget)
-	change(r, widget, func(w *Widget) { w.Spec.Objects = crowd{count: 50}.spec() })
-	r.start(r.crowdReconciler())
-	awaitReady(r, widget)
-	found := r.members(r.namespace)
-	if len(found) != 51 || found["copy"] == "" {
-		t.Errorf("want 50 dependents and the copy, got %d", len(found))
-	}
-}
-
-// TestLostInventoryOfADeletedComponent has no idea of the kinds that there were.
-func TestLostInventoryOfADeletedComponent(t *testing.T) {
-	t.Parallel()
-	for _, count := range []int{5, 60} {
-		t.Run(fmt.Sprintf("%d dependents", count), func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t)
-			stop := r.start(r.crowdReconciler())
-			widget := r.crowded(crowd{count: count})
-			r.create(widget)
-			awaitReady(r, widget)
-			r.settle(widget)
-			// A dependent that does not go at once lets the deletion take several passes.
-			member := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "member-0001"}}
-			change(r, member, func(c *corev1.ConfigMap) { controllerutil.AddFinalizer(c, "other.example.io/finalizer") })
-			r.settle(widget)
-			stop()
-			r.wipe(widget)
-			r.delete(widget)
-			stop = r.start(r.crowdReconciler())
-			awaitState(r, widget, StateDeleting, ReadyConditionReasonDeletionProcessing)
-			stop()
-			r.start(r.crowdReconciler())
-			r.settle(widget)
-			change(r, member, func(c *corev1.ConfigMap) { controllerutil.RemoveFinalizer(c, "other.example.io/finalizer") })
-			r.awaitGone(widget)
-			diff(t, "what is left", []int{0, 0}, []int{len(r.chunks()), len(r.members(r.namespace))})
-		})
-	}
-}
-
-// TestLostInventoryThatWasInChunksOnce must not be taken for what it was when it returned to the status.
-func TestLostInventoryThatWasInChunksOnce(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	widget := r.widget("")
-	widget.Finalizers = []string{r.name}
-	r.create(widget)
-	w := r.recorder(testenv.Config(t))
-	for _, count := range []int{60, 5, 6} {
-		if err := r.saveInventory(w, inventoryOf(count, "a")); err != nil {
-			t.Fatal(err)
-		}
-	}
+	change(r, member, func(c *corev1.ConfigMap) { controllerutil.AddFinalizer(c, "other.example.io/finalizer") })
+	r.settle(widget)
+	stop()
 	r.wipe(widget)
 	r.delete(widget)
-	s := r.begin(w, widget)
-	if o := s.acknowledge(t.Context()); o.Kind != outcomes.Continue {
-		t.Fatal(o.Message)
-	}
-	if o := s.recall(t.Context()); o.Kind != outcomes.Continue || s.record.Gap() == "" {
-		t.Errorf("want the inventory to be rebuilt, got %+v with %d items", o, len(s.status.Inventory))
-	}
+	stop = r.start(r.crowdReconciler())
+	awaitState(r, widget, StateDeleting, ReadyConditionReasonDeletionProcessing)
+	stop()
+	r.start(r.crowdReconciler())
+	r.settle(widget)
+	change(r, member, func(c *corev1.ConfigMap) { controllerutil.RemoveFinalizer(c, "other.example.io/finalizer") })
+	r.awaitGone(widget)
+	diff(t, "what is left", []int{0, 0}, []int{len(r.chunks()), len(r.members(r.namespace))})
 }
 
 // TestPurgedDependentsDoNotRunAgain loses all chunks.
@@ -350,25 +298,6 @@ func TestKindsThatCannotBeListed(t *testing.T) {
 	_, _, _ = s.pass()
 	s.awaitGone(s.widget)
 	diff(t, "events", []string{"Warning Abandoned Dependents of these kinds may be abandoned, because they cannot be listed: Secret"}, s.drain())
-}
-
-// TestKindsThatCanBeListedInTheEnd end the wait of a deletion.
-func TestKindsThatCanBeListedInTheEnd(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.script.result = reconciler.Result{Done: true, Inventory: deployed("web")}
-	_, _, _ = s.pass()
-	s.wipe(s.widget)
-	s.delete(s.widget)
-	s.script.result = reconciler.Result{Done: true}
-	s.script.rebuilt = reconciler.RebuildResult{Inventory: deployed("web"), Unlisted: []reconciler.TypeInfo{{Kind: "Secret"}}}
-	got, _, _ := s.pass()
-	diff(t, "state", StateDeletionPending, got.state)
-	diff(t, "types", []reconciler.TypeVersionInfo{{Group: "*", Version: "*", Kind: "*"}}, s.script.rebuilds[0].Types)
-	s.script.rebuilt = reconciler.RebuildResult{}
-	_, _, _ = s.pass()
-	s.awaitGone(s.widget)
-	diff(t, "types", []reconciler.TypeVersionInfo{{Version: "*", Kind: "Secret"}}, s.script.rebuilds[1].Types)
 }
 
 // TestAFailedRebuildIsNoAnswer must neither apply nor delete.

@@ -6,92 +6,21 @@ package component
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
-	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/component/internal/records"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
-
-func TestInventoryMovesToChunksAndBack(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	var seen atomic.Int64
-	stop := r.start(r.crowdReconciler().WithPostReconcileHook(func(_ context.Context, _ client.Client, widget *Widget) error {
-		seen.Store(int64(len(widget.Status.Inventory)))
-		return nil
-	}))
-	widget := r.crowded(crowd{count: 5})
-	r.create(widget)
-	awaitReady(r, widget)
-	if widget.Status.InventoryRecord != nil || len(widget.Status.Inventory) != 5 {
-		t.Fatalf("want a small inventory to be inline, got %+v", widget.Status.InventoryRecord)
-	}
-	change(r, widget, func(w *Widget) { w.Spec.Objects = crowd{count: 60}.spec() })
-	awaitReady(r, widget)
-	r.settle(widget)
-	r.expectRecord(widget, 60)
-	diff(t, "items that a hook sees", int64(60), seen.Load())
-	diff(t, "kinds", []reconciler.TypeVersionInfo{{Version: "v1", Kind: "ConfigMap"}}, widget.Status.InventoryRecord.Kinds)
-	if len(widget.Status.InventoryRecord.Chunks) < 4 {
-		t.Errorf("want several chunks, got %v", widget.Status.InventoryRecord.Chunks)
-	}
-	_, _, message := widget.Status.GetState()
-	diff(t, "message", "60 dependents are ready", message)
-
-	// The next process reads the chunks once, and at rest nothing.
-	stop()
-	r.requests.Reset()
-	own := r.crowdReconciler()
-	r.start(own)
-	testenv.Eventually(t, func() (bool, string) { return r.chunkReads() > 0, "the chunks are not read" })
-	for range 10 {
-		if _, err := own.Reconcile(t.Context(), request(widget.Namespace, widget.Name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	diff(t, "reads of chunks", len(widget.Status.InventoryRecord.Chunks), r.chunkReads())
-	dependents, chunks := r.writes()
-	diff(t, "writes", []int{0, 0}, []int{dependents, chunks})
-
-	// One changed item: one chunk is written, and one goes by two requests. Left-over chunks are looked for.
-	r.settle(widget)
-	r.requests.Reset()
-	change(r, widget, func(w *Widget) { w.Spec.Objects = crowd{count: 60, changed: 30}.spec() })
-	awaitReady(r, widget)
-	r.expectRecord(widget, 60)
-	r.settleCounting()
-	dependents, chunks = r.writes()
-	diff(t, "writes", []int{1, 3}, []int{dependents, chunks})
-
-	change(r, widget, func(w *Widget) { w.Spec.Objects = crowd{count: 3}.spec() })
-	awaitReady(r, widget)
-	r.settle(widget)
-	if record := widget.Status.InventoryRecord; record == nil || !record.Inline || len(widget.Status.Inventory) != 3 || len(r.chunks()) > 0 {
-		t.Errorf("want the inventory to be inline again, got %+v, %d items, %d chunks", record, len(widget.Status.Inventory), len(r.chunks()))
-	}
-	change(r, widget, func(w *Widget) { w.Spec.Objects = crowd{count: 40}.spec() })
-	awaitReady(r, widget)
-	r.settle(widget)
-	r.expectRecord(widget, 40)
-	r.delete(widget)
-	r.awaitGone(widget)
-	diff(t, "what is left", []int{0, 0}, []int{len(r.chunks()), len(r.members(r.namespace))})
-}
 
 // TestThreeThousandDependents lives with the limits that everybody has.
 func TestThreeThousandDependents(t *testing.T) {
@@ -186,55 +115,6 @@ func TestADefinitionThatDropsTheRecord(t *testing.T) {
 	diff(t, "what is left", 0, len(r.members(r.namespace)))
 }
 
-// TestADefinitionThatIsReplacedByAnOlderOne loses the record with the next write.
-func TestADefinitionThatIsReplacedByAnOlderOne(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	widget := r.widget("")
-	widget.Finalizers = []string{r.name}
-	r.create(widget)
-	w := r.recorder(testenv.Config(t))
-	s := r.begin(w, widget)
-	if o := s.recall(t.Context()); o.Kind != outcomes.Continue {
-		t.Fatal(o.Message)
-	}
-	if err := s.record.SaveInventory(t.Context(), inventoryOf(60, "a")); err != nil {
-		t.Fatal(err)
-	}
-	keeping := w.resource.Client
-	w.resource.Client = pruningClient{w.resource.Client}
-	s.status.ObservedGeneration = 1
-	s.status.SetState(StateProcessing, "A", "a")
-	if err := s.record.Save(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	for _, next := range []*worker{w, r.recorder(testenv.Config(t))} {
-		s = r.begin(next, widget)
-		if o := s.acknowledge(t.Context()); o.Kind != outcomes.Continue {
-			t.Fatal(o.Message)
-		}
-		if o := s.recall(t.Context()); o.Kind != outcomes.Continue {
-			t.Fatal(o.Message)
-		}
-		if next == w && len(s.status.Inventory) != 60 {
-			t.Errorf("want this process to remember, got %d items", len(s.status.Inventory))
-		}
-		if next != w && s.record.Gap() == "" {
-			t.Error("want another process to notice the loss")
-		}
-	}
-	// When the newer one is back, the next write brings all of the record, and the loss is over.
-	w.resource.Client = keeping
-	if err := r.saveInventory(w, inventoryOf(61, "a")); err != nil {
-		t.Fatal(err)
-	}
-	if s = r.begin(w, widget); s.acknowledge(t.Context()).Kind != outcomes.Continue || s.status.ObservedGeneration != widget.Generation {
-		t.Errorf("want the generation to be observed, got %d", s.status.ObservedGeneration)
-	}
-	r.read(widget)
-	r.expectRecord(widget, 61)
-}
-
 // pruningClient writes as if the definition did not know the record.
 type pruningClient struct{ client.Client }
 
@@ -263,9 +143,9 @@ func (p pruningWriter) Patch(ctx context.Context, object client.Object, patch cl
 }
 
 // startGlobal starts an operator for components without namespace, whose chunks are kept in the given one.
-func (r *rig) startGlobal(namespace string, former ...string) (stop func()) {
+func (r *rig) startGlobal(namespace string) (stop func()) {
 	r.tb.Helper()
-	return r.startGlobally(crowdObjects, ReconcilerOptions{inlineLimit: 4000, StateNamespace: namespace, FormerStateNamespaces: former})
+	return r.startGlobally(crowdObjects, ReconcilerOptions{inlineLimit: 4000, StateNamespace: namespace})
 }
 
 func TestClusterScopedComponents(t *testing.T) {
@@ -287,54 +167,6 @@ func TestClusterScopedComponents(t *testing.T) {
 	r.delete(widget)
 	r.awaitGone(widget)
 	diff(t, "what is left", []int{0, 0}, []int{len(r.chunks()), len(r.members(r.namespace))})
-}
-
-// TestAListOfAnOlderVersion is about an operator that does not know chunks and has worked on the component meanwhile.
-func TestAListOfAnOlderVersion(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	widget := r.widget("")
-	r.create(widget)
-	if err := r.saveInventory(r.recorder(testenv.Config(t)), inventoryOf(60, "a")); err != nil {
-		t.Fatal(err)
-	}
-	r.read(widget)
-	widget.Status.Inventory = append(inventoryOf(2, "b"), deployed("more")...)
-	if err := r.client.Status().Update(t.Context(), widget); err != nil {
-		t.Fatal(err)
-	}
-	want := append(inventoryOf(60, "a"), deployed("more")...)
-	want[0].Digest, want[1].Digest = "b", "b"
-	if !records.Same(want, r.recorded(widget)) {
-		t.Error("want both to be united")
-	}
-	if err := r.saveInventory(r.recorder(testenv.Config(t)), want); err != nil {
-		t.Fatal(err)
-	}
-	r.read(widget)
-	r.expectRecord(widget, 61)
-}
-
-// TestChunksThatCannotBeWritten sees the operator without permission.
-func TestChunksThatCannotBeWritten(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.create(r.widget(""))
-	w := r.recorder(testenv.Config(t))
-	w.resource.Client = forbiddenClient{w.resource.Client}
-	err := r.saveInventory(w, inventoryOf(60, "a"))
-	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "recording the inventory: creating ConfigMap "+r.namespace+"/inventory-") {
-		t.Errorf("want the chunk to be named, got %v", err)
-	}
-	if outcomes.Of(err).Kind != outcomes.Error {
-		t.Error("want it to be tried again")
-	}
-}
-
-type forbiddenClient struct{ client.Client }
-
-func (forbiddenClient) Create(_ context.Context, object client.Object, _ ...client.CreateOption) error {
-	return apierrors.NewForbidden(corev1.Resource("configmaps"), object.GetName(), errors.New("not you"))
 }
 
 func TestSameItemComparesAllFields(t *testing.T) {

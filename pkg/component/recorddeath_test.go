@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -72,15 +71,11 @@ func TestDeathWhileRecording(t *testing.T) {
 		before, now []*reconciler.InventoryItem
 	}{
 		{"nothing is packed", nil, inventoryOf(10, "a")},
-		{"a list is packed", inventoryOf(3, "a"), inventoryOf(10, "a")},
 		{"what is packed changes", inventoryOf(10, "a"), inventoryOf(11, "b")},
-		{"what is packed becomes a list", inventoryOf(10, "a"), inventoryOf(1, "b")},
 		{"what is packed becomes chunks", inventoryOf(10, "a"), inventoryOf(60, "b")},
 		{"chunks are packed", inventoryOf(60, "a"), inventoryOf(7, "b")},
-		{"nothing becomes chunks", nil, inventoryOf(60, "a")},
 		{"a list becomes chunks", inventoryOf(3, "a"), inventoryOf(60, "a")},
 		{"one chunk changes", inventoryOf(60, "a"), changed},
-		{"all chunks change", inventoryOf(60, "a"), inventoryOf(60, "b")},
 		{"chunks become a list", inventoryOf(60, "a"), inventoryOf(1, "b")},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
@@ -195,41 +190,6 @@ func TestAnOutdatedProcessCannotOverwriteTheRecord(t *testing.T) {
 	r.expectRecord(widget, 60)
 }
 
-// TestAWriteWhoseEndIsUnknown is repeated by the client, and refused then: because the first attempt has succeeded.
-func TestAWriteWhoseEndIsUnknown(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	widget := r.widget("")
-	r.create(widget)
-	if err := r.saveInventory(r.recorder(testenv.Config(t)), inventoryOf(60, "a")); err != nil {
-		t.Fatal(err)
-	}
-	config := testenv.Config(t)
-	var attempts atomic.Int64
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(request *http.Request) (*http.Response, error) {
-			response, err := next.RoundTrip(request)
-			if err == nil && strings.HasSuffix(request.URL.Path, "/status") && attempts.Add(1) == 1 {
-				response.StatusCode = http.StatusInternalServerError
-				response.Header.Set("Retry-After", "1")
-			}
-			return response, err
-		})
-	})
-	if err := r.saveInventory(r.recorder(config), inventoryOf(60, "b")); !errors.Is(err, resource.ErrChanged) {
-		t.Errorf("want the pass to end, got %v", err)
-	}
-	diff(t, "attempts", int64(2), attempts.Load())
-	if !records.Same(r.recorded(widget), inventoryOf(60, "b")) {
-		t.Error("want the record to be complete that was written by the first attempt")
-	}
-	if err := r.saveInventory(r.recorder(testenv.Config(t)), inventoryOf(60, "c")); err != nil {
-		t.Fatal(err)
-	}
-	r.read(widget)
-	r.expectRecord(widget, 60)
-}
-
 // TestAnOutdatedProcessCannotRemoveWhatIsUsedAgain lets one process remove, late, what another one refers to again.
 func TestAnOutdatedProcessCannotRemoveWhatIsUsedAgain(t *testing.T) {
 	t.Parallel()
@@ -269,28 +229,36 @@ func (c interruptedClient) Patch(ctx context.Context, object client.Object, patc
 	return c.Client.Patch(ctx, object, patch, options...)
 }
 
-// TestAPassAtRestDoesNotEncodeTheInventory counts allocations: to encode or copy an item takes several.
-//
-//nolint:paralleltest // allocations are counted for the whole process
-func TestAPassAtRestDoesNotEncodeTheInventory(t *testing.T) {
-	s := newStage(t)
-	s.worker.generator = &pureSpecObjects{}
-	const count = 10000
-	s.script.saves = 1
-	s.script.result = reconciler.Result{Done: true, Inventory: inventoryOf(count, "a")}
-	if _, _, err := s.pass(); err != nil {
-		t.Fatal(err)
-	}
-	if s.widget.Status.InventoryRecord == nil || s.widget.Status.InventoryRecord.Items != count {
-		t.Fatalf("want the inventory to be in chunks, got %+v", s.widget.Status.InventoryRecord)
-	}
-	s.script.saves = 0
-	allocations := testing.AllocsPerRun(5, func() {
-		if _, err := s.worker.reconcile(t.Context(), request(s.widget.Namespace, s.widget.Name).NamespacedName); err != nil {
-			t.Error(err)
-		}
-	})
-	if allocations > count/2 {
-		t.Errorf("want a pass to allocate by far less than once an item, got %v for %d items", allocations, count)
+// TestDeathWhileAnOlderDefinitionDropsTheRecord lets the process die after each write by which it finds out that the definition does
+// not know the record: the list must not go before.
+func TestDeathWhileAnOlderDefinitionDropsTheRecord(t *testing.T) {
+	t.Parallel()
+	for _, count := range []int{10, 60} {
+		t.Run(fmt.Sprint(count), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			before, now := inventoryOf(3, "a"), inventoryOf(count, "a")
+			for survived, done := 0, false; !done; survived++ {
+				widget := r.widget("")
+				r.create(widget)
+				if err := r.saveInventory(r.recorder(testenv.Config(t)), before); err != nil {
+					t.Fatal(err)
+				}
+				config, left := dying(testenv.Config(t), survived)
+				w := r.recorder(config)
+				w.resource.Client = pruningClient{w.resource.Client}
+				err := r.saveInventory(w, now)
+				done = *left > 0
+				r.read(widget)
+				found := widget.Status.Inventory
+				if !records.Same(found, before) && !records.Same(found, now) || widget.Status.InventoryRecord != nil {
+					t.Errorf("death after %d writes: want either inventory as a list, got %d items", survived, len(found))
+				}
+				if err == nil && !records.Same(found, now) {
+					t.Errorf("death after %d writes: want the new inventory, which was said to be saved", survived)
+				}
+				r.forget(widget)
+			}
+		})
 	}
 }

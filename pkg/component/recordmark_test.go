@@ -5,14 +5,11 @@ package component
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/component/internal/records"
-	"github.com/component-operator/runtime/pkg/component/internal/targets"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -28,7 +25,6 @@ func TestMismatch(t *testing.T) {
 	}
 	otherVersion := named("x", "y")
 	otherVersion[0].Version, otherVersion[0].Phase, otherVersion[0].UID = "v2", reconciler.PhaseDeleting, "1"
-	const shortened = "status.inventory, with 1 dependent, was not the list that had been recorded, with 2"
 	for _, test := range []struct {
 		reason string
 		mark   string
@@ -36,18 +32,14 @@ func TestMismatch(t *testing.T) {
 		want   string
 	}{
 		{"nobody has recorded how many there are, as the ancestor", "", named("x"), ""},
-		{"nobody has recorded anything, and nothing is there", "", nil, ""},
 		{"all are there", records.Mark(named("x", "y")), named("x", "y"), ""},
-		{"the order does not matter", records.Mark(named("x", "y")), named("y", "x"), ""},
 		{"neither do state and version", records.Mark(named("x", "y")), otherVersion, ""},
 		{"the list was emptied", records.Mark(named("x", "y")), nil, "status.inventory was empty although 2 dependents had been recorded"},
-		{"one was removed", records.Mark(named("x", "y")), named("x"), shortened},
 		{
 			"one was replaced", records.Mark(named("x", "y")), named("x", "z"),
 			"status.inventory, with 2 dependents, was not the list that had been recorded, with 2",
 		},
 		{"the mark is of a packed list that was dropped", "60:0123456789abcdef", nil, "status.inventory was empty although 60 dependents had been recorded"},
-		{"the mark is damaged", "x", nil, "status.inventory was empty although 0 dependents had been recorded"},
 	} {
 		diff(t, test.reason, test.want, records.Mismatch(test.mark, test.items))
 	}
@@ -120,38 +112,6 @@ func TestEditedInventories(t *testing.T) {
 				diff(t, "dependents that are left", 0, len(r.members(r.namespace)))
 			})
 		}
-	}
-}
-
-// TestInventoryWithoutMark takes over what an operator has recorded that does not know of the mark: that is no reason to look
-// for dependents. The mark is written once.
-func TestInventoryWithoutMark(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	stop := r.start(r.reconciler(ReconcilerOptions{}))
-	widget := r.widget(oneConfigMap)
-	r.create(widget)
-	awaitReady(r, widget)
-	r.settle(widget)
-	stop()
-	marked := widget.Status.ProcessingDigest
-	digest, mark, _ := strings.Cut(marked, records.MarkSeparator)
-	if mark != records.Mark(widget.Status.Inventory)+records.ClusterSeparator+targets.LocalCluster || digest != widget.Status.LastProcessingDigest {
-		t.Fatalf("unexpected mark %q in %q", mark, marked)
-	}
-	r.patchStatus(widget, fmt.Sprintf(`{"status":{"processingDigest":%q}}`, digest))
-	r.requests.Reset()
-	own := r.reconciler(ReconcilerOptions{})
-	r.start(own)
-	await(r, widget, "the mark", func() bool { return widget.Status.ProcessingDigest == marked })
-	r.settleCounting()
-	awaitReady(r, widget)
-	if _, reason, message := widget.Status.GetState(); strings.Contains(message, "rebuilt") {
-		t.Errorf("want no rebuild, got %s: %s", reason, message)
-	}
-	diff(t, "revision", int64(1), widget.Status.Revision)
-	if writes := r.requests.Count(testenv.Request.IsWrite); writes != 1 {
-		t.Errorf("want one write, got\n%s", r.requests)
 	}
 }
 

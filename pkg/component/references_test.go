@@ -119,13 +119,9 @@ func TestLoadingReferences(t *testing.T) {
 		wantErr   string
 	}{
 		{"all data of a ConfigMap", &ConfigMapReference{}, content, nil, map[string]string{"a": "1", "b": "2"}, ""},
-		{"all data of a Secret", &SecretReference{}, content, nil, map[string][]byte{"a": []byte("1"), "b": []byte("2")}, ""},
-		{"nothing is data, too", &SecretReference{}, empty, nil, map[string][]byte{}, ""},
-		{"one key of a ConfigMap", &ConfigMapKeyReference{Key: "b"}, content, nil, "2", ""},
 		{"one key of a Secret", &SecretKeyReference{Key: "b"}, content, []string{"a"}, []byte("2"), ""},
 		{"the first default that is there", &SecretKeyReference{}, content, []string{"x", "b", "a"}, []byte("2"), ""},
 		{"defaults do not help if a key is given", &SecretKeyReference{Key: "x"}, content, []string{"a"}, nil, "has no key x; its keys are: a, b"},
-		{"no default is there", &ConfigMapKeyReference{}, content, []string{"x", "y"}, nil, "has no key x or y; its keys are: a, b"},
 		{"an empty object", &ConfigMapKeyReference{Key: "x"}, empty, nil, nil, "has no key x: it is empty"},
 		{"neither key nor default", &ConfigMapKeyReference{}, content, nil, nil, "no key is set, and there is no default"},
 	} {

@@ -37,27 +37,8 @@ func TestDeletionByScript(t *testing.T) {
 			prepare: func(s *script) { s.result = gone },
 			gone:    true,
 		}, {
-			reason:  "the check fails",
-			prepare: func(s *script) { s.checkErr = errors.New("boom") },
-			want:    verdict{state: StateError, reason: ReadyConditionReasonError, message: "Boom"}, wantErr: true,
-		}, {
-			reason: "dependents are awaited",
-			prepare: func(s *script) {
-				s.result = reconciler.Result{Inventory: deployed("web"), WaveSize: 3, Waits: []reconciler.Notice{notice("Deployment", "web", "being deleted")}}
-			},
-			want: verdict{state: StateDeleting, reason: ReadyConditionReasonDeletionProcessing, message: "1 of 3 dependents of wave 0 not deleted: Deployment demo/web: being deleted"},
-		}, {
-			reason:  "the target does not answer",
-			prepare: func(s *script) { s.err, s.result.Inventory = errors.New("connection refused"), deployed("web") },
-			want:    verdict{state: StateError, reason: ReadyConditionReasonError, message: "Connection refused"}, wantErr: true,
-		}, {
 			reason:  "the target does not answer, and is abandoned",
 			prepare: func(s *script) { s.err, s.result.Inventory = errors.New("connection refused"), deployed("web") },
-			abandon: true,
-			gone:    true,
-		}, {
-			reason:  "credentials that are not accepted any more are as good as none",
-			prepare: func(s *script) { s.checkErr = fmt.Errorf("checking: %w", apierrors.NewUnauthorized("expired")) },
 			abandon: true,
 			gone:    true,
 		}, {
@@ -176,20 +157,6 @@ type deafStatus struct{ client.SubResourceClient }
 
 func (deafStatus) Patch(context.Context, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
 	return errors.New("connection reset")
-}
-
-// TestAnOperatorThatEndsSaysNothing is about a pass that comes after the connections were closed.
-func TestAnOperatorThatEndsSaysNothing(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.script.result = reconciler.Result{Done: true}
-	before, _, _ := s.pass()
-	s.script.connectErr = clients.ErrClosed
-	change(s.rig, s.widget, func(w *Widget) { w.Spec.Objects = s.objects(oneConfigMap) })
-	after, _, err := s.pass()
-	if after != before || err != nil {
-		t.Errorf("want %+v to stay, got %+v, error %v", before, after, err)
-	}
 }
 
 // staleClient reads the component as it was.

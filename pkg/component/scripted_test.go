@@ -12,11 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
@@ -25,7 +22,6 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/component-operator/runtime/internal/metrics"
 	"github.com/component-operator/runtime/internal/references"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -240,21 +236,6 @@ func TestTimeoutOfAPermanentFailure(t *testing.T) {
 	check("a new declaration starts from the beginning", verdict{state: StateProcessing, reason: ReadyConditionReasonProcessing, message: "1 " + waiting}, false)
 }
 
-func TestFailedDependentsAreAnErrorAtOnce(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.script.result = reconciler.Result{Failures: []reconciler.Notice{notice("Job", "migrate", "failed (BackoffLimitExceeded)")}}
-	got, requeue, err := s.pass()
-	want := verdict{state: StateError, reason: ReadyConditionReasonError, message: "1 dependent failed: Job demo/migrate: failed (BackoffLimitExceeded)"}
-	if got != want || err != nil || requeue < 10*time.Minute {
-		t.Errorf("want %+v without a hurry, got %+v after %s, error %v", want, got, requeue, err)
-	}
-	s.script.result = reconciler.Result{Done: true}
-	if got, _, _ := s.pass(); got.state != StateReady {
-		t.Errorf("want it to recover, got %+v", got)
-	}
-}
-
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -368,68 +349,4 @@ func TestMetricsOfAComponent(t *testing.T) {
 	s.script.result = reconciler.Result{Done: true}
 	_, _, _ = s.pass()
 	diff(t, "series after the deletion", []string(nil), s.series())
-}
-
-func TestLegacyStatus(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.script.result = reconciler.Result{Done: true}
-	now := s.clock.Now()
-	s.widget.Status.LastAppliedAt = timeOf(now)
-	s.widget.Status.ProcessingDigest = "of the ancestor"
-	s.widget.Status.ObservedGeneration = 1
-	if err := s.client.Status().Update(t.Context(), s.widget); err != nil {
-		t.Fatal(err)
-	}
-	_, _, _ = s.pass()
-	diff(t, "revision", int64(2), s.widget.Status.Revision)
-	diff(t, "installed revision", int64(1), s.widget.Status.InstalledRevision)
-}
-
-func TestAnAbandonedPassSaysNothing(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.script.saves = 1
-	s.script.result = reconciler.Result{Done: true, Inventory: deployed("web")}
-	s.worker.hooks.preReconcile = []hook{func(ctx context.Context, component Component) error {
-		other := &Widget{}
-		if err := s.client.Get(ctx, request(s.namespace, "demo").NamespacedName, other); err != nil {
-			return err
-		}
-		other.Status.SetState(StateError, "Other", "another leader was here")
-		return s.client.Status().Update(ctx, other)
-	}}
-	got, requeue, err := s.pass()
-	if err != nil || requeue != abandonedDelay || got.message != "Another leader was here" {
-		t.Errorf("want the other's status to survive, got %+v, %s, %v", got, requeue, err)
-	}
-	if events := slices.DeleteFunc(s.drain(), func(event string) bool { return strings.Contains(event, "Created") }); len(events) > 0 {
-		t.Errorf("want no events, got %v", events)
-	}
-}
-
-func TestTheComponentDecidesOnDriftBeforeTheReconciler(t *testing.T) {
-	t.Parallel()
-	reported := func(ofReconciler, ofComponent reconciler.DriftPolicy) bool {
-		registry := prometheus.NewRegistry()
-		collectors, err := metrics.New(registry)
-		if err != nil {
-			t.Fatal(err)
-		}
-		a := newAnnouncer(ReconcilerOptions{DriftPolicy: &ofReconciler}, record.NewFakeRecorder(10), collectors.ForController("test"))
-		object := deployed("web")[0]
-		a.drift(&unstructured.Unstructured{}, &memory{}, ofComponent, &reconciler.Result{Drift: []reconciler.Notice{{Object: object}}})
-		families, err := registry.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return slices.ContainsFunc(families, func(family *dto.MetricFamily) bool {
-			return slices.ContainsFunc(family.GetMetric(), func(metric *dto.Metric) bool {
-				return strings.Contains(metric.String(), `"report"`) && metric.GetCounter().GetValue() > 0
-			})
-		})
-	}
-	diff(t, "default", false, reported("", ""))
-	diff(t, "policy of the reconciler", true, reported(reconciler.DriftPolicyReport, ""))
-	diff(t, "policy of the component", false, reported(reconciler.DriftPolicyReport, reconciler.DriftPolicyCorrect))
 }

@@ -119,26 +119,6 @@ func TestSlowGeneratorsAreExplained(t *testing.T) {
 	}
 }
 
-// TestSlowGeneratorsAreExplainedAfterAWait has a component wait for something else before the generator is called for it.
-func TestSlowGeneratorsAreExplainedAfterAWait(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	released := make(chan struct{})
-	generate := func(ctx context.Context, namespace, name string, parameters types.Unstructurable) ([]client.Object, error) {
-		<-released
-		return specObjects(ctx, namespace, name, parameters)
-	}
-	r.start(NewReconciler[*Widget](r.name, manifests.GeneratorFunc(generate), ReconcilerOptions{generatorPatience: 100 * time.Millisecond}))
-	widget := r.widget(oneConfigMap)
-	widget.Spec.Suspend = true
-	r.create(widget)
-	r.awaitText(widget, StatePending, "suspended")
-	change(r, widget, func(w *Widget) { w.Spec.Suspend = false })
-	r.awaitText(widget, StateProcessing, "Generating dependents: the generator was called at ")
-	close(released)
-	awaitReady(r, widget)
-}
-
 // holdsAll reports whether a message has all parts.
 func holdsAll(message string, parts []string) bool {
 	for _, part := range parts {
@@ -193,22 +173,4 @@ func (s *stage) verdictNow() (verdict, error) {
 	}
 	state, reason, _ := seen.Status.GetState()
 	return verdict{state: state, reason: reason}, nil
-}
-
-// TestPausedComponentsWaitForTheirGenerator sees what a paused component says meanwhile.
-func TestPausedComponentsWaitForTheirGenerator(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	released := make(chan struct{})
-	generate := func(_ context.Context, namespace, name string, parameters types.Unstructurable) ([]client.Object, error) {
-		<-released
-		return specObjects(context.Background(), namespace, name, parameters)
-	}
-	r.start(NewReconciler[*Widget](r.name, manifests.GeneratorFunc(generate), ReconcilerOptions{generatorPatience: 100 * time.Millisecond}))
-	widget := r.widget(oneConfigMap)
-	widget.Spec.Presence, widget.Spec.Timeout = PresencePaused, &metav1.Duration{Duration: time.Second}
-	r.create(widget)
-	r.awaitMessage(widget, ReadyConditionReasonPaused, "Paused: generating dependents: the generator was called at ", "but has not returned")
-	close(released)
-	r.awaitMessage(widget, ReadyConditionReasonPaused, "create", "settings")
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,13 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/resources"
 	"github.com/component-operator/runtime/pkg/resources/concepts"
 	"github.com/component-operator/runtime/pkg/resources/configmap"
-	"github.com/component-operator/runtime/pkg/resources/editors"
-	"github.com/component-operator/runtime/pkg/resources/pod"
-	"github.com/component-operator/runtime/pkg/resources/selectors"
 )
 
 // conditionOf formats a condition of a component.
@@ -131,89 +126,6 @@ func TestConditionsOfGenerators(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", name, err, want)
 		}
 	}
-}
-
-// TestReuseOfTypedResources: the resources of a component are made again only if it has changed, unless one of them has a guard or an extractor, which may remember something.
-func TestReuseOfTypedResources(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		reason string
-		guard  func(corev1.ConfigMap) (concepts.GuardStatusWithReason, error)
-		reused bool
-	}{
-		{"data in cells only", nil, true},
-		{"a guard", func(corev1.ConfigMap) (concepts.GuardStatusWithReason, error) {
-			return concepts.GuardStatusWithReason{Status: concepts.GuardStatusUnblocked}, nil
-		}, false},
-	} {
-		t.Run(tc.reason, func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t)
-			var calls atomic.Int64
-			r.start(NewReconciler[*Widget](r.name, resources.NewGenerator(func(_ context.Context, input resources.Input) ([]resources.Resource, error) {
-				calls.Add(1)
-				told := concepts.NewData[string]("what was told")
-				source, err := configmap.NewBuilder(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: input.Namespace, Name: "told"}}).
-					WithData(concepts.Into(told, func(c corev1.ConfigMap) (string, bool, error) {
-						return c.Annotations["told"], c.Annotations["told"] != "", nil
-					})).Build()
-				if err != nil {
-					return nil, err
-				}
-				user, err := configmap.NewBuilder(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: input.Namespace, Name: "user"}}).
-					WithDataGuard(told).WithGuard(tc.guard).WithMutation(configmap.Mutation{Name: "told", Mutate: func(m *configmap.Mutator) error {
-					m.EditData(func(e *editors.ConfigMapDataEditor) error {
-						value, err := told.Require()
-						e.Set("told", value)
-						return err
-					})
-					return nil
-				}}).Build()
-				return []resources.Resource{source, user}, err
-			}), ReconcilerOptions{}))
-			widget := r.widget("")
-			r.create(widget)
-			await(r, widget, "held back", func() bool {
-				_, _, message := widget.Status.GetState()
-				return strings.Contains(message, `held back: waiting for data "what was told"`)
-			})
-			before := calls.Load()
-			for _, told := range []string{"a", "b"} {
-				r.annotate(`{"told":"` + told + `"}`)
-				testenv.Eventually(t, func() (bool, string) {
-					got := r.configMap("user")["told"]
-					return got == told, "the ConfigMap has " + got
-				})
-			}
-			awaitReady(r, widget)
-			if made := calls.Load() - before; tc.reused != (made == 0) {
-				t.Errorf("the resources were made %d times more", made)
-			}
-			r.delete(widget)
-			r.awaitGone(widget)
-		})
-	}
-}
-
-// TestUnmatchedSelectorsAreNoticed: a selector that matches no container is a warning, once.
-func TestUnmatchedSelectorsAreNoticed(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.start(NewReconciler[*Widget](r.name, resources.NewGenerator(func(_ context.Context, input resources.Input) ([]resources.Resource, error) {
-		resource, err := pod.NewBuilder(&corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: input.Namespace, Name: "web"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "example.io/web"}}},
-		}).WithMutation(pod.Mutation{Name: "typo", Mutate: func(m *pod.Mutator) error {
-			m.EditContainers(selectors.ContainerNamed("wbe"), func(*editors.ContainerEditor) error { return nil })
-			return nil
-		}}).Build()
-		return []resources.Resource{resource}, err
-	}), ReconcilerOptions{}))
-	widget := r.widget("")
-	r.create(widget)
-	r.awaitEvent("Noticed", "Pod "+r.namespace+`/web: mutation "typo": containers: the selector of edit 1 matches none of ["web"]`)
-	awaitReady(r, widget)
-	r.delete(widget)
-	r.awaitGone(widget)
 }
 
 // TestMisspeltAnnotationsAreNoticed: a warning names the annotation, and what was probably meant; one of the operator's own causes none.

@@ -83,22 +83,3 @@ spec:
 		t.Errorf("expected at least three renderings, got %d", calls)
 	}
 }
-
-func TestTypesDoNotMatterToWhoDoesNotLook(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	generator := &pureSpecObjects{}
-	reconciler := NewReconciler[*Widget](r.name, generator, ReconcilerOptions{})
-	r.start(reconciler)
-	widget := r.widget(oneConfigMap)
-	r.create(widget)
-	awaitReady(r, widget)
-	for _, request := range r.requests.All() {
-		if request.Resource == "customresourcedefinitions" || request.Resource == "apiservices" || request.Path == "/version" {
-			t.Errorf("expected nobody to look at the types of the cluster, got %s %s", request.Method, request.Path)
-		}
-	}
-	if keys := reconciler.worker.memories.onTypes(); len(keys) != 0 {
-		t.Errorf("expected no component to depend on the types of the cluster, got %v", keys)
-	}
-}

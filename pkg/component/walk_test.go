@@ -25,12 +25,6 @@ type walkedNode struct {
 	Next  *walkedNode      `json:"next,omitempty"`
 }
 
-// walkedAuth is itself a reference, because it embeds one.
-type walkedAuth struct {
-	SecretKeyReference `json:",inline"`
-	CA                 *ConfigMapKeyReference `json:"ca,omitempty" fallbackKeys:"ca.crt"`
-}
-
 type customReference struct{ name string }
 
 func (*customReference) Load(context.Context, client.Client, *Widget) error { return nil }
@@ -105,36 +99,6 @@ func TestWalk(t *testing.T) {
 				{Path: "spec.customValue", Type: "component.valueReference", Keys: "[]"},
 			},
 		}, {
-			reason: "a struct that embeds a reference is looked into, and passes its tags on",
-			root: &struct {
-				Auth walkedAuth  `json:"auth" fallbackKeys:"token"`
-				None *walkedAuth `json:"none"`
-			}{Auth: walkedAuth{CA: &ConfigMapKeyReference{}}},
-			want: []found{
-				{Path: "spec.auth", Type: secretKey, Keys: "[token]"},
-				{Path: "spec.auth.ca", Type: "*component.ConfigMapKeyReference", Keys: "[ca.crt]"},
-			},
-		}, {
-			reason: "siblings of any depth have paths of their own",
-			root: &struct {
-				Tree walkedNode `json:"tree"`
-			}{walkedNode{
-				Ref: &SecretReference{},
-				Nodes: []walkedNode{
-					{Ref: &SecretReference{}, Nodes: []walkedNode{{Ref: &SecretReference{}}, {Next: &walkedNode{Ref: &SecretReference{}}}}},
-					{Ref: &SecretReference{}},
-				},
-				Next: &walkedNode{Ref: &SecretReference{}},
-			}},
-			want: []found{
-				{Path: "spec.tree.ref", Type: secret, Keys: "[]"},
-				{Path: "spec.tree.nodes[0].ref", Type: secret, Keys: "[]"},
-				{Path: "spec.tree.nodes[0].nodes[0].ref", Type: secret, Keys: "[]"},
-				{Path: "spec.tree.nodes[0].nodes[1].next.ref", Type: secret, Keys: "[]"},
-				{Path: "spec.tree.nodes[1].ref", Type: secret, Keys: "[]"},
-				{Path: "spec.tree.next.ref", Type: secret, Keys: "[]"},
-			},
-		}, {
 			reason: "elements inherit the tags of the field, in the order of keys",
 			root: &struct {
 				List    []*SecretKeyReference          `json:"list" fallbackKeys:"l" notFoundPolicy:"ignoreOnDeletion"`
@@ -155,12 +119,6 @@ func TestWalk(t *testing.T) {
 			reason: "what leads to the target is known",
 			root:   &ClientSpec{KubeConfig: &KubeConfigSpec{}},
 			want:   []found{{Path: "spec.kubeConfig.secretRef", Type: secretKey, Keys: "[value value.yaml value.yml]", Target: true}},
-		}, {
-			reason: "behind an interface, pointers are followed",
-			root: &struct {
-				Any, Plain, Nothing any
-			}{Any: &walkedNode{Ref: &SecretReference{}}, Plain: map[string]any{"a": 1}},
-			want: []found{{Path: "spec.Any.ref", Type: secret, Keys: "[]"}},
 		},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
@@ -185,25 +143,4 @@ func TestWalkPutsBackWhatIsInMaps(t *testing.T) {
 	}
 	reference := spec.Map["a"]
 	diff(t, "value", "loaded", string(reference.Value()))
-}
-
-func TestWalkSkipsWhatCannotContainReferences(t *testing.T) {
-	t.Parallel()
-	w := newWalker(nil)
-	for _, value := range []any{[]byte{}, apiextensionsv1.JSON{}, "", 1, struct{ A map[string]string }{}, make(chan SecretReference), func(SecretReference) {}} {
-		if w.Reaches(reflect.TypeOf(value)) {
-			t.Errorf("%T is visited", value)
-		}
-	}
-	if !w.Reaches(reflect.TypeFor[walkedNode]()) {
-		t.Error("a recursive type is not visited")
-	}
-}
-
-func TestUnloadedReferencesAreEmpty(t *testing.T) {
-	t.Parallel()
-	spec := walkedSpec{}
-	if spec.Direct.Data() != nil || spec.NoTag.Value() != "" || spec.Array[0].Data() != nil || spec.Ref.Value() != nil {
-		t.Error("want references that were not loaded to be empty")
-	}
 }

@@ -100,13 +100,6 @@ func (w *AncientWidget) GetSpec() types.Unstructurable  { return &w.Spec }
 func (w *AncientWidget) GetStatus() *Status             { return &w.Status.Status }
 func (w *AncientWidget) DeepCopyObject() runtime.Object { return deepCopy(w) }
 
-// FormerWidget is a component whose definition does not know the phase Failed.
-type FormerWidget Widget
-
-func (w *FormerWidget) GetSpec() types.Unstructurable  { return &w.Spec }
-func (w *FormerWidget) GetStatus() *Status             { return &w.Status.Status }
-func (w *FormerWidget) DeepCopyObject() runtime.Object { return deepCopy(w) }
-
 // GlobalWidget is a component without a namespace.
 type GlobalWidget Widget
 
@@ -119,7 +112,6 @@ type (
 	WidgetList        list[Widget]
 	OldWidgetList     list[OldWidget]
 	AncientWidgetList list[AncientWidget]
-	FormerWidgetList  list[FormerWidget]
 	GlobalWidgetList  list[GlobalWidget]
 
 	list[T any] struct {
@@ -132,7 +124,6 @@ type (
 func (l *WidgetList) DeepCopyObject() runtime.Object        { return deepCopy(l) }
 func (l *OldWidgetList) DeepCopyObject() runtime.Object     { return deepCopy(l) }
 func (l *AncientWidgetList) DeepCopyObject() runtime.Object { return deepCopy(l) }
-func (l *FormerWidgetList) DeepCopyObject() runtime.Object  { return deepCopy(l) }
 func (l *GlobalWidgetList) DeepCopyObject() runtime.Object  { return deepCopy(l) }
 
 // deepCopy loses what JSON does not have, such as loaded references.
@@ -152,7 +143,7 @@ func testScheme(tb testing.TB) *runtime.Scheme {
 	tb.Helper()
 	scheme := testenv.Scheme(tb)
 	scheme.AddKnownTypes(testGroup, &Widget{}, &WidgetList{}, &OldWidget{}, &OldWidgetList{}, &AncientWidget{}, &AncientWidgetList{},
-		&FormerWidget{}, &FormerWidgetList{}, &GlobalWidget{}, &GlobalWidgetList{})
+		&GlobalWidget{}, &GlobalWidgetList{})
 	metav1.AddToGroupVersion(scheme, testGroup)
 	return scheme
 }

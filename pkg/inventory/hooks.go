@@ -13,8 +13,6 @@ type DeletionHooks struct {
 	// Namespace of the Secrets.
 	// +optional
 	Namespace string `json:"namespace"`
-	// PreviousNamespace is the namespace of earlier Secrets, which may still exist.
-	PreviousNamespace string `json:"previousNamespace,omitempty"`
 	// Secrets are the names of Secrets, each of which holds some objects.
 	// +listType=atomic
 	// +optional

@@ -14,8 +14,6 @@ type Record struct {
 	Content []byte `json:"content,omitempty"`
 	// Namespace of the chunks.
 	Namespace string `json:"namespace,omitempty"`
-	// PreviousNamespace is the namespace of earlier chunks, which may still exist.
-	PreviousNamespace string `json:"previousNamespace,omitempty"`
 	// Chunks are the names of ConfigMaps, each of which holds some items.
 	// +listType=atomic
 	Chunks []string `json:"chunks,omitempty"`

@@ -36,8 +36,6 @@ type Options struct {
 	// StateNamespace has the inventories of ClusterObjectSets that are too large for the status. Those of ObjectSets are in their namespaces. Defaults to none: a ClusterObjectSet
 	// with that many objects is refused.
 	StateNamespace string
-	// FormerStateNamespaces are former values of StateNamespace, where inventories may still be found. Defaults to none.
-	FormerStateNamespaces []string
 	// SkipClusterObjectSets keeps ClusterObjectSets and ClusterObjectDeployments from being reconciled, for operators without permissions beyond namespaces. Defaults to false.
 	SkipClusterObjectSets bool
 	// Name distinguishes several operators in one cluster: it becomes the prefix of the names of the reconcilers. Defaults to none.
@@ -81,7 +79,6 @@ func (o Options) named(name string) string {
 func setup[T v1alpha1.Set](mgr ctrl.Manager, name string, options Options, kind deploymentKind) error {
 	r := component.NewReconciler[T](name, phases{}, component.ReconcilerOptions{
 		DeleteOrder: new(reconciler.DeleteOrderReversed), AwaitTypes: true, MaxConcurrentReconciles: options.MaxConcurrentReconciles, StateNamespace: options.StateNamespace,
-		FormerStateNamespaces: options.FormerStateNamespaces,
 	})
 	if err := mgr.GetFieldIndexer().IndexField(context.Background(), kind.newSet(), indexPrevious, previousOf); err != nil {
 		return fmt.Errorf("indexing sets: %w", err)

@@ -38,7 +38,7 @@ func (c *Converter) Convert(spec any) (map[string]any, error) {
 		return nil, fmt.Errorf("a spec of type %T has no JSON form: %w", spec, err)
 	}
 	c.dropNames(spare.Type(), parameters)
-	return parameters, c.fill(c.Walker.planOf(spare.Type()), spare, parameters)
+	return parameters, c.fill(spare, parameters)
 }
 
 // clearOwn clears embedded structs for the reconciler in a struct that is a copy.
@@ -89,66 +89,56 @@ func structOf(t reflect.Type) reflect.Type {
 }
 
 // fill replaces references by their content. The content is the JSON form of the value.
-func (c *Converter) fill(p *plan, value reflect.Value, content any) error {
-	if content == nil {
+func (c *Converter) fill(value reflect.Value, content any) error {
+	if leaf, _ := c.Walker.isLeaf(value.Type()); leaf || content == nil {
 		return nil
 	}
-	switch p.kind {
-	case planPointer:
+	switch value.Kind() {
+	case reflect.Pointer:
 		if !value.IsNil() {
-			return c.fill(p.elem, value.Elem(), content)
+			return c.fill(value.Elem(), content)
 		}
-	case planInterface:
+	case reflect.Interface:
 		if !value.IsNil() && value.Elem().Kind() == reflect.Pointer {
-			return c.fill(c.Walker.planOf(value.Elem().Type()), value.Elem(), content)
+			return c.fill(value.Elem(), content)
 		}
-	case planStruct:
+	case reflect.Struct:
 		if fields, ok := content.(map[string]any); ok {
-			return c.fillStruct(p, value, fields)
+			return c.fillStruct(value, fields)
 		}
-	case planList:
-		if items, ok := content.([]any); ok && len(items) == value.Len() {
-			return c.fillList(p, value, items)
+	case reflect.Slice, reflect.Array:
+		items, ok := content.([]any)
+		for i := 0; ok && len(items) == value.Len() && i < len(items); i++ {
+			if err := c.fill(value.Index(i), items[i]); err != nil {
+				return err
+			}
 		}
-	case planMap:
-		if items, ok := content.(map[string]any); ok {
-			return c.fillMap(p, value, items)
-		}
-	case planLeaf, planNothing:
-	}
-	return nil
-}
-
-func (c *Converter) fillList(p *plan, value reflect.Value, content []any) error {
-	for i, item := range content {
-		if err := c.fill(p.elem, value.Index(i), item); err != nil {
-			return err
+	case reflect.Map:
+		items, _ := content.(map[string]any)
+		for _, key := range value.MapKeys() {
+			if err := c.fill(value.MapIndex(key), items[fmt.Sprint(key.Interface())]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-func (c *Converter) fillMap(p *plan, value reflect.Value, content map[string]any) error {
-	for _, key := range value.MapKeys() {
-		if err := c.fill(p.elem, value.MapIndex(key), content[fmt.Sprint(key.Interface())]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (c *Converter) fillStruct(p *plan, value reflect.Value, content map[string]any) error {
+func (c *Converter) fillStruct(value reflect.Value, content map[string]any) error {
 	loaded := map[string]any{}
-	for _, field := range p.fields {
-		inner, loadedAs := value.Field(field.index), field.tag.Get(tagLoadedAs)
+	for i := range value.NumField() {
+		field, inner := value.Type().Field(i), value.Field(i)
+		if !isVisited(field) {
+			continue
+		}
+		name, loadedAs := JSONName(field), field.Tag.Get(tagLoadedAs)
 		switch {
-		case loadedAs != "" && !field.plan.isReference():
-			return fmt.Errorf("field %s of type %s has the tag %s:%q, but holds no reference to a ConfigMap or Secret",
-				value.Type().Field(field.index).Name, value.Type(), tagLoadedAs, loadedAs)
+		case loadedAs != "" && !c.isReference(field.Type):
+			return fmt.Errorf("field %s of type %s has the tag %s:%q, but holds no reference to a ConfigMap or Secret", field.Name, value.Type(), tagLoadedAs, loadedAs)
 		case loadedAs != "":
-			given := content[field.name]
-			delete(content, field.name)
-			found, set := c.loaded(field.plan, inner)
+			given := content[name]
+			delete(content, name)
+			found, set := c.loaded(inner)
 			if given == nil || !set || loadedAs == "-" {
 				continue
 			}
@@ -156,12 +146,12 @@ func (c *Converter) fillStruct(p *plan, value reflect.Value, content map[string]
 				return fmt.Errorf("two references in a value of type %s have the tag %s:%q, and both are set", value.Type(), tagLoadedAs, loadedAs)
 			}
 			loaded[loadedAs] = found
-		case field.name == "":
-			if err := c.fill(field.plan, inner, content); err != nil {
+		case name == "":
+			if err := c.fill(inner, content); err != nil {
 				return err
 			}
 		default:
-			if err := c.fill(field.plan, inner, content[field.name]); err != nil {
+			if err := c.fill(inner, content[name]); err != nil {
 				return err
 			}
 		}
@@ -170,59 +160,60 @@ func (c *Converter) fillStruct(p *plan, value reflect.Value, content map[string]
 	return nil
 }
 
-// isReference reports whether values are references: one, or lists or maps of them.
-func (p *plan) isReference() bool {
-	switch p.kind {
-	case planLeaf:
+// isReference reports whether values of a type are references: one, or lists or maps of them.
+func (c *Converter) isReference(t reflect.Type) bool {
+	if leaf, _ := c.Walker.isLeaf(t); leaf {
 		return true
-	case planPointer, planList, planMap:
-		return p.elem.isReference()
-	case planStruct:
-		return p.reference() != nil
-	case planNothing, planInterface:
 	}
-	return false
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		return c.isReference(t.Elem())
+	case reflect.Struct:
+		return c.embedded(t) >= 0
+	default:
+		return false
+	}
 }
 
-// reference returns the embedded field that makes a struct a reference; nil if there is none.
-func (p *plan) reference() *planField {
-	for i, field := range p.fields {
-		if field.isEmbeddedReference() {
-			return &p.fields[i]
+// embedded returns the index of the embedded field that makes a struct a reference; -1 if there is none.
+func (c *Converter) embedded(t reflect.Type) int {
+	for i := range t.NumField() {
+		if isVisited(t.Field(i)) && c.Walker.isEmbeddedReference(t.Field(i)) {
+			return i
 		}
 	}
-	return nil
+	return -1
 }
 
 // loaded returns the content of references; false if there is none.
-func (c *Converter) loaded(p *plan, value reflect.Value) (content any, set bool) {
-	switch p.kind {
-	case planLeaf:
+func (c *Converter) loaded(value reflect.Value) (content any, set bool) {
+	if leaf, _ := c.Walker.isLeaf(value.Type()); leaf {
 		if !value.CanAddr() { // the value of a map
 			value = copyOf(value)
 		}
 		return c.Content(value.Addr().Interface())
-	case planPointer:
+	}
+	switch value.Kind() {
+	case reflect.Pointer:
 		if value.IsNil() {
 			return nil, false
 		}
-		return c.loaded(p.elem, value.Elem())
-	case planStruct:
-		field := p.reference()
-		return c.loaded(field.plan, value.Field(field.index))
-	case planList:
+		return c.loaded(value.Elem())
+	case reflect.Struct:
+		return c.loaded(value.Field(c.embedded(value.Type())))
+	case reflect.Slice, reflect.Array:
 		list := make([]any, value.Len())
 		for i := range list {
-			list[i], _ = c.loaded(p.elem, value.Index(i))
+			list[i], _ = c.loaded(value.Index(i))
 		}
 		return list, true
-	case planMap:
+	case reflect.Map:
 		items := map[string]any{}
 		for _, key := range value.MapKeys() {
-			items[fmt.Sprint(key.Interface())], _ = c.loaded(p.elem, value.MapIndex(key))
+			items[fmt.Sprint(key.Interface())], _ = c.loaded(value.MapIndex(key))
 		}
 		return items, true
-	case planNothing, planInterface:
+	default:
+		return nil, false
 	}
-	return nil, false
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // Occurrence is a reference in a spec.
@@ -46,7 +45,7 @@ func (o Occurrence) IgnoredOnDeletion() bool {
 	return o.tag.Get("notFoundPolicy") == "ignoreOnDeletion"
 }
 
-// Walker finds references in specs. It analyzes each type once, and skips fields that cannot contain references. It is safe for concurrent use.
+// Walker finds references in specs. It is safe for concurrent use.
 type Walker struct {
 	// Leaves are the types of references.
 	Leaves []reflect.Type
@@ -54,43 +53,6 @@ type Walker struct {
 	Extension reflect.Type
 	// TargetType is the type of structs whose references determine the cluster of the dependents.
 	TargetType reflect.Type
-	plans      sync.Map // reflect.Type to *plan
-}
-
-type planKind int
-
-const (
-	planNothing planKind = iota // cannot contain references
-	planLeaf                    // is a reference
-	planPointer
-	planInterface
-	planStruct
-	planList
-	planMap
-)
-
-// plan says where to look for references in values of one type.
-type plan struct {
-	kind    planKind
-	byValue bool // a leaf that is used as it is, and not by its address
-	elem    *plan
-	fields  []planField
-	reaches bool // whether there may be a reference at all
-}
-
-type planField struct {
-	index int
-	name  string // empty for inlined structs
-	tag   reflect.StructTag
-	plan  *plan
-}
-
-// isEmbeddedReference reports whether the field turns the surrounding struct into a reference and has no tags of its own. Then the tags of the field
-// that holds the struct apply.
-func (f planField) isEmbeddedReference() bool {
-	_, keys := f.tag.Lookup("fallbackKeys")
-	_, policy := f.tag.Lookup("notFoundPolicy")
-	return f.name == "" && f.plan.kind == planLeaf && !keys && !policy
 }
 
 // Walk calls visit for each reference in the value that spec points to. Map values are visited as copies and put back afterwards, in the order of
@@ -100,44 +62,52 @@ func (w *Walker) Walk(spec any, visit func(Occurrence) error) error {
 	if !value.IsValid() {
 		return nil
 	}
-	return w.visit(w.planOf(value.Type()), value, Occurrence{Path: "spec"}, visit)
+	return w.visit(value, Occurrence{Path: "spec"}, visit)
 }
 
-func (w *Walker) visit(p *plan, value reflect.Value, at Occurrence, visit func(Occurrence) error) error {
-	if !p.reaches {
-		return nil
+func (w *Walker) visit(value reflect.Value, at Occurrence, visit func(Occurrence) error) error {
+	if leaf, byValue := w.isLeaf(value.Type()); leaf {
+		return visitLeaf(byValue, value, at, visit)
 	}
-	switch p.kind {
-	case planLeaf:
-		return visitLeaf(p, value, at, visit)
-	case planPointer:
+	// All other kinds are scalars, or hold nothing that JSON could fill.
+	switch value.Kind() {
+	case reflect.Pointer:
 		if value.IsNil() {
 			return nil
 		}
-		return w.visit(p.elem, value.Elem(), at, visit)
-	case planInterface:
+		return w.visit(value.Elem(), at, visit)
+	case reflect.Interface:
 		// A value in an interface can be changed only behind a pointer.
 		if value.IsNil() || value.Elem().Kind() != reflect.Pointer {
 			return nil
 		}
-		return w.visit(w.planOf(value.Elem().Type()), value.Elem(), at, visit)
-	case planStruct:
-		return w.visitStruct(p, value, at, visit)
-	case planList:
+		return w.visit(value.Elem(), at, visit)
+	case reflect.Struct:
+		return w.visitStruct(value, at, visit)
+	case reflect.Slice, reflect.Array:
+		if isScalar(value.Type().Elem()) {
+			return nil
+		}
 		for i := range value.Len() {
-			if err := w.visit(p.elem, value.Index(i), at.at("["+strconv.Itoa(i)+"]"), visit); err != nil {
+			if err := w.visit(value.Index(i), at.at("["+strconv.Itoa(i)+"]"), visit); err != nil {
 				return err
 			}
 		}
-	case planMap:
-		return w.visitMap(p, value, at, visit)
-	case planNothing:
+	case reflect.Map:
+		if !isScalar(value.Type().Elem()) {
+			return w.visitMap(value, at, visit)
+		}
 	}
 	return nil
 }
 
-func visitLeaf(p *plan, value reflect.Value, at Occurrence, visit func(Occurrence) error) error {
-	if !p.byValue {
+// isScalar reports whether values of a type consist of no others. Texts and bytes may be large.
+func isScalar(t reflect.Type) bool {
+	return t.Kind() <= reflect.Complex128 || t.Kind() == reflect.String
+}
+
+func visitLeaf(byValue bool, value reflect.Value, at Occurrence, visit func(Occurrence) error) error {
+	if !byValue {
 		if !value.CanAddr() {
 			return fmt.Errorf("reference %s cannot be loaded, because its address is not known", at.Path)
 		}
@@ -150,24 +120,42 @@ func visitLeaf(p *plan, value reflect.Value, at Occurrence, visit func(Occurrenc
 	return visit(at)
 }
 
-func (w *Walker) visitStruct(p *plan, value reflect.Value, at Occurrence, visit func(Occurrence) error) error {
+func (w *Walker) visitStruct(value reflect.Value, at Occurrence, visit func(Occurrence) error) error {
 	at.Target = at.Target || value.Type() == w.TargetType
-	for _, field := range p.fields {
-		inner := at
-		if !field.isEmbeddedReference() {
-			inner.tag = field.tag
+	for i := range value.NumField() {
+		field := value.Type().Field(i)
+		if !isVisited(field) {
+			continue
 		}
-		if field.name != "" {
-			inner.Path += "." + field.name
+		inner, name := at, JSONName(field)
+		if !w.isEmbeddedReference(field) {
+			inner.tag = field.Tag
 		}
-		if err := w.visit(field.plan, value.Field(field.index), inner, visit); err != nil {
+		if name != "" {
+			inner.Path += "." + name
+		}
+		if err := w.visit(value.Field(i), inner, visit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *Walker) visitMap(p *plan, value reflect.Value, at Occurrence, visit func(Occurrence) error) error {
+// isVisited reports whether a field of a struct may have references.
+func isVisited(field reflect.StructField) bool {
+	return field.IsExported() || field.Anonymous && field.Type.Kind() == reflect.Struct
+}
+
+// isEmbeddedReference reports whether the field turns the surrounding struct into a reference and has no tags of its own. Then the tags of the field
+// that holds the struct apply.
+func (w *Walker) isEmbeddedReference(field reflect.StructField) bool {
+	_, keys := field.Tag.Lookup("fallbackKeys")
+	_, policy := field.Tag.Lookup("notFoundPolicy")
+	leaf, _ := w.isLeaf(field.Type)
+	return JSONName(field) == "" && leaf && !keys && !policy
+}
+
+func (w *Walker) visitMap(value reflect.Value, at Occurrence, visit func(Occurrence) error) error {
 	type entry struct {
 		text string
 		key  reflect.Value
@@ -180,61 +168,12 @@ func (w *Walker) visitMap(p *plan, value reflect.Value, at Occurrence, visit fun
 	for _, e := range entries {
 		item := reflect.New(value.Type().Elem()).Elem()
 		item.Set(value.MapIndex(e.key))
-		if err := w.visit(p.elem, item, at.at("["+strconv.Quote(e.text)+"]"), visit); err != nil {
+		if err := w.visit(item, at.at("["+strconv.Quote(e.text)+"]"), visit); err != nil {
 			return err
 		}
 		value.SetMapIndex(e.key, item)
 	}
 	return nil
-}
-
-// Reaches reports whether values of a type may contain references.
-func (w *Walker) Reaches(t reflect.Type) bool { return w.planOf(t).reaches }
-
-func (w *Walker) planOf(t reflect.Type) *plan {
-	if known, ok := w.plans.Load(t); ok {
-		if p, ok := known.(*plan); ok {
-			return p
-		}
-	}
-	compiling := map[reflect.Type]*plan{}
-	p := w.compile(t, compiling)
-	markReaches(compiling)
-	w.plans.Store(t, p)
-	return p
-}
-
-// compile may find a type within itself. It then refers to the unfinished plan.
-func (w *Walker) compile(t reflect.Type, compiling map[reflect.Type]*plan) *plan {
-	if p, ok := compiling[t]; ok {
-		return p
-	}
-	p := &plan{}
-	compiling[t] = p
-	if leaf, byValue := w.isLeaf(t); leaf {
-		p.kind, p.byValue = planLeaf, byValue
-		return p
-	}
-	// All other kinds are scalars, or hold nothing that JSON could fill.
-	switch t.Kind() {
-	case reflect.Pointer:
-		p.kind, p.elem = planPointer, w.compile(t.Elem(), compiling)
-	case reflect.Interface:
-		p.kind = planInterface
-	case reflect.Slice, reflect.Array:
-		p.kind, p.elem = planList, w.compile(t.Elem(), compiling)
-	case reflect.Map:
-		p.kind, p.elem = planMap, w.compile(t.Elem(), compiling)
-	case reflect.Struct:
-		p.kind = planStruct
-		for i := range t.NumField() {
-			field := t.Field(i)
-			if field.IsExported() || (field.Anonymous && field.Type.Kind() == reflect.Struct) {
-				p.fields = append(p.fields, planField{index: i, name: JSONName(field), tag: field.Tag, plan: w.compile(field.Type, compiling)})
-			}
-		}
-	}
-	return p
 }
 
 // isLeaf reports whether values of the type are references, and whether their methods need no pointer. A struct that embeds one of our references has
@@ -263,23 +202,4 @@ func JSONName(field reflect.StructField) string {
 	default:
 		return field.Name
 	}
-}
-
-// markReaches follows the plans, which may be circular, until nothing changes.
-func markReaches(plans map[reflect.Type]*plan) {
-	for changed := true; changed; {
-		changed = false
-		for _, p := range plans {
-			if !p.reaches && p.mayReach() {
-				p.reaches, changed = true, true
-			}
-		}
-	}
-}
-
-func (p *plan) mayReach() bool {
-	if p.kind == planLeaf || p.kind == planInterface || (p.elem != nil && p.elem.reaches) {
-		return true
-	}
-	return slices.ContainsFunc(p.fields, func(field planField) bool { return field.plan.reaches })
 }

@@ -151,23 +151,16 @@ func encode(hooks []deletionhooks.Hook, key []byte) ([][]byte, error) {
 func (h *Hooks) replace(ctx context.Context, contents [][]byte, count int) error {
 	recorded := *h.options.Field
 	namespace := h.stores.Namespace()
-	if count == 0 {
-		namespace = h.stores.Trusted(recorded.Namespace)
-	} else if namespace == "" {
+	if count > 0 && namespace == "" {
 		return &reconciler.RefusedError{Problems: []string{
 			h.options.Subject + ": deletion hooks of cluster-scoped components require the operator's option StateNamespace",
 		}}
 	}
-	var stale records.Placed
-	previous := ""
+	var stale chunks.Handles
 	if recorded != nil {
 		var err error
 		if stale, err = h.list(ctx); err != nil {
 			return fmt.Errorf("looking for deletion hooks: %w", err)
-		}
-		previous = h.stores.Trusted(recorded.PreviousNamespace)
-		if recorded.Namespace != namespace && h.stores.Trusts(recorded.Namespace) {
-			previous = recorded.Namespace
 		}
 	} else if err := h.refer(ctx, inventory.DeletionHooks{Namespace: namespace, Secrets: []string{}, Checksum: chunks.Checksum(nil)}); err != nil {
 		return err
@@ -175,24 +168,24 @@ func (h *Hooks) replace(ctx context.Context, contents [][]byte, count int) error
 	if err := h.checkKept(count); err != nil {
 		return err
 	}
-	written, err := h.stores.In(chunks.Secret, namespace).Write(ctx, contents, nil)
+	written, err := h.stores.Of(chunks.Secret).Write(ctx, contents, nil)
 	if err != nil {
 		return fmt.Errorf("recording deletion hooks: %w", err)
 	}
 	names := append([]string{}, written.Names...)
-	next := inventory.DeletionHooks{Namespace: namespace, PreviousNamespace: previous, Secrets: names, Checksum: chunks.Checksum(contents), Objects: count}
+	next := inventory.DeletionHooks{Namespace: namespace, Secrets: names, Checksum: chunks.Checksum(contents), Objects: count}
 	if err := h.refer(ctx, next); err != nil {
 		return err
 	}
-	stale.Drop(namespace, names)
-	complete, err := h.stores.Remove(ctx, chunks.Secret, stale)
+	for _, name := range names {
+		delete(stale, name)
+	}
+	complete, err := h.stores.Of(chunks.Secret).Remove(ctx, stale)
 	switch {
 	case err != nil || !complete:
 		h.options.Log.Info("outdated deletion hooks are left for a later pass", "error", err)
 	case count == 0:
 		*h.options.Field = nil
-	default:
-		(*h.options.Field).PreviousNamespace = ""
 	}
 	return nil
 }
@@ -229,7 +222,7 @@ func (h *Hooks) read(ctx context.Context) (hooks []deletionhooks.Hook, damage st
 	if err := h.stores.CheckNamespace("status.deletionHooks.namespace", reference.Namespace); err != nil && len(list.Chunks) > 0 {
 		return nil, err.Error(), nil
 	}
-	found, err := h.stores.In(chunks.Secret, reference.Namespace).Load(ctx, list)
+	found, err := h.stores.Of(chunks.Secret).Load(ctx, list)
 	if err != nil {
 		return nil, "", fmt.Errorf("reading deletion hooks: %w", err)
 	}
@@ -241,11 +234,11 @@ func (h *Hooks) read(ctx context.Context) (hooks []deletionhooks.Hook, damage st
 }
 
 // list finds all Secrets with deletion hooks.
-func (h *Hooks) list(ctx context.Context) (records.Placed, error) {
+func (h *Hooks) list(ctx context.Context) (chunks.Handles, error) {
 	if reference := *h.options.Field; reference != nil {
-		return h.stores.List(ctx, chunks.Secret, reference.Namespace, reference.PreviousNamespace)
+		return h.stores.List(ctx, chunks.Secret, reference.Namespace)
 	}
-	return h.stores.List(ctx, chunks.Secret)
+	return h.stores.List(ctx, chunks.Secret, "")
 }
 
 // Remove deletes the Secrets with hooks, and reports whether none is left. It first records that they are no longer needed.
@@ -262,7 +255,7 @@ func (h *Hooks) Remove(ctx context.Context) (complete bool, err error) {
 	}
 	found, err := h.list(ctx)
 	if err == nil {
-		complete, err = h.stores.Remove(ctx, chunks.Secret, found)
+		complete, err = h.stores.Of(chunks.Secret).Remove(ctx, found)
 	}
 	if err != nil {
 		return false, fmt.Errorf("removing deletion hooks: %w", err)

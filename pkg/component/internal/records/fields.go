@@ -7,9 +7,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"reflect"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -104,20 +101,12 @@ func (f Fields) form() form {
 	}
 }
 
-// ChunkNamespace returns the namespace that has, or had, chunks; empty if there is none.
-func (f Fields) ChunkNamespace() string {
+// chunkNamespace returns the namespace that has, or had, chunks; empty if there is none.
+func (f Fields) chunkNamespace() string {
 	if *f.Record == nil {
 		return ""
 	}
 	return (*f.Record).Namespace
-}
-
-// chunkNamespaces returns the namespaces that may have chunks.
-func chunkNamespaces(record *inventory.Record) []string {
-	if record == nil {
-		return nil
-	}
-	return []string{record.Namespace, record.PreviousNamespace}
 }
 
 // maxCompleted is the maximum number of purged dependents that the status records.
@@ -156,21 +145,6 @@ func completed(record *inventory.Record) []*reconciler.InventoryItem {
 	return list
 }
 
-// sameRecord reports whether two records, decoded from statuses, describe the same inventory. previousNamespace is ignored, because a slightly older
-// definition drops it.
-func sameRecord(a, b any) bool {
-	essence := func(record any) any {
-		fields, ok := record.(map[string]any)
-		if !ok {
-			return record
-		}
-		fields = maps.Clone(fields)
-		delete(fields, "previousNamespace")
-		return fields
-	}
-	return reflect.DeepEqual(essence(a), essence(b))
-}
-
 // toMap converts a value to its form in a status.
 func toMap(value any) (map[string]any, error) {
 	raw, err := json.Marshal(value)
@@ -193,44 +167,4 @@ func (f Fields) lists() []*[]*reconciler.InventoryItem {
 		lists = append(lists, &hooks.Inventory)
 	}
 	return lists
-}
-
-// recognizePhases restores the phases that an earlier definition does not know, and reports whether there were any.
-func (f Fields) recognizePhases() bool {
-	found := false
-	for _, list := range f.lists() {
-		for _, item := range *list {
-			found = FromFormer(item) || found
-		}
-	}
-	return found
-}
-
-// disguisePhases replaces the phases that an earlier definition does not know. The returned function undoes that.
-func (f Fields) disguisePhases() (undo func()) {
-	var undos []func()
-	for _, list := range f.lists() {
-		original := *list
-		undos = append(undos, func() { *list = original })
-		*list = slices.Clone(original)
-		for i, item := range original {
-			if IsLater(item) {
-				disguised := *item
-				Former(&disguised)
-				(*list)[i] = &disguised
-			}
-		}
-	}
-	return func() {
-		for _, undo := range undos {
-			undo()
-		}
-	}
-}
-
-// hasLaterPhases reports whether there are items with phases that an earlier definition does not know.
-func (f Fields) hasLaterPhases() bool {
-	return slices.ContainsFunc(f.lists(), func(list *[]*reconciler.InventoryItem) bool {
-		return slices.ContainsFunc(*list, IsLater)
-	})
 }

@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
 
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
@@ -80,8 +82,10 @@ func (p *planning) nextForm() form {
 func (p *planning) planStatus(ctx context.Context, record inventory.Record) {
 	next := &nextRecord{previous: *p.record.fields.Record, swept: p.record.memory.swept}
 	if next.previous != nil {
-		record.Namespace, record.Unlisted = p.record.stores.Trusted(next.previous.Namespace), next.previous.Unlisted
-		record.PreviousNamespace = p.record.previousNamespace(record.Namespace)
+		record.Unlisted = next.previous.Unlisted
+		if p.record.stores.Trusts(next.previous.Namespace) {
+			record.Namespace = next.previous.Namespace
+		}
 	}
 	if p.record.fields.form() == formChunks {
 		next.stale, next.swept = p.record.staleChunks(ctx)
@@ -118,13 +122,13 @@ func (p *planning) planChunks(ctx context.Context) error {
 	if namespace == "" {
 		return p.tooLarge("unless the operator sets the option StateNamespace")
 	}
-	store, before := p.record.stores.In(chunks.ConfigMap, namespace), 0
+	store, before := p.record.stores.Of(chunks.ConfigMap), 0
 	if p.record.fields.form() == formChunks {
 		before = len((*p.record.fields.Record).Chunks)
 	}
 	list, contents := store.SpreadItems(p.encoded, before, p.record.options.ChunkLimit)
 	reference := p.record.fields.refer(list)
-	reference.Namespace, reference.PreviousNamespace = namespace, p.record.previousNamespace(namespace)
+	reference.Namespace = namespace
 	if !p.record.fields.hasRecord() {
 		kept, err := p.tryOut(ctx, *reference)
 		if err != nil {
@@ -144,8 +148,9 @@ func (p *planning) planChunks(ctx context.Context) error {
 		}
 		return fmt.Errorf("recording the inventory: %w", err)
 	}
-	// Equal contents have the same name in every namespace.
-	next.stale.Drop(namespace, next.written.Names)
+	for _, name := range next.written.Names {
+		delete(next.stale, name)
+	}
 	p.record.next, *p.record.fields.Record = next, reference
 	return nil
 }
@@ -163,12 +168,12 @@ func (p *planning) tryOut(ctx context.Context, record inventory.Record) (kept bo
 	if err != nil {
 		return false, err
 	}
-	if !sameRecord(p.record.handle.Stored(recordField), encoded) {
+	if !reflect.DeepEqual(p.record.handle.Stored(recordField), encoded) {
 		if err := p.record.handle.WriteField(ctx, recordField, encoded); err != nil {
 			return false, err
 		}
 	}
-	if !sameRecord(p.record.handle.Stored(recordField), encoded) {
+	if !reflect.DeepEqual(p.record.handle.Stored(recordField), encoded) {
 		// Nothing may rely on a field that the server has dropped.
 		p.record.handle.Disown(recordField)
 		return false, nil
@@ -179,33 +184,17 @@ func (p *planning) tryOut(ctx context.Context, record inventory.Record) (kept bo
 
 // staleChunks returns the chunks to remove once the status no longer refers to them, and whether these are all. It lists chunks of earlier processes
 // once. If the listing fails, they stay until a later write.
-func (r *Record) staleChunks(ctx context.Context) (stale Placed, all bool) {
-	stale = Placed{}
-	stale.Add(r.chunks)
+func (r *Record) staleChunks(ctx context.Context) (stale chunks.Handles, all bool) {
+	stale = chunks.Handles{}
+	maps.Copy(stale, r.chunks)
 	if r.memory.swept {
 		return stale, true
 	}
-	listed, err := r.stores.List(ctx, chunks.ConfigMap, chunkNamespaces(*r.fields.Record)...)
+	listed, err := r.stores.List(ctx, chunks.ConfigMap, r.fields.chunkNamespace())
 	if err != nil {
 		r.options.Log.Error(err, "unused chunks of the inventory cannot be listed")
 		return stale, false
 	}
-	for _, handles := range listed {
-		stale.Add(handles)
-	}
+	maps.Copy(stale, listed)
 	return stale, true
-}
-
-// previousNamespace returns the namespace that may have leftover chunks after the next write, whose chunks are in the given namespace.
-func (r *Record) previousNamespace(namespace string) string {
-	switch reference := *r.fields.Record; {
-	case reference == nil:
-		return ""
-	case r.stores.Trusts(reference.Namespace) && reference.Namespace != namespace:
-		return reference.Namespace
-	case r.memory.swept:
-		return ""
-	default:
-		return r.stores.Trusted(reference.PreviousNamespace)
-	}
 }

@@ -138,20 +138,20 @@ func (r *Record) Note() string {
 // Remove deletes all chunks, and reports whether none is left. It first writes a status that records no dependents, so that a missing chunk is no
 // loss.
 func (r *Record) Remove(ctx context.Context) (complete bool, err error) {
-	reference := *r.fields.Record
+	reference, namespace := *r.fields.Record, r.fields.chunkNamespace()
 	if !r.lost && (reference == nil || r.fields.form() == formPacked && reference.Namespace == "") {
 		return true, nil // there were none
 	}
 	if r.fields.form() == formChunks {
-		*r.fields.Record = &inventory.Record{Inline: true, Namespace: reference.Namespace, PreviousNamespace: reference.PreviousNamespace}
+		*r.fields.Record = &inventory.Record{Inline: true, Namespace: reference.Namespace}
 		*r.fields.Inventory = nil
 		if err := r.Save(ctx); err != nil {
 			return false, fmt.Errorf("recording that nothing is left: %w", err)
 		}
 	}
-	found, err := r.stores.List(ctx, chunks.ConfigMap, chunkNamespaces(reference)...)
+	found, err := r.stores.List(ctx, chunks.ConfigMap, namespace)
 	if err == nil {
-		complete, err = r.stores.Remove(ctx, chunks.ConfigMap, found)
+		complete, err = r.stores.Of(chunks.ConfigMap).Remove(ctx, found)
 	}
 	if err != nil {
 		return false, fmt.Errorf("removing the inventory: %w", err)

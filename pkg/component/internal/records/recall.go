@@ -71,7 +71,7 @@ func (r *Record) read(ctx context.Context, reference *inventory.Record) error {
 			return nil
 		}
 	}
-	found, err := r.stores.In(chunks.ConfigMap, reference.Namespace).Load(ctx, list)
+	found, err := r.stores.Of(chunks.ConfigMap).Load(ctx, list)
 	if err != nil {
 		return fmt.Errorf("reading the inventory: %w", err)
 	}

@@ -26,8 +26,6 @@ type Memory struct {
 	unpacked bool
 	// unkept is set while the server drops the reference to the chunks.
 	unkept bool
-	// disguises is set while failed dependents are recorded in the form that older definitions accept.
-	disguises bool
 	// rebuilt describes what this process found when it rebuilt the inventory; empty if it did not.
 	rebuilt string
 	// relisted is when kinds that could not be listed were last tried.
@@ -75,7 +73,7 @@ type nextRecord struct {
 	previous *inventory.Record
 	written  chunks.Written
 	// stale are the chunks that the status will no longer refer to, as they were read before the write; nil if there never were chunks.
-	stale Placed
+	stale chunks.Handles
 	// swept means that stale has all leftover chunks.
 	swept bool
 }
@@ -99,7 +97,6 @@ func Open(fields Fields, memory *Memory, handle *resource.Handle, places *Stores
 	for _, list := range fields.lists() {
 		*list = chunks.ValidInventory(*list)
 	}
-	memory.disguises = fields.recognizePhases()
 	r := &Record{memory: memory, handle: handle, stores: places, fields: fields, options: options, mark: fields.takeMark()}
 	r.cluster = r.mark.cluster
 	r.Inherited = r.mark == mark{} && *fields.Digest != "" && len(*fields.Inventory) > 0

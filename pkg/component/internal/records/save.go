@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"reflect"
 
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
@@ -18,12 +19,6 @@ func (r *Record) save(ctx context.Context) error {
 	changed := err == nil && !r.handle.WroteStatus(status)
 	if changed {
 		err = r.handle.Write(ctx, status)
-	}
-	if resource.IsRejected(err) && !r.memory.disguises && r.fields.hasLaterPhases() {
-		r.memory.disguises = true
-		if status, err = r.persistent(); err == nil {
-			err = r.handle.Write(ctx, status)
-		}
 	}
 	if err == nil && changed {
 		err = r.checkKept(ctx, status)
@@ -40,9 +35,6 @@ func (r *Record) persistent() (map[string]any, error) {
 		*r.fields.Inventory = nil
 		defer func() { *r.fields.Inventory = items }()
 	}
-	if r.memory.disguises {
-		defer r.fields.disguisePhases()()
-	}
 	return r.handle.Status()
 }
 
@@ -50,7 +42,7 @@ func (r *Record) persistent() (map[string]any, error) {
 // one in chunks has to be rebuilt by the next process.
 func (r *Record) checkKept(ctx context.Context, status map[string]any) error {
 	before := r.memory.unkept
-	r.memory.unkept = r.fields.hasRecord() && !sameRecord(r.handle.Stored(recordField), status[recordField])
+	r.memory.unkept = r.fields.hasRecord() && !reflect.DeepEqual(r.handle.Stored(recordField), status[recordField])
 	switch {
 	case r.memory.unkept && r.fields.form() == formPacked:
 		r.memory.unkept, r.memory.unpacked, r.memory.swept = false, true, false
@@ -70,7 +62,7 @@ func (r *Record) checkKept(ctx context.Context, status map[string]any) error {
 // unpack moves the inventory back to the list after the server has dropped the packed form. Earlier chunks are removed when the list is written.
 func (r *Record) unpack() {
 	reference := *r.fields.Record
-	record := inventory.Record{Inline: true, Namespace: reference.Namespace, PreviousNamespace: reference.PreviousNamespace, Unlisted: reference.Unlisted}
+	record := inventory.Record{Inline: true, Namespace: reference.Namespace, Unlisted: reference.Unlisted}
 	*r.fields.Record = nil
 	if record.Namespace != "" || len(record.Unlisted) > 0 {
 		*r.fields.Record = &record
@@ -85,7 +77,7 @@ func (r *Record) unpack() {
 func (r *Record) saved(ctx context.Context, changed bool, err error) {
 	next := r.next
 	r.next = nil
-	remove := Placed{}
+	var remove chunks.Handles
 	switch {
 	case next == nil:
 		if err == nil && r.known && !r.fields.hasRecord() {
@@ -96,7 +88,7 @@ func (r *Record) saved(ctx context.Context, changed bool, err error) {
 		*r.fields.Record = next.previous
 		r.memory.swept = false
 		if errors.Is(err, resource.ErrChanged) && len(next.written.Created) > 0 {
-			remove.Add(r.unreferenced(ctx, next.written.Created))
+			remove = r.unreferenced(ctx, next.written.Created)
 		}
 	default:
 		r.items, r.chunks, r.outdated = *r.fields.Inventory, next.written.All, false
@@ -112,7 +104,7 @@ func (r *Record) saved(ctx context.Context, changed bool, err error) {
 	if len(remove) == 0 {
 		return
 	}
-	if complete, err := r.stores.Remove(ctx, chunks.ConfigMap, remove); err != nil || !complete {
+	if complete, err := r.stores.Of(chunks.ConfigMap).Remove(ctx, remove); err != nil || !complete {
 		r.memory.swept = false
 		r.options.Log.Info("unused chunks of the inventory are left for a later pass", "error", err)
 	}
