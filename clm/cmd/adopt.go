@@ -4,8 +4,6 @@
 package cmd
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
@@ -42,21 +40,15 @@ clm shows what will change, and asks for confirmation. ` + askingHelp + `
 			if o.fromHelm {
 				return runAdoptFromHelm(command.Context(), e, o, args[0])
 			}
-			return runAdopt(command.Context(), e, o.changeOptions, args[0], args[1:])
+			return o.run(command.Context(), e, func(s *connection.Connection, namespace string, _ bool) (*operation.Plan, error) {
+				request := operation.HandoverRequest{Namespace: namespace, Name: args[0], Objects: args[1:], Approved: o.approved}
+				return operation.PlanAdoption(command.Context(), s, request)
+			})
 		},
 	}
 	addChangeFlags(command.Flags(), &o.changeOptions)
+	addConflictsFlag(command.Flags(), &o.conflicts, "", "")
 	command.Flags().BoolVar(&o.fromHelm, "from-helm", false, "adopt the release of Helm with this name")
 	command.Flags().BoolVar(&o.deleteRecord, "delete-helm-record", false, "with --from-helm, delete Helm's record of the release in the end, so that Helm does not know it any more")
 	return command
-}
-
-func runAdopt(ctx context.Context, e *environment, o changeOptions, name string, objects []string) error {
-	namespace, err := e.kube.namespace()
-	if err != nil {
-		return err
-	}
-	return o.run(ctx, e, func(s *connection.Connection, _ bool) (*operation.Plan, error) {
-		return operation.PlanAdoption(ctx, s, operation.HandoverRequest{Namespace: namespace, Name: name, Objects: objects, Approved: o.approved})
-	})
 }

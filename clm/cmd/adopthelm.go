@@ -87,7 +87,7 @@ func (o *adoptOptions) adopt(ctx context.Context, e *environment, s *connection.
 	if o.deleteRecord {
 		fmt.Fprintln(e.err, recordText(a.Helm)+" is deleted at the end.")
 	}
-	err = o.attempt(ctx, e, s, func(*connection.Connection, bool) (*operation.Plan, error) { return a.Plan, nil })
+	err = o.attempt(ctx, e, s, func(bool) (*operation.Plan, error) { return a.Plan, nil })
 	if err != nil || o.dryRun.isSet() {
 		return err
 	}

@@ -63,12 +63,12 @@ At the end, the notes of charts (NOTES.txt) are written to standard output.`,
 	flags.VisitAll(func(flag *pflag.Flag) { planned = append(planned, flag.Name) })
 	addChangeFlags(flags, &o.changeOptions)
 	addCancelFlag(flags, &o.Limits)
-	extendConflictsFlag(flags, &o.conflicts)
+	addSourceConflictsFlag(flags, &o.conflicts)
 	addNamespaceFlag(flags, &o.createNamespace)
 	flags.BoolVar(&o.revertOnFailure, "revert-on-failure", false,
 		"if it fails, return to the last revision that was ready, or delete the release if this is its first one; adopted objects are kept")
 	flags.BoolVar(&o.hideNotes, "hide-notes", false, "do not show the notes of charts; clm get notes shows them later")
-	flags.Var(filePath{&o.plan}, "plan", "apply exactly the plan that clm plan saved in this `file`, or refuse it if it is stale")
+	flags.Var(filePath(&o.plan), "plan", "apply exactly the plan that clm plan saved in this `file`, or refuse it if it is stale")
 	// A saved plan does not say whose fields it takes.
 	command.MarkFlagsMutuallyExclusive("plan", "conflicts")
 	// The other process has changed the release since the plan was saved, and would be ended in vain.
@@ -99,13 +99,9 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 		o.failed = func(ctx context.Context, p *operation.Plan, failure error) error { return o.revert(ctx, e, p, failure) }
 	}
 	o.showNotes = !o.hideNotes
-	namespace, err := e.kube.namespace()
-	if err != nil {
-		return err
-	}
 	if o.plan != "" {
 		o.Exact = true
-		return o.run(ctx, e, func(s *connection.Connection, _ bool) (*operation.Plan, error) {
+		return o.run(ctx, e, func(s *connection.Connection, namespace string, _ bool) (*operation.Plan, error) {
 			p, err := operation.Load(ctx, s, o.plan, namespace, o.name, o.approved)
 			if err == nil {
 				p.CreateNamespace = p.CreateNamespace || o.createNamespace
@@ -114,10 +110,11 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 		})
 	}
 	request := operation.Request{
-		Namespace: namespace, Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies(), CreateNamespace: o.createNamespace,
+		Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies(), CreateNamespace: o.createNamespace,
 		Description: o.description, Conflicts: conflictsOf(o.conflicts), Approved: o.approved,
 	}
-	return o.run(ctx, e, func(s *connection.Connection, compare bool) (*operation.Plan, error) {
+	return o.run(ctx, e, func(s *connection.Connection, namespace string, compare bool) (_ *operation.Plan, err error) {
+		request.Namespace = namespace
 		if request.Sources == nil {
 			if request.Sources, err = o.sources.load(ctx, e, o.references); err != nil {
 				return nil, err

@@ -22,8 +22,8 @@ const defaultTimeout = 5 * time.Minute
 
 func addLimitFlags(flags *pflag.FlagSet, limits *runner.Limits) {
 	limits.Timeout = defaultTimeout
-	flags.Var(period{&limits.Timeout}, "timeout", "how long to wait for objects to become ready or to be deleted; 0 means no limit")
-	flags.Var(period{&limits.LockTimeout}, "lock-timeout", "how long to wait for the lock of the release while another process holds it; 0 means no limit")
+	flags.Var(period(&limits.Timeout), "timeout", "how long to wait for objects to become ready or to be deleted; 0 means no limit")
+	flags.Var(period(&limits.LockTimeout), "lock-timeout", "how long to wait for the lock of the release while another process holds it; 0 means no limit")
 }
 
 func addCancelFlag(flags *pflag.FlagSet, limits *runner.Limits) {

@@ -43,7 +43,6 @@ func addChangeFlags(flags *pflag.FlagSet, o *changeOptions) {
 	addCourseFlags(flags, o)
 	flags.VarPF(&noWait{options: &o.Options}, "no-wait", "", "do not wait until the last wave is ready (clm wait can do that later); --no-wait=wave stops "+
 		"at the first wave that is not ready, --no-wait=all applies all waves at once; redundant objects are kept until the next apply if not all others are ready").NoOptDefVal = "true"
-	addConflictsFlag(flags, &o.conflicts)
 	addDeletionFlags(flags, &o.maxDeletions, &o.approved)
 }
 
@@ -54,28 +53,24 @@ const (
 	conflictsRefuse = "refuse"
 )
 
-// conflictsUsage says when the flag --conflicts matters.
-const conflictsUsage = "what to do if a declared field has another value and belongs to another field manager: "
-
-func addConflictsFlag(flags *pflag.FlagSet, conflicts *choice) {
-	*conflicts = choice{value: conflictsForce, allowed: []string{conflictsForce, conflictsRefuse}}
-	flags.Var(conflicts, "conflicts", conflictsUsage+"force takes the field; refuse ends the command before anything is applied")
-}
-
-// rollbackConflictsFlag changes the flag for rollbacks. Without it, fields that the current revision leaves to others are not taken.
-func rollbackConflictsFlag(flags *pflag.FlagSet, conflicts *choice) {
+// addConflictsFlag adds the flag --conflicts. Commands for sources also have the value keep. Only commands without sources that make no rollback
+// take all fields by default: others leave alone what a revision leaves alone.
+func addConflictsFlag(flags *pflag.FlagSet, conflicts *choice, keep, byDefault string) {
 	*conflicts = choice{allowed: []string{conflictsForce, conflictsRefuse}}
-	flags.Lookup("conflicts").Usage = conflictsUsage +
-		"force takes the field; refuse ends the command before anything is applied (without the flag, the field is taken unless the current revision leaves it alone)"
-	flags.Lookup("conflicts").DefValue = ""
+	if keep != "" {
+		conflicts.allowed = []string{conflictsForce, conflictsKeep, conflictsRefuse}
+	}
+	if byDefault == "" {
+		conflicts.value = conflictsForce
+	}
+	flags.Var(conflicts, "conflicts", "what to do if a declared field has another value and belongs to another field manager: force takes the field; "+
+		keep+"refuse ends the command before anything is applied"+byDefault)
 }
 
-// extendConflictsFlag extends the flag for commands that apply sources. Without the flag, fields that the current revision leaves to others are not taken.
-func extendConflictsFlag(flags *pflag.FlagSet, conflicts *choice) {
-	*conflicts = choice{allowed: []string{conflictsForce, conflictsKeep, conflictsRefuse}}
-	flags.Lookup("conflicts").Usage = conflictsUsage + "force takes the field; keep leaves it alone, now and later, unless the manifest has changed it; refuse ends the command " +
-		"before anything is applied (without the flag, the field is taken unless an earlier keep has left it alone)"
-	flags.Lookup("conflicts").DefValue = ""
+// addSourceConflictsFlag adds the flag --conflicts for commands that apply sources.
+func addSourceConflictsFlag(flags *pflag.FlagSet, conflicts *choice) {
+	addConflictsFlag(flags, conflicts, "keep leaves it alone, now and later, unless the manifest has changed it; ",
+		" (without the flag, the field is taken unless an earlier keep has left it alone)")
 }
 
 // conflictsOf returns what a plan for sources does about conflicts.
@@ -101,9 +96,9 @@ func addCourseFlags(flags *pflag.FlagSet, o *changeOptions) {
 	addDryRunFlag(flags, &o.dryRun)
 	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
 	o.HistoryMax = defaultHistory
-	flags.Var(number[int]{value: &o.HistoryMax}, "history-max", "number of revisions to keep; 0 keeps all")
+	flags.Var(number(&o.HistoryMax, 0), "history-max", "number of revisions to keep; 0 keeps all")
 	o.HistoryMaxBytes = defaultHistoryBytes
-	flags.Var(byteCount{value: &o.HistoryMaxBytes}, "history-max-bytes",
+	flags.Var(byteCount(&o.HistoryMaxBytes), "history-max-bytes",
 		"number of bytes that values and manifests of all kept revisions may take in the cluster, compressed; the oldest revisions go first; 0 sets no limit")
 	flags.VarP(&o.output, "output", "o", "write events to standard output while the operation runs, one per line")
 }
@@ -115,12 +110,16 @@ const (
 	defaultHistoryBytes = 10 << 20
 )
 
-// planner makes a plan. If compare is set, it sends a dry run of each object to the server.
-type planner func(s *connection.Connection, compare bool) (*operation.Plan, error)
+// planner makes a plan for a release in the namespace. If compare is set, it sends a dry run of each object to the server.
+type planner func(s *connection.Connection, namespace string, compare bool) (*operation.Plan, error)
 
 // run makes a plan, asks for confirmation, and carries the plan out. If another client changes the release meanwhile, it starts again.
 func (o *changeOptions) run(ctx context.Context, e *environment, plan planner) error {
 	if err := o.check(); err != nil {
+		return err
+	}
+	namespace, err := e.kube.namespace()
+	if err != nil {
 		return err
 	}
 	s, err := e.begin(o.events())
@@ -132,7 +131,9 @@ func (o *changeOptions) run(ctx context.Context, e *environment, plan planner) e
 	if o.Exact {
 		limit = 1
 	}
-	return e.again(s, limit, func() error { return o.attempt(ctx, e, s, plan) })
+	return e.again(s, limit, func() error {
+		return o.attempt(ctx, e, s, func(compare bool) (*operation.Plan, error) { return plan(s, namespace, compare) })
+	})
 }
 
 // events reports whether to write events for programs.
@@ -153,10 +154,10 @@ func (o *changeOptions) check() error {
 	return nil
 }
 
-func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connection.Connection, plan planner) error {
+func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connection.Connection, plan func(compare bool) (*operation.Plan, error)) error {
 	c := e.consent(o.yes || o.dryRun.isSet(), !o.undeclared)
 	defer c.Close()
-	p, err := plan(s, c.needed() || o.compares())
+	p, err := plan(c.needed() || o.compares())
 	if err != nil {
 		return err
 	}

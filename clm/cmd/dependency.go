@@ -82,9 +82,9 @@ var errInsecure = errors.New("flag --insecure-skip-tls-verify is about the API s
 func addFetchFlags(flags *pflag.FlagSet, o *remote.DependencyOptions) {
 	flags.BoolVar(&o.SkipRefresh, "skip-refresh", false, "use the indexes of repositories that Helm's cache has")
 	flags.BoolVar(&o.Verify, "verify", false, "refuse charts without a valid signature")
-	flags.Var(filePath{&o.Keyring}, "keyring", "`file` with the public keys for --verify")
+	flags.Var(filePath(&o.Keyring), "keyring", "`file` with the public keys for --verify")
 	flags.BoolVar(&o.PlainHTTP, "plain-http", false, "allow repositories without encryption, and use it for registries")
-	flags.Var(filePath{&o.CAFile}, "ca-file", "`file` with certificates of authorities to trust, in addition to those of the system; those of a repository in repositories.yaml win")
+	flags.Var(filePath(&o.CAFile), "ca-file", "`file` with certificates of authorities to trust, in addition to those of the system; those of a repository in repositories.yaml win")
 }
 
 // showDependencies says what is in folder charts.
@@ -158,11 +158,7 @@ func declaration(d helm.Dependency) string {
 
 func dependencySpec(d helm.Dependency) map[string]any {
 	spec := map[string]any{}
-	for key, value := range map[string]string{"alias": d.Alias, "version": d.Version, "repository": d.Repository} {
-		if value != "" {
-			spec[key] = value
-		}
-	}
+	addTexts(spec, map[string]string{"alias": d.Alias, "version": d.Version, "repository": d.Repository})
 	return spec
 }
 
@@ -172,10 +168,6 @@ func dependencyStatus(d helm.Dependency) map[string]any {
 		versions = append(versions, version)
 	}
 	status := map[string]any{"versions": versions}
-	for key, value := range map[string]string{"locked": d.Locked, "problem": d.Problem} {
-		if value != "" {
-			status[key] = value
-		}
-	}
+	addTexts(status, map[string]string{"locked": d.Locked, "problem": d.Problem})
 	return status
 }

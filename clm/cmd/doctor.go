@@ -145,11 +145,7 @@ func findingText(finding doctor.Finding) string {
 // findingContent returns the JSON form of a finding.
 func findingContent(finding doctor.Finding) map[string]any {
 	status := map[string]any{"kind": string(finding.Kind), "release": finding.Release, "message": finding.Message}
-	for name, text := range map[string]string{"repair": finding.Repair, "advice": finding.Advice} {
-		if text != "" {
-			status[name] = text
-		}
-	}
+	addTexts(status, map[string]string{"repair": finding.Repair, "advice": finding.Advice})
 	if finding.Object != nil {
 		status["object"] = objectContent(*finding.Object)
 	}

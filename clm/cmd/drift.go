@@ -202,11 +202,7 @@ func changeTexts(changed []reconciler.FieldChange, now time.Time) []string {
 // driftContent returns the JSON form of an object that has drifted.
 func driftContent(d operation.Drift) map[string]any {
 	status := map[string]any{"state": string(d.State), "object": objectContent(d.Object)}
-	for name, text := range map[string]string{"reason": d.Reason, "refusal": d.Refusal} {
-		if text != "" {
-			status[name] = text
-		}
-	}
+	addTexts(status, map[string]string{"reason": d.Reason, "refusal": d.Refusal})
 	if fields := fieldContents(d.Changed); fields != nil {
 		status["changed"] = fields
 	}
@@ -218,9 +214,7 @@ func fieldContents(changed []reconciler.FieldChange) []any {
 	var fields []any
 	for _, field := range changed {
 		entry := map[string]any{"path": field.Path}
-		if field.Manager != "" {
-			entry["manager"] = field.Manager
-		}
+		addTexts(entry, map[string]string{"manager": field.Manager})
 		if field.Time != nil {
 			entry["time"] = timestamp(field.Time.Time)
 		}

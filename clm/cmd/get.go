@@ -84,7 +84,7 @@ secrets.`,
 }
 
 func addRevisionFlag(command *cobra.Command, o *getOptions) {
-	command.Flags().Var(number[int64]{value: &o.revision, minimum: 1}, "revision", "`number` of the revision (default the current one)")
+	command.Flags().Var(number(&o.revision, 1), "revision", "`number` of the revision (default the current one)")
 }
 
 func runGetNotes(ctx context.Context, e *environment, o getOptions) error {

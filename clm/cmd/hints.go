@@ -4,7 +4,6 @@
 package cmd
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,95 +15,11 @@ import (
 	"github.com/component-operator/runtime/internal/texts"
 )
 
-// foreignFlags are flags that similar tools have, and what there is here instead.
-var foreignFlags = map[string]string{
-	"install":             "clm apply creates a release that does not exist",
-	"wait":                "clm waits unless --no-wait is given",
-	"wait-for-jobs":       "clm waits for Jobs, too, unless --no-wait is given",
-	"atomic":              "clm apply has --revert-on-failure",
-	"rollback-on-failure": "clm apply has --revert-on-failure",
-	"cleanup-on-fail":     "clm apply has --revert-on-failure",
-	"reuse-values":        "values are not reused from the last revision; to reuse them: clm get values NAME > FILE, then -f FILE",
-	"reset-values":        "values are never reused from the last revision",
-	"repo":                "a chart in a repository is the source https://HOST/PATH#CHART, or REPO/CHART after helm repo add",
-	"devel":               "--version '>0.0.0-0' includes development versions",
-	"force":               "clm apply has --update-policy recreate, and --adopt always for objects of other owners",
-	"force-replace":       "clm apply has --update-policy recreate",
-	"take-ownership":      "clm apply has --adopt always",
-	"force-conflicts":     "clm apply --conflicts=force is the default: it overwrites declared fields that others have changed",
-	"server-side":         "clm always uses server-side apply",
-	"diff-changes":        "clm apply has --diff, and clm plan only shows the changes",
-	"diff-run":            "clm plan only shows the changes",
-	"wait-timeout":        "use --timeout",
-	"detailed-exitcode":   "use --exit-code",
-	"allow-unreleased":    "clm diff also compares with a release that does not exist",
-	"three-way-merge":     "clm always compares with the objects in the cluster",
-	"suppress-secrets":    "values of Secrets are shown only with --show-secrets",
-	"debug":               "-v 6 logs the requests to the API server",
-	"qps":                 "--max-concurrency limits the concurrent requests",
-	"kube-api-qps":        "--max-concurrency limits the concurrent requests",
-	"burst-limit":         "--max-concurrency limits the concurrent requests",
-	"purge":               "clm delete removes the history, too",
-	"cascade":             "clm orphan leaves the objects in the cluster",
-	"keep-history":        "clm delete removes the history with the release; to keep what it was made of: clm get manifest NAME > FILE, and clm get values NAME",
-	"no-hooks":            "hooks are objects of the release, in waves of their own; the values of the chart may turn them off, and --post-renderer may leave them out",
-	"dependency-update":   "clm dependency update CHART fetches the dependencies",
-}
-
-// foreignSourceFlags are those of commands that have sources.
-var foreignSourceFlags = map[string]string{
-	"filename":  "manifests are sources: clm apply NAME FILE",
-	"file":      "manifests are sources: clm apply NAME FILE",
-	"recursive": "subdirectories are not read; give each of them as a source",
-	"app":       "the release name is an argument: clm apply NAME SOURCE",
-}
-
-// storedCredentials is the hint at what takes the place of flags that would send the same credentials to all repositories of a chart.
-const storedCredentials = "clm uses the credentials that helm repo add and helm registry login have stored"
-
-// foreignChartFlags are those of commands about the dependencies of a chart.
-var foreignChartFlags = map[string]string{
-	"username":         storedCredentials,
-	"password":         storedCredentials,
-	"pass-credentials": storedCredentials,
-	"cert-file":        storedCredentials,
-	"key-file":         storedCredentials,
-}
-
-// foreignCommands are commands that similar tools have, and what there is here instead.
-var foreignCommands = map[string]string{
-	"rm":       "did you mean clm delete?",
-	"remove":   "did you mean clm delete?",
-	"destroy":  "did you mean clm delete?",
-	"create":   "did you mean clm apply?",
-	"deploy":   "did you mean clm apply?",
-	"sync":     "did you mean clm apply?",
-	"inspect":  "did you mean clm status, or clm tree?",
-	"describe": "did you mean clm status?",
-	"show":     "did you mean clm get, or clm template?",
-	"rollout":  "did you mean clm wait, clm history, or clm rollback?",
-	"registry": "clm uses the credentials that helm registry login stored",
-	"repo":     "clm uses what helm repo add has stored; a chart in a repository is the source REPO/CHART, or https://HOST/PATH#CHART",
-	"pull":     "a chart in a registry is a source: clm apply NAME oci://HOST/PATH",
-	"import":   "did you mean clm adopt?",
-}
-
-// suggestFlag adds to the error about an unknown flag what may have been meant.
+// suggestFlag adds to the error about an unknown flag the name of one that may have been meant.
 func suggestFlag(command *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return err
-	}
-	name := unknown.GetSpecifiedName()
-	instead := foreignFlags[name]
-	if strings.Contains(command.Use, "SOURCE") {
-		instead = cmp.Or(instead, foreignSourceFlags[name])
-	}
-	if strings.HasSuffix(command.Use, " CHART") {
-		instead = cmp.Or(instead, foreignChartFlags[name])
-	}
-	if instead != "" {
-		return fmt.Errorf("%w; %s", err, named(command, instead))
 	}
 	var known []string
 	command.Flags().VisitAll(func(flag *pflag.Flag) {
@@ -112,22 +27,10 @@ func suggestFlag(command *cobra.Command, err error) error {
 			known = append(known, flag.Name)
 		}
 	})
-	if nearest := texts.Nearest(name, known); nearest != "" {
+	if nearest := texts.Nearest(unknown.GetSpecifiedName(), known); nearest != "" {
 		return fmt.Errorf("%w; did you mean --%s?", err, nearest)
 	}
 	return err
-}
-
-// named puts the release that a command was given into a hint, in place of NAME.
-func named(command *cobra.Command, hint string) string {
-	name := command.Flags().Arg(0)
-	if wanted, _ := placeholders(command.Use); name == "" || len(wanted) == 0 || wanted[0] != "NAME" {
-		return hint
-	}
-	if flag := command.Flag("namespace"); flag != nil && flag.Changed {
-		name += " -n " + flag.Value.String()
-	}
-	return strings.ReplaceAll(hint, "NAME", name)
 }
 
 // refuseUnknown is the check of the arguments of commands that just have others below them.
@@ -135,39 +38,13 @@ func refuseUnknown(command *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return suggestCommand(command, fmt.Errorf("unknown command %q for %q", args[0], command.CommandPath()))
-}
-
-// suggestCommand adds to the error about a command that is not among those below another one what may have been meant.
-func suggestCommand(command *cobra.Command, err error) error {
-	var word string
-	if _, scanErr := fmt.Sscanf(err.Error(), "unknown command %q for ", &word); scanErr != nil {
-		return err
+	err := fmt.Errorf("unknown command %q for %q", args[0], command.CommandPath())
+	const distance = 2 // as cobra does it for the root
+	command.SuggestionsMinimumDistance = distance
+	if meant := command.SuggestionsFor(args[0]); len(meant) > 0 {
+		return fmt.Errorf("%w; did you mean %s?", err, strings.Join(meant, " or "))
 	}
-	if instead := foreignCommands[word]; instead != "" && !command.HasParent() {
-		return fmt.Errorf("%w; %s", err, instead)
-	}
-	meant := map[string]string{}
-	var known, longer []string
-	for _, below := range command.Commands() {
-		if !below.IsAvailableCommand() {
-			continue
-		}
-		for _, name := range append([]string{below.Name()}, below.Aliases...) {
-			meant[name], known = below.CommandPath(), append(known, name)
-		}
-		if strings.HasPrefix(below.Name(), word) {
-			longer = append(longer, below.Name())
-		}
-	}
-	nearest := texts.Nearest(word, known)
-	if len(longer) == 1 && len(word) > 1 {
-		nearest = longer[0]
-	}
-	if nearest == "" {
-		return err
-	}
-	return fmt.Errorf("%w; did you mean %s?", err, meant[nearest])
+	return err
 }
 
 // checked makes errors about the number of arguments of a command say which ones are missing, or too many.
@@ -213,4 +90,23 @@ func placeholders(use string) (required []string, atMost int) {
 		return required, -1
 	}
 	return required, len(words)
+}
+
+// requireArguments makes errors about the arguments of a command, and of those below it, say what the command expects.
+func requireArguments(command *cobra.Command) {
+	switch check := command.Args; {
+	case !command.HasParent():
+		// The root has cobra's check, which comes before flags.
+	case command.HasSubCommands():
+		command.Args = refuseUnknown
+	case check != nil:
+		command.Args = checked(check)
+	}
+	if !command.Runnable() {
+		// Otherwise any argument would be fine with a command that just has others below it.
+		command.RunE = func(command *cobra.Command, _ []string) error { return command.Help() }
+	}
+	for _, child := range command.Commands() {
+		requireArguments(child)
+	}
 }

@@ -187,11 +187,7 @@ func (o *lintOptions) print(e *environment, findings []operation.Finding) error 
 	items := make([]any, len(findings))
 	for i, finding := range findings {
 		status := map[string]any{"severity": string(finding.Severity), "message": finding.Message}
-		for key, value := range map[string]string{"file": finding.File, "object": finding.Object} {
-			if value != "" {
-				status[key] = value
-			}
-		}
+		addTexts(status, map[string]string{"file": finding.File, "object": finding.Object})
 		items[i] = resource("LintFinding", "", fmt.Sprintf("%s.%d", o.name, i+1), map[string]any{"status": status}).Object
 	}
 	return printDocuments(e, map[string]any{"apiVersion": "v1", "kind": "List", "items": items}, o.output.value)

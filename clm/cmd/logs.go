@@ -48,8 +48,8 @@ With --follow, clm continues until interrupted, and includes pods that are creat
 	flags := command.Flags()
 	flags.BoolVarP(&o.Follow, "follow", "f", false, "stream new lines until interrupted")
 	o.tail = allLines
-	flags.Var(period{&o.Since}, "since", "show only lines newer than this; 0 shows all")
-	flags.Var(number[int64]{&o.tail, allLines}, "tail", "number of recent lines to show of each container; -1 shows all")
+	flags.Var(period(&o.Since), "since", "show only lines newer than this; 0 shows all")
+	flags.Var(number(&o.tail, allLines), "tail", "number of recent lines to show of each container; -1 shows all")
 	flags.StringVarP(&o.Container, "container", "c", "", "`name` of the containers to read (default all)")
 	flags.BoolVarP(&o.Previous, "previous", "p", false, "print the logs of the previous instances of the containers")
 	return command

@@ -237,11 +237,7 @@ func sourceTexts(list []releases.Source) string {
 // releaseContent is what programs are told of a release.
 func releaseContent(release *releases.Release) map[string]any {
 	status := map[string]any{"state": string(release.State), "dependents": int64(release.Items())}
-	for name, text := range map[string]string{"message": release.Message, "problem": release.Problem, "deletionStage": string(release.DeletionStage)} {
-		if text != "" {
-			status[name] = text
-		}
-	}
+	addTexts(status, map[string]string{"message": release.Message, "problem": release.Problem, "deletionStage": string(release.DeletionStage)})
 	if release.Awaited() {
 		status["awaited"] = true
 	}
@@ -264,23 +260,11 @@ func revisionContent(revision releases.Revision) map[string]any {
 		"number": revision.Number, "state": string(revision.State), "created": timestamp(revision.Created),
 		"description": revision.Description, "objects": int64(revision.Objects),
 	}
-	if revision.CanceledBy != "" {
-		content["canceledBy"] = revision.CanceledBy
-	}
-	if failure := failureOf(revision); failure != "" {
-		content["failure"] = failure
-	}
-	if len(revision.Hooks) > 0 {
-		content["hooks"] = strings.Join(revision.Hooks, ",")
-	}
+	addTexts(content, map[string]string{"canceledBy": revision.CanceledBy, "failure": failureOf(revision), "hooks": strings.Join(revision.Hooks, ",")})
 	var list []any
 	for _, source := range revision.Sources {
 		entry := map[string]any{"reference": source.Reference, "kind": source.Kind}
-		for name, text := range map[string]string{"name": source.Name, "version": source.Version, "appVersion": source.AppVersion} {
-			if text != "" {
-				entry[name] = text
-			}
-		}
+		addTexts(entry, map[string]string{"name": source.Name, "version": source.Version, "appVersion": source.AppVersion})
 		list = append(list, entry)
 	}
 	if list != nil {

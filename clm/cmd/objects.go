@@ -30,8 +30,21 @@ They are named as TYPE/NAME, for example objectdeployment/web or, in short, odep
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
-	command.AddCommand(newObjectsStatusCommand(e), newObjectsTreeCommand(e), newObjectsEventsCommand(e))
-	command.AddCommand(newObjectsDriftCommand(e), newObjectsHistoryCommand(e), newObjectsRollbackCommand(e))
+	command.AddCommand(newObjectsViewCommand(e, &cobra.Command{
+		Use:   "status TARGET",
+		Short: "Show the status of a set or a deployment, and why it is not available",
+		Long: `Show the conditions of TARGET, which is TYPE/NAME, its sets if it is a deployment, the phases of the current set, and which objects are not available, with the reasons.
+
+The exit code is 0 if the set is available, or the deployment is ready, and 3 if not.`,
+		Example: "  clm objects status odeploy/web\n  clm objects status objectset/web-2",
+	}, false), newObjectsViewCommand(e, &cobra.Command{
+		Use:   "tree TARGET",
+		Short: "Show the objects of a set or a deployment and the objects that they own, down to the pods",
+		Long: `Show the objects of TARGET, which is TYPE/NAME, in the order of the phases, and the objects that they own, down to the pods, each with its status. The status of the
+objects of a set is determined by its probes. For a deployment, all sets that are not archived are shown.`,
+		Example: "  clm objects tree odeploy/web",
+	}, true))
+	command.AddCommand(newObjectsEventsCommand(e), newObjectsDriftCommand(e), newObjectsHistoryCommand(e), newObjectsRollbackCommand(e))
 	return command
 }
 
@@ -86,38 +99,13 @@ that time.`,
 	return command
 }
 
-func newObjectsStatusCommand(e *environment) *cobra.Command {
-	var printed output
-	command := &cobra.Command{
-		Use:   "status TARGET",
-		Short: "Show the status of a set or a deployment, and why it is not available",
-		Long: `Show the conditions of TARGET, which is TYPE/NAME, its sets if it is a deployment, the phases of the current set, and which objects are not available, with the reasons.
-
-The exit code is 0 if the set is available, or the deployment is ready, and 3 if not.`,
-		Example: "  clm objects status odeploy/web\n  clm objects status objectset/web-2",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(command *cobra.Command, args []string) error {
-			return runObjectsView(command.Context(), e, args[0], printed, false)
-		},
+// newObjectsViewCommand completes a command that shows the status of a set or a deployment, or its whole tree.
+func newObjectsViewCommand(e *environment, command *cobra.Command, whole bool) *cobra.Command {
+	printed := newOutput(command)
+	command.Args = cobra.ExactArgs(1)
+	command.RunE = func(command *cobra.Command, args []string) error {
+		return runObjectsView(command.Context(), e, args[0], printed, whole)
 	}
-	printed = newOutput(command)
-	return command
-}
-
-func newObjectsTreeCommand(e *environment) *cobra.Command {
-	var printed output
-	command := &cobra.Command{
-		Use:   "tree TARGET",
-		Short: "Show the objects of a set or a deployment and the objects that they own, down to the pods",
-		Long: `Show the objects of TARGET, which is TYPE/NAME, in the order of the phases, and the objects that they own, down to the pods, each with its status. The status of the
-objects of a set is determined by its probes. For a deployment, all sets that are not archived are shown.`,
-		Example: "  clm objects tree odeploy/web",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(command *cobra.Command, args []string) error {
-			return runObjectsView(command.Context(), e, args[0], printed, true)
-		},
-	}
-	printed = newOutput(command)
 	return command
 }
 
@@ -208,7 +196,7 @@ If a tool such as Argo CD or Flux applies the deployment, it will undo the rollb
 			return runObjectsRollback(command.Context(), e, args[0], revision, timeout, noWait)
 		},
 	}
-	command.Flags().Var(period{&timeout}, "timeout", "how long to wait; 0 means no limit")
+	command.Flags().Var(period(&timeout), "timeout", "how long to wait; 0 means no limit")
 	command.Flags().BoolVar(&noWait, "no-wait", false, "do not wait until the rollback is complete")
 	return command
 }

@@ -113,9 +113,7 @@ func (o objectsDriftOptions) write(e *environment, set v1alpha1.Set, drift []obj
 // objectDriftContent returns the JSON form of an object that has drifted.
 func objectDriftContent(d objectsets.Drift) map[string]any {
 	status := map[string]any{"object": objectContent(d.Object), "missing": d.Missing}
-	if d.Refusal != "" {
-		status["refusal"] = d.Refusal
-	}
+	addTexts(status, map[string]string{"refusal": d.Refusal})
 	if fields := fieldContents(d.Changed); fields != nil {
 		status["changed"] = fields
 	}

@@ -207,9 +207,7 @@ func setContent(set v1alpha1.Set) map[string]any {
 		"revision": set.GetSetSpec().Revision, "state": string(set.GetSetSpec().GetPresence()), "objects": objectsOf(set), "created": timestamp(set.GetCreationTimestamp().Time),
 		"available": conditionText(set, v1alpha1.ConditionTypeAvailable), "succeeded": conditionText(set, v1alpha1.ConditionTypeSucceeded),
 	}
-	if cause := set.GetAnnotations()[v1alpha1.AnnotationChangeCause]; cause != "" {
-		content["changeCause"] = cause
-	}
+	addTexts(content, map[string]string{"changeCause": set.GetAnnotations()[v1alpha1.AnnotationChangeCause]})
 	return content
 }
 

@@ -37,6 +37,7 @@ clm shows what will change, and asks for confirmation. ` + askingHelp + `
 		},
 	}
 	addChangeFlags(command.Flags(), &o)
+	addConflictsFlag(command.Flags(), &o.conflicts, "", "")
 	command.Flags().BoolVar(&all, "all", false, "orphan all objects of the release")
 	return command
 }
@@ -56,12 +57,8 @@ func checkOrphanArguments(args []string, all bool) error {
 }
 
 func runOrphan(ctx context.Context, e *environment, o changeOptions, request operation.HandoverRequest) error {
-	namespace, err := e.kube.namespace()
-	if err != nil {
-		return err
-	}
-	request.Namespace = namespace
-	return o.run(ctx, e, func(s *connection.Connection, compare bool) (*operation.Plan, error) {
+	return o.run(ctx, e, func(s *connection.Connection, namespace string, compare bool) (*operation.Plan, error) {
+		request.Namespace = namespace
 		p, err := operation.PlanOrphaning(ctx, s, request, compare)
 		if err == nil {
 			fmt.Fprintf(e.err, "Note: if release %s is applied again from sources that still render these objects, it adopts them again.\n", p.Release)

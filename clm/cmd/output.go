@@ -114,12 +114,19 @@ func age(since, now time.Time) string { return cmp.Or(dependents.Age(since, now)
 // timestamp is how programs are told of a time.
 func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
+// addTexts adds those texts to a content that are not empty.
+func addTexts(content map[string]any, texts map[string]string) {
+	for name, text := range texts {
+		if text != "" {
+			content[name] = text
+		}
+	}
+}
+
 // objectContent denotes an object to programs.
 func objectContent(object types.ObjectKey) map[string]any {
 	o := dependents.ObjectOf(object)
 	content := map[string]any{"apiVersion": o.APIVersion, "kind": o.Kind, "name": o.Name}
-	if o.Namespace != "" {
-		content["namespace"] = o.Namespace
-	}
+	addTexts(content, map[string]string{"namespace": o.Namespace})
 	return content
 }

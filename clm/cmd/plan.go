@@ -58,7 +58,7 @@ A plan that is saved with --out can be applied with clm apply --plan: clm then d
 	command.Flags().BoolVar(&o.diff.show, "diff", false, "show the changes as a diff")
 	o.output = choice{allowed: []string{outputJSON, outputYAML, outputMarkdown}}
 	command.Flags().VarP(&o.output, "output", "o", "output format: json or yaml for scripts, markdown for a pull request comment")
-	command.Flags().Var(filePath{&o.out}, "out", "save the plan in this `file`; it contains the objects and values of the release, including secrets")
+	command.Flags().Var(filePath(&o.out), "out", "save the plan in this `file`; it contains the objects and values of the release, including secrets")
 	addDescriptionFlag(command.Flags(), &o.description)
 	return command
 }
@@ -96,8 +96,7 @@ func addPlanFlags(command *cobra.Command, o *planOptions) {
 	addPruneFlag(flags, &o.policies)
 	addDiffFlags(flags, &o.diff)
 	addNamespaceFlag(flags, &o.createNamespace)
-	addConflictsFlag(flags, &o.conflicts)
-	extendConflictsFlag(flags, &o.conflicts)
+	addSourceConflictsFlag(flags, &o.conflicts)
 	addDeletionFlags(flags, &o.maxDeletions, &o.approved)
 	flags.BoolVar(&o.exitCode, "exit-code", false, "exit with code 2 if there are changes")
 }

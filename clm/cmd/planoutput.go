@@ -4,14 +4,8 @@
 package cmd
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-	"io"
 	"slices"
 	"strings"
-
-	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/diff"
@@ -30,7 +24,7 @@ const (
 func (o planOptions) show(e *environment, p *operation.Plan) error {
 	switch o.output.value {
 	case outputJSON, outputYAML:
-		return o.showToPrograms(e.out, p)
+		return o.showToPrograms(e, p)
 	case outputMarkdown:
 		return o.showInMarkdown(e.out, p)
 	default:
@@ -54,7 +48,7 @@ type plannedChange struct {
 	Diff       string   `json:"diff,omitempty"`
 }
 
-func (o planOptions) showToPrograms(out io.Writer, p *operation.Plan) error {
+func (o planOptions) showToPrograms(e *environment, p *operation.Plan) error {
 	changes := []plannedChange{}
 	hunks, err := o.writer()
 	if err != nil {
@@ -77,19 +71,7 @@ func (o planOptions) showToPrograms(out io.Writer, p *operation.Plan) error {
 	content := map[string]any{
 		"revision": p.Revision.Number, "new": p.New, "sources": sourceTexts(p.Revision.Sources), "summary": o.summary(p), "unchanged": len(p.Shown()) - len(changes), "changes": changes,
 	}
-	object := resource("Plan", p.Release.Namespace, p.Release.Name, content)
-	raw, err := json.MarshalIndent(object.Object, "", "    ")
-	if err != nil {
-		return fmt.Errorf("encoding the plan: %w", err)
-	}
-	if o.output.value == outputYAML {
-		if raw, err = yaml.JSONToYAML(raw); err != nil {
-			return fmt.Errorf("encoding the plan: %w", err)
-		}
-		raw = bytes.TrimSuffix(raw, []byte("\n"))
-	}
-	_, err = fmt.Fprintf(out, "%s\n", raw)
-	return err
+	return printDocuments(e, resource("Plan", p.Release.Namespace, p.Release.Name, content).Object, o.output.value)
 }
 
 // wholeChange returns a change with what changes in the object, also of a hook that stays the same.

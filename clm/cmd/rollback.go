@@ -47,18 +47,15 @@ To continue a rollback that has not become ready, run the same command again; th
 	}
 	addChangeFlags(command.Flags(), &o)
 	addCancelFlag(command.Flags(), &o.Limits)
-	rollbackConflictsFlag(command.Flags(), &o.conflicts)
+	addConflictsFlag(command.Flags(), &o.conflicts, "", " (without the flag, the field is taken unless the current revision leaves it alone)")
 	addDescriptionFlag(command.Flags(), &description)
 	command.Flags().Var(&adopt, "adopt", "when to adopt existing objects (default as in that revision, but not from other owners)")
 	return command
 }
 
 func runRollback(ctx context.Context, e *environment, o changeOptions, request operation.RollbackRequest) error {
-	var err error
-	if request.Namespace, err = e.kube.namespace(); err != nil {
-		return err
-	}
-	return o.run(ctx, e, func(s *connection.Connection, compare bool) (*operation.Plan, error) {
+	return o.run(ctx, e, func(s *connection.Connection, namespace string, compare bool) (*operation.Plan, error) {
+		request.Namespace = namespace
 		defer e.announce(comparing)()
 		return operation.PlanRollback(ctx, s, request, compare)
 	})

@@ -66,9 +66,6 @@ func silenceLibraries() {
 func execute(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	if err != nil && strings.HasPrefix(err.Error(), "unknown command") && strings.HasSuffix(err.Error(), fmt.Sprintf("for %q", root.Name())) {
-		err = suggestCommand(root, err)
-	}
 	var exit *exitError
 	switch {
 	case err == nil, errors.As(err, &exit):
@@ -111,9 +108,7 @@ clm applies them in waves, waits until they are ready and says what it waits for
 installed in the cluster.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		// There are others; see suggestCommand.
-		DisableSuggestions: true,
-		RunE:               func(command *cobra.Command, _ []string) error { return command.Help() },
+		RunE:          func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
 	command.SetIn(e.in)
 	command.SetOut(e.out)
@@ -138,7 +133,7 @@ installed in the cluster.`,
 	add(groupLook, newPlanCommand(e), newDiffCommand(e), newTemplateCommand(e), newLintCommand(e), newRbacCommand(e), newLsCommand(e), newHistoryCommand(e), newGetCommand(e),
 		newDriftCommand(e), newDoctorCommand(e), newStatusCommand(e), newTreeCommand(e), newEventsCommand(e), newLogsCommand(e), newWaitCommand(e))
 	command.AddCommand(newDependencyCommand(e), newObjectsCommand(e), newSandboxCommand(unguarded), newOptionsCommand(), newVersionCommand(e))
-	explain(command)
+	requireArguments(command)
 	addCompletions(e, command)
 	return command
 }

@@ -32,7 +32,7 @@ const defaultContext = 3
 func addDiffFlags(flags *pflag.FlagSet, d *diffFlags) {
 	// The name that diff has for it: --context is the context of the kubeconfig.
 	d.context = defaultContext
-	flags.VarP(number[int]{value: &d.context, minimum: -1}, "unified", "U", "`number` of unchanged lines around each change in a diff; -1 shows whole objects")
+	flags.VarP(number(&d.context, -1), "unified", "U", "`number` of unchanged lines around each change in a diff; -1 shows whole objects")
 	flags.BoolVar(&d.secrets, "show-secrets", false, "show the values of Secrets in a diff")
 }
 

@@ -67,13 +67,13 @@ func addSourceFlags(flags *pflag.FlagSet, f *sourceFlags) {
 		"`version` of charts whose references have none, or a range such as ^1.2 (default the latest stable version)")
 	flags.StringVar(&f.options.Remote.Username, "username", "", "`name` of the user for the registry or repository of charts")
 	flags.StringVar(&f.options.Remote.Password, "password", "", "`password` for the registry or repository of charts")
-	flags.Var(filePath{&f.options.Remote.CAFile}, "ca-file", "`file` with CA certificates to trust when fetching charts, in addition to those of the system")
+	flags.Var(filePath(&f.options.Remote.CAFile), "ca-file", "`file` with CA certificates to trust when fetching charts, in addition to those of the system")
 	flags.BoolVar(&f.options.Remote.PlainHTTP, "plain-http", false, "fetch charts over HTTP, without encryption")
 	flags.StringSliceVar(&f.hooks, "hooks", nil, hooksUsage)
-	flags.Var(filePath{&f.postRenderer}, "post-renderer",
+	flags.Var(filePath(&f.postRenderer), "post-renderer",
 		"`command` that changes the rendered objects of a chart: it gets them as YAML on standard input, and writes those to use to standard output")
 	flags.StringArrayVar(&f.postRendererArgs, "post-renderer-args", nil, "`argument` of the post-renderer (may be repeated)")
-	flags.Var(filePath{&f.policyRules}, "policy-rules", "`file` with rules that set annotations, such as waves and policies, on the objects of the sources")
+	flags.Var(filePath(&f.policyRules), "policy-rules", "`file` with rules that set annotations, such as waves and policies, on the objects of the sources")
 }
 
 const (

@@ -149,12 +149,7 @@ func testContents(results []operation.TestResult) []any {
 	contents := make([]any, len(results))
 	for i, result := range results {
 		content := map[string]any{"object": objectContent(result.Test), "state": string(result.State)}
-		if result.Message != "" {
-			content["message"] = result.Message
-		}
-		if result.Log != "" {
-			content["log"] = result.Log
-		}
+		addTexts(content, map[string]string{"message": result.Message, "log": result.Log})
 		var why []any
 		for _, reason := range result.Why {
 			why = append(why, map[string]any{"source": string(reason.Source), "text": reason.Text})

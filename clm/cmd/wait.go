@@ -40,7 +40,7 @@ clm says so, and keeps waiting in case one starts. The exit code is 3 if the tim
 	flags := command.Flags()
 	flags.Var(&o.goal, "for", "what to wait for")
 	o.timeout = defaultTimeout
-	flags.Var(period{&o.timeout}, "timeout", "how long to wait; 0 means no limit")
+	flags.Var(period(&o.timeout), "timeout", "how long to wait; 0 means no limit")
 	flags.VarP(&o.output, "output", "o", "write events to standard output while clm waits, one per line")
 	return command
 }

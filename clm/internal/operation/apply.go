@@ -172,20 +172,16 @@ func (p *Plan) await(ctx context.Context, options Options, b *runner.Board) erro
 	request.RerunFailed = false
 	request.Fence = func() error { return changed }
 	c := &runner.Convergence{
-		Target:  p.target,
-		Timeout: options.Timeout,
+		Target: p.target, Board: b, Timeout: options.Timeout, Phase: runner.AppliedPhase, Enough: options.enough(),
 		Call: func(ctx context.Context) (reconciler.Result, error) {
 			result, err := p.target.Engine().Apply(ctx, request)
 			request.Inventory = result.Inventory
+			if !result.Done {
+				b.Expect(result.Inventory)
+			}
 			return result, err
 		},
-		Took: func(result reconciler.Result, err error) {
-			b.Expect(result.Inventory)
-			b.Took(result, err, runner.AppliedPhase(result))
-		},
 	}
-	c.Enough = options.enough()
-	p.target.ShowOn(b)
 	_, err := c.Run(ctx)
 	if failures.IsChanged(err) {
 		return changed

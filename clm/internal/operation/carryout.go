@@ -130,23 +130,14 @@ func (a *application) enter(ctx context.Context) error {
 // converge calls the engine until all objects are ready.
 func (a *application) converge(ctx context.Context) (reconciler.Result, error) {
 	request := a.request(a.operation.Fence(ctx))
-	a.plan.target.ShowOn(a.operation.Board())
+	board := a.operation.Board()
+	board.ExpectChanges(a.plan.Changes)
+	board.Expect(a.plan.Release.Inventory)
 	c := &runner.Convergence{
-		Target:  a.plan.target,
-		Timeout: a.options.Timeout,
-		Call: func(ctx context.Context) (reconciler.Result, error) {
-			return a.call(ctx, &request)
-		},
-		Took: func(result reconciler.Result, err error) {
-			a.operation.Board().Took(result, err, runner.AppliedPhase(result))
-		},
+		Target: a.plan.target, Board: board, Timeout: a.options.Timeout, Start: "applying", Phase: runner.AppliedPhase, Enough: a.options.enough(),
+		Call: func(ctx context.Context) (reconciler.Result, error) { return a.call(ctx, &request) },
 	}
-	c.Enough = a.options.enough()
-	a.operation.Board().ExpectChanges(a.plan.Changes)
-	a.operation.Board().Expect(a.plan.Release.Inventory)
-	a.operation.Board().Say("applying")
 	result, err := c.Run(ctx)
-	a.operation.Board().Took(result, nil, runner.AppliedPhase(result))
 	if err != nil {
 		err = errors.Join(err, a.operation.LiftBarriers(ctx, a.plan.target))
 	}

@@ -106,11 +106,10 @@ func (r *dependentRemoval) deleteAll(ctx context.Context) error {
 
 // deleteDependents calls the engine until nothing is left.
 func (r *dependentRemoval) deleteDependents(ctx context.Context) error {
-	r.target.ShowOn(r.operation.Board())
 	fence := r.operation.Fence(ctx)
+	r.operation.Board().ExpectDeletion(r.Release.Inventory)
 	c := &runner.Convergence{
-		Target:  r.target,
-		Timeout: r.limits.Timeout,
+		Target: r.target, Board: r.operation.Board(), Timeout: r.limits.Timeout, Start: "deleting", Phase: runner.DeletedPhase,
 		Call: func(ctx context.Context) (reconciler.Result, error) {
 			request := r.request()
 			request.Store, request.Fence = r.operation, fence
@@ -118,15 +117,8 @@ func (r *dependentRemoval) deleteDependents(ctx context.Context) error {
 			r.Release.Inventory = result.Inventory
 			return result, err
 		},
-		Took: func(result reconciler.Result, err error) {
-			r.operation.Board().Took(result, err, runner.DeletedPhase(result))
-		},
 	}
-	r.operation.Board().ExpectDeletion(r.Release.Inventory)
-	r.operation.Board().Say("deleting")
-	result, err := c.Run(ctx)
-	r.operation.Board().Took(result, nil, "")
-	if err != nil {
+	if _, err := c.Run(ctx); err != nil {
 		return errors.Join(err, r.operation.LiftBarriers(ctx, r.target))
 	}
 	// What is left of it in the record, because that stays as it is during a deletion, counts no longer.

@@ -48,9 +48,9 @@ func (r *dependentRemoval) runHooks(ctx context.Context, at deletionhooks.Time) 
 	hooks := r.hookRunner(ctx, at)
 	hooks.RerunFailed = r.again
 	doing := deletionhooks.Applying
+	r.operation.Board().Expect(r.Release.HookInventory)
 	c := &runner.Convergence{
-		Target:  r.target,
-		Timeout: r.limits.Timeout,
+		Target: r.target, Board: r.operation.Board(), Timeout: r.limits.Timeout, Phase: func(reconciler.Result) string { return hookPhase(at, doing) },
 		Call: func(ctx context.Context) (reconciler.Result, error) {
 			hooks.Owner.Inventory = r.Release.Inventory
 			state := deletionhooks.State{Stage: r.Release.DeletionStage, Inventory: r.Release.HookInventory}
@@ -61,16 +61,11 @@ func (r *dependentRemoval) runHooks(ctx context.Context, at deletionhooks.Time) 
 			hooks.RerunFailed = hooks.RerunFailed && err != nil
 			return progress.Result, err
 		},
-		Took: func(result reconciler.Result, err error) { r.operation.Board().Took(result, err, hookPhase(at, doing)) },
 	}
-	r.operation.Board().Expect(r.Release.HookInventory)
 	if len(deletionhooks.At(at, r.Hooks)) > 0 {
-		r.operation.Board().Say(hookPhase(at, doing))
+		c.Start = hookPhase(at, doing)
 	}
-	r.target.ShowOn(r.operation.Board())
-	result, err := c.Run(ctx)
-	if err != nil {
-		r.operation.Board().Took(result, nil, "")
+	if _, err := c.Run(ctx); err != nil {
 		return r.hooksError(at, err)
 	}
 	return nil

@@ -47,12 +47,10 @@ func (r *removal) run(ctx context.Context) error {
 	if len(gone) == 0 {
 		return nil
 	}
-	r.target.ShowOn(board)
 	board.Expect(gone)
-	board.Say("deleting test objects")
+	const phase = "deleting test objects"
 	c := &runner.Convergence{
-		Target:  r.target,
-		Timeout: r.timeout,
+		Target: r.target, Board: board, Timeout: r.timeout, Start: phase, Phase: func(reconciler.Result) string { return phase },
 		Call: func(ctx context.Context) (reconciler.Result, error) {
 			owner := r.store.owner(ctx, r.target)
 			owner.Inventory = gone
@@ -61,11 +59,8 @@ func (r *removal) run(ctx context.Context) error {
 			release.TestInventory = slices.Concat(r.store.kept, gone)
 			return result, err
 		},
-		Took: func(result reconciler.Result, err error) { board.Took(result, err, "deleting test objects") },
 	}
-	result, err := c.Run(ctx)
-	board.Took(result, nil, "")
-	if err != nil {
+	if _, err := c.Run(ctx); err != nil {
 		return err
 	}
 	return r.store.operation.Record(ctx, func(release *releases.Release) { release.TestInventory = r.store.kept })

@@ -219,10 +219,9 @@ func (r *TestRun) apply(ctx context.Context) (reconciler.Result, error) {
 	}
 	// Objects that already exist would be deleted by the next run.
 	request.Policies.Adoption = reconciler.AdoptionPolicyNever
-	r.operation.Board().Say("running tests")
+	const phase = "running tests"
 	c := &runner.Convergence{
-		Target:  r.target,
-		Timeout: r.request.Timeout,
+		Target: r.target, Board: r.operation.Board(), Timeout: r.request.Timeout, Start: phase, Phase: func(reconciler.Result) string { return phase },
 		Call: func(ctx context.Context) (reconciler.Result, error) {
 			request.Inventory = r.Release.TestInventory
 			result, err := r.target.Engine().Apply(ctx, request)
@@ -230,9 +229,7 @@ func (r *TestRun) apply(ctx context.Context) (reconciler.Result, error) {
 			r.operation.Board().Expect(result.Inventory)
 			return result, err
 		},
-		Took: func(result reconciler.Result, err error) { r.operation.Board().Took(result, err, "running tests") },
 	}
 	result, err := c.Run(ctx)
-	r.operation.Board().Took(result, nil, "")
 	return result, errors.Join(err, r.operation.Record(ctx, func(release *releases.Release) { release.TestInventory = result.Inventory }))
 }

@@ -20,29 +20,38 @@ import (
 type Convergence struct {
 	// Target has the engine.
 	Target *Target
+	// Board shows the result of each call, and each object as soon as the engine has written or judged it.
+	Board *Board
+	// Start is the phase until the first call has ended. Defaults to the one before.
+	Start string
+	// Phase is the phase after a call; empty leaves the one before.
+	Phase func(result reconciler.Result) string
 	// Call makes one call of the engine.
 	Call func(ctx context.Context) (reconciler.Result, error)
-	// Took gets the result of each call, and the error, if there was one that will be retried.
-	Took func(result reconciler.Result, err error)
 	// Enough reports whether to stop although the result is not done. Defaults to no.
 	Enough func(result reconciler.Result) bool
 	// Timeout is named in the error if the context ends because of ErrTimeout.
 	Timeout time.Duration
 }
 
-// Run calls the engine until it is done. It returns the last result in any case. Meanwhile, the board of the target shows why dependents are not ready.
+// Run calls the engine until it is done. It returns the last result in any case. Meanwhile, the board shows why dependents are not ready.
 func (c *Convergence) Run(ctx context.Context) (reconciler.Result, error) {
+	c.Target.board = c.Board
+	if c.Start != "" {
+		c.Board.Say(c.Start)
+	}
 	explain, stop := c.Target.explaining()
 	defer stop()
 	operation := &sync.Operation{
 		Engine: c.Target.engine, Owner: c.Target.owner, Call: c.Call, Enough: c.isEnough, IsFinal: failures.IsFinal,
 		Stepped: func(state sync.State) {
-			c.Took(state.Result, state.Err)
+			c.Board.Took(state.Result, state.Err, c.Phase(state.Result))
 			explain(state.Result)
 		},
 	}
 	state, cause := operation.Run(ctx)
 	result := state.Result
+	c.Board.Took(result, nil, c.Phase(result))
 	switch {
 	case cause != nil:
 		return result, c.ended(cause, result, state.Err)
@@ -59,9 +68,6 @@ func (c *Convergence) Run(ctx context.Context) (reconciler.Result, error) {
 
 // explaining starts to look for the reasons why dependents are not ready, and shows them. The first function takes the result of a call of the engine, the second one ends it.
 func (t *Target) explaining() (explain func(result reconciler.Result), stop func()) {
-	if t.board == nil {
-		return func(reconciler.Result) {}, func() {}
-	}
 	explainer := live.NewExplainer(t.inspection, t.board.explained)
 	return func(result reconciler.Result) {
 		var awaited []*reconciler.InventoryItem

@@ -25,7 +25,7 @@ type Target struct {
 	owner  string
 	// inspection has the options for looking at the dependents.
 	inspection live.Options
-	// board shows each object that the engine has written or judged; nil if nothing does.
+	// board shows each object that the engine has written or judged; nil before the first Convergence.
 	board *Board
 }
 
@@ -77,10 +77,6 @@ func (t *Target) Engine() *reconciler.Reconciler { return t.engine }
 
 // Owner returns the id of the owner.
 func (t *Target) Owner() string { return t.owner }
-
-// ShowOn shows each object on a board as soon as the engine has written or judged it, and why it is not ready while a Convergence waits for it. It must not be called while
-// the engine runs.
-func (t *Target) ShowOn(board *Board) { t.board = board }
 
 // Inspection returns the options with which package live looks at the dependents of an owner.
 func Inspection(c *connection.Connection, owner string, items []*reconciler.InventoryItem) live.Options {
