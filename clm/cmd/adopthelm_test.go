@@ -117,43 +117,6 @@ func TestAdoptFromHelmLeavesOthersAlone(t *testing.T) {
 // hook is an upgrade hook that has succeeded and was removed.
 var hook = map[string]string{"shop/templates/hook.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: hook, annotations: {helm.sh/hook: pre-upgrade}}}"}
 
-// TestAdoptFromHelmTwice repeats the command after Helm and clm have gone on.
-func TestAdoptFromHelmTwice(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.ofHelm("web", "one")
-	p.recordHelm("web", helmRevision{3, "superseded", manifestOf("one"), hook}, helmRevision{4, "deployed", manifestOf("one"), hook})
-	p.must("adopt", "web", "--from-helm")
-	for _, args := range [][]string{{"adopt", "web", "--from-helm"}, {"adopt", "web", "--from-helm", "--dry-run=client", "--delete-helm-record"}} {
-		if got := p.must(args...); !strings.Contains(got.stderr, "has become a release of clm already") {
-			t.Errorf("%v: %s", args, got.stderr)
-		}
-	}
-	if got := p.helmRecords("web"); len(got) != 2 {
-		t.Errorf("Helm's record was not to be deleted: %v", got)
-	}
-	// A revision that Helm has made since is adopted, too.
-	p.recordHelm("web", helmRevision{5, "deployed", manifestOf("one", "two"), hook})
-	p.ofHelm("web", "two")
-	p.must("adopt", "web", "--from-helm")
-	if diff := cmp.Diff([]string{"Superseded: Helm: done", "Superseded: Helm: done", "Ready: Helm: done"}, p.descriptions("web")); diff != "" {
-		t.Errorf("unexpected history:\n%s", diff)
-	}
-	if p.owner("two") != "web" || p.owner("hook") != "none" {
-		t.Errorf("want the object of the new revision to be adopted, and no hook to run; the owners are %q and %q", p.owner("two"), p.owner("hook"))
-	}
-	// Revision 6 of clm is not that of Helm.
-	p.must("apply", "web", p.file("app.yaml", manifestOf("one", "two", "three")))
-	p.must("adopt", "web", "--from-helm")
-	p.recordHelm("web", helmRevision{6, "deployed", manifestOf("one"), hook})
-	if got := p.clm("adopt", "web", "--from-helm", "--delete-helm-record"); got.code != exitRefused || !strings.Contains(got.stderr, "was not made from the Helm release: revision 6 of Helm") {
-		t.Errorf("want a refusal, got exit code %d: %s", got.code, got.stderr)
-	}
-	if got := p.helmRecords("web"); len(got) != 4 {
-		t.Errorf("Helm's record was deleted: %v", got)
-	}
-}
-
 // TestDeleteAfterAnInterruptedAdoption deletes a release whose adoption was interrupted before it had adopted anything: the objects still belong to Helm.
 func TestDeleteAfterAnInterruptedAdoption(t *testing.T) {
 	t.Parallel()

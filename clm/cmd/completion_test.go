@@ -5,7 +5,6 @@ package cmd
 
 import (
 	"bytes"
-	"os"
 	"strings"
 	"testing"
 
@@ -74,31 +73,4 @@ func TestCompletion(t *testing.T) {
 	}
 	p.must("delete", "web")
 	p.must("delete", "web.example.com")
-}
-
-// TestPlugin runs clm under the names that kubectl looks for.
-func TestPlugin(t *testing.T) {
-	t.Parallel()
-	h := &home{environment: append(os.Environ(), clmVariable+"=1")}
-	output := func(name string, args ...string) string {
-		command := h.command(t, args...)
-		command.Args[0] = "/usr/local/bin/" + name
-		text, err := command.Output()
-		if err != nil {
-			t.Fatalf("%s %v: %v", name, args, err)
-		}
-		return string(text)
-	}
-	for _, args := range [][]string{{"apply", "--help"}, {"status", "--help"}, {"get", "values", "--help"}, {"--help"}} {
-		text := output(pluginName, args...)
-		if !strings.Contains(text, "Usage:\n  kubectl clm ") || strings.Contains(text, "\n  clm ") || strings.Contains(text, "| clm ") || strings.Contains(text, `"clm `) {
-			t.Errorf("people have to enter kubectl clm, got\n%s", text)
-		}
-	}
-	if text := output("clm", "status", "--help"); strings.Contains(text, "kubectl clm") {
-		t.Errorf("people have to enter clm, got\n%s", text)
-	}
-	if diff := cmp.Diff("status\tShow the status of a release, and why it is not ready\n:4\n", output(pluginCompletionName, "stat")); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
 }

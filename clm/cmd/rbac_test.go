@@ -154,28 +154,6 @@ func TestRightsAreEnough(t *testing.T) {
 	}
 }
 
-func TestRightsToCreateTheNamespace(t *testing.T) {
-	t.Parallel()
-	l := simple(t)
-	account := l.namespace + ":deployer"
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: l.namespace + "-new"}}
-	l.namespace, l.objects = namespace.Name, nil
-	l.Cleanup(func() { _ = l.client.Delete(context.WithoutCancel(l.Context()), namespace) })
-	source := l.file("app.yaml", l.release[0])
-	for _, object := range l.items(l.must("rbac", "web", source, "--create-namespace", "--service-account", account, "-o", "json").stdout) {
-		if err := l.client.Create(l.Context(), &object); err != nil {
-			l.Fatal(err)
-		}
-		l.Cleanup(func() { _ = l.client.Delete(context.WithoutCancel(l.Context()), &object) })
-	}
-	as := "system:serviceaccount:" + account
-	if got := l.clm("apply", "web", source, "--as", as); got.code != exitRefused {
-		t.Errorf("expected that the namespace is missing, got exit code %d: %s", got.code, got.stderr)
-	}
-	l.must("apply", "web", source, "--create-namespace", "--as", as)
-	l.must("delete", "web", "--as", as)
-}
-
 func TestRbacOutput(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"yaml", "json"} {

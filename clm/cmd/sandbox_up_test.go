@@ -74,23 +74,6 @@ func ofHome(lines []string, text string) []string {
 	return found
 }
 
-func TestSandboxUpSurvivesItsTerminal(t *testing.T) {
-	t.Parallel()
-	h := newHome(t)
-	// The group of the starting command is gone when the supervisor is looked at.
-	kubeconfig := strings.TrimSpace(h.clm(t, "sandbox", "up").stdout)
-	supervisor := pidOf(t, kubeconfig)
-	output, err := exec.Command("ps", "-o", "pgid=,sess=", "-p", supervisor).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, id := range strings.Fields(string(output)) {
-		if id != supervisor {
-			t.Errorf("the supervisor %s belongs to group and session %s", supervisor, output)
-		}
-	}
-}
-
 // pidOf returns the number of the supervisor of that kubeconfig.
 func pidOf(t *testing.T, kubeconfig string) string {
 	t.Helper()

@@ -10,16 +10,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/component-operator/runtime/internal/testenv"
 )
 
 // TestScenes runs commands one after the other as a person and as a program would, in a place for each scene.
@@ -32,7 +28,6 @@ func TestScenes(t *testing.T) {
 		"healing":  (*transcript).playHealing,
 		"plans":    (*transcript).playPlans,
 		"doctor":   (*transcript).playDoctor,
-		"blocked":  (*transcript).playBlocked,
 		"locked":   (*transcript).playLocked,
 		"deleting": (*transcript).playDeleting,
 		"version":  (*transcript).playVersion,
@@ -166,36 +161,6 @@ spec:
   names: {kind: Thing, plural: things, singular: thing, listKind: ThingList}
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
 `
-
-// playBlocked is about what a user has to decide before objects are deleted.
-func (s *transcript) playBlocked() {
-	group := s.namespace + ".example.com"
-	s.must("apply", "web", s.file("app.yaml", configMap("a", "1")+configMap("b", "1")+configMap("c", "1")+thingDefinition))
-	thing := testenv.Object(s, "{apiVersion: "+group+"/v1, kind: Thing, metadata: {name: foreign}}")
-	s.create(thing)
-	definition := testenv.Object(s, "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: things."+group+"}}")
-	if err := s.client.Get(s.Context(), client.ObjectKeyFromObject(definition), definition); err != nil || slices.Contains(definition.GetFinalizers(), "clm.cs.sap.com") {
-		s.Errorf("nobody would remove a finalizer of clm from a type: %v, %v", err, definition.GetFinalizers())
-	}
-	s.run("delete", "web", "--dry-run")
-	s.run("delete", "web")
-	s.run("delete", "web", "-o", "json")
-	s.run("status", "web")
-	less := s.file("less.yaml", configMap("a", "1"))
-	s.run("apply", "web", less, "--max-deletions", "2")
-	s.run("apply", "web", less, "--max-deletions", "50%")
-	s.run("apply", "web", less, "--max-deletions", "50%", "-o", "json")
-	var got result
-	timeout := inTime(func(timeout string) bool {
-		got = s.clm("apply", "web", less, "--timeout", timeout)
-		return strings.Contains(got.stderr, ": waiting: kept while") // said only after a while
-	})
-	s.note(got, "apply", "web", less, "--timeout", timeout)
-	if err := s.client.Delete(s.Context(), thing); err != nil {
-		s.Fatal(err)
-	}
-	s.must("delete", "web")
-}
 
 // playLocked is about a release that another process is working on.
 func (s *transcript) playLocked() {

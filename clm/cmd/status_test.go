@@ -122,18 +122,6 @@ func TestStatusAndTree(t *testing.T) {
 	s.expect("transcripts/status.txt")
 }
 
-// TestStatusOfWhatIsReady has the whole object in it that programs get.
-func TestStatusOfWhatIsReady(t *testing.T) {
-	t.Parallel()
-	s := &transcript{place: newPlace(t)}
-	s.must("apply", "web", s.file("app.yaml", configMap("a", "1")))
-	s.run("status", "web")
-	s.run("status", "web", "-o", "json")
-	s.run("tree", "web", "-o", "json")
-	s.stable()
-	s.expect("transcripts/ready.txt")
-}
-
 // TestStatusOfAnUnfinishedRelease is about who is working on it.
 func TestStatusOfAnUnfinishedRelease(t *testing.T) {
 	t.Parallel()

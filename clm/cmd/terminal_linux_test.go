@@ -114,35 +114,3 @@ func (s *typist) enter(t *testing.T, text string) {
 		t.Fatal(err)
 	}
 }
-
-// An interactive shell is what people run, and what is most particular about who owns the terminal.
-func TestSandboxRunOnATerminal(t *testing.T) {
-	t.Parallel()
-	h := newHome(t)
-	screen, device := newTerminal(t)
-	// A shell that is about to start a program does not pass an interrupt on to it; so it must not start one that lasts.
-	script := `trap 'echo "<interrupted>"; interrupted=1' INT
-echo "<ready>"; read line; echo "<$line>"; until [ "$interrupted" ]; do sleep 0.1; done
-kill -STOP $$; echo "<continued>"; read line; echo "<$line>"; exit 5`
-	shell := h.command(t, "sandbox", "run", "--nodes=-1", "--", "sh", "-c", script)
-	// With a shell around it, as in real life: one with job control takes the terminal when its command stops, and gives it back with fg.
-	shell.Args = append([]string{"sh", "-m", "-c", `"$@"; echo "<stopped>"; fg; echo "<end $?>"`, "sh"}, shell.Args...)
-	shell.Path = "/bin/sh"
-	shell.Stdin, shell.Stdout, shell.Stderr = device, device, device
-	shell.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := shell.Start(); err != nil {
-		t.Fatal(err)
-	}
-	_ = device.Close()
-	screen.expect(t, "<ready>")
-	screen.enter(t, "first\n")
-	screen.expect(t, "<first>")
-	screen.enter(t, "\x03")
-	screen.expect(t, "<interrupted>")
-	screen.expect(t, "<stopped>")
-	screen.expect(t, "<continued>")
-	screen.enter(t, "second\n")
-	screen.expect(t, "<second>")
-	screen.expect(t, "<end 5>")
-	_ = shell.Wait()
-}

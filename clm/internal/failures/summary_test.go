@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -39,26 +37,6 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-func TestBesides(t *testing.T) {
-	t.Parallel()
-	failed, unrecorded := &failures.NotReadyError{}, errors.New("recording the progress: denied")
-	for _, test := range []struct {
-		reason string
-		err    error
-		want   string
-	}{
-		{"there is no other error", failed, ""},
-		{"nor among several", errors.Join(failed, nil), ""},
-		{"there is one", errors.Join(failed, unrecorded), "recording the progress: denied"},
-		{"they are joined one after the other", errors.Join(errors.Join(failed, unrecorded), errors.New("x")), "recording the progress: denied; x"},
-		{"nothing has failed but this", unrecorded, "recording the progress: denied"},
-	} {
-		if got := failures.Besides(test.err); got != test.want {
-			t.Errorf("%s: want %q, got %q", test.reason, test.want, got)
-		}
-	}
-}
-
 func TestNext(t *testing.T) {
 	t.Parallel()
 	unrecorded := errors.New("recording the progress: denied")
@@ -81,17 +59,5 @@ func TestNext(t *testing.T) {
 		if got := failures.Next(test.err, &releases.Release{Namespace: "shop", Name: "web"}); got != test.want {
 			t.Errorf("%s: want %q, got %q", test.reason, test.want, got)
 		}
-	}
-}
-
-func TestGrouped(t *testing.T) {
-	t.Parallel()
-	const owned = ": already exists and belongs to release shop/web"
-	got := failures.Grouped([]string{
-		"ConfigMap a" + owned, "ConfigMap b" + owned, "Job c: is immutable", "ConfigMap d" + owned, "ConfigMap e" + owned, "ConfigMap f" + owned, "the quota is exhausted",
-	})
-	want := []string{"ConfigMap a, ConfigMap b, ConfigMap d and 2 more" + owned, "Job c: is immutable", "the quota is exhausted"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 }

@@ -108,25 +108,3 @@ func TestTableOfOthers(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
-
-func TestWrap(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		reason, text string
-		width        int
-		want         []string
-	}{
-		{"what fits stays as it is", "a  b", 4, []string{"a  b"}},
-		{"lines end between words", "the end matters", 9, []string{"the end", "matters"}},
-		{"a longer word is broken", "see registry.example.com", 9, []string{"see", "registry.", "example.c", "om"}},
-		{"characters stay whole", "映像を取得", 5, []string{"映像", "を取", "得"}},
-		{"there is always room for one character", "映像", 1, []string{"映", "像"}},
-	} {
-		if diff := cmp.Diff(test.want, terminal.Wrap(test.text, test.width)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.reason, diff)
-		}
-	}
-	if diff := cmp.Diff([]string{"the end", "  matters", "  here"}, terminal.WrapHanging("the end matters here", 11)); diff != "" {
-		t.Error(diff)
-	}
-}

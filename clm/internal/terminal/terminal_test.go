@@ -4,7 +4,6 @@
 package terminal_test
 
 import (
-	"bytes"
 	"testing"
 
 	"github.com/component-operator/runtime/clm/internal/terminal"
@@ -25,25 +24,6 @@ func TestColorFlag(t *testing.T) {
 	}
 	if color != terminal.ColorAlways {
 		t.Errorf("a bad value has changed the flag to %q", color)
-	}
-}
-
-func TestStyle(t *testing.T) {
-	var out bytes.Buffer
-	t.Setenv("NO_COLOR", "1")
-	for color, want := range map[terminal.Color]terminal.Style{
-		"": false, terminal.ColorAuto: false, terminal.ColorNever: false,
-		terminal.ColorAlways: true, // the command line counts more than the environment
-	} {
-		if got := color.Style(&out); got != want {
-			t.Errorf("%q: got %t", color, got)
-		}
-	}
-	if got := terminal.Style(true).Red("no"); got != "\x1b[31mno\x1b[0m" {
-		t.Errorf("got %q", got)
-	}
-	if got := terminal.Style(false).Red("no"); got != "no" {
-		t.Errorf("got %q", got)
 	}
 }
 
