@@ -9,8 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/component-operator/runtime/internal/kustomize"
 )
 
@@ -27,30 +25,6 @@ func (f files) fs() *kustomize.Memory {
 
 func configMap(name string) string {
 	return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\n"
-}
-
-func TestBuild(t *testing.T) {
-	t.Parallel()
-	objects, err := kustomize.Build(files{
-		"/a/kustomization.yaml": "resources: [b.yaml, ../base]\nnamePrefix: x-\n",
-		"/a/b.yaml":             "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: b\nspec:\n  replicas: 3\n  ratio: 0.5\n",
-		"/base/Kustomization":   "resources: [c.yaml]\n",
-		"/base/c.yaml":          configMap("c"),
-	}.fs(), "/a", false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []map[string]any
-	for _, object := range objects {
-		got = append(got, object.Object)
-	}
-	want := []map[string]any{
-		{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "x-c"}},
-		{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "x-b"}, "spec": map[string]any{"replicas": int64(3), "ratio": 0.5}},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("unexpected objects (-want +got):\n%s", diff)
-	}
 }
 
 // What is refused would otherwise reach the network: each of these texts is one that the SDK fetches.

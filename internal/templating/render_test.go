@@ -5,9 +5,7 @@ package templating_test
 
 import (
 	"errors"
-	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/component-operator/runtime/internal/templating"
@@ -117,22 +115,6 @@ func TestFunctionsOfTheOccasion(t *testing.T) {
 	}
 	got, err := execute(t, set, "a", nil)
 	check(t, got, err, "nobody nobody x")
-
-	var group sync.WaitGroup
-	for i := range 8 {
-		group.Go(func() {
-			who := fmt.Sprint("caller ", i)
-			renderer, err := set.Renderer(map[string]any{"who": func() string { return who }})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if got, err := renderer.Render("a", nil); err != nil || got != who+" "+who+" x" {
-				t.Errorf("got %q and error %v", got, err)
-			}
-		})
-	}
-	group.Wait()
 
 	renderer, err := set.Renderer(map[string]any{"who": func() (string, error) { return "", cause }})
 	if err != nil {

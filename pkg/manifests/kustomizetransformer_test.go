@@ -8,9 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
@@ -101,30 +98,6 @@ func kustomizeBuild(t *testing.T, objects []client.Object, patches []manifests.K
 		built = append(built, object(t, string(text)))
 	}
 	return built
-}
-
-func TestKustomizeKeepsTypedObjects(t *testing.T) {
-	t.Parallel()
-	transformer, err := manifests.NewKustomizeObjectTransformer(nil, []manifests.KustomizeImage{{Name: "a", NewTag: "2"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pods := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "a:1"}}}}
-	given := []client.Object{
-		configMap("", "same", map[string]string{"a": "1"}),
-		&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: appsv1.DeploymentSpec{Template: pods}},
-	}
-	got, err := transform(t, transformer, given...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got[0] != given[0] {
-		t.Error("an object without images was converted")
-	}
-	const want = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {selector: null, strategy: {}, template: {metadata: {}, spec: {containers: [{name: a, image: 'a:2', resources: {}}]}}}}"
-	if diff := cmp.Diff(client.Object(object(t, want)), got[1]); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
 }
 
 func TestKustomizeRefuses(t *testing.T) {

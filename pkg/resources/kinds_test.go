@@ -452,56 +452,6 @@ func TestSuspensionHandlers(t *testing.T) {
 	}
 }
 
-// edited returns the object after edits.
-func edited[P client.Object, M interface{ Apply() error }](tb testing.TB, object P, newMutator func(P) M, record func(M)) client.Object {
-	tb.Helper()
-	m := newMutator(object)
-	record(m)
-	if err := m.Apply(); err != nil {
-		tb.Error(err)
-	}
-	return object
-}
-
-// TestConvenienceMethods: the methods of mutators that stand for edits.
-func TestConvenienceMethods(t *testing.T) {
-	t.Parallel()
-	rule, aggregation := rbacv1.PolicyRule{Verbs: []string{"get"}}, &rbacv1.AggregationRule{}
-	template := func(name, volume string) corev1.PersistentVolumeClaim {
-		return corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: volume}}
-	}
-	templates := func(all ...corev1.PersistentVolumeClaim) *appsv1.StatefulSet {
-		return &appsv1.StatefulSet{Spec: appsv1.StatefulSetSpec{VolumeClaimTemplates: all}}
-	}
-	for _, row := range []struct{ want, got client.Object }{
-		{
-			templates(template("a", "3"), template("c", "4")),
-			edited(t, templates(template("a", "1"), template("b", "2")), statefulset.NewMutator, func(m *statefulset.Mutator) {
-				m.EnsureVolumeClaimTemplate(template("a", "3"))
-				m.RemoveVolumeClaimTemplate("b")
-				m.EnsureVolumeClaimTemplate(template("c", "4"))
-			}),
-		},
-		{
-			&corev1.ServiceAccount{ImagePullSecrets: []corev1.LocalObjectReference{{Name: "b"}}, AutomountServiceAccountToken: new(false)},
-			edited(t, &corev1.ServiceAccount{ImagePullSecrets: []corev1.LocalObjectReference{{Name: "a"}}}, serviceaccount.NewMutator, func(m *serviceaccount.Mutator) {
-				m.EnsureImagePullSecret("b")
-				m.EnsureImagePullSecret("b")
-				m.RemoveImagePullSecret("a")
-				m.SetAutomountServiceAccountToken(new(false))
-			}),
-		},
-		{
-			&rbacv1.ClusterRole{Rules: []rbacv1.PolicyRule{rule}, AggregationRule: aggregation},
-			edited(t, &rbacv1.ClusterRole{}, clusterrole.NewMutator, func(m *clusterrole.Mutator) { m.AddRule(rule); m.SetAggregationRule(aggregation) }),
-		},
-	} {
-		if diff := cmp.Diff(row.want, row.got); diff != "" {
-			t.Errorf("%T (-want +got):\n%s", row.want, diff)
-		}
-	}
-}
-
 // TestHashes: pods are replaced when a hash changes, so it depends on the entries alone, and is the same in all versions of these packages.
 func TestHashes(t *testing.T) {
 	t.Parallel()
@@ -528,18 +478,6 @@ func TestHashes(t *testing.T) {
 		t.Errorf("unexpected error %v", err)
 	}
 
-	b := configMap("x").WithMutation(configmap.Mutation{Name: "entries", Mutate: func(m *configmap.Mutator) error {
-		m.SetEntry("a", "1")
-		m.SetEntry("b", "2")
-		return nil
-	}})
-	ours, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := configmap.DesiredHash(ours); err != nil || got != wanted {
-		t.Errorf("got %s, %v", got, err)
-	}
 	// What somebody else writes is not known, so a hash of it would never change.
 	theirs, err := configMap("x").ReadOnly(concepts.AbsenceBlocks).Build()
 	if err != nil {
@@ -550,5 +488,32 @@ func TestHashes(t *testing.T) {
 	}
 	if _, err := secret.DesiredHash(nil); err == nil || !strings.Contains(err.Error(), "the resource must not be nil") {
 		t.Errorf("unexpected error %v", err)
+	}
+}
+
+// TestLists: an item replaces the one with its name, and is there once.
+func TestLists(t *testing.T) {
+	t.Parallel()
+	template := func(name, volume string) corev1.PersistentVolumeClaim {
+		return corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: volume}}
+	}
+	set := &appsv1.StatefulSet{Spec: appsv1.StatefulSetSpec{VolumeClaimTemplates: []corev1.PersistentVolumeClaim{template("a", "1"), template("b", "2")}}}
+	claims := statefulset.NewMutator(set)
+	claims.EnsureVolumeClaimTemplate(template("a", "3"))
+	claims.RemoveVolumeClaimTemplate("b")
+	claims.EnsureVolumeClaimTemplate(template("c", "4"))
+	account := &corev1.ServiceAccount{ImagePullSecrets: []corev1.LocalObjectReference{{Name: "a"}}}
+	secrets := serviceaccount.NewMutator(account)
+	secrets.EnsureImagePullSecret("b")
+	secrets.EnsureImagePullSecret("b")
+	secrets.RemoveImagePullSecret("a")
+	if err := errors.Join(claims.Apply(), secrets.Apply()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]corev1.PersistentVolumeClaim{template("a", "3"), template("c", "4")}, set.Spec.VolumeClaimTemplates); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]corev1.LocalObjectReference{{Name: "b"}}, account.ImagePullSecrets); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

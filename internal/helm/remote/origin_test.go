@@ -17,7 +17,6 @@ import (
 	"math/big"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -155,36 +154,6 @@ func TestRegistryRedirections(t *testing.T) {
 		}
 		if diff := cmp.Diff(test.want, log.lines); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.reason, diff)
-		}
-	}
-}
-
-// TestOrigins: the index of a repository may lead to its own host, but without encryption.
-func TestOrigins(t *testing.T) {
-	t.Parallel()
-	of := func(text string) *url.URL {
-		parsed, err := url.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return parsed
-	}
-	for _, test := range []struct {
-		reason, own, to string
-		want            bool
-	}{
-		{"the same origin", "https://repo.test/charts", "https://repo.test/files/a.tgz", true},
-		{"the default port, and capital letters", "https://repo.test", "https://REPO.test:443/a.tgz", true},
-		{"the registry of the host", "https://repo.test", "oci://repo.test/web", true},
-		{"without encryption", "https://repo.test", "http://repo.test/a.tgz", false},
-		{"without encryption at the same port", "https://repo.test:8443", "http://repo.test:8443/a.tgz", false},
-		{"another port", "https://repo.test", "https://repo.test:8443/a.tgz", false},
-		{"a subdomain", "https://repo.test", "https://tenant.repo.test/a.tgz", false},
-	} {
-		o := Options{}
-		o.origin = o.originOf(of(test.own))
-		if got := o.mayAuthenticate(of(test.to)); got != test.want {
-			t.Errorf("%s: got %t, want %t", test.reason, got, test.want)
 		}
 	}
 }

@@ -39,7 +39,6 @@ func TestReferences(t *testing.T) {
 		want       string // part of the problem; none means that the content is in the golden file
 	}{
 		{"both are there", both, []client.Object{secret, settings}, ""},
-		{"nothing is referred to", shopSpec{}, nil, ""},
 		{"one is missing", both, []client.Object{secret}, `generating: waiting for references: spec.settings: reading ConfigMap shops/colours: configmaps "colours" not found`},
 		{"a key is missing", shopSpec{Password: &component.SecretKeyReference{Name: "db", Key: "word"}}, []client.Object{secret}, `spec.passwordRef: Secret shops/db has no key word; its keys are: pass`},
 	} {
