@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -167,16 +166,6 @@ func declarable(object *unstructured.Unstructured) map[string]any {
 	unstructured.RemoveNestedField(object.Object, "status")
 	unstructured.RemoveNestedField(object.Object, "metadata", "annotations", "deployment.kubernetes.io/revision")
 	return object.Object
-}
-
-// namespace returns the namespace of the subject.
-func (s *subject) namespace() *corev1.Namespace {
-	s.Helper()
-	namespace := &corev1.Namespace{}
-	if err := s.client.Get(s.Context(), client.ObjectKey{Name: s.manifest.GetNamespace()}, namespace); err != nil {
-		s.Fatal(err)
-	}
-	return namespace
 }
 
 // applyEntry returns our Apply entry without its time.

@@ -31,11 +31,7 @@ func TestMerge(t *testing.T) {
 		before func(*subject)
 		next   func(*unstructured.Unstructured)
 	}{
-		{"nothing", func(*subject) {}, func(*unstructured.Unstructured) {}},
-		{"another value", func(*subject) {}, set(int64(3), "spec", "replicas")},
-		{"a new label", func(*subject) {}, set("2", "metadata", "labels", "more")},
 		{"a label that is no longer declared", func(*subject) {}, set(map[string]any{"other": "1"}, "metadata", "labels")},
-		{"a label of others stays", func(s *subject) { s.merge(`{"metadata":{"labels":{"theirs":"1"}}}`) }, set(map[string]any{"other": "1"}, "metadata", "labels")},
 		{"a field that others own as well stays", func(s *subject) { s.them(`metadata: {labels: {mine: "1"}}`) }, set(map[string]any{"other": "1"}, "metadata", "labels")},
 		{"a sidecar of others stays", func(s *subject) {
 			s.patch(types.StrategicMergePatchType, `{"spec":{"template":{"spec":{"containers":[{"name":"side","image":"x"}]}}}}`)

@@ -49,29 +49,6 @@ func TestParsePath(t *testing.T) {
 	}
 }
 
-func FuzzParsePath(f *testing.F) {
-	for _, seed := range []string{"", ".", "..", ".a", ".a.b[0]", `.a[name="b"].c`, `.a[="x]"]`, `.a[port=80,protocol="TCP"]`, `.a[\"]`, `[`, `[]`, `[=]`, `.a[-1]`, `.a[99999999999999999999]`, `.a[x={"a":[1]}]`} {
-		f.Add(seed)
-	}
-	content := testenv.Object(f, `{apiVersion: v1, kind: X, a: [{name: b, c: 1, port: 80}, x, 3, null], b: {c: {d: 1}}, "": {"": 1}}`)
-	f.Fuzz(func(t *testing.T, text string) {
-		path, err := fieldset.ParsePath(text)
-		if err != nil {
-			return
-		}
-		_ = path.String()
-		object := content.DeepCopy()
-		existed := fieldset.Exists(object.Object, path)
-		fieldset.Remove(object.Object, []fieldpath.Path{path}, nil)
-		if len(path) == 0 {
-			return
-		}
-		if changed := !cmp.Equal(content.Object, object.Object); changed != existed {
-			t.Fatalf("%q: existed %v, changed %v", text, existed, changed)
-		}
-	})
-}
-
 func TestRemove(t *testing.T) {
 	t.Parallel()
 	const before = `{a: {b: {c: 1}, d: 2}, list: [{name: x, v: 1}, {name: w, v: 2}, {name: x, other: 1}], set: [p, q, 3], keyed: [{port: 80}, {port: 81, protocol: UDP}], nothing: null}`

@@ -4,7 +4,6 @@
 package fieldset_test
 
 import (
-	"context"
 	"slices"
 	"testing"
 
@@ -17,7 +16,6 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/component-operator/runtime/internal/fieldset"
-	"github.com/component-operator/runtime/internal/testenv"
 )
 
 // TestSurplus removes what others added to real objects, as the update policy "replace" does.
@@ -28,34 +26,21 @@ func TestSurplus(t *testing.T) {
 	const webhook = `{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: NAME},
 		webhooks: [{name: a.example.com, sideEffects: None, admissionReviewVersions: [v1], failurePolicy: Ignore, clientConfig: {url: "https://127.0.0.1:1/x"}, rules: [{apiGroups: [none.example.com], apiVersions: [v1], operations: [CREATE], resources: [x]}]}]}`
 	const role = "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: NAME}, aggregationRule: {clusterRoleSelectors: [{matchLabels: {none: none}}]}}"
-	const plainRole = "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: NAME}, rules: [{apiGroups: [''], resources: [pods], verbs: [get]}]}"
-	const configMap = "{apiVersion: v1, kind: ConfigMap, metadata: {name: NAME}, data: {mine: '1'}}"
 	const bare = "{apiVersion: v1, kind: ConfigMap, metadata: {name: NAME, labels: {mine: '1'}}}"
 	for _, tc := range []struct {
 		reason, manifest string
 		change           func(*subject)
 		want             []string
 	}{
-		{"nothing", deployment, func(*subject) {}, nil},
 		{"a sidecar", deployment, func(s *subject) {
 			s.patch(types.StrategicMergePatchType, `{"spec":{"template":{"spec":{"containers":[{"name":"side","image":"x"}]}}}}`)
-		}, []string{`.spec.template.spec.containers[name="side"]`}},
-		{"a sidecar that was applied", deployment, func(s *subject) {
-			s.them("spec: {template: {spec: {containers: [{name: side, image: x}]}}}")
 		}, []string{`.spec.template.spec.containers[name="side"]`}},
 		{"a variable", deployment, func(s *subject) {
 			s.patch(types.StrategicMergePatchType, `{"spec":{"template":{"spec":{"containers":[{"name":"main","env":[{"name":"B","value":"2"}]}]}}}}`)
 		}, []string{`.spec.template.spec.containers[name="main"].env[name="B"]`}},
-		{"a list that was not declared", deployment, func(s *subject) {
-			s.patch(types.StrategicMergePatchType, `{"spec":{"template":{"spec":{"containers":[{"name":"main","ports":[{"containerPort":80}]}],"tolerations":[{"operator":"Exists"}]}}}}`)
-		}, []string{`.spec.template.spec.containers[name="main"].ports`, ".spec.template.spec.tolerations"}},
-		{"a field that was not declared", deployment, func(s *subject) { s.merge(`{"spec":{"paused":true}}`) }, []string{".spec.paused"}},
 		{"a label and an annotation", deployment, func(s *subject) {
 			s.merge(`{"metadata":{"labels":{"theirs":"1"},"annotations":{"theirs":"1"}}}`)
 		}, []string{".metadata.annotations.theirs", ".metadata.labels.theirs"}},
-		{"a restart stays", deployment, func(s *subject) {
-			s.merge(`{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"now"}}}}}`)
-		}, nil},
 		{"a restart stays while its neighbour goes", deployment, func(s *subject) {
 			s.merge(`{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"now","theirs":"1"}}}}}`)
 		}, []string{".spec.template.metadata.annotations.theirs"}},
@@ -63,11 +48,9 @@ func TestSurplus(t *testing.T) {
 			s.patch(types.JSONPatchType, `[{"op":"add","path":"/metadata/finalizers/-","value":"example.com/theirs"}]`)
 		}, nil},
 		{"a scale is not on the main resource", deployment, func(s *subject) { s.merge(`{"spec":{"replicas":0}}`); s.scale(0) }, nil},
-		{"co-ownership is no surplus", deployment, func(s *subject) { s.them("spec: {replicas: 0}") }, nil},
 		{"a port of a Service", service, func(s *subject) {
 			s.patch(types.JSONPatchType, `[{"op":"replace","path":"/spec/ports","value":[{"name":"a","port":80},{"name":"b","port":81}]}]`)
 		}, []string{`.spec.ports[port=80,protocol="TCP"].name`, `.spec.ports[port=81,protocol="TCP"]`}},
-		{"a selector is atomic: the apply takes it back as a whole", service, func(s *subject) { s.merge(`{"spec":{"selector":{"c":"d"}}}`) }, nil},
 		{"the volume of a claim stays", claim, func(s *subject) {
 			s.merge(`{"spec":{"volumeName":"v"},"metadata":{"annotations":{"pv.kubernetes.io/bind-completed":"yes","theirs":"1"}}}`)
 		}, []string{".metadata.annotations.theirs"}},
@@ -76,12 +59,6 @@ func TestSurplus(t *testing.T) {
 		}, nil},
 		{"rules of aggregated roles stay", role, func(s *subject) { s.merge(`{"rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["get"]}]}`) }, nil},
 		{"a whole map", bare, func(s *subject) { s.merge(`{"data":{"a":"1","b":"2"}}`) }, []string{".data"}},
-		{"half a map", configMap, func(s *subject) { s.merge(`{"data":{"a":"1","b":"2"},"binaryData":{"c":"Cg=="}}`) }, []string{".binaryData", ".data.a", ".data.b"}},
-		{"labels of a role", plainRole, func(s *subject) { s.merge(`{"metadata":{"labels":{"theirs":"1"}}}`) }, []string{".metadata.labels"}},
-		{"an owner reference", configMap, func(s *subject) {
-			owner := s.namespace()
-			s.merge(`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Namespace","name":"` + owner.GetName() + `","uid":"` + string(owner.GetUID()) + `"}]}}`)
-		}, []string{".metadata.ownerReferences"}},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()
@@ -112,61 +89,6 @@ func TestSurplusOfOwnUpdates(t *testing.T) {
 	surplus, err := fieldset.Surplus(schema.GroupKind{Kind: "ConfigMap"}, live.GetManagedFields(), us, func(string) bool { return false })
 	if err != nil || len(surplus) != 1 || surplus[0].String() != ".data.old" {
 		t.Errorf("got %v, %v", surplus, err)
-	}
-}
-
-func TestSurplusOfCustomResources(t *testing.T) {
-	t.Parallel()
-	group := testenv.UniqueName(t) + ".example.com"
-	c := testenv.Client(t)
-	for _, kind := range []string{"plain", "scaled"} {
-		crd := testenv.Object(t, `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: `+kind+`s.`+group+`}
-spec:
-  group: `+group+`
-  scope: Cluster
-  names: {kind: `+kind+`, plural: `+kind+`s}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-`)
-		if kind == "scaled" {
-			versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
-			versions[0].(map[string]any)["subresources"] = map[string]any{"status": map[string]any{}}
-			_ = unstructured.SetNestedSlice(crd.Object, versions, "spec", "versions")
-		}
-		if err := c.Create(t.Context(), crd); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = c.Delete(context.WithoutCancel(t.Context()), crd) })
-		testenv.Eventually(t, func() (bool, string) {
-			list := &unstructured.UnstructuredList{}
-			list.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind + "List"})
-			err := c.List(t.Context(), list)
-			return err == nil, "not served yet"
-		})
-		t.Run(kind, func(t *testing.T) {
-			s := newSubject(t, "{apiVersion: "+group+"/v1, kind: "+kind+", metadata: {name: NAME}, spec: {a: 1}}")
-			s.apply()
-			s.merge(`{"spec":{"b":{"c":1}},"extra":[1]}`)
-			if kind == "plain" {
-				s.merge(`{"status":{"phase":"Done"}}`)
-			} else {
-				s.status(`{"status":{"phase":"Done"}}`)
-			}
-			got := s.clean()
-			slices.Sort(got)
-			if diff := cmp.Diff([]string{".extra", ".spec.b"}, got); diff != "" {
-				t.Errorf("removed (-want +got):\n%s", diff)
-			}
-			if phase, _, _ := unstructured.NestedString(s.get().Object, "status", "phase"); phase != "Done" {
-				t.Errorf("the status must stay, got %q", phase)
-			}
-		})
 	}
 }
 

@@ -62,16 +62,6 @@ func TestAnnotatedHints(t *testing.T) {
 	}
 }
 
-func TestNoObject(t *testing.T) {
-	t.Parallel()
-	analyzer := status.NewAnalyzer(reconcilerName, status.Options{})
-	for _, object := range []*unstructured.Unstructured{nil, {}} {
-		if verdict, err := analyzer.ComputeStatus(object); err == nil || verdict != status.UnknownStatus {
-			t.Errorf("got %s and error %v", verdict, err)
-		}
-	}
-}
-
 type fixed struct {
 	status status.Status
 	err    error

@@ -34,11 +34,6 @@ func TestCustomResource(t *testing.T) {
 			status: status.InProgressStatus, message: "Ready is False (Starting): first line second line",
 		},
 		{
-			reason: "an unknown Ready is not ready",
-			object: `{status: {conditions: [{type: Ready, status: Unknown}]}}`,
-			status: status.InProgressStatus, message: "Ready is Unknown",
-		},
-		{
 			reason: "Reconciling outweighs Ready",
 			object: `{status: {conditions: [{type: Ready, status: "True"}, {type: Reconciling, status: "True", reason: Step}]}}`,
 			status: status.InProgressStatus, message: "Reconciling is True (Step)",
@@ -60,11 +55,6 @@ func TestCustomResource(t *testing.T) {
 			status: status.InProgressStatus, message: "generation 1 not observed yet",
 		},
 		{
-			reason: "hint has-observed-generation: the Ready condition may carry it",
-			object: `{metadata: {generation: 2}, status: {conditions: [{type: Ready, status: "True", observedGeneration: 2}]}}`, hints: generation,
-			status: status.CurrentStatus, message: "ready",
-		},
-		{
 			reason: "hint has-observed-generation: the Ready condition lags",
 			object: `{metadata: {generation: 2}, status: {conditions: [{type: Ready, status: "True", observedGeneration: 1}]}}`, hints: generation,
 			status: status.InProgressStatus, message: "generation 2 not observed yet, only 1",
@@ -75,34 +65,9 @@ func TestCustomResource(t *testing.T) {
 			status: status.InProgressStatus, message: "Ready is Unknown",
 		},
 		{
-			reason: "hint has-ready-condition: an existing one is taken",
-			object: `{status: {conditions: [{type: Other, status: "False"}, {type: Ready, status: "True"}]}}`, hints: ready,
-			status: status.CurrentStatus, message: "ready",
-		},
-		{
-			reason: "hint conditions: all must exist",
-			object: `{status: {conditions: [{type: Synced, status: "True"}]}}`, hints: conditions,
-			status: status.InProgressStatus, message: "condition Healthy is missing",
-		},
-		{
 			reason: "hint conditions: all must be True",
 			object: `{status: {conditions: [{type: Synced, status: "False", reason: Busy}, {type: Healthy, status: "True"}]}}`, hints: conditions,
 			status: status.InProgressStatus, message: "Synced is False (Busy)",
-		},
-		{
-			reason: "hint conditions: all are True",
-			object: `{status: {conditions: [{type: Synced, status: "True"}, {type: Healthy, status: "True"}]}}`, hints: conditions,
-			status: status.CurrentStatus, message: "ready",
-		},
-		{
-			reason: "hint conditions: they do not make a failed object better",
-			object: `{status: {conditions: [{type: Stalled, status: "True"}]}}`, hints: conditions,
-			status: status.FailedStatus, message: "Stalled is True",
-		},
-		{
-			reason: "hints cannot help a malformed status",
-			object: `{metadata: {generation: 1}, status: {conditions: {type: Ready}}}`, hints: ready,
-			status: status.UnknownStatus, message: "status cannot be computed: cannot restore slice from map",
 		},
 	})
 }

@@ -31,7 +31,6 @@ func TestPodFindings(t *testing.T) {
 		gates  []corev1.PodReadinessGate
 		want   []string
 	}{
-		{reason: "nothing is known yet", status: corev1.PodStatus{}},
 		{
 			reason: "an eviction is a matter of the pod",
 			status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "The node was low on resource: memory."},
@@ -41,11 +40,6 @@ func TestPodFindings(t *testing.T) {
 			reason: "an image that the message does not name is named",
 			status: main(corev1.ContainerStatus{State: waiting("ErrImagePull", "not found")}),
 			want:   []string{"container main: ErrImagePull of demo:1: not found"},
-		},
-		{
-			reason: "one that it names is not named twice",
-			status: main(corev1.ContainerStatus{State: waiting("ErrImagePull", "demo:1: not found")}),
-			want:   []string{"container main: ErrImagePull: demo:1: not found"},
 		},
 		{
 			reason: "a crash loop shows the run before",
@@ -65,10 +59,6 @@ func TestPodFindings(t *testing.T) {
 		{
 			reason: "a container that has ended as it should is no reason",
 			status: main(corev1.ContainerStatus{State: terminated(0, 0, "Completed")}),
-		},
-		{
-			reason: "neither is one that is ready",
-			status: main(corev1.ContainerStatus{Ready: true, State: running}),
 		},
 		{
 			reason: "what has not begun says little",
