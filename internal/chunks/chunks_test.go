@@ -46,11 +46,9 @@ func TestSpread(t *testing.T) {
 		before int
 		want   int
 	}{
-		{"nothing needs no content", nil, 0, 0},
 		{"little goes into one", items(4, 100), 0, 1},
 		{"as many as needed, rounded up to a power of two", items(100, 100), 0, 16},
 		{"the number stays as long as contents are not too small", items(60, 100), 16, 16},
-		{"nor too large", items(100, 100), 16, 16},
 		{"it is halved as often as necessary", items(20, 100), 16, 8},
 		{"and doubled", items(200, 100), 16, 32},
 	} {
@@ -191,28 +189,6 @@ func TestRoundTrip(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestListReadsAllPages makes pages small.
-func TestListReadsAllPages(t *testing.T) {
-	t.Parallel()
-	store, c, options := newStore(t, nil)
-	written := mustWrite(t, store, contents("[1]", "[2]", "[3]", "[4]", "[5]"), nil)
-	options.Reader = paged{c}
-	listed, err := chunks.NewStore(options).List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(slices.Sorted(slices.Values(written.Names)), slices.Sorted(maps.Keys(listed))); diff != "" {
-		t.Errorf("chunks (-want +got):\n%s", diff)
-	}
-}
-
-// paged reads lists in pages of two.
-type paged struct{ client.Reader }
-
-func (p paged) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
-	return p.Reader.List(ctx, list, append(options, client.Limit(2))...)
 }
 
 // TestRemovalIsSpoiled is about two processes, one of which refers again to what the other is about to remove.

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -15,32 +14,6 @@ import (
 
 	"github.com/component-operator/runtime/pkg/inventory"
 )
-
-// TestAForgedInventory has many items that name objects, after one that does not.
-//
-//nolint:paralleltest // it measures the memory of the process
-func TestAForgedInventory(t *testing.T) {
-	const item = `{"version":"v1","kind":"A","name":"a"}`
-	content := []byte(`[` + item + `,{}` + strings.Repeat(","+item, 90_000) + `]`)
-	packed, err := Pack(content)
-	if err != nil {
-		t.Fatal(err)
-	}
-	forged := List{Items: MaxItems, Checksum: Checksum([][]byte{content}), Packed: packed}
-	var found Found
-	var items []*inventory.Item
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	found, err = NewStore(Options{}).Load(t.Context(), forged)
-	items = DecodeInventory(&found, forged)
-	runtime.ReadMemStats(&after)
-	if diff := cmp.Diff([]string{"item 1 does not name an object"}, found.Damage); diff != "" || len(items) != 1 || err != nil {
-		t.Errorf("%d items, error %v; damage (-want +got):\n%s", len(items), err, diff)
-	}
-	if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 50<<20 {
-		t.Errorf("%d bytes of memory were allocated", bytes)
-	}
-}
 
 // TestTheLargestList can be written, and read again.
 func TestTheLargestList(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 // take as long.
 const maxBatch = 16
 
-// Do does the work for 0 to n-1, in no particular order, and returns when all is done. The work must not block. After a panic, it panics with a *relay.Panic when all processors
+// Do does the work for 0 to n-1, in no particular order, and returns when all is done. The work must not block. After a panic, it panics with a *Panic when all processors
 // have stopped.
 func Do(n int, work func(i int)) {
 	processors := runtime.GOMAXPROCS(0)

@@ -4,34 +4,8 @@
 package concurrent
 
 import (
-	"regexp"
-	"strings"
-	"sync"
 	"testing"
 )
-
-func TestCarrier(t *testing.T) {
-	t.Parallel()
-	var carrier Carrier
-	carrier.Deliver()
-	var group sync.WaitGroup
-	for _, work := range []func(){func() {}, func() { panic("a mistake") }} {
-		group.Go(func() {
-			defer carrier.Catch()
-			work()
-		})
-	}
-	group.Wait()
-	defer func() {
-		// A second recovery keeps the place of the first one.
-		caught := NewPanic(recover())
-		if caught.Value != "a mistake" || !regexp.MustCompile(`^relay/relay_test\.go:\d+$`).MatchString(caught.Place) || !strings.Contains(string(caught.Stack), "TestCarrier") {
-			t.Errorf("want the panic of the goroutine, got %v with stack %s", caught, caught.Stack)
-		}
-	}()
-	carrier.Deliver()
-	t.Error("want a panic")
-}
 
 func TestIsStandard(t *testing.T) {
 	t.Parallel()

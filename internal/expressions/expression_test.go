@@ -4,7 +4,6 @@
 package expressions_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -90,21 +89,6 @@ func TestInvalidExpressions(t *testing.T) {
 	}
 }
 
-func TestEvaluationsAreLimited(t *testing.T) {
-	t.Parallel()
-	expression, err := expressions.Compile(`self.a.all(x, self.a.exists(y, y > x))`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	list := make([]any, 20_000)
-	for i := range list {
-		list[i] = int64(i)
-	}
-	if _, err := expression.Holds(&unstructured.Unstructured{Object: map[string]any{"a": list}}, expressions.NewBudget(expressions.Full)); !errors.Is(err, expressions.ErrTooExpensive) {
-		t.Errorf("expected the evaluation to end, got %v", err)
-	}
-}
-
 // TestSecretsAreNotShown evaluates expressions whose errors contain values.
 func TestSecretsAreNotShown(t *testing.T) {
 	t.Parallel()
@@ -140,29 +124,4 @@ func TestExpressionsAreCompiledInParallel(t *testing.T) {
 		})
 	}
 	group.Wait()
-}
-
-// TestEachTextIsCompiledOnce compares expressions by identity.
-func TestEachTextIsCompiledOnce(t *testing.T) {
-	t.Parallel()
-	first, err := expressions.Compile(`self.kind == "Once"`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if second, err := expressions.Compile(`self.kind == "Once"`); err != nil || first != second {
-		t.Errorf("the text was compiled again (%v)", err)
-	}
-}
-
-func BenchmarkHolds(b *testing.B) {
-	expression, err := expressions.Compile(`self.status.conditions.exists(c, c.type == "Ready" && c.status == "True")`)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if holds, err := expression.Holds(widget, expressions.NewBudget(expressions.Brief)); !holds || err != nil {
-			b.Fatal(holds, err)
-		}
-	}
 }

@@ -23,11 +23,8 @@ func TestCheckSize(t *testing.T) {
 		reason, text, want string
 	}{
 		{"a short text may repeat much", repeated(100, 500), ""},
-		{"a long text may repeat some", repeated(100<<10, 6), ""},
 		{"aliases must not make a long text of a short one", repeated(1<<10, 100), grown},
-		{"nor a very long one of a long one", repeated(100<<10, 10), grown},
 		{"aliases of aliases", "a: &a " + strings.Repeat("x", 200) + "\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\n", grown},
-		{"aliases as keys", "a: &a " + strings.Repeat("x", 1<<10) + "\nb: [" + strings.Repeat("{? *a : 1}, ", 100) + "]\n", grown},
 		{"aliases in JSON", `{"a":&a "` + strings.Repeat("x", 1<<10) + `","b":[` + strings.Repeat("*a,", 100) + "1]}", grown},
 		{"aliases behind the line breaks of YAML", "a:\u0085 &a " + strings.Repeat("x", 1<<10) + "\u2028b: [" + strings.Repeat("*a,", 100) + "]\n", grown},
 		{"aliases in UTF-16", "\xfe\xff\x00" + strings.Join(strings.Split(repeated(1<<10, 200), ""), "\x00"), grown},
@@ -35,9 +32,6 @@ func TestCheckSize(t *testing.T) {
 		{"signs in texts are no aliases", "a: '" + strings.Repeat("R&D ** & *", 100_000) + "'\nb: \"*\"\n", ""},
 		{"many values in flow style", "a: [" + strings.Repeat("[],", 2<<20) + "]", dense},
 		{"many values in block style", strings.Repeat("- a\n", 2<<20), dense},
-		{"many keys", strings.Repeat("a: b\n", 2<<20), dense},
-		{"a large text is one value", "a: " + strings.Repeat("x", 4<<20), ""},
-		{"many values are allowed", strings.Repeat("- a\n", 3<<19), ""},
 	} {
 		checks := map[string]func() error{"CheckSize": func() error { return CheckSize([]byte(test.text)) }}
 		if test.want != "" {

@@ -117,41 +117,6 @@ func TestRun(t *testing.T) {
 	}
 }
 
-func TestChoice(t *testing.T) {
-	inModule(t, mutants)
-	for _, test := range []struct {
-		reason string
-		args   []string
-		code   int
-		want   []string
-	}{
-		{"all that is chosen is noticed", []string{"-run", "^noticed$"}, 0, []string{"noticed noticed TestSmaller"}},
-		{"nothing is run", []string{"-run", "failing|uncompiled", "-list"}, 0, []string{"fits uncompiled . number.twice", "fits failing . Smaller"}},
-		{"an entry does not fit", []string{"-run", "gone", "-list"}, 1, []string{"DOES NOT FIT gone . has no function number.Smaller"}},
-	} {
-		code, table, _ := invoke(t, test.args...)
-		if diff := cmp.Diff(test.want, table); diff != "" || code != test.code {
-			t.Errorf("%s: exit code %d (-want +got):\n%s", test.reason, code, diff)
-		}
-	}
-}
-
-func TestBadLists(t *testing.T) {
-	for reason, test := range map[string]struct{ list, want string }{
-		"a field is misspelt":  {"[{name: a, package: b, function: c, replace: d, test: e}]", `unknown field "test"`},
-		"something is missing": {"[{name: a, package: b, replace: d, tests: e}]", "function, replace and tests are required"},
-		"a name occurs twice":  {strings.Repeat("- {name: a, package: b, function: c, replace: d, tests: e}\n", 2), "names are unique"},
-		"nothing is chosen":    {"[]", "no mutant is chosen"},
-	} {
-		t.Run(reason, func(t *testing.T) {
-			inModule(t, test.list)
-			if _, err := read(""); err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("want %q, got %v", test.want, err)
-			}
-		})
-	}
-}
-
 // TestListFitsTheCode finds mutants that cannot be made any more, because the code has changed.
 func TestListFitsTheCode(t *testing.T) {
 	t.Chdir("../..")

@@ -180,23 +180,6 @@ func TestWatchesEndWithTheLastOwner(t *testing.T) {
 	r.awaitCalm(key)
 }
 
-func TestOnlyMetadataIsWatched(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, nil)
-	key := r.key(references.Secret, "used")
-	r.do(r.client.Create(t.Context(), r.secret("used", "1")))
-	r.do(r.client.Create(t.Context(), r.secret("unused", "1")))
-	r.Use(owner("a"), []references.Key{key})
-	testenv.Eventually(t, func() (bool, string) {
-		return r.requests.Count(testenv.Request.IsWatch) > 0, "there is no watch"
-	})
-	for _, request := range r.requests.All() {
-		if request.Namespace != r.namespace {
-			t.Errorf("want requests in the namespace only, got %s %s", request.Method, request.Path)
-		}
-	}
-}
-
 // restrictedReader lets a user read Secrets one by one, and returns the role.
 func restrictedReader(r *rig, user string) *rbacv1.Role {
 	r.t.Helper()
@@ -282,11 +265,4 @@ func TestEachOwnerIsToldWhatItHasNotSeen(t *testing.T) {
 		defer r.mu.Unlock()
 		return maps.Equal(want, r.notified), fmt.Sprintf("want %v to be notified, got %v", want, r.notified)
 	})
-}
-
-func TestOptionsAreRequired(t *testing.T) {
-	t.Parallel()
-	if _, err := references.New(references.Options{}); err == nil {
-		t.Error("want an error without clients")
-	}
 }

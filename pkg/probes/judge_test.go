@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -52,45 +51,31 @@ func TestJudge(t *testing.T) {
 		expected       status.Status
 		message        string
 	}{
-		"the condition is true":               {available, `conditions: [{type: Available, status: "True"}]`, status.CurrentStatus, "all probes pass"},
-		"the condition is false":              {available, `conditions: [{type: Available, status: "False", reason: Down, message: no pods}]`, status.InProgressStatus, "condition Available is False, not True (Down): no pods"},
-		"the condition is missing":            {available, `conditions: []`, status.InProgressStatus, "condition Available is missing"},
-		"there are no conditions":             {available, ``, status.InProgressStatus, "condition Available is missing"},
-		"the conditions are malformed":        {available, `conditions: none`, status.InProgressStatus, "status.conditions is not a list of conditions"},
-		"the condition is of this generation": {available, `conditions: [{type: Available, status: "True", observedGeneration: 2}]`, status.CurrentStatus, "all probes pass"},
-		"the condition is outdated":           {available, `conditions: [{type: Available, status: "True", observedGeneration: 1}]`, status.InProgressStatus, "condition Available is of generation 1, not 2"},
-		"the status is outdated":              {available, `observedGeneration: 1, conditions: [{type: Available, status: "True"}]`, status.InProgressStatus, "generation 2 is not observed yet, only 1"},
-		"the condition is to be false":        {`[{probes: [{condition: {type: Progressing, status: "False"}}]}]`, `conditions: [{type: Progressing, status: "False"}]`, status.CurrentStatus, "all probes pass"},
-		"the fields are equal":                {equal, `updatedReplicas: 3, replicas: 3`, status.CurrentStatus, "all probes pass"},
-		"the fields differ":                   {equal, `updatedReplicas: 1, replicas: 3`, status.InProgressStatus, ".status.updatedReplicas is 1, and .status.replicas is 3"},
-		"one field is missing":                {equal, `replicas: 3`, status.InProgressStatus, ".status.updatedReplicas is missing, and .status.replicas is 3"},
-		"the other field is missing":          {equal, `updatedReplicas: 3`, status.InProgressStatus, ".status.updatedReplicas is 3, and .status.replicas is missing"},
-		"both fields are missing":             {equal, ``, status.CurrentStatus, "all probes pass"},
-		"a field with dots":                   {`[{probes: [{fieldValue: {field: '.metadata.annotations.example\.io/revision', value: "7"}}]}]`, ``, status.CurrentStatus, "all probes pass"},
-		"a path in braces":                    {`[{probes: [{fieldValue: {field: '{.spec.replicas}', value: 3}}]}]`, ``, status.CurrentStatus, "all probes pass"},
-		"the field has another value":         {`[{probes: [{fieldValue: {field: .spec.replicas, value: "3"}}]}]`, ``, status.InProgressStatus, `.spec.replicas is 3, not "3"`},
-		"the field is missing":                {`[{probes: [{fieldValue: {field: .spec.paused, value: true}}]}]`, ``, status.InProgressStatus, ".spec.paused is missing"},
-		"a path through a number":             {`[{probes: [{fieldValue: {field: .spec.replicas.x, value: 3}}]}]`, ``, status.InProgressStatus, ".spec.replicas.x is missing"},
-		"an entry of a list":                  {`[{probes: [{fieldValue: {field: '.status.conditions[1].type', value: B}}]}]`, `conditions: [{type: A}, {type: B}]`, status.CurrentStatus, "all probes pass"},
-		"no such entry":                       {`[{probes: [{fieldValue: {field: '.status.conditions[2].type', value: B}}]}]`, `conditions: [{type: A}, {type: B}]`, status.InProgressStatus, ".status.conditions[2].type is missing"},
-		"an entry of a map":                   {`[{probes: [{fieldValue: {field: '.spec[0]', value: 3}}]}]`, ``, status.InProgressStatus, ".spec[0] is missing"},
-		"a field of a list":                   {`[{probes: [{fieldValue: {field: '.status.conditions.type', value: A}}]}]`, `conditions: [{type: A}]`, status.InProgressStatus, ".status.conditions.type is missing"},
-		"a quoted field":                      {`[{probes: [{fieldValue: {field: ".metadata.annotations['example.io/revision']", value: "7"}}]}]`, ``, status.CurrentStatus, "all probes pass"},
-		"a quoted field, as kubectl has it":   {`[{probes: [{fieldValue: {field: ".metadata.annotations['example\\.io/revision']", value: "7"}}]}]`, ``, status.CurrentStatus, "all probes pass"},
-		"a field in double quotes":            {`[{probes: [{fieldValue: {field: '{.metadata["annotations"].example\.io/revision}', value: "7"}}]}]`, ``, status.CurrentStatus, "all probes pass"},
-		"the field is a map":                  {`[{probes: [{fieldValue: {field: .metadata.labels, value: {tier: web}}}]}]`, ``, status.CurrentStatus, "all probes pass"},
-		"the expression is true":              {`[{probes: [{cel: {rule: self.spec.replicas == 3}}]}]`, ``, status.CurrentStatus, "all probes pass"},
-		"the expression is false":             {`[{probes: [{cel: {rule: self.spec.replicas == 4, message: four are needed}}]}]`, ``, status.InProgressStatus, "four are needed"},
-		"false without a message":             {`[{probes: [{cel: {rule: self.spec.replicas == 4}}]}]`, ``, status.InProgressStatus, "self.spec.replicas == 4 is false"},
-		"the expression cannot be evaluated":  {`[{probes: [{cel: {rule: self.spec.paused, message: x}}]}]`, ``, status.UnknownStatus, ""},
-		"unknown beats false":                 {`[{probes: [{condition: {type: A}}, {cel: {rule: "false"}}]}]`, ``, status.InProgressStatus, "condition A is missing"},
-		"all that is false is named":          {`[{probes: [{cel: {rule: "false", message: first}}]}, {probes: [{cel: {rule: "false", message: second}}, {cel: {rule: "false", message: first}}]}]`, ``, status.InProgressStatus, "first; second"},
-		"another kind":                        {`[{selector: {kind: {group: apps, kind: StatefulSet}}, probes: [{cel: {rule: "false"}}]}]`, ``, status.CurrentStatus, "applied"},
-		"another group":                       {`[{selector: {kind: {group: "", kind: Deployment}}, probes: [{cel: {rule: "false"}}]}]`, ``, status.CurrentStatus, "applied"},
-		"its labels":                          {`[{selector: {selector: {matchLabels: {tier: web}}}, probes: [{cel: {rule: "false"}}]}]`, ``, status.InProgressStatus, "false is false"},
-		"other labels":                        {`[{selector: {selector: {matchExpressions: [{key: tier, operator: NotIn, values: [web]}]}}, probes: [{cel: {rule: "false"}}]}]`, ``, status.CurrentStatus, "applied"},
-		"its kind, and other labels":          {`[{selector: {kind: {group: apps, kind: Deployment}, selector: {matchLabels: {tier: db}}}, probes: [{cel: {rule: "false"}}]}]`, ``, status.CurrentStatus, "applied"},
-		"no probes":                           {`[]`, ``, status.CurrentStatus, "applied"},
+		"the condition is true":              {available, `conditions: [{type: Available, status: "True"}]`, status.CurrentStatus, "all probes pass"},
+		"the condition is false":             {available, `conditions: [{type: Available, status: "False", reason: Down, message: no pods}]`, status.InProgressStatus, "condition Available is False, not True (Down): no pods"},
+		"the condition is missing":           {available, `conditions: []`, status.InProgressStatus, "condition Available is missing"},
+		"the conditions are malformed":       {available, `conditions: none`, status.InProgressStatus, "status.conditions is not a list of conditions"},
+		"the condition is outdated":          {available, `conditions: [{type: Available, status: "True", observedGeneration: 1}]`, status.InProgressStatus, "condition Available is of generation 1, not 2"},
+		"the status is outdated":             {available, `observedGeneration: 1, conditions: [{type: Available, status: "True"}]`, status.InProgressStatus, "generation 2 is not observed yet, only 1"},
+		"the condition is to be false":       {`[{probes: [{condition: {type: Progressing, status: "False"}}]}]`, `conditions: [{type: Progressing, status: "False"}]`, status.CurrentStatus, "all probes pass"},
+		"the fields are equal":               {equal, `updatedReplicas: 3, replicas: 3`, status.CurrentStatus, "all probes pass"},
+		"the fields differ":                  {equal, `updatedReplicas: 1, replicas: 3`, status.InProgressStatus, ".status.updatedReplicas is 1, and .status.replicas is 3"},
+		"one field is missing":               {equal, `replicas: 3`, status.InProgressStatus, ".status.updatedReplicas is missing, and .status.replicas is 3"},
+		"both fields are missing":            {equal, ``, status.CurrentStatus, "all probes pass"},
+		"a field with dots":                  {`[{probes: [{fieldValue: {field: '.metadata.annotations.example\.io/revision', value: "7"}}]}]`, ``, status.CurrentStatus, "all probes pass"},
+		"the field has another value":        {`[{probes: [{fieldValue: {field: .spec.replicas, value: "3"}}]}]`, ``, status.InProgressStatus, `.spec.replicas is 3, not "3"`},
+		"the field is missing":               {`[{probes: [{fieldValue: {field: .spec.paused, value: true}}]}]`, ``, status.InProgressStatus, ".spec.paused is missing"},
+		"an entry of a list":                 {`[{probes: [{fieldValue: {field: '.status.conditions[1].type', value: B}}]}]`, `conditions: [{type: A}, {type: B}]`, status.CurrentStatus, "all probes pass"},
+		"a quoted field":                     {`[{probes: [{fieldValue: {field: ".metadata.annotations['example.io/revision']", value: "7"}}]}]`, ``, status.CurrentStatus, "all probes pass"},
+		"the field is a map":                 {`[{probes: [{fieldValue: {field: .metadata.labels, value: {tier: web}}}]}]`, ``, status.CurrentStatus, "all probes pass"},
+		"the expression is true":             {`[{probes: [{cel: {rule: self.spec.replicas == 3}}]}]`, ``, status.CurrentStatus, "all probes pass"},
+		"the expression is false":            {`[{probes: [{cel: {rule: self.spec.replicas == 4, message: four are needed}}]}]`, ``, status.InProgressStatus, "four are needed"},
+		"the expression cannot be evaluated": {`[{probes: [{cel: {rule: self.spec.paused, message: x}}]}]`, ``, status.UnknownStatus, ""},
+		"unknown beats false":                {`[{probes: [{condition: {type: A}}, {cel: {rule: "false"}}]}]`, ``, status.InProgressStatus, "condition A is missing"},
+		"all that is false is named":         {`[{probes: [{cel: {rule: "false", message: first}}]}, {probes: [{cel: {rule: "false", message: second}}, {cel: {rule: "false", message: first}}]}]`, ``, status.InProgressStatus, "first; second"},
+		"another kind":                       {`[{selector: {kind: {group: apps, kind: StatefulSet}}, probes: [{cel: {rule: "false"}}]}]`, ``, status.CurrentStatus, "applied"},
+		"its labels":                         {`[{selector: {selector: {matchLabels: {tier: web}}}, probes: [{cel: {rule: "false"}}]}]`, ``, status.InProgressStatus, "false is false"},
+		"other labels":                       {`[{selector: {selector: {matchExpressions: [{key: tier, operator: NotIn, values: [web]}]}}, probes: [{cel: {rule: "false"}}]}]`, ``, status.CurrentStatus, "applied"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -195,28 +180,6 @@ func TestBase(t *testing.T) {
 	if alone.Rules() == judge.Rules() {
 		t.Error("other rules have the same text")
 	}
-}
-
-// TestProbesAreUsedConcurrently is for the race detector.
-func TestProbesAreUsedConcurrently(t *testing.T) {
-	t.Parallel()
-	judge, err := probes.New(declared(t, `[{probes: [{fieldsEqual: {fieldA: ".status.conditions[1].type", fieldB: .spec.replicas}}, {cel: {rule: self.spec.replicas == 3}}]}]`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	judged := object(t, strings.ReplaceAll(deployment, "STATUS", `conditions: [{type: A}, {type: B}]`))
-	var group sync.WaitGroup
-	for range 8 {
-		group.Go(func() {
-			for range 100 {
-				if found := judge.Judge(judged); found.Message != `.status.conditions[1].type is "B", and .spec.replicas is 3` {
-					t.Error(found.Message)
-					return
-				}
-			}
-		})
-	}
-	group.Wait()
 }
 
 // TestHostileProbes judges an object by as many checks as are allowed, each of which costs almost as much as is allowed for all of them.
