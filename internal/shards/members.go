@@ -25,7 +25,7 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
-	"github.com/component-operator/runtime/internal/clocks"
+	"github.com/component-operator/runtime/internal/concurrent"
 )
 
 // member is a replica according to its lease.
@@ -161,7 +161,7 @@ func (m *members) remove(object any) {
 }
 
 func (m *members) isAlive(who *member, now time.Time) bool {
-	return clocks.Elapsed(who.seen, now) < m.options.LeaseDuration
+	return concurrent.Elapsed(who.seen, now) < m.options.LeaseDuration
 }
 
 // live returns the sorted identities of replicas that are alive and use the same number of shards, and how long to wait until
@@ -175,7 +175,7 @@ func (m *members) live() ([]string, time.Duration) {
 	consider := func(who *member) {
 		if who != nil && m.isAlive(who, now) {
 			alive = append(alive, who)
-			next = min(next, m.options.LeaseDuration-clocks.Elapsed(who.seen, now))
+			next = min(next, m.options.LeaseDuration-concurrent.Elapsed(who.seen, now))
 		}
 	}
 	consider(m.self)

@@ -12,7 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/component-operator/runtime/internal/clocks"
+	"github.com/component-operator/runtime/internal/concurrent"
 )
 
 // keep renews the lease of this replica, and deletes stale leases, until the context ends.
@@ -117,7 +117,7 @@ func (m *members) stale() []*coordinationv1.Lease {
 	defer m.mu.Unlock()
 	var leases []*coordinationv1.Lease
 	for _, other := range m.others {
-		if clocks.Elapsed(other.seen, m.options.now()) > forgottenAfter*m.options.LeaseDuration {
+		if concurrent.Elapsed(other.seen, m.options.now()) > forgottenAfter*m.options.LeaseDuration {
 			leases = append(leases, other.lease)
 		}
 	}

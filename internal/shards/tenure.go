@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/component-operator/runtime/internal/clocks"
+	"github.com/component-operator/runtime/internal/concurrent"
 )
 
 // ErrOver is the cause that ends contexts of work, and the error of [Tenure.Check], when this replica no longer holds the shard.
@@ -53,7 +53,7 @@ func (t *Tenure) Check() error {
 	if t.over {
 		return fmt.Errorf("shard %d: %w", t.shard, ErrOver)
 	}
-	if age := clocks.Elapsed(t.renewed, now); age >= t.validity {
+	if age := concurrent.Elapsed(t.renewed, now); age >= t.validity {
 		return fmt.Errorf("shard %d: the lease was last renewed %s ago, and is trusted for %s only", t.shard, age, t.validity)
 	}
 	return nil

@@ -59,7 +59,6 @@ func TestReplicasTakeOverFromEachOther(t *testing.T) {
 	f.declare(6)
 	f.awaitContent(6)
 	f.awaitShares(a, b, d)
-
 }
 
 // isQuietAtRest counts requests while the leases are renewed some more times.

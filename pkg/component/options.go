@@ -18,7 +18,6 @@ import (
 
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/clients"
-	"github.com/component-operator/runtime/internal/finalizers"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
@@ -146,8 +145,8 @@ const (
 )
 
 // finalizers returns the finalizers that the operator, and earlier versions of it, put on components.
-func (o ReconcilerOptions) finalizers() finalizers.Set {
-	return finalizers.Set{Current: *o.Finalizer, Former: slices.DeleteFunc(slices.Clone(o.FormerFinalizers), func(former string) bool { return former == *o.Finalizer })}
+func (o ReconcilerOptions) finalizers() annotations.Finalizers {
+	return annotations.Finalizers{Current: *o.Finalizer, Former: slices.DeleteFunc(slices.Clone(o.FormerFinalizers), func(former string) bool { return former == *o.Finalizer })}
 }
 
 // complete validates the options and sets defaults. The engine validates the options that only it uses.

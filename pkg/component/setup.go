@@ -26,7 +26,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/component-operator/runtime/internal/clients"
-	"github.com/component-operator/runtime/internal/events"
 	"github.com/component-operator/runtime/internal/metrics"
 	"github.com/component-operator/runtime/internal/references"
 	"github.com/component-operator/runtime/pkg/component/internal/declared"
@@ -207,7 +206,7 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *queue.Wakeups) error {
 			return fmt.Errorf("creating the local client: %w", err)
 		}
 	}
-	w.announcer = newAnnouncer(w.options, events.NewRecorder(factory.Local().EventRecorder(), events.Options{}), w.metrics)
+	w.announcer = newAnnouncer(w.options, newNewsRecorder(factory.Local().EventRecorder()), w.metrics)
 	engineOptions := w.engineOptions()
 	engineOptions.Log = mgr.GetLogger().WithValues("reconciler", w.name)
 	connections := targets.New(targets.Options{

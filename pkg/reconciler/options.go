@@ -12,11 +12,10 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/utils/clock"
 
+	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/digest"
-	"github.com/component-operator/runtime/internal/finalizers"
 	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/internal/observe"
-	"github.com/component-operator/runtime/internal/reports"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
@@ -107,7 +106,7 @@ type Reconciler struct {
 	cache   *cache
 	memory  *decide.Memory
 	// definitions are nil unless AwaitReports is set.
-	definitions *reports.Definitions
+	definitions *judges.Definitions
 	// reading makes the reads that client may not make; nil if there is no other client. See As.
 	reading cluster.Client
 	// barrierPause is how long a barrier must be in force before the type is deleted: other instances of the API server may
@@ -163,10 +162,10 @@ func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, e
 	if err := checkManagedTypes(options.AdditionalManagedTypes); err != nil {
 		return nil, fmt.Errorf("creating the reconciler %s: %w", name, err)
 	}
-	var definitions *reports.Definitions
+	var definitions *judges.Definitions
 	if options.AwaitReports {
-		definitions = reports.NewDefinitions(clnt)
-		options.Judge = reports.Await(options.Judge, definitions)
+		definitions = judges.NewDefinitions(clnt)
+		options.Judge = judges.Await(options.Judge, definitions)
 	}
 	owners, keys := judges.New(name, options.Judge), prepare.NewKeys(name)
 	return &Reconciler{
@@ -230,6 +229,6 @@ func (r *Reconciler) server() execute.Config {
 }
 
 // finalizers returns those that this operator and its earlier versions put on objects that define types.
-func (r *Reconciler) finalizers() finalizers.Set {
-	return finalizers.Set{Current: r.options.Finalizer, Former: r.options.FormerFinalizers, Outcome: finalizers.Outcome(r.name)}
+func (r *Reconciler) finalizers() annotations.Finalizers {
+	return annotations.Finalizers{Current: r.options.Finalizer, Former: r.options.FormerFinalizers, Outcome: annotations.OutcomeFinalizer(r.name)}
 }

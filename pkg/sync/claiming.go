@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/internal/digest"
-	"github.com/component-operator/runtime/internal/finalizers"
 	"github.com/component-operator/runtime/internal/gitops"
 	"github.com/component-operator/runtime/pkg/types"
 )

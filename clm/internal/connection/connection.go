@@ -18,7 +18,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/progress"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/internal/clients"
-	"github.com/component-operator/runtime/internal/reports"
+	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
@@ -48,7 +48,7 @@ type Connection struct {
 	client  *clients.Connection
 	records *releases.Store
 	// definitions are shared by all that looks at dependents.
-	definitions *reports.Definitions
+	definitions *judges.Definitions
 	// discovered is closed when discovery has ended, whether or not it has succeeded.
 	discovered chan struct{}
 }
@@ -82,7 +82,7 @@ func Open(options Options) (*Connection, error) {
 		options:     options,
 		factory:     factory,
 		client:      factory.Local(),
-		definitions: reports.NewDefinitions(factory.Local()),
+		definitions: judges.NewDefinitions(factory.Local()),
 		records:     releases.NewStore(releases.Options{Client: factory.Local(), Clock: options.Clock}),
 		discovered:  make(chan struct{}),
 	}
@@ -106,7 +106,7 @@ func (c *Connection) Ready(ctx context.Context) error {
 }
 
 // Definitions returns what is known of the types of dependents.
-func (c *Connection) Definitions() *reports.Definitions { return c.definitions }
+func (c *Connection) Definitions() *judges.Definitions { return c.definitions }
 
 // MaxConcurrency returns the maximum number of concurrent requests about dependents; 0 means that of the engine.
 func (c *Connection) MaxConcurrency() int { return c.options.MaxConcurrency }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/internal/judges"
-	"github.com/component-operator/runtime/internal/reports"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
@@ -26,7 +25,7 @@ type Options struct {
 	// Judges compute the statuses, as in the engine. Defaults to an analyzer without annotations.
 	Judges *judges.Judges
 	// Definitions learn the types of the dependents before these are judged. Defaults to none.
-	Definitions *reports.Definitions
+	Definitions *judges.Definitions
 	// Selector selects the dependents by their labels, so that no other objects have to be read. Dependents that have lost their labels are found
 	// nevertheless, by one request each. Defaults to everything.
 	Selector labels.Selector

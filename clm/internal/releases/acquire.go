@@ -19,7 +19,7 @@ import (
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
 	"github.com/component-operator/runtime/internal/apiserver"
-	"github.com/component-operator/runtime/internal/clocks"
+	"github.com/component-operator/runtime/internal/concurrent"
 )
 
 // defaultValidity is how long a lease lasts that is not renewed.
@@ -132,7 +132,7 @@ func (l *Lock) try(ctx context.Context, other *rival) (held bool, err error) {
 	// It may be ours if the request has succeeded that was to acquire it, and that was reported to have failed.
 	if !l.isOurs(lease) {
 		l.note(other, lease)
-		if holderOf(lease) != "" && clocks.Elapsed(other.seen, l.now()) < l.validityOf(lease) {
+		if holderOf(lease) != "" && concurrent.Elapsed(other.seen, l.now()) < l.validityOf(lease) {
 			return false, nil
 		}
 	}
@@ -201,7 +201,7 @@ func (l *Lock) await(ctx context.Context, other *rival) error {
 	}
 	defer watcher.Stop()
 	for {
-		timer := time.NewTimer(l.validityOf(other.lease) - clocks.Elapsed(other.seen, l.now()))
+		timer := time.NewTimer(l.validityOf(other.lease) - concurrent.Elapsed(other.seen, l.now()))
 		select {
 		case <-ctx.Done():
 			timer.Stop()

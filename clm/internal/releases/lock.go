@@ -18,7 +18,7 @@ import (
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
 	"github.com/component-operator/runtime/internal/apiserver"
-	"github.com/component-operator/runtime/internal/clocks"
+	"github.com/component-operator/runtime/internal/concurrent"
 )
 
 // LockOptions say what to lock, and for whom.
@@ -148,7 +148,7 @@ func (l *Lock) held() (doubt error, settled <-chan struct{}, err error) {
 	now := l.now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	age := clocks.Elapsed(l.renewed, now)
+	age := concurrent.Elapsed(l.renewed, now)
 	switch {
 	case l.over != nil:
 		return nil, nil, l.over

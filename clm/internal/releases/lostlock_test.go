@@ -15,7 +15,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/clocks"
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
@@ -115,7 +115,7 @@ func TestLockOutlastsAPause(t *testing.T) {
 			testenv.Eventually(t, func() (bool, string) {
 				lock.mu.Lock()
 				defer lock.mu.Unlock()
-				return clocks.Elapsed(lock.renewed, time.Now()) >= options.validity, "the lease has not expired"
+				return concurrent.Elapsed(lock.renewed, time.Now()) >= options.validity, "the lease has not expired"
 			})
 			fenced := make(chan error, 1)
 			go func() { fenced <- lock.Fence(t.Context()) }()

@@ -13,7 +13,6 @@ import (
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/internal/gitops"
 	"github.com/component-operator/runtime/internal/judges"
-	"github.com/component-operator/runtime/internal/reports"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
@@ -84,7 +83,7 @@ func Inspection(c *connection.Connection, owner string, items []*reconciler.Inve
 	return live.Options{
 		Client:      c.Client(),
 		Items:       items,
-		Judges:      judges.New(releases.ReconcilerName, reports.Await(analyzer, c.Definitions())),
+		Judges:      judges.New(releases.ReconcilerName, judges.Await(analyzer, c.Definitions())),
 		Definitions: c.Definitions(),
 		Selector:    releases.OwnerSelector(owner),
 	}

@@ -99,7 +99,7 @@ func (c *Converter) fill(value reflect.Value, content any) error {
 			return c.fill(value.Elem(), content)
 		}
 	case reflect.Interface:
-		if !value.IsNil() && value.Elem().Kind() == reflect.Pointer {
+		if value.Elem().Kind() == reflect.Pointer {
 			return c.fill(value.Elem(), content)
 		}
 	case reflect.Struct:
@@ -107,18 +107,30 @@ func (c *Converter) fill(value reflect.Value, content any) error {
 			return c.fillStruct(value, fields)
 		}
 	case reflect.Slice, reflect.Array:
-		items, ok := content.([]any)
-		for i := 0; ok && len(items) == value.Len() && i < len(items); i++ {
-			if err := c.fill(value.Index(i), items[i]); err != nil {
-				return err
-			}
+		if items, ok := content.([]any); ok && len(items) == value.Len() {
+			return c.fillList(value, items)
 		}
 	case reflect.Map:
-		items, _ := content.(map[string]any)
-		for _, key := range value.MapKeys() {
-			if err := c.fill(value.MapIndex(key), items[fmt.Sprint(key.Interface())]); err != nil {
-				return err
-			}
+		if items, ok := content.(map[string]any); ok {
+			return c.fillMap(value, items)
+		}
+	}
+	return nil
+}
+
+func (c *Converter) fillList(value reflect.Value, content []any) error {
+	for i, item := range content {
+		if err := c.fill(value.Index(i), item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Converter) fillMap(value reflect.Value, content map[string]any) error {
+	for _, key := range value.MapKeys() {
+		if err := c.fill(value.MapIndex(key), content[fmt.Sprint(key.Interface())]); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -12,9 +12,9 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/digest"
-	"github.com/component-operator/runtime/internal/finalizers"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -72,7 +72,7 @@ func (s *Stores) Of(kind chunks.Kind) *chunks.Store {
 		Labels:      map[string]string{s.Reconciler + "/" + types.LabelKeySuffixInventoryOwnerId: label},
 		Annotations: map[string]string{s.Reconciler + "/" + types.AnnotationKeySuffixOwnerId: s.OwnerID},
 		ClaimKey:    s.Reconciler + "/" + types.AnnotationKeySuffixClaimedAt,
-		Finalizer:   finalizers.Inventory(s.Reconciler),
+		Finalizer:   annotations.InventoryFinalizer(s.Reconciler),
 		FieldOwner:  s.FieldOwner,
 	})
 }

@@ -6,7 +6,7 @@ package execute
 import (
 	"sync"
 
-	"github.com/component-operator/runtime/internal/finalizers"
+	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
 )
@@ -18,7 +18,7 @@ type Executor struct {
 	Manifests *prepare.Manifests // nil if the call applies nothing
 	Report    *decide.Reporter
 	// Finalizers are put on dependents that define types, and on those whose outcome has to be recorded.
-	Finalizers finalizers.Set
+	Finalizers annotations.Finalizers
 	// Retains means that dependents keep our finalizer until their outcome is recorded.
 	Retains bool
 	// Reclaimed are prefixes of the names of field managers whose additions UpdatePolicySsaOverride removes.

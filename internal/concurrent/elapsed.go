@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package clocks measures time for leases.
-package clocks
+package concurrent
 
 import "time"
 

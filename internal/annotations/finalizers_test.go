@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package finalizers_test
+package annotations_test
 
 import (
 	"testing"
@@ -9,12 +9,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/component-operator/runtime/internal/finalizers"
+	"github.com/component-operator/runtime/internal/annotations"
 )
 
 func TestSet(t *testing.T) {
 	t.Parallel()
-	set := finalizers.Set{Current: "now", Former: []string{"then", "before"}}
+	set := annotations.Finalizers{Current: "now", Former: []string{"then", "before"}}
 	for _, tc := range []struct {
 		reason        string
 		present       []string
@@ -37,7 +37,7 @@ func TestSet(t *testing.T) {
 			t.Errorf("%s: without (-want +got):\n%s", tc.reason, diff)
 		}
 	}
-	if got := (finalizers.Set{Current: "now", Former: []string{"now"}}).With([]string{"now"}); len(got) != 1 {
+	if got := (annotations.Finalizers{Current: "now", Former: []string{"now"}}).With([]string{"now"}); len(got) != 1 {
 		t.Errorf("expected the current finalizer to stay, got %v", got)
 	}
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package reports_test
+package judges_test
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/component-operator/runtime/internal/reports"
+	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
@@ -50,7 +50,7 @@ func widgets(version string) schema.GroupVersionKind {
 func TestDefinitions(t *testing.T) {
 	t.Parallel()
 	server := &definitions{}
-	known := reports.NewDefinitions(server)
+	known := judges.NewDefinitions(server)
 	if _, isKnown := known.Declares(widgets("v1")); isKnown {
 		t.Error("want nothing to be known at first")
 	}
@@ -82,7 +82,7 @@ func TestDefinitions(t *testing.T) {
 func TestDefinitionsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	server := &definitions{fails: errors.New("broken")}
-	known := reports.NewDefinitions(server)
+	known := judges.NewDefinitions(server)
 	if _, isKnown := known.Declares(widgets("v1")); isKnown {
 		t.Error("want nothing to be known")
 	}
@@ -110,14 +110,14 @@ func (judge) Overrules(object *unstructured.Unstructured) bool {
 
 func TestAwait(t *testing.T) {
 	t.Parallel()
-	known := reports.NewDefinitions(&definitions{})
+	known := judges.NewDefinitions(&definitions{})
 	for _, version := range []string{"v1", "v2"} {
 		if err := known.Learn(t.Context(), widgets(version), "widgets"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	base := judge{status.NewAnalyzer("op.example.com", status.Options{})}
-	await := reports.Await(base, known)
+	await := judges.Await(base, known)
 	const waits = "its controller has not reported any condition yet"
 	for _, row := range []struct {
 		reason, version, rest string
