@@ -74,7 +74,7 @@ func (o pruneOwner) Claim(ctx context.Context, live *unstructured.Unstructured) 
 // Release removes the finalizer that keeps an object until its outcome is recorded, and that of Argo CD, if the object
 // has one of them and belongs to no other owner. Otherwise there is no request.
 func (o pruneOwner) Release(ctx context.Context, live *unstructured.Unstructured) error {
-	set := finalizers.Set{Outcome: finalizers.Outcome(o.Name), Former: []string{gitops.HookFinalizer}}
+	set := annotations.Finalizers{Outcome: annotations.OutcomeFinalizer(o.Name), Former: []string{gitops.HookFinalizer}}
 	_, err := o.patch(ctx, live, func(object *metav1.PartialObjectMetadata) (claimOutcome, map[string]any) {
 		if o.IsForeign(object) || !set.On(object.GetFinalizers()) {
 			return objectClaimed, nil
