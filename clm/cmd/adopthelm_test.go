@@ -114,9 +114,6 @@ func TestAdoptFromHelmLeavesOthersAlone(t *testing.T) {
 	}
 }
 
-// hook is an upgrade hook that has succeeded and was removed.
-var hook = map[string]string{"shop/templates/hook.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: hook, annotations: {helm.sh/hook: pre-upgrade}}}"}
-
 // TestDeleteAfterAnInterruptedAdoption deletes a release whose adoption was interrupted before it had adopted anything: the objects still belong to Helm.
 func TestDeleteAfterAnInterruptedAdoption(t *testing.T) {
 	t.Parallel()

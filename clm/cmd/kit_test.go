@@ -113,18 +113,6 @@ func (p *place) timesOutWhen(holds func(said string) bool, args ...string) resul
 	return result{code: code, stdout: stdout.String(), stderr: stderr.String()}
 }
 
-// inTime calls a function with longer and longer timeouts until it reports that the time was enough for what the test is about: how much that takes depends
-// on the machine. It returns the last timeout.
-func inTime(enough func(timeout string) bool) string {
-	timeout := ""
-	for _, timeout = range []string{"2s", "8s", "32s"} {
-		if enough(timeout) {
-			break
-		}
-	}
-	return timeout
-}
-
 // must runs clm, which has to be successful.
 func (p *place) must(args ...string) result {
 	p.Helper()
