@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/component-operator/runtime/clm/internal/daemon"
 	"github.com/component-operator/runtime/pkg/sandbox"
 )
 
@@ -47,7 +46,7 @@ func superviseArgs(options sandbox.Options) []string {
 }
 
 func runSandboxSupervise(ctx context.Context, options sandbox.Options) error {
-	reporter, err := daemon.NewReporter()
+	reporter, err := NewReporter()
 	if err != nil {
 		return err
 	}

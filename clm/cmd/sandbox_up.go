@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/component-operator/runtime/clm/internal/daemon"
 	"github.com/component-operator/runtime/pkg/sandbox"
 )
 
@@ -76,12 +75,12 @@ func runSandboxUp(ctx context.Context, s streams, options sandbox.Options) error
 	if err != nil {
 		return err
 	}
-	err = daemon.Launch(ctx, daemon.Program{
+	err = Launch(ctx, Program{
 		Args:     append([]string{program, "sandbox", superviseName}, superviseArgs(options)...),
 		LogPath:  log,
 		Progress: s.err,
 	})
-	var failure *daemon.FailureError
+	var failure *FailureError
 	if errors.As(err, &failure) && failure.Kind == kindRegistered {
 		fmt.Fprintln(s.err, "the sandbox is already running or starting")
 		err = nil

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package daemon
+package cmd
 
 import (
 	"encoding/json"
@@ -30,26 +30,26 @@ func NewReporter() (*Reporter, error) {
 
 // Write reports progress. It never fails.
 func (r *Reporter) Write(text []byte) (int, error) {
-	r.report(message{Log: string(text)})
+	r.report(daemonMessage{Log: string(text)})
 	return len(text), nil
 }
 
 // Ready lets Launch return without an error.
-func (r *Reporter) Ready() { r.end(message{Ready: true}) }
+func (r *Reporter) Ready() { r.end(daemonMessage{Ready: true}) }
 
 // Fail lets Launch return a [FailureError] with the error's text.
 func (r *Reporter) Fail(err error, kind string) {
-	r.end(message{Error: fmt.Sprint(err), Kind: kind})
+	r.end(daemonMessage{Error: fmt.Sprint(err), Kind: kind})
 }
 
-func (r *Reporter) end(last message) {
+func (r *Reporter) end(last daemonMessage) {
 	r.report(last)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	_ = r.pipe.Close()
 }
 
-func (r *Reporter) report(m message) {
+func (r *Reporter) report(m daemonMessage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	_ = json.NewEncoder(r.pipe).Encode(m)

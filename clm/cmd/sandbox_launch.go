@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package daemon
+package cmd
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 const reportFD = 3
 
 // message is what the program reports: exactly one of its fields is set, Kind excepted.
-type message struct {
+type daemonMessage struct {
 	Log   string `json:"log,omitempty"`
 	Ready bool   `json:"ready,omitempty"`
 	Error string `json:"error,omitempty"`
@@ -72,7 +72,7 @@ func Launch(ctx context.Context, program Program) error {
 		return fmt.Errorf("starting %s: %w", program.Args[0], err)
 	}
 	stop := context.AfterFunc(ctx, func() { _ = command.Process.Signal(syscall.SIGTERM) })
-	ready, err := follow(read, program.Progress)
+	ready, err := followReports(read, program.Progress)
 	if !stop() {
 		_ = command.Wait()
 		return ctx.Err()
@@ -88,10 +88,10 @@ func Launch(ctx context.Context, program Program) error {
 }
 
 // follow passes the reports on until the program is ready, has failed, or is gone.
-func follow(reports io.Reader, progress io.Writer) (ready bool, err error) {
+func followReports(reports io.Reader, progress io.Writer) (ready bool, err error) {
 	decoder := json.NewDecoder(reports)
 	for {
-		var report message
+		var report daemonMessage
 		if err := decoder.Decode(&report); errors.Is(err, io.EOF) {
 			return false, nil
 		} else if err != nil {

@@ -3,7 +3,7 @@
 
 //go:build unix
 
-package daemon
+package cmd
 
 import (
 	"os"
