@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/helmreleases"
 	"github.com/component-operator/runtime/clm/internal/operation"
@@ -82,7 +82,7 @@ func (o *adoptOptions) adopt(ctx context.Context, e *environment, s *connection.
 		return o.retireAlone(ctx, e, s, a.Helm)
 	}
 	fmt.Fprintf(e.err, "Helm release %s has %s; revision %d is deployed, from %s-%s.\n",
-		a.Helm, dependents.Count(len(a.Helm.Revisions), "revision"), a.Deployed.Number, a.Deployed.Chart.Name, a.Deployed.Chart.Version)
+		a.Helm, display.Count(len(a.Helm.Revisions), "revision"), a.Deployed.Number, a.Deployed.Chart.Name, a.Deployed.Chart.Version)
 	e.warnOfHelm(a)
 	if o.deleteRecord {
 		fmt.Fprintln(e.err, recordText(a.Helm)+" is deleted at the end.")

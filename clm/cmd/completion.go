@@ -19,7 +19,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 )
@@ -219,7 +219,7 @@ func completeDependents(ctx context.Context, e *environment, args []string) ([]c
 		if item.Namespace != "" && item.Namespace != release.Namespace {
 			path += item.Namespace + "/"
 		}
-		offers = append(offers, cobra.CompletionWithDesc(path+item.Name, dependents.Text(item)))
+		offers = append(offers, cobra.CompletionWithDesc(path+item.Name, display.Text(item)))
 	}
 	slices.Sort(offers)
 	return offers, nil

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
@@ -181,7 +181,7 @@ func noteDefinitions(out io.Writer, d *operation.Deletion) {
 	const text = "Unlike helm uninstall, this also deletes the CustomResourceDefinitions in the folder crds of a chart, with all their objects. " +
 		"To keep one: clm orphan %s %s -n %s"
 	writeWrapped(out, "", fmt.Sprintf(text,
-		d.Release.Name, dependents.ObjectOf(d.Goes[definition]).Argument(), d.Release.Namespace))
+		d.Release.Name, display.ObjectOf(d.Goes[definition]).Argument(), d.Release.Namespace))
 }
 
 // counted is the heading of a list of objects.
@@ -193,7 +193,7 @@ func counted(count int, what string) string {
 }
 
 // textsOf names objects.
-func textsOf[O types.ObjectKey](names *dependents.Names, objects []O) []string {
+func textsOf[O types.ObjectKey](names *display.Names, objects []O) []string {
 	texts := make([]string, len(objects))
 	for i, object := range objects {
 		texts[i] = names.Of(object)

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/doctor"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 )
@@ -131,7 +131,7 @@ func writeDiagnosis(e *environment, out io.Writer, diagnosis *doctor.Diagnosis) 
 	for _, note := range diagnosis.Notes {
 		writeWrapped(out, "", style.Faint("note: "+terminal.Clean(note)))
 	}
-	_, err := fmt.Fprintf(out, "%s examined, %s\n", dependents.Count(diagnosis.Releases, "release"), dependents.Count(len(diagnosis.Findings), "finding"))
+	_, err := fmt.Fprintf(out, "%s examined, %s\n", display.Count(diagnosis.Releases, "release"), display.Count(len(diagnosis.Findings), "finding"))
 	return err
 }
 

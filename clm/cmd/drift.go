@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/diff"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/runner"
@@ -148,9 +148,9 @@ func (o *driftOptions) write(e *environment, out io.Writer, p *operation.Plan, d
 	}
 	writeWrapped(out, "", fmt.Sprintf(heading, p.Release, p.Revision.Number))
 	now, names := time.Now(), namesOfChanges(out, p)
-	changes := make([]diff.Change, len(drift))
+	changes := make([]display.Change, len(drift))
 	for i, d := range drift {
-		changes[i] = diff.Change{
+		changes[i] = display.Change{
 			Object: names.Of(d.Object), Action: diffAction(d.Change), Reason: d.Reason, Refusal: d.Refusal, Local: d.Local, Notes: changeTexts(d.Changed, now),
 			Before: content(d.Before), After: content(d.After),
 		}
@@ -158,7 +158,7 @@ func (o *driftOptions) write(e *environment, out io.Writer, p *operation.Plan, d
 			changes[i].Before, changes[i].After = changes[i].After, changes[i].Before
 		}
 		if d.State == operation.DriftLeftAlone {
-			changes[i].Action = diff.ActionKeep
+			changes[i].Action = display.ActionKeep
 		}
 		if d.State == operation.DriftPending || corrects && d.State == operation.DriftLeftAlone {
 			// There is no drift, or it stays.
@@ -169,7 +169,7 @@ func (o *driftOptions) write(e *environment, out io.Writer, p *operation.Plan, d
 			changes[i].Reason = ""
 		}
 	}
-	return diff.Write(out, changes, o.diff.options(e, out))
+	return display.WriteDiff(out, changes, o.diff.options(e, out))
 }
 
 // changeTexts say which manager changed which fields when, one line per manager.

@@ -18,7 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/clm/internal/views"
@@ -114,7 +114,7 @@ func (o eventOptions) list(ctx context.Context, e *environment, options live.Opt
 
 // write prints a table of events.
 func (o eventOptions) write(out io.Writer, found []live.Event) error {
-	names := dependents.NewNames(terminal.Limit(out)/2, o.namespace)
+	names := display.NewNames(terminal.Limit(out)/2, o.namespace)
 	for _, event := range found {
 		names.Include(event.Object)
 	}
@@ -144,7 +144,7 @@ func (o eventOptions) follow(ctx context.Context, e *environment, options live.O
 				stop(err)
 			}
 		},
-		Note: func(note dependents.Note) { fmt.Fprintln(e.err, terminal.Clean(fmt.Sprint(note))) },
+		Note: func(note display.Note) { fmt.Fprintln(e.err, terminal.Clean(fmt.Sprint(note))) },
 	})
 	return interrupted(ctx, err)
 }

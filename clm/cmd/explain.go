@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/clm/internal/views"
@@ -24,8 +24,8 @@ func (e *environment) explain(ctx context.Context, s *connection.Connection, rel
 	if report == nil {
 		return
 	}
-	options := dependents.WriteOptions{Color: bool(e.color.Style(e.err)), Width: terminal.Limit(e.err), Namespace: release.Namespace, Why: true, Flat: true}
-	_ = dependents.Write(e.err, report.Nodes, options)
+	options := display.WriteOptions{Color: bool(e.color.Style(e.err)), Width: terminal.Limit(e.err), Namespace: release.Namespace, Why: true, Flat: true}
+	_ = display.Write(e.err, report.Nodes, options)
 	for _, note := range report.Notes {
 		fmt.Fprintln(e.err, terminal.Clean(fmt.Sprint(note)))
 	}

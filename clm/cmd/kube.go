@@ -16,7 +16,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/progress"
+	"github.com/component-operator/runtime/clm/internal/display"
 )
 
 // kube is the cluster that the flags of the command line lead to.
@@ -67,7 +67,7 @@ func (k *kube) context() string {
 }
 
 // connection connects to the cluster, and shows operations by the printer.
-func (k *kube) connection(printer progress.Printer) (*connection.Connection, error) {
+func (k *kube) connection(printer display.Printer) (*connection.Connection, error) {
 	config, err := k.flags.ToRESTConfig()
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig: %w", err)

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/sources"
@@ -154,7 +154,7 @@ func (o *lintOptions) report(e *environment, findings []operation.Finding, failu
 		return err
 	}
 	if o.output.value == "" {
-		fmt.Fprintf(e.out, "%s, %s\n", dependents.Count(count[linter.Error], "error"), dependents.Count(count[linter.Warning], "warning"))
+		fmt.Fprintf(e.out, "%s, %s\n", display.Count(count[linter.Error], "error"), display.Count(count[linter.Warning], "warning"))
 	}
 	if count[linter.Error] > 0 || o.strict && count[linter.Warning] > 0 {
 		return &exitError{code: 1}

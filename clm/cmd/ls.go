@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/clm/internal/views"
@@ -151,7 +151,7 @@ func takeState(release *releases.Release, snapshot *views.Snapshot) (degraded bo
 }
 
 // dependentsText names the first of several dependents, and counts the others.
-func dependentsText(nodes []*dependents.Node) string {
+func dependentsText(nodes []*display.Node) string {
 	switch len(nodes) {
 	case 0:
 		return "some dependents are not applied"

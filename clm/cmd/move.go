@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/operation"
 )
 
@@ -103,7 +103,7 @@ func (o *moveOptions) attempt(ctx context.Context, e *environment, s *connection
 			return err
 		}
 	}
-	if err := c.get(ctx, fmt.Sprintf("Move %s from release %s to release %s?", dependents.Count(len(t.Objects), "object"), t.From.Release, t.To.Release)); err != nil {
+	if err := c.get(ctx, fmt.Sprintf("Move %s from release %s to release %s?", display.Count(len(t.Objects), "object"), t.From.Release, t.To.Release)); err != nil {
 		return err
 	}
 	err = t.Move(ctx, o.Options)

@@ -11,8 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
-	"github.com/component-operator/runtime/clm/internal/diff"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/objectsets"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/component"
@@ -92,22 +91,22 @@ func (o objectsDriftOptions) write(e *environment, set v1alpha1.Set, drift []obj
 		return nil
 	}
 	writeWrapped(e.out, "", fmt.Sprintf("set %s, %s (-) and the cluster (+)", set.GetName(), set.GetSetSpec().GetPresence()))
-	changes := make([]diff.Change, len(drift))
-	names := dependents.NewNames(terminal.Limit(e.out)/2, set.GetNamespace())
+	changes := make([]display.Change, len(drift))
+	names := display.NewNames(terminal.Limit(e.out)/2, set.GetNamespace())
 	for _, d := range drift {
 		names.Include(d.Object)
 	}
 	for i, d := range drift {
-		changes[i] = diff.Change{
-			Object: names.Of(d.Object), Action: diff.ActionCorrect, Notes: changeTexts(d.Changed, time.Now()), Refusal: d.Refusal,
+		changes[i] = display.Change{
+			Object: names.Of(d.Object), Action: display.ActionCorrect, Notes: changeTexts(d.Changed, time.Now()), Refusal: d.Refusal,
 			// The diff shows the changes of other clients, not their correction.
 			Before: content(d.After), After: content(d.Before),
 		}
 		if d.Missing {
-			changes[i].Action, changes[i].Reason = diff.ActionCreate, reconciler.ReasonMissing
+			changes[i].Action, changes[i].Reason = display.ActionCreate, reconciler.ReasonMissing
 		}
 	}
-	return diff.Write(e.out, changes, o.diff.options(e, e.out))
+	return display.WriteDiff(e.out, changes, o.diff.options(e, e.out))
 }
 
 // objectDriftContent returns the JSON form of an object that has drifted.

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/objectsets"
 	"github.com/component-operator/runtime/clm/internal/terminal"
@@ -33,8 +33,8 @@ type setTree struct {
 	set v1alpha1.Set
 }
 
-func (v objectsView) notes() []dependents.Note {
-	var notes []dependents.Note
+func (v objectsView) notes() []display.Note {
+	var notes []display.Note
 	for _, tree := range v.trees {
 		notes = append(notes, tree.Notes...)
 	}
@@ -95,12 +95,12 @@ func (v objectsView) write(out io.Writer, style terminal.Style, width int) error
 		if err := writePhases(out, tree.set, width); err != nil {
 			return err
 		}
-		problems := slices.DeleteFunc(slices.Clone(tree.Nodes), func(node *dependents.Node) bool { return node.IsReady() })
+		problems := slices.DeleteFunc(slices.Clone(tree.Nodes), func(node *display.Node) bool { return node.IsReady() })
 		if len(problems) == 0 || tree.set.GetSetSpec().GetPresence() == component.PresenceArchived {
 			continue
 		}
 		fmt.Fprintln(out)
-		if err := dependents.Write(out, problems, dependents.WriteOptions{Color: bool(style), Width: width, Namespace: v.Target.Namespace, Why: true, Flat: true}); err != nil {
+		if err := display.Write(out, problems, display.WriteOptions{Color: bool(style), Width: width, Namespace: v.Target.Namespace, Why: true, Flat: true}); err != nil {
 			return err
 		}
 	}
@@ -159,7 +159,7 @@ func (v objectsView) writeTrees(out io.Writer, style terminal.Style, width int) 
 			fmt.Fprintln(out)
 		}
 		fmt.Fprintf(out, "%s, revision %d, %s\n", style.Bold("set "+tree.set.GetName()), tree.set.GetSetSpec().Revision, tree.set.GetSetSpec().GetPresence())
-		if err := dependents.Write(out, tree.Nodes, dependents.WriteOptions{Color: bool(style), Width: width, Namespace: v.Target.Namespace}); err != nil {
+		if err := display.Write(out, tree.Nodes, display.WriteOptions{Color: bool(style), Width: width, Namespace: v.Target.Namespace}); err != nil {
 			return err
 		}
 	}

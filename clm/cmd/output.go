@@ -16,7 +16,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/types"
@@ -100,8 +100,8 @@ func writeWrapped(out io.Writer, indent, text string) {
 }
 
 // namesFor returns the names of objects in a list that is written to out. The namespace is that of the release.
-func namesFor[O types.ObjectKey](out io.Writer, namespace string, objects []O) *dependents.Names {
-	names := dependents.NewNames(terminal.Limit(out), namespace)
+func namesFor[O types.ObjectKey](out io.Writer, namespace string, objects []O) *display.Names {
+	names := display.NewNames(terminal.Limit(out), namespace)
 	for _, object := range objects {
 		names.Include(object)
 	}
@@ -109,7 +109,7 @@ func namesFor[O types.ObjectKey](out io.Writer, namespace string, objects []O) *
 }
 
 // age is how long ago something was, as kubectl writes it.
-func age(since, now time.Time) string { return cmp.Or(dependents.Age(since, now), "<unknown>") }
+func age(since, now time.Time) string { return cmp.Or(display.Age(since, now), "<unknown>") }
 
 // timestamp is how programs are told of a time.
 func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
@@ -125,7 +125,7 @@ func addTexts(content map[string]any, texts map[string]string) {
 
 // objectContent denotes an object to programs.
 func objectContent(object types.ObjectKey) map[string]any {
-	o := dependents.ObjectOf(object)
+	o := display.ObjectOf(object)
 	content := map[string]any{"apiVersion": o.APIVersion, "kind": o.Kind, "name": o.Name}
 	addTexts(content, map[string]string{"namespace": o.Namespace})
 	return content

@@ -11,8 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
-	"github.com/component-operator/runtime/clm/internal/diff"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -40,10 +39,10 @@ func (o planOptions) showInMarkdown(out io.Writer, p *operation.Plan) error {
 		return err
 	}
 	var rows []markdownRow
-	var repeated []diff.Change
+	var repeated []display.Change
 	for _, change := range notable(p) {
-		if listedAction(change) == diff.ActionRepeat {
-			repeated = append(repeated, shownChange(change, false, &dependents.Names{}))
+		if listedAction(change) == display.ActionRepeat {
+			repeated = append(repeated, shownChange(change, false, &display.Names{}))
 			continue
 		}
 		row := markdownRow{row: rowOf(change), rank: markdownRank(change)}
@@ -56,7 +55,7 @@ func (o planOptions) showInMarkdown(out io.Writer, p *operation.Plan) error {
 	}
 	head := fmt.Sprintf("### Release %s, %s\n\n**%s**, from %s\n", cell(p.Release.String()), revisionText(p), o.summary(p), shortCell(sourceTexts(p.Revision.Sources)))
 	tail := ""
-	if text := diff.Repetition(repeated); text != "" {
+	if text := display.Repetition(repeated); text != "" {
 		tail = "\n" + shortCell(text) + "\n"
 	}
 	room := markdownLimit - markdownFrame - utf8.RuneCountInString(head+tail)
@@ -107,7 +106,7 @@ func fitting(rows []markdownRow, room int) (table, diffs, left string) {
 	var parts []string
 	for what, count := range map[string]int{"row": leftRows, "diff": leftDiffs} {
 		if count > 0 {
-			parts = append(parts, dependents.Count(count, what))
+			parts = append(parts, display.Count(count, what))
 		}
 	}
 	return table, diffs, strings.Join(slices.Sorted(slices.Values(parts)), " and ")
@@ -135,9 +134,9 @@ func markdownRank(change reconciler.Change) int {
 	switch {
 	case change.Refusal != "":
 		return 0
-	case action == diff.ActionDelete || action == diff.ActionComplete:
+	case action == display.ActionDelete || action == display.ActionComplete:
 		return 1
-	case action == diff.ActionRecreate:
+	case action == display.ActionRecreate:
 		return 2
 	default:
 		return ordinary

@@ -7,8 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
-	"github.com/component-operator/runtime/clm/internal/diff"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -75,8 +74,8 @@ func (o planOptions) showToPrograms(e *environment, p *operation.Plan) error {
 }
 
 // wholeChange returns a change with what changes in the object, also of a hook that stays the same.
-func wholeChange(change reconciler.Change) diff.Change {
-	shown := shownChange(change, true, &dependents.Names{})
+func wholeChange(change reconciler.Change) display.Change {
+	shown := shownChange(change, true, &display.Names{})
 	shown.Action = diffAction(change)
 	return shown
 }
@@ -87,17 +86,17 @@ func notable(p *operation.Plan) []reconciler.Change {
 }
 
 // writer returns what shows the diffs of objects.
-func (o planOptions) writer() (*diff.Writer, error) {
-	return diff.NewWriter(diff.Options{Context: &o.diff.context, ShowSecrets: o.diff.secrets})
+func (o planOptions) writer() (*display.Writer, error) {
+	return display.NewWriter(display.DiffOptions{Context: &o.diff.context, ShowSecrets: o.diff.secrets})
 }
 
 // summary counts the changes.
 func (o planOptions) summary(p *operation.Plan) string {
-	var changes []diff.Change
+	var changes []display.Change
 	for _, change := range p.Shown() {
-		changes = append(changes, shownChange(change, false, &dependents.Names{}))
+		changes = append(changes, shownChange(change, false, &display.Names{}))
 	}
-	return diff.Summary(changes)
+	return display.Summary(changes)
 }
 
 // cell makes a text safe for a cell of a table in Markdown, where it means nothing but itself.

@@ -15,7 +15,7 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	kubectlresource "k8s.io/cli-runtime/pkg/resource"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/types"
@@ -51,7 +51,7 @@ func runReconcile(e *environment, args []string) error {
 	problems := []error{err}
 	for _, info := range found {
 		component, _ := info.Object.(*unstructured.Unstructured)
-		name := dependents.ObjectOf(component).String()
+		name := display.ObjectOf(component).String()
 		if state, _, _ := unstructured.NestedString(component.Object, "status", "state"); state == "" {
 			problems = append(problems, failures.Refused("%s is no component: no operator has reported its status.state", name))
 			continue

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/failures"
-	"github.com/component-operator/runtime/clm/internal/progress"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/terminal"
@@ -76,25 +76,25 @@ func exitCode(err error) int {
 }
 
 // printer shows an operation: on standard error for people, and as events on standard output for programs if events is set.
-func (e environment) printer(events bool) progress.Printer {
-	options := progress.Options{Out: e.err, Color: e.color}
+func (e environment) printer(events bool) display.Printer {
+	options := display.PrinterOptions{Out: e.err, Color: e.color}
 	if events {
-		options.Out, options.Mode = e.out, progress.ModeJSON
+		options.Out, options.Mode = e.out, display.ModeJSON
 	} else if e.kube.verbosity > 0 {
 		// Logged requests would disturb a view that is redrawn.
-		options.Mode = progress.ModePlain
+		options.Mode = display.ModePlain
 	}
-	return &unattended{Printer: progress.New(options)}
+	return &unattended{Printer: display.NewPrinter(options)}
 }
 
 // unattended ignores that the reader of the output is gone, as after "| head": that must not kill an operation halfway.
 type unattended struct {
-	progress.Printer
+	display.Printer
 
 	begin sync.Once
 }
 
-func (u *unattended) Update(state progress.State) {
+func (u *unattended) Update(state display.Progress) {
 	// Otherwise the next write would end clm. Writes fail instead, which a Printer ignores.
 	u.begin.Do(func() { signal.Ignore(syscall.SIGPIPE) })
 	u.Printer.Update(state)

@@ -10,8 +10,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
-	"github.com/component-operator/runtime/clm/internal/diff"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/terminal"
@@ -42,23 +41,23 @@ func showPlan(e *environment, out io.Writer, p *operation.Plan, flags diffFlags)
 		writeWrapped(out, "", headline(p))
 	}
 	names := namesOfChanges(out, p)
-	var changes []diff.Change
+	var changes []display.Change
 	for _, change := range p.Shown() {
 		changes = append(changes, shownChange(change, flags.show, names))
 	}
-	return diff.Write(out, changes, flags.options(e, out))
+	return display.WriteDiff(out, changes, flags.options(e, out))
 }
 
 // options returns how differences are shown on a writer.
-func (d diffFlags) options(e *environment, out io.Writer) diff.Options {
-	return diff.Options{Style: e.color.Style(out), Context: &d.context, ShowSecrets: d.secrets, Limit: terminal.Limit(out)}
+func (d diffFlags) options(e *environment, out io.Writer) display.DiffOptions {
+	return display.DiffOptions{Style: e.color.Style(out), Context: &d.context, ShowSecrets: d.secrets, Limit: terminal.Limit(out)}
 }
 
 // namesOfChanges returns the names of the objects of a plan.
-func namesOfChanges(out io.Writer, p *operation.Plan) *dependents.Names {
+func namesOfChanges(out io.Writer, p *operation.Plan) *display.Names {
 	const details = 40 // cells, enough for a short reason
 	limit := terminal.Limit(out)
-	names := dependents.NewNames(max(limit/2, limit-details), p.Release.Namespace)
+	names := display.NewNames(max(limit/2, limit-details), p.Release.Namespace)
 	for _, change := range notable(p) {
 		names.Include(change.Object)
 	}
@@ -66,11 +65,11 @@ func namesOfChanges(out io.Writer, p *operation.Plan) *dependents.Names {
 }
 
 // shownChange returns a change as it is shown, with or without what changes in the object.
-func shownChange(change reconciler.Change, whole bool, names *dependents.Names) diff.Change {
-	shown := diff.Change{
+func shownChange(change reconciler.Change, whole bool, names *display.Names) display.Change {
+	shown := display.Change{
 		Object: names.Of(change.Object), Action: listedAction(change), Reason: change.Reason, Refusal: change.Refusal, Local: change.Local, Notes: change.Notes,
 	}
-	if shown.Action == diff.ActionCreate && shown.Reason == reconciler.ReasonMissing {
+	if shown.Action == display.ActionCreate && shown.Reason == reconciler.ReasonMissing {
 		// The action says that already.
 		shown.Reason = ""
 	}
@@ -123,43 +122,43 @@ func content(object *unstructured.Unstructured) map[string]any {
 }
 
 // listedAction is what people are told of a change in a list, in which hooks that stay the same are one line, unless there is more to say about one.
-func listedAction(change reconciler.Change) diff.Action {
+func listedAction(change reconciler.Change) display.Action {
 	if change.Repeats && change.Refusal == "" && len(change.Notes)+len(change.DependsOn) == 0 {
-		return diff.ActionRepeat
+		return display.ActionRepeat
 	}
 	return diffAction(change)
 }
 
 // diffAction is what would be done to an object; empty if nothing would be.
-func diffAction(change reconciler.Change) diff.Action {
+func diffAction(change reconciler.Change) display.Action {
 	switch {
 	case change.Recreate:
-		return diff.ActionRecreate
+		return display.ActionRecreate
 	case change.Stays:
-		return diff.ActionKeep
+		return display.ActionKeep
 	case operation.IsOver(change):
 		return ""
 	}
 	switch change.Verb {
 	case reconciler.VerbCreated:
-		return diff.ActionCreate
+		return display.ActionCreate
 	case reconciler.VerbAdopted:
-		return diff.ActionAdopt
+		return display.ActionAdopt
 	case reconciler.VerbUpdated:
 		if change.Reason == reconciler.ReasonUnchanged {
 			return ""
 		}
-		return diff.ActionUpdate
+		return display.ActionUpdate
 	case reconciler.VerbCorrected:
-		return diff.ActionCorrect
+		return display.ActionCorrect
 	case reconciler.VerbRestored:
-		return diff.ActionRestore
+		return display.ActionRestore
 	case reconciler.VerbDeleted:
-		return diff.ActionDelete
+		return display.ActionDelete
 	case reconciler.VerbCompleted:
-		return diff.ActionComplete
+		return display.ActionComplete
 	case reconciler.VerbOrphaned:
-		return diff.ActionOrphan
+		return display.ActionOrphan
 	default:
 		return ""
 	}

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/terminal"
@@ -30,7 +30,7 @@ type statusView struct {
 
 func (v statusView) write(out io.Writer, style terminal.Style, width int) error {
 	rows := v.head(style)
-	waves := dependents.Waves(v.Dependents)
+	waves := display.Waves(v.Dependents)
 	numbers := 0
 	for _, wave := range waves {
 		numbers = max(numbers, len(wave.Number()))
@@ -53,7 +53,7 @@ func (v statusView) write(out io.Writer, style terminal.Style, width int) error 
 	if _, err := fmt.Fprintln(out); err != nil {
 		return err
 	}
-	return dependents.Write(out, problems, dependents.WriteOptions{Color: bool(style), Width: width, Namespace: v.Release.Namespace, Why: true, Flat: true})
+	return display.Write(out, problems, display.WriteOptions{Color: bool(style), Width: width, Namespace: v.Release.Namespace, Why: true, Flat: true})
 }
 
 // writeRows writes labels and texts. Texts begin in the column of the indent, and are wrapped if the width is positive.
@@ -105,7 +105,7 @@ func (v statusView) head(style terminal.Style) [][2]string {
 			rows = append(rows, [2]string{label, terminal.Clean(describeSource(source))})
 		}
 	}
-	if kept := dependents.Kept(release.Inventory); kept != "" {
+	if kept := display.Kept(release.Inventory); kept != "" {
 		rows = append(rows, [2]string{"Kept", terminal.Clean(kept) + ", although no longer in the manifests"})
 	}
 	return rows
@@ -205,7 +205,7 @@ func (v statusView) facts() []fact {
 }
 
 // nodeText returns the state of an object and the first reason, if there is one, on one line.
-func nodeText(node *dependents.Node) string {
+func nodeText(node *display.Node) string {
 	text := node.Status.String()
 	if node.Message != "" {
 		text += ": " + node.Message
@@ -219,7 +219,7 @@ func nodeText(node *dependents.Node) string {
 }
 
 // firstReason returns the first reason of the node or of the objects that it owns, and the object of the reason; nil if there is none.
-func firstReason(node *dependents.Node) (*dependents.Node, string) {
+func firstReason(node *display.Node) (*display.Node, string) {
 	if len(node.Why) > 0 {
 		return node, node.Why[0].Text
 	}
@@ -236,7 +236,7 @@ func (v statusView) object() (*unstructured.Unstructured, error) {
 	status, _ := content["status"].(map[string]any)
 	status["state"], status["ready"] = string(v.State()), v.Ready()
 	var waves, problems []any
-	for _, wave := range dependents.Waves(v.Dependents) {
+	for _, wave := range display.Waves(v.Dependents) {
 		entry := map[string]any{"wave": int64(wave.First)}
 		for state, count := range wave.Counts {
 			entry[string(state)] = int64(count)
@@ -263,7 +263,7 @@ func (v statusView) object() (*unstructured.Unstructured, error) {
 }
 
 // withNotes adds notes on what is missing because the user may not read it.
-func withNotes(content map[string]any, notes []dependents.Note) error {
+func withNotes(content map[string]any, notes []display.Note) error {
 	if len(notes) == 0 {
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 )
@@ -114,7 +114,7 @@ func (o *testOptions) show(e *environment, results []operation.TestResult) error
 
 // showTests writes a table, and below it what is known about each test.
 func showTests(out io.Writer, namespace string, results []operation.TestResult) error {
-	names := dependents.NewNames(terminal.Limit(out)/2, namespace)
+	names := display.NewNames(terminal.Limit(out)/2, namespace)
 	for _, result := range results {
 		names.Include(result.Test)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/clm/internal/views"
 	"github.com/component-operator/runtime/pkg/status"
@@ -74,9 +74,9 @@ func (v namesView) object() (*unstructured.Unstructured, error) {
 }
 
 // appendNames appends the identities of objects and of what they own.
-func appendNames(items []any, nodes []*dependents.Node) []any {
+func appendNames(items []any, nodes []*display.Node) []any {
 	for _, node := range nodes {
-		if node.Status == status.NotFoundStatus || node.Status == dependents.StatusCompleted || node.Status == dependents.StatusStolen {
+		if node.Status == status.NotFoundStatus || node.Status == display.StatusCompleted || node.Status == display.StatusStolen {
 			continue
 		}
 		items = append(items, map[string]any{
@@ -94,7 +94,7 @@ type treeView struct {
 }
 
 func (v treeView) write(out io.Writer, style terminal.Style, width int) error {
-	return dependents.Write(out, v.Dependents, dependents.WriteOptions{Color: bool(style), Width: width, Namespace: v.Release.Namespace, Why: v.why})
+	return display.Write(out, v.Dependents, display.WriteOptions{Color: bool(style), Width: width, Namespace: v.Release.Namespace, Why: v.why})
 }
 
 func (v treeView) facts() []fact {
@@ -105,7 +105,7 @@ func (v treeView) facts() []fact {
 	return facts
 }
 
-func appendFacts(facts []fact, node *dependents.Node) []fact {
+func appendFacts(facts []fact, node *display.Node) []fact {
 	text := node.Status.String()
 	if node.Message != "" {
 		text += ": " + node.Message

@@ -14,7 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 )
 
@@ -39,7 +39,7 @@ type viewer struct {
 	*environment
 	output output
 	style  terminal.Style
-	notes  map[dependents.Note]bool
+	notes  map[display.Note]bool
 	// live is the screen that is redrawn; nil if there is none.
 	live *terminal.Screen
 	stop chan struct{}
@@ -54,7 +54,7 @@ type viewer struct {
 }
 
 func newViewer(e *environment, printed output, watch bool) *viewer {
-	v := &viewer{environment: e, output: printed, style: e.color.Style(e.out), notes: map[dependents.Note]bool{}, stop: make(chan struct{})}
+	v := &viewer{environment: e, output: printed, style: e.color.Style(e.out), notes: map[display.Note]bool{}, stop: make(chan struct{})}
 	if watch && printed.forPeople() && terminal.IsAttended(e.out) {
 		v.live = terminal.NewScreen(e.out)
 		v.over.Go(v.tick)
@@ -78,7 +78,7 @@ func (v *viewer) tick() {
 	}
 }
 
-func (v *viewer) show(next view, notes []dependents.Note) {
+func (v *viewer) show(next view, notes []display.Note) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	first := v.current == nil

@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -36,7 +36,7 @@ func Choose(clnt cluster.Client, release *releases.Release, texts []string) (*Ch
 		var denoted []string
 		for _, item := range release.Inventory {
 			if c.denotes(item.GroupVersionKind().GroupKind(), item.Namespace, item.Name) {
-				denoted = append(denoted, dependents.Text(item))
+				denoted = append(denoted, display.Text(item))
 			}
 		}
 		switch {
@@ -53,10 +53,10 @@ func Choose(clnt cluster.Client, release *releases.Release, texts []string) (*Ch
 }
 
 // Has reports whether a pod of a dependent, perhaps itself, is chosen.
-func (c *Choice) Has(dependent, pod dependents.Object) bool {
+func (c *Choice) Has(dependent, pod display.Object) bool {
 	has := len(c.choices) == 0
 	for _, choice := range c.choices {
-		for _, object := range []dependents.Object{dependent, pod} {
+		for _, object := range []display.Object{dependent, pod} {
 			if choice.denotes(schema.FromAPIVersionAndKind(object.APIVersion, object.Kind).GroupKind(), object.Namespace, object.Name) {
 				choice.found.Store(true)
 				has = true

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
-	"github.com/component-operator/runtime/clm/internal/progress"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/judges"
@@ -31,7 +31,7 @@ type Options struct {
 	// Started is when this process was started: other processes compare it with their own start. Defaults to the time when the connection is opened.
 	Started time.Time
 	// Printer shows operations. Defaults to none.
-	Printer progress.Printer
+	Printer display.Printer
 	// Clock defaults to the real time.
 	Clock clock.WithTicker
 	// MaxConcurrency is the maximum number of concurrent requests about dependents. Defaults to that of the engine.
@@ -62,7 +62,7 @@ func Open(options Options) (*Connection, error) {
 		options.Started = options.Clock.Now()
 	}
 	if options.Printer == nil {
-		options.Printer = progress.Silent{}
+		options.Printer = display.Silent{}
 	}
 	config := options.Config
 	if options.Log != nil && options.Verbosity > 0 {
@@ -150,7 +150,7 @@ func (c *Connection) suggest(ctx context.Context, namespace, name string, err er
 }
 
 // Printer returns the printer that shows operations.
-func (c *Connection) Printer() progress.Printer { return c.options.Printer }
+func (c *Connection) Printer() display.Printer { return c.options.Printer }
 
 // Clock returns the clock.
 func (c *Connection) Clock() clock.WithTicker { return c.options.Clock }

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/types"
@@ -59,7 +59,7 @@ type Object interface {
 // the cluster. The error is a RefusedError if a text denotes no object, or several of them.
 func Resolve[O Object](clnt cluster.Client, texts []string, among []O, in Scope) ([]O, error) {
 	var found []O
-	seen := map[dependents.Key]bool{}
+	seen := map[display.Key]bool{}
 	for _, text := range texts {
 		r, err := parseReference(text)
 		if err != nil {
@@ -69,8 +69,8 @@ func Resolve[O Object](clnt cluster.Client, texts []string, among []O, in Scope)
 		if err != nil {
 			return nil, err
 		}
-		if !seen[dependents.KeyOf(match)] {
-			seen[dependents.KeyOf(match)] = true
+		if !seen[display.KeyOf(match)] {
+			seen[display.KeyOf(match)] = true
 			found = append(found, match)
 		}
 	}
@@ -84,7 +84,7 @@ func match[O Object](clnt cluster.Client, r reference, among []O, in Scope) (O, 
 		return object.GetName() != r.name || r.namespace != "" && object.GetNamespace() != r.namespace
 	})
 	fits := func(isKind func(schema.GroupKind) bool) []O {
-		return slices.DeleteFunc(slices.Clone(named), func(object O) bool { return !isKind(dependents.KeyOf(object).GroupKind) })
+		return slices.DeleteFunc(slices.Clone(named), func(object O) bool { return !isKind(display.KeyOf(object).GroupKind) })
 	}
 	matches := fits(func(kind schema.GroupKind) bool { return r.isNameOf(kind.Kind, kind.Group) })
 	if len(matches) == 0 && len(named) > 0 {

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/helmreleases"
 	"github.com/component-operator/runtime/clm/internal/releases"
 )
@@ -88,10 +88,10 @@ func (e *examination) examineDefinitions(ctx context.Context) error {
 		if left == nil || len(left.Finalizers) == 0 {
 			continue
 		}
-		instance := dependents.Object{Kind: definition.Spec.Names.Kind, Namespace: left.Namespace, Name: left.Name}
+		instance := display.Object{Kind: definition.Spec.Names.Kind, Namespace: left.Namespace, Name: left.Name}
 		e.add(Finding{
 			Kind:   FindingStuck,
-			Object: &dependents.Object{APIVersion: apiextensionsv1.SchemeGroupVersion.String(), Kind: "CustomResourceDefinition", Name: definition.Name},
+			Object: &display.Object{APIVersion: apiextensionsv1.SchemeGroupVersion.String(), Kind: "CustomResourceDefinition", Name: definition.Name},
 			Message: fmt.Sprintf("it is being deleted, and is waiting for its instances, such as %s, which is waiting for finalizers: %s",
 				instance, strings.Join(left.Finalizers, ", ")),
 			Advice: "if the operator that removes the finalizers was uninstalled: install it again, delete the components, and then the operator",
@@ -128,9 +128,9 @@ func (e *examination) examineNamespace(release *releases.Release) {
 	if beyond := release.Beyond(); len(beyond) > 0 {
 		outside := make([]string, len(beyond))
 		for i, item := range beyond {
-			outside[i] = dependents.Text(item)
+			outside[i] = display.Text(item)
 		}
-		reason = "these objects are not in the namespace, and would be left behind: " + dependents.Enumerate(outside, shownOutside)
+		reason = "these objects are not in the namespace, and would be left behind: " + display.Enumerate(outside, shownOutside)
 	}
 	e.add(Finding{
 		Kind: FindingStuck, Release: release.String(),

@@ -15,7 +15,7 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -39,7 +39,7 @@ func (e *examination) examineLost(ctx context.Context) error {
 	for release, left := range found {
 		namespace, name, _ := strings.Cut(release, "/")
 		finding := Finding{
-			Kind: FindingLost, Release: release, Message: fmt.Sprintf("there is no record of the release, but its mark is on %s", dependents.Count(left.marked, "object")),
+			Kind: FindingLost, Release: release, Message: fmt.Sprintf("there is no record of the release, but its mark is on %s", display.Count(left.marked, "object")),
 			Repair: "a record with these objects, but without revisions, will be created",
 			Advice: fmt.Sprintf("then: clm apply %s SOURCE... -n %s, or clm delete %s -n %s", name, namespace, name, namespace),
 			repair: e.repairs().restoring(apitypes.NamespacedName{Namespace: namespace, Name: name}),
@@ -51,7 +51,7 @@ func (e *examination) examineLost(ctx context.Context) error {
 		case left.marked == 0:
 			finding.Message = fmt.Sprintf(
 				"there is no record of the release, but its mark is on %s in other namespaces; that proves nothing, because any user with write access there can set it",
-				dependents.Count(left.doubtful, "object"))
+				display.Count(left.doubtful, "object"))
 			finding.Advice, finding.repair = trustAdvice(namespace, name, left.elsewhere), nil
 		}
 		err := e.connection.Client().Get(ctx, client.ObjectKey{Name: namespace}, &corev1.Namespace{})
@@ -134,19 +134,19 @@ func (e *examination) examineIntact(ctx context.Context) error {
 
 func (e *examination) examineRelease(ctx context.Context, release *releases.Release) error {
 	e.examineNamespace(release)
-	known := map[dependents.Key]bool{}
+	known := map[display.Key]bool{}
 	for _, item := range release.Inventory {
-		known[dependents.KeyOf(item)] = true
+		known[display.KeyOf(item)] = true
 		if err := e.examineItem(ctx, release, item); err != nil {
 			return err
 		}
 	}
 	for _, hook := range release.HookInventory {
-		known[dependents.KeyOf(hook)] = true
+		known[display.KeyOf(hook)] = true
 	}
 	owner := releases.OwnerID(release.Namespace, release.Name)
 	for _, found := range e.found {
-		if found.OwnerID() != owner || found.copied || known[dependents.KeyOf(found)] {
+		if found.OwnerID() != owner || found.copied || known[display.KeyOf(found)] {
 			continue
 		}
 		if err := e.examineUnrecorded(ctx, release, found); err != nil {
@@ -183,7 +183,7 @@ func (e *examination) examineItem(ctx context.Context, release *releases.Release
 		return nil
 	}
 	id := releases.OwnerID(release.Namespace, release.Name)
-	owner, exists, served := e.byKey[dependents.KeyOf(item)].OwnerMark, true, true
+	owner, exists, served := e.byKey[display.KeyOf(item)].OwnerMark, true, true
 	if owner.IsMissing() {
 		var err error
 		if owner, err = releases.ReadOwner(ctx, e.connection.Client(), item); apierrors.IsNotFound(err) || cluster.IsNoMatch(err) {
@@ -195,7 +195,7 @@ func (e *examination) examineItem(ctx context.Context, release *releases.Release
 	if exists && owner.Is(id) {
 		return nil
 	}
-	object := dependents.ObjectOf(item)
+	object := display.ObjectOf(item)
 	finding := Finding{Kind: FindingStolen, Release: release.String(), Object: &object, Message: "it is in the record, but " + owner.Loss(id, item)}
 	correct := fmt.Sprintf("clm drift %s --correct -n %s", release.Name, release.Namespace)
 	orphan := fmt.Sprintf("clm orphan %s %s -n %s", release.Name, object.Argument(), release.Namespace)
@@ -225,5 +225,5 @@ func isExpected(item *reconciler.InventoryItem) bool {
 		return item.UID != ""
 	case reconciler.PhaseCreating, reconciler.PhaseUpdating, reconciler.PhaseReady, reconciler.PhaseKept:
 	}
-	return !dependents.IsJob(item)
+	return !display.IsJob(item)
 }

@@ -16,7 +16,7 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/internal/digest"
 )
@@ -49,7 +49,7 @@ type Finding struct {
 	// Release is namespace and name of the release; empty if the object is not of a release.
 	Release string
 	// Object is the object in question; nil if the problem is one of the record.
-	Object *dependents.Object
+	Object *display.Object
 	// Message says what is wrong.
 	Message string
 	// Repair says what the function Repair would do; empty if it would do nothing.
@@ -124,7 +124,7 @@ type examination struct {
 	// unread are those whose record exists, and cannot be used; by namespace and name.
 	unread map[string]bool
 	found  []markedObject
-	byKey  map[dependents.Key]markedObject
+	byKey  map[display.Key]markedObject
 }
 
 func (e *examination) repairs() *repairs {
@@ -200,9 +200,9 @@ func (e *examination) sweepCluster(ctx context.Context) error {
 	if err := s.run(ctx); err != nil {
 		return err
 	}
-	e.found, e.byKey = s.found, make(map[dependents.Key]markedObject, len(s.found))
+	e.found, e.byKey = s.found, make(map[display.Key]markedObject, len(s.found))
 	for _, found := range s.found {
-		e.byKey[dependents.KeyOf(found)] = found
+		e.byKey[display.KeyOf(found)] = found
 	}
 	e.diagnosis.Notes = append(e.diagnosis.Notes, s.unlisted...)
 	return nil

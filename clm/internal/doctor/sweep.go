@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/internal/observe"
@@ -30,7 +30,7 @@ import (
 
 // markedObject is an object that carries the mark of a release.
 type markedObject struct {
-	dependents.Object
+	display.Object
 	releases.OwnerMark
 
 	copied bool // another client has copied it, with its marks, from an object of a release
@@ -161,7 +161,7 @@ func (s *sweep) take(kind schema.GroupVersionKind, object *metav1.PartialObjectM
 	}
 	version, name := kind.ToAPIVersionAndKind()
 	found := markedObject{
-		Object:    dependents.Object{APIVersion: version, Kind: name, Namespace: object.Namespace, Name: object.Name},
+		Object:    display.Object{APIVersion: version, Kind: name, Namespace: object.Namespace, Name: object.Name},
 		OwnerMark: releases.OwnerOf(object),
 		// EndpointSlices, say, have the labels of their Services.
 		copied: object.Annotations[releases.Annotation] == "" || fieldset.IsCopy(object, releases.ReconcilerName),

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -166,9 +166,9 @@ const shownNotices = 10
 func noticeTexts(notices []reconciler.Notice) string {
 	texts := make([]string, len(notices))
 	for i, notice := range notices {
-		texts[i] = dependents.Text(notice.Object) + " (" + notice.Message + ")"
+		texts[i] = display.Text(notice.Object) + " (" + notice.Message + ")"
 	}
-	return dependents.Enumerate(texts, shownNotices)
+	return display.Enumerate(texts, shownNotices)
 }
 
 // IsFinal reports whether it is useless to retry after an error of the engine, or of the record, or because the user has to decide.
@@ -308,10 +308,10 @@ func Next(err error, release *releases.Release) string {
 }
 
 // Messages returns the messages of notices by object.
-func Messages(notices []reconciler.Notice) map[dependents.Key]string {
-	texts := make(map[dependents.Key]string, len(notices))
+func Messages(notices []reconciler.Notice) map[display.Key]string {
+	texts := make(map[display.Key]string, len(notices))
 	for _, notice := range notices {
-		texts[dependents.KeyOf(notice.Object)] = notice.Message
+		texts[display.KeyOf(notice.Object)] = notice.Message
 	}
 	return texts
 }

@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/internal/apiserver"
 )
 
@@ -40,7 +40,7 @@ type Event struct {
 	// Count is the number of occurrences, at least 1.
 	Count int `json:"count"`
 	// Object is the object that the event is about.
-	Object dependents.Object `json:"object"`
+	Object display.Object `json:"object"`
 }
 
 // EventReport is the result of Events.
@@ -48,7 +48,7 @@ type EventReport struct {
 	// Events are sorted by time, the latest last.
 	Events []Event `json:"events"`
 	// Notes say what is missing because the user may not read it. They are sorted.
-	Notes []dependents.Note `json:"notes,omitempty"`
+	Notes []display.Note `json:"notes,omitempty"`
 }
 
 // Events returns the events about the dependents and the objects that they own at present. It sends one LIST per namespace, in addition to those of
@@ -68,7 +68,7 @@ func Events(ctx context.Context, options Options) (*EventReport, error) {
 		list, err := s.core.Events(namespace).List(ctx, metav1.ListOptions{})
 		switch {
 		case apierrors.IsForbidden(err):
-			s.note(dependents.Note{Verb: "list", Resource: events.plural, Namespace: namespace})
+			s.note(display.Note{Verb: "list", Resource: events.plural, Namespace: namespace})
 			return nil
 		case err != nil:
 			return fmt.Errorf("listing events in namespace %s: %w", namespace, err)
@@ -100,7 +100,7 @@ type EventSink struct {
 	// Event gets each event, and each further occurrence of it. Required.
 	Event func(event Event)
 	// Note gets one note about each resource that is missing because the user may not read it. Defaults to none.
-	Note func(note dependents.Note)
+	Note func(note display.Note)
 }
 
 // WatchEvents passes on the events that Events would return, sorted by time within each namespace, and then new events, including those about objects
@@ -136,7 +136,7 @@ func (w *eventWatch) namespace(ctx context.Context, namespace string) error {
 		return w.pass(ctx, change.Objects)
 	})
 	if apierrors.IsForbidden(err) {
-		w.survey.note(dependents.Note{Verb: "list and watch", Resource: events.plural, Namespace: namespace})
+		w.survey.note(display.Note{Verb: "list and watch", Resource: events.plural, Namespace: namespace})
 		w.tellNotes()
 	}
 	return err
@@ -200,7 +200,7 @@ func eventOf(entry *corev1.Event) Event {
 		Message:  oneLine(entry.Message),
 		Reporter: cmp.Or(entry.ReportingController, entry.Source.Component),
 		Count:    max(int(entry.Count), 1),
-		Object:   dependents.Object{APIVersion: about.APIVersion, Kind: about.Kind, Namespace: about.Namespace, Name: about.Name, UID: about.UID},
+		Object:   display.Object{APIVersion: about.APIVersion, Kind: about.Kind, Namespace: about.Namespace, Name: about.Name, UID: about.UID},
 	}
 	if event.First.IsZero() {
 		event.First = entry.EventTime.Time

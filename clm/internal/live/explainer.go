@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -19,13 +19,13 @@ import (
 // the reasons depend on. It makes none for CustomResourceDefinitions. It is safe for concurrent use.
 type Explainer struct {
 	options Options
-	tell    func(reasons map[dependents.Key]string)
+	tell    func(reasons map[display.Key]string)
 	woken   chan struct{}
 	stop    context.CancelFunc
 	running sync.WaitGroup
 
 	mu      sync.Mutex
-	awaited map[dependents.Key]awaited
+	awaited map[display.Key]awaited
 }
 
 // awaited is an object that is waited for.
@@ -47,9 +47,9 @@ const (
 
 // NewExplainer starts an Explainer, which the caller closes. Options.Items is ignored. It calls tell with the reasons of the objects that are waited for whenever these may have
 // changed, one call after the other. Errors of requests are not reported: another look follows.
-func NewExplainer(options Options, tell func(reasons map[dependents.Key]string)) *Explainer {
+func NewExplainer(options Options, tell func(reasons map[display.Key]string)) *Explainer {
 	ctx, stop := context.WithCancel(context.Background())
-	e := &Explainer{options: options, tell: tell, woken: make(chan struct{}, 1), stop: stop, awaited: map[dependents.Key]awaited{}}
+	e := &Explainer{options: options, tell: tell, woken: make(chan struct{}, 1), stop: stop, awaited: map[display.Key]awaited{}}
 	e.running.Go(func() { e.run(ctx) })
 	return e
 }
@@ -65,10 +65,10 @@ func (e *Explainer) Await(items []*reconciler.InventoryItem) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	before := e.awaited
-	e.awaited = map[dependents.Key]awaited{}
+	e.awaited = map[display.Key]awaited{}
 	isNew := false
 	for _, item := range items {
-		key := dependents.KeyOf(item)
+		key := display.KeyOf(item)
 		if hasAllInStatus(key.GroupKind) {
 			continue
 		}
@@ -106,7 +106,7 @@ func (e *Explainer) due() (items []*reconciler.InventoryItem, next time.Duration
 		}
 	}
 	slices.SortFunc(items, func(a, b *reconciler.InventoryItem) int {
-		return strings.Compare(dependents.Text(a), dependents.Text(b))
+		return strings.Compare(display.Text(a), display.Text(b))
 	})
 	return items[:min(len(items), maxAwaited)], next
 }
@@ -167,10 +167,10 @@ func (e *Explainer) look(ctx context.Context, items []*reconciler.InventoryItem)
 	if err != nil {
 		return false
 	}
-	reasons := map[dependents.Key]string{}
+	reasons := map[display.Key]string{}
 	for _, node := range report.Nodes {
 		if reason := Reason(node); reason != "" {
-			reasons[dependents.KeyOf(node.Item)] = reason
+			reasons[display.KeyOf(node.Item)] = reason
 		}
 	}
 	if ctx.Err() == nil {
@@ -180,7 +180,7 @@ func (e *Explainer) look(ctx context.Context, items []*reconciler.InventoryItem)
 }
 
 // Reason returns why an object is not ready, in the words of the lowest object that knows, which it names; empty if nobody does.
-func Reason(root *dependents.Node) string {
+func Reason(root *display.Node) string {
 	node, text := lowestReason(root, root)
 	if node == nil || node == root {
 		return text
@@ -189,7 +189,7 @@ func Reason(root *dependents.Node) string {
 }
 
 // lowestReason returns the lowest object that says more than that it is not ready, and what it says. The message of the root has its finalizers already.
-func lowestReason(node, root *dependents.Node) (*dependents.Node, string) {
+func lowestReason(node, root *display.Node) (*display.Node, string) {
 	for _, child := range node.Children {
 		if child.IsReady() {
 			continue
@@ -209,7 +209,7 @@ func lowestReason(node, root *dependents.Node) (*dependents.Node, string) {
 // explainedWatch watches what the reasons of objects depend on.
 type explainedWatch struct {
 	explainer *Explainer
-	covered   map[dependents.Key]bool
+	covered   map[display.Key]bool
 	stop      context.CancelFunc
 	running   sync.WaitGroup
 	// ended is set if the watch has failed.
@@ -218,14 +218,14 @@ type explainedWatch struct {
 
 // cover begins to watch, if there are objects that are not covered, or if the watch has failed.
 func (w *explainedWatch) cover(ctx context.Context, items []*reconciler.InventoryItem) {
-	if !w.ended.Load() && !slices.ContainsFunc(items, func(item *reconciler.InventoryItem) bool { return !w.covered[dependents.KeyOf(item)] }) {
+	if !w.ended.Load() && !slices.ContainsFunc(items, func(item *reconciler.InventoryItem) bool { return !w.covered[display.KeyOf(item)] }) {
 		return
 	}
 	w.close()
 	w.ended.Store(false)
-	w.covered = map[dependents.Key]bool{}
+	w.covered = map[display.Key]bool{}
 	for _, item := range items {
-		w.covered[dependents.KeyOf(item)] = true
+		w.covered[display.KeyOf(item)] = true
 	}
 	ctx, w.stop = context.WithCancel(ctx)
 	options := w.explainer.options

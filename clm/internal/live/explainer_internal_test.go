@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -22,7 +22,7 @@ func item(kind schema.GroupVersionKind, name string) *reconciler.InventoryItem {
 func TestDefinitionsAreNotLookedAt(t *testing.T) {
 	definition := item(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}, "things.example.com")
 	service := item(schema.GroupVersionKind{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"}, "v1.example.com")
-	e := &Explainer{woken: make(chan struct{}, 1), awaited: map[dependents.Key]awaited{}}
+	e := &Explainer{woken: make(chan struct{}, 1), awaited: map[display.Key]awaited{}}
 
 	e.Await([]*reconciler.InventoryItem{definition})
 	if items, next := e.due(); len(items) > 0 || next > 0 || len(e.woken) > 0 {
@@ -32,7 +32,7 @@ func TestDefinitionsAreNotLookedAt(t *testing.T) {
 	if items, next := e.due(); len(items) > 0 || next <= 0 || next > explainAfter {
 		t.Errorf("%d objects are looked at, others in %s; want one within %s", len(items), next, explainAfter)
 	}
-	key := dependents.KeyOf(service)
+	key := display.KeyOf(service)
 	e.awaited[key] = awaited{item: service, since: time.Now().Add(-explainAfter)}
 	if items, _ := e.due(); len(items) != 1 || items[0] != service {
 		t.Errorf("looked at: %v, want the APIService", items)

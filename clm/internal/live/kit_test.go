@@ -29,7 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/internal/requests"
@@ -188,7 +188,7 @@ func (w *world) tree() *live.Report {
 }
 
 // until takes pictures until one shows all given texts.
-func (w *world) until(options dependents.WriteOptions, texts ...string) *live.Report {
+func (w *world) until(options display.WriteOptions, texts ...string) *live.Report {
 	w.Helper()
 	var report *live.Report
 	testenv.Eventually(w, func() (bool, string) {
@@ -208,20 +208,20 @@ func (w *world) until(options dependents.WriteOptions, texts ...string) *live.Re
 var random = regexp.MustCompile(`\b([a-z]+)(-[0-9a-f]{8,10})?-[bcdfghjklmnpqrstvwxz2456789]{5}\b`)
 
 // show prints nodes without what differs from one run to the other: names that are made up, ages, and the namespace.
-func (w *world) show(report *live.Report, options dependents.WriteOptions) string {
+func (w *world) show(report *live.Report, options display.WriteOptions) string {
 	w.Helper()
 	for _, node := range report.Nodes {
 		freeze(strings.NewReplacer(w.hidden...), node)
 	}
 	var text bytes.Buffer
-	if err := dependents.Write(&text, report.Nodes, options); err != nil {
+	if err := display.Write(&text, report.Nodes, options); err != nil {
 		w.Fatal(err)
 	}
 	return text.String()
 }
 
 // freeze replaces in place, so that columns are aligned for the replaced names.
-func freeze(hidden *strings.Replacer, node *dependents.Node) {
+func freeze(hidden *strings.Replacer, node *display.Node) {
 	plain := func(text string) string {
 		return random.ReplaceAllString(hidden.Replace(text), "$1-#")
 	}
@@ -240,7 +240,7 @@ func freeze(hidden *strings.Replacer, node *dependents.Node) {
 }
 
 // golden takes pictures until one is that of the file. A new file is written as soon as the picture shows the given texts.
-func (w *world) golden(name string, options dependents.WriteOptions, texts ...string) {
+func (w *world) golden(name string, options display.WriteOptions, texts ...string) {
 	w.Helper()
 	path := "testdata/" + name
 	if *update {

@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/internal/apiserver"
 )
 
@@ -73,7 +73,7 @@ func (f *logFollower) namespace(ctx context.Context, namespace string) error {
 		return nil
 	})
 	if apierrors.IsForbidden(err) {
-		f.survey.note(dependents.Note{Verb: "list and watch", Resource: pods.plural, Namespace: namespace})
+		f.survey.note(display.Note{Verb: "list and watch", Resource: pods.plural, Namespace: namespace})
 	}
 	f.tellNotes()
 	return err
@@ -82,7 +82,7 @@ func (f *logFollower) namespace(ctx context.Context, namespace string) error {
 // pod starts to follow the runs of a pod that are not followed yet.
 func (f *logFollower) pod(ctx context.Context, pod *corev1.Pod, first bool) error {
 	// Objects of a typed list have no type.
-	object := dependents.Object{APIVersion: "v1", Kind: pods.Kind, Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
+	object := display.Object{APIVersion: "v1", Kind: pods.Kind, Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
 	dependent, belongs, err := f.members.find(ctx, object, append([]metav1.OwnerReference{}, pod.OwnerReferences...))
 	if err != nil || !belongs || f.Select != nil && !f.Select(dependent, object) {
 		return err

@@ -21,7 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 )
 
 // LogOptions say which logs to read. The zero value means all logs.
@@ -38,7 +38,7 @@ type LogOptions struct {
 	// Previous reads the log of the previous run of containers that were restarted. It cannot be followed.
 	Previous bool
 	// Select selects pods by the dependents that they belong to (possibly themselves), or by their own names. Defaults to all.
-	Select func(dependent, pod dependents.Object) bool
+	Select func(dependent, pod display.Object) bool
 	// Color colours each container differently.
 	Color bool
 	// Problem gets one line about each log that cannot be read. It is not called concurrently. Defaults to none.
@@ -115,7 +115,7 @@ func (r *logReader) chosen() ([]run, map[string]bool) {
 	var runs []run
 	names := map[string]bool{}
 	for _, root := range r.survey.grow() {
-		root.Walk(func(node *dependents.Node) {
+		root.Walk(func(node *display.Node) {
 			pod := &corev1.Pod{}
 			if node.Live == nil || node.Object.Key().GroupKind != pods.GroupKind() || r.Select != nil && !r.Select(root.Object, node.Object) {
 				return
@@ -190,7 +190,7 @@ func (r *logReader) report(run run, err error) {
 	var status apierrors.APIStatus
 	switch {
 	case apierrors.IsForbidden(err):
-		r.survey.note(dependents.Note{Verb: "get", Resource: podLogs, Namespace: run.namespace})
+		r.survey.note(display.Note{Verb: "get", Resource: podLogs, Namespace: run.namespace})
 		r.tellNotes()
 	case errors.As(err, &status):
 		// The text of other errors has the address of the server, which does not help.

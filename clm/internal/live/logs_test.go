@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/internal/testenv"
 )
@@ -57,7 +57,7 @@ func TestLogs(t *testing.T) {
 			want:    []string{web + "/proxy: " + long},
 		}, {
 			reason:  "the pods of one dependent, as far back as is asked for",
-			options: live.LogOptions{Select: func(d, _ dependents.Object) bool { return d.Name == "job" }, Tail: new(int64(20))},
+			options: live.LogOptions{Select: func(d, _ display.Object) bool { return d.Name == "job" }, Tail: new(int64(20))},
 			want:    []string{job + "/main: one", job + "/main: two"},
 			asked:   "container=main&tailLines=20",
 		}, {

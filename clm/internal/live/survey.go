@@ -20,7 +20,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -35,10 +35,10 @@ type survey struct {
 
 	mu sync.Mutex // guards all fields below
 	// objects holds the live objects that were read.
-	objects map[dependents.Key]*unstructured.Unstructured
+	objects map[display.Key]*unstructured.Unstructured
 	owned   map[apitypes.UID][]*unstructured.Unstructured
 	// notes says for each note whether newNotes has returned it.
-	notes map[dependents.Note]bool
+	notes map[display.Note]bool
 }
 
 // target is a dependent to read.
@@ -46,9 +46,9 @@ type target struct {
 	item *reconciler.InventoryItem
 	// resource is empty if the type is not served.
 	resource resource
-	key      dependents.Key
+	key      display.Key
 	// denied is the reason if the object could not be read.
-	denied *dependents.Note
+	denied *display.Note
 }
 
 func newSurvey(options Options) (*survey, error) {
@@ -60,9 +60,9 @@ func newSurvey(options Options) (*survey, error) {
 	s := &survey{
 		Options: options,
 		core:    core,
-		objects: map[dependents.Key]*unstructured.Unstructured{},
+		objects: map[display.Key]*unstructured.Unstructured{},
 		owned:   map[apitypes.UID][]*unstructured.Unstructured{},
-		notes:   map[dependents.Note]bool{},
+		notes:   map[display.Note]bool{},
 	}
 	return s, s.resolve()
 }
@@ -70,7 +70,7 @@ func newSurvey(options Options) (*survey, error) {
 // resolve finds the resources by which the recorded types are served at present.
 func (s *survey) resolve() error {
 	for _, item := range s.Items {
-		t := &target{item: item, key: dependents.KeyOf(item)}
+		t := &target{item: item, key: display.KeyOf(item)}
 		s.targets = append(s.targets, t)
 		if item.Phase == reconciler.PhaseCompleted {
 			continue
@@ -189,7 +189,7 @@ func (s *survey) list(ctx context.Context, q query) (bool, error) {
 	case apierrors.IsForbidden(err):
 		// Read the dependents one by one: a user who may not list them may be allowed to get them.
 		if q.all {
-			s.note(dependents.Note{Verb: "list", Group: q.resource.Group, Resource: q.resource.plural, Namespace: q.namespace})
+			s.note(display.Note{Verb: "list", Group: q.resource.Group, Resource: q.resource.plural, Namespace: q.namespace})
 		}
 		return false, nil
 	case apierrors.IsNotFound(err), cluster.IsNoMatch(err):
@@ -271,7 +271,7 @@ func (s *survey) get(ctx context.Context, t *target) error {
 	defer s.mu.Unlock()
 	switch {
 	case apierrors.IsForbidden(err):
-		t.denied = &dependents.Note{Verb: "get", Group: kind.Group, Resource: t.resource.plural, Namespace: t.key.Namespace}
+		t.denied = &display.Note{Verb: "get", Group: kind.Group, Resource: t.resource.plural, Namespace: t.key.Namespace}
 		s.notes[*t.denied] = false
 	case apierrors.IsNotFound(err), cluster.IsNoMatch(err):
 	case err != nil:
@@ -289,15 +289,15 @@ func (s *survey) keepLocked(object *unstructured.Unstructured) {
 	}
 }
 
-func (s *survey) note(n dependents.Note) {
+func (s *survey) note(n display.Note) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.notes[n] = s.notes[n]
 }
 
 // newNotes returns the notes that it has not returned before, sorted.
-func (s *survey) newNotes() []dependents.Note {
-	var fresh []dependents.Note
+func (s *survey) newNotes() []display.Note {
+	var fresh []display.Note
 	for _, note := range s.sortedNotes() {
 		s.mu.Lock()
 		if !s.notes[note] {

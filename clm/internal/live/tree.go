@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 )
@@ -57,14 +57,14 @@ func (s *survey) learn(ctx context.Context) error {
 	})
 }
 
-func (s *survey) sortedNotes() []dependents.Note {
+func (s *survey) sortedNotes() []display.Note {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.SortedFunc(maps.Keys(s.notes), func(a, b dependents.Note) int { return cmp.Compare(a.String(), b.String()) })
+	return slices.SortedFunc(maps.Keys(s.notes), func(a, b display.Note) int { return cmp.Compare(a.String(), b.String()) })
 }
 
 // grow builds the nodes from the objects that were read.
-func (s *survey) grow() []*dependents.Node {
+func (s *survey) grow() []*display.Node {
 	placed := map[apitypes.UID]bool{}
 	for _, t := range s.targets {
 		if live := s.objects[t.key]; live != nil {
@@ -72,7 +72,7 @@ func (s *survey) grow() []*dependents.Node {
 			placed[live.GetUID()] = true
 		}
 	}
-	nodes := make([]*dependents.Node, 0, len(s.targets))
+	nodes := make([]*display.Node, 0, len(s.targets))
 	for _, t := range s.targets {
 		node := s.dependent(t)
 		if node.Live != nil {
@@ -80,20 +80,20 @@ func (s *survey) grow() []*dependents.Node {
 		}
 		nodes = append(nodes, node)
 	}
-	slices.SortStableFunc(nodes, func(a, b *dependents.Node) int {
+	slices.SortStableFunc(nodes, func(a, b *display.Node) int {
 		return cmp.Or(cmp.Compare(a.ApplyOrder, b.ApplyOrder), a.Object.Compare(b.Object))
 	})
 	return nodes
 }
 
 // dependent returns the node of a recorded object.
-func (s *survey) dependent(t *target) *dependents.Node {
+func (s *survey) dependent(t *target) *display.Node {
 	item := t.item
-	node := &dependents.Node{Dependent: dependents.Dependent{Object: dependents.ObjectOf(item), Wave: item.ApplyOrder, Phase: item.Phase}, ApplyOrder: item.ApplyOrder, Item: item}
+	node := &display.Node{Dependent: display.Dependent{Object: display.ObjectOf(item), Wave: item.ApplyOrder, Phase: item.Phase}, ApplyOrder: item.ApplyOrder, Item: item}
 	live := s.objects[t.key]
 	switch {
 	case item.Phase == reconciler.PhaseCompleted:
-		node.Status, node.Message = dependents.StatusCompleted, completedMessage(item)
+		node.Status, node.Message = display.StatusCompleted, completedMessage(item)
 	case live != nil:
 		s.judge(node, live)
 		if item.Phase == reconciler.PhaseKept {
@@ -109,7 +109,7 @@ func (s *survey) dependent(t *target) *dependents.Node {
 
 // completedMessage says why a dependent is not expected to exist.
 func completedMessage(item *reconciler.InventoryItem) string {
-	if item.Digest == dependents.DigestTakenOver {
+	if item.Digest == display.DigestTakenOver {
 		// Nobody knows whether it exists, and it does not matter.
 		return "another tool has applied it before the release was adopted"
 	}
@@ -130,7 +130,7 @@ func missingMessage(t *target) string {
 }
 
 // judge sets the status of the node from the live object.
-func (s *survey) judge(node *dependents.Node, live *unstructured.Unstructured) {
+func (s *survey) judge(node *display.Node, live *unstructured.Unstructured) {
 	// All releases have the same judge, so the owner does not matter.
 	result, _ := s.Judges.Judge("", live)
 	node.Object, node.Live = objectOf(live), live
@@ -143,7 +143,7 @@ func (s *survey) judge(node *dependents.Node, live *unstructured.Unstructured) {
 
 // judgePod refines the status of a pod that another object owns. For the analyzer, a failed pod is as current as one that has succeeded, since its
 // owner decides what to do; and a pod may have been ready for a moment only.
-func judgePod(node *dependents.Node) {
+func judgePod(node *display.Node) {
 	if node.Object.Key().GroupKind != pods.GroupKind() || node.Status == status.TerminatingStatus {
 		return
 	}
@@ -180,19 +180,19 @@ func times(count int64) string {
 }
 
 // addChildren adds the objects that the object owns, unless they have a node already.
-func (s *survey) addChildren(node *dependents.Node, placed map[apitypes.UID]bool) {
+func (s *survey) addChildren(node *display.Node, placed map[apitypes.UID]bool) {
 	for _, live := range slices.Concat(s.owned[node.Object.UID], s.claimsOf(node)) {
 		if placed[live.GetUID()] || isEarlierRollout(live) {
 			continue
 		}
 		placed[live.GetUID()] = true
-		child := &dependents.Node{}
+		child := &display.Node{}
 		s.judge(child, live)
 		judgePod(child)
 		s.addChildren(child, placed)
 		node.Children = append(node.Children, child)
 	}
-	slices.SortFunc(node.Children, func(a, b *dependents.Node) int { return a.Object.Compare(b.Object) })
+	slices.SortFunc(node.Children, func(a, b *display.Node) int { return a.Object.Compare(b.Object) })
 }
 
 // isEarlierRollout reports whether this is a ReplicaSet that is kept only for a rollback.
@@ -207,7 +207,7 @@ func isEarlierRollout(live *unstructured.Unstructured) bool {
 
 // claimsOf returns the claims of a StatefulSet. Unless they are deleted along with it, only their names show which set they belong to:
 // <template>-<set>-<ordinal>.
-func (s *survey) claimsOf(node *dependents.Node) []*unstructured.Unstructured {
+func (s *survey) claimsOf(node *display.Node) []*unstructured.Unstructured {
 	if node.Object.Key().GroupKind != statefulSets.GroupKind() {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
@@ -85,7 +85,7 @@ spec: {accessModes: [ReadWriteOnce], storageClassName: none, resources: {request
 	hook.Phase = reconciler.PhaseCompleted
 	w.record(testenv.Object(t, `{apiVersion: nobody.example.io/v1, kind: Thing, metadata: {name: thing, namespace: `+w.namespace+`}}`)).ApplyOrder = 1
 
-	w.golden("workloads.txt", dependents.WriteOptions{}, "1/1 replicas available", "1/1 pods available", "Current          completed\n└─ Pod migrate", "unbound immediate", "PersistentVolumeClaim data-db-0")
+	w.golden("workloads.txt", display.WriteOptions{}, "1/1 replicas available", "1/1 pods available", "Current          completed\n└─ Pod migrate", "unbound immediate", "PersistentVolumeClaim data-db-0")
 	if notes := w.tree().Notes; notes != nil {
 		t.Errorf("got notes for a user who may do everything: %v", notes)
 	}
@@ -166,5 +166,5 @@ kind: ConfigMap
 metadata: {name: made, ` + owners + `}
 `)
 	w.hidden = append(w.hidden, group, "example.io")
-	w.golden("custom.txt", dependents.WriteOptions{Why: true}, "Pod engine-", "1/1 replicas available")
+	w.golden("custom.txt", display.WriteOptions{Why: true}, "Pod engine-", "1/1 replicas available")
 }

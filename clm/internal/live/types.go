@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -51,16 +51,16 @@ func (o Options) complete() Options {
 // Report is the result of Tree.
 type Report struct {
 	// Nodes are the dependents, sorted by apply order, kind, namespace and name.
-	Nodes []*dependents.Node `json:"dependents"`
+	Nodes []*display.Node `json:"dependents"`
 	// Notes say what is missing because the user may not read it. They are sorted.
-	Notes []dependents.Note `json:"notes,omitempty"`
+	Notes []display.Note `json:"notes,omitempty"`
 	// Deadline is the time after which a status may change although no object does; zero if there is none.
 	Deadline time.Duration `json:"-"`
 }
 
 // objectOf returns the identity of an object that was read.
-func objectOf(live *unstructured.Unstructured) dependents.Object {
-	object := dependents.ObjectOf(live)
+func objectOf(live *unstructured.Unstructured) display.Object {
+	object := display.ObjectOf(live)
 	object.UID = live.GetUID()
 	return object
 }

@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/internal/apiserver"
 )
 
@@ -30,7 +30,7 @@ type WatchSink struct {
 	// concurrently. Required.
 	Changed func()
 	// Note gets one note about each resource that is not watched because the user may not watch it. It may be called concurrently. Defaults to none.
-	Note func(note dependents.Note)
+	Note func(note display.Note)
 }
 
 // Watch calls Changed when Tree with the same options may have another result, until the context ends, which is not an error. It watches only the
@@ -45,7 +45,7 @@ func Watch(ctx context.Context, options Options, sink WatchSink) error {
 	if err != nil {
 		return fmt.Errorf("setting up watches: %w", err)
 	}
-	w := &treeWatch{survey: s, sink: sink, metadata: client, roots: map[dependents.Key]bool{}, owners: map[apitypes.UID][]apitypes.UID{}, members: map[apitypes.UID]bool{}}
+	w := &treeWatch{survey: s, sink: sink, metadata: client, roots: map[display.Key]bool{}, owners: map[apitypes.UID][]apitypes.UID{}, members: map[apitypes.UID]bool{}}
 	places := map[string]bool{}
 	for _, t := range s.targets {
 		w.roots[t.key] = true
@@ -91,7 +91,7 @@ type treeWatch struct {
 	*survey
 	sink     WatchSink
 	metadata metadata.Interface
-	roots    map[dependents.Key]bool
+	roots    map[display.Key]bool
 
 	mu      sync.Mutex
 	missing int // watches that have not listed their objects yet
@@ -107,7 +107,7 @@ func (w *treeWatch) kind(ctx context.Context, q query) error {
 		selection.Labels = w.Selector.String()
 	}
 	look := func(object runtime.Object) bool { return w.belongs(q.resource.GroupKind(), object) }
-	return w.follow(ctx, apiserver.ListWatch(resource, selection), look, dependents.Note{Verb: "list and watch", Group: q.resource.Group, Resource: q.resource.plural, Namespace: q.namespace})
+	return w.follow(ctx, apiserver.ListWatch(resource, selection), look, display.Note{Verb: "list and watch", Group: q.resource.Group, Resource: q.resource.plural, Namespace: q.namespace})
 }
 
 // events watches the events that may be reasons.
@@ -126,11 +126,11 @@ func (w *treeWatch) events(ctx context.Context, namespace string) error {
 		defer w.mu.Unlock()
 		return w.roots[about.Key()] || w.members[about.UID]
 	}
-	return w.follow(ctx, reported, look, dependents.Note{Verb: "list and watch", Resource: events.plural, Namespace: namespace})
+	return w.follow(ctx, reported, look, display.Note{Verb: "list and watch", Resource: events.plural, Namespace: namespace})
 }
 
 // follow watches a list, and notifies of changes to objects that the function accepts.
-func (w *treeWatch) follow(ctx context.Context, source *cache.ListWatch, isOurs func(object runtime.Object) bool, denial dependents.Note) error {
+func (w *treeWatch) follow(ctx context.Context, source *cache.ListWatch, isOurs func(object runtime.Object) bool, denial display.Note) error {
 	first := true
 	err := apiserver.Watch(ctx, source, func(change apiserver.Change) error {
 		changed := false
@@ -187,7 +187,7 @@ func (w *treeWatch) belongs(kind schema.GroupKind, object runtime.Object) bool {
 	}
 	w.owners[found.GetUID()] = owners
 	// The claims of a StatefulSet are recognized only by their names.
-	isMember := w.roots[dependents.Key{GroupKind: kind, Namespace: found.GetNamespace(), Name: found.GetName()}] ||
+	isMember := w.roots[display.Key{GroupKind: kind, Namespace: found.GetNamespace(), Name: found.GetName()}] ||
 		kind == claims.GroupKind() && len(owners) == 0 || w.ownedLocked(owners, maxDepth)
 	if isMember {
 		w.members[found.GetUID()] = true

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/internal/testenv"
 )
@@ -26,7 +26,7 @@ type attention struct {
 
 	mu    sync.Mutex
 	calls int
-	notes []dependents.Note
+	notes []display.Note
 }
 
 // watch watches until the test ends.
@@ -38,7 +38,7 @@ func (w *world) watch() *attention {
 	go func() {
 		ended <- live.Watch(ctx, w.options, live.WatchSink{
 			Changed: func() { a.mu.Lock(); defer a.mu.Unlock(); a.calls++ },
-			Note:    func(note dependents.Note) { a.mu.Lock(); defer a.mu.Unlock(); a.notes = append(a.notes, note) },
+			Note:    func(note display.Note) { a.mu.Lock(); defer a.mu.Unlock(); a.notes = append(a.notes, note) },
 		})
 	}()
 	w.Cleanup(func() {
@@ -62,7 +62,7 @@ func TestWatch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.create(workload("Deployment", "web", neverReady))
-	w.until(dependents.WriteOptions{Why: true}, "running, but not ready")
+	w.until(display.WriteOptions{Why: true}, "running, but not ready")
 	pod := w.pods("web", 1)[0]
 	a := w.watch()
 	a.called(0, "when everything is watched, it is time for a picture")

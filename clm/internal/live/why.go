@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/status"
 )
@@ -23,8 +23,8 @@ import (
 const maxExplained = 3
 
 // explain adds the reasons to all nodes that are not ready.
-func (s *survey) explain(ctx context.Context, roots []*dependents.Node) error {
-	var unready []*dependents.Node
+func (s *survey) explain(ctx context.Context, roots []*display.Node) error {
+	var unready []*display.Node
 	left := s.MaxExplained
 	for _, root := range roots {
 		if s.MaxExplained > 0 && !root.IsReady() {
@@ -33,7 +33,7 @@ func (s *survey) explain(ctx context.Context, roots []*dependents.Node) error {
 			}
 			left--
 		}
-		root.Walk(func(node *dependents.Node) {
+		root.Walk(func(node *display.Node) {
 			var explained int
 			for _, child := range node.Children {
 				isPod := child.Object.Key().GroupKind == pods.GroupKind()
@@ -57,13 +57,13 @@ func (s *survey) explain(ctx context.Context, roots []*dependents.Node) error {
 
 // explainOne orders the reasons from specific to vague: the state of the object itself, then events about it, and only if there is nothing else, what
 // merely restates the status.
-func (s *survey) explainOne(ctx context.Context, node *dependents.Node) error {
-	var vague []dependents.Reason
+func (s *survey) explainOne(ctx context.Context, node *display.Node) error {
+	var vague []display.Reason
 	if node.Object.Key().GroupKind == pods.GroupKind() {
 		pod := &corev1.Pod{}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(node.Live.Object, pod); err == nil {
 			for _, f := range status.PodFindings(pod) {
-				reason := dependents.Reason{Source: dependents.Source(f.Source), Text: oneLine(joined(f.Text, f.Output)), Since: f.Since, Vague: f.Vague}
+				reason := display.Reason{Source: display.Source(f.Source), Text: oneLine(joined(f.Text, f.Output)), Since: f.Since, Vague: f.Vague}
 				if f.Vague {
 					vague = append(vague, reason)
 					continue
@@ -85,7 +85,7 @@ func (s *survey) explainOne(ctx context.Context, node *dependents.Node) error {
 	if err != nil {
 		return err
 	}
-	found = slices.DeleteFunc(found, func(reason dependents.Reason) bool {
+	found = slices.DeleteFunc(found, func(reason display.Reason) bool {
 		_, said, _ := strings.Cut(reason.Text, ": ")
 		return said != "" && strings.Contains(node.Message, said)
 	})
@@ -100,12 +100,12 @@ func (s *survey) explainOne(ctx context.Context, node *dependents.Node) error {
 const isBeingDeleted = "is being deleted"
 
 // deletionReason says how long an object has been terminating, and which finalizers hold it.
-func deletionReason(live *unstructured.Unstructured) (dependents.Reason, bool) {
+func deletionReason(live *unstructured.Unstructured) (display.Reason, bool) {
 	deleted := live.GetDeletionTimestamp()
 	if deleted == nil {
-		return dependents.Reason{}, false
+		return display.Reason{}, false
 	}
-	reason := dependents.Reason{Source: dependents.SourceStatus, Text: isBeingDeleted, Since: deleted.Time}
+	reason := display.Reason{Source: display.SourceStatus, Text: isBeingDeleted, Since: deleted.Time}
 	if finalizers := slices.Sorted(slices.Values(live.GetFinalizers())); len(finalizers) > 0 {
 		reason.Text += ", blocked by finalizers: " + strings.Join(finalizers, ", ")
 	}
@@ -121,9 +121,9 @@ var bad = map[string]bool{
 }
 
 // conditionReasons returns the conditions that indicate a problem, except those that the message repeats.
-func conditionReasons(live *unstructured.Unstructured, message string) []dependents.Reason {
+func conditionReasons(live *unstructured.Unstructured, message string) []display.Reason {
 	conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions")
-	var reasons []dependents.Reason
+	var reasons []display.Reason
 	for _, entry := range conditions {
 		fields, _ := entry.(map[string]any)
 		text := func(field string) string {
@@ -138,7 +138,7 @@ func conditionReasons(live *unstructured.Unstructured, message string) []depende
 		if text("status") != wrong || text("message") == "" || restates {
 			continue
 		}
-		reason := dependents.Reason{Source: dependents.SourceCondition, Text: text("type") + ": " + text("message")}
+		reason := display.Reason{Source: display.SourceCondition, Text: text("type") + ": " + text("message")}
 		if text("reason") != "" {
 			reason.Text = text("type") + " (" + text("reason") + "): " + text("message")
 		}
@@ -151,12 +151,12 @@ func conditionReasons(live *unstructured.Unstructured, message string) []depende
 }
 
 // withoutRepetitions drops events that repeat a state, and adds their count to the state.
-func withoutRepetitions(reasons []dependents.Reason) []dependents.Reason {
-	var kept []dependents.Reason
+func withoutRepetitions(reasons []display.Reason) []display.Reason {
+	var kept []display.Reason
 	for _, reason := range reasons {
-		repeated := slices.IndexFunc(kept, func(k dependents.Reason) bool {
+		repeated := slices.IndexFunc(kept, func(k display.Reason) bool {
 			word, said, _ := strings.Cut(reason.Text, ": ")
-			return reason.Source == dependents.SourceEvent && k.Source != dependents.SourceEvent &&
+			return reason.Source == display.SourceEvent && k.Source != display.SourceEvent &&
 				(said == "" || strings.Contains(k.Text, said) || strings.Contains(k.Text, "("+word+")"))
 		})
 		if repeated < 0 {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -34,10 +34,10 @@ func TestSumUp(t *testing.T) {
 		{Reason: "Unhealthy", Message: "probe failed", ObjectMeta: metav1.ObjectMeta{CreationTimestamp: at(3)}},
 		{Reason: "Oldest", Message: "beyond what is shown", FirstTimestamp: at(0), LastTimestamp: at(0)},
 	}
-	want := []dependents.Reason{
-		{Source: dependents.SourceEvent, Text: "FailedScheduling: no node", Since: at(2).Time, Count: 5},
-		{Source: dependents.SourceEvent, Text: "FailedCreate: pod b is refused", Since: at(0).Time, Count: 5},
-		{Source: dependents.SourceEvent, Text: "Unhealthy: probe failed", Since: at(3).Time, Count: 1},
+	want := []display.Reason{
+		{Source: display.SourceEvent, Text: "FailedScheduling: no node", Since: at(2).Time, Count: 5},
+		{Source: display.SourceEvent, Text: "FailedCreate: pod b is refused", Since: at(0).Time, Count: 5},
+		{Source: display.SourceEvent, Text: "Unhealthy: probe failed", Since: at(3).Time, Count: 1},
 	}
 	if diff := cmp.Diff(want, sumUp(list)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -46,20 +46,20 @@ func TestSumUp(t *testing.T) {
 
 func TestWithoutRepetitions(t *testing.T) {
 	t.Parallel()
-	condition := dependents.Reason{Source: dependents.SourceCondition, Text: "cannot be scheduled: 0/1 nodes are available"}
-	failure := dependents.Reason{Source: dependents.SourceCondition, Text: `ReplicaFailure (FailedCreate): pods "web-abcde" is forbidden`}
-	event := func(text string) dependents.Reason {
-		return dependents.Reason{Source: dependents.SourceEvent, Text: text, Count: 4}
+	condition := display.Reason{Source: display.SourceCondition, Text: "cannot be scheduled: 0/1 nodes are available"}
+	failure := display.Reason{Source: display.SourceCondition, Text: `ReplicaFailure (FailedCreate): pods "web-abcde" is forbidden`}
+	event := func(text string) display.Reason {
+		return display.Reason{Source: display.SourceEvent, Text: text, Count: 4}
 	}
-	counted := func(reason dependents.Reason) dependents.Reason { reason.Count = 4; return reason }
+	counted := func(reason display.Reason) display.Reason { reason.Count = 4; return reason }
 	for _, test := range []struct {
 		reason      string
-		given, want []dependents.Reason
+		given, want []display.Reason
 	}{
-		{"an event with the words of a condition", []dependents.Reason{condition, event("FailedScheduling: 0/1 nodes are available")}, []dependents.Reason{counted(condition)}},
-		{"an event about another pod for the same reason", []dependents.Reason{failure, event(`FailedCreate: pods "web-fghij" is forbidden`)}, []dependents.Reason{counted(failure)}},
-		{"another event", []dependents.Reason{condition, event("FailedMount: no secret")}, []dependents.Reason{condition, event("FailedMount: no secret")}},
-		{"two events", []dependents.Reason{event("A: same"), event("B: same")}, []dependents.Reason{event("A: same"), event("B: same")}},
+		{"an event with the words of a condition", []display.Reason{condition, event("FailedScheduling: 0/1 nodes are available")}, []display.Reason{counted(condition)}},
+		{"an event about another pod for the same reason", []display.Reason{failure, event(`FailedCreate: pods "web-fghij" is forbidden`)}, []display.Reason{counted(failure)}},
+		{"another event", []display.Reason{condition, event("FailedMount: no secret")}, []display.Reason{condition, event("FailedMount: no secret")}},
+		{"two events", []display.Reason{event("A: same"), event("B: same")}, []display.Reason{event("A: same"), event("B: same")}},
 	} {
 		if diff := cmp.Diff(test.want, withoutRepetitions(test.given)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.reason, diff)
@@ -70,7 +70,7 @@ func TestWithoutRepetitions(t *testing.T) {
 func TestPlanQueries(t *testing.T) {
 	t.Parallel()
 	dependent := func(r resource, namespace string) *target {
-		return &target{item: &reconciler.InventoryItem{}, resource: r, key: dependents.Key{GroupKind: r.GroupKind(), Namespace: namespace}}
+		return &target{item: &reconciler.InventoryItem{}, resource: r, key: display.Key{GroupKind: r.GroupKind(), Namespace: namespace}}
 	}
 	configMaps := resource{schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, "configmaps"}
 	roles := resource{schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole"}, "clusterroles"}
@@ -129,7 +129,7 @@ func TestConditionReasons(t *testing.T) {
 		map[string]any{"type": "Silent", "status": "False"},
 		"malformed",
 	}}}}
-	want := []dependents.Reason{{Source: dependents.SourceCondition, Text: "Degraded (Lost): one member is lost", Since: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}}
+	want := []display.Reason{{Source: display.SourceCondition, Text: "Degraded (Lost): one member is lost", Since: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}}
 	if diff := cmp.Diff(want, conditionReasons(live, "Ready is False: said already")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

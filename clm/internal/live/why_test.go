@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
@@ -112,7 +112,7 @@ spec: {accessModes: [ReadWriteOnce], storageClassName: fast, resources: {request
 					w.report(&pod, *test.event)
 				}
 			}
-			w.golden("why-"+test.name+".txt", dependents.WriteOptions{Why: true}, test.until...)
+			w.golden("why-"+test.name+".txt", display.WriteOptions{Why: true}, test.until...)
 		})
 	}
 }
@@ -155,7 +155,7 @@ func TestManyPodsFailForTheSameReason(t *testing.T) {
 	w.record(deployment)
 	w.logs.texts["main previous"] = "boom\n"
 	testenv.Eventually(t, func() (bool, string) {
-		shown := w.show(w.tree(), dependents.WriteOptions{Why: true})
+		shown := w.show(w.tree(), display.WriteOptions{Why: true})
 		return len(w.pods("web-", 8)) == 8 && countOf(shown, "CrashLoopBackOff,") == 3, shown
 	})
 	w.requests.Reset()
@@ -165,7 +165,7 @@ func TestManyPodsFailForTheSameReason(t *testing.T) {
 	if logRequests > 3 || eventRequests > 5 {
 		t.Errorf("expected 3 pods, their owner and its owner to be asked about, got:\n%s", w.requests)
 	}
-	w.golden("flat.txt", dependents.WriteOptions{Why: true, Flat: true}, "CrashLoopBackOff")
+	w.golden("flat.txt", display.WriteOptions{Why: true, Flat: true}, "CrashLoopBackOff")
 }
 
 func countOf(text, part string) int { return strings.Count(text, part) }

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
@@ -23,7 +23,7 @@ import (
 const maxEventReasons = 3
 
 // eventReasons reads the events about an object and summarizes them.
-func (s *survey) eventReasons(ctx context.Context, node *dependents.Node) ([]dependents.Reason, error) {
+func (s *survey) eventReasons(ctx context.Context, node *display.Node) ([]display.Reason, error) {
 	selector := fields.Set{"involvedObject.uid": string(node.Object.UID)}
 	isClaim := node.Object.Key().GroupKind == claims.GroupKind()
 	if !isClaim {
@@ -34,7 +34,7 @@ func (s *survey) eventReasons(ctx context.Context, node *dependents.Node) ([]dep
 	list, err := s.core.Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: selector.String()})
 	switch {
 	case apierrors.IsForbidden(err):
-		s.note(dependents.Note{Verb: "list", Resource: events.plural, Namespace: namespace})
+		s.note(display.Note{Verb: "list", Resource: events.plural, Namespace: namespace})
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("listing the events of %s: %w", node.Object, err)
@@ -43,13 +43,13 @@ func (s *survey) eventReasons(ctx context.Context, node *dependents.Node) ([]dep
 }
 
 // sumUp combines events with the same reason: the message of the latest, the time of the earliest, and the total count. The latest comes first.
-func sumUp(list []corev1.Event) []dependents.Reason {
+func sumUp(list []corev1.Event) []display.Reason {
 	found := make([]Event, 0, len(list))
 	for i := range list {
 		found = append(found, eventOf(&list[i]))
 	}
 	slices.SortStableFunc(found, func(a, b Event) int { return b.Time.Compare(a.Time) })
-	var reasons []dependents.Reason
+	var reasons []display.Reason
 	position := map[string]int{}
 	for _, event := range found {
 		if restates(event) {
@@ -62,7 +62,7 @@ func sumUp(list []corev1.Event) []dependents.Reason {
 			}
 			at = len(reasons)
 			position[event.Reason] = at
-			reasons = append(reasons, dependents.Reason{Source: dependents.SourceEvent, Text: joined(event.Reason, event.Message), Since: event.First})
+			reasons = append(reasons, display.Reason{Source: display.SourceEvent, Text: joined(event.Reason, event.Message), Since: event.First})
 		}
 		reasons[at].Count += event.Count
 		if event.First.Before(reasons[at].Since) {
@@ -78,7 +78,7 @@ func restates(event Event) bool {
 }
 
 // lastLine returns the last line in the log of a crashed container, if there is one.
-func (s *survey) lastLine(ctx context.Context, pod *corev1.Pod, f status.PodFinding) []dependents.Reason {
+func (s *survey) lastLine(ctx context.Context, pod *corev1.Pod, f status.PodFinding) []display.Reason {
 	lines := int64(1)
 	raw, err := s.core.Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{
 		Container: f.Crashed, Previous: f.Previous, TailLines: &lines, LimitBytes: new(int64(maxLastLine)),
@@ -86,15 +86,15 @@ func (s *survey) lastLine(ctx context.Context, pod *corev1.Pod, f status.PodFind
 	text := oneLine(string(raw))
 	switch {
 	case apierrors.IsForbidden(err):
-		s.note(dependents.Note{Verb: "get", Resource: podLogs, Namespace: pod.Namespace})
+		s.note(display.Note{Verb: "get", Resource: podLogs, Namespace: pod.Namespace})
 		return nil
 	case err != nil:
 		// The node may be unreachable, and the log of an earlier run may be gone. The other reasons are shown nevertheless.
-		return []dependents.Reason{{Source: dependents.SourceLog, Text: joined("the log of container "+f.Crashed+" cannot be read", err.Error())}}
+		return []display.Reason{{Source: display.SourceLog, Text: joined("the log of container "+f.Crashed+" cannot be read", err.Error())}}
 	case text == "":
 		return nil
 	}
-	return []dependents.Reason{{Source: dependents.SourceLog, Text: fmt.Sprintf("last log line of container %s: %s", f.Crashed, text), Since: f.Since}}
+	return []display.Reason{{Source: display.SourceLog, Text: fmt.Sprintf("last log line of container %s: %s", f.Crashed, text), Since: f.Since}}
 }
 
 const (

@@ -9,7 +9,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/component"
@@ -35,7 +35,7 @@ func (f *Found) Tree(ctx context.Context, c cluster.Client, set v1alpha1.Set) (*
 		if node.Live == nil || f.owns(set, node.Live) {
 			continue
 		}
-		node.Status, node.Message, node.Children, node.Why = dependents.StatusStolen, "has no owner, and was not adopted", nil, nil
+		node.Status, node.Message, node.Children, node.Why = display.StatusStolen, "has no owner, and was not adopted", nil, nil
 		if owner := f.ownerOf(node.Live); owner != "" {
 			node.Message = "belongs to " + owner
 		}

@@ -11,9 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/failures"
-	"github.com/component-operator/runtime/clm/internal/progress"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -107,38 +106,38 @@ func (p *Plan) board() *runner.Board {
 	return runner.NewBoard(p.connection, string(p.Operation), p.Release.String(), p.Revision.Number)
 }
 
-func applied(plan *Plan, options Options, err error) progress.Outcome {
+func applied(plan *Plan, options Options, err error) display.Outcome {
 	release := fmt.Sprintf("release %s, revision %d", plan.Release, plan.Revision.Number)
 	var interrupted *failures.InterruptedError
 	switch {
 	case errors.As(err, &interrupted) && interrupted.Untouched:
 		// The planned revision will not exist; another one may have its number.
-		return progress.Outcome{Summary: fmt.Sprintf("release %s: %s", plan.Release, failures.Summary(err)), Next: failures.Next(err, plan.Release)}
+		return display.Outcome{Summary: fmt.Sprintf("release %s: %s", plan.Release, failures.Summary(err)), Next: failures.Next(err, plan.Release)}
 	case err != nil && options.Reverts && failures.IsFailure(err) && plan.NeverReady():
-		return progress.Outcome{Summary: release + ": " + failures.Summary(err)}
+		return display.Outcome{Summary: release + ": " + failures.Summary(err)}
 	case err != nil:
-		return progress.Outcome{Summary: release + ": " + failures.Summary(err), Next: plan.next(options.Limits, err)}
+		return display.Outcome{Summary: release + ": " + failures.Summary(err), Next: plan.next(options.Limits, err)}
 	case options.Wait != WaitReady && !written(plan.Release.Inventory, options.Wait.last()):
-		return progress.Outcome{
+		return display.Outcome{
 			Done: true, Summary: release + ", is applied up to the first wave that is not ready",
 			Next: fmt.Sprintf("To apply the remaining waves when it is ready: clm apply %s SOURCE... -n %s", plan.Release.Name, plan.Release.Namespace),
 		}
 	case options.Wait != WaitReady && !written(plan.Release.Inventory, WaitWritten.last()):
-		return progress.Outcome{
+		return display.Outcome{
 			Done: true, Summary: release + ", is applied",
 			Next: fmt.Sprintf("To run the post-apply hooks when it is ready: clm apply %s SOURCE... -n %s", plan.Release.Name, plan.Release.Namespace),
 		}
 	case options.Wait != WaitReady:
-		return progress.Outcome{Done: true, Summary: release + ", is applied"}
+		return display.Outcome{Done: true, Summary: release + ", is applied"}
 	default:
 		next := slices.DeleteFunc([]string{SparedText(plan.spared), keptText(plan.Release)}, func(text string) bool { return text == "" })
-		return progress.Outcome{Done: true, Summary: release + ", is ready", Next: strings.Join(next, "\n")}
+		return display.Outcome{Done: true, Summary: release + ", is ready", Next: strings.Join(next, "\n")}
 	}
 }
 
 // keptText names the objects that are kept although they are not declared any more; empty if there are none.
 func keptText(release *releases.Release) string {
-	kept := dependents.Kept(release.Inventory)
+	kept := display.Kept(release.Inventory)
 	if kept == "" {
 		return ""
 	}
@@ -156,7 +155,7 @@ func (p *Plan) NeverReady() bool {
 func (p *Plan) Await(ctx context.Context, options Options) error {
 	b := p.board()
 	err := p.await(ctx, options, b)
-	outcome := progress.Outcome{Done: err == nil, Summary: fmt.Sprintf("release %s, revision %d, is up to date", p.Release, p.Revision.Number), Next: keptText(p.Release)}
+	outcome := display.Outcome{Done: err == nil, Summary: fmt.Sprintf("release %s, revision %d, is up to date", p.Release, p.Revision.Number), Next: keptText(p.Release)}
 	if err != nil {
 		outcome.Summary, outcome.Next = fmt.Sprintf("release %s, revision %d: %s", p.Release, p.Revision.Number, failures.Summary(err)), p.next(options.Limits, err)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
@@ -204,9 +204,9 @@ func noteFailure(revision *releases.Revision, reason string) {
 // once one is gone, nobody can tell how it has ended, and it must not run again for that.
 func unawait(p *Plan) {
 	rules := KeptFieldsRules{Namespace: p.Release.Namespace}
-	removeThemselves := map[dependents.Key]bool{}
+	removeThemselves := map[display.Key]bool{}
 	for _, object := range p.objects {
-		if job, ok := object.(*unstructured.Unstructured); ok && dependents.IsJob(job) {
+		if job, ok := object.(*unstructured.Unstructured); ok && display.IsJob(job) {
 			ttl, _, _ := unstructured.NestedFieldNoCopy(job.Object, "spec", "ttlSecondsAfterFinished")
 			removeThemselves[rules.KeyOf(job)] = ttl != nil
 		}

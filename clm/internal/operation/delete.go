@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/failures"
-	"github.com/component-operator/runtime/clm/internal/progress"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/internal/deletionhooks"
@@ -23,7 +23,7 @@ import (
 func (d *Deletion) Delete(ctx context.Context, limits runner.Limits) error {
 	b := runner.NewBoard(d.connection, "delete", d.Release.String(), 0)
 	err := runner.Interrupted(ctx, d.delete(ctx, limits, b))
-	outcome := progress.Outcome{Done: err == nil, Summary: fmt.Sprintf("release %s was deleted", d.Release), Next: SparedText(d.spared)}
+	outcome := display.Outcome{Done: err == nil, Summary: fmt.Sprintf("release %s was deleted", d.Release), Next: SparedText(d.spared)}
 	if len(d.leftOut) > 0 {
 		outcome.Next = "These hooks could not be applied, because their namespaces are being deleted: " + strings.Join(d.leftOut, ", ")
 	}

@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -19,7 +19,7 @@ import (
 
 // dependent is an object that a release renders, or has recorded.
 type dependent struct {
-	dependents.Object
+	display.Object
 	// rendered is where the object stands in the manifest of the current revision; negative if it does not.
 	rendered int
 	// item is the record of the object; nil if there is none.
@@ -28,19 +28,19 @@ type dependent struct {
 
 // dependentsOf returns the objects that are, or are to be, dependents of the release as it is; sorted.
 func dependentsOf(mapper meta.RESTMapper, plan *Plan) ([]dependent, error) {
-	found := map[dependents.Key]*dependent{}
+	found := map[display.Key]*dependent{}
 	for _, item := range plan.Release.Inventory {
-		found[dependents.KeyOf(item)] = &dependent{Object: dependents.ObjectOf(item), rendered: -1, item: item}
+		found[display.KeyOf(item)] = &dependent{Object: display.ObjectOf(item), rendered: -1, item: item}
 	}
 	for i, object := range plan.Content.Manifest {
 		if !plan.Applies(object) {
 			continue
 		}
-		namespace, err := dependents.Namespace(mapper, object, plan.Release.Namespace)
+		namespace, err := display.Namespace(mapper, object, plan.Release.Namespace)
 		if err != nil {
 			return nil, err
 		}
-		placed := dependents.ObjectOf(object)
+		placed := display.ObjectOf(object)
 		placed.Namespace = namespace
 		if known := found[placed.Key()]; known != nil {
 			known.rendered, known.Object = i, placed
@@ -58,7 +58,7 @@ func dependentsOf(mapper meta.RESTMapper, plan *Plan) ([]dependent, error) {
 
 // find returns where an object is in a list; negative if it is not.
 func findHeld(list []dependent, object types.ObjectKey) int {
-	return slices.IndexFunc(list, func(p dependent) bool { return dependents.KeyOf(p) == dependents.KeyOf(object) })
+	return slices.IndexFunc(list, func(p dependent) bool { return display.KeyOf(p) == display.KeyOf(object) })
 }
 
 // leaveOut makes the revision of a plan one that does not have the objects. If it has none of them, it stays as it is.

@@ -4,7 +4,7 @@
 package operation
 
 import (
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -31,13 +31,13 @@ type Drift struct {
 
 // Drift returns the objects that differ from the revision, in the order of the changes. It is meant for plans made by PlanCurrent.
 func (p *Plan) Drift() []Drift {
-	recorded := make(map[dependents.Key]*reconciler.InventoryItem, len(p.Release.Inventory))
+	recorded := make(map[display.Key]*reconciler.InventoryItem, len(p.Release.Inventory))
 	for _, item := range p.Release.Inventory {
-		recorded[dependents.KeyOf(item)] = item
+		recorded[display.KeyOf(item)] = item
 	}
 	var drift []Drift
 	for _, change := range p.Changes {
-		if state := driftState(change, recorded[dependents.KeyOf(change.Object)]); state != "" {
+		if state := driftState(change, recorded[display.KeyOf(change.Object)]); state != "" {
 			drift = append(drift, Drift{Change: change, State: state})
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/helmreleases"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/sources"
@@ -84,7 +84,7 @@ func contentOf(recorded helmreleases.Content, past releases.Revision) (releases.
 	for _, object := range recorded.Objects {
 		variants, err := mapper.Map(object, object.GroupVersionKind().GroupKind(), object.Definition)
 		if err != nil {
-			return content, fmt.Errorf("%s (%s): %w", dependents.Text(object), object.Source, err)
+			return content, fmt.Errorf("%s (%s): %w", display.Text(object), object.Source, err)
 		}
 		for _, missing := range variants {
 			each := object.DeepCopy()
@@ -120,16 +120,16 @@ type divided struct {
 // divide reads the objects of a revision.
 func divide(ctx context.Context, clnt cluster.Client, found *helmreleases.Release, objects []*unstructured.Unstructured) (divided, error) {
 	result := divided{}
-	var placed []dependents.Object
+	var placed []display.Object
 	for _, object := range objects {
 		if !IsRegular(object) {
 			continue
 		}
-		namespace, err := dependents.Namespace(clnt.RESTMapper(), object, found.Namespace)
+		namespace, err := display.Namespace(clnt.RESTMapper(), object, found.Namespace)
 		if err != nil {
 			return divided{}, err
 		}
-		each := dependents.ObjectOf(object)
+		each := display.ObjectOf(object)
 		each.Namespace = namespace
 		if gitops.HasHelmHook(object.GetAnnotations()) {
 			result.hooks = append(result.hooks, each)
@@ -138,7 +138,7 @@ func divide(ctx context.Context, clnt cluster.Client, found *helmreleases.Releas
 		placed = append(placed, each)
 	}
 	adoptable := make([]*metav1.PartialObjectMetadata, len(placed))
-	err := concurrent.Each(readsAtOnce, placed, func(i int, object dependents.Object) (err error) {
+	err := concurrent.Each(readsAtOnce, placed, func(i int, object display.Object) (err error) {
 		adoptable[i], err = ifMarked(ctx, clnt, found, object)
 		return err
 	})
@@ -154,7 +154,7 @@ func divide(ctx context.Context, clnt cluster.Client, found *helmreleases.Releas
 }
 
 // ifMarked returns the metadata of an object if it exists with the marks of a Helm release and with those of no other owner; otherwise nil.
-func ifMarked(ctx context.Context, clnt cluster.Client, found *helmreleases.Release, object dependents.Object) (*metav1.PartialObjectMetadata, error) {
+func ifMarked(ctx context.Context, clnt cluster.Client, found *helmreleases.Release, object display.Object) (*metav1.PartialObjectMetadata, error) {
 	metadata := &metav1.PartialObjectMetadata{}
 	metadata.SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
 	err := clnt.Get(ctx, client.ObjectKey{Namespace: object.Namespace, Name: object.Name}, metadata)

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
@@ -97,7 +97,7 @@ func (r *dependentRemoval) hookRunner(ctx context.Context, at deletionhooks.Time
 		},
 		LeftOut: func(hooks []reconciler.Notice) {
 			for _, hook := range hooks {
-				if text := dependents.Text(hook.Object); !slices.Contains(r.leftOut, text) {
+				if text := display.Text(hook.Object); !slices.Contains(r.leftOut, text) {
 					r.leftOut = append(r.leftOut, text)
 				}
 			}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -29,7 +29,7 @@ type KeptFieldsRules struct {
 }
 
 // KeptFields are fields by object, in the notation of the annotation ignore-fields.
-type KeptFields map[dependents.Key][]string
+type KeptFields map[display.Key][]string
 
 // Add adds the fields of another value, and reports whether there was one that was not there yet.
 func (f KeptFields) Add(other KeptFields) bool {
@@ -142,7 +142,7 @@ func without(fields, others string) string {
 // them does not have, nothing is kept. The error is a RefusedError that names those that would have to be kept, but that the annotation ignore-fields cannot name.
 func (r KeptFieldsRules) Choose(rendered []*unstructured.Unstructured, recorded [][]*unstructured.Unstructured, changes []reconciler.Change) (KeptFields, error) {
 	now := r.index(rendered)
-	before := make([]map[dependents.Key]*unstructured.Unstructured, len(recorded))
+	before := make([]map[display.Key]*unstructured.Unstructured, len(recorded))
 	for i, objects := range recorded {
 		before[i] = r.index(objects)
 	}
@@ -158,7 +158,7 @@ func (r KeptFieldsRules) Choose(rendered []*unstructured.Unstructured, recorded 
 			text := cmp.Or(conflict.Ignorable, conflict.Path)
 			path, known := parse(conflict)
 			switch {
-			case slices.ContainsFunc(before, func(index map[dependents.Key]*unstructured.Unstructured) bool {
+			case slices.ContainsFunc(before, func(index map[display.Key]*unstructured.Unstructured) bool {
 				return index[key] == nil || known && !r.isSame(object, index[key], path)
 			}):
 			case known && r.isOurs(path):
@@ -250,8 +250,8 @@ func (r KeptFieldsRules) withKept(object *unstructured.Unstructured, kept []stri
 }
 
 // index returns the objects by what identifies them in the cluster, without hooks that have a time of their own: one may have the name of a dependent.
-func (r KeptFieldsRules) index(objects []*unstructured.Unstructured) map[dependents.Key]*unstructured.Unstructured {
-	index := make(map[dependents.Key]*unstructured.Unstructured, len(objects))
+func (r KeptFieldsRules) index(objects []*unstructured.Unstructured) map[display.Key]*unstructured.Unstructured {
+	index := make(map[display.Key]*unstructured.Unstructured, len(objects))
 	for _, object := range objects {
 		if !r.isHook(object) {
 			index[r.KeyOf(object)] = object
@@ -267,8 +267,8 @@ func (r KeptFieldsRules) isHook(object *unstructured.Unstructured) bool {
 }
 
 // KeyOf returns the key of an object of the release. Cluster-scoped objects get a namespace, too, which does no harm.
-func (r KeptFieldsRules) KeyOf(object types.ObjectKey) dependents.Key {
-	key := dependents.KeyOf(object)
+func (r KeptFieldsRules) KeyOf(object types.ObjectKey) display.Key {
+	key := display.KeyOf(object)
 	key.Namespace = cmp.Or(key.Namespace, r.Namespace)
 	return key
 }

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -58,7 +58,7 @@ func TestCarry(t *testing.T) {
 		recorded, rendered := object(t, tc.recorded, tc.recordedData), object(t, tc.rendered, tc.renderedData)
 		further := operation.KeptFields{}
 		if tc.further != "" {
-			further[dependents.Key{GroupKind: rendered.GroupVersionKind().GroupKind(), Namespace: "home", Name: "a"}] = []string{tc.further}
+			further[display.Key{GroupKind: rendered.GroupVersionKind().GroupKind(), Namespace: "home", Name: "a"}] = []string{tc.further}
 		}
 		before := rendered.DeepCopy()
 		got := rules.Carry(list(rendered), list(recorded), further)[0]
@@ -148,7 +148,7 @@ func TestChoose(t *testing.T) {
 	}
 	rendered, recorded := list(object(t, "", "a: 1, b: 1, c: 1")), [][]*unstructured.Unstructured{list(object(t, "", "a: 1, b: 2"))}
 	got, err := rules.Choose(rendered, recorded, change(conflict("data.a"), conflict("data.b"), conflict("data.c"), conflict("data.a"), conflict(`metadata.annotations["x/digest"]`)))
-	want := operation.KeptFields{dependents.KeyOf(change()[0].Object): {"data.a"}}
+	want := operation.KeptFields{display.KeyOf(change()[0].Object): {"data.a"}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("want what the manifest does not change, without our own: %v (-want +got):\n%s", err, diff)
 	}

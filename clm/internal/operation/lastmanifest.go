@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -85,7 +85,7 @@ func (m *lastManifest) kept(ctx context.Context, rules KeptFieldsRules, objects 
 	if m.marked != nil {
 		return m.marked, nil
 	}
-	recorded := map[dependents.Key]*reconciler.InventoryItem{}
+	recorded := map[display.Key]*reconciler.InventoryItem{}
 	for _, item := range m.release.Inventory {
 		recorded[rules.KeyOf(item)] = item
 	}
@@ -105,7 +105,7 @@ func (m *lastManifest) kept(ctx context.Context, rules KeptFieldsRules, objects 
 				return nil
 			}
 			if err != nil {
-				return fmt.Errorf("reading which fields of %s are left to other field managers: %w", dependents.Text(item), err)
+				return fmt.Errorf("reading which fields of %s are left to other field managers: %w", display.Text(item), err)
 			}
 			live[i] = object.DeepCopy()
 			live[i].SetAnnotations(found.Annotations)

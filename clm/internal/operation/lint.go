@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/sources"
 	"github.com/component-operator/runtime/internal/helm/linter"
@@ -154,7 +154,7 @@ func answersOf(changes []reconciler.Change) []answer {
 	}
 	for _, reason := range slices.Sorted(maps.Keys(unchecked)) {
 		answers = append(answers, answer{Finding: Finding{
-			Severity: linter.Info, Message: fmt.Sprintf("not checked by the API server: %s: %s", dependents.Enumerate(unchecked[reason], shown), reason),
+			Severity: linter.Info, Message: fmt.Sprintf("not checked by the API server: %s: %s", display.Enumerate(unchecked[reason], shown), reason),
 		}})
 	}
 	return answers

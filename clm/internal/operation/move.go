@@ -10,9 +10,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/failures"
-	"github.com/component-operator/runtime/clm/internal/progress"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -29,16 +28,16 @@ func (t *Transfer) Move(ctx context.Context, options Options) error {
 	return err
 }
 
-func (t *Transfer) outcome(err error) progress.Outcome {
+func (t *Transfer) outcome(err error) display.Outcome {
 	between := fmt.Sprintf("from release %s to release %s", t.From.Release, t.To.Release)
 	switch {
 	case err != nil:
-		summary := fmt.Sprintf("moving %s %s: %s", dependents.Count(len(t.Objects), "object"), between, failures.Summary(err))
-		return progress.Outcome{Summary: summary, Next: failures.Next(err, t.To.Release)}
+		summary := fmt.Sprintf("moving %s %s: %s", display.Count(len(t.Objects), "object"), between, failures.Summary(err))
+		return display.Outcome{Summary: summary, Next: failures.Next(err, t.To.Release)}
 	case t.left == 0:
-		return progress.Outcome{Done: true, Summary: fmt.Sprintf("nothing left to move %s", between)}
+		return display.Outcome{Done: true, Summary: fmt.Sprintf("nothing left to move %s", between)}
 	default:
-		return progress.Outcome{Done: true, Summary: fmt.Sprintf("moved %s %s", dependents.Count(t.left, "object"), between)}
+		return display.Outcome{Done: true, Summary: fmt.Sprintf("moved %s %s", display.Count(t.left, "object"), between)}
 	}
 }
 
@@ -97,7 +96,7 @@ func (t *Transfer) concerns(err error) bool {
 		return err != nil
 	}
 	return slices.ContainsFunc(slices.Concat(notReady.Failed, notReady.Waits), func(notice reconciler.Notice) bool {
-		return slices.ContainsFunc(t.Objects, func(object dependents.Object) bool { return object.Key() == dependents.KeyOf(notice.Object) })
+		return slices.ContainsFunc(t.Objects, func(object display.Object) bool { return object.Key() == display.KeyOf(notice.Object) })
 	})
 }
 

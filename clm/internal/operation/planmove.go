@@ -13,7 +13,7 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/internal/annotations"
@@ -26,7 +26,7 @@ type Transfer struct {
 	// From gives the objects, To receives them.
 	From, To *Plan
 	// Objects are those that are moved.
-	Objects []dependents.Object
+	Objects []display.Object
 
 	connection *connection.Connection
 	// left is the number of objects whose move is not complete.

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/sources"
 	"github.com/component-operator/runtime/internal/annotations"
@@ -171,7 +171,7 @@ func checkReserved(release *releases.Release, manifest []*unstructured.Unstructu
 	var problems []string
 	for _, object := range manifest {
 		if reason := releases.Reserved(release.Namespace, release.Name, object); reason != "" {
-			problems = append(problems, fmt.Sprintf("%s: %s; leave it out of the sources", dependents.Text(object), reason))
+			problems = append(problems, fmt.Sprintf("%s: %s; leave it out of the sources", display.Text(object), reason))
 		}
 	}
 	if len(problems) == 0 {
@@ -189,10 +189,10 @@ func checkHooks(recorded []*unstructured.Unstructured, scheme *runtime.Scheme) e
 	for _, object := range recorded {
 		if text, exists := object.GetAnnotations()[ReleaseHookKey]; exists {
 			if _, err := annotations.ReleaseHook(text); err != nil {
-				problems = append(problems, fmt.Sprintf("%s: annotation %s: %s", dependents.Text(object), ReleaseHookKey, err))
+				problems = append(problems, fmt.Sprintf("%s: annotation %s: %s", display.Text(object), ReleaseHookKey, err))
 			}
 			if _, both := object.GetAnnotations()[applyHookKey]; both {
-				problems = append(problems, fmt.Sprintf("%s: annotation %s: a release hook cannot also be an apply hook", dependents.Text(object), applyHookKey))
+				problems = append(problems, fmt.Sprintf("%s: annotation %s: a release hook cannot also be an apply hook", display.Text(object), applyHookKey))
 			}
 		}
 	}
@@ -247,7 +247,7 @@ func distinct(objects []*unstructured.Unstructured, sorted bool) (any, error) {
 	for i, object := range objects {
 		var err error
 		if digests[i], err = digest.OfMap(object.Object); err != nil {
-			return nil, fmt.Errorf("computing the digest of %s: %w", dependents.Text(object), err)
+			return nil, fmt.Errorf("computing the digest of %s: %w", display.Text(object), err)
 		}
 	}
 	slices.Sort(digests)

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -74,7 +74,7 @@ func PlanRollback(ctx context.Context, c *connection.Connection, request Rollbac
 	if err := keepAtRollback(ctx, plan, request); err != nil {
 		return nil, err
 	}
-	wanted, err := dependents.Keys(c.Client().RESTMapper(), objectsOf(plan), release.Namespace)
+	wanted, err := display.Keys(c.Client().RESTMapper(), objectsOf(plan), release.Namespace)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -15,10 +15,10 @@ import (
 
 // SpareAdopted orphans, instead of deleting, the dependents that are not wanted and that existed before the release has adopted them. It returns them as
 // texts, sorted.
-func SpareAdopted(release *releases.Release, wanted map[dependents.Key]bool) []string {
+func SpareAdopted(release *releases.Release, wanted map[display.Key]bool) []string {
 	var spared []string
 	for _, item := range release.Inventory {
-		if item.Adopted && !wanted[dependents.KeyOf(item)] {
+		if item.Adopted && !wanted[display.KeyOf(item)] {
 			spared = append(spared, Spare(item))
 		}
 	}
@@ -29,7 +29,7 @@ func SpareAdopted(release *releases.Release, wanted map[dependents.Key]bool) []s
 // Spare sets the delete policy of a dependent to orphan, and returns its text.
 func Spare(item *reconciler.InventoryItem) string {
 	item.DeletePolicy = reconciler.DeletePolicyOrphan
-	return dependents.Text(item)
+	return display.Text(item)
 }
 
 // ConfirmLast refuses to revert a plan if another process has changed the release since: its changes would be reverted as well.

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/helmreleases"
 	"github.com/component-operator/runtime/clm/internal/releases"
@@ -108,12 +108,12 @@ func complete(plan *Plan, past *Past, scheme *runtime.Scheme) error {
 
 // noteDone notes in the inventory of a release that objects have completed, whatever their present manifests are: the other tool has run them with these.
 func noteDone(release *releases.Release, objects []types.ObjectKey) {
-	known := map[dependents.Key]*reconciler.InventoryItem{}
+	known := map[display.Key]*reconciler.InventoryItem{}
 	for _, item := range release.Inventory {
-		known[dependents.KeyOf(item)] = item
+		known[display.KeyOf(item)] = item
 	}
 	for _, object := range objects {
-		item := known[dependents.KeyOf(object)]
+		item := known[display.KeyOf(object)]
 		if item == nil {
 			item = &reconciler.InventoryItem{Phase: reconciler.PhaseCompleted}
 			item.SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
@@ -121,7 +121,7 @@ func noteDone(release *releases.Release, objects []types.ObjectKey) {
 			release.Inventory = append(release.Inventory, item)
 		}
 		if item.Phase == reconciler.PhaseCompleted {
-			item.Digest = dependents.DigestTakenOver
+			item.Digest = display.DigestTakenOver
 		}
 	}
 }

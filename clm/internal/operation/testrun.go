@@ -13,9 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/failures"
-	"github.com/component-operator/runtime/clm/internal/progress"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -53,13 +52,13 @@ const (
 // TestResult is the outcome of a test.
 type TestResult struct {
 	// Test is the test's object.
-	Test dependents.Object
+	Test display.Object
 	// State is the state of the test when the run ended.
 	State TestState
 	// Message explains the state; empty if the test has passed.
 	Message string
 	// Why lists the reasons that the test has not passed, the most specific first.
-	Why []dependents.Reason
+	Why []display.Reason
 	// Log is the output of the test's containers, each line preceded by pod and container; or the error that occurred when reading it.
 	Log string
 
@@ -107,7 +106,7 @@ func (r *TestRun) Execute(ctx context.Context) ([]TestResult, error) {
 	return results, err
 }
 
-func tested(release *releases.Release, results []TestResult, err error) progress.Outcome {
+func tested(release *releases.Release, results []TestResult, err error) display.Outcome {
 	passed := 0
 	for _, result := range results {
 		if result.State == Passed {
@@ -118,16 +117,16 @@ func tested(release *releases.Release, results []TestResult, err error) progress
 	var notReady *failures.NotReadyError
 	switch {
 	case err == nil:
-		return progress.Outcome{Done: true, Summary: counts}
+		return display.Outcome{Done: true, Summary: counts}
 	case len(results) == 0 || !errors.As(err, &notReady):
-		return progress.Outcome{Summary: fmt.Sprintf("release %s was not tested: %s", release, failures.Summary(err))}
+		return display.Outcome{Summary: fmt.Sprintf("release %s was not tested: %s", release, failures.Summary(err))}
 	case notReady.Timeout > 0:
-		return progress.Outcome{Summary: counts + "; " + failures.Summary(err)}
+		return display.Outcome{Summary: counts + "; " + failures.Summary(err)}
 	default:
 		if besides := failures.Besides(err); besides != "" {
 			counts += "; " + besides
 		}
-		return progress.Outcome{Summary: counts}
+		return display.Outcome{Summary: counts}
 	}
 }
 

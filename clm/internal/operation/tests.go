@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/releases"
@@ -73,11 +73,11 @@ func (r *TestRun) judge(result reconciler.Result) []TestResult {
 	failed, waits := failures.Messages(result.Failures), failures.Messages(result.Waits)
 	results := make([]TestResult, 0, len(r.tests))
 	for _, test := range r.tests {
-		judged := TestResult{Test: dependents.ObjectOf(test), State: NotRun}
+		judged := TestResult{Test: display.ObjectOf(test), State: NotRun}
 		if at := slices.IndexFunc(result.Inventory, func(item *reconciler.InventoryItem) bool { return r.isItemOf(test, item) }); at >= 0 {
 			item := result.Inventory[at]
-			judged.item, judged.Test = item, dependents.ObjectOf(item)
-			key := dependents.KeyOf(item)
+			judged.item, judged.Test = item, display.ObjectOf(item)
+			key := display.KeyOf(item)
 			switch {
 			case failed[key] != "":
 				judged.State, judged.Message = Failed, failed[key]
@@ -137,8 +137,8 @@ func (r *TestRun) explain(ctx context.Context, results []TestResult) {
 }
 
 // reasons returns the reasons of the nodes or, if they have none, of the objects that they own.
-func reasons(nodes []*dependents.Node) []dependents.Reason {
-	var found []dependents.Reason
+func reasons(nodes []*display.Node) []display.Reason {
+	var found []display.Reason
 	for _, node := range nodes {
 		if len(node.Why) > 0 {
 			found = append(found, node.Why...)

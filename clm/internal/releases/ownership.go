@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -84,7 +84,7 @@ func ReadOwner(ctx context.Context, clnt client.Reader, object types.ObjectKey) 
 	metadata.SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
 	err := clnt.Get(ctx, client.ObjectKey{Namespace: object.GetNamespace(), Name: object.GetName()}, metadata)
 	if err != nil {
-		return OwnerMark{}, fmt.Errorf("reading %s: %w", dependents.Text(object), err)
+		return OwnerMark{}, fmt.Errorf("reading %s: %w", display.Text(object), err)
 	}
 	return OwnerOf(metadata), nil
 }

@@ -14,9 +14,8 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/failures"
-	"github.com/component-operator/runtime/clm/internal/progress"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
@@ -24,18 +23,18 @@ import (
 
 // A Board holds the state of an operation, and shows it whenever it has changed.
 type Board struct {
-	printer progress.Printer
+	printer display.Printer
 	clock   clock.PassiveClock
 
 	mu      sync.Mutex
-	state   progress.State
-	index   map[dependents.Key]int    // of the dependents
-	absent  map[dependents.Key]bool   // did not exist when the operation began
-	adopted map[dependents.Key]bool   // existed, and had another owner or none
-	deeds   map[dependents.Key]string // what the plan calls the write of an object that is more than an update
-	failed  map[dependents.Key]bool   // what the engine has said of them last
-	waits   map[dependents.Key]string
-	reasons map[dependents.Key]string // why they are not ready, as far as others say that
+	state   display.Progress
+	index   map[display.Key]int    // of the dependents
+	absent  map[display.Key]bool   // did not exist when the operation began
+	adopted map[display.Key]bool   // existed, and had another owner or none
+	deeds   map[display.Key]string // what the plan calls the write of an object that is more than an update
+	failed  map[display.Key]bool   // what the engine has said of them last
+	waits   map[display.Key]string
+	reasons map[display.Key]string // why they are not ready, as far as others say that
 	notes   map[string]bool
 	shown   time.Time
 	// deletes means that the dependents are deleted, and done that nothing is left to be done.
@@ -48,19 +47,19 @@ const showInterval = 100 * time.Millisecond
 
 // NewBoard returns the board of an operation on a release, which uses the printer of the connection. The revision is 0 if the operation makes none.
 func NewBoard(c *connection.Connection, operation, release string, revision int64) *Board {
-	return newBoard(c.Printer(), c.Clock(), progress.State{Operation: operation, Release: release, Revision: revision})
+	return newBoard(c.Printer(), c.Clock(), display.Progress{Operation: operation, Release: release, Revision: revision})
 }
 
 // NewQuietBoard returns a board that shows nothing. Those who wait for the lock of the operation are told its name.
 func NewQuietBoard(c *connection.Connection, operation string) *Board {
-	return newBoard(progress.Silent{}, c.Clock(), progress.State{Operation: operation})
+	return newBoard(display.Silent{}, c.Clock(), display.Progress{Operation: operation})
 }
 
-func newBoard(printer progress.Printer, clock clock.PassiveClock, state progress.State) *Board {
+func newBoard(printer display.Printer, clock clock.PassiveClock, state display.Progress) *Board {
 	return &Board{
-		printer: printer, clock: clock, state: state, index: map[dependents.Key]int{}, absent: map[dependents.Key]bool{}, adopted: map[dependents.Key]bool{},
-		deeds: map[dependents.Key]string{},
-		notes: map[string]bool{}, waits: map[dependents.Key]string{},
+		printer: printer, clock: clock, state: state, index: map[display.Key]int{}, absent: map[display.Key]bool{}, adopted: map[display.Key]bool{},
+		deeds: map[display.Key]string{},
+		notes: map[string]bool{}, waits: map[display.Key]string{},
 	}
 }
 
@@ -95,19 +94,19 @@ func (b *Board) ExpectDeletion(inventory []*reconciler.InventoryItem) {
 
 // expect adds the dependents of an inventory. The function returns the wave of each.
 func (b *Board) expect(inventory []*reconciler.InventoryItem, wave func(item *reconciler.InventoryItem) int) {
-	list := make([]dependents.Dependent, len(inventory))
+	list := make([]display.Dependent, len(inventory))
 	for i, item := range inventory {
-		list[i] = dependents.Dependent{Object: dependents.ObjectOf(item), Wave: wave(item), Phase: item.Phase, Status: item.Status}
+		list[i] = display.Dependent{Object: display.ObjectOf(item), Wave: wave(item), Phase: item.Phase, Status: item.Status}
 	}
 	b.add(list)
 }
 
 // ExpectChanges adds the objects of a plan that are wanted.
 func (b *Board) ExpectChanges(changes []reconciler.Change) {
-	var list []dependents.Dependent
+	var list []display.Dependent
 	b.mu.Lock()
 	for _, change := range changes {
-		key := dependents.KeyOf(change.Object)
+		key := display.KeyOf(change.Object)
 		b.absent[key] = change.Verb == reconciler.VerbCreated || change.Verb == reconciler.VerbRestored
 		b.adopted[key] = change.Verb == reconciler.VerbAdopted
 		switch {
@@ -120,14 +119,14 @@ func (b *Board) ExpectChanges(changes []reconciler.Change) {
 	b.mu.Unlock()
 	for _, change := range changes {
 		if change.Digest != "" {
-			list = append(list, dependents.Dependent{Object: dependents.ObjectOf(change.Object), Wave: change.Wave})
+			list = append(list, display.Dependent{Object: display.ObjectOf(change.Object), Wave: change.Wave})
 		}
 	}
 	b.add(list)
 }
 
 // add adds the dependents that the board does not have yet, and sorts all of them by wave.
-func (b *Board) add(list []dependents.Dependent) {
+func (b *Board) add(list []display.Dependent) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	more := false
@@ -135,7 +134,7 @@ func (b *Board) add(list []dependents.Dependent) {
 		if _, known := b.index[d.Key()]; known {
 			continue
 		}
-		d.Since, d.State = b.clock.Now(), dependents.StateInOperation(d, b.failed[d.Key()])
+		d.Since, d.State = b.clock.Now(), display.StateInOperation(d, b.failed[d.Key()])
 		b.index[d.Key()] = -1
 		b.state.Objects = append(b.state.Objects, d)
 		more = true
@@ -143,14 +142,14 @@ func (b *Board) add(list []dependents.Dependent) {
 	if !more {
 		return
 	}
-	dependents.Sort(b.state.Objects)
+	display.Sort(b.state.Objects)
 	for i, d := range b.state.Objects {
 		b.index[d.Key()] = i
 	}
 }
 
 // change applies a change to a dependent, decides on its state, and notes the time.
-func (b *Board) change(key dependents.Key, change func(d *dependents.Dependent)) {
+func (b *Board) change(key display.Key, change func(d *display.Dependent)) {
 	at, known := b.index[key]
 	if !known {
 		return
@@ -158,10 +157,10 @@ func (b *Board) change(key dependents.Key, change func(d *dependents.Dependent))
 	d := &b.state.Objects[at]
 	before := *d
 	change(d)
-	d.State = dependents.StateInOperation(*d, b.failed[key])
-	if (b.deletes || b.done) && d.State == dependents.StatePending && d.Phase == "" {
+	d.State = display.StateInOperation(*d, b.failed[key])
+	if (b.deletes || b.done) && d.State == display.StatePending && d.Phase == "" {
 		// It did not exist, such as an object that only the last revision wanted, which had failed before.
-		d.State = dependents.StateGone
+		d.State = display.StateGone
 	}
 	if d.Phase != before.Phase || d.Status != before.Status || d.Verb != before.Verb {
 		d.Since = b.clock.Now()
@@ -172,7 +171,7 @@ func (b *Board) change(key dependents.Key, change func(d *dependents.Dependent))
 func (b *Board) seen(key types.ObjectKey, found status.Status, message string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.change(dependents.KeyOf(key), func(d *dependents.Dependent) {
+	b.change(display.KeyOf(key), func(d *display.Dependent) {
 		b.waits[d.Key()] = message
 		if found == status.CurrentStatus {
 			delete(b.waits, d.Key())
@@ -208,19 +207,19 @@ func (b *Board) seen(key types.ObjectKey, found status.Status, message string) {
 }
 
 // wrote notes that the operation does not wait any more if the dependent was not written before.
-func (b *Board) wrote(d *dependents.Dependent) {
+func (b *Board) wrote(d *display.Dependent) {
 	isFirst := d.Phase == reconciler.PhaseScheduledForApplication || d.Phase == ""
 	b.state.Writing = b.state.Writing || isFirst && !b.deletes && strings.HasPrefix(b.state.Phase, waiting)
 }
 
 // explained takes into account why dependents are not ready. Those that are not mentioned have no reason, or none that is known.
-func (b *Board) explained(reasons map[dependents.Key]string) {
+func (b *Board) explained(reasons map[display.Key]string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.reasons = reasons
 	changed := false
 	for key := range b.waits {
-		b.change(key, func(d *dependents.Dependent) {
+		b.change(key, func(d *display.Dependent) {
 			message := b.message(key)
 			changed = changed || d.Message != message
 			d.Message = message
@@ -232,7 +231,7 @@ func (b *Board) explained(reasons map[dependents.Key]string) {
 }
 
 // message says why a dependent is not ready; empty if it is.
-func (b *Board) message(key dependents.Key) string {
+func (b *Board) message(key display.Key) string {
 	wait, reason := b.waits[key], b.reasons[key]
 	if wait == "" || reason == "" {
 		return wait
@@ -252,29 +251,29 @@ func (b *Board) Took(result reconciler.Result, err error, phase string) {
 	if err != nil {
 		b.state.Message = err.Error()
 	}
-	left := map[dependents.Key]*reconciler.InventoryItem{}
+	left := map[display.Key]*reconciler.InventoryItem{}
 	for _, item := range result.Inventory {
-		left[dependents.KeyOf(item)] = item
+		left[display.KeyOf(item)] = item
 	}
 	for _, notice := range slices.Concat(result.Notes, result.Drift) {
-		b.notes[dependents.Text(notice.Object)+": "+notice.Message] = true
+		b.notes[display.Text(notice.Object)+": "+notice.Message] = true
 	}
 	if problem := result.Aftermath.Problem; problem != "" {
 		b.notes["on-failure hooks cannot be applied: "+problem] = true
 	}
 	if result.Done {
 		for _, dependent := range result.Unhealthy {
-			b.notes[fmt.Sprintf("%s: is %s: %s", dependents.Text(dependent.Object), strings.ToLower(string(dependent.Grade)), dependent.Message)] = true
+			b.notes[fmt.Sprintf("%s: is %s: %s", display.Text(dependent.Object), strings.ToLower(string(dependent.Grade)), dependent.Message)] = true
 		}
 	}
 	b.waits = failures.Messages(slices.Concat(result.Waits, result.Aftermath.Waits))
-	maps.DeleteFunc(b.reasons, func(key dependents.Key, _ string) bool { return b.waits[key] == "" })
-	b.failed = map[dependents.Key]bool{}
+	maps.DeleteFunc(b.reasons, func(key display.Key, _ string) bool { return b.waits[key] == "" })
+	b.failed = map[display.Key]bool{}
 	for key, message := range failures.Messages(slices.Concat(result.Failures, result.Aftermath.Failures)) {
 		b.failed[key] = message != ""
 	}
 	for key := range b.index {
-		b.change(key, func(d *dependents.Dependent) {
+		b.change(key, func(d *display.Dependent) {
 			d.Message, d.Phase, d.Status = b.message(key), "", ""
 			if item := left[key]; item != nil {
 				d.Phase, d.Status = item.Phase, item.Status
@@ -283,7 +282,7 @@ func (b *Board) Took(result reconciler.Result, err error, phase string) {
 	}
 	for _, action := range result.Actions {
 		for _, object := range action.Objects {
-			b.change(dependents.KeyOf(object), func(d *dependents.Dependent) { d.Verb, d.Deed = b.told(*d, action.Verb), b.deed(*d, action.Verb) })
+			b.change(display.KeyOf(object), func(d *display.Dependent) { d.Verb, d.Deed = b.told(*d, action.Verb), b.deed(*d, action.Verb) })
 		}
 	}
 	b.show()
@@ -291,7 +290,7 @@ func (b *Board) Took(result reconciler.Result, err error, phase string) {
 
 // told returns what is told of an object to which the operation does something. That it was updated after it was created or adopted is not worth telling. Nor is it if
 // another client has changed the object between the two requests of its adoption: then the engine says only that the object was updated.
-func (b *Board) told(d dependents.Dependent, now reconciler.Verb) reconciler.Verb {
+func (b *Board) told(d display.Dependent, now reconciler.Verb) reconciler.Verb {
 	switch {
 	case now != reconciler.VerbUpdated:
 		return now
@@ -305,7 +304,7 @@ func (b *Board) told(d dependents.Dependent, now reconciler.Verb) reconciler.Ver
 }
 
 // deed is what is told instead of a verb: the plan says of hooks that they run again, and of others that they are recreated.
-func (b *Board) deed(d dependents.Dependent, now reconciler.Verb) string {
+func (b *Board) deed(d display.Dependent, now reconciler.Verb) string {
 	if now == reconciler.VerbUpdated || now == reconciler.VerbCreated || now == reconciler.VerbRestored {
 		return b.deeds[d.Key()]
 	}
@@ -314,7 +313,7 @@ func (b *Board) deed(d dependents.Dependent, now reconciler.Verb) string {
 
 // Finish shows how the operation ended. The board shows nothing afterwards. If the operation ended because another plan is needed, Finish shows nothing:
 // the operation will begin again.
-func (b *Board) Finish(outcome progress.Outcome, err error) {
+func (b *Board) Finish(outcome display.Outcome, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if failures.IsChanged(err) {

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/failures"
-	"github.com/component-operator/runtime/clm/internal/progress"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -111,7 +111,7 @@ func waitingText(waiting releases.Waiting) string {
 
 // GiveUp shows the error of an operation that would need another plan, and is not tried again.
 func GiveUp(c *connection.Connection, err error) {
-	c.Printer().Finish(progress.Outcome{Summary: err.Error()})
+	c.Printer().Finish(display.Outcome{Summary: err.Error()})
 }
 
 // Release returns the release that the operation changes.

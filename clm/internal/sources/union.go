@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/types"
@@ -54,7 +54,7 @@ func (u *union) Generate(ctx context.Context, namespace string, name string, par
 			}
 			if other, known := definedBy[key]; known && other != i {
 				return nil, fmt.Errorf("%s is defined by both %s and %s",
-					dependents.Text(object), displayed(u.members[other].Reference), displayed(m.Reference))
+					display.Text(object), displayed(u.members[other].Reference), displayed(m.Reference))
 			}
 			definedBy[key] = i
 		}

@@ -14,7 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/releases"
@@ -49,7 +49,7 @@ func Follow(ctx context.Context, c *connection.Connection, following Following) 
 		following.Trouble = func(error) {}
 	}
 	watching, stop := context.WithCancel(ctx)
-	f := &follower{Following: following, connection: c, woken: make(chan struct{}, 1), fatal: make(chan error, 1), unwatched: map[dependents.Note]bool{}, drop: func() {}}
+	f := &follower{Following: following, connection: c, woken: make(chan struct{}, 1), fatal: make(chan error, 1), unwatched: map[display.Note]bool{}, drop: func() {}}
 	defer f.running.Wait()
 	defer stop()
 	f.keep(watching, func(ctx context.Context) error {
@@ -95,7 +95,7 @@ type follower struct {
 	drop    context.CancelFunc
 
 	mu        sync.Mutex // guards all below, and calls of the functions of Following
-	unwatched map[dependents.Note]bool
+	unwatched map[display.Note]bool
 }
 
 func (f *follower) show(snapshot *Snapshot) (enough bool) {
@@ -150,7 +150,7 @@ func (f *follower) watch(ctx context.Context, release *releases.Release) {
 	}
 	var names []string
 	for _, item := range release.Inventory {
-		names = append(names, dependents.Text(item))
+		names = append(names, display.Text(item))
 	}
 	wanted := strings.Join(names, "\n")
 	if wanted == f.watched {
@@ -166,17 +166,17 @@ func (f *follower) watch(ctx context.Context, release *releases.Release) {
 	})
 }
 
-func (f *follower) note(note dependents.Note) {
+func (f *follower) note(note display.Note) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.unwatched[note] = true
 }
 
 // addNotes adds notes about what cannot be watched.
-func (f *follower) addNotes(notes []dependents.Note) []dependents.Note {
+func (f *follower) addNotes(notes []display.Note) []display.Note {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	unwatched := slices.SortedFunc(maps.Keys(f.unwatched), func(a, b dependents.Note) int { return strings.Compare(a.String(), b.String()) })
+	unwatched := slices.SortedFunc(maps.Keys(f.unwatched), func(a, b display.Note) int { return strings.Compare(a.String(), b.String()) })
 	return append(slices.Clone(notes), unwatched...)
 }
 

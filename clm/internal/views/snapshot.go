@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -28,9 +28,9 @@ type Snapshot struct {
 	// Silent means that the holder has ended, or has not renewed the lock for so long that it seems to have.
 	Silent bool
 	// Dependents in the order of their waves.
-	Dependents []*dependents.Node
+	Dependents []*display.Node
 	// Notes say what is missing because the user may not read it.
-	Notes []dependents.Note
+	Notes []display.Note
 
 	deadline time.Duration
 }
@@ -109,7 +109,7 @@ func (s *Snapshot) checkHolder(now time.Time) {
 }
 
 // takeDependents decides on the states of the dependents, and puts these in order.
-func (s *Snapshot) takeDependents(nodes []*dependents.Node) {
+func (s *Snapshot) takeDependents(nodes []*display.Node) {
 	for _, node := range nodes {
 		lostLabel := s.confirmOwner(node)
 		recognizeFinished(node)
@@ -118,26 +118,26 @@ func (s *Snapshot) takeDependents(nodes []*dependents.Node) {
 			node.State, node.Wave = stateInDeletion(node, lostLabel), node.Item.DeleteOrder
 		}
 	}
-	dependents.Sort(nodes)
+	display.Sort(nodes)
 	s.Dependents = nodes
 }
 
 // confirmOwner sets the status of a dependent that does not have the label of the release. It reports whether the object is a dependent nevertheless.
-func (s *Snapshot) confirmOwner(node *dependents.Node) (lostLabel bool) {
+func (s *Snapshot) confirmOwner(node *display.Node) (lostLabel bool) {
 	if node.Live == nil {
 		return false
 	}
 	owner := releases.OwnerOf(node.Live)
 	if id := releases.OwnerID(s.Release.Namespace, s.Release.Name); !owner.Is(id) {
-		node.Status, node.Message = dependents.StatusStolen, owner.Loss(id, node.Item)
+		node.Status, node.Message = display.StatusStolen, owner.Loss(id, node.Item)
 	}
 	return owner.LostLabel(node.Item)
 }
 
 // recognizeFinished corrects the status of a Job that was complete and has removed itself.
-func recognizeFinished(node *dependents.Node) {
-	if node.Phase == reconciler.PhaseReady && node.Missing && node.Status == status.NotFoundStatus && dependents.IsJob(node) {
-		node.Status, node.Message = dependents.StatusCompleted, "has finished, and is gone"
+func recognizeFinished(node *display.Node) {
+	if node.Phase == reconciler.PhaseReady && node.Missing && node.Status == status.NotFoundStatus && display.IsJob(node) {
+		node.Status, node.Message = display.StatusCompleted, "has finished, and is gone"
 		if node.Item.Status != status.CurrentStatus {
 			node.Message += "; no process has waited for it, so that its outcome is not known"
 		}
@@ -150,55 +150,55 @@ const (
 )
 
 // stateOf returns the state of a dependent of a release that is not being deleted.
-func stateOf(node *dependents.Node) dependents.State {
+func stateOf(node *display.Node) display.State {
 	switch node.Phase {
 	case reconciler.PhaseCompleted:
-		return dependents.StateCompleted
+		return display.StateCompleted
 	case reconciler.PhaseFailed:
-		return dependents.StateFailed
+		return display.StateFailed
 	case reconciler.PhaseKept:
-		return dependents.StateStays
+		return display.StateStays
 	case reconciler.PhaseDeleting, reconciler.PhaseCompleting, reconciler.PhaseScheduledForDeletion, reconciler.PhaseScheduledForCompletion:
 		return leaving(node)
 	case reconciler.PhaseScheduledForApplication:
 		// The phase is recorded after the write. The object may be in its earlier form.
 		if node.Item.Digest == "" || node.Annotation(digestKey) != node.Item.Digest {
-			return dependents.StatePending
+			return display.StatePending
 		}
 	case reconciler.PhaseCreating, reconciler.PhaseUpdating, reconciler.PhaseReady:
 	}
 	switch node.Status {
-	case status.CurrentStatus, dependents.StatusCompleted:
-		return dependents.StateReady
+	case status.CurrentStatus, display.StatusCompleted:
+		return display.StateReady
 	case status.FailedStatus:
-		return dependents.StateFailed
-	case status.InProgressStatus, status.TerminatingStatus, status.NotFoundStatus, status.UnknownStatus, dependents.StatusStolen:
+		return display.StateFailed
+	case status.InProgressStatus, status.TerminatingStatus, status.NotFoundStatus, status.UnknownStatus, display.StatusStolen:
 	}
-	return dependents.StateUnready
+	return display.StateUnready
 }
 
 // stateInDeletion returns the state of a dependent of a release that is being deleted.
-func stateInDeletion(node *dependents.Node, lostLabel bool) dependents.State {
+func stateInDeletion(node *display.Node, lostLabel bool) display.State {
 	policy := node.Item.DeletePolicy
 	switch {
 	case node.Phase == reconciler.PhaseCompleted:
-		return dependents.StateCompleted
-	case node.Status == dependents.StatusStolen && !lostLabel || policy == reconciler.DeletePolicyOrphan || policy == reconciler.DeletePolicyOrphanOnDelete:
-		return dependents.StateStays
+		return display.StateCompleted
+	case node.Status == display.StatusStolen && !lostLabel || policy == reconciler.DeletePolicyOrphan || policy == reconciler.DeletePolicyOrphanOnDelete:
+		return display.StateStays
 	default:
 		return leaving(node)
 	}
 }
 
 // leaving returns the state of an object that is on its way out.
-func leaving(node *dependents.Node) dependents.State {
+func leaving(node *display.Node) display.State {
 	switch {
 	case node.Missing:
-		return dependents.StateGone
+		return display.StateGone
 	case node.Status == status.TerminatingStatus:
-		return dependents.StateUnready
+		return display.StateUnready
 	default:
-		return dependents.StatePending
+		return display.StatePending
 	}
 }
 
@@ -208,8 +208,8 @@ func (s *Snapshot) Ready() bool {
 	if s.Release == nil || s.Release.State != releases.StateReady && !s.Complete() {
 		return false
 	}
-	return !slices.ContainsFunc(s.Dependents, func(d *dependents.Node) bool {
-		return counts(d) && (d.State == dependents.StatePending || d.State.IsProblem())
+	return !slices.ContainsFunc(s.Dependents, func(d *display.Node) bool {
+		return counts(d) && (d.State == display.StatePending || d.State.IsProblem())
 	})
 }
 
@@ -230,7 +230,7 @@ func (s *Snapshot) State() releases.State {
 }
 
 // counts reports whether a release is not ready before an object is. On-failure hooks, perhaps of an earlier revision, hold up nothing.
-func counts(d *dependents.Node) bool {
+func counts(d *display.Node) bool {
 	hook, _ := types.SplitOrder(d.ApplyOrder)
 	return hook != types.ApplyHookOnFailure
 }
@@ -254,7 +254,7 @@ func (s *Snapshot) BecameReady() bool {
 	if s.Release == nil || s.Holder != nil && !s.Silent || s.Release.State == releases.StateDeleting || !s.nothingLeft() {
 		return false
 	}
-	return !slices.ContainsFunc(s.Dependents, func(d *dependents.Node) bool { return counts(d) && d.State.IsProblem() })
+	return !slices.ContainsFunc(s.Dependents, func(d *display.Node) bool { return counts(d) && d.State.IsProblem() })
 }
 
 // Acknowledgment says how to record that all objects of a failed revision have become ready since; empty if they have not.
@@ -273,31 +273,31 @@ func (s *Snapshot) nothingLeft() bool {
 	if s.Release.Current() == nil {
 		return false
 	}
-	return !slices.ContainsFunc(s.Dependents, func(d *dependents.Node) bool {
+	return !slices.ContainsFunc(s.Dependents, func(d *display.Node) bool {
 		switch d.Phase {
 		case reconciler.PhaseScheduledForDeletion, reconciler.PhaseDeleting, reconciler.PhaseScheduledForCompletion, reconciler.PhaseCompleting:
-			return d.State != dependents.StateGone
+			return d.State != display.StateGone
 		case reconciler.PhaseScheduledForApplication, reconciler.PhaseCreating, reconciler.PhaseUpdating, reconciler.PhaseReady,
 			reconciler.PhaseFailed, reconciler.PhaseKept, reconciler.PhaseCompleted:
 		}
-		return counts(d) && (d.State == dependents.StatePending || d.Annotation(purgeOrderKey) != "")
+		return counts(d) && (d.State == display.StatePending || d.Annotation(purgeOrderKey) != "")
 	})
 }
 
 // Problems returns the dependents that are not ready although their turn has come: first those whose age is not known, then the oldest.
-func (s *Snapshot) Problems() []*dependents.Node {
-	var found []*dependents.Node
+func (s *Snapshot) Problems() []*display.Node {
+	var found []*display.Node
 	for _, d := range s.Dependents {
 		if d.State.IsProblem() {
 			found = append(found, d)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b *dependents.Node) int { return sinceOf(a).Compare(sinceOf(b)) })
+	slices.SortStableFunc(found, func(a, b *display.Node) int { return sinceOf(a).Compare(sinceOf(b)) })
 	return found
 }
 
 // sinceOf returns when the oldest reason began why a dependent is not ready. Without reasons, it is when the dependent was created.
-func sinceOf(node *dependents.Node) time.Time {
+func sinceOf(node *display.Node) time.Time {
 	oldest := oldestReason(node)
 	if oldest.IsZero() {
 		return node.Created
@@ -305,7 +305,7 @@ func sinceOf(node *dependents.Node) time.Time {
 	return oldest
 }
 
-func oldestReason(node *dependents.Node) time.Time {
+func oldestReason(node *display.Node) time.Time {
 	var oldest time.Time
 	consider := func(t time.Time) {
 		if !t.IsZero() && (oldest.IsZero() || t.Before(oldest)) {

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
@@ -25,32 +25,32 @@ func TestStates(t *testing.T) {
 		status  status.Status
 		missing bool
 		stays   bool
-		want    dependents.State
+		want    display.State
 		// leaving is where it is if the release is being deleted.
-		leaving dependents.State
+		leaving display.State
 	}{
-		{"as it should be", reconciler.PhaseReady, status.CurrentStatus, false, false, dependents.StateReady, dependents.StatePending},
-		{"not ready any more", reconciler.PhaseReady, status.InProgressStatus, false, false, dependents.StateUnready, dependents.StatePending},
-		{"lost", reconciler.PhaseReady, status.NotFoundStatus, true, false, dependents.StateUnready, dependents.StateGone},
-		{"somebody deletes it", reconciler.PhaseReady, status.TerminatingStatus, false, false, dependents.StateUnready, dependents.StateUnready},
-		{"it will not become ready", reconciler.PhaseCreating, status.FailedStatus, false, false, dependents.StateFailed, dependents.StatePending},
-		{"it may not be read", reconciler.PhaseReady, status.UnknownStatus, false, false, dependents.StateUnready, dependents.StatePending},
-		{"not created yet", reconciler.PhaseScheduledForApplication, status.NotFoundStatus, true, false, dependents.StatePending, dependents.StateGone},
-		{"ready as it was before", reconciler.PhaseScheduledForApplication, status.CurrentStatus, false, false, dependents.StatePending, dependents.StatePending},
-		{"no longer wanted", reconciler.PhaseScheduledForDeletion, status.CurrentStatus, false, false, dependents.StatePending, dependents.StatePending},
-		{"on its way out", reconciler.PhaseDeleting, status.TerminatingStatus, false, false, dependents.StateUnready, dependents.StateUnready},
-		{"gone, which is not recorded yet", reconciler.PhaseDeleting, status.NotFoundStatus, true, false, dependents.StateGone, dependents.StateGone},
-		{"it has served its purpose", reconciler.PhaseCompleted, dependents.StatusCompleted, false, false, dependents.StateCompleted, dependents.StateCompleted},
-		{"it has failed, and was removed", reconciler.PhaseFailed, status.NotFoundStatus, true, false, dependents.StateFailed, dependents.StateGone},
-		{"somebody else has it", reconciler.PhaseReady, dependents.StatusStolen, false, false, dependents.StateUnready, dependents.StateStays},
-		{"it is going to be taken over", reconciler.PhaseScheduledForApplication, dependents.StatusStolen, false, false, dependents.StatePending, dependents.StateStays},
-		{"its delete policy keeps it", reconciler.PhaseReady, status.CurrentStatus, false, true, dependents.StateReady, dependents.StateStays},
+		{"as it should be", reconciler.PhaseReady, status.CurrentStatus, false, false, display.StateReady, display.StatePending},
+		{"not ready any more", reconciler.PhaseReady, status.InProgressStatus, false, false, display.StateUnready, display.StatePending},
+		{"lost", reconciler.PhaseReady, status.NotFoundStatus, true, false, display.StateUnready, display.StateGone},
+		{"somebody deletes it", reconciler.PhaseReady, status.TerminatingStatus, false, false, display.StateUnready, display.StateUnready},
+		{"it will not become ready", reconciler.PhaseCreating, status.FailedStatus, false, false, display.StateFailed, display.StatePending},
+		{"it may not be read", reconciler.PhaseReady, status.UnknownStatus, false, false, display.StateUnready, display.StatePending},
+		{"not created yet", reconciler.PhaseScheduledForApplication, status.NotFoundStatus, true, false, display.StatePending, display.StateGone},
+		{"ready as it was before", reconciler.PhaseScheduledForApplication, status.CurrentStatus, false, false, display.StatePending, display.StatePending},
+		{"no longer wanted", reconciler.PhaseScheduledForDeletion, status.CurrentStatus, false, false, display.StatePending, display.StatePending},
+		{"on its way out", reconciler.PhaseDeleting, status.TerminatingStatus, false, false, display.StateUnready, display.StateUnready},
+		{"gone, which is not recorded yet", reconciler.PhaseDeleting, status.NotFoundStatus, true, false, display.StateGone, display.StateGone},
+		{"it has served its purpose", reconciler.PhaseCompleted, display.StatusCompleted, false, false, display.StateCompleted, display.StateCompleted},
+		{"it has failed, and was removed", reconciler.PhaseFailed, status.NotFoundStatus, true, false, display.StateFailed, display.StateGone},
+		{"somebody else has it", reconciler.PhaseReady, display.StatusStolen, false, false, display.StateUnready, display.StateStays},
+		{"it is going to be taken over", reconciler.PhaseScheduledForApplication, display.StatusStolen, false, false, display.StatePending, display.StateStays},
+		{"its delete policy keeps it", reconciler.PhaseReady, status.CurrentStatus, false, true, display.StateReady, display.StateStays},
 	} {
 		item := &reconciler.InventoryItem{Phase: test.phase, Digest: "new"}
 		if test.stays {
 			item.DeletePolicy = reconciler.DeletePolicyOrphan
 		}
-		node := &dependents.Node{Dependent: dependents.Dependent{Status: test.status, Phase: test.phase}, Missing: test.missing, Item: item}
+		node := &display.Node{Dependent: display.Dependent{Status: test.status, Phase: test.phase}, Missing: test.missing, Item: item}
 		if got := stateOf(node); got != test.want {
 			t.Errorf("%s: got %s, wanted %s", test.reason, got, test.want)
 		}
@@ -68,13 +68,13 @@ func TestStatesOfWhatLostItsLabel(t *testing.T) {
 		reason string
 		uid    apitypes.UID
 		label  string
-		want   dependents.State
+		want   display.State
 	}{
-		{"the recorded object", "u", "", dependents.StatePending},
-		{"another object of that name", "v", "", dependents.StateStays},
-		{"somebody else has it", "u", "x", dependents.StateStays},
+		{"the recorded object", "u", "", display.StatePending},
+		{"another object of that name", "v", "", display.StateStays},
+		{"somebody else has it", "u", "x", display.StateStays},
 	} {
-		node := &dependents.Node{Dependent: dependents.Dependent{Status: dependents.StatusStolen, Phase: item.Phase}, Item: item}
+		node := &display.Node{Dependent: display.Dependent{Status: display.StatusStolen, Phase: item.Phase}, Item: item}
 		owner := releases.OwnerOf(&metav1.ObjectMeta{UID: test.uid, Labels: map[string]string{releases.Label: test.label}})
 		if got := stateInDeletion(node, owner.LostLabel(item)); got != test.want {
 			t.Errorf("%s: got %s, wanted %s", test.reason, got, test.want)
@@ -89,15 +89,15 @@ func TestJobsMayRemoveThemselves(t *testing.T) {
 		reason, version, kind string
 		phase                 reconciler.Phase
 		missing               bool
-		want                  dependents.State
+		want                  display.State
 	}{
-		{"it was complete", "batch/v1", "Job", reconciler.PhaseReady, true, dependents.StateReady},
-		{"it was not", "batch/v1", "Job", reconciler.PhaseCreating, true, dependents.StateUnready},
-		{"others do not remove themselves", "v1", "Pod", reconciler.PhaseReady, true, dependents.StateUnready},
-		{"it is there, and unknown", "batch/v1", "Job", reconciler.PhaseReady, false, dependents.StateUnready},
+		{"it was complete", "batch/v1", "Job", reconciler.PhaseReady, true, display.StateReady},
+		{"it was not", "batch/v1", "Job", reconciler.PhaseCreating, true, display.StateUnready},
+		{"others do not remove themselves", "v1", "Pod", reconciler.PhaseReady, true, display.StateUnready},
+		{"it is there, and unknown", "batch/v1", "Job", reconciler.PhaseReady, false, display.StateUnready},
 	} {
-		object := dependents.Object{APIVersion: test.version, Kind: test.kind}
-		node := &dependents.Node{Dependent: dependents.Dependent{Object: object, Status: status.NotFoundStatus, Phase: test.phase}, Missing: test.missing, Item: &reconciler.InventoryItem{}}
+		object := display.Object{APIVersion: test.version, Kind: test.kind}
+		node := &display.Node{Dependent: display.Dependent{Object: object, Status: status.NotFoundStatus, Phase: test.phase}, Missing: test.missing, Item: &reconciler.InventoryItem{}}
 		recognizeFinished(node)
 		if got := stateOf(node); got != test.want {
 			t.Errorf("%s: got %s, wanted %s", test.reason, got, test.want)
@@ -108,16 +108,16 @@ func TestJobsMayRemoveThemselves(t *testing.T) {
 func TestReadyAndProblems(t *testing.T) {
 	t.Parallel()
 	at := func(minute int) time.Time { return time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC) }
-	dependent := func(name string, state dependents.State, node dependents.Node) *dependents.Node {
-		node.Object, node.State = dependents.Object{APIVersion: "v1", Kind: "Pod", Name: name}, state
+	dependent := func(name string, state display.State, node display.Node) *display.Node {
+		node.Object, node.State = display.Object{APIVersion: "v1", Kind: "Pod", Name: name}, state
 		return &node
 	}
-	below := dependents.Node{Created: at(1), Children: []*dependents.Node{{Why: []dependents.Reason{{Since: at(20)}, {Since: at(10)}}}}}
-	s := &Snapshot{Release: &releases.Release{State: releases.StateReady}, Dependents: []*dependents.Node{
-		dependent("ready", dependents.StateReady, dependents.Node{Created: at(0)}),
-		dependent("young", dependents.StateUnready, dependents.Node{Created: at(15)}),
-		dependent("old", dependents.StateFailed, below),
-		dependent("lost", dependents.StateUnready, dependents.Node{Missing: true}),
+	below := display.Node{Created: at(1), Children: []*display.Node{{Why: []display.Reason{{Since: at(20)}, {Since: at(10)}}}}}
+	s := &Snapshot{Release: &releases.Release{State: releases.StateReady}, Dependents: []*display.Node{
+		dependent("ready", display.StateReady, display.Node{Created: at(0)}),
+		dependent("young", display.StateUnready, display.Node{Created: at(15)}),
+		dependent("old", display.StateFailed, below),
+		dependent("lost", display.StateUnready, display.Node{Missing: true}),
 	}}
 	var names []string
 	for _, problem := range s.Problems() {
@@ -142,8 +142,8 @@ func TestReadyAndProblems(t *testing.T) {
 func TestComplete(t *testing.T) {
 	t.Parallel()
 	revision := []releases.Revision{{Number: 1}}
-	of := func(phase reconciler.Phase, state dependents.State) *dependents.Node {
-		return &dependents.Node{Dependent: dependents.Dependent{Phase: phase, State: state}}
+	of := func(phase reconciler.Phase, state display.State) *display.Node {
+		return &display.Node{Dependent: display.Dependent{Phase: phase, State: state}}
 	}
 	for _, test := range []struct {
 		reason     string
@@ -151,21 +151,21 @@ func TestComplete(t *testing.T) {
 		revisions  []releases.Revision
 		holder     *releases.Holder
 		silent     bool
-		dependents []*dependents.Node
+		dependents []*display.Node
 		want       bool
 		ready      bool
 	}{
-		{"all is ready", releases.StateApplying, revision, nil, false, []*dependents.Node{of(reconciler.PhaseReady, dependents.StateReady), of(reconciler.PhaseCompleted, dependents.StateCompleted)}, true, true},
-		{"written, and judged by nobody", releases.StateApplying, revision, nil, false, []*dependents.Node{of(reconciler.PhaseScheduledForApplication, dependents.StateReady)}, true, true},
-		{"not ready yet", releases.StateApplying, revision, nil, false, []*dependents.Node{of(reconciler.PhaseCreating, dependents.StateUnready)}, true, false},
+		{"all is ready", releases.StateApplying, revision, nil, false, []*display.Node{of(reconciler.PhaseReady, display.StateReady), of(reconciler.PhaseCompleted, display.StateCompleted)}, true, true},
+		{"written, and judged by nobody", releases.StateApplying, revision, nil, false, []*display.Node{of(reconciler.PhaseScheduledForApplication, display.StateReady)}, true, true},
+		{"not ready yet", releases.StateApplying, revision, nil, false, []*display.Node{of(reconciler.PhaseCreating, display.StateUnready)}, true, false},
 		{"nothing at all", releases.StateApplying, revision, nil, false, nil, true, true},
 		{"whoever worked on it is dead", releases.StateApplying, revision, &releases.Holder{}, true, nil, true, true},
 		{"somebody works on it", releases.StateApplying, revision, &releases.Holder{}, false, nil, false, false},
 		{"a record that was restored has no revision", releases.StateApplying, nil, nil, false, nil, false, false},
-		{"not written yet", releases.StateApplying, revision, nil, false, []*dependents.Node{of(reconciler.PhaseScheduledForApplication, dependents.StatePending)}, false, false},
-		{"to be deleted", releases.StateApplying, revision, nil, false, []*dependents.Node{of(reconciler.PhaseScheduledForDeletion, dependents.StatePending)}, false, false},
-		{"being deleted", releases.StateApplying, revision, nil, false, []*dependents.Node{of(reconciler.PhaseDeleting, dependents.StateUnready)}, false, false},
-		{"deleted, which is not recorded yet", releases.StateApplying, revision, nil, false, []*dependents.Node{of(reconciler.PhaseDeleting, dependents.StateGone)}, true, true},
+		{"not written yet", releases.StateApplying, revision, nil, false, []*display.Node{of(reconciler.PhaseScheduledForApplication, display.StatePending)}, false, false},
+		{"to be deleted", releases.StateApplying, revision, nil, false, []*display.Node{of(reconciler.PhaseScheduledForDeletion, display.StatePending)}, false, false},
+		{"being deleted", releases.StateApplying, revision, nil, false, []*display.Node{of(reconciler.PhaseDeleting, display.StateUnready)}, false, false},
+		{"deleted, which is not recorded yet", releases.StateApplying, revision, nil, false, []*display.Node{of(reconciler.PhaseDeleting, display.StateGone)}, true, true},
 		{"it has failed", releases.StateFailed, revision, nil, false, nil, false, false},
 		{"it is being deleted", releases.StateDeleting, revision, nil, false, nil, false, false},
 	} {

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/releases"
@@ -40,7 +40,7 @@ func Unready(ctx context.Context, c *connection.Connection, release *releases.Re
 		return nil, err
 	}
 	// The operation has waited for an object that is ready because of other objects, such as the instances of a type. The error has named those.
-	report.Nodes = slices.DeleteFunc(report.Nodes, func(node *dependents.Node) bool { return node.Status == status.CurrentStatus })
+	report.Nodes = slices.DeleteFunc(report.Nodes, func(node *display.Node) bool { return node.Status == status.CurrentStatus })
 	if len(report.Nodes) == 0 {
 		return nil, nil
 	}

@@ -12,10 +12,9 @@ import (
 	"time"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/live"
-	"github.com/component-operator/runtime/clm/internal/progress"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -44,7 +43,7 @@ type WaitRequest struct {
 // Wait waits for what other processes do with a release. The error is a NotReadyError after the timeout, and an InterruptedError if the context has ended.
 func Wait(ctx context.Context, c *connection.Connection, request WaitRequest) error {
 	name := request.Namespace + "/" + request.Name
-	w := &waiting{goal: request.Goal, name: name, printer: c.Printer(), state: progress.State{Operation: "wait", Release: name}}
+	w := &waiting{goal: request.Goal, name: name, printer: c.Printer(), state: display.Progress{Operation: "wait", Release: name}}
 	ctx, stop := runner.Limited(ctx, request.Timeout)
 	defer stop()
 	err := Follow(ctx, c, Following{Namespace: request.Namespace, Name: request.Name, Reasons: MainReasons, Show: w.show, Trouble: w.trouble})
@@ -62,8 +61,8 @@ func Wait(ctx context.Context, c *connection.Connection, request WaitRequest) er
 type waiting struct {
 	goal    Goal
 	name    string
-	printer progress.Printer
-	state   progress.State
+	printer display.Printer
+	state   display.Progress
 	waits   []reconciler.Notice
 	// abandoned means that the operation is incomplete, and no process works on it.
 	abandoned bool
@@ -87,7 +86,7 @@ func (w *waiting) show(snapshot *Snapshot) bool {
 }
 
 func (w *waiting) take(snapshot *Snapshot) {
-	now, before := time.Now(), map[dependents.Object]dependents.Dependent{}
+	now, before := time.Now(), map[display.Object]display.Dependent{}
 	for _, d := range w.state.Objects {
 		before[d.Object] = d
 	}
@@ -110,13 +109,13 @@ func (w *waiting) take(snapshot *Snapshot) {
 }
 
 // dependent returns a dependent as an operation would show it: with a message only if it is not ready or not gone, and with the phase that fits the state.
-func (w *waiting) dependent(node *dependents.Node) dependents.Dependent {
+func (w *waiting) dependent(node *display.Node) display.Dependent {
 	d := node.Dependent
-	d.Object, d.Message = dependents.ObjectOf(node.Item), ""
+	d.Object, d.Message = display.ObjectOf(node.Item), ""
 	switch {
 	case w.goal == GoalDeleted:
 		return leavingDependent(d, node)
-	case d.State == dependents.StateReady:
+	case d.State == display.StateReady:
 		d.Phase = reconciler.PhaseReady
 	case d.State.IsDone():
 		d.Phase = reconciler.PhaseCompleted
@@ -131,12 +130,12 @@ func (w *waiting) dependent(node *dependents.Node) dependents.Dependent {
 			d.Message = toDo(node)
 		}
 	}
-	d.State = dependents.StateInOperation(d, d.State == dependents.StateFailed)
+	d.State = display.StateInOperation(d, d.State == display.StateFailed)
 	return d
 }
 
 // toDo says what is left to be done about a dependent.
-func toDo(node *dependents.Node) string {
+func toDo(node *display.Node) string {
 	if node.Phase == reconciler.PhaseScheduledForApplication {
 		return "it is still to be applied"
 	}
@@ -144,19 +143,19 @@ func toDo(node *dependents.Node) string {
 }
 
 // leavingDependent returns a dependent as a deletion would show it.
-func leavingDependent(d dependents.Dependent, node *dependents.Node) dependents.Dependent {
+func leavingDependent(d display.Dependent, node *display.Node) display.Dependent {
 	d.Phase = reconciler.PhaseScheduledForDeletion
 	switch {
-	case d.State == dependents.StateStays:
+	case d.State == display.StateStays:
 		d.Verb = reconciler.VerbOrphaned
-	case d.State == dependents.StateCompleted:
+	case d.State == display.StateCompleted:
 		d.Phase = reconciler.PhaseCompleted
 	case node.Missing:
 		d.Verb = reconciler.VerbDeleted
-	case d.State == dependents.StateUnready:
+	case d.State == display.StateUnready:
 		d.Phase, d.Message = reconciler.PhaseDeleting, node.Message
 	}
-	d.State = dependents.StateInOperation(d, false)
+	d.State = display.StateInOperation(d, false)
 	return d
 }
 
@@ -197,7 +196,7 @@ func (w *waiting) finish(err error) {
 	if w.state.Revision != 0 {
 		release += fmt.Sprintf(", revision %d", w.state.Revision)
 	}
-	outcome := progress.Outcome{Done: err == nil, Summary: release + done}
+	outcome := display.Outcome{Done: err == nil, Summary: release + done}
 	if err != nil {
 		outcome.Summary = fmt.Sprintf("release %s is not %s: %s", w.name, w.goal, failures.Summary(err))
 		switch {

@@ -1,0 +1,306 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package display
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/component-operator/runtime/clm/internal/terminal"
+)
+
+// Action is what an operation would do to an object. The empty action leaves it as it is.
+type Action string
+
+const (
+	// ActionCreate means that the object does not exist.
+	ActionCreate Action = "create"
+	// ActionAdopt means that the object exists, and does not belong to the owner yet.
+	ActionAdopt Action = "adopt"
+	// ActionUpdate means that the manifest has changed.
+	ActionUpdate Action = "update"
+	// ActionRecreate means that the object is deleted and created again.
+	ActionRecreate Action = "recreate"
+	// ActionCorrect means that another client has changed the object.
+	ActionCorrect Action = "correct"
+	// ActionRestore means that another client has deleted the object.
+	ActionRestore Action = "restore"
+	// ActionDelete means that the object is redundant.
+	ActionDelete Action = "delete"
+	// ActionComplete means that the object is purged.
+	ActionComplete Action = "complete"
+	// ActionOrphan means that the ownership ends, and the object stays.
+	ActionOrphan Action = "orphan"
+	// ActionKeep means that the object differs from its manifest, and is left alone.
+	ActionKeep Action = "keep"
+	// ActionRepeat means that the object is applied again although its manifest is the same, as hooks are. Write shows all of them in one line.
+	ActionRepeat Action = "run again"
+)
+
+// notation has the symbols and verbs of actions, in the order of the summary.
+var notation = []struct {
+	action Action
+	symbol string
+	paint  func(terminal.Style, string) string
+}{
+	{ActionCreate, "+", terminal.Style.Green},
+	{ActionAdopt, "~", terminal.Style.Yellow},
+	{ActionUpdate, "~", terminal.Style.Yellow},
+	{ActionRecreate, "±", terminal.Style.Yellow},
+	{ActionCorrect, "~", terminal.Style.Yellow},
+	{ActionRestore, "+", terminal.Style.Green},
+	{ActionDelete, "-", terminal.Style.Red},
+	{ActionComplete, "-", terminal.Style.Red},
+	{ActionOrphan, "=", terminal.Style.Yellow},
+	{ActionKeep, "=", terminal.Style.Faint},
+	{ActionRepeat, "↻", terminal.Style.Faint},
+}
+
+// Change is what would happen to one object.
+type Change struct {
+	// Object is the display name of the object, such as "Deployment default/web".
+	Object string
+	// Action is what the operation would do.
+	Action Action
+	// Reason is a text such as "manifest changed"; may be empty.
+	Reason string
+	// Refusal says why the operation refuses the action; empty if it does not.
+	Refusal string
+	// Notes are further lines about the object.
+	Notes []string
+	// Local means that After was computed without the server.
+	Local bool
+	// Before and After are the content of the object; nil if it does not exist, or if the content is unknown. Write does not modify them.
+	Before, After map[string]any
+}
+
+// DiffOptions are the options of WriteDiff and NewWriter.
+type DiffOptions struct {
+	// Style decides whether the output is coloured.
+	Style terminal.Style
+	// Context is the number of unchanged lines to show around a change. Defaults to 3; -1 means the whole object.
+	Context *int
+	// ShowSecrets shows values of Secrets unmasked.
+	ShowSecrets bool
+	// Limit is the number of cells that lines have to fit in, except those of differences. Names are then shortened in the middle, and texts are wrapped.
+	// Defaults to no limit.
+	Limit int
+}
+
+// defaultContext is the default of other diff programs.
+const defaultContext = 3
+
+// WriteDiff shows each change, and the number of changes of each kind. It writes nothing and fails if an action or the context is invalid; it also fails
+// if writing fails.
+func WriteDiff(out io.Writer, changes []Change, options DiffOptions) error {
+	writer, err := newWriter(options)
+	if err != nil {
+		return err
+	}
+	var repeated []Change
+	for _, change := range changes {
+		if change.Action == ActionRepeat && change.Refusal == "" {
+			repeated = append(repeated, change)
+			continue
+		}
+		if err := writer.change(change); err != nil {
+			return fmt.Errorf("comparing %s: %w", change.Object, err)
+		}
+	}
+	writer.repeated(repeated)
+	writer.text("", summary(changes, options.Style))
+	_, err = writer.out.WriteTo(out)
+	return err
+}
+
+// A Writer shows changes one by one. Equal values of Secrets are masked equally in all of them.
+type Writer struct{ writer *writer }
+
+// NewWriter returns a Writer, or an error if the context is invalid.
+func NewWriter(options DiffOptions) (*Writer, error) {
+	w, err := newWriter(options)
+	return &Writer{w}, err
+}
+
+// Text shows one change. It fails if the action is invalid.
+func (w *Writer) Text(change Change) (string, error) {
+	if err := w.writer.change(change); err != nil {
+		return "", fmt.Errorf("comparing %s: %w", change.Object, err)
+	}
+	text := w.writer.out.String()
+	w.writer.out.Reset()
+	return text, nil
+}
+
+// Repetition says in one line which objects are applied again without a change; empty if there are none.
+func Repetition(changes []Change) string {
+	var objects []string
+	for _, change := range changes {
+		if change.Action == ActionRepeat && change.Refusal == "" {
+			objects = append(objects, terminal.Clean(change.Object))
+		}
+	}
+	switch len(objects) {
+	case 0:
+		return ""
+	case 1:
+		return "1 hook runs again, unchanged: " + objects[0]
+	default:
+		return fmt.Sprintf("%d hooks run again, unchanged: %s", len(objects), strings.Join(objects, ", "))
+	}
+}
+
+// Summary returns the number of changes of each kind.
+func Summary(changes []Change) string { return summary(changes, false) }
+
+func newWriter(options DiffOptions) (*writer, error) {
+	switch {
+	case options.Context == nil:
+		options.Context = new(defaultContext)
+	case *options.Context < -1:
+		return nil, fmt.Errorf("context %d is neither a number of lines nor -1 (the whole object)", *options.Context)
+	}
+	return &writer{DiffOptions: options, masks: masks{}}, nil
+}
+
+type writer struct {
+	DiffOptions
+	out   bytes.Buffer
+	masks masks
+}
+
+func (w *writer) change(change Change) error {
+	if change.Action == "" && change.Refusal == "" {
+		return nil
+	}
+	if err := w.header(change); err != nil {
+		return err
+	}
+	if change.Refusal != "" {
+		w.text("  ", w.Style.Red("refused: "+terminal.Clean(change.Refusal)))
+	}
+	for _, note := range change.Notes {
+		w.text("  ", terminal.Clean(note))
+	}
+	if change.Before != nil || change.After != nil {
+		before, after := w.prepare(change.Before), w.prepare(change.After)
+		w.hunks(render(before), render(after))
+		w.out.WriteString("\n")
+	}
+	return nil
+}
+
+func (w *writer) header(change Change) error {
+	symbol, paint, details := "!", terminal.Style.Red, string(change.Action)
+	if change.Action != "" {
+		i := place(change.Action)
+		if i < 0 {
+			return fmt.Errorf("action %q is not one of %s", change.Action, actions())
+		}
+		if change.Refusal == "" {
+			symbol, paint = notation[i].symbol, notation[i].paint
+		}
+	}
+	if change.Reason != "" {
+		details = strings.TrimPrefix(details+": "+terminal.Clean(change.Reason), ": ")
+	}
+	if details != "" {
+		details = "(" + details + ")"
+	}
+	if change.Local {
+		details = strings.TrimPrefix(details+"  [local]", "  ")
+	}
+	w.headline(symbol+" ", terminal.Clean(change.Object), details, paint)
+	return nil
+}
+
+// headline writes an object and the details in one line. If that is too long, the details stand below the object.
+func (w *writer) headline(symbol, object, details string, paint func(terminal.Style, string) string) {
+	const gap = "  "
+	room := w.Limit - terminal.Width(symbol+gap+details)
+	switch {
+	case details == "" && w.Limit <= 0:
+		w.out.WriteString(paint(w.Style, symbol+object) + "\n")
+	case details == "":
+		w.out.WriteString(paint(w.Style, symbol+terminal.Elide(object, w.Limit-terminal.Width(symbol))) + "\n")
+	case w.Limit <= 0 || room >= terminal.Width(object):
+		w.out.WriteString(paint(w.Style, symbol+object) + gap + details + "\n")
+	default:
+		w.headline(symbol, object, "", paint)
+		w.text("    ", details)
+	}
+}
+
+// repeated writes one line about all objects that are applied again without a change.
+func (w *writer) repeated(changes []Change) {
+	line := Repetition(changes)
+	if line == "" {
+		return
+	}
+	line = "↻ " + line
+	if w.Limit > 0 {
+		line = terminal.Truncate(line, w.Limit)
+	}
+	w.out.WriteString(w.Style.Faint(line) + "\n")
+}
+
+// text writes a text behind the indentation, and wraps it if lines have a limit.
+func (w *writer) text(indent, text string) {
+	lines := []string{text}
+	if w.Limit > 0 {
+		lines = terminal.WrapHanging(text, w.Limit-len(indent))
+	}
+	for _, line := range lines {
+		w.out.WriteString(indent + line + "\n")
+	}
+}
+
+// place returns the index of the action in the notation, or -1.
+func place(action Action) int {
+	for i, n := range notation {
+		if n.action == action {
+			return i
+		}
+	}
+	return -1
+}
+
+func actions() string {
+	var names []string
+	for _, n := range notation {
+		names = append(names, string(n.action))
+	}
+	return strings.Join(names, ", ")
+}
+
+// summary counts a refused change once, as refused.
+func summary(changes []Change, style terminal.Style) string {
+	counts := map[Action]int{}
+	refused := 0
+	for _, change := range changes {
+		if change.Refusal != "" {
+			refused++
+			continue
+		}
+		counts[change.Action]++
+	}
+	var parts []string
+	for _, n := range notation {
+		if count := counts[n.action]; count > 0 {
+			parts = append(parts, n.paint(style, fmt.Sprintf("%d to %s", count, n.action)))
+		}
+	}
+	if refused > 0 {
+		parts = append(parts, style.Red(fmt.Sprintf("%d refused", refused)))
+	}
+	if len(parts) == 0 {
+		parts = append(parts, "nothing to do")
+	}
+	if count := counts[""]; count > 0 {
+		parts = append(parts, fmt.Sprintf("%d unchanged", count))
+	}
+	return strings.Join(parts, ", ")
+}

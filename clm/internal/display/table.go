@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package display
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/component-operator/runtime/clm/internal/terminal"
+	"github.com/component-operator/runtime/pkg/status"
+)
+
+// WriteOptions say how to print nodes.
+type WriteOptions struct {
+	// Color marks what is ready, what is not yet, and what has failed.
+	Color bool
+	// Width is the number of cells that lines have to fit in. Defaults to no limit.
+	Width int
+	// Namespace is not shown if there is a limit: that of the release.
+	Namespace string
+	// Why adds the reasons below the objects.
+	Why bool
+	// Flat leaves out what the dependents own; its reasons stand below the dependent. Defaults to the whole tree.
+	Flat bool
+	// Clock tells ages. Defaults to the real time.
+	Clock clock.PassiveClock
+}
+
+// Write prints nodes as a table whose first column is a tree. With a limit, names are those of [NewNames], and shortened in the middle; messages are
+// shortened at the end, and reasons are wrapped.
+func Write(w io.Writer, nodes []*Node, options WriteOptions) error {
+	if options.Clock == nil {
+		options.Clock = clock.RealClock{}
+	}
+	p := &printer{WriteOptions: options, now: options.Clock.Now(), names: NewNames(options.Width/2, options.Namespace), table: terminal.NewTable(options.Width,
+		terminal.Column{Header: "OBJECT", Fit: terminal.Middle}, terminal.Column{Header: "STATUS"}, terminal.Column{Header: "AGE"},
+		terminal.Column{Header: "MESSAGE", Fit: terminal.End})}
+	for _, node := range nodes {
+		p.include(node)
+	}
+	for _, node := range nodes {
+		p.add(node, p.names.Of(node), "", "")
+	}
+	return p.table.Write(w)
+}
+
+type printer struct {
+	WriteOptions
+	now   time.Time
+	names *Names
+	table *terminal.Table
+}
+
+// include includes what is shown of a node and of what it owns.
+func (p *printer) include(node *Node) {
+	if p.Flat {
+		p.names.Include(node)
+		return
+	}
+	node.Walk(func(each *Node) { p.names.Include(each) })
+}
+
+// add prints a node behind the given branch, and below it whatever it has behind the given guides.
+func (p *printer) add(node *Node, title, branch, guides string) {
+	paint := p.paint(node.Status)
+	p.table.Add(terminal.Cell{Lead: branch, Text: title}, terminal.Cell{Text: node.Status.String(), Paint: paint},
+		terminal.Cell{Text: Age(node.Created, p.now)}, terminal.Cell{Text: node.Message})
+	children := node.Children
+	if p.Flat {
+		children = nil
+	}
+	below := guides + "   "
+	if len(children) > 0 {
+		below = guides + "│  "
+	}
+	if p.Why {
+		for _, text := range p.reasons(node) {
+			p.table.AddBelow(terminal.Cell{Lead: below, Text: text, Paint: paint})
+		}
+	}
+	for i, child := range children {
+		childTitle := p.names.Below(child)
+		if i < len(children)-1 {
+			p.add(child, childTitle, guides+"├─ ", guides+"│  ")
+		} else {
+			p.add(child, childTitle, guides+"└─ ", guides+"   ")
+		}
+	}
+}
+
+// maxFlatReasons is the number of reasons that a dependent shows for all that it owns.
+const maxFlatReasons = 5
+
+func (p *printer) reasons(node *Node) []string {
+	var texts []string
+	for _, reason := range node.Why {
+		texts = append(texts, p.text(reason))
+	}
+	if !p.Flat {
+		return texts
+	}
+	texts = append(texts, p.reasonsBelow(node)...)
+	if more := len(texts) - maxFlatReasons; more > 0 {
+		texts = append(texts[:maxFlatReasons], fmt.Sprintf("… and %d more", more))
+	}
+	return texts
+}
+
+// reasonsBelow names the objects, but says only once what is the same for several of them.
+func (p *printer) reasonsBelow(node *Node) []string {
+	type group struct {
+		Reason
+		first string
+		more  int
+	}
+	var groups []*group
+	byText := map[string]*group{}
+	add := func(object Object, reason Reason) {
+		if same := byText[reason.Text]; same != nil {
+			same.more++
+			same.Count += reason.Count
+			if reason.Since.Before(same.Since) {
+				same.Since = reason.Since
+			}
+			return
+		}
+		byText[reason.Text] = &group{Reason: reason, first: object.Kind + " " + object.Name}
+		groups = append(groups, byText[reason.Text])
+	}
+	for _, child := range node.Children {
+		child.Walk(func(below *Node) {
+			for _, reason := range below.Why {
+				add(below.Object, reason)
+			}
+			if len(below.Why) == 0 && len(below.Children) == 0 && !below.IsReady() && below.Message != "" {
+				add(below.Object, Reason{Text: below.Message})
+			}
+		})
+	}
+	texts := make([]string, len(groups))
+	for i, group := range groups {
+		if group.more > 0 {
+			group.first += fmt.Sprintf(" and %d more", group.more)
+		}
+		texts[i] = group.first + ": " + p.text(group.Reason)
+	}
+	return texts
+}
+
+// text adds to a reason how often and since when.
+func (p *printer) text(reason Reason) string {
+	var details []string
+	if reason.Count > 1 {
+		details = append(details, fmt.Sprintf("%d times", reason.Count))
+	}
+	if !reason.Since.IsZero() {
+		details = append(details, "since "+Age(reason.Since, p.now))
+	}
+	if len(details) == 0 {
+		return reason.Text
+	}
+	return reason.Text + " (" + strings.Join(details, ", ") + ")"
+}
+
+// paint returns what colours texts about an object with that status.
+func (p *printer) paint(verdict status.Status) func(text string) string {
+	style := terminal.Style(p.Color)
+	switch verdict {
+	case "":
+		return nil
+	case status.CurrentStatus, StatusCompleted:
+		return style.Green
+	case status.FailedStatus, status.NotFoundStatus, StatusStolen:
+		return style.Red
+	case status.InProgressStatus, status.TerminatingStatus, status.UnknownStatus:
+	}
+	return style.Yellow
+}
