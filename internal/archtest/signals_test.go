@@ -28,7 +28,7 @@ import (
 const signalsPage = "../../website/content/reference/signals.md"
 
 // signalRooms are the folders of the code that runs in operators, and logs or writes events.
-var signalRooms = []string{"pkg/component", "pkg/reconciler", "pkg/inventory", "pkg/objectset", "internal/shards", "internal/references", "internal/observe"}
+var signalRooms = []string{"pkg/component", "pkg/reconciler", "pkg/inventory", "pkg/objectset", "internal/shards", "internal/observe"}
 
 // signal is a text in the code by which an operator tells something.
 type signal struct{ kind, text, at string }

@@ -4,7 +4,7 @@
 package component
 
 import (
-	"github.com/component-operator/runtime/internal/references"
+	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/component/internal/declared"
 )
 
@@ -15,7 +15,7 @@ var Install = install
 func SetContent(spec any) error {
 	return newWalker(nil).Walk(spec, func(found declared.Occurrence) error {
 		reference, _ := found.Value.(objectReference)
-		_, err := reference.load(&references.Content{Data: map[string][]byte{"k": []byte("loaded")}}, []string{"k"})
+		_, err := reference.load(&observe.ReferencedContent{Data: map[string][]byte{"k": []byte("loaded")}}, []string{"k"})
 		return err
 	})
 }

@@ -12,7 +12,7 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/references"
+	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/component/internal/declared"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/types"
@@ -104,9 +104,9 @@ func (r *SecretKeyReference) Value() []byte { return r.value }
 // objectReference is one of the four references above.
 type objectReference interface {
 	// target returns kind and name.
-	target() (references.Kind, string)
+	target() (observe.ReferenceKind, string)
 	// load sets the content, and returns the input of its digest.
-	load(content *references.Content, fallbackKeys []string) (any, error)
+	load(content *observe.ReferencedContent, fallbackKeys []string) (any, error)
 	// content returns the loaded content: a string, or a map of strings.
 	content() any
 }
@@ -118,16 +118,20 @@ var (
 	_ objectReference = &SecretKeyReference{}
 )
 
-func (r *ConfigMapReference) target() (references.Kind, string) {
-	return references.ConfigMap, r.Name
+func (r *ConfigMapReference) target() (observe.ReferenceKind, string) {
+	return observe.ReferencedConfigMap, r.Name
 }
 
-func (r *ConfigMapKeyReference) target() (references.Kind, string) {
-	return references.ConfigMap, r.Name
+func (r *ConfigMapKeyReference) target() (observe.ReferenceKind, string) {
+	return observe.ReferencedConfigMap, r.Name
 }
 
-func (r *SecretReference) target() (references.Kind, string)    { return references.Secret, r.Name }
-func (r *SecretKeyReference) target() (references.Kind, string) { return references.Secret, r.Name }
+func (r *SecretReference) target() (observe.ReferenceKind, string) {
+	return observe.ReferencedSecret, r.Name
+}
+func (r *SecretKeyReference) target() (observe.ReferenceKind, string) {
+	return observe.ReferencedSecret, r.Name
+}
 
 func (r *ConfigMapReference) content() any    { return values(r.data) }
 func (r *ConfigMapKeyReference) content() any { return r.value }
@@ -143,7 +147,7 @@ func values[V string | []byte](data map[string]V) map[string]any {
 	return result
 }
 
-func (r *ConfigMapReference) load(content *references.Content, _ []string) (any, error) {
+func (r *ConfigMapReference) load(content *observe.ReferencedContent, _ []string) (any, error) {
 	data := make(map[string]string, len(content.Data))
 	for key, value := range content.Data {
 		data[key] = string(value)
@@ -152,7 +156,7 @@ func (r *ConfigMapReference) load(content *references.Content, _ []string) (any,
 	return data, nil
 }
 
-func (r *ConfigMapKeyReference) load(content *references.Content, fallbackKeys []string) (any, error) {
+func (r *ConfigMapKeyReference) load(content *observe.ReferencedContent, fallbackKeys []string) (any, error) {
 	value, err := declared.Pick(content, r.Key, fallbackKeys)
 	if err != nil {
 		return nil, err
@@ -161,7 +165,7 @@ func (r *ConfigMapKeyReference) load(content *references.Content, fallbackKeys [
 	return r.value, nil
 }
 
-func (r *SecretReference) load(content *references.Content, _ []string) (any, error) {
+func (r *SecretReference) load(content *observe.ReferencedContent, _ []string) (any, error) {
 	data := make(map[string][]byte, len(content.Data))
 	for key, value := range content.Data {
 		data[key] = slices.Clone(value)
@@ -170,7 +174,7 @@ func (r *SecretReference) load(content *references.Content, _ []string) (any, er
 	return data, nil
 }
 
-func (r *SecretKeyReference) load(content *references.Content, fallbackKeys []string) (any, error) {
+func (r *SecretKeyReference) load(content *observe.ReferencedContent, fallbackKeys []string) (any, error) {
 	value, err := declared.Pick(content, r.Key, fallbackKeys)
 	if err != nil {
 		return nil, err
@@ -197,10 +201,10 @@ type loadable struct {
 }
 
 // Target returns kind and name.
-func (l loadable) Target() (references.Kind, string) { return l.target() }
+func (l loadable) Target() (observe.ReferenceKind, string) { return l.target() }
 
 // Load sets the content. A kubeconfig must not be empty.
-func (l loadable) Load(content *references.Content, found declared.Occurrence) (any, error) {
+func (l loadable) Load(content *observe.ReferencedContent, found declared.Occurrence) (any, error) {
 	value, err := l.load(content, found.FallbackKeys())
 	if secret, ok := l.objectReference.(*SecretKeyReference); ok && found.Target && err == nil && len(secret.value) == 0 {
 		return nil, declared.ErrNoKubeConfig
@@ -237,9 +241,9 @@ func awaiting(missing []string) string {
 type source struct{ client.Reader }
 
 // Use does nothing: nobody waits for changes.
-func (source) Use(apitypes.NamespacedName, []references.Key) {}
+func (source) Use(apitypes.NamespacedName, []observe.ReferenceKey) {}
 
 // Read reads an object.
-func (s source) Read(ctx context.Context, _ apitypes.NamespacedName, key references.Key) (*references.Content, error) {
-	return references.ReadFrom(ctx, s.Reader, key)
+func (s source) Read(ctx context.Context, _ apitypes.NamespacedName, key observe.ReferenceKey) (*observe.ReferencedContent, error) {
+	return observe.ReadReference(ctx, s.Reader, key)
 }

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/references"
+	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/component/internal/declared"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/manifests"
@@ -108,12 +108,12 @@ func TestReferences(t *testing.T) {
 
 func TestLoadingReferences(t *testing.T) {
 	t.Parallel()
-	content := &references.Content{Data: map[string][]byte{"a": []byte("1"), "b": []byte("2")}}
-	empty := &references.Content{}
+	content := &observe.ReferencedContent{Data: map[string][]byte{"a": []byte("1"), "b": []byte("2")}}
+	empty := &observe.ReferencedContent{}
 	for _, test := range []struct {
 		reason    string
 		reference objectReference
-		content   *references.Content
+		content   *observe.ReferencedContent
 		fallback  []string
 		want      any
 		wantErr   string

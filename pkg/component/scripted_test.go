@@ -22,7 +22,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/component-operator/runtime/internal/references"
+	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/component/internal/targets"
@@ -138,9 +138,9 @@ type stage struct {
 }
 
 // watcher reads references, and does not report changes.
-func (r *rig) watcher() *references.Watcher {
+func (r *rig) watcher() *observe.ReferenceWatcher {
 	r.tb.Helper()
-	watcher, err := references.New(references.Options{
+	watcher, err := observe.NewReferenceWatcher(observe.ReferenceOptions{
 		Reader: r.client, Metadata: metadata.NewForConfigOrDie(testenv.Config(r.tb)), Notify: func(apitypes.NamespacedName) {},
 	})
 	if err != nil {

@@ -27,7 +27,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/metrics"
-	"github.com/component-operator/runtime/internal/references"
+	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/component/internal/declared"
 	"github.com/component-operator/runtime/pkg/component/internal/generation"
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
@@ -298,7 +298,7 @@ func (w *worker) watchReferences(mgr ctrl.Manager, queue *queue.Wakeups) error {
 	if err != nil {
 		return fmt.Errorf("creating a client for metadata: %w", err)
 	}
-	w.referenced, err = references.New(references.Options{
+	w.referenced, err = observe.NewReferenceWatcher(observe.ReferenceOptions{
 		Reader: w.local, Metadata: clnt, Notify: waking(w, queue), Log: mgr.GetLogger().WithValues("reconciler", w.name),
 	})
 	if err != nil {

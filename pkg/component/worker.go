@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/component-operator/runtime/internal/metrics"
-	"github.com/component-operator/runtime/internal/references"
+	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/internal/shards"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/component/internal/declared"
@@ -54,7 +54,7 @@ type worker struct {
 
 	loader *declared.Loader
 	// referenced notices changes of the objects that components refer to.
-	referenced *references.Watcher
+	referenced *observe.ReferenceWatcher
 	// extension loads a Reference[T] and returns its digest.
 	extension func(ctx context.Context, value any, component Component) (string, error)
 	targets   targets.Connector

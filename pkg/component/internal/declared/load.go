@@ -15,7 +15,7 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/internal/digest"
-	"github.com/component-operator/runtime/internal/references"
+	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -24,17 +24,17 @@ import (
 // Reference is a reference to an object in the namespace of the component.
 type Reference interface {
 	// Target returns kind and name.
-	Target() (references.Kind, string)
+	Target() (observe.ReferenceKind, string)
 	// Load sets the content, and returns the input of its digest.
-	Load(content *references.Content, found Occurrence) (any, error)
+	Load(content *observe.ReferencedContent, found Occurrence) (any, error)
 }
 
 // Source reads referenced objects. A references.Watcher is one, which also notices changes.
 type Source interface {
 	// Use says which objects an owner refers to.
-	Use(owner apitypes.NamespacedName, keys []references.Key)
+	Use(owner apitypes.NamespacedName, keys []observe.ReferenceKey)
 	// Read returns the content of an object to an owner that uses it. If the object does not exist, the error is that of the API server.
-	Read(ctx context.Context, owner apitypes.NamespacedName, key references.Key) (*references.Content, error)
+	Read(ctx context.Context, owner apitypes.NamespacedName, key observe.ReferenceKey) (*observe.ReferencedContent, error)
 }
 
 // Loader loads references. Its fields do not change once it is in use.
@@ -92,7 +92,7 @@ func (l *Loader) Load(ctx context.Context, component Component) (Declaration, er
 
 // watch watches exactly the objects that the component refers to.
 func (l *Loader) watch(component Component) error {
-	var keys []references.Key
+	var keys []observe.ReferenceKey
 	var problems []string
 	err := l.Walker.Walk(component.Spec, func(found Occurrence) error {
 		reference := l.Reference(found.Value)
@@ -106,7 +106,7 @@ func (l *Loader) watch(component Component) error {
 		case component.Key.Namespace == "":
 			problems = append(problems, found.Path+": a component without a namespace cannot refer to a "+string(kind)+"; leave the field empty, or make the kind namespaced")
 		default:
-			keys = append(keys, references.Key{Kind: kind, Namespace: component.Key.Namespace, Name: name})
+			keys = append(keys, observe.ReferenceKey{Kind: kind, Namespace: component.Key.Namespace, Name: name})
 		}
 		return nil
 	})
@@ -172,7 +172,7 @@ func (l *loading) content(ctx context.Context, found Occurrence) (string, error)
 		return l.component.Extension(ctx, found.Value)
 	}
 	kind, name := reference.Target()
-	key := references.Key{Kind: kind, Namespace: l.component.Key.Namespace, Name: name}
+	key := observe.ReferenceKey{Kind: kind, Namespace: l.component.Key.Namespace, Name: name}
 	if found.Target {
 		l.kubeConfigFrom = key.String()
 	}
@@ -180,7 +180,7 @@ func (l *loading) content(ctx context.Context, found Occurrence) (string, error)
 	if err != nil {
 		return "", err
 	}
-	if kind == references.Secret {
+	if kind == observe.ReferencedSecret {
 		l.uids[found.Path] = content.UID
 	}
 	value, err := reference.Load(content, found)
@@ -245,7 +245,7 @@ func (e *missingKeyError) Error() string {
 }
 
 // Pick returns the value of a key, or, without a key, that of the first existing fallback key.
-func Pick(content *references.Content, key string, fallbackKeys []string) ([]byte, error) {
+func Pick(content *observe.ReferencedContent, key string, fallbackKeys []string) ([]byte, error) {
 	wanted := fallbackKeys
 	if key != "" {
 		wanted = []string{key}

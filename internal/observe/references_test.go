@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package references_test
+package observe_test
 
 import (
 	"fmt"
@@ -20,13 +20,13 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/references"
+	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
-// rig is a watcher over a namespace, and the owners that it has notified.
-type rig struct {
-	*references.Watcher
+// referenceRig is a watcher over a namespace, and the owners that it has notified.
+type referenceRig struct {
+	*observe.ReferenceWatcher
 	t         *testing.T
 	client    client.Client
 	namespace string
@@ -36,10 +36,10 @@ type rig struct {
 	notified map[string]int
 }
 
-func newRig(t *testing.T, change func(*rest.Config)) *rig {
+func newReferenceRig(t *testing.T, change func(*rest.Config)) *referenceRig {
 	t.Helper()
 	config, requests := testenv.CountingConfig(t)
-	r := &rig{t: t, client: testenv.Client(t), namespace: testenv.Namespace(t), requests: requests, notified: map[string]int{}}
+	r := &referenceRig{t: t, client: testenv.Client(t), namespace: testenv.Namespace(t), requests: requests, notified: map[string]int{}}
 	if change != nil {
 		change(config)
 	}
@@ -47,7 +47,7 @@ func newRig(t *testing.T, change func(*rest.Config)) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Watcher, err = references.New(references.Options{
+	r.ReferenceWatcher, err = observe.NewReferenceWatcher(observe.ReferenceOptions{
 		Reader: reader, Metadata: metadata.NewForConfigOrDie(config), ForbiddenRetry: 200 * time.Millisecond,
 		Notify: func(owner apitypes.NamespacedName) {
 			r.mu.Lock()
@@ -62,26 +62,26 @@ func newRig(t *testing.T, change func(*rest.Config)) *rig {
 	return r
 }
 
-func owner(name string) apitypes.NamespacedName { return apitypes.NamespacedName{Name: name} }
+func referenceOwner(name string) apitypes.NamespacedName { return apitypes.NamespacedName{Name: name} }
 
-func (r *rig) key(kind references.Kind, name string) references.Key {
-	return references.Key{Kind: kind, Namespace: r.namespace, Name: name}
+func (r *referenceRig) key(kind observe.ReferenceKind, name string) observe.ReferenceKey {
+	return observe.ReferenceKey{Kind: kind, Namespace: r.namespace, Name: name}
 }
 
-func (r *rig) secret(name, value string) *corev1.Secret {
+func (r *referenceRig) secret(name, value string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: name}, Data: map[string][]byte{"value": []byte(value)}}
 }
 
-func (r *rig) do(err error) {
+func (r *referenceRig) do(err error) {
 	r.t.Helper()
 	if err != nil {
 		r.t.Fatal(err)
 	}
 }
 
-func (r *rig) read(key references.Key) string {
+func (r *referenceRig) read(key observe.ReferenceKey) string {
 	r.t.Helper()
-	content, err := r.Read(r.t.Context(), owner("a"), key)
+	content, err := r.Read(r.t.Context(), referenceOwner("a"), key)
 	if apierrors.IsNotFound(err) {
 		return "absent"
 	}
@@ -90,7 +90,7 @@ func (r *rig) read(key references.Key) string {
 }
 
 // awaitNotice waits until the owner was notified, and forgets all notices.
-func (r *rig) awaitNotice(name string) {
+func (r *referenceRig) awaitNotice(name string) {
 	r.t.Helper()
 	testenv.Eventually(r.t, func() (bool, string) {
 		r.mu.Lock()
@@ -101,7 +101,7 @@ func (r *rig) awaitNotice(name string) {
 }
 
 // awaitCalm waits until reading the key needs no request.
-func (r *rig) awaitCalm(key references.Key) {
+func (r *referenceRig) awaitCalm(key observe.ReferenceKey) {
 	r.t.Helper()
 	testenv.Eventually(r.t, func() (bool, string) {
 		r.requests.Reset()
@@ -116,10 +116,10 @@ func (r *rig) awaitCalm(key references.Key) {
 
 func TestOwnersAreNotifiedOfWhatTheyUse(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, nil)
-	used, other := r.key(references.Secret, "used"), r.key(references.Secret, "other")
-	r.Use(owner("a"), []references.Key{used})
-	r.Use(owner("b"), []references.Key{other})
+	r := newReferenceRig(t, nil)
+	used, other := r.key(observe.ReferencedSecret, "used"), r.key(observe.ReferencedSecret, "other")
+	r.Use(referenceOwner("a"), []observe.ReferenceKey{used})
+	r.Use(referenceOwner("b"), []observe.ReferenceKey{other})
 	if got := r.read(used); got != "absent" {
 		t.Fatal(got)
 	}
@@ -157,15 +157,15 @@ func TestOwnersAreNotifiedOfWhatTheyUse(t *testing.T) {
 
 func TestWatchesEndWithTheLastOwner(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, nil)
-	key := r.key(references.ConfigMap, "used")
+	r := newReferenceRig(t, nil)
+	key := r.key(observe.ReferencedConfigMap, "used")
 	r.do(r.client.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "used"}, Data: map[string]string{"value": "1"}}))
-	r.Use(owner("a"), []references.Key{key})
-	r.Use(owner("b"), []references.Key{key})
+	r.Use(referenceOwner("a"), []observe.ReferenceKey{key})
+	r.Use(referenceOwner("b"), []observe.ReferenceKey{key})
 	r.awaitCalm(key)
-	r.Use(owner("a"), nil)
+	r.Use(referenceOwner("a"), nil)
 	r.awaitCalm(key)
-	r.Use(owner("b"), nil)
+	r.Use(referenceOwner("b"), nil)
 	r.requests.Reset()
 	if got := r.read(key); got != "1" {
 		t.Errorf("got %q without a watch", got)
@@ -175,13 +175,13 @@ func TestWatchesEndWithTheLastOwner(t *testing.T) {
 	}
 	// One watch for two owners.
 	r.requests.Reset()
-	r.Use(owner("a"), []references.Key{key})
-	r.Use(owner("b"), []references.Key{key, r.key(references.ConfigMap, "other")})
+	r.Use(referenceOwner("a"), []observe.ReferenceKey{key})
+	r.Use(referenceOwner("b"), []observe.ReferenceKey{key, r.key(observe.ReferencedConfigMap, "other")})
 	r.awaitCalm(key)
 }
 
 // restrictedReader lets a user read Secrets one by one, and returns the role.
-func restrictedReader(r *rig, user string) *rbacv1.Role {
+func restrictedReader(r *referenceRig, user string) *rbacv1.Role {
 	r.t.Helper()
 	role := &rbacv1.Role{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "reader"},
@@ -199,17 +199,17 @@ func restrictedReader(r *rig, user string) *rbacv1.Role {
 func TestWhereWatchingIsForbiddenContentIsReadEachTime(t *testing.T) {
 	t.Parallel()
 	user := "reader-" + testenv.UniqueName(t)
-	r := newRig(t, func(config *rest.Config) { config.Impersonate.UserName = user })
+	r := newReferenceRig(t, func(config *rest.Config) { config.Impersonate.UserName = user })
 	role := restrictedReader(r, user)
 	r.do(r.client.Create(t.Context(), r.secret("used", "1")))
-	key := r.key(references.Secret, "used")
-	r.Use(owner("a"), []references.Key{key})
+	key := r.key(observe.ReferencedSecret, "used")
+	r.Use(referenceOwner("a"), []observe.ReferenceKey{key})
 	want := []string{"Secrets"}
 	testenv.Eventually(t, func() (bool, string) {
-		return slices.Equal(r.Unwatched(owner("a")), want), fmt.Sprint(r.Unwatched(owner("a")))
+		return slices.Equal(r.Unwatched(referenceOwner("a")), want), fmt.Sprint(r.Unwatched(referenceOwner("a")))
 	})
 	testenv.Eventually(t, func() (bool, string) {
-		_, err := r.Read(t.Context(), owner("a"), key)
+		_, err := r.Read(t.Context(), referenceOwner("a"), key)
 		return err == nil, fmt.Sprint(err)
 	})
 	r.do(r.client.Update(t.Context(), r.secret("used", "2")))
@@ -221,7 +221,7 @@ func TestWhereWatchingIsForbiddenContentIsReadEachTime(t *testing.T) {
 	role.Rules[0].Verbs = []string{"get", "list", "watch"}
 	r.do(r.client.Update(t.Context(), role))
 	r.awaitCalm(key)
-	if unwatched := r.Unwatched(owner("a")); len(unwatched) > 0 {
+	if unwatched := r.Unwatched(referenceOwner("a")); len(unwatched) > 0 {
 		t.Errorf("want everything to be watched, got %v", unwatched)
 	}
 }
@@ -231,16 +231,16 @@ func TestWhereWatchingIsForbiddenContentIsReadEachTime(t *testing.T) {
 func TestEachOwnerIsToldWhatItHasNotSeen(t *testing.T) {
 	t.Parallel()
 	user := "reader-" + testenv.UniqueName(t)
-	r := newRig(t, func(config *rest.Config) { config.Impersonate.UserName = user })
+	r := newReferenceRig(t, func(config *rest.Config) { config.Impersonate.UserName = user })
 	role := restrictedReader(r, user)
-	changed, gone, come := r.key(references.Secret, "changed"), r.key(references.Secret, "gone"), r.key(references.Secret, "come")
+	changed, gone, come := r.key(observe.ReferencedSecret, "changed"), r.key(observe.ReferencedSecret, "gone"), r.key(observe.ReferencedSecret, "come")
 	r.do(r.client.Create(t.Context(), r.secret("changed", "1")))
 	r.do(r.client.Create(t.Context(), r.secret("gone", "1")))
-	read := func(name string, key references.Key, want string) {
+	read := func(name string, key observe.ReferenceKey, want string) {
 		t.Helper()
-		r.Use(owner(name), []references.Key{key})
+		r.Use(referenceOwner(name), []observe.ReferenceKey{key})
 		testenv.Eventually(t, func() (bool, string) {
-			content, err := r.Read(t.Context(), owner(name), key)
+			content, err := r.Read(t.Context(), referenceOwner(name), key)
 			if apierrors.IsNotFound(err) {
 				return want == "absent", "absent"
 			}

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package references
+package observe
 
 import (
 	"context"
@@ -24,43 +24,45 @@ import (
 	"github.com/component-operator/runtime/internal/apiserver"
 )
 
-// Kind is a kind of referenced objects.
-type Kind string
+// ReferenceKind is a kind of referenced objects.
+type ReferenceKind string
 
 const (
-	// ConfigMap is the kind of ConfigMaps.
-	ConfigMap Kind = "ConfigMap"
-	// Secret is the kind of Secrets.
-	Secret Kind = "Secret"
+	// ReferencedConfigMap is the kind of ConfigMaps.
+	ReferencedConfigMap ReferenceKind = "ConfigMap"
+	// ReferencedSecret is the kind of Secrets.
+	ReferencedSecret ReferenceKind = "Secret"
 )
 
-func (k Kind) resource() string {
+func (k ReferenceKind) resource() string {
 	return strings.ToLower(string(k)) + "s"
 }
 
-// Key identifies an object.
-type Key struct {
+// ReferenceKey identifies an object.
+type ReferenceKey struct {
 	// Kind of the object.
-	Kind Kind
+	Kind ReferenceKind
 	// Namespace and Name of the object.
 	Namespace, Name string
 }
 
 // String formats the key as in "Secret demo/credentials".
-func (k Key) String() string {
+func (k ReferenceKey) String() string {
 	return string(k.Kind) + " " + k.Namespace + "/" + k.Name
 }
 
-func (k Key) scope() scope { return scope{kind: k.Kind, namespace: k.Namespace} }
+func (k ReferenceKey) scope() referenceScope {
+	return referenceScope{kind: k.Kind, namespace: k.Namespace}
+}
 
-// scope is the kind and namespace of one watch.
-type scope struct {
-	kind      Kind
+// referenceScope is the kind and namespace of one watch.
+type referenceScope struct {
+	kind      ReferenceKind
 	namespace string
 }
 
-// Content is the content of an object. It is shared and must not be changed.
-type Content struct {
+// ReferencedContent is the content of an object. It is shared and must not be changed.
+type ReferencedContent struct {
 	// ResourceVersion of the object.
 	ResourceVersion string
 	// UID of the object.
@@ -69,8 +71,8 @@ type Content struct {
 	Data map[string][]byte
 }
 
-// Options configure a Watcher.
-type Options struct {
+// ReferenceOptions configure a ReferenceWatcher.
+type ReferenceOptions struct {
 	// Reader reads content; it must not be backed by a cache. Required.
 	Reader client.Reader
 	// Metadata watches. Required.
@@ -84,23 +86,23 @@ type Options struct {
 	Log logr.Logger
 }
 
-// Watcher serves the references of many owners. It is safe for concurrent use.
-type Watcher struct {
-	options Options
+// ReferenceWatcher serves the references of many owners. It is safe for concurrent use.
+type ReferenceWatcher struct {
+	options ReferenceOptions
 	ctx     context.Context //nolint:containedctx // the lifetime of the watches, ended by Close
 	cancel  context.CancelFunc
 
 	mu   sync.Mutex
-	used map[apitypes.NamespacedName][]Key
+	used map[apitypes.NamespacedName][]ReferenceKey
 	// owners holds the version of an object that each owner was given last; it is empty if the object was absent, or was
 	// not read yet.
-	owners   map[Key]map[apitypes.NamespacedName]string
-	feeds    map[scope]*feed
-	contents map[Key]*Content
+	owners   map[ReferenceKey]map[apitypes.NamespacedName]string
+	feeds    map[referenceScope]*referenceFeed
+	contents map[ReferenceKey]*ReferencedContent
 }
 
-// New returns a Watcher that watches nothing yet.
-func New(options Options) (*Watcher, error) {
+// NewReferenceWatcher returns a ReferenceWatcher that watches nothing yet.
+func NewReferenceWatcher(options ReferenceOptions) (*ReferenceWatcher, error) {
 	if options.Reader == nil || options.Metadata == nil || options.Notify == nil {
 		return nil, errors.New("watching references needs reader, metadata client and notification")
 	}
@@ -108,23 +110,23 @@ func New(options Options) (*Watcher, error) {
 		options.ForbiddenRetry = 10 * time.Minute
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Watcher{
+	return &ReferenceWatcher{
 		options: options, ctx: ctx, cancel: cancel,
-		used:     map[apitypes.NamespacedName][]Key{},
-		owners:   map[Key]map[apitypes.NamespacedName]string{},
-		feeds:    map[scope]*feed{},
-		contents: map[Key]*Content{},
+		used:     map[apitypes.NamespacedName][]ReferenceKey{},
+		owners:   map[ReferenceKey]map[apitypes.NamespacedName]string{},
+		feeds:    map[referenceScope]*referenceFeed{},
+		contents: map[ReferenceKey]*ReferencedContent{},
 	}, nil
 }
 
 // Close ends all watches. Owners are not notified any more.
-func (w *Watcher) Close() {
+func (w *ReferenceWatcher) Close() {
 	w.cancel()
 }
 
 // Use declares all objects that an owner refers to, before it reads them; those of an earlier call that are not
 // repeated are dropped. It does not wait, and makes no request itself.
-func (w *Watcher) Use(owner apitypes.NamespacedName, keys []Key) {
+func (w *ReferenceWatcher) Use(owner apitypes.NamespacedName, keys []ReferenceKey) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	dropped := w.used[owner]
@@ -151,7 +153,7 @@ func (w *Watcher) Use(owner apitypes.NamespacedName, keys []Key) {
 	}
 }
 
-func (w *Watcher) drop(owner apitypes.NamespacedName, key Key) {
+func (w *ReferenceWatcher) drop(owner apitypes.NamespacedName, key ReferenceKey) {
 	delete(w.owners[key], owner)
 	if len(w.owners[key]) > 0 {
 		return
@@ -171,11 +173,11 @@ func (w *Watcher) drop(owner apitypes.NamespacedName, key Key) {
 
 // Read returns the content of an object to an owner that uses it. If the object does not exist, the error is that of the
 // API server.
-func (w *Watcher) Read(ctx context.Context, owner apitypes.NamespacedName, key Key) (*Content, error) {
+func (w *ReferenceWatcher) Read(ctx context.Context, owner apitypes.NamespacedName, key ReferenceKey) (*ReferencedContent, error) {
 	if content := w.known(owner, key); content != nil {
 		return content, nil
 	}
-	content, err := ReadFrom(ctx, w.options.Reader, key)
+	content, err := ReadReference(ctx, w.options.Reader, key)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -193,14 +195,14 @@ func (w *Watcher) Read(ctx context.Context, owner apitypes.NamespacedName, key K
 }
 
 // give notes which version an owner has, empty if the object does not exist, provided that it uses the object.
-func (w *Watcher) give(owner apitypes.NamespacedName, key Key, version string) {
+func (w *ReferenceWatcher) give(owner apitypes.NamespacedName, key ReferenceKey, version string) {
 	if _, uses := w.owners[key][owner]; uses {
 		w.owners[key][owner] = version
 	}
 }
 
 // known returns content of which it is certain that it is not older than what the watch has seen.
-func (w *Watcher) known(owner apitypes.NamespacedName, key Key) *Content {
+func (w *ReferenceWatcher) known(owner apitypes.NamespacedName, key ReferenceKey) *ReferencedContent {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	content, f := w.contents[key], w.feeds[key.scope()]
@@ -215,11 +217,11 @@ func (w *Watcher) known(owner apitypes.NamespacedName, key Key) *Content {
 	return content
 }
 
-// ReadFrom reads an object. If it does not exist, the error is that of the API server.
-func ReadFrom(ctx context.Context, reader client.Reader, key Key) (*Content, error) {
+// ReadReference reads an object. If it does not exist, the error is that of the API server.
+func ReadReference(ctx context.Context, reader client.Reader, key ReferenceKey) (*ReferencedContent, error) {
 	name := client.ObjectKey{Namespace: key.Namespace, Name: key.Name}
 	switch key.Kind {
-	case ConfigMap:
+	case ReferencedConfigMap:
 		configMap := &corev1.ConfigMap{}
 		if err := reader.Get(ctx, name, configMap); err != nil {
 			return nil, fmt.Errorf("reading %s: %w", key, err)
@@ -228,13 +230,13 @@ func ReadFrom(ctx context.Context, reader client.Reader, key Key) (*Content, err
 		for name, value := range configMap.Data {
 			data[name] = []byte(value)
 		}
-		return &Content{ResourceVersion: configMap.ResourceVersion, UID: configMap.UID, Data: data}, nil
-	case Secret:
+		return &ReferencedContent{ResourceVersion: configMap.ResourceVersion, UID: configMap.UID, Data: data}, nil
+	case ReferencedSecret:
 		secret := &corev1.Secret{}
 		if err := reader.Get(ctx, name, secret); err != nil {
 			return nil, fmt.Errorf("reading %s: %w", key, err)
 		}
-		return &Content{ResourceVersion: secret.ResourceVersion, UID: secret.UID, Data: secret.Data}, nil
+		return &ReferencedContent{ResourceVersion: secret.ResourceVersion, UID: secret.UID, Data: secret.Data}, nil
 	default:
 		return nil, fmt.Errorf("reading %s: unknown kind", key)
 	}
@@ -242,7 +244,7 @@ func ReadFrom(ctx context.Context, reader client.Reader, key Key) (*Content, err
 
 // Unwatched lists the kinds of objects that an owner uses and that are read each time instead of being watched, in the
 // plural, sorted.
-func (w *Watcher) Unwatched(owner apitypes.NamespacedName) []string {
+func (w *ReferenceWatcher) Unwatched(owner apitypes.NamespacedName) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var kinds []string
@@ -256,8 +258,8 @@ func (w *Watcher) Unwatched(owner apitypes.NamespacedName) []string {
 }
 
 // seen takes over what a watch has reported about one object; the version is empty if the object is gone.
-func (w *Watcher) seen(f *feed, name string, version string) {
-	key := Key{Kind: f.scope.kind, Namespace: f.scope.namespace, Name: name}
+func (w *ReferenceWatcher) seen(f *referenceFeed, name string, version string) {
+	key := ReferenceKey{Kind: f.scope.kind, Namespace: f.scope.namespace, Name: name}
 	w.mu.Lock()
 	if version == "" {
 		delete(f.versions, name)
@@ -270,7 +272,7 @@ func (w *Watcher) seen(f *feed, name string, version string) {
 }
 
 // replaced takes over a complete list.
-func (w *Watcher) replaced(f *feed, versions map[string]string) {
+func (w *ReferenceWatcher) replaced(f *referenceFeed, versions map[string]string) {
 	w.mu.Lock()
 	f.versions, f.synced, f.forbidden = versions, true, false
 	concerned := map[apitypes.NamespacedName]bool{}
@@ -287,7 +289,7 @@ func (w *Watcher) replaced(f *feed, versions map[string]string) {
 
 // concerned returns the owners for which the version, empty if the object is gone, is news. What one owner was given says
 // nothing about the others: while nothing is watched, each of them may have read another version.
-func (w *Watcher) concerned(key Key, version string) []apitypes.NamespacedName {
+func (w *ReferenceWatcher) concerned(key ReferenceKey, version string) []apitypes.NamespacedName {
 	var owners []apitypes.NamespacedName
 	for owner, given := range w.owners[key] {
 		switch {
@@ -300,7 +302,7 @@ func (w *Watcher) concerned(key Key, version string) []apitypes.NamespacedName {
 	return owners
 }
 
-func (w *Watcher) notify(owners []apitypes.NamespacedName) {
+func (w *ReferenceWatcher) notify(owners []apitypes.NamespacedName) {
 	if w.ctx.Err() != nil {
 		return
 	}

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package references
+package observe
 
 import (
 	"context"
@@ -16,10 +16,10 @@ import (
 	"github.com/component-operator/runtime/internal/apiserver"
 )
 
-// feed watches one kind in one namespace. Its state is protected by the mutex of the Watcher.
-type feed struct {
-	watcher *Watcher
-	scope   scope
+// referenceFeed watches one kind in one namespace. Its state is protected by the mutex of the ReferenceWatcher.
+type referenceFeed struct {
+	watcher *ReferenceWatcher
+	scope   referenceScope
 	cancel  context.CancelFunc
 
 	synced    bool
@@ -27,14 +27,14 @@ type feed struct {
 	versions  map[string]string
 }
 
-func (w *Watcher) startFeed(s scope) *feed {
+func (w *ReferenceWatcher) startFeed(s referenceScope) *referenceFeed {
 	ctx, cancel := context.WithCancel(w.ctx)
-	f := &feed{watcher: w, scope: s, cancel: cancel, versions: map[string]string{}}
+	f := &referenceFeed{watcher: w, scope: s, cancel: cancel, versions: map[string]string{}}
 	go f.run(ctx)
 	return f
 }
 
-func (f *feed) run(ctx context.Context) {
+func (f *referenceFeed) run(ctx context.Context) {
 	attempts := 0
 	for ctx.Err() == nil {
 		err := f.listAndWatch(ctx)
@@ -60,7 +60,7 @@ func (f *feed) run(ctx context.Context) {
 }
 
 // ended records that a watch has ended, with or without an error.
-func (f *feed) ended(err error) {
+func (f *referenceFeed) ended(err error) {
 	if err == nil {
 		return
 	}
@@ -75,41 +75,41 @@ func (f *feed) ended(err error) {
 	}
 }
 
-func (f *feed) listAndWatch(ctx context.Context) error {
+func (f *referenceFeed) listAndWatch(ctx context.Context) error {
 	gvr := schema.GroupVersionResource{Version: "v1", Resource: f.scope.kind.resource()}
 	resource := f.watcher.options.Metadata.Resource(gvr).Namespace(f.scope.namespace)
 	name := "references to " + gvr.Resource + " in " + f.scope.namespace
-	reflector := cache.NewReflectorWithOptions(apiserver.ListWatch(resource, apiserver.ListSelection{}), &metav1.PartialObjectMetadata{}, (*feedStore)(f), cache.ReflectorOptions{Name: name})
+	reflector := cache.NewReflectorWithOptions(apiserver.ListWatch(resource, apiserver.ListSelection{}), &metav1.PartialObjectMetadata{}, (*referenceStore)(f), cache.ReflectorOptions{Name: name})
 	return reflector.ListAndWatchWithContext(ctx)
 }
 
-// feedStore is the reflector's view of a feed. It keeps only resource versions.
-type feedStore feed
+// referenceStore is the reflector's view of a feed. It keeps only resource versions.
+type referenceStore referenceFeed
 
 // Add records a new object.
-func (s *feedStore) Add(object any) error { return s.seen(object, false) }
+func (s *referenceStore) Add(object any) error { return s.seen(object, false) }
 
 // Update records a changed object.
-func (s *feedStore) Update(object any) error { return s.seen(object, false) }
+func (s *referenceStore) Update(object any) error { return s.seen(object, false) }
 
 // Delete records that an object is gone.
-func (s *feedStore) Delete(object any) error { return s.seen(object, true) }
+func (s *referenceStore) Delete(object any) error { return s.seen(object, true) }
 
 // Replace records the complete state.
-func (s *feedStore) Replace(objects []any, _ string) error {
-	s.watcher.replaced((*feed)(s), versionsOf(objects))
+func (s *referenceStore) Replace(objects []any, _ string) error {
+	s.watcher.replaced((*referenceFeed)(s), versionsOf(objects))
 	return nil
 }
 
 // Resync does nothing.
-func (s *feedStore) Resync() error { return nil }
+func (s *referenceStore) Resync() error { return nil }
 
-func (s *feedStore) seen(object any, gone bool) error {
+func (s *referenceStore) seen(object any, gone bool) error {
 	for name, version := range versionsOf([]any{object}) {
 		if gone {
 			version = ""
 		}
-		s.watcher.seen((*feed)(s), name, version)
+		s.watcher.seen((*referenceFeed)(s), name, version)
 	}
 	return nil
 }
