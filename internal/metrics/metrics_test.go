@@ -18,7 +18,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/component-operator/runtime/internal/metrics"
 )
@@ -141,59 +140,6 @@ func TestCountersAreThereFromTheStart(t *testing.T) {
 		if count[name] != want {
 			t.Errorf("%s: want %d series, got %d", name, want, count[name])
 		}
-	}
-}
-
-func TestComponentSeriesComeAndGo(t *testing.T) {
-	t.Parallel()
-	registry := prometheus.NewPedanticRegistry()
-	c := newController(t, registry, "webs")
-	first := metrics.Component{Group: "example.io", Kind: "Web", Namespace: "ns", Name: "first"}
-	second := metrics.Component{Kind: "Web", Name: "second"}
-
-	c.SetComponent(first, "Processing", "Processing", 2, 2)
-	c.SetComponent(first, "Ready", "Ready", 2, 0)
-	c.SetComponent(second, "Error", "Error", 1, 1)
-	c.RemoveComponent(first)
-	c.RemoveComponent(first)
-	check(t, registry, `
-component_operator_runtime_component_state{controller=webs,group=,kind=Web,name=second,namespace=,reason=Error,state=Error} 1
-component_operator_runtime_dependents{controller=webs,group=,kind=Web,name=second,namespace=} 1
-component_operator_runtime_dependents_total{controller=webs,group=,kind=Web,name=second,namespace=} 1
-component_operator_runtime_unready_dependents{controller=webs,group=,kind=Web,name=second,namespace=} 1
-component_operator_runtime_unready_dependents_total{controller=webs,group=,kind=Web,name=second,namespace=} 1
-`)
-	c.RemoveComponent(second)
-	check(t, registry, "")
-}
-
-func TestControllersShareARegistry(t *testing.T) {
-	t.Parallel()
-	registry := prometheus.NewPedanticRegistry()
-	newController(t, registry, "one").Reconciled(nil)
-	newController(t, registry, "two").Reconciled(nil)
-	check(t, registry, `
-component_operator_runtime_reconcile_total{controller=one} 1
-component_operator_runtime_reconcile_total{controller=two} 1
-`)
-}
-
-func TestDefaultRegistry(t *testing.T) {
-	t.Parallel()
-	m, err := metrics.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.ForController("default").Reconciled(nil)
-	check(t, ctrlmetrics.Registry, "component_operator_runtime_reconcile_total{controller=default} 1")
-}
-
-func TestForeignCollectorOfTheSameName(t *testing.T) {
-	t.Parallel()
-	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(prometheus.NewCounter(prometheus.CounterOpts{Name: "component_operator_runtime_fights_total", Help: "other"}))
-	if _, err := metrics.New(registry); err == nil || !strings.Contains(err.Error(), "fights_total") {
-		t.Errorf("got error %v", err)
 	}
 }
 

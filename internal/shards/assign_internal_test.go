@@ -20,18 +20,6 @@ func TestOf(t *testing.T) {
 	}
 }
 
-func TestOfSpreads(t *testing.T) {
-	t.Parallel()
-	const shards, each = 12, 100
-	counts := make([]int, shards)
-	for i := range shards * each {
-		counts[Of("default", fmt.Sprintf("component-%d", i), shards)]++
-	}
-	if least, most := slices.Min(counts), slices.Max(counts); least < each*6/10 || most > each*14/10 {
-		t.Errorf("want some %d in each shard, got %v", each, counts)
-	}
-}
-
 func replicas(count int) []string {
 	names := make([]string, count)
 	for i := range names {
@@ -67,16 +55,6 @@ func TestAssignmentIsFair(t *testing.T) {
 	}
 	if d := cmp.Diff([]string{"", ""}, assign(nil, 2)); d != "" {
 		t.Errorf("without members (-want +got):\n%s", d)
-	}
-}
-
-func TestAssignmentDoesNotDependOnTheOrder(t *testing.T) {
-	t.Parallel()
-	members := replicas(5)
-	want := assign(members, 32)
-	slices.Reverse(members)
-	if d := cmp.Diff(want, assign(members, 32)); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
 	}
 }
 

@@ -4,9 +4,7 @@
 package shards
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -14,13 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr/funcr"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/component-operator/runtime/internal/testenv"
 )
@@ -55,35 +51,6 @@ func TestReplicasShareAndTakeOver(t *testing.T) {
 	}
 	if members != 2 {
 		t.Errorf("want the lease of the replica that has ended to be gone, there are %d", members)
-	}
-}
-
-// TestMetricOfLeases reads the metric by which client-go says which leases a process holds.
-func TestMetricOfLeases(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t)
-	a := f.start("a", 3)
-	leases := func() (held int) {
-		families, err := ctrlmetrics.Registry.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, family := range families {
-			for _, metric := range family.GetMetric() {
-				if family.GetName() == "leader_election_master_status" && strings.HasPrefix(metric.GetLabel()[0].GetValue(), f.namespace) {
-					held += int(metric.GetGauge().GetValue())
-				}
-			}
-		}
-		return held
-	}
-	f.awaitShares(a)
-	if held := leases(); held != 3 {
-		t.Errorf("want the metric to say that 3 leases are held, got %d", held)
-	}
-	a.stop()
-	if held := leases(); held != 0 {
-		t.Errorf("want the metric to say that no lease is held any more, got %d", held)
 	}
 }
 
@@ -134,22 +101,6 @@ func TestAReplicaThatCannotRenew(t *testing.T) {
 	tenure.Leave()
 	a.cut.Store(false)
 	f.awaitShares(a, b)
-}
-
-// TestTheNumberOfShardsChanges has two leases of nearly the same age; then the names decide.
-func TestTheNumberOfShardsChanges(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t)
-	old := f.start("a-old", 4)
-	f.awaitShares(old)
-	next := f.start("b-new", 8)
-	testenv.Eventually(t, func() (bool, string) {
-		live, _ := next.members.live()
-		return next.members.known() != nil && slices.Equal(live, []string{"a-old"}), fmt.Sprint(live)
-	})
-	f.awaitShares(old)
-	old.stop()
-	f.awaitShares(next)
 }
 
 // TestTheNumberOfShardsChangesWhileSomethingRuns has something end late that was begun under the old number.
@@ -206,37 +157,6 @@ func TestLeasesThatWereLeftBehind(t *testing.T) {
 		err := testenv.Client(t).Get(t.Context(), client.ObjectKeyFromObject(left), left)
 		return client.IgnoreNotFound(err) == nil && err != nil, "the lease is still there"
 	})
-}
-
-func TestOwnLeaseIsCreatedAgain(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t)
-	a, b := f.start("a", 4), f.start("b", 4)
-	f.awaitShares(a, b)
-	lease := a.members.known()
-	if err := testenv.Client(t).Delete(t.Context(), lease); err != nil {
-		t.Fatal(err)
-	}
-	testenv.Eventually(t, func() (bool, string) {
-		made := a.members.known()
-		return made != nil && made.UID != lease.UID, "the lease is not created again"
-	})
-	f.awaitShares(a, b)
-}
-
-func TestTroublesAreToldOnce(t *testing.T) {
-	t.Parallel()
-	var logged []string
-	log := funcr.New(func(_, args string) { logged = append(logged, args) }, funcr.Options{})
-	m := newMembers(Options{Client: coordinationv1client.NewForConfigOrDie(testenv.Config(t)), Log: log})
-	for _, err := range []error{errors.New("no"), errors.New("no"), nil, errors.New("no"), errors.New("never")} {
-		m.logProblem("it does not work", err)
-	}
-	m.watchFailed(t.Context(), nil, io.EOF)
-	m.watchFailed(t.Context(), nil, errors.New("forbidden"))
-	if len(logged) != 4 {
-		t.Errorf("want each trouble to be told once, got %q", logged)
-	}
 }
 
 // TestForgedLeases has leases that another client has written once.

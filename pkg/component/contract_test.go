@@ -22,101 +22,39 @@ import (
 )
 
 // What follows does not compile if a signature changes that existing operators rely on.
-var _ = []func(string, manifests.Generator, component.ReconcilerOptions) *component.Reconciler[*Site]{
-	component.NewReconciler[*Site],
-}
-
-var _ = []func(*component.Reconciler[*Site], context.Context, ctrl.Request) (ctrl.Result, error){
-	(*component.Reconciler[*Site]).Reconcile,
-}
-
-var _ = []func(*component.Reconciler[*Site], ctrl.Manager) error{
-	(*component.Reconciler[*Site]).SetupWithManager,
-}
-
-var _ = []func(*component.Reconciler[*Site], ctrl.Manager, *ctrl.Builder) error{
-	(*component.Reconciler[*Site]).SetupWithManagerAndBuilder,
-}
-
-var _ = []func(*component.Reconciler[*Site], string, string) error{
-	(*component.Reconciler[*Site]).Trigger,
-}
-
-var _ = []func(*component.Reconciler[*Site], component.HookFunc[*Site]) *component.Reconciler[*Site]{
-	(*component.Reconciler[*Site]).WithPostReadHook,
-	(*component.Reconciler[*Site]).WithPreReconcileHook,
-	(*component.Reconciler[*Site]).WithPostReconcileHook,
-	(*component.Reconciler[*Site]).WithPreDeleteHook,
-	(*component.Reconciler[*Site]).WithPostDeleteHook,
-}
-
-var _ = component.NewClientFunc(func(clnt cluster.Client) (cluster.Client, error) { return clnt, nil })
-
-var _ = component.HookFunc[*Site](func(context.Context, client.Client, *Site) error { return nil })
-
-var _ = []func(context.Context) component.Context{
-	component.NewContext,
-}
-
-var _ = []func(context.Context) (cluster.Client, error){
-	component.ClientFromContext,
-	component.LocalClientFromContext,
-}
-
-var _ = []func(context.Context) (component.Component, error){
-	component.ComponentFromContext,
-}
-
-var _ = []func(context.Context) (int64, error){
-	component.ComponentRevisionFromContext,
-}
-
-var _ = []func(context.Context) (string, error){
-	component.ComponentDigestFromContext,
-	component.ComponentNameFromContext,
-	component.ComponentNamespaceFromContext,
-	component.ReconcilerNameFromContext,
-}
-
-var _ = []func(*component.Status) (component.State, string, string){
-	(*component.Status).GetState,
-}
-
-var _ = []func(*component.Status, component.State, string, string){
-	(*component.Status).SetState,
-}
-
-var _ = []func(*component.Status) bool{
-	(*component.Status).IsReady,
-}
-
-var _ = []func(*component.ConfigMapKeyReference) string{
-	(*component.ConfigMapKeyReference).Value,
-}
-
-var _ = []func(*component.ConfigMapReference) map[string]string{
-	(*component.ConfigMapReference).Data,
-}
-
-var _ = []func(*component.SecretKeyReference) []byte{
-	(*component.SecretKeyReference).Value,
-}
-
-var _ = []func(*component.SecretReference) map[string][]byte{
-	(*component.SecretReference).Data,
-}
-
-var _ = []func(*component.ClientSpec) []byte{
-	(*component.ClientSpec).GetKubeConfig,
-}
-
-var _ = []func(*component.ReapplySpec) time.Duration{
-	(*component.ReapplySpec).GetReapplyInterval,
-}
-
-var _ = []func(*component.TypeSpec) []reconciler.TypeInfo{
-	(*component.TypeSpec).GetAdditionalManagedTypes,
-}
+var (
+	_ func(string, manifests.Generator, component.ReconcilerOptions) *component.Reconciler[*Site] = component.NewReconciler[*Site]
+	_ func(*component.Reconciler[*Site], context.Context, ctrl.Request) (ctrl.Result, error)      = (*component.Reconciler[*Site]).Reconcile
+	_ func(*component.Reconciler[*Site], ctrl.Manager) error                                      = (*component.Reconciler[*Site]).SetupWithManager
+	_ func(*component.Reconciler[*Site], ctrl.Manager, *ctrl.Builder) error                       = (*component.Reconciler[*Site]).SetupWithManagerAndBuilder
+	_ func(*component.Reconciler[*Site], string, string) error                                    = (*component.Reconciler[*Site]).Trigger
+	_ func(*component.Reconciler[*Site], component.HookFunc[*Site]) *component.Reconciler[*Site]  = (*component.Reconciler[*Site]).WithPostReadHook
+	_ func(*component.Reconciler[*Site], component.HookFunc[*Site]) *component.Reconciler[*Site]  = (*component.Reconciler[*Site]).WithPreReconcileHook
+	_ func(*component.Reconciler[*Site], component.HookFunc[*Site]) *component.Reconciler[*Site]  = (*component.Reconciler[*Site]).WithPostReconcileHook
+	_ func(*component.Reconciler[*Site], component.HookFunc[*Site]) *component.Reconciler[*Site]  = (*component.Reconciler[*Site]).WithPreDeleteHook
+	_ func(*component.Reconciler[*Site], component.HookFunc[*Site]) *component.Reconciler[*Site]  = (*component.Reconciler[*Site]).WithPostDeleteHook
+	_                                                                                             = component.NewClientFunc(func(clnt cluster.Client) (cluster.Client, error) { return clnt, nil })
+	_                                                                                             = component.HookFunc[*Site](func(context.Context, client.Client, *Site) error { return nil })
+	_ func(context.Context) component.Context                                                     = component.NewContext
+	_ func(context.Context) (cluster.Client, error)                                               = component.ClientFromContext
+	_ func(context.Context) (cluster.Client, error)                                               = component.LocalClientFromContext
+	_ func(context.Context) (component.Component, error)                                          = component.ComponentFromContext
+	_ func(context.Context) (int64, error)                                                        = component.ComponentRevisionFromContext
+	_ func(context.Context) (string, error)                                                       = component.ComponentDigestFromContext
+	_ func(context.Context) (string, error)                                                       = component.ComponentNameFromContext
+	_ func(context.Context) (string, error)                                                       = component.ComponentNamespaceFromContext
+	_ func(context.Context) (string, error)                                                       = component.ReconcilerNameFromContext
+	_ func(*component.Status) (component.State, string, string)                                   = (*component.Status).GetState
+	_ func(*component.Status, component.State, string, string)                                    = (*component.Status).SetState
+	_ func(*component.Status) bool                                                                = (*component.Status).IsReady
+	_ func(*component.ConfigMapKeyReference) string                                               = (*component.ConfigMapKeyReference).Value
+	_ func(*component.ConfigMapReference) map[string]string                                       = (*component.ConfigMapReference).Data
+	_ func(*component.SecretKeyReference) []byte                                                  = (*component.SecretKeyReference).Value
+	_ func(*component.SecretReference) map[string][]byte                                          = (*component.SecretReference).Data
+	_ func(*component.ClientSpec) []byte                                                          = (*component.ClientSpec).GetKubeConfig
+	_ func(*component.ReapplySpec) time.Duration                                                  = (*component.ReapplySpec).GetReapplyInterval
+	_ func(*component.TypeSpec) []reconciler.TypeInfo                                             = (*component.TypeSpec).GetAdditionalManagedTypes
+)
 
 var _ = component.Spec{Namespace: "", Name: ""}
 

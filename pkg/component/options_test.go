@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/component-operator/runtime/pkg/component/internal/targets"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -143,37 +142,6 @@ func TestSettings(t *testing.T) {
 			diff(t, "types", test.want.managedTypes, got.managedTypes)
 			diff(t, "deletions", cmp.Or(test.want.maxDeletions, "7"), got.maxDeletions)
 			diff(t, "placement", []any{test.want.namespace, test.want.name, test.want.suspended}, []any{got.namespace, got.name, got.suspended})
-		})
-	}
-}
-
-func TestIdentity(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		reason         string
-		change         func(*WidgetSpec)
-		defaultAccount string
-		want           targets.Identity
-	}{
-		{"the operator itself", func(*WidgetSpec) {}, "", targets.Identity{}},
-		{"the default service account", func(*WidgetSpec) {}, "deployer", targets.Identity{User: "system:serviceaccount:demo:deployer"}},
-		{"the service account of the spec", func(s *WidgetSpec) { s.ServiceAccountName = "own" }, "deployer", targets.Identity{User: "system:serviceaccount:demo:own"}},
-		{
-			"a kubeconfig brings its user",
-			func(s *WidgetSpec) {
-				s.ServiceAccountName = "own"
-				s.KubeConfig = &KubeConfigSpec{SecretRef: SecretKeyReference{value: []byte("config")}}
-			},
-			"deployer",
-			targets.Identity{KubeConfig: []byte("config")},
-		},
-	} {
-		t.Run(test.reason, func(t *testing.T) {
-			t.Parallel()
-			w := &Widget{ObjectMeta: metav1.ObjectMeta{Namespace: "demo"}}
-			test.change(&w.Spec)
-			got := identityOf(w, test.defaultAccount)
-			diff(t, "identity", []any{test.want.KubeConfig, test.want.User}, []any{got.KubeConfig, got.User})
 		})
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -166,30 +165,6 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-func TestFinalizersOfOthersSurvive(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	w := r.bareWorker(newWidget, "Widget")
-	widget := r.widget("")
-	r.create(widget)
-	s := r.begin(w, widget)
-	change(r, widget, func(w *Widget) { w.Finalizers = []string{"other.example.io/finalizer"} })
-	if o := s.ensureFinalizer(t.Context()); o.Kind != outcomes.Continue {
-		t.Fatal(o.Message)
-	}
-	diff(t, "finalizers", []string{"other.example.io/finalizer", r.name}, r.begin(w, widget).component.GetFinalizers())
-	if o := s.removeFinalizer(t.Context()); o.Kind != outcomes.Gone {
-		t.Fatal(o.Message)
-	}
-	diff(t, "finalizers", []string{"other.example.io/finalizer"}, r.begin(w, widget).component.GetFinalizers())
-	// While a component is being deleted, nothing can be added.
-	r.delete(widget)
-	if o := s.ensureFinalizer(t.Context()); o.Kind != outcomes.Abandoned {
-		t.Errorf("want the pass to end, got %+v", o)
-	}
-	change(r, widget, func(w *Widget) { w.Finalizers = nil })
-}
-
 // TestOutdatedDefinition plays the life of a component whose definition drops fields that are new.
 func TestOutdatedDefinition(t *testing.T) {
 	t.Parallel()
@@ -312,28 +287,4 @@ func (r *staleReader) Get(_ context.Context, _ client.ObjectKey, object client.O
 		*widget = *r.object.DeepCopyObject().(*Widget)
 	}
 	return nil
-}
-
-func TestRefusedInput(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	own := r.reconciler(ReconcilerOptions{})
-	r.start(own)
-	widget := r.widget(strings.ReplaceAll(`{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, annotations: {NAME/update-policy: nonsense}}}`, "NAME", r.name))
-	r.create(widget)
-	awaitState(r, widget, StateError, ReadyConditionReasonError)
-	_, _, message := widget.Status.GetState()
-	if !strings.Contains(message, "nonsense") || !strings.Contains(message, "ssa-merge") {
-		t.Errorf("want the message to name the value and what is allowed, got %q", message)
-	}
-	result, err := r.reconcile(own, widget)
-	if err != nil || result.RequeueAfter < outcomes.FirstBackoff {
-		t.Errorf("want refused input to be no error of the controller, and to be retried later, got %v, %v", result, err)
-	}
-	wrong := client.RawPatch(apitypes.MergePatchType, []byte(`{"spec":{"updatePolicy":"Wrong"}}`))
-	if err := r.client.Patch(t.Context(), widget.DeepCopyObject().(*Widget), wrong); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "SsaMerge") {
-		t.Errorf("want the definition to refuse a policy that there is not, and to name those that there are, got %v", err)
-	}
-	change(r, widget, func(w *Widget) { w.Spec.Objects = r.objects(oneConfigMap) })
-	awaitReady(r, widget)
 }

@@ -32,15 +32,6 @@ func (r *rig) wipe(widget *Widget) {
 	}
 }
 
-// spoil replaces a chunk by one with another content.
-func (r *rig) spoil(name string) {
-	r.tb.Helper()
-	chunk := r.chunks()[name]
-	r.lose(name)
-	chunk.UID, chunk.ResourceVersion, chunk.BinaryData = "", "", map[string][]byte{"content": []byte("nonsense")}
-	r.create(&chunk)
-}
-
 func TestLostInventories(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -53,19 +44,6 @@ func TestLostInventories(t *testing.T) {
 			reason: "a chunk is missing", count: 60,
 			lose: func(r *rig, widget *Widget) { r.lose(widget.Status.InventoryRecord.Chunks[1]) },
 			want: "the inventory was rebuilt from labels because its record was damaged (ConfigMap ",
-		}, {
-			reason: "a chunk is damaged", count: 60,
-			lose: func(r *rig, widget *Widget) { r.spoil(widget.Status.InventoryRecord.Chunks[0]) },
-			want: "the inventory was rebuilt from labels because its record was damaged (ConfigMap ",
-		}, {
-			reason: "the reference is damaged", count: 60,
-			lose: func(r *rig, widget *Widget) {
-				widget.Status.InventoryRecord.Chunks = widget.Status.InventoryRecord.Chunks[1:]
-				if err := r.client.Status().Update(r.tb.Context(), widget); err != nil {
-					r.tb.Fatal(err)
-				}
-			},
-			want: "the items do not have the recorded checksum",
 		}, {
 			reason: "the status is wiped that had chunks", count: 60,
 			lose: func(r *rig, widget *Widget) { r.wipe(widget) },

@@ -150,11 +150,4 @@ func TestReadyCheck(t *testing.T) {
 		err := reconciler.ReadyCheck(probe)
 		return err == nil, "the check fails"
 	})
-	// A kind that does not exist breaks one component, and nothing else.
-	broken := r.widget("{apiVersion: missing.example.io/v1, kind: Missing, metadata: {name: a}}")
-	r.create(broken)
-	awaitState(r, broken, StateError, ReadyConditionReasonError)
-	if err := reconciler.ReadyCheck(probe); err != nil {
-		t.Errorf("want the check to pass although one kind is broken, got %v", err)
-	}
 }

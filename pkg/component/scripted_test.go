@@ -5,7 +5,6 @@ package component
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -200,42 +199,6 @@ func deployed(names ...string) []*reconciler.InventoryItem {
 	return items
 }
 
-// TestTimeoutOfAPermanentFailure sees the clock of the timeout through errors, progress, and readiness.
-func TestTimeoutOfAPermanentFailure(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.script.err = errors.New("boom")
-	check := func(reason string, want verdict, wantErr bool) {
-		t.Helper()
-		got, _, err := s.pass()
-		if got != want || (err != nil) != wantErr {
-			t.Errorf("%s: want %+v, got %+v, error %v", reason, want, got, err)
-		}
-	}
-	check("an error", verdict{state: StateError, reason: ReadyConditionReasonError, message: "Boom"}, true)
-	s.clock.Step(9 * time.Minute)
-	s.script.err = nil
-	s.script.result = reconciler.Result{Wave: 1, WaveSize: 2, Waits: []reconciler.Notice{notice("Deployment", "web", "soon")}}
-	waiting := "of 2 dependents of wave 1 not ready: Deployment demo/web: soon"
-	check("progress does not restart the clock", verdict{state: StateProcessing, reason: ReadyConditionReasonProcessing, message: "1 " + waiting}, false)
-	s.clock.Step(time.Minute)
-	check("too late", verdict{state: StateError, reason: ReadyConditionReasonTimeout, message: "Not ready within 10m0s: 1 " + waiting}, false)
-	s.script.err = errors.New("boom")
-	check("too late, too", verdict{state: StateError, reason: ReadyConditionReasonTimeout, message: "Not ready within 10m0s: boom"}, true)
-	s.script.err, s.script.result = nil, reconciler.Result{Done: true, Inventory: deployed("web")}
-	check("ready after all", verdict{state: StateReady, reason: ReadyConditionReasonReady, message: "1 dependent is ready"}, false)
-	if s.widget.Status.ProcessingSince != nil {
-		t.Error("want the clock to stop")
-	}
-	s.clock.Step(time.Hour)
-	s.script.result = reconciler.Result{Inventory: deployed("web"), Wave: 1, WaveSize: 2, Waits: []reconciler.Notice{notice("Deployment", "web", "soon")}}
-	check("a later flicker has its own time", verdict{state: StateProcessing, reason: ReadyConditionReasonProcessing, message: "1 " + waiting}, false)
-	s.clock.Step(10 * time.Minute)
-	check("which passes", verdict{state: StateError, reason: ReadyConditionReasonTimeout, message: "Not ready within 10m0s: 1 " + waiting}, false)
-	change(s.rig, s.widget, func(w *Widget) { w.Spec.Objects = s.objects(oneConfigMap) })
-	check("a new declaration starts from the beginning", verdict{state: StateProcessing, reason: ReadyConditionReasonProcessing, message: "1 " + waiting}, false)
-}
-
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -279,9 +242,6 @@ func TestEvents(t *testing.T) {
 	}
 	_, _, _ = s.pass()
 	diff(t, "events about dependents of a wave with a name", []string{"Normal Updated Updated by Widget " + s.namespace + "/demo in phase three of demo"}, s.drain())
-	s.script.result.Actions[0].Wave = 4
-	_, _, _ = s.pass()
-	diff(t, "events about dependents of a wave without one", []string{"Normal Updated Updated by Widget " + s.namespace + "/demo in wave 4"}, s.drain())
 
 	change(s.rig, s.widget, func(w *Widget) {
 		w.Annotations = map[string]string{s.name + "/" + types.AnnotationKeySuffixDisableEvents: "true"}

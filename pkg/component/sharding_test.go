@@ -79,69 +79,6 @@ func TestShardingNeedsTheRightSetup(t *testing.T) {
 	}
 }
 
-// TestOlderContentIsNotPickedUp has a replica take over whose cache does not show yet what its predecessor has applied.
-func TestOlderContentIsNotPickedUp(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	old := deepCopy(s.widget)
-	change(s.rig, s.widget, func(w *Widget) { w.Spec.Timeout = &metav1.Duration{Duration: time.Hour} })
-	s.worker.shards = shards.New(shards.Options{Shards: 1, Namespace: s.namespace, Client: noLeases{}})
-	s.worker.resource.Client = staleClient{Client: s.client, then: old}
-	key := client.ObjectKeyFromObject(s.widget)
-
-	component, _, err := s.worker.fetch(t.Context(), key)
-	if err != nil || component == nil {
-		t.Fatalf("want the component, got %v, %v", component, err)
-	}
-	diff(t, "version of the first pass", s.widget.ResourceVersion, component.GetResourceVersion())
-	component, result, err := s.worker.fetch(t.Context(), key)
-	if err != nil || component != nil || result != resource.CachePatience {
-		t.Errorf("want the second pass to wait for the cache, got %v, %v, %v", component, result, err)
-	}
-	s.worker.handOver(0)
-	component, _, err = s.worker.fetch(t.Context(), key)
-	if err != nil || component == nil || component.GetResourceVersion() != s.widget.ResourceVersion {
-		t.Errorf("want it to be read from the server again when it was given away meanwhile, got %v, %v", component, err)
-	}
-	s.delete(s.widget)
-	s.awaitGone(s.widget)
-	s.worker.handOver(0)
-	if component, _, err := s.worker.fetch(t.Context(), key); component != nil || err != nil {
-		t.Errorf("want nothing to be done for a component that the cache still shows, got %v, %v", component, err)
-	}
-}
-
-func TestHandOverForgets(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.script.result = reconciler.Result{Done: true}
-	_, _, _ = s.pass()
-	if len(s.worker.memories.keys()) == 0 || len(s.series()) == 0 {
-		t.Fatal("want something to be remembered and measured")
-	}
-	s.worker.shards = shards.New(shards.Options{Shards: 1, Namespace: s.namespace, Client: noLeases{}})
-	s.worker.handOver(1)
-	diff(t, "components that are remembered after another shard was given away", 1, len(s.worker.memories.keys()))
-	s.worker.handOver(0)
-	diff(t, "components that are remembered", 0, len(s.worker.memories.keys()))
-	diff(t, "series", 0, len(s.series()))
-	if !s.script.released {
-		t.Error("want the target to be released")
-	}
-	if s.worker.isOurs(&corev1.ConfigMap{}) {
-		t.Error("want events to be dropped")
-	}
-	key := client.ObjectKeyFromObject(s.widget)
-	if result, err := s.worker.reconcile(t.Context(), key); err != nil || result.RequeueAfter != 0 || len(s.worker.memories.keys()) > 0 {
-		t.Errorf("want nothing to be done, got %v, %v", result, err)
-	}
-}
-
-// noLeases is a client that must not be used.
-type noLeases struct{}
-
-func (noLeases) Leases(string) coordinationv1client.LeaseInterface { return nil }
-
 // overTenure returns a tenure that has ended.
 func (r *rig) overTenure() *shards.Tenure {
 	r.tb.Helper()

@@ -8,21 +8,17 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
-	"github.com/component-operator/runtime/pkg/component/internal/generation"
 	"github.com/component-operator/runtime/pkg/manifests"
-	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -127,50 +123,4 @@ func holdsAll(message string, parts []string) bool {
 		}
 	}
 	return true
-}
-
-// TestReadyComponentsStayReadyWhileGenerating calls a slow generator, which is not pure, in each pass.
-func TestReadyComponentsStayReadyWhileGenerating(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.worker.calls = generation.NewCalls(generation.Options{
-		Patience: time.Millisecond, Wake: func(apitypes.NamespacedName) {}, Took: func(time.Duration) {}, Panics: &s.worker.panics,
-	})
-	var during []verdict
-	generating, ready := verdict{state: StateProcessing, reason: ReadyConditionReasonProcessing}, verdict{state: StateReady, reason: ReadyConditionReasonReady}
-	want := []verdict{generating, ready, ready, generating, ready}
-	s.worker.generator = manifests.GeneratorFunc(func(context.Context, string, string, types.Unstructurable) ([]client.Object, error) {
-		// What is not expected has some time to be written, and what is expected may take longer.
-		time.Sleep(200 * time.Millisecond)
-		isAwaited := len(during) < len(want) && want[len(during)] == generating
-		now, err := s.verdictNow()
-		for begun := time.Now(); isAwaited && err == nil && now != generating && time.Since(begun) < testenv.Patience(); {
-			time.Sleep(20 * time.Millisecond)
-			now, err = s.verdictNow()
-		}
-		during = append(during, now)
-		return nil, err
-	})
-	s.script.result = reconciler.Result{Done: true, Inventory: deployed("web")}
-	for range 3 {
-		_, _, _ = s.pass()
-	}
-	change(s.rig, s.widget, func(w *Widget) { w.Spec.Objects = s.objects(oneConfigMap) })
-	for range 2 {
-		_, _, _ = s.pass()
-	}
-	if !slices.Equal(during, want) {
-		t.Errorf("states during the calls: want %+v, got %+v", want, during)
-	}
-	diff(t, "events", []string{"Normal Ready 1 dependent is ready"}, s.drain())
-}
-
-// verdictNow reads what the status of the component says.
-func (s *stage) verdictNow() (verdict, error) {
-	seen := &Widget{}
-	if err := s.client.Get(context.Background(), client.ObjectKeyFromObject(s.widget), seen); err != nil {
-		return verdict{}, err
-	}
-	state, reason, _ := seen.Status.GetState()
-	return verdict{state: state, reason: reason}, nil
 }

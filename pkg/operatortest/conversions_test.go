@@ -5,7 +5,6 @@ package operatortest_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -108,17 +107,5 @@ func TestConversions(t *testing.T) {
 		if definition.Spec.Conversion.Strategy != apiextensionsv1.NoneConverter || len(definition.Annotations) > 0 {
 			t.Errorf("the conversion is not restored: %v, %v", definition.Spec.Conversion, definition.Annotations)
 		}
-	}
-}
-
-// TestConversionsWithoutWebhook checks the message if the chart leads conversions to a path that the operator does not serve.
-func TestConversionsWithoutWebhook(t *testing.T) {
-	t.Parallel()
-	recorded := record(t, func(tb testing.TB) {
-		tb.Helper()
-		startConverting(tb, map[string]any{"path": "/elsewhere"})
-	})
-	if want := "the chart leads conversions of clocks.converting.example.org to /elsewhere, where the operator has no webhook"; !strings.Contains(recorded, want) {
-		t.Errorf("want a message with %q, got:\n%s", want, recorded)
 	}
 }

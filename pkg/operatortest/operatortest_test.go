@@ -4,22 +4,17 @@
 package operatortest_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	parceloperator "github.com/component-operator/runtime/examples/parcel-operator"
 	"github.com/component-operator/runtime/examples/parcel-operator/api/v1alpha1"
@@ -82,116 +77,6 @@ func TestLife(t *testing.T) {
 	cluster.WaitGone(t, service)
 	if err := cluster.Client().Get(t.Context(), client.ObjectKeyFromObject(deployment), deployment); !apierrors.IsNotFound(err) {
 		t.Errorf("want the dependents to be gone with the component, got %v", err)
-	}
-}
-
-// TestFilesAreApplied takes objects from a file, without a Go type.
-func TestFilesAreApplied(t *testing.T) {
-	t.Parallel()
-	cluster := operatortest.Start(t, operatortest.Options{Definitions: definitions})
-	objects := operatortest.File(t, "testdata/objects.yaml")
-	for _, object := range objects {
-		cluster.Apply(t, object)
-	}
-	configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "greeting"}}
-	cluster.Get(t, configMap)
-	if diff := cmp.Diff(map[string]string{"text": "hello"}, configMap.Data); diff != "" {
-		t.Errorf("unexpected content:\n%s", diff)
-	}
-	cluster.Delete(t, configMap)
-	cluster.WaitGone(t, configMap)
-}
-
-// TestMessages lets tests fail and looks at what they say.
-func TestMessages(t *testing.T) {
-	t.Setenv("TEST_PATIENCE", "2s")
-	for name, row := range map[string]struct {
-		test func(tb testing.TB)
-		want []string
-	}{
-		"a component that is suspended": {
-			func(tb testing.TB) {
-				tb.Helper()
-				cluster := start(tb)
-				service := parcelService()
-				service.Spec.Suspend = true
-				cluster.Apply(tb, service)
-				cluster.WaitReady(tb, service)
-			},
-			[]string{
-				"ParcelService", "still not so after", "the component is ready", "state: Pending (Suspended)", "conditions:", "Ready=", "log of the operator:",
-			},
-		},
-		"a component whose deletion is blocked": {
-			func(tb testing.TB) {
-				tb.Helper()
-				cluster := start(tb)
-				service := parcelService()
-				// It is suspended, so that it has no dependents, but deleted by the operator, because it has its finalizer.
-				service.Spec.Suspend = true
-				service.Finalizers = []string{parceloperator.Name, "example.io/keep"}
-				cluster.Apply(tb, service)
-				tb.Cleanup(func() {
-					cluster.Tamper(tb, service, func() {
-						service.Finalizers = slices.DeleteFunc(service.Finalizers, func(name string) bool { return name == "example.io/keep" })
-					})
-				})
-				cluster.Delete(tb, service)
-				cluster.WaitGone(tb, service)
-			},
-			[]string{"state: Deleting (DeletionBlocked): Deletion blocked by finalizers: example.io/keep\nconditions:"},
-		},
-		"a component that does not exist": {
-			func(tb testing.TB) {
-				tb.Helper()
-				start(tb).WaitReady(tb, parcelService())
-			},
-			[]string{"ParcelService", "it does not exist"},
-		},
-		"an object that stays": {
-			func(tb testing.TB) {
-				tb.Helper()
-				cluster := start(tb)
-				configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "stays"}}
-				cluster.Apply(tb, configMap)
-				cluster.WaitGone(tb, configMap)
-			},
-			[]string{"ConfigMap", "stays exists\nlog of the operator:"}, // it has no state
-		},
-		"an operator that ends": {
-			func(tb testing.TB) {
-				tb.Helper()
-				cluster := operatortest.Start(tb, operatortest.Options{Definitions: definitions, Setup: func(mgr ctrl.Manager) error {
-					return errors.Join(v1alpha1.AddToScheme(mgr.GetScheme()),
-						mgr.Add(manager.RunnableFunc(func(context.Context) error { return errors.New("out of order") })))
-				}})
-				cluster.WaitReady(tb, parcelService())
-			},
-			[]string{"the operator ended", "out of order", "the component is ready: this can no longer happen"},
-		},
-		"a folder without definitions": {
-			func(tb testing.TB) {
-				tb.Helper()
-				operatortest.Start(tb, operatortest.Options{Definitions: "testdata/empty"})
-			},
-			[]string{"testdata/empty"},
-		},
-		"a chart that does not exist": {
-			func(tb testing.TB) {
-				tb.Helper()
-				operatortest.Start(tb, operatortest.Options{Chart: "testdata/none"})
-			},
-			[]string{"loading the chart of the operator"},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			recorded := record(t, row.test)
-			for _, want := range row.want {
-				if !strings.Contains(recorded, want) {
-					t.Errorf("want a message with %q, got:\n%s", want, recorded)
-				}
-			}
-		})
 	}
 }
 

@@ -36,15 +36,6 @@ func TestKeysAsText(t *testing.T) {
 	}
 }
 
-func TestTypeKeyIsChanged(t *testing.T) {
-	t.Parallel()
-	key := types.TypeKeyFromGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "Secret"})
-	key.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{Kind: "Other"})
-	if kind := key.GetObjectKind().GroupVersionKind().Kind; kind != "Other" {
-		t.Errorf("want the kind that was set, got %s", kind)
-	}
-}
-
 func TestUnstructurableMapIsCopied(t *testing.T) {
 	t.Parallel()
 	original := types.UnstructurableMap{"map": map[string]any{"a": 1}, "list": []any{map[string]any{"b": 2}}, "nil": nil}
@@ -71,14 +62,6 @@ func TestRetriableError(t *testing.T) {
 	}
 	if retriable.Error() != "not yet" || *retriable.RetryAfter() != delay {
 		t.Errorf("got %q, %v", retriable.Error(), retriable.RetryAfter())
-	}
-}
-
-func TestSelectorFunc(t *testing.T) {
-	t.Parallel()
-	var selector types.Selector[int] = types.SelectorFunc[int](func(n int) bool { return n > 1 })
-	if selector.Matches(1) || !selector.Matches(2) {
-		t.Error("expected the function to decide")
 	}
 }
 

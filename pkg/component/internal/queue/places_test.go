@@ -43,13 +43,3 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 }
-
-func TestForget(t *testing.T) {
-	t.Parallel()
-	places := NewPlaces(2, 0)
-	places.enter("a").leave()
-	places.Forget("a")
-	if len(places.quick) > 0 {
-		t.Errorf("want nothing to be remembered, got %v", places.quick)
-	}
-}

@@ -5,21 +5,7 @@ package targets
 
 import (
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
-
-func TestWhatCannotBeWatchedIsNamed(t *testing.T) {
-	t.Parallel()
-	target := &Target{unwatchable: func() []schema.GroupKind {
-		return []schema.GroupKind{{Group: "batch", Kind: "Job"}, {Kind: "Secret"}}
-	}}
-	found := target.Unwatched(map[string]bool{"ConfigMap": true, "Deployment.apps": true, "Secret": true})
-	if difference := cmp.Diff([]string{"Secret"}, found); difference != "" {
-		t.Errorf("kinds (-want +got):\n%s", difference)
-	}
-}
 
 func TestClustersThatAreOthers(t *testing.T) {
 	t.Parallel()

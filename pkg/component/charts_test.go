@@ -4,6 +4,7 @@
 package component
 
 import (
+	"fmt"
 	"testing"
 	"testing/fstest"
 
@@ -23,4 +24,16 @@ func chartGenerator(tb testing.TB, files map[string]string) manifests.Generator 
 		tb.Fatal(err)
 	}
 	return generator
+}
+
+func chartHook(kind, name, hooks string, more ...string) string {
+	text := fmt.Sprintf("---\napiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n  annotations:\n    helm.sh/hook: %q\n", map[string]string{"Job": "batch/v1", "Pod": "v1"}[kind], kind, name, hooks)
+	for i := 0; i < len(more); i += 2 {
+		text += fmt.Sprintf("    %s: %q\n", more[i], more[i+1])
+	}
+	spec := "{restartPolicy: Never, containers: [{name: a, image: a}]}"
+	if kind == "Job" {
+		spec = "{backoffLimit: 0, template: {spec: " + spec + "}}"
+	}
+	return text + "spec: " + spec + "\n"
 }
