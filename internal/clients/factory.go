@@ -11,8 +11,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/component-operator/runtime/pkg/cluster"
 	"k8s.io/client-go/tools/record"
+
+	"github.com/component-operator/runtime/pkg/cluster"
 )
 
 // ErrClosed is returned by Get after the factory was closed.

@@ -79,7 +79,8 @@ func (f *referenceFeed) listAndWatch(ctx context.Context) error {
 	gvr := schema.GroupVersionResource{Version: "v1", Resource: f.scope.kind.resource()}
 	resource := f.watcher.options.Metadata.Resource(gvr).Namespace(f.scope.namespace)
 	name := "references to " + gvr.Resource + " in " + f.scope.namespace
-	reflector := cache.NewReflectorWithOptions(apiserver.ListWatch(resource, apiserver.ListSelection{}), &metav1.PartialObjectMetadata{}, (*referenceStore)(f), cache.ReflectorOptions{Name: name})
+	all := apiserver.ListWatch(resource, apiserver.ListSelection{})
+	reflector := cache.NewReflectorWithOptions(all, &metav1.PartialObjectMetadata{}, (*referenceStore)(f), cache.ReflectorOptions{Name: name})
 	return reflector.ListAndWatchWithContext(ctx)
 }
 

@@ -32,7 +32,8 @@ type opening interface {
 func (c *Cache) listAndWatch(ctx context.Context, s source, gvk schema.GroupVersionKind, store cache.ReflectorStore) error {
 	expected := &unstructured.Unstructured{}
 	expected.SetGroupVersionKind(gvk)
-	return c.reflect(ctx, s, expected, apiserver.ListWatch(c.dynamic.Resource(s.resource).Namespace(s.namespace), apiserver.ListSelection{Labels: s.selector, Fields: s.fields}), store)
+	selection := apiserver.ListSelection{Labels: s.selector, Fields: s.fields}
+	return c.reflect(ctx, s, expected, apiserver.ListWatch(c.dynamic.Resource(s.resource).Namespace(s.namespace), selection), store)
 }
 
 // listAndWatchMetadata is listAndWatch with metadata only.

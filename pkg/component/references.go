@@ -129,6 +129,7 @@ func (r *ConfigMapKeyReference) target() (observe.ReferenceKind, string) {
 func (r *SecretReference) target() (observe.ReferenceKind, string) {
 	return observe.ReferencedSecret, r.Name
 }
+
 func (r *SecretKeyReference) target() (observe.ReferenceKind, string) {
 	return observe.ReferencedSecret, r.Name
 }

@@ -105,8 +105,9 @@ func End(ctx context.Context, kubeconfig string) (bool, error) {
 		file, err := lockFile(path)
 		if err == nil {
 			// Its process has ended without releasing it.
-			defer (&Registration{path: path, file: file}).Release()
-			return signalled != 0, removeStale(readRecord(path))
+			err = removeStale(readRecord(path))
+			(&Registration{path: path, file: file}).Release()
+			return signalled != 0, err
 		}
 		if !errors.Is(err, errLocked) {
 			return false, err
@@ -115,11 +116,7 @@ func End(ctx context.Context, kubeconfig string) (bool, error) {
 		case signalled != 0 && found.PID != 0 && found.PID != signalled:
 			return true, nil // another process has registered the path since
 		case signalled == 0 && found.PID != 0:
-			process, err := os.FindProcess(found.PID)
-			if err == nil {
-				err = process.Signal(syscall.SIGTERM)
-			}
-			if err != nil && !errors.Is(err, os.ErrProcessDone) {
+			if err := askToEnd(found.PID); err != nil {
 				return false, fmt.Errorf("stopping the sandbox of %s: %w", kubeconfig, err)
 			}
 			signalled = found.PID
@@ -130,6 +127,18 @@ func End(ctx context.Context, kubeconfig string) (bool, error) {
 		case <-ticker.C:
 		}
 	}
+}
+
+// askToEnd asks a process to end. It may have ended.
+func askToEnd(pid int) error {
+	process, err := os.FindProcess(pid)
+	if err == nil {
+		err = process.Signal(syscall.SIGTERM)
+	}
+	if errors.Is(err, os.ErrProcessDone) {
+		return nil
+	}
+	return err
 }
 
 // readRecord returns the content of a record. It is empty if a process is writing it, or was when it died.

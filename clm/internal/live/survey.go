@@ -292,7 +292,9 @@ func (s *survey) keepLocked(object *unstructured.Unstructured) {
 func (s *survey) note(n display.Note) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.notes[n] = s.notes[n]
+	if _, told := s.notes[n]; !told {
+		s.notes[n] = false
+	}
 }
 
 // newNotes returns the notes that it has not returned before, sorted.

@@ -107,7 +107,8 @@ func (w *treeWatch) kind(ctx context.Context, q query) error {
 		selection.Labels = w.Selector.String()
 	}
 	look := func(object runtime.Object) bool { return w.belongs(q.resource.GroupKind(), object) }
-	return w.follow(ctx, apiserver.ListWatch(resource, selection), look, display.Note{Verb: "list and watch", Group: q.resource.Group, Resource: q.resource.plural, Namespace: q.namespace})
+	note := display.Note{Verb: "list and watch", Group: q.resource.Group, Resource: q.resource.plural, Namespace: q.namespace}
+	return w.follow(ctx, apiserver.ListWatch(resource, selection), look, note)
 }
 
 // events watches the events that may be reasons.
