@@ -60,24 +60,6 @@ func (v verdict) statusOf(name ConditionType) ConditionStatus {
 	}
 }
 
-// setState sets the state, and the conditions that follow from it.
-func (s *Status) setState(v verdict, now metav1.Time) {
-	s.State = v.state
-	message := outcomes.Bound(v.message)
-	for _, name := range []ConditionType{ConditionTypeReady, ConditionTypeReconciling, ConditionTypeStalled} {
-		condition := s.change(name, v.statusOf(name), now)
-		condition.Reason = v.reason
-		condition.Message = ""
-		if name == ConditionTypeReady || condition.Status == ConditionTrue {
-			condition.Message = message
-		}
-		// The message of Ready changes only if the situation does.
-		if name != ConditionTypeReady && condition.Status == ConditionTrue && v.next > 0 {
-			condition.Message += "; the next attempt is at " + now.Add(v.next).UTC().Format(time.RFC3339)
-		}
-	}
-}
-
 // healthCondition returns the type of the condition that the generator names for the health of the dependents; empty if it names none.
 func (w *worker) healthCondition() ConditionType {
 	if conditioned, ok := w.generator.(generator.Conditioned); ok {

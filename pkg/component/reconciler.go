@@ -12,7 +12,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -230,17 +229,6 @@ var errNotSetUp = errors.New("the reconciler is not set up; call SetupWithManage
 
 // errLateHook is the error of a reconciler that got a hook after SetupWithManager.
 var errLateHook = errors.New("a hook was added after SetupWithManager; it would never be called")
-
-// Reconcile makes one pass for a component. The manager calls it.
-func (r *Reconciler[T]) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
-	if r.worker == nil {
-		return ctrl.Result{}, errNotSetUp
-	}
-	if r.worker.misused.Load() {
-		return ctrl.Result{}, errLateHook
-	}
-	return r.worker.reconcile(ctx, req.NamespacedName)
-}
 
 // Trigger schedules a pass of a component, and returns at once. It fails if the reconciler is not running and more than 1024 components have been
 // triggered. With sharding, it has no effect on a replica that does not hold the shard of the component.

@@ -242,3 +242,14 @@ func (w *worker) subject(key apitypes.NamespacedName, uid apitypes.UID) *unstruc
 	object.SetUID(uid)
 	return object
 }
+
+// Reconcile makes one pass for a component. The manager calls it.
+func (r *Reconciler[T]) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
+	if r.worker == nil {
+		return ctrl.Result{}, errNotSetUp
+	}
+	if r.worker.misused.Load() {
+		return ctrl.Result{}, errLateHook
+	}
+	return r.worker.reconcile(ctx, req.NamespacedName)
+}
