@@ -100,8 +100,8 @@ func createWaves(ctx context.Context, l *lab) ([]figure, error) {
 	}, nil
 }
 
-// gapsOf returns the times between the last response of a wave and the first write of the next. It fails if a wave begins
-// before the one before has ended.
+// gapsOf returns the times between the last response of a wave and the first write of the next. It fails if a wave
+// begins before the one before has ended.
 func gapsOf(list []requests.Request, dependents, waves int) ([]time.Duration, error) {
 	first, last := make([]time.Time, waves), make([]time.Time, waves)
 	for _, r := range list {
@@ -232,7 +232,8 @@ func coldStart(ctx context.Context, l *lab) ([]figure, error) {
 	return l.restarts(ctx, pick(l, 100, 2000), 20, 30000)
 }
 
-// restarts measures how long a new process takes from when it knows n components until the first pass of each has ended.
+// restarts measures how long a new process takes from when it knows n components until the first pass of each has
+// ended.
 func (l *lab) restarts(ctx context.Context, n int, dependents int64, bar float64) ([]figure, error) {
 	o, err := l.startMany(ctx, n, BundleSpec{Dependents: dependents, PayloadBytes: 100})
 	if err != nil {

@@ -113,8 +113,8 @@ func noop(ctx context.Context, l *lab) ([]figure, error) {
 	}, nil
 }
 
-// noopPass returns the mean processor time of a call. The names of the objects depend on their number only, so that a second
-// call for as many finds them.
+// noopPass returns the mean processor time of a call. The names of the objects depend on their number only, so that a
+// second call for as many finds them.
 func (l *lab) noopPass(ctx context.Context, n int64, calls int, judge status.Judge) (time.Duration, error) {
 	c, err := l.connect("engine")
 	if err != nil {

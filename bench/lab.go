@@ -31,7 +31,8 @@ import (
 const (
 	// waitLimit bounds each wait for something that should take seconds at most.
 	waitLimit = 5 * time.Minute
-	// manyDependents is the number of dependents of the components that speed is measured with, dependentBytes the size of each.
+	// manyDependents is the number of dependents of the components that speed is measured with, dependentBytes the size
+	// of each.
 	manyDependents, dependentBytes = 500, 500
 )
 
@@ -96,8 +97,8 @@ func pause(ctx context.Context, delay time.Duration) error {
 	}
 }
 
-// settle gives the API server a moment for its remaining work, and triggers garbage collections here and there: one of the API
-// server takes as long as the creation of hundreds of objects, and would distort the case that it interrupts.
+// settle gives the API server a moment for its remaining work, and triggers garbage collections here and there: one of
+// the API server takes as long as the creation of hundreds of objects, and would distort the case that it interrupts.
 func (l *lab) settle(ctx context.Context) error {
 	if err := pause(ctx, quiet); err != nil {
 		return err
@@ -187,8 +188,8 @@ func parallel(ctx context.Context, n int, work func(ctx context.Context, i int) 
 	return group.Wait()
 }
 
-// applyEach creates ConfigMaps by server-side applies that are encoded beforehand, and does not decode the responses: this is what
-// the server can do.
+// applyEach creates ConfigMaps by server-side applies that are encoded beforehand, and does not decode the responses:
+// this is what the server can do.
 func (c *connection) applyEach(ctx context.Context, namespace string, objects []*unstructured.Unstructured) (time.Duration, error) {
 	bodies := make([][]byte, len(objects))
 	for i, object := range objects {

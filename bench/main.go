@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Bench measures operators and clm in a sandbox, and compares the figures with the bars of the project. The page Performance
-// of the documentation describes the cases.
+// Bench measures operators and clm in a sandbox, and compares the figures with the bars of the project. The page
+// Performance of the documentation describes the cases.
 //
 // +groupName=bench.component-operator.io
 // +versionName=v1

@@ -173,7 +173,8 @@ func (l *lab) startMany(ctx context.Context, n int, spec BundleSpec) (*operator,
 	return o, err
 }
 
-// isDependent reports whether the request is about objects that dependents can be, not about events, leases or components.
+// isDependent reports whether the request is about objects that dependents can be, not about events, leases or
+// components.
 func isDependent(r requests.Request) bool { return r.Resource == "configmaps" }
 
 // isDependentWrite does not count ConfigMaps that keep an inventory: their names end with a digest, not a small number.

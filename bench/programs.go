@@ -49,8 +49,8 @@ func (l *lab) tempDir() (string, error) {
 	return folder, err
 }
 
-// peakUntil reads the peak memory of a process again and again: what the system reports at the end includes that of this process,
-// of which the other one was a copy at first. It is 0 where there is no /proc.
+// peakUntil reads the peak memory of a process again and again: what the system reports at the end includes that of
+// this process, of which the other one was a copy at first. It is 0 where there is no /proc.
 func peakUntil(pid int, ended <-chan error) (memory int64, err error) {
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()
@@ -130,8 +130,8 @@ type chartStep struct {
 	time, memory float64 // the bars as ratios
 }
 
-// chartSteps are the steps by sandbox: each sequence has its own, because types and what the servers do after their deletion would
-// disturb the next one.
+// chartSteps are the steps by sandbox: each sequence has its own, because types and what the servers do after their
+// deletion would disturb the next one.
 func chartSteps() [][]chartStep {
 	return [][]chartStep{{
 		{"template", "template stack CHART", "template stack CHART --include-crds", 1.2, 1.2},
@@ -147,7 +147,8 @@ func chartSteps() [][]chartStep {
 	}}
 }
 
-// charts compares clm with Helm 3 and Helm 4, with a chart of the size of a monitoring stack. The limit is the better of them.
+// charts compares clm with Helm 3 and Helm 4, with a chart of the size of a monitoring stack. The limit is the better
+// of them.
 func charts(ctx context.Context, l *lab) ([]figure, error) {
 	const group = "stack.bench.component-operator.io"
 	folder, err := l.tempDir()

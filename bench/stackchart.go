@@ -19,8 +19,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// chart is all of the chart but its definitions. GROUP stands for the group of the custom resources, 0.0.0-VERSION for the version of the chart, and N-COMPONENTS,
-// N-DASHBOARDS and N-RULES for how many there are.
+// chart is all of the chart but its definitions. GROUP stands for the group of the custom resources, 0.0.0-VERSION for
+// the version of the chart, and N-COMPONENTS, N-DASHBOARDS and N-RULES for how many there are.
 //
 //go:embed all:chart
 var chart embed.FS
@@ -29,14 +29,15 @@ var chart embed.FS
 type chartOptions struct {
 	// Group is the API group of the custom resources. Required; it must be unique in the cluster.
 	Group string
-	// Version is the version of the chart and of its application. As in most charts, it is in the labels of all objects but the definitions, and in the
-	// image. Defaults to 1.0.0.
+	// Version is the version of the chart and of its application. As in most charts, it is in the labels of all objects
+	// but the definitions, and in the image. Defaults to 1.0.0.
 	Version string
 	// Definitions is the number of CustomResourceDefinitions. Defaults to 60.
 	Definitions int
 	// DefinitionBytes is the approximate size of each definition as YAML. Defaults to 60 kB.
 	DefinitionBytes int
-	// Components is the number of monitored components, each of which has ten objects; one in ten has a Deployment. Defaults to 20.
+	// Components is the number of monitored components, each of which has ten objects; one in ten has a Deployment.
+	// Defaults to 20.
 	Components int
 	// Dashboards is the number of ConfigMaps of 20 kB. Defaults to 30.
 	Dashboards int

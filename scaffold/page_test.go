@@ -30,7 +30,8 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// As in a terminal, jobs are groups of processes. If a command fails, nothing goes on running, and the log of the operator is shown.
+	// As in a terminal, jobs are groups of processes. If a command fails, nothing goes on running, and the log of the
+	// operator is shown.
 	script := "set -m\ntrap 'cat operator.log || true; kill %1 || true; clm sandbox down || true' ERR\n" + commandsOf(t, "operator-from-a-chart.md")
 	output := bash(t, checkout, script, homeOf(t)...)
 	for _, want := range []string{"release default/sample, revision 1, is ready", "release default/sample was deleted", "is up to date"} {
@@ -40,8 +41,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestPageOnMigration runs the commands of the page for operators of SAP's runtime on such an operator. Its own test, in
-// which a component becomes ready, succeeds afterwards.
+// TestPageOnMigration runs the commands of the page for operators of SAP's runtime on such an operator. Its own test,
+// in which a component becomes ready, succeeds afterwards.
 func TestPageOnMigration(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

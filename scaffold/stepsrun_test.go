@@ -18,7 +18,8 @@ import (
 	"github.com/component-operator/runtime/pkg/sandbox"
 )
 
-// TestSteps does what the page says, from its top to its bottom: it writes the files, and runs the commands in one shell.
+// TestSteps does what the page says, from its top to its bottom: it writes the files, and runs the commands in one
+// shell.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("TEST_SCAFFOLD_ALL") == "" {
@@ -50,7 +51,8 @@ type steps struct {
 	files, project string
 }
 
-// newSteps makes a home directory. The sandbox of the page is none that others know: its record is in a cache of its own.
+// newSteps makes a home directory. The sandbox of the page is none that others know: its record is in a cache of its
+// own.
 func newSteps(t *testing.T) *steps {
 	t.Helper()
 	programs, err := sandbox.Assets(t.Context(), t.Output())
@@ -70,7 +72,8 @@ func newSteps(t *testing.T) *steps {
 // script returns all commands. A file is written when the page comes to it.
 func (s *steps) script(t *testing.T) string {
 	t.Helper()
-	// As in a terminal, jobs are groups of processes. If a command fails, nothing goes on running, and the log of the operator is shown.
+	// As in a terminal, jobs are groups of processes. If a command fails, nothing goes on running, and the log of the
+	// operator is shown.
 	script := bytes.NewBufferString("set -m\ntrap 'cat operator.log || true; kill %1 || true; clm sandbox down || true' ERR\n")
 	for _, block := range readSteps(t) {
 		switch {
@@ -118,8 +121,8 @@ func checkShown(t *testing.T, shown, output string) {
 	}
 }
 
-// buildImage has the go command plan what the Dockerfile builds, with copies of all dependencies, as in the image. The compilation itself, which takes minutes with these
-// options, would show nothing that vet has not.
+// buildImage has the go command plan what the Dockerfile builds, with copies of all dependencies, as in the image. The
+// compilation itself, which takes minutes with these options, would show nothing that vet has not.
 func (s *steps) buildImage(t *testing.T) {
 	t.Helper()
 	build := regexp.MustCompile(`(?m)^RUN (.*)$`).FindStringSubmatch(fileOf(t, "Dockerfile"))

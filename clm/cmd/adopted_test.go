@@ -32,8 +32,8 @@ func (p *place) expectNobodys(reason, name string) {
 	}
 }
 
-// TestRollbackKeepsWhatWasAdopted is about objects that were there before their release had them, be it that the revision has failed which
-// adopted them or not: returning to an earlier revision does not delete them.
+// TestRollbackKeepsWhatWasAdopted is about objects that were there before their release had them, be it that the
+// revision has failed which adopted them or not: returning to an earlier revision does not delete them.
 func TestRollbackKeepsWhatWasAdopted(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -76,7 +76,8 @@ func TestRollbackKeepsWhatWasAdopted(t *testing.T) {
 	p.must("delete", "web")
 }
 
-// TestRevertKeepsWhatWasHandedOver is about an object that a release has taken over from another one, and not become ready since.
+// TestRevertKeepsWhatWasHandedOver is about an object that a release has taken over from another one, and not become
+// ready since.
 func TestRevertKeepsWhatWasHandedOver(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -94,8 +95,8 @@ func TestRevertKeepsWhatWasHandedOver(t *testing.T) {
 	p.must("delete", "shop")
 }
 
-// TestDeathBeforeARevert kills the first attempt to apply a revision at each of its requests: whatever it came to adopt is not
-// deleted when a later attempt is reverted, and what it came to create is.
+// TestDeathBeforeARevert kills the first attempt to apply a revision at each of its requests: whatever it came to adopt
+// is not deleted when a later attempt is reverted, and what it came to create is.
 func TestDeathBeforeARevert(t *testing.T) {
 	t.Parallel()
 	for name, untold := range map[string]bool{"Told": false, "Untold": true} {

@@ -64,7 +64,8 @@ func runAdoptFromHelm(ctx context.Context, e *environment, o adoptOptions, name 
 	return e.again(s, attempts, func() error { return o.adopt(ctx, e, s, request) })
 }
 
-// defaultPolicies are the policies of clm apply without flags, so that applying the same chart afterwards makes no revision that differs only by them.
+// defaultPolicies are the policies of clm apply without flags, so that applying the same chart afterwards makes no
+// revision that differs only by them.
 func defaultPolicies() reconciler.Policies {
 	var flags policyFlags
 	addPolicyFlags(pflag.NewFlagSet("", pflag.ContinueOnError), &flags)

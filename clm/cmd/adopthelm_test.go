@@ -65,8 +65,8 @@ func (p *place) version(name string) string {
 	return object.ResourceVersion
 }
 
-// TestAdoptFromHelmLeavesOthersAlone has objects of the manifest that belong to others: to another release of clm or of Helm, or to a controller. They are named, and
-// nothing is adopted.
+// TestAdoptFromHelmLeavesOthersAlone has objects of the manifest that belong to others: to another release of clm or of
+// Helm, or to a controller. They are named, and nothing is adopted.
 func TestAdoptFromHelmLeavesOthersAlone(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -114,7 +114,8 @@ func TestAdoptFromHelmLeavesOthersAlone(t *testing.T) {
 	}
 }
 
-// TestDeleteAfterAnInterruptedAdoption deletes a release whose adoption was interrupted before it had adopted anything: the objects still belong to Helm.
+// TestDeleteAfterAnInterruptedAdoption deletes a release whose adoption was interrupted before it had adopted anything:
+// the objects still belong to Helm.
 func TestDeleteAfterAnInterruptedAdoption(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -134,7 +134,8 @@ func (m *maxDeletions) Set(value string) error {
 	return nil
 }
 
-// check refuses a plan that deletes more than is allowed. Nothing is applied then: the engine would apply the rest, and hold the deletions back.
+// check refuses a plan that deletes more than is allowed. Nothing is applied then: the engine would apply the rest, and
+// hold the deletions back.
 func (m *maxDeletions) check(p *operation.Plan) error {
 	deletions, dependents := 0, 0
 	deleted := map[types.ObjectID]bool{}

@@ -17,7 +17,8 @@ import (
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
-// argoDirectory returns manifests with hooks and waves of Argo CD, whose names have a prefix, and whose main Job may fail.
+// argoDirectory returns manifests with hooks and waves of Argo CD, whose names have a prefix, and whose main Job may
+// fail.
 func argoDirectory(prefix string, fails bool) string {
 	const (
 		hook   = "argocd.argoproj.io/hook"
@@ -37,8 +38,9 @@ func argoDirectory(prefix string, fails bool) string {
 		job(prefix+"report", hook, "PostSync", policy, "HookSucceeded", wave, "1") + job(prefix+"alert", hook, "SyncFail")
 }
 
-// TestDeathDuringArgoHooks kills clm at each request of an apply with hooks of Argo CD, and of one that fails, and has another process go on. No hook runs twice, and none is left out. Only a
-// Job that Kubernetes deletes as soon as it has ended may run again: nobody can know how it ended if clm has died at that moment.
+// TestDeathDuringArgoHooks kills clm at each request of an apply with hooks of Argo CD, and of one that fails, and has
+// another process go on. No hook runs twice, and none is left out. Only a Job that Kubernetes deletes as soon as it has
+// ended may run again: nobody can know how it ended if clm has died at that moment.
 func TestDeathDuringArgoHooks(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -46,7 +48,8 @@ func TestDeathDuringArgoHooks(t *testing.T) {
 	digest := regexp.MustCompile(`gen-[0-9a-f]{10}$`)
 	var next, deaths atomic.Int64
 	var group sync.WaitGroup
-	// failed is whether the record says that the apply has failed: then the next one is another attempt, in which the Job that has failed runs again.
+	// failed is whether the record says that the apply has failed: then the next one is another attempt, in which the
+	// Job that has failed runs again.
 	failed := func(name string) bool { return p.state(name) == "Failed" }
 	for range 8 {
 		m := newMortal(t, true)

@@ -53,8 +53,8 @@ const (
 	conflictsRefuse = "refuse"
 )
 
-// addConflictsFlag adds the flag --conflicts. Commands for sources also have the value keep. Only commands without sources that make no rollback
-// take all fields by default: others leave alone what a revision leaves alone.
+// addConflictsFlag adds the flag --conflicts. Commands for sources also have the value keep. Only commands without
+// sources that make no rollback take all fields by default: others leave alone what a revision leaves alone.
 func addConflictsFlag(flags *pflag.FlagSet, conflicts *choice, keep, byDefault string) {
 	*conflicts = choice{allowed: []string{conflictsForce, conflictsRefuse}}
 	if keep != "" {
@@ -110,10 +110,12 @@ const (
 	defaultHistoryBytes = 10 << 20
 )
 
-// planner makes a plan for a release in the namespace. If compare is set, it sends a dry run of each object to the server.
+// planner makes a plan for a release in the namespace. If compare is set, it sends a dry run of each object to the
+// server.
 type planner func(s *connection.Connection, namespace string, compare bool) (*operation.Plan, error)
 
-// run makes a plan, asks for confirmation, and carries the plan out. If another client changes the release meanwhile, it starts again.
+// run makes a plan, asks for confirmation, and carries the plan out. If another client changes the release meanwhile,
+// it starts again.
 func (o *changeOptions) run(ctx context.Context, e *environment, plan planner) error {
 	if err := o.check(); err != nil {
 		return err
@@ -183,8 +185,8 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connecti
 // carryOut carries out a plan to which the user has agreed.
 func (o *changeOptions) carryOut(ctx context.Context, e *environment, s *connection.Connection, p *operation.Plan, c consent) error {
 	options := o.Options
-	// Only the confirmed plan is carried out, even if the cluster has changed since it was shown. Nor are fields taken that others have
-	// changed since then.
+	// Only the confirmed plan is carried out, even if the cluster has changed since it was shown. Nor are fields taken
+	// that others have changed since then.
 	options.Exact = options.Exact || c.needed() || o.conflicts.value == conflictsRefuse || o.conflicts.value == conflictsKeep
 	err := p.Apply(ctx, options)
 	if !o.events() {

@@ -25,7 +25,8 @@ import (
 
 const objectsOfTheCity = 30
 
-// city is a release of 30 objects in three waves, of which one defines the type of another one, and two have no namespace.
+// city is a release of 30 objects in three waves, of which one defines the type of another one, and two have no
+// namespace.
 type city struct {
 	*place
 

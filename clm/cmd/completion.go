@@ -27,10 +27,12 @@ import (
 // completionTimeout limits how long the user waits after pressing the tab key.
 const completionTimeout = 3 * time.Second
 
-// completer returns completions. It drops errors, such as that of a cluster that does not answer, because the user is still typing.
+// completer returns completions. It drops errors, such as that of a cluster that does not answer, because the user is
+// still typing.
 type completer func(ctx context.Context, e *environment, args []string) ([]cobra.Completion, error)
 
-// argumentCompleters complete arguments, by their names in the usage of a command. Other arguments are completed with files.
+// argumentCompleters complete arguments, by their names in the usage of a command. Other arguments are completed with
+// files.
 var argumentCompleters = map[string]completer{
 	"NAME":      completeReleases,
 	"REVISION":  completeRevisions,

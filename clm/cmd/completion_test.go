@@ -12,7 +12,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// offers returns what is offered for the last of the words, which is not complete, and what the shell is to do about it.
+// offers returns what is offered for the last of the words, which is not complete, and what the shell is to do about
+// it.
 func (p *place) offers(words ...string) string {
 	p.Helper()
 	var stdout, stderr bytes.Buffer

@@ -28,8 +28,8 @@ type consent struct {
 	errOut  io.Writer
 }
 
-// consent opens the terminal unless --yes was given. If it cannot ask, the command may continue only if its arguments declare the result, and no user sits
-// at a terminal. The caller must close the consent.
+// consent opens the terminal unless --yes was given. If it cannot ask, the command may continue only if its arguments
+// declare the result, and no user sits at a terminal. The caller must close the consent.
 func (e *environment) consent(given, declared bool) consent {
 	c := consent{errOut: e.err, context: e.kube.context()}
 	if given {
@@ -67,7 +67,8 @@ func (c consent) shown(out io.Writer, form output) bool {
 	return form.forPeople() && (c.dialog == nil || terminal.IsTerminal(out))
 }
 
-// get asks for confirmation, by a question that it completes by the context of the kubeconfig. The error is a RefusedError unless the user agrees, or has by --yes.
+// get asks for confirmation, by a question that it completes by the context of the kubeconfig. The error is a
+// RefusedError unless the user agrees, or has by --yes.
 func (c consent) get(ctx context.Context, question string) error {
 	if c.silence != nil {
 		return &failures.RefusedError{Reason: "not confirmed: " + c.silence.Error() + "; nothing was changed; to continue without confirmation: --yes"}

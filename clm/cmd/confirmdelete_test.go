@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestDeletionThatHasToBeApproved deletes a release only with the digest that the refusal names, and nothing is done before.
+// TestDeletionThatHasToBeApproved deletes a release only with the digest that the refusal names, and nothing is done
+// before.
 func TestDeletionThatHasToBeApproved(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -92,7 +92,8 @@ func TestQuestionsReachTheTerminal(t *testing.T) {
 	}
 }
 
-// TestAnswersBeforeTheQuestion types what would be consent before the question is asked, as after a pasted block of commands.
+// TestAnswersBeforeTheQuestion types what would be consent before the question is asked, as after a pasted block of
+// commands.
 func TestAnswersBeforeTheQuestion(t *testing.T) {
 	t.Parallel()
 	for _, script := range []string{"read line; clm delete web", "read line; clm delete web </dev/null", "read line; clm drift web --correct"} {

@@ -22,7 +22,8 @@ import (
 type mortal struct {
 	proxy *proxy
 	left  atomic.Int64
-	// untold means that it is killed before it learns how the server has answered the request; else it is right after that.
+	// untold means that it is killed before it learns how the server has answered the request; else it is right after
+	// that.
 	untold bool
 	killed atomic.Bool
 
@@ -102,7 +103,8 @@ func (p *place) expireLock(release string) {
 	}
 }
 
-// TestDeath kills clm at each request of an apply and of a deletion: the next one has to finish, and nothing may be left over.
+// TestDeath kills clm at each request of an apply and of a deletion: the next one has to finish, and nothing may be
+// left over.
 func TestDeath(t *testing.T) {
 	t.Parallel()
 	for name, untold := range map[string]bool{"Told": false, "Untold": true} {

@@ -93,7 +93,8 @@ func runDelete(ctx context.Context, e *environment, o deleteOptions) error {
 	return err
 }
 
-// ignore drops the error about a release that does not exist, unless there are parts of its record: then it existed, and may have dependents.
+// ignore drops the error about a release that does not exist, unless there are parts of its record: then it existed,
+// and may have dependents.
 func (o *deleteOptions) ignore(ctx context.Context, e *environment, s *connection.Connection, missing error) error {
 	parts, err := s.Records().HasParts(ctx, o.Namespace, o.Name)
 	if err != nil || parts {
@@ -201,7 +202,8 @@ func textsOf[O types.ObjectKey](names *display.Names, objects []O) []string {
 	return texts
 }
 
-// writeObjects writes a list of names, one per line. On a terminal they are shortened in the middle if they are longer than the line.
+// writeObjects writes a list of names, one per line. On a terminal they are shortened in the middle if they are longer
+// than the line.
 func writeObjects(out io.Writer, names []string) {
 	const indent = "  "
 	limit := terminal.Limit(out)

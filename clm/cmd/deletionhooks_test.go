@@ -36,8 +36,8 @@ func job(name string, annotations ...string) string {
 		"spec: {backoffLimit: 0, template: {spec: {restartPolicy: Never, containers: [{name: main, image: example.com/none}]}}}\n", name, strings.Join(list, ", "))
 }
 
-// jobsThatAppear watches the namespace. The function that it returns tells the names of all Jobs with a prefix that were created since then, in
-// their order.
+// jobsThatAppear watches the namespace. The function that it returns tells the names of all Jobs with a prefix that
+// were created since then, in their order.
 func (p *place) jobsThatAppear() (names func(prefix string) []string) {
 	p.Helper()
 	clnt, err := client.NewWithWatch(testenv.Config(p), client.Options{Scheme: testenv.Scheme(p)})
@@ -75,7 +75,8 @@ func (p *place) jobsThatAppear() (names func(prefix string) []string) {
 	}
 }
 
-// records returns the names of all Secrets. A process that was killed after it had removed a release may have left the Lease.
+// records returns the names of all Secrets. A process that was killed after it had removed a release may have left the
+// Lease.
 func (p *place) records() []string {
 	p.Helper()
 	secrets := &corev1.SecretList{}

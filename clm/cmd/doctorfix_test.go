@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestDoctorFixWritesRecordsOnly is about a release that has something left to do, which its record says: whoever may write
-// Secrets in one namespace must not have the doctor, who may have all rights, create or delete anything.
+// TestDoctorFixWritesRecordsOnly is about a release that has something left to do, which its record says: whoever may
+// write Secrets in one namespace must not have the doctor, who may have all rights, create or delete anything.
 func TestDoctorFixWritesRecordsOnly(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -15,7 +15,8 @@ import (
 	"github.com/component-operator/runtime/internal/digest"
 )
 
-// trap makes a ConfigMap look as if a release of another namespace had written it, which any user with write access there can do.
+// trap makes a ConfigMap look as if a release of another namespace had written it, which any user with write access
+// there can do.
 func (p *place) trap(name, release string) {
 	p.Helper()
 	owner := "clm.cs.sap.com/" + release
@@ -31,7 +32,8 @@ func (p *place) trap(name, release string) {
 	}
 }
 
-// TestDoctorBelievesNoMarksElsewhere has a user with write access to one namespace mark objects there as those of other releases.
+// TestDoctorBelievesNoMarksElsewhere has a user with write access to one namespace mark objects there as those of other
+// releases.
 func TestDoctorBelievesNoMarksElsewhere(t *testing.T) {
 	t.Parallel()
 	prod, team := newPlace(t), newPlace(t)
@@ -67,7 +69,8 @@ func TestDoctorBelievesNoMarksElsewhere(t *testing.T) {
 	}
 }
 
-// TestDoctorBelievesMarksWhereTheReleaseIs is about namespaces in which a release has other objects, or is to have some.
+// TestDoctorBelievesMarksWhereTheReleaseIs is about namespaces in which a release has other objects, or is to have
+// some.
 func TestDoctorBelievesMarksWhereTheReleaseIs(t *testing.T) {
 	t.Parallel()
 	prod, other := newPlace(t), newPlace(t)

@@ -12,7 +12,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// dryRun is the value of the flag --dry-run, which means the same for all commands: show what the command would do, and do nothing. The values are those of kubectl and Helm.
+// dryRun is the value of the flag --dry-run, which means the same for all commands: show what the command would do, and
+// do nothing. The values are those of kubectl and Helm.
 type dryRun struct{ choice }
 
 const (

@@ -19,7 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// A guide is a page of the documentation that is followed literally. The examples are run in the order in which they stand there.
+// A guide is a page of the documentation that is followed literally. The examples are run in the order in which they
+// stand there.
 type guide struct {
 	*place
 
@@ -124,7 +125,8 @@ func isWaiting(line string) bool {
 	return strings.Contains(line, " waiting") || strings.Contains(line, "▸")
 }
 
-// compare looks for the lines of the page in the output, one after the other. Nothing may be between them but where the page has dots.
+// compare looks for the lines of the page in the output, one after the other. Nothing may be between them but where the
+// page has dots.
 func (g *guide) compare(command, want, output string) {
 	g.Helper()
 	got := g.lines(output)

@@ -110,7 +110,8 @@ func TestAdoptObjectsWithoutAnOwner(t *testing.T) {
 	p.must("delete", "web")
 }
 
-// TestOrphanAll lets go of everything, including a hook that is there and one that has completed. Nothing is deleted with the release.
+// TestOrphanAll lets go of everything, including a hook that is there and one that has completed. Nothing is deleted
+// with the release.
 func TestOrphanAll(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// helmRevision is a revision of a Helm release, recorded as Helm 3 and 4 do. The tests in internal/helm/parity/adoption work with records that Helm itself has
-// written.
+// helmRevision is a revision of a Helm release, recorded as Helm 3 and 4 do. The tests in internal/helm/parity/adoption
+// work with records that Helm itself has written.
 type helmRevision struct {
 	number           int
 	status, manifest string

@@ -74,7 +74,8 @@ func checked(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// placeholders returns the required arguments in the usage of a command, and the maximum number of all arguments; -1 means no limit.
+// placeholders returns the required arguments in the usage of a command, and the maximum number of all arguments; -1
+// means no limit.
 func placeholders(use string) (required []string, atMost int) {
 	words := strings.Fields(use)[1:]
 	for _, word := range words {

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestHistoryHasALimitOfBytes has revisions of which each takes more than 40 kB in the cluster, because they have nothing in common.
+// TestHistoryHasALimitOfBytes has revisions of which each takes more than 40 kB in the cluster, because they have
+// nothing in common.
 func TestHistoryHasALimitOfBytes(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

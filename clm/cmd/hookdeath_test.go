@@ -15,8 +15,8 @@ import (
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
-// TestDeathDuringDeletionHooks kills clm at each request of a deletion with hooks, and has another process go on. No hook runs twice, none is left
-// out.
+// TestDeathDuringDeletionHooks kills clm at each request of a deletion with hooks, and has another process go on. No
+// hook runs twice, none is left out.
 func TestDeathDuringDeletionHooks(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

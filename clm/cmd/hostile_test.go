@@ -16,7 +16,8 @@ import (
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
-// hostile are texts that would clear a screen, set its title, go back on the line, run the other way, or pretend to be another line.
+// hostile are texts that would clear a screen, set its title, go back on the line, run the other way, or pretend to be
+// another line.
 var hostile = []string{"\x1b[2J", "\x1b]0;title\x07", "\u009b2J", "\rforged", "\bforged", "\u202eforged", "\nforged line"}
 
 // expectHarmless checks a text in which hostile ones were shown.
@@ -35,7 +36,8 @@ func expectHarmless(t *testing.T, text string) {
 	}
 }
 
-// TestHostileObjectSet: whoever may create a set, or patch its status, does not control the terminals of those who look at it.
+// TestHostileObjectSet: whoever may create a set, or patch its status, does not control the terminals of those who look
+// at it.
 func TestHostileObjectSet(t *testing.T) {
 	t.Parallel()
 	target, err := objectsets.ParseTarget("objectset/web-1", "shop")

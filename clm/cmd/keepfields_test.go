@@ -124,7 +124,8 @@ func TestKeptFields(t *testing.T) {
 	p.must("delete", "web")
 }
 
-// TestChangesThatWereNotWritten: a field that the manifest changes is taken, even if an earlier apply has recorded the change, and could not write it.
+// TestChangesThatWereNotWritten: a field that the manifest changes is taken, even if an earlier apply has recorded the
+// change, and could not write it.
 func TestChangesThatWereNotWritten(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -169,7 +170,8 @@ func TestKeptFieldsAtARollback(t *testing.T) {
 	p.must("delete", "web")
 }
 
-// TestKeptFieldsOfADamagedRecord: fields must not be taken from others because nobody knows any more that they were left to them.
+// TestKeptFieldsOfADamagedRecord: fields must not be taken from others because nobody knows any more that they were
+// left to them.
 func TestKeptFieldsOfADamagedRecord(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -184,7 +186,8 @@ func TestKeptFieldsOfADamagedRecord(t *testing.T) {
 	p.must("delete", "web")
 }
 
-// TestKeptFieldsOfALostRecord: the objects say what is left to others. Of other fields it is not known whether the manifest changes them.
+// TestKeptFieldsOfALostRecord: the objects say what is left to others. Of other fields it is not known whether the
+// manifest changes them.
 func TestKeptFieldsOfALostRecord(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

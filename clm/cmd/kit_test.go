@@ -71,11 +71,11 @@ func (p *place) clmContext(ctx context.Context, args ...string) result {
 	return result{code: code, stdout: stdout.String(), stderr: stderr.String()}
 }
 
-// timesOut runs clm until it has said a text, in which PLACE stands for the namespace, and then has its time be over, however fast the machine is. The
-// arguments have a longer --timeout, which messages name.
+// timesOut runs clm until it has said a text, in which PLACE stands for the namespace, and then has its time be over,
+// however fast the machine is. The arguments have a longer --timeout, which messages name.
 //
-// That clm waits for a wave is also said if an object could not be written because its controller has changed it at the same time: where a Deployment is
-// updated, its own line is the text.
+// That clm waits for a wave is also said if an object could not be written because its controller has changed it at the
+// same time: where a Deployment is updated, its own line is the text.
 //
 // The time stays over: clm can neither revert what has failed, nor explain to people why objects are not ready.
 func (p *place) timesOut(sign string, args ...string) result {

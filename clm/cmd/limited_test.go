@@ -12,7 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// user makes a ServiceAccount that may do in the namespace what the rules say, and returns the flag that has clm work as it.
+// user makes a ServiceAccount that may do in the namespace what the rules say, and returns the flag that has clm work
+// as it.
 func (p *place) user(name string, rules ...rbacv1.PolicyRule) string {
 	p.Helper()
 	meta := metav1.ObjectMeta{Namespace: p.namespace, Name: name}

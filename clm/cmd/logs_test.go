@@ -21,8 +21,8 @@ import (
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
-// withLogs has clm talk to the API server through one that answers the requests for logs: the sandbox has no kubelets, so that no container ever
-// writes anything.
+// withLogs has clm talk to the API server through one that answers the requests for logs: the sandbox has no kubelets,
+// so that no container ever writes anything.
 func (p *place) withLogs(answer func(query url.Values) string) {
 	p.Helper()
 	config := testenv.Config(p)

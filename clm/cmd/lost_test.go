@@ -24,8 +24,8 @@ func (p *place) loseIndex(release string) {
 	}
 }
 
-// TestLostRecordIsNoticed has pipelines apply a release whose record was deleted: what was applied once must keep its content, and what the
-// sources have dropped must not be forgotten.
+// TestLostRecordIsNoticed has pipelines apply a release whose record was deleted: what was applied once must keep its
+// content, and what the sources have dropped must not be forgotten.
 func TestLostRecordIsNoticed(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -32,7 +32,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// home is a cache directory with built programs but nothing else in it, so that tests neither see nor disturb what the user runs.
+// home is a cache directory with built programs but nothing else in it, so that tests neither see nor disturb what the
+// user runs.
 type home struct {
 	environment []string
 }

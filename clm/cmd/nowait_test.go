@@ -44,9 +44,9 @@ func TestWaitAfterNoWait(t *testing.T) {
 	p.must("delete", "web")
 }
 
-// TestJobsThatRemoveThemselves has Kubernetes delete Jobs as soon as they have ended, one of them a hook, of releases that
-// are applied without waiting, by processes that are killed at each of their requests. Once such a release was applied, its
-// Jobs are neither missing nor drift, and do not run again.
+// TestJobsThatRemoveThemselves has Kubernetes delete Jobs as soon as they have ended, one of them a hook, of releases
+// that are applied without waiting, by processes that are killed at each of their requests. Once such a release was
+// applied, its Jobs are neither missing nor drift, and do not run again.
 func TestJobsThatRemoveThemselves(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

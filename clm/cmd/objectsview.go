@@ -20,7 +20,8 @@ import (
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
-// objectsView shows a set or a deployment: its conditions, its sets, its phases, and the objects that are not available; or the whole tree.
+// objectsView shows a set or a deployment: its conditions, its sets, its phases, and the objects that are not
+// available; or the whole tree.
 type objectsView struct {
 	*objectsets.Found
 	trees []setTree

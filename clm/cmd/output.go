@@ -22,7 +22,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// outputVersion is the apiVersion of what commands print for programs. Fields may be added to it; none changes its meaning.
+// outputVersion is the apiVersion of what commands print for programs. Fields may be added to it; none changes its
+// meaning.
 const outputVersion = releases.ReconcilerName + "/v1alpha1"
 
 // output prints what a command has found: a table to people, and objects to programs.

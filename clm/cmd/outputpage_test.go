@@ -15,7 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestOutputPageHasAllFields compares what commands print for programs with the tables of the page about it: each kind has rows, and these name each field.
+// TestOutputPageHasAllFields compares what commands print for programs with the tables of the page about it: each kind
+// has rows, and these name each field.
 func TestOutputPageHasAllFields(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../website/content/reference/clm-output.md")

@@ -17,11 +17,14 @@ import (
 )
 
 const (
-	// markdownLimit is the number of characters of a plan in Markdown: a comment on GitHub has at most 65,536, and a bot may want to add some.
+	// markdownLimit is the number of characters of a plan in Markdown: a comment on GitHub has at most 65,536, and a
+	// bot may want to add some.
 	markdownLimit = 60000
-	// markdownFrame is the number of characters within it for the headers of the table and the diff, and the line about what is left out.
+	// markdownFrame is the number of characters within it for the headers of the table and the diff, and the line about
+	// what is left out.
 	markdownFrame = 1000
-	// textLimit is the number of characters of a text within it that others decide about, such as a refusal of the API server.
+	// textLimit is the number of characters of a text within it that others decide about, such as a refusal of the API
+	// server.
 	textLimit = 2000
 )
 
@@ -32,7 +35,8 @@ type markdownRow struct {
 	rank int
 }
 
-// showInMarkdown writes a plan for a comment in a pull request: a heading, a line that sums up, a table, and the folded diff.
+// showInMarkdown writes a plan for a comment in a pull request: a heading, a line that sums up, a table, and the folded
+// diff.
 func (o planOptions) showInMarkdown(out io.Writer, p *operation.Plan) error {
 	hunks, err := o.writer()
 	if err != nil {
@@ -79,7 +83,8 @@ func (o planOptions) showInMarkdown(out io.Writer, p *operation.Plan) error {
 	return err
 }
 
-// fitting returns the rows and the diffs that have room, and says which do not. If not all do, rows go before diffs, and objects with a lower rank go first.
+// fitting returns the rows and the diffs that have room, and says which do not. If not all do, rows go before diffs,
+// and objects with a lower rank go first.
 func fitting(rows []markdownRow, room int) (table, diffs, left string) {
 	size := 0
 	for _, row := range rows {
@@ -127,7 +132,8 @@ func rowOf(change reconciler.Change) string {
 	return fmt.Sprintf("| %s | %s | %s |\n", cell(change.Object.String()), what, shortCell(why))
 }
 
-// markdownRank returns the rank of the row of a change: what is refused comes first, then deletions, and objects that are recreated.
+// markdownRank returns the rank of the row of a change: what is refused comes first, then deletions, and objects that
+// are recreated.
 func markdownRank(change reconciler.Change) int {
 	const ordinary = 3
 	action := diffAction(change)

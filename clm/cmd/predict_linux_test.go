@@ -49,7 +49,8 @@ func TestPlannedDeletionsAreLimited(t *testing.T) {
 	p.must("delete", "web")
 }
 
-// TestDeletionWarnsOfNamespaces shows before the question that a namespace will stay, because others have objects in it.
+// TestDeletionWarnsOfNamespaces shows before the question that a namespace will stay, because others have objects in
+// it.
 func TestDeletionWarnsOfNamespaces(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

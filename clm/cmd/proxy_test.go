@@ -22,8 +22,9 @@ type proxy struct {
 	kubeconfig string
 	requests   *requests.Recorder
 	reverse    *httputil.ReverseProxy
-	// before is called when a request has arrived, after when the server has answered and the client does not know of it, and end when the
-	// client has the whole response. A false result keeps the request from the server, or the response from the client. Each may be nil.
+	// before is called when a request has arrived, after when the server has answered and the client does not know of
+	// it, and end when the client has the whole response. A false result keeps the request from the server, or the
+	// response from the client. Each may be nil.
 	before, after func(request testenv.Request) bool
 	end           func(request testenv.Request)
 }

@@ -15,7 +15,8 @@ func withPrunePolicy(name, policy string) string {
 	return strings.Replace(configMap(name, "1"), "metadata: {", "metadata: {annotations: {clm.cs.sap.com/prune-policy: "+policy+"}, ", 1)
 }
 
-// TestApprovedDeletions deletes what has to be approved only with the digest that the refusal names, and nothing is done before.
+// TestApprovedDeletions deletes what has to be approved only with the digest that the refusal names, and nothing is
+// done before.
 func TestApprovedDeletions(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

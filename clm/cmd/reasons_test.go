@@ -50,7 +50,8 @@ func (p *place) expectSoon(output fmt.Stringer, want string) {
 	})
 }
 
-// TestReasonsAreShownWhileWaiting has pods get into trouble while clm waits for them: it says at once what holds them up, long before its timeout.
+// TestReasonsAreShownWhileWaiting has pods get into trouble while clm waits for them: it says at once what holds them
+// up, long before its timeout.
 func TestReasonsAreShownWhileWaiting(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -28,7 +28,8 @@ func (p *place) secrets() map[string]corev1.Secret {
 	return found
 }
 
-// TestRecordsAreNoDependents brings under the control of a release what is in a namespace, the records of releases included.
+// TestRecordsAreNoDependents brings under the control of a release what is in a namespace, the records of releases
+// included.
 func TestRecordsAreNoDependents(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

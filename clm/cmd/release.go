@@ -30,10 +30,12 @@ type environment struct {
 	dialog func() (*terminal.Dialog, error)
 }
 
-// patience is how long a command may be silent on a terminal while it makes a plan; 0 means any time. Only tests change it.
+// patience is how long a command may be silent on a terminal while it makes a plan; 0 means any time. Only tests change
+// it.
 var patience = time.Second
 
-// announce says on a terminal what a command does if that takes long. Nothing is said once the function that it returns has returned.
+// announce says on a terminal what a command does if that takes long. Nothing is said once the function that it returns
+// has returned.
 func (e *environment) announce(what string) (done func()) {
 	if patience == 0 || !terminal.IsTerminal(e.err) {
 		return func() {}
@@ -75,7 +77,8 @@ func exitCode(err error) int {
 	}
 }
 
-// printer shows an operation: on standard error for people, and as events on standard output for programs if events is set.
+// printer shows an operation: on standard error for people, and as events on standard output for programs if events is
+// set.
 func (e environment) printer(events bool) display.Printer {
 	options := display.PrinterOptions{Out: e.err, Color: e.color}
 	if events {

@@ -15,8 +15,8 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// revert returns to the last revision that was ready after a plan has failed, or deletes the release if there is none. The command
-// has failed in any case.
+// revert returns to the last revision that was ready after a plan has failed, or deletes the release if there is none.
+// The command has failed in any case.
 func (o *applyOptions) revert(ctx context.Context, e *environment, p *operation.Plan, failure error) error {
 	p.Close()
 	// Whoever has changed the release since then has seen the failure.
@@ -76,8 +76,8 @@ func (o *applyOptions) sayReverted(e *environment, err error, text string) {
 	}
 }
 
-// unreverted returns the error of a command that has not begun to revert a failure because of another error. What has failed decides about the exit code, unless the command was
-// interrupted: then it says what the user has to do instead.
+// unreverted returns the error of a command that has not begun to revert a failure because of another error. What has
+// failed decides about the exit code, unless the command was interrupted: then it says what the user has to do instead.
 func unreverted(ctx context.Context, p *operation.Plan, failure, err error) error {
 	if !isInterrupted(ctx, err) {
 		return errors.Join(failure, notReverted(err))
@@ -85,8 +85,8 @@ func unreverted(ctx context.Context, p *operation.Plan, failure, err error) erro
 	return fmt.Errorf("%w before revision %d was reverted; to %s", &failures.InterruptedError{}, p.Release.Current().Number, insteadOfRevert(p))
 }
 
-// insteadOfRevert says how to revert a plan that has failed without the command that applied it. The deletion of a first installation would spare what that has adopted; clm delete
-// does not know that.
+// insteadOfRevert says how to revert a plan that has failed without the command that applied it. The deletion of a
+// first installation would spare what that has adopted; clm delete does not know that.
 func insteadOfRevert(p *operation.Plan) string {
 	ready := p.Release.LastReady()
 	switch {
@@ -110,8 +110,9 @@ func notReverted(err error) error {
 	return fmt.Errorf("reverting the failed revision: %s", err) //nolint:errorlint // what it is must not be seen any more
 }
 
-// concluded returns the error of a command that has reverted a failure. What has failed decides about the exit code, unless the revert was interrupted or canceled: then
-// the release is in the hands of another process, or to be reverted by the user.
+// concluded returns the error of a command that has reverted a failure. What has failed decides about the exit code,
+// unless the revert was interrupted or canceled: then the release is in the hands of another process, or to be reverted
+// by the user.
 func concluded(ctx context.Context, failure, reverting error) error {
 	var canceled *failures.InterruptedError
 	if errors.As(reverting, &canceled) || isInterrupted(ctx, reverting) {
@@ -120,7 +121,8 @@ func concluded(ctx context.Context, failure, reverting error) error {
 	return errors.Join(shown(failure), unrepeated(reverting))
 }
 
-// unrepeated returns an error that does not make the command start again, which would apply the failed revision once more.
+// unrepeated returns an error that does not make the command start again, which would apply the failed revision once
+// more.
 func unrepeated(err error) error {
 	if failures.IsChanged(err) {
 		return notReverted(err)

@@ -116,7 +116,8 @@ func (p *place) awaitSecondAfter(created metav1.Time) {
 	})
 }
 
-// TestRevertOfWhatWasReady has a revision fail that was ready, because of what others do, as often as it is applied again.
+// TestRevertOfWhatWasReady has a revision fail that was ready, because of what others do, as often as it is applied
+// again.
 func TestRevertOfWhatWasReady(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

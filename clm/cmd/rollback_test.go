@@ -10,7 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A chart whose hooks write into ConfigMaps which revision they ran for. What a hook is runs at each event anew, so its content tells.
+// A chart whose hooks write into ConfigMaps which revision they ran for. What a hook is runs at each event anew, so its
+// content tells.
 const hooksTemplate = `{{- range $event := list "pre-install" "pre-upgrade" "post-rollback" }}
 ---
 apiVersion: v1
@@ -25,8 +26,8 @@ metadata: {name: regular}
 data: {value: {{ .Values.text | quote }}}
 `
 
-// At a rollback, hooks of rollbacks are applied; those of installations and upgrades that the revision has stay as they are, and none is
-// created. What the revision does not have goes, as at any change.
+// At a rollback, hooks of rollbacks are applied; those of installations and upgrades that the revision has stay as they
+// are, and none is created. What the revision does not have goes, as at any change.
 func TestHooksOfARollback(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -57,7 +58,8 @@ func (p *place) expectValues(want map[string]string) {
 	}
 }
 
-// TestRollbackGoesOn is about a rollback that has not become ready: repeating it must not return to the revision that it left.
+// TestRollbackGoesOn is about a rollback that has not become ready: repeating it must not return to the revision that
+// it left.
 func TestRollbackGoesOn(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

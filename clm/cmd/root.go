@@ -37,9 +37,9 @@ type exitError struct {
 
 func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
-// Main runs clm with the given arguments, of which the first one is the name of the program, and returns its exit code, or that of a
-// command that clm ran.
-// The first SIGINT, SIGTERM or SIGHUP asks for an orderly end, the second one ends clm at once.
+// Main runs clm with the given arguments, of which the first one is the name of the program, and returns its exit code,
+// or that of a command that clm ran. The first SIGINT, SIGTERM or SIGHUP asks for an orderly end, the second one ends
+// clm at once.
 func Main(args []string) int {
 	silenceLibraries()
 	ctx, stop := signal.NotifyContext(context.Background(), requestsToEnd()...)
@@ -50,7 +50,8 @@ func Main(args []string) int {
 	return execute(ctx, root, beThePlugin(root, args))
 }
 
-// requestsToEnd are the signals that end clm, except those that the parent process has set to be ignored, as nohup does with SIGHUP.
+// requestsToEnd are the signals that end clm, except those that the parent process has set to be ignored, as nohup does
+// with SIGHUP.
 func requestsToEnd() []os.Signal {
 	return slices.DeleteFunc([]os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP}, func(request os.Signal) bool {
 		return request != syscall.SIGTERM && signal.Ignored(request)

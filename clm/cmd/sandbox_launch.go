@@ -46,8 +46,8 @@ type Program struct {
 	Progress io.Writer
 }
 
-// Launch starts the program in a session of its own, where no terminal reaches it, and returns when it is ready or has failed. When
-// the context ends before, the program gets SIGTERM, and Launch returns when it is gone.
+// Launch starts the program in a session of its own, where no terminal reaches it, and returns when it is ready or has
+// failed. When the context ends before, the program gets SIGTERM, and Launch returns when it is gone.
 func Launch(ctx context.Context, program Program) error {
 	read, write, err := os.Pipe()
 	if err != nil {

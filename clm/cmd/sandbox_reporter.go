@@ -11,8 +11,8 @@ import (
 	"sync"
 )
 
-// Reporter is the program's side of [Launch]. After Ready or Fail, and if the launching process is gone, reports are dropped.
-// Its methods may be called from several goroutines.
+// Reporter is the program's side of [Launch]. After Ready or Fail, and if the launching process is gone, reports are
+// dropped. Its methods may be called from several goroutines.
 type Reporter struct {
 	mu   sync.Mutex
 	pipe *os.File

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestAdoptionIsNotRepeated is about consent to take objects from others, which is given for one operation: when the objects have been handed over
-// since, neither a rollback nor a repair takes them again.
+// TestAdoptionIsNotRepeated is about consent to take objects from others, which is given for one operation: when the
+// objects have been handed over since, neither a rollback nor a repair takes them again.
 func TestAdoptionIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -100,7 +100,8 @@ func revisionText(p *operation.Plan) string {
 	return text
 }
 
-// content returns what people want to see of an object: without the marks by which clm knows that it is part of the release.
+// content returns what people want to see of an object: without the marks by which clm knows that it is part of the
+// release.
 func content(object *unstructured.Unstructured) map[string]any {
 	if object == nil {
 		return nil
@@ -121,7 +122,8 @@ func content(object *unstructured.Unstructured) map[string]any {
 	return object.Object
 }
 
-// listedAction is what people are told of a change in a list, in which hooks that stay the same are one line, unless there is more to say about one.
+// listedAction is what people are told of a change in a list, in which hooks that stay the same are one line, unless
+// there is more to say about one.
 func listedAction(change reconciler.Change) display.Action {
 	if change.Repeats && change.Refusal == "" && len(change.Notes)+len(change.DependsOn) == 0 {
 		return display.ActionRepeat

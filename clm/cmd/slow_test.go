@@ -38,7 +38,8 @@ func (p *place) becomesReady(pod string) {
 // rejected is a manifest that the API server rejects.
 var rejected = strings.Replace(deployment("rejected", "", ""), "matchLabels: {app: ", "matchLabels: {app: not-", 1)
 
-// TestSlowRevisions are those that become ready after those who have applied them have ceased to wait: the next revision finds them in use.
+// TestSlowRevisions are those that become ready after those who have applied them have ceased to wait: the next
+// revision finds them in use.
 func TestSlowRevisions(t *testing.T) {
 	t.Parallel()
 	for name, apply := range map[string]func(p *place, args ...string) result{

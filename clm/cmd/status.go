@@ -55,7 +55,8 @@ func runStatus(ctx context.Context, e *environment, o lookOptions) error {
 	return err
 }
 
-// look shows a release as the function says, once or until the function Show of the following has seen enough. The views are not shown side by side.
+// look shows a release as the function says, once or until the function Show of the following has seen enough. The
+// views are not shown side by side.
 func (o lookOptions) look(ctx context.Context, e *environment, following views.Following, view func(*views.Snapshot) view) (*views.Snapshot, error) {
 	s, namespace, err := e.connect(ctx, false)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
-// deployment is the manifest of a Deployment whose pod the simulated kubelet treats as the annotations say, on a node as the selector says.
+// deployment is the manifest of a Deployment whose pod the simulated kubelet treats as the annotations say, on a node
+// as the selector says.
 func deployment(name, annotations, nodeSelector string) string {
 	return strings.NewReplacer("NAME", name, "ANNOTATIONS", annotations, "NODES", nodeSelector).Replace(`
 ---
@@ -72,7 +73,8 @@ var (
 	randomPattern = regexp.MustCompile(`\b([a-z]+)-[0-9a-f]{8,10}(-[bcdfghjklmnpqrstvwxz2456789]{5})?\b`)
 	// timeoutPattern matches what was not ready when the time was over.
 	timeoutPattern = regexp.MustCompile(`(timed out after \S+): .*`)
-	// unplacedPattern matches the verdict on a pod that cannot be scheduled, which is given up at some time, and the words of the scheduler.
+	// unplacedPattern matches the verdict on a pod that cannot be scheduled, which is given up at some time, and the
+	// words of the scheduler.
 	unplacedPattern  = regexp.MustCompile(`(?:InProgress|Failed) +(.*)PodScheduled is False.*`)
 	schedulerPattern = regexp.MustCompile(`cannot be scheduled: .*?( \(since \S+\))?\n`)
 	idPattern        = regexp.MustCompile(`"uid": "[^"]+"`)

@@ -218,7 +218,8 @@ func nodeText(node *display.Node) string {
 	return text
 }
 
-// firstReason returns the first reason of the node or of the objects that it owns, and the object of the reason; nil if there is none.
+// firstReason returns the first reason of the node or of the objects that it owns, and the object of the reason; nil if
+// there is none.
 func firstReason(node *display.Node) (*display.Node, string) {
 	if len(node.Why) > 0 {
 		return node, node.Why[0].Text

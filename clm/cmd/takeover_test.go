@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestGeneratedOnceStays is about what the hooks of an installation have generated, such as a password: neither the takeover from Helm nor the
-// loss of the record generates it again.
+// TestGeneratedOnceStays is about what the hooks of an installation have generated, such as a password: neither the
+// takeover from Helm nor the loss of the record generates it again.
 func TestGeneratedOnceStays(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

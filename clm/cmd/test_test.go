@@ -75,7 +75,8 @@ var (
 	logPattern = regexp.MustCompile(`(main cannot be read: ).*"`)
 )
 
-// results runs clm and notes its results; of what it has said besides, which depends on who is faster, only an error without results.
+// results runs clm and notes its results; of what it has said besides, which depends on who is faster, only an error
+// without results.
 func (s *transcript) results(args ...string) {
 	s.Helper()
 	got := s.clm(args...)
@@ -89,7 +90,8 @@ func (s *transcript) results(args ...string) {
 	s.text.WriteString("\n")
 }
 
-// TestATestDoesNotTakeWhatIsThere shows that neither a dependent nor a foreign object becomes a test, which would be removed by the next run.
+// TestATestDoesNotTakeWhatIsThere shows that neither a dependent nor a foreign object becomes a test, which would be
+// removed by the next run.
 func TestATestDoesNotTakeWhatIsThere(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -108,7 +110,8 @@ func TestATestDoesNotTakeWhatIsThere(t *testing.T) {
 	p.expectNothing()
 }
 
-// TestWhatTestsLeaveHidesNoForeignInstance: instances of a type of the release that its tests have left are deleted first, and do not keep the others from being found.
+// TestWhatTestsLeaveHidesNoForeignInstance: instances of a type of the release that its tests have left are deleted
+// first, and do not keep the others from being found.
 func TestWhatTestsLeaveHidesNoForeignInstance(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// transcript notes what was entered and what has appeared, as in a terminal, with what differs from run to run replaced.
+// transcript notes what was entered and what has appeared, as in a terminal, with what differs from run to run
+// replaced.
 type transcript struct {
 	*place
 

@@ -66,7 +66,8 @@ func runTree(ctx context.Context, e *environment, o treeOptions) error {
 // outputName is the format of names, as kubectl get has it.
 const outputName = "name"
 
-// namesView shows the objects of a release as a list, so that each has a name of its own. Those that do not exist, or do not belong to the release, are left out.
+// namesView shows the objects of a release as a list, so that each has a name of its own. Those that do not exist, or
+// do not belong to the release, are left out.
 type namesView struct{ treeView }
 
 func (v namesView) object() (*unstructured.Unstructured, error) {

@@ -12,7 +12,8 @@ import (
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
-// TestLookWhileAnOperationEnds ends an operation after its record was read and before its lock is: the release is shown as it is then.
+// TestLookWhileAnOperationEnds ends an operation after its record was read and before its lock is: the release is shown
+// as it is then.
 func TestLookWhileAnOperationEnds(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -15,8 +15,8 @@ import (
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
-// TestVersionThatIsNotServedAnyMore is about a release whose objects were applied with a version of their type that has gone, as with a new version of the
-// operator to which the type belongs.
+// TestVersionThatIsNotServedAnyMore is about a release whose objects were applied with a version of their type that has
+// gone, as with a new version of the operator to which the type belongs.
 func TestVersionThatIsNotServedAnyMore(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

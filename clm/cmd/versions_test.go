@@ -109,8 +109,9 @@ func TestVersions(t *testing.T) {
 	p.expectValues(map[string]string{})
 }
 
-// TestDeathBetweenVersions kills clm at each request of an apply that makes a new version, takes replicas from an autoscaler, since the manifest changes them, and leaves the
-// image to kubectl: the next apply has the same result as one that nobody has killed.
+// TestDeathBetweenVersions kills clm at each request of an apply that makes a new version, takes replicas from an
+// autoscaler, since the manifest changes them, and leaves the image to kubectl: the next apply has the same result as
+// one that nobody has killed.
 func TestDeathBetweenVersions(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

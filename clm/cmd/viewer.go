@@ -33,8 +33,8 @@ type fact struct {
 	subject, text string
 }
 
-// viewer shows a view: once, or whenever it has changed. On a terminal it is redrawn; elsewhere the first one is printed, and of the others what has
-// changed. Programs get an object each time.
+// viewer shows a view: once, or whenever it has changed. On a terminal it is redrawn; elsewhere the first one is
+// printed, and of the others what has changed. Programs get an object each time.
 type viewer struct {
 	*environment
 	output output

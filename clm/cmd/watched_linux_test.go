@@ -45,7 +45,8 @@ func (p *place) startOn(t *testing.T, device *os.File, environment []string, arg
 
 var ages = regexp.MustCompile(`\b[0-9]+s\b`)
 
-// expectFrame waits until the screen shows the text, in which PLACE stands for the namespace and AGE for any number of seconds.
+// expectFrame waits until the screen shows the text, in which PLACE stands for the namespace and AGE for any number of
+// seconds.
 func (p *place) expectFrame(t *testing.T, screen *typist, reason, want string) {
 	t.Helper()
 	want = strings.TrimPrefix(want, "\n")

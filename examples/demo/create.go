@@ -83,7 +83,8 @@ func (s *stage) recordRoutes(ctx context.Context, recording bool) (bool, error) 
 	return err == nil, err
 }
 
-// showWaves shows the waves that have become ready since the last call. The inventory lists the objects of a wave before they are created.
+// showWaves shows the waves that have become ready since the last call. The inventory lists the objects of a wave
+// before they are created.
 func (s *stage) showWaves(service *v1alpha1.ParcelService, created time.Time, shown int) (int, error) {
 	events, err := s.record.after(0)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/component-operator/runtime/pkg/component"
 )
 
-// delete plays the fourth act: the component is not deleted while there is a foreign instance of the type that it defines.
-// When that instance is gone, the component and all its dependents are deleted.
+// delete plays the fourth act: the component is not deleted while there is a foreign instance of the type that it
+// defines. When that instance is gone, the component and all its dependents are deleted.
 func (s *stage) delete(ctx context.Context) error {
 	foreign, err := s.createForeign(ctx)
 	if err != nil {
@@ -136,8 +136,8 @@ func (s *stage) checkDeletion(ctx context.Context, foreign *unstructured.Unstruc
 	return s.checkNothingLeft(ctx)
 }
 
-// checkNothingLeft looks for dependents of all types that the API server has. Objects that controllers have created for dependents may
-// take a moment longer.
+// checkNothingLeft looks for dependents of all types that the API server has. Objects that controllers have created for
+// dependents may take a moment longer.
 func (s *stage) checkNothingLeft(ctx context.Context) error {
 	kinds, err := watchableKinds(s.discovery)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/component-operator/runtime/pkg/sandbox"
 )
 
-// TestDemo runs the demo, which checks its own claims. It has a cluster of its own, because it installs and removes a definition that other tests need.
+// TestDemo runs the demo, which checks its own claims. It has a cluster of its own, because it installs and removes a
+// definition that other tests need.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	cluster, err := sandbox.Start(t.Context(), sandbox.Options{Log: t.Output()})

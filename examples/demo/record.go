@@ -77,7 +77,8 @@ func (r *record) watch(ctx context.Context, kind schema.GroupVersionKind) error 
 			return err
 		}
 	}
-	// The API server ends a watch for many reasons, such as a change of the type. The retry watcher continues where it ended.
+	// The API server ends a watch for many reasons, such as a change of the type. The retry watcher continues where it
+	// ended.
 	watcher, err := toolswatch.NewRetryWatcherWithContext(ctx, list.GetResourceVersion(), watcher{record: r, kind: kind})
 	if err != nil {
 		return fmt.Errorf("watching %s: %w", kind, err)
@@ -99,8 +100,8 @@ func (w watcher) WatchWithContext(ctx context.Context, options metav1.ListOption
 	return w.record.client.Watch(ctx, list, &client.ListOptions{Raw: &options}, client.HasLabels{w.record.label})
 }
 
-// follow records events until there are no more. If somebody changes the definition of a type, the API server forgets its revisions; recording begins anew
-// then, unless there are objects of ours of which events may be missing.
+// follow records events until there are no more. If somebody changes the definition of a type, the API server forgets
+// its revisions; recording begins anew then, unless there are objects of ours of which events may be missing.
 func (r *record) follow(ctx context.Context, kind schema.GroupVersionKind, changes <-chan watch.Event) {
 	for change := range changes {
 		err := r.add(change)
@@ -141,8 +142,8 @@ func (r *record) add(change watch.Event) error {
 	return nil
 }
 
-// isDependent reports whether an object with our label is a dependent. Endpoints, for example, are not: their controller copies
-// the labels of a Service, but not its annotations.
+// isDependent reports whether an object with our label is a dependent. Endpoints, for example, are not: their
+// controller copies the labels of a Service, but not its annotations.
 func (r *record) isDependent(object *unstructured.Unstructured) bool {
 	_, ok := object.GetAnnotations()[r.label]
 	return ok

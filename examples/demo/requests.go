@@ -12,7 +12,8 @@ import (
 	"github.com/component-operator/runtime/internal/requests"
 )
 
-// wroteDependent reports whether a request has written a dependent. Reads, failed requests, events and writes of the component itself do not count.
+// wroteDependent reports whether a request has written a dependent. Reads, failed requests, events and writes of the
+// component itself do not count.
 func wroteDependent(r requests.Request) bool {
 	switch {
 	case r.Method == http.MethodGet, r.Status >= http.StatusBadRequest:

@@ -26,7 +26,8 @@ const (
 // defaultWidth is the width in columns of a terminal that does not report one.
 const defaultWidth = 80
 
-// A screen shows the play. On a terminal, it uses colors, and the last line shows the progress; elsewhere, it prints plain lines only.
+// A screen shows the play. On a terminal, it uses colors, and the last line shows the progress; elsewhere, it prints
+// plain lines only.
 type screen struct {
 	out      io.Writer
 	terminal bool

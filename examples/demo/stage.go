@@ -82,8 +82,8 @@ func setUp(ctx context.Context, config *rest.Config, screen *screen) (*stage, er
 	return s, err
 }
 
-// prepareCluster creates what the operator and its component require: the type, a namespace, and the Secret to which the component
-// refers.
+// prepareCluster creates what the operator and its component require: the type, a namespace, and the Secret to which
+// the component refers.
 func (s *stage) prepareCluster(ctx context.Context) error {
 	definition := &apiextensionsv1.CustomResourceDefinition{}
 	if err := yaml.UnmarshalStrict(parceloperator.CRD, definition); err != nil {
@@ -124,8 +124,8 @@ func (s *stage) tearDown(ctx context.Context) error {
 	)
 }
 
-// await checks the condition until it holds. The condition also returns what is missing, which is shown meanwhile, and is part of
-// the error after a timeout or if the operator ends.
+// await checks the condition until it holds. The condition also returns what is missing, which is shown meanwhile, and
+// is part of the error after a timeout or if the operator ends.
 func (s *stage) await(ctx context.Context, what string, condition func(context.Context) (bool, string, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not within %s", patience))
 	defer cancel()

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command objectset-operator reconciles ObjectSets and ObjectDeployments, and their cluster-scoped forms. Its chart installs it with the rights to do that;
-// which objects sets may have is up to whoever installs it: see the README of the chart.
+// Command objectset-operator reconciles ObjectSets and ObjectDeployments, and their cluster-scoped forms. Its chart
+// installs it with the rights to do that; which objects sets may have is up to whoever installs it: see the README of
+// the chart.
 package main

@@ -25,7 +25,8 @@ import (
 	"github.com/component-operator/runtime/pkg/operatortest"
 )
 
-// start runs the operator with the rights of its chart, for ObjectSets only: other tests have ClusterObjectSets in the same cluster.
+// start runs the operator with the rights of its chart, for ObjectSets only: other tests have ClusterObjectSets in the
+// same cluster.
 func start(t *testing.T) *operatortest.Cluster {
 	t.Helper()
 	return operatortest.Start(t, operatortest.Options{

@@ -18,8 +18,8 @@ import (
 	"github.com/component-operator/runtime/pkg/manifests/helm"
 )
 
-// Name is the name of the operator. It is the prefix of the annotations in the chart, the field manager of all writes and
-// the finalizer of components. If it changes, the operator no longer recognizes its dependents.
+// Name is the name of the operator. It is the prefix of the annotations in the chart, the field manager of all writes
+// and the finalizer of components. If it changes, the operator no longer recognizes its dependents.
 const Name = "parcel-operator.example.io"
 
 // CRD is the definition of ParcelService. It must be in the cluster before the operator starts.

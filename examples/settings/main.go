@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command settings keeps two ConfigMaps in a cluster, without any operator or custom resource: it creates them, corrects their drift, and
-// deletes them when it is interrupted.
+// Command settings keeps two ConfigMaps in a cluster, without any operator or custom resource: it creates them,
+// corrects their drift, and deletes them when it is interrupted.
 package main
 
 import (

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package snippets has the code of pages of the documentation, so that it is compiled. A test compares them line by line.
+// Package snippets has the code of pages of the documentation, so that it is compiled. A test compares them line by
+// line.
 package snippets
 
 import (

@@ -76,8 +76,8 @@ func (a application) database() (resources.Resource, error) {
 	}}).Build()
 }
 
-// migration brings the schema to the version of the application. A Job cannot be changed, so another version deletes the former one and creates it again. A suspended
-// application keeps it, because it would run again otherwise.
+// migration brings the schema to the version of the application. A Job cannot be changed, so another version deletes
+// the former one and creates it again. A suspended application keeps it, because it would run again otherwise.
 func (a application) migration() (resources.Resource, error) {
 	pod := corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "migration", Image: "example.io/tiers:" + a.Version, Args: []string{"migrate", a.Version}}},

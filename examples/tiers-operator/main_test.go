@@ -36,7 +36,8 @@ type life struct {
 	app *Application
 }
 
-// TestLife leads an application to its first version, through a rollout that fails and is repaired, to a second version, through a suspension, and to its deletion.
+// TestLife leads an application to its first version, through a rollout that fails and is repaired, to a second
+// version, through a suspension, and to its deletion.
 func TestLife(t *testing.T) {
 	t.Parallel()
 	l := life{Cluster: operatortest.Start(t, operatortest.Options{Definitions: "crds", Setup: setup}), t: t}

@@ -22,7 +22,8 @@ type application struct {
 	migrated *concepts.Data[string]
 }
 
-// generate returns the resources of an application, in the order in which they are applied. The web servers wait for the data of the migration.
+// generate returns the resources of an application, in the order in which they are applied. The web servers wait for
+// the data of the migration.
 func generate(_ context.Context, input resources.Input) ([]resources.Resource, error) {
 	spec, err := resources.SpecOf[*ApplicationSpec](input)
 	if err != nil {

@@ -11,7 +11,8 @@ type Finalizers struct {
 	Current string
 	// Former are the finalizers of earlier versions, which the operator removes.
 	Former []string
-	// Outcome is the finalizer of Jobs and Pods whose outcome has to be recorded. The API server demands a name with a slash for these kinds. Optional.
+	// Outcome is the finalizer of Jobs and Pods whose outcome has to be recorded. The API server demands a name with a
+	// slash for these kinds. Optional.
 	Outcome string
 }
 
@@ -40,6 +41,6 @@ func (f Finalizers) With(finalizers []string) []string {
 // OutcomeFinalizer returns the finalizer for outcomes of a reconciler.
 func OutcomeFinalizer(reconciler string) string { return reconciler + "/outcome" }
 
-// InventoryFinalizer returns the finalizer of objects that hold a part of an inventory. The finalizer of components may lack the part after
-// the slash, which the server requires here.
+// InventoryFinalizer returns the finalizer of objects that hold a part of an inventory. The finalizer of components may
+// lack the part after the slash, which the server requires here.
 func InventoryFinalizer(reconciler string) string { return reconciler + "/inventory" }

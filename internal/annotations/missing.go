@@ -9,8 +9,9 @@ import (
 	"slices"
 )
 
-// Missing returns the annotations, with their whole keys, that an object needs in addition to the given ones to have the demanded ones, which are given by their
-// suffixes. It fails if one has another value; source says what demands them.
+// Missing returns the annotations, with their whole keys, that an object needs in addition to the given ones to have
+// the demanded ones, which are given by their suffixes. It fails if one has another value; source says what demands
+// them.
 func Missing(given map[string]string, prefix string, demanded map[string]string, source string) (map[string]string, error) {
 	missing := map[string]string{}
 	for _, suffix := range slices.Sorted(maps.Keys(demanded)) {

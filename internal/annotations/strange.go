@@ -12,7 +12,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// reserved are the suffixes of annotations that manifests need not have: those that the reconciler sets, and those of components.
+// reserved are the suffixes of annotations that manifests need not have: those that the reconciler sets, and those of
+// components.
 var reserved = []string{
 	types.AnnotationKeySuffixOwnerId, types.AnnotationKeySuffixClaimedAt, types.AnnotationKeySuffixDigest,
 	types.AnnotationKeySuffixSkipDeletionHooks, types.AnnotationKeySuffixDisableEvents, types.AnnotationKeySuffixAbandonTarget,
@@ -21,8 +22,9 @@ var reserved = []string{
 	types.AnnotationKeySuffixReconcileAt,
 }
 
-// Strange says which annotations of a manifest are most likely meant for the reconciler, and have no effect: those with its prefix, such as "shop.example.io/", whose
-// suffixes are neither known nor the author's own, and those with known suffixes whose prefix is almost that of the reconciler.
+// Strange says which annotations of a manifest are most likely meant for the reconciler, and have no effect: those with
+// its prefix, such as "shop.example.io/", whose suffixes are neither known nor the author's own, and those with known
+// suffixes whose prefix is almost that of the reconciler.
 func Strange(prefix string, values map[string]string, own []string) []string {
 	var strange []string
 	for key := range values {

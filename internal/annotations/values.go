@@ -82,8 +82,8 @@ func Suffixes() []string {
 	return suffixes
 }
 
-// Check returns an error if manifests must not carry an annotation with this value. The error names the value and what is allowed; it
-// names the suffix only if the suffix is unknown.
+// Check returns an error if manifests must not carry an annotation with this value. The error names the value and what
+// is allowed; it names the suffix only if the suffix is unknown.
 func Check(suffix string, value string) error {
 	if _, ok := policies[suffix]; ok {
 		_, err := Policy(suffix, value)
@@ -95,8 +95,8 @@ func Check(suffix string, value string) error {
 	return fmt.Errorf("unknown annotation %q; must be one of: %s", suffix, strings.Join(Suffixes(), ", "))
 }
 
-// Policy returns the value of a policy, given by the suffix of its annotation, in kebab-case. It is empty for the deprecated
-// value "default".
+// Policy returns the value of a policy, given by the suffix of its annotation, in kebab-case. It is empty for the
+// deprecated value "default".
 func Policy(suffix string, text string) (string, error) {
 	if alias, ok := deprecated[suffix]; ok && Kebab(text) == alias {
 		return "", nil
@@ -156,7 +156,8 @@ func FieldText(path fieldpath.Path) string {
 	return fieldset.Notation(path)
 }
 
-// mayIgnore reports whether a field may belong to others: not what identifies an object, and no item of a list by its position, which Kubernetes does not track.
+// mayIgnore reports whether a field may belong to others: not what identifies an object, and no item of a list by its
+// position, which Kubernetes does not track.
 func mayIgnore(path fieldpath.Path) bool {
 	if slices.ContainsFunc(path, func(element fieldpath.PathElement) bool { return element.Index != nil }) {
 		return false

@@ -26,12 +26,13 @@ func IsDenied(err error) bool {
 	return apierrors.IsConflict(err) && strings.Contains(err.Error(), "denied the request")
 }
 
-// admission are parts of the messages with which API servers forbid a write for admission control, not for a missing permission.
+// admission are parts of the messages with which API servers forbid a write for admission control, not for a missing
+// permission.
 var admission = []string{"exceeded quota", "violates PodSecurity"}
 
 // IsAdmission reports whether admission control has denied a write: a webhook, a policy, or a quota. The writer has the
-// permission. A webhook may give any code, of which those from 500 on count as its failure, and a ValidatingAdmissionPolicy
-// answers 422 (Invalid) unless it says otherwise.
+// permission. A webhook may give any code, of which those from 500 on count as its failure, and a
+// ValidatingAdmissionPolicy answers 422 (Invalid) unless it says otherwise.
 func IsAdmission(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Code >= http.StatusInternalServerError {
@@ -41,8 +42,8 @@ func IsAdmission(err error) bool {
 		apierrors.IsForbidden(err) && slices.ContainsFunc(admission, func(part string) bool { return strings.Contains(err.Error(), part) })
 }
 
-// IsRejected reports whether the server has rejected the content of a request, and would do so again: it is invalid, or a webhook or a ValidatingAdmissionPolicy has
-// denied it. Of an error that joins others, one suffices.
+// IsRejected reports whether the server has rejected the content of a request, and would do so again: it is invalid, or
+// a webhook or a ValidatingAdmissionPolicy has denied it. Of an error that joins others, one suffices.
 func IsRejected(err error) bool {
 	if joined, isJoined := err.(interface{ Unwrap() []error }); isJoined {
 		return slices.ContainsFunc(joined.Unwrap(), IsRejected)

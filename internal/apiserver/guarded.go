@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// MergePatch returns a JSON merge patch with the content. The API server refuses it with a conflict unless the object still has the UID and the resource
-// version.
+// MergePatch returns a JSON merge patch with the content. The API server refuses it with a conflict unless the object
+// still has the UID and the resource version.
 func MergePatch(uid apitypes.UID, resourceVersion string, content map[string]any) (client.Patch, error) {
 	given, _ := content["metadata"].(map[string]any)
 	metadata := map[string]any{}

@@ -5,7 +5,8 @@ package apiserver
 
 import "k8s.io/apimachinery/pkg/util/resourceversion"
 
-// Older reports whether one resource version is older than another one. Versions that cannot be compared, such as an empty one, count as not older.
+// Older reports whether one resource version is older than another one. Versions that cannot be compared, such as an
+// empty one, count as not older.
 func Older(version, than string) bool {
 	if version == than {
 		return false

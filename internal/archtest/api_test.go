@@ -24,8 +24,8 @@ import (
 
 var update = flag.Bool("update", false, "write the exported API to the golden files")
 
-// TestExportedAPI compares what the packages for users export with golden files: a change of the API is to be seen, and to be wanted.
-// With -update it writes the files.
+// TestExportedAPI compares what the packages for users export with golden files: a change of the API is to be seen, and
+// to be wanted. With -update it writes the files.
 func TestExportedAPI(t *testing.T) {
 	t.Parallel()
 	for path, pkg := range publicPackages(t) {

@@ -16,8 +16,8 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// structsOfTheContract are the structs of testdata/contract.txt. Signatures and constants are checked by the file contract_test.go of each
-// package.
+// structsOfTheContract are the structs of testdata/contract.txt. Signatures and constants are checked by the file
+// contract_test.go of each package.
 var structsOfTheContract = []any{
 	component.ClientSpec{},
 	component.Condition{},
@@ -54,7 +54,8 @@ var structsOfTheContract = []any{
 	reconciler.TypeVersionInfo{},
 }
 
-// TestStructsOfTheContract keeps the fields and tags that existing operators, and the definitions of their components, rely on.
+// TestStructsOfTheContract keeps the fields and tags that existing operators, and the definitions of their components,
+// rely on.
 func TestStructsOfTheContract(t *testing.T) {
 	t.Parallel()
 	contract := readContract(t)
@@ -101,7 +102,8 @@ func hasField(typ reflect.Type, want string) bool {
 	return false
 }
 
-// contractual returns the text of a type as the contract has it: without the package of the struct, and with the usual names of others.
+// contractual returns the text of a type as the contract has it: without the package of the struct, and with the usual
+// names of others.
 func contractual(typ string) string {
 	return strings.NewReplacer("inventory.Item", "reconciler.InventoryItem", "inventory.", "reconciler.", "kustomize.Options", "kustomize.KustomizeGeneratorOptions").Replace(typ)
 }

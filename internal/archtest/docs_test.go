@@ -36,7 +36,8 @@ func TestAnnotationsAreDocumented(t *testing.T) {
 	}
 }
 
-// TestReferenceHasAllOptions compares the page with the options of the reconciler, and with the values that the specs of components may have.
+// TestReferenceHasAllOptions compares the page with the options of the reconciler, and with the values that the specs
+// of components may have.
 func TestReferenceHasAllOptions(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile(filepath.Join(top, "website/content/reference/options.md"))

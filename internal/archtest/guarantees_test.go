@@ -20,8 +20,8 @@ var (
 	packageClause = regexp.MustCompile(`(?m)^package ([a-z]+?)(?:_test)?$`)
 )
 
-// TestGuaranteesNameTheirTests checks that each promise of the page "What is guaranteed" names a test, and that these tests
-// exist.
+// TestGuaranteesNameTheirTests checks that each promise of the page "What is guaranteed" names a test, and that these
+// tests exist.
 func TestGuaranteesNameTheirTests(t *testing.T) {
 	t.Parallel()
 	promises, _, found := strings.Cut(read(t, filepath.Join(top, "website/content/concepts/guarantees.md")), "## What is not promised")
@@ -49,8 +49,8 @@ func TestGuaranteesNameTheirTests(t *testing.T) {
 	}
 }
 
-// TestFeaturesNameTheirTests checks that each feature that the page "Features of command lines" claims names a test, that these tests exist, and that
-// each of the others has a reason.
+// TestFeaturesNameTheirTests checks that each feature that the page "Features of command lines" claims names a test,
+// that these tests exist, and that each of the others has a reason.
 func TestFeaturesNameTheirTests(t *testing.T) {
 	t.Parallel()
 	const features = 41

@@ -20,7 +20,8 @@ import (
 
 const module = "github.com/component-operator/runtime"
 
-// A layer of the picture on the architecture page: the packages below its paths, and the layers that its arrows point to.
+// A layer of the picture on the architecture page: the packages below its paths, and the layers that its arrows point
+// to.
 type layer struct {
 	paths, below []string
 }
@@ -71,7 +72,8 @@ type pkg struct {
 	imports, testImports []string
 }
 
-// violations returns one sentence for each import that the picture does not allow. Tests may also import the test kits, and what test kits may import.
+// violations returns one sentence for each import that the picture does not allow. Tests may also import the test kits,
+// and what test kits may import.
 func violations(layers map[string]*layer, pkgs []pkg) []string {
 	var found []string
 	for _, p := range pkgs {

@@ -33,7 +33,8 @@ var signalRooms = []string{"pkg/component", "pkg/reconciler", "pkg/inventory", "
 // signal is a text in the code by which an operator tells something.
 type signal struct{ kind, text, at string }
 
-// TestSignalsAreListed fails if the page lacks a reason of a condition, an event, a line of the log, or a metric with its type and labels; or if it has one that the code lacks.
+// TestSignalsAreListed fails if the page lacks a reason of a condition, an event, a line of the log, or a metric with
+// its type and labels; or if it has one that the code lacks.
 func TestSignalsAreListed(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile(signalsPage)

@@ -19,7 +19,8 @@ var goBlock = regexp.MustCompile("(?ms)^ *```go\n(.*?)^ *```")
 // leftOut matches a comment that stands for code which a page leaves out.
 var leftOut = regexp.MustCompile(`(?m)^\s*// (?:\.\.\.|…)\n`)
 
-// TestSnippetsCompile checks that the Go code on all pages is also, line by line, in code that is compiled. A comment of an ellipsis stands for what a page leaves out.
+// TestSnippetsCompile checks that the Go code on all pages is also, line by line, in code that is compiled. A comment
+// of an ellipsis stands for what a page leaves out.
 func TestSnippetsCompile(t *testing.T) {
 	t.Parallel()
 	const snippets, typed = "examples/snippets/snippets.go", "pkg/resources/example_"
@@ -68,7 +69,8 @@ func TestSnippetsCompile(t *testing.T) {
 // yamlBlock matches a block of YAML on a page, and captures its content.
 var yamlBlock = regexp.MustCompile("(?ms)^( *)```yaml\n(.*?)^ *```")
 
-// TestYAMLOnPagesParses reads all YAML on the pages but templates. A line with an ellipsis alone stands for what a page leaves out.
+// TestYAMLOnPagesParses reads all YAML on the pages but templates. A line with an ellipsis alone stands for what a page
+// leaves out.
 func TestYAMLOnPagesParses(t *testing.T) {
 	t.Parallel()
 	count := 0
@@ -108,7 +110,8 @@ func pages(t *testing.T) (all []string) {
 	return all
 }
 
-// unindented returns the lines of code without white space at their ends, without empty lines, and without comments other than markers.
+// unindented returns the lines of code without white space at their ends, without empty lines, and without comments
+// other than markers.
 func unindented(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {

@@ -12,7 +12,8 @@ import (
 
 // Libraries that an operator carries only if it imports what needs them. Each is the beginning of import paths.
 var (
-	// The expressions of ready-when and fail-when link text/template, although nothing executes a template; so the engine only avoids the others.
+	// The expressions of ready-when and fail-when link text/template, although nothing executes a template; so the
+	// engine only avoids the others.
 	templates = []string{"text/template", "html/template", "github.com/Masterminds/sprig"}
 	kustomize = []string{"sigs.k8s.io/kustomize", "github.com/go-git"}
 	helm      = []string{"helm.sh/helm", "oras.land", "github.com/google/go-containerregistry"}

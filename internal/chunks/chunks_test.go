@@ -208,7 +208,8 @@ func TestRemovalIsSpoiled(t *testing.T) {
 	}
 }
 
-// TestAChunkIsClaimedBetweenReleaseAndDeletion is the last moment in which a removal can be spoiled: the finalizer is off already.
+// TestAChunkIsClaimedBetweenReleaseAndDeletion is the last moment in which a removal can be spoiled: the finalizer is
+// off already.
 func TestAChunkIsClaimedBetweenReleaseAndDeletion(t *testing.T) {
 	t.Parallel()
 	other, c, options := newStore(t, nil)

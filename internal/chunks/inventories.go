@@ -16,8 +16,8 @@ func EncodeInventory(list []*inventory.Item) ([]Item, error) {
 	return Encode(list, func(item *inventory.Item) string { return types.IDOf(item).String() })
 }
 
-// DecodeInventory returns the dependents of a list from the contents that were found. It stops at an item that does not identify
-// an object, and adds that to the damage: Encode never gets one.
+// DecodeInventory returns the dependents of a list from the contents that were found. It stops at an item that does not
+// identify an object, and adds that to the damage: Encode never gets one.
 func DecodeInventory(found *Found, list List) []*inventory.Item {
 	return Decode(found, list, func(item *inventory.Item) error {
 		if !identifiesObject(item) {

@@ -47,7 +47,8 @@ func PackItems(items []Item) (List, error) {
 	return List{Items: len(items), Checksum: Checksum([][]byte{content}), Packed: packed}, nil
 }
 
-// SpreadItems returns a list in chunks, and the contents of these chunks for Write. Before and size are those of Spread.
+// SpreadItems returns a list in chunks, and the contents of these chunks for Write. Before and size are those of
+// Spread.
 func (s *Store) SpreadItems(items []Item, before int, size int) (List, [][]byte) {
 	contents := Spread(items, before, size)
 	list := List{Items: len(items), Checksum: Checksum(contents)}
@@ -57,8 +58,8 @@ func (s *Store) SpreadItems(items []Item, before int, size int) (List, [][]byte)
 	return list, contents
 }
 
-// Holds reports whether the list has exactly these items. Size must be the one that was given to SpreadItems; otherwise Holds may
-// return false although the list has them.
+// Holds reports whether the list has exactly these items. Size must be the one that was given to SpreadItems; otherwise
+// Holds may return false although the list has them.
 func (l List) Holds(items []Item, size int) bool {
 	contents := [][]byte{nil}
 	if len(l.Chunks) > 0 {

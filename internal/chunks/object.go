@@ -84,8 +84,9 @@ func Pack(content []byte) ([]byte, error) {
 	return packed.Bytes(), nil
 }
 
-// Divide returns the contents of the chunks for a content that is not a list: the content itself, or its parts if no object could hold
-// it. Size is how many bytes they take compressed. The error is ErrTooLarge if the content is larger than Read allows.
+// Divide returns the contents of the chunks for a content that is not a list: the content itself, or its parts if no
+// object could hold it. Size is how many bytes they take compressed. The error is ErrTooLarge if the content is larger
+// than Read allows.
 func Divide(content []byte) (parts [][]byte, size int, err error) {
 	if len(content) > maxTotal {
 		return nil, 0, fmt.Errorf("it is %w: it takes %d bytes; must be at most %d", ErrTooLarge, len(content), maxTotal)

@@ -24,8 +24,8 @@ import (
 // listLimit is the number of objects in one page of a list.
 const listLimit = 500
 
-// claim updates an existing chunk, so that the guarded removal by a process that has observed it before fails. It removes a chunk
-// that is damaged or being deleted, and reports that as an outdated state as well.
+// claim updates an existing chunk, so that the guarded removal by a process that has observed it before fails. It
+// removes a chunk that is damaged or being deleted, and reports that as an outdated state as well.
 func (s *Store) claim(ctx context.Context, name string) (Handle, error) {
 	object := s.options.Kind.newObject(nil)
 	if err := s.options.Reader.Get(ctx, client.ObjectKey{Namespace: s.options.Namespace, Name: name}, object); err != nil {
@@ -61,14 +61,14 @@ func (s *Store) finalizers(name string, handle Handle) []string {
 	return append(slices.Clone(handle.foreign), s.options.Finalizer)
 }
 
-// Hold adds the finalizer to chunks that should have it, so that removals by other processes that have observed these chunks
-// fail. It returns the changed chunks.
+// Hold adds the finalizer to chunks that should have it, so that removals by other processes that have observed these
+// chunks fail. It returns the changed chunks.
 func (s *Store) Hold(ctx context.Context, handles Handles) (Handles, error) {
 	return s.refinalize(ctx, handles, func(name string, handle Handle) bool { return s.options.Held(name) && !handle.Held })
 }
 
-// LetGo removes the finalizer from chunks that should not have it, if they are in their observed state. It returns the changed
-// chunks, even if there is an error.
+// LetGo removes the finalizer from chunks that should not have it, if they are in their observed state. It returns the
+// changed chunks, even if there is an error.
 func (s *Store) LetGo(ctx context.Context, handles Handles) (Handles, error) {
 	return s.refinalize(ctx, handles, func(name string, handle Handle) bool { return !s.options.Held(name) && handle.Held })
 }
@@ -115,7 +115,8 @@ func (s *Store) List(ctx context.Context) (Handles, error) {
 	}
 }
 
-// Remove removes chunks in their observed state, and reports whether all of them are gone. A chunk that has changed since stays.
+// Remove removes chunks in their observed state, and reports whether all of them are gone. A chunk that has changed
+// since stays.
 func (s *Store) Remove(ctx context.Context, handles Handles) (complete bool, err error) {
 	names := slices.Sorted(maps.Keys(handles))
 	removed := make([]bool, len(names))
@@ -130,8 +131,8 @@ func (s *Store) Remove(ctx context.Context, handles Handles) (complete bool, err
 	return !slices.Contains(removed, false), err
 }
 
-// removeOne removes the finalizer before it deletes the chunk: until the chunk is being deleted, another process may claim it. It
-// reports whether the chunk is gone.
+// removeOne removes the finalizer before it deletes the chunk: until the chunk is being deleted, another process may
+// claim it. It reports whether the chunk is gone.
 func (s *Store) removeOne(ctx context.Context, name string, handle Handle) (bool, error) {
 	released := handle
 	if handle.Held {

@@ -24,10 +24,10 @@ type Item struct {
 // maxCount is the maximum number of chunks.
 const maxCount = 1 << 12
 
-// Spread distributes items over contents, each of which is a non-empty JSON list of values. An item keeps its place while the
-// number of contents is the same, so that a changed item changes one content. The number is a power of two. It starts at before,
-// the former number (zero if there was none). It doubles while contents are larger than size bytes on average, or one is larger
-// than twice that, and halves while they are smaller than a quarter of size on average.
+// Spread distributes items over contents, each of which is a non-empty JSON list of values. An item keeps its place
+// while the number of contents is the same, so that a changed item changes one content. The number is a power of two.
+// It starts at before, the former number (zero if there was none). It doubles while contents are larger than size bytes
+// on average, or one is larger than twice that, and halves while they are smaller than a quarter of size on average.
 func Spread(items []Item, before int, size int) [][]byte {
 	total := Size(items)
 	count := 1

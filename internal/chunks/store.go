@@ -40,7 +40,8 @@ type Options struct {
 	Marks map[string]string
 	// Annotations of the objects. Defaults to none.
 	Annotations map[string]string
-	// ClaimKey is the key of an annotation that changes whenever a reference begins to name an existing chunk. Required.
+	// ClaimKey is the key of an annotation that changes whenever a reference begins to name an existing chunk.
+	// Required.
 	ClaimKey string
 	// Finalizer protects chunks from deletion by others, and with their namespace. Required.
 	Finalizer string
@@ -196,9 +197,9 @@ type Written struct {
 	Created Handles
 }
 
-// Write makes sure that there is a chunk for each content. It makes no requests for known chunks. The result is valid even if
-// there is an error; it then has the chunks written so far. The error is ErrTooLarge if a content cannot be stored; then nothing
-// was written.
+// Write makes sure that there is a chunk for each content. It makes no requests for known chunks. The result is valid
+// even if there is an error; it then has the chunks written so far. The error is ErrTooLarge if a content cannot be
+// stored; then nothing was written.
 func (s *Store) Write(ctx context.Context, contents [][]byte, known Handles) (Written, error) {
 	written := Written{All: Handles{}, Created: Handles{}}
 	missing := map[string][]byte{}

@@ -23,7 +23,8 @@ import (
 const (
 	// longestRetryAfter is the maximum Retry-After that a remote server may ask for, in seconds.
 	longestRetryAfter = 5
-	// largestError is the maximum size that is examined of an error response, in bytes. It may quote an object more than once.
+	// largestError is the maximum size that is examined of an error response, in bytes. It may quote an object more
+	// than once.
 	largestError = 8 << 20
 )
 
@@ -33,9 +34,9 @@ const foreignBody = "the answer is not from a Kubernetes API server"
 // ownTexts are responses of API servers that are not of kind Status.
 var ownTexts = []string{"404 page not found", "Too many requests, please try again later."}
 
-// examine examines an error response. It removes values of objects from the responses of all API servers, because errors are
-// shown and recorded. It accepts a response of a remote server only if it is one of an API server: a kubeconfig may lead to any
-// server, and its author must not get to see what that server says.
+// examine examines an error response. It removes values of objects from the responses of all API servers, because
+// errors are shown and recorded. It accepts a response of a remote server only if it is one of an API server: a
+// kubeconfig may lead to any server, and its author must not get to see what that server says.
 func (b *bounds) examine(server string, request *http.Request, response *http.Response) error {
 	code := response.StatusCode
 	switch {
@@ -133,8 +134,8 @@ func isMalformed(err error) bool {
 	return errors.As(err, &protocol) || strings.Contains(err.Error(), "malformed HTTP")
 }
 
-// foreignAnswer is the error about a response that is not from a Kubernetes API server, with its status code; zero if it was not HTTP. It does not
-// quote the response.
+// foreignAnswer is the error about a response that is not from a Kubernetes API server, with its status code; zero if
+// it was not HTTP. It does not quote the response.
 func foreignAnswer(server string, code int) error {
 	if code == 0 {
 		return fmt.Errorf("the answer of %s is not from a Kubernetes API server", server)

@@ -22,10 +22,12 @@ import (
 )
 
 const (
-	// largestAnswers is the maximum size of all responses of a remote cluster that are being read at the same time, in bytes.
+	// largestAnswers is the maximum size of all responses of a remote cluster that are being read at the same time, in
+	// bytes.
 	largestAnswers = 64 << 20
-	// largestObject is the maximum size of a response with one object, in bytes. API servers accept 3 MiB, and etcd 1.5 MiB by default; that may be
-	// protobuf, and JSON is larger: base64 takes a third more, and a character such as "<" takes six bytes.
+	// largestObject is the maximum size of a response with one object, in bytes. API servers accept 3 MiB, and etcd 1.5
+	// MiB by default; that may be protobuf, and JSON is larger: base64 takes a third more, and a character such as "<"
+	// takes six bytes.
 	largestObject = 8 << 20
 	// largestEvent is the maximum size of one watch event of a remote cluster, in bytes.
 	largestEvent = 16 << 20
@@ -43,19 +45,21 @@ type bounds struct {
 	mu      sync.Mutex
 	active  int
 	retired bool
-	// sockets are the open network connections of a remote connection. The transport itself closes only idle ones, some time after the last request.
+	// sockets are the open network connections of a remote connection. The transport itself closes only idle ones, some
+	// time after the last request.
 	sockets *connrotation.Dialer
 }
 
-// confine applies the bounds to clients of the configuration. No other transport may have been wrapped around theirs yet.
+// confine applies the bounds to clients of the configuration. No other transport may have been wrapped around theirs
+// yet.
 func (b *bounds) confine(config *rest.Config) {
 	if b.remote {
 		// These are the defaults of client-go.
 		b.sockets = connrotation.NewDialer((&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext)
 		config.Dial = b.sockets.DialContext
 		if config.Proxy == nil {
-			// With a proxy function, client-go does not share the transport with other connections that have the same credentials. So it ends with
-			// this one.
+			// With a proxy function, client-go does not share the transport with other connections that have the same
+			// credentials. So it ends with this one.
 			config.Proxy = http.ProxyFromEnvironment
 		}
 	}
@@ -117,8 +121,8 @@ func (t boundedTransport) RoundTrip(request *http.Request) (*http.Response, erro
 	return response, nil
 }
 
-// switched handles a response that switches protocols; the connection has no bounds any more. A server may do that only if the
-// request asks for it.
+// switched handles a response that switches protocols; the connection has no bounds any more. A server may do that only
+// if the request asks for it.
 func (t boundedTransport) switched(e *exchange, request *http.Request, response *http.Response) (*http.Response, error) {
 	if request.Header.Get("Upgrade") != "" {
 		// The body is the new connection, and can be written to.
@@ -153,8 +157,8 @@ type exchange struct {
 	endless bool
 	// largest is the maximum size of the response in bytes, unless it is endless.
 	largest int64
-	// unattended is set for requests to a remote cluster without a Watchdog: nothing can stop clients from repeating these by
-	// themselves.
+	// unattended is set for requests to a remote cluster without a Watchdog: nothing can stop clients from repeating
+	// these by themselves.
 	unattended bool
 	parent     context.Context //nolint:containedctx // of the request, which the exchange is
 	ctx        context.Context //nolint:containedctx // see above
@@ -257,7 +261,8 @@ func (e *exchange) explain(err error) error {
 	}
 }
 
-// isClosed reports whether a connection was closed before there was a response. Clients repeat such reads up to ten times.
+// isClosed reports whether a connection was closed before there was a response. Clients repeat such reads up to ten
+// times.
 func isClosed(err error) bool {
 	return utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err)
 }

@@ -285,7 +285,8 @@ func TestWatchdog(t *testing.T) {
 	})
 }
 
-// TestServersCannotDelayClientsForLong has servers that want each request to be repeated, which clients do by themselves.
+// TestServersCannotDelayClientsForLong has servers that want each request to be repeated, which clients do by
+// themselves.
 func TestServersCannotDelayClientsForLong(t *testing.T) {
 	t.Parallel()
 	watched := func(ctx context.Context) context.Context {
@@ -326,7 +327,8 @@ func TestServersCannotDelayClientsForLong(t *testing.T) {
 	}
 }
 
-// TestServersMustNotSwitchProtocols has a server claim that the connection serves another purpose, which nothing bounds.
+// TestServersMustNotSwitchProtocols has a server claim that the connection serves another purpose, which nothing
+// bounds.
 func TestServersMustNotSwitchProtocols(t *testing.T) {
 	t.Parallel()
 	connection := remote(t, handled(t, func(writer http.ResponseWriter, request *http.Request) {

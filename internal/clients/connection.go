@@ -31,8 +31,9 @@ func (f *Factory) connect(key Key) (*Connection, error) {
 		return nil, fmt.Errorf("finding the server: %w", err)
 	}
 	connection := &Connection{limits: limits, host: server.Host}
-	// All connections to the local cluster share the operator's mapper and recorder: the types of a cluster do not depend on the identity, and
-	// impersonated users are rarely allowed to write events. Each remote connection has its own.
+	// All connections to the local cluster share the operator's mapper and recorder: the types of a cluster do not
+	// depend on the identity, and impersonated users are rarely allowed to write events. Each remote connection has its
+	// own.
 	var mapper meta.RESTMapper
 	var recorder record.EventRecorder
 	if !limits.remote && f.local != nil {
@@ -83,8 +84,8 @@ func (f *Factory) config(key Key, limits *bounds) (*rest.Config, error) {
 	return config, nil
 }
 
-// unlimit removes the default limit of client-go, 5 requests a second, unless the configuration sets one. The API server protects
-// itself, and reconcilers adjust to it.
+// unlimit removes the default limit of client-go, 5 requests a second, unless the configuration sets one. The API
+// server protects itself, and reconcilers adjust to it.
 func unlimit(config *rest.Config) {
 	if config.QPS == 0 && config.RateLimiter == nil {
 		config.QPS = -1

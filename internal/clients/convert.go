@@ -17,8 +17,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// ToUnstructured returns the object in unstructured form; typed objects get their type from the scheme. The result may share
-// content with the object. It has no behaviors.
+// ToUnstructured returns the object in unstructured form; typed objects get their type from the scheme. The result may
+// share content with the object. It has no behaviors.
 func ToUnstructured(object client.Object, scheme *runtime.Scheme) (*unstructured.Unstructured, error) {
 	object = behaviors.Bare(object)
 	if value := reflect.ValueOf(object); !value.IsValid() || value.Kind() == reflect.Pointer && value.IsNil() {
@@ -47,8 +47,9 @@ func ToUnstructured(object client.Object, scheme *runtime.Scheme) (*unstructured
 	return u, nil
 }
 
-// Normalize has unstructured objects consist of what decoding JSON yields: generators may return other values, such as an int, with which copying an
-// object would panic. It changes objects with such values in place. An error names object and value.
+// Normalize has unstructured objects consist of what decoding JSON yields: generators may return other values, such as
+// an int, with which copying an object would panic. It changes objects with such values in place. An error names object
+// and value.
 func Normalize(objects []client.Object) error {
 	for _, object := range objects {
 		u, ok := behaviors.Bare(object).(*unstructured.Unstructured)

@@ -17,14 +17,14 @@ import (
 // largestStatus is the maximum size that is read of the response to a deletion, in bytes; a Status is far smaller.
 const largestStatus = 64 << 10
 
-// Deletion finds out from the response to a DELETE whether the object is gone. Clients discard the response, so that it would
-// take another request. The zero value is ready for use, for one request.
+// Deletion finds out from the response to a DELETE whether the object is gone. Clients discard the response, so that it
+// would take another request. The zero value is ready for use, for one request.
 type Deletion struct {
 	gone apitypes.UID
 }
 
-// Gone reports whether the server has said that it removed the object with this UID. If not, the object may still be gone: not
-// all servers say so, and the client may not be one of this package.
+// Gone reports whether the server has said that it removed the object with this UID. If not, the object may still be
+// gone: not all servers say so, and the client may not be one of this package.
 func (d *Deletion) Gone(uid apitypes.UID) bool {
 	return uid != "" && d.gone == uid
 }
@@ -39,8 +39,8 @@ func WithDeletion(ctx context.Context, deletion *Deletion) context.Context {
 // deletions is the transport that fills Deletions.
 type deletions struct{ next http.RoundTripper }
 
-// RoundTrip sends the request, and examines the response if the context has a Deletion. The API server responds with the object
-// if finalizers keep it, and with a Status that has its UID if this request has removed it.
+// RoundTrip sends the request, and examines the response if the context has a Deletion. The API server responds with
+// the object if finalizers keep it, and with a Status that has its UID if this request has removed it.
 func (t deletions) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := t.next.RoundTrip(request)
 	deletion, _ := request.Context().Value(deletionKey{}).(*Deletion)

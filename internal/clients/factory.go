@@ -50,8 +50,8 @@ type Factory struct {
 	mu     sync.Mutex
 	closed bool
 	kept   map[string]*Connection // by ID
-	// dropped has the hosts of connections that were dropped since the last sweep, settled those of the time between the last two. What was under way when a
-	// connection was dropped is counted a little later.
+	// dropped has the hosts of connections that were dropped since the last sweep, settled those of the time between
+	// the last two. What was under way when a connection was dropped is counted a little later.
 	dropped, settled []string
 }
 
@@ -76,8 +76,8 @@ func (f *Factory) Local() *Connection {
 	return f.local
 }
 
-// Get returns the connection for the key, and extends its validity. It sends no request, so only the use of the connection shows
-// whether the cluster can be reached. An error means that the key is invalid; retrying is useless.
+// Get returns the connection for the key, and extends its validity. It sends no request, so only the use of the
+// connection shows whether the cluster can be reached. An error means that the key is invalid; retrying is useless.
 func (f *Factory) Get(key Key) (*Connection, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -18,10 +18,10 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Hosts are patterns of hosts that kubeconfigs may lead to; none means all. A pattern is a name ("api.example.com"), a name with
-// a wildcard for one or more labels at its beginning ("*.example.com"), an address, or a range of addresses ("10.1.0.0/16"). It
-// may end with a port ("api.example.com:6443", "[10.1.0.0/16]:6443"); otherwise all ports are allowed. Names are not resolved; so
-// a range of addresses neither allows nor forbids a name.
+// Hosts are patterns of hosts that kubeconfigs may lead to; none means all. A pattern is a name ("api.example.com"), a
+// name with a wildcard for one or more labels at its beginning ("*.example.com"), an address, or a range of addresses
+// ("10.1.0.0/16"). It may end with a port ("api.example.com:6443", "[10.1.0.0/16]:6443"); otherwise all ports are
+// allowed. Names are not resolved; so a range of addresses neither allows nor forbids a name.
 type Hosts []string
 
 // Validate returns an error for each invalid pattern.

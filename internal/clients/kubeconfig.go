@@ -19,9 +19,9 @@ import (
 	"github.com/component-operator/runtime/internal/manifest"
 )
 
-// ConnectOnce returns a client for the cluster of a kubeconfig, for a few requests; other code uses a Factory. The client has the
-// bounds of a factory's connection, and keeps no connection open. The kubeconfig must neither refer to local files and programs,
-// nor lead to a host that the context does not allow.
+// ConnectOnce returns a client for the cluster of a kubeconfig, for a few requests; other code uses a Factory. The
+// client has the bounds of a factory's connection, and keeps no connection open. The kubeconfig must neither refer to
+// local files and programs, nor lead to a host that the context does not allow.
 func ConnectOnce(ctx context.Context, raw []byte) (client.Client, error) {
 	config, err := parseKubeConfig(raw, HostsFromContext(ctx))
 	if err != nil {
@@ -67,8 +67,8 @@ func parseKubeConfig(raw []byte, hosts Hosts) (*rest.Config, error) {
 	return config, nil
 }
 
-// refuseLocalCredentials fails if the kubeconfig refers to local files or programs. They could send the operator's own token to
-// the cluster, or harm this machine.
+// refuseLocalCredentials fails if the kubeconfig refers to local files or programs. They could send the operator's own
+// token to the cluster, or harm this machine.
 func refuseLocalCredentials(kubeConfig *clientcmdapi.Config, context *clientcmdapi.Context) error {
 	var fields []string
 	if found := kubeConfig.Clusters[context.Cluster]; found != nil && found.CertificateAuthority != "" {

@@ -11,7 +11,8 @@ import (
 	"github.com/component-operator/runtime/internal/clients"
 )
 
-// TestKubeConfigsThatGrow has a kubeconfig repeat a long text by aliases. It is not parallel, because it measures the memory of the process.
+// TestKubeConfigsThatGrow has a kubeconfig repeat a long text by aliases. It is not parallel, because it measures the
+// memory of the process.
 func TestKubeConfigsThatGrow(t *testing.T) { //nolint:paralleltest // see above
 	const size, count, limit = 200 << 10, 2_000, 64 << 20
 	raw := "apiVersion: v1\nkind: Config\npreferences: {extensions: [{name: &a " + strings.Repeat("x", size) + "}" + strings.Repeat(", {name: *a}", count) + "]}\n"

@@ -35,8 +35,8 @@ type Metrics interface {
 type Options struct {
 	// Name is the source of events, and the user agent unless Config has one. Required.
 	Name string
-	// Config is for the local cluster as the operator itself. Required; not changed. Requests are not limited unless it sets a
-	// limit.
+	// Config is for the local cluster as the operator itself. Required; not changed. Requests are not limited unless it
+	// sets a limit.
 	Config *rest.Config
 	// Scheme of the clients. Defaults to NewScheme(). Objects of other types can be handled in unstructured form.
 	Scheme *runtime.Scheme
@@ -61,7 +61,8 @@ type Options struct {
 type Key struct {
 	// KubeConfig is the kubeconfig of a remote cluster. If empty, the cluster is the local one.
 	KubeConfig []byte
-	// User is impersonated if not empty. It is not allowed with a kubeconfig (or local config) that impersonates a user itself.
+	// User is impersonated if not empty. It is not allowed with a kubeconfig (or local config) that impersonates a user
+	// itself.
 	User string
 	// Groups are impersonated along with User, which is required then. Their order is irrelevant.
 	Groups []string

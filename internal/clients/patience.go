@@ -20,8 +20,8 @@ const (
 type Patience struct {
 	// Answer is the time within which the response to a read must begin. Defaults to 30 seconds.
 	Answer time.Duration
-	// Whole is the time within which any response must be complete. It is more than Answer because a write may wait for admission
-	// webhooks. Defaults to 65 seconds.
+	// Whole is the time within which any response must be complete. It is more than Answer because a write may wait for
+	// admission webhooks. Defaults to 65 seconds.
 	Whole time.Duration
 }
 
@@ -35,8 +35,8 @@ func (p Patience) complete() Patience {
 	return p
 }
 
-// NoAnswerError says that a server did not respond in time. It may have carried out the request. The error is no net.Error with a
-// timeout, because clients repeat such requests by themselves.
+// NoAnswerError says that a server did not respond in time. It may have carried out the request. The error is no
+// net.Error with a timeout, because clients repeat such requests by themselves.
 type NoAnswerError struct {
 	// Server is the host of the server, with its port if it has one.
 	Server string
@@ -49,8 +49,8 @@ func (e *NoAnswerError) Error() string {
 	return fmt.Sprintf("no answer from the cluster at %s for %s", e.Server, e.After)
 }
 
-// Watchdog is notified when a request to a remote cluster is slow. It does not see requests that are sent without the caller's
-// context, such as those of the REST mapper; clients do not repeat these, even if the server asks for it.
+// Watchdog is notified when a request to a remote cluster is slow. It does not see requests that are sent without the
+// caller's context, such as those of the REST mapper; clients do not repeat these, even if the server asks for it.
 type Watchdog struct {
 	// After is how long a request may take.
 	After time.Duration

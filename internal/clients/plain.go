@@ -17,8 +17,8 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
-// Plain returns a client without a factory: it is never closed, has no time limits but those of the configuration, and discards
-// events. Requests are not limited unless the configuration says so. Plain makes no request.
+// Plain returns a client without a factory: it is never closed, has no time limits but those of the configuration, and
+// discards events. Requests are not limited unless the configuration says so. Plain makes no request.
 func Plain(config *rest.Config) (cluster.Client, error) {
 	config = rest.CopyConfig(config)
 	unlimit(config)

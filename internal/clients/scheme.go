@@ -14,7 +14,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// NewScheme returns a scheme with the built-in types, CustomResourceDefinition, APIService, and the types of the builders.
+// NewScheme returns a scheme with the built-in types, CustomResourceDefinition, APIService, and the types of the
+// builders.
 func NewScheme(builders ...types.SchemeBuilder) (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{

@@ -37,8 +37,8 @@ func (c *Collector) add(warning string) {
 
 type collectorKey struct{}
 
-// WithWarnings returns a context whose requests put warnings into the collector, instead of passing them to the handler of the
-// connection. It works with all connections of this package.
+// WithWarnings returns a context whose requests put warnings into the collector, instead of passing them to the handler
+// of the connection. It works with all connections of this package.
 func WithWarnings(ctx context.Context, collector *Collector) context.Context {
 	return context.WithValue(ctx, collectorKey{}, collector)
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// valueWeight is how many bytes of a response of a remote cluster each value counts at least: a text such as "{}," takes a hundred times as much memory when it is
-// decoded. So 64 MiB have at most two million values.
+// valueWeight is how many bytes of a response of a remote cluster each value counts at least: a text such as "{},"
+// takes a hundred times as much memory when it is decoded. So 64 MiB have at most two million values.
 const valueWeight = 32
 
 // weight estimates the memory that a response in JSON takes when it is decoded.
@@ -23,7 +23,8 @@ type weight struct {
 	depth   int
 }
 
-// add returns the weight of content, in bytes, and the weight of what follows the last complete JSON text in it; that is the same if no text ends in it.
+// add returns the weight of content, in bytes, and the weight of what follows the last complete JSON text in it; that
+// is the same if no text ends in it.
 func (w *weight) add(content []byte) (total, rest int64, ended bool) {
 	total = int64(len(content))
 	if w.text {

@@ -19,7 +19,8 @@ import (
 	"github.com/component-operator/runtime/internal/clients"
 )
 
-// TestManySmallValues has remote servers send answers far below the limits for bytes whose values would take hundreds of times as much memory.
+// TestManySmallValues has remote servers send answers far below the limits for bytes whose values would take hundreds
+// of times as much memory.
 func TestManySmallValues(t *testing.T) {
 	t.Parallel()
 	const head = `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "name"`
@@ -85,7 +86,8 @@ func TestManyEvents(t *testing.T) {
 	}
 }
 
-// TestRemoteClustersAnswerInJSON pins that no encoding is asked for whose weight is not known, although the client does.
+// TestRemoteClustersAnswerInJSON pins that no encoding is asked for whose weight is not known, although the client
+// does.
 func TestRemoteClustersAnswerInJSON(t *testing.T) {
 	t.Parallel()
 	accepted := make(chan string, 1)

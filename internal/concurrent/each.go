@@ -10,8 +10,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Each calls work for all items, at most limit of them in parallel, and returns when all calls have ended. After a failure it starts no further
-// calls. It returns the error of the first item, by order, that has failed. After a panic, it panics with a *Panic.
+// Each calls work for all items, at most limit of them in parallel, and returns when all calls have ended. After a
+// failure it starts no further calls. It returns the error of the first item, by order, that has failed. After a panic,
+// it panics with a *Panic.
 func Each[T any](limit int, items []T, work func(i int, item T) error) error {
 	failures := make([]error, len(items))
 	var failed atomic.Bool

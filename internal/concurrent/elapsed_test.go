@@ -28,8 +28,8 @@ func TestElapsed(t *testing.T) {
 	}
 }
 
-// diverging returns a time whose monotonic clock differs from that of another one, while the clock on the wall agrees. No function of package time
-// makes one.
+// diverging returns a time whose monotonic clock differs from that of another one, while the clock on the wall agrees.
+// No function of package time makes one.
 func diverging(t *testing.T, at time.Time, by time.Duration) time.Time {
 	t.Helper()
 	// fields are the first ones of a time; see there.

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// EachWithin runs work for all items, as many in parallel as the API server serves well, and waits for all of them. After a panic of work, it panics with a *Panic when
-// all are done.
+// EachWithin runs work for all items, as many in parallel as the API server serves well, and waits for all of them.
+// After a panic of work, it panics with a *Panic when all are done.
 func EachWithin[T any](ctx context.Context, limiter *Limiter, items []T, work func(T)) {
 	if len(items) == 1 {
 		work(items[0])

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// ContextWithGrace returns a context that outlives the given one by a period. The caller calls the function when the work is done.
+// ContextWithGrace returns a context that outlives the given one by a period. The caller calls the function when the
+// work is done.
 func ContextWithGrace(ctx context.Context, period time.Duration) (context.Context, context.CancelFunc) {
 	result, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

@@ -16,8 +16,8 @@ const (
 	initialLevel = 8
 	// shortestRound is the least number of latencies whose mean is trusted.
 	shortestRound = 8
-	// tolerance is how much slower than the fastest round requests may be before the level sinks. Up to there, more parallel
-	// requests still raise the throughput.
+	// tolerance is how much slower than the fastest round requests may be before the level sinks. Up to there, more
+	// parallel requests still raise the throughput.
 	tolerance = 1.5
 	// longestPause bounds how long the limiter obeys a server's request to come back later.
 	longestPause = 30 * time.Second
@@ -60,7 +60,8 @@ func (l *Limiter) Level() int {
 	return int(l.level)
 }
 
-// Acquire waits until a task may begin. Release must follow, unless Acquire returns an error, which is that of the context.
+// Acquire waits until a task may begin. Release must follow, unless Acquire returns an error, which is that of the
+// context.
 func (l *Limiter) Acquire(ctx context.Context) error {
 	for {
 		turn, delay := l.admit(time.Now())

@@ -9,12 +9,12 @@ import (
 	"sync/atomic"
 )
 
-// maxBatch is how many items a processor takes at a time if there are many: an item may take a microsecond, and taking it must not
-// take as long.
+// maxBatch is how many items a processor takes at a time if there are many: an item may take a microsecond, and taking
+// it must not take as long.
 const maxBatch = 16
 
-// Do does the work for 0 to n-1, in no particular order, and returns when all is done. The work must not block. After a panic, it panics with a *Panic when all processors
-// have stopped.
+// Do does the work for 0 to n-1, in no particular order, and returns when all is done. The work must not block. After a
+// panic, it panics with a *Panic when all processors have stopped.
 func Do(n int, work func(i int)) {
 	processors := runtime.GOMAXPROCS(0)
 	batch := max(1, min(maxBatch, n/(4*processors)))

@@ -35,7 +35,8 @@ func NewPanic(value any) *Panic {
 	return &Panic{Value: value, Place: place(), Stack: debug.Stack()}
 }
 
-// Carrier carries the first panic of several goroutines. It is safe for concurrent use. The zero value is ready for use.
+// Carrier carries the first panic of several goroutines. It is safe for concurrent use. The zero value is ready for
+// use.
 type Carrier struct {
 	mu    sync.Mutex
 	first *Panic
@@ -60,8 +61,8 @@ func (c *Carrier) Deliver() {
 	}
 }
 
-// place returns where the panic that is being caught happened: the call of panic, or the operation that has failed. If that is in the standard library, it is where
-// that was called.
+// place returns where the panic that is being caught happened: the call of panic, or the operation that has failed. If
+// that is in the standard library, it is where that was called.
 func place() string {
 	callers := make([]uintptr, 64)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(0, callers)])
@@ -85,7 +86,8 @@ func place() string {
 	}
 }
 
-// modules returns the paths of the modules of the program that look like those of the standard library, because their first element has no dot.
+// modules returns the paths of the modules of the program that look like those of the standard library, because their
+// first element has no dot.
 var modules = sync.OnceValue(func() (paths []string) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -99,7 +101,8 @@ var modules = sync.OnceValue(func() (paths []string) {
 	return paths
 })
 
-// isStandard reports whether a function belongs to the standard library: the first element of its path has no dot, and it is in none of the modules, nor in the program itself.
+// isStandard reports whether a function belongs to the standard library: the first element of its path has no dot, and
+// it is in none of the modules, nor in the program itself.
 func isStandard(function string, modules []string) bool {
 	for _, module := range slices.Concat(modules, []string{"main"}) {
 		if rest, found := strings.CutPrefix(function, module); found && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "/")) {

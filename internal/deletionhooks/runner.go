@@ -45,7 +45,8 @@ type Runner struct {
 	Save func(ctx context.Context, state State) error
 	// Took receives the result of each call of the engine. Defaults to none.
 	Took func(doing Doing, result reconciler.Result)
-	// LeftOut receives the hooks that can no longer be applied, because their namespaces are being deleted. Defaults to none.
+	// LeftOut receives the hooks that can no longer be applied, because their namespaces are being deleted. Defaults to
+	// none.
 	LeftOut func(hooks []reconciler.Notice)
 }
 
@@ -73,8 +74,8 @@ type Progress struct {
 	Result reconciler.Result
 }
 
-// Step continues with the hooks of a time. It needs the objects only while Time.Wants. Without objects, it removes the hooks that exist, without
-// waiting for them.
+// Step continues with the hooks of a time. It needs the objects only while Time.Wants. Without objects, it removes the
+// hooks that exist, without waiting for them.
 func (r *Runner) Step(ctx context.Context, at Time, state State, hooks []client.Object) (Progress, error) {
 	s := &step{Runner: r, at: at, Progress: Progress{State: state}}
 	err := s.run(ctx, hooks)
@@ -125,7 +126,8 @@ func (s *step) apply(ctx context.Context, hooks []client.Object) (ready bool, er
 	return s.Result.Done, err
 }
 
-// clear deletes dependents that are hooks as well, so that these run again. Once the first hook is applied, it does nothing.
+// clear deletes dependents that are hooks as well, so that these run again. Once the first hook is applied, it does
+// nothing.
 func (s *step) clear(ctx context.Context, hooks []client.Object) (cleared bool, err error) {
 	if s.State.Stage.Reached(s.at.applying) {
 		return true, nil

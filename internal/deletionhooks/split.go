@@ -38,8 +38,8 @@ func (h Hook) Check() error {
 	return nil
 }
 
-// Split splits generated objects into regular ones and hooks. The name is that of the reconciler, the prefix of its annotations. It refuses hooks
-// that could not be applied later, with a RefusedError. It does not change the objects.
+// Split splits generated objects into regular ones and hooks. The name is that of the reconciler, the prefix of its
+// annotations. It refuses hooks that could not be applied later, with a RefusedError. It does not change the objects.
 func Split(objects []client.Object, name string, scheme *runtime.Scheme) (regular []client.Object, hooks []Hook, err error) {
 	prefix := name + "/"
 	isHook := func(object client.Object) bool {
@@ -96,7 +96,8 @@ func copied(object *unstructured.Unstructured) (*unstructured.Unstructured, erro
 	return result, nil
 }
 
-// takeHook removes the annotation that makes an object a hook, and returns its value. It appends what is wrong with the object to the problems.
+// takeHook removes the annotation that makes an object a hook, and returns its value. It appends what is wrong with the
+// object to the problems.
 func takeHook(object *unstructured.Unstructured, prefix string, problems []string) (hook string, all []string) {
 	if object.GetName() == "" {
 		problems = append(problems, nameOf(object)+": metadata.name is required")

@@ -9,8 +9,8 @@ import (
 	"encoding/hex"
 )
 
-// Keyed returns a digest that cannot be computed without the key, in the form of Of: the HMAC-SHA-256 of the digest. Without
-// a key it returns the digest as it is.
+// Keyed returns a digest that cannot be computed without the key, in the form of Of: the HMAC-SHA-256 of the digest.
+// Without a key it returns the digest as it is.
 func Keyed(key []byte, digest string) string {
 	if len(key) == 0 {
 		return digest

@@ -14,12 +14,14 @@ import (
 )
 
 const (
-	// Brief is a limit for places where others wait: about a millisecond. Most conditions cost less than a hundredth of it.
+	// Brief is a limit for places where others wait: about a millisecond. Most conditions cost less than a hundredth of
+	// it.
 	Brief = 10_000
 	// Full is the limit for one object: a tenth of a second, and at most a hundred megabytes.
 	Full = 1_000_000
 
-	// patience is the maximum duration of one evaluation. It matters only if a function costs more time than it is charged for.
+	// patience is the maximum duration of one evaluation. It matters only if a function costs more time than it is
+	// charged for.
 	patience = 5 * time.Second
 	// interruptEvery is the number of iterations between two looks at the clock.
 	interruptEvery = 100
@@ -28,8 +30,8 @@ const (
 // ErrTooExpensive means that an evaluation was ended because it costs too much.
 var ErrTooExpensive = errors.New("costs too much for this object")
 
-// Budget limits what several evaluations cost together, in the units of CEL: one for each field, value and call, and one for each ten bytes of text
-// that a call reads or returns. It is not safe for concurrent use.
+// Budget limits what several evaluations cost together, in the units of CEL: one for each field, value and call, and
+// one for each ten bytes of text that a call reads or returns. It is not safe for concurrent use.
 type Budget struct {
 	tracker  *cost.Tracker
 	limit    uint64

@@ -18,14 +18,15 @@ import (
 	"cel.dev/cel-go/interpreter"
 )
 
-// CEL charges a call after it has run, and equality by the number of entries. So the calls of an expression are replaced by ones that are charged
-// before they run, by what they are going to read and return.
+// CEL charges a call after it has run, and equality by the number of entries. So the calls of an expression are
+// replaced by ones that are charged before they run, by what they are going to read and return.
 
 const (
-	// maxPattern is the maximum length of a regular expression, in bytes. Its program has less than a hundred thousand instructions.
+	// maxPattern is the maximum length of a regular expression, in bytes. Its program has less than a hundred thousand
+	// instructions.
 	maxPattern = 512
-	// maxKept is the maximum number of instructions of a regular expression that stays compiled. Larger ones are compiled for each call, which is charged for
-	// it: a single expression has room for patterns that need 20 MB.
+	// maxKept is the maximum number of instructions of a regular expression that stays compiled. Larger ones are
+	// compiled for each call, which is charged for it: a single expression has room for patterns that need 20 MB.
 	maxKept = 100
 	// timeZone is what it costs to read the data of a time zone.
 	timeZone = 100
@@ -301,8 +302,8 @@ func implementation(binding *functions.Overload) functions.FunctionOp {
 	}
 }
 
-// matcher returns a function that matches with a constant regular expression, which is compiled once; for others, and for large ones, it returns the
-// usual function.
+// matcher returns a function that matches with a constant regular expression, which is compiled once; for others, and
+// for large ones, it returns the usual function.
 func matcher(pattern interpreter.InterpretableV2, usual functions.FunctionOp) (functions.FunctionOp, error) {
 	constant, ok := pattern.(interpreter.InterpretableConst)
 	if !ok {

@@ -15,7 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// known are the functions of the environment. Whoever adds one decides whether it needs a price: what it reads, and what it returns, is charged before it runs.
+// known are the functions of the environment. Whoever adds one decides whether it needs a price: what it reads, and
+// what it returns, is charged before it runs.
 const known = `
 !_ -_ @in @not_strictly_false @sortByAssociatedKeys _!=_ _%_ _&&_ _*_ _+_ _-_ _/_ _<=_ _<_ _==_ _>=_ _>_ _?._ _?_:_ _[?_] _[_] __not_strictly_false__ _in_ _||_
 bool bytes cel.@mapInsert charAt contains distinct double duration dyn endsWith first flatten format

@@ -24,12 +24,13 @@ import (
 const (
 	// MaxLength is the maximum length of an expression, in bytes.
 	MaxLength = 4096
-	// maxEstimate is the maximum estimated cost of an expression, if all lists and maps of the object have assumedSize entries. That allows two nested
-	// loops, but not three.
+	// maxEstimate is the maximum estimated cost of an expression, if all lists and maps of the object have assumedSize
+	// entries. That allows two nested loops, but not three.
 	maxEstimate = 10_000_000
 	// assumedSize is the assumed number of entries of the lists and maps of an object, and of characters of its texts.
 	assumedSize = 200
-	// maxDepth is the maximum depth of an expression. The types of nested lists and maps cost memory that grows with the square of their depth.
+	// maxDepth is the maximum depth of an expression. The types of nested lists and maps cost memory that grows with
+	// the square of their depth.
 	maxDepth = 30
 	// unitsPerByte is what compiling costs for each byte.
 	unitsPerByte = 20
@@ -53,13 +54,14 @@ var (
 	compiled    = lru.New(remembered)
 	environment = sync.OnceValues(newEnvironment)
 	decorator   = sync.OnceValues(newDecorator)
-	// compiling guards the environment while an expression is compiled. The first unknown name makes cel-go fill in a field of the environment, for
-	// the suggestions in its message, and each comprehension copies this field without a lock. Evaluation does not use the environment.
+	// compiling guards the environment while an expression is compiled. The first unknown name makes cel-go fill in a
+	// field of the environment, for the suggestions in its message, and each comprehension copies this field without a
+	// lock. Evaluation does not use the environment.
 	compiling sync.Mutex
 )
 
-// Compile returns the expression with this text. Each text is compiled once. The error names the position in the text, and what is wrong there.
-// It is safe for concurrent use.
+// Compile returns the expression with this text. Each text is compiled once. The error names the position in the text,
+// and what is wrong there. It is safe for concurrent use.
 func Compile(text string) (*Expression, error) {
 	if known, ok := compiled.Get(text); ok {
 		return known.(*Expression), nil //nolint:forcetypeassert,errcheck // nothing else is added
@@ -143,9 +145,9 @@ func position(found []*common.Error) string {
 // String returns the text of the expression.
 func (e *Expression) String() string { return e.text }
 
-// Holds reports whether the expression is true for the object, which is not changed. An error means that there is no answer, for example because
-// a field is missing, because it is no bool, or because the budget does not suffice; then the error wraps ErrTooExpensive. It contains no values of
-// Secrets.
+// Holds reports whether the expression is true for the object, which is not changed. An error means that there is no
+// answer, for example because a field is missing, because it is no bool, or because the budget does not suffice; then
+// the error wraps ErrTooExpensive. It contains no values of Secrets.
 func (e *Expression) Holds(object *unstructured.Unstructured, budget *Budget) (bool, error) {
 	value, err := e.evaluate(object, budget)
 	var canceled interpreter.EvalCancelledError

@@ -107,7 +107,8 @@ func TestSecretsAreNotShown(t *testing.T) {
 	}
 }
 
-// TestExpressionsAreCompiledInParallel is for the race detector: unknown names and comprehensions concern the same field of cel-go's environment.
+// TestExpressionsAreCompiledInParallel is for the race detector: unknown names and comprehensions concern the same
+// field of cel-go's environment.
 func TestExpressionsAreCompiledInParallel(t *testing.T) {
 	t.Parallel()
 	var group sync.WaitGroup

@@ -29,7 +29,8 @@ var hostile = func() *unstructured.Unstructured {
 	}}
 }()
 
-// TestHostileExpressions evaluates expressions whose cost is out of proportion to the object. Each is refused, or ends before it has allocated 200 MB.
+// TestHostileExpressions evaluates expressions whose cost is out of proportion to the object. Each is refused, or ends
+// before it has allocated 200 MB.
 func TestHostileExpressions(t *testing.T) { //nolint:paralleltest // it measures what is allocated
 	double := strings.Repeat(`.map(x, [x, x])`, 25)
 	for text, reason := range map[string]string{
@@ -84,7 +85,8 @@ func TestHostileExpressions(t *testing.T) { //nolint:paralleltest // it measures
 	}
 }
 
-// TestHostileTexts compiles texts that cost much time and memory to parse or to check. Each is refused, or takes less than 100 MB.
+// TestHostileTexts compiles texts that cost much time and memory to parse or to check. Each is refused, or takes less
+// than 100 MB.
 func TestHostileTexts(t *testing.T) { //nolint:paralleltest // it measures what is allocated
 	repeat := strings.Repeat
 	for name, text := range map[string]string{

@@ -12,9 +12,10 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Carry completes the content of an object that replaces the live one: it adds the fields that must stay although the manifest does not declare them, see Surplus,
-// those that were written through a subresource, and those at or below the given paths. The number of replicas is one of them in any case: the API server does not
-// always record who has scaled an object. It adds no field of a list item that the content does not have, and no caBundle without the configuration
+// Carry completes the content of an object that replaces the live one: it adds the fields that must stay although the
+// manifest does not declare them, see Surplus, those that were written through a subresource, and those at or below the
+// given paths. The number of replicas is one of them in any case: the API server does not always record who has scaled
+// an object. It adds no field of a list item that the content does not have, and no caBundle without the configuration
 // around it.
 func Carry(kind schema.GroupKind, live, content map[string]any, entries []metav1.ManagedFieldsEntry, paths ...fieldpath.Path) error {
 	if status, ok := live["status"]; ok {
@@ -41,8 +42,8 @@ func Carry(kind schema.GroupKind, live, content map[string]any, entries []metav1
 
 var replicas = fieldpath.MakePathOrDie("spec", "replicas")
 
-// InOtherVersions returns the fields that managers other than the given one have written in another API version, and that need not stay: they may have other names
-// in this one.
+// InOtherVersions returns the fields that managers other than the given one have written in another API version, and
+// that need not stay: they may have other names in this one.
 func InOtherVersions(kind schema.GroupKind, entries []metav1.ManagedFieldsEntry, manager, apiVersion string) ([]fieldpath.Path, error) {
 	var found []fieldpath.Path
 	err := eachOfOthers(entries, manager, func(entry metav1.ManagedFieldsEntry, set *fieldpath.Set) {
@@ -58,7 +59,8 @@ func InOtherVersions(kind schema.GroupKind, entries []metav1.ManagedFieldsEntry,
 	return found, err
 }
 
-// carry copies a field of live to content, which it changes, unless content has it. Create also creates the maps around the field.
+// carry copies a field of live to content, which it changes, unless content has it. Create also creates the maps around
+// the field.
 func carry(live, content any, path fieldpath.Path, create bool) {
 	for i, element := range path {
 		var found bool

@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Contested compares the field ownership of an object before and after manager applied it. It returns the fields that manager
-// took from others, and the sorted names of these.
+// Contested compares the field ownership of an object before and after manager applied it. It returns the fields that
+// manager took from others, and the sorted names of these.
 func Contested(before, after []metav1.ManagedFieldsEntry, manager string) ([]fieldpath.Path, []string, error) {
 	had, err := Owned(before, manager)
 	if err != nil {

@@ -17,11 +17,12 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Fingerprint is a hash, of 16 hexadecimal digits, of the object's UID and of the fields that manager owns on the main resource.
-// It changes whenever others change or remove a field that manager applied, or recreate the object; it does not depend on times,
-// the order of entries, the status, or fields of others.
+// Fingerprint is a hash, of 16 hexadecimal digits, of the object's UID and of the fields that manager owns on the main
+// resource. It changes whenever others change or remove a field that manager applied, or recreate the object; it does
+// not depend on times, the order of entries, the status, or fields of others.
 //
-// It is empty if manager owns nothing, as on servers that do not track field ownership. Fields at and below the uncounted paths do not count.
+// It is empty if manager owns nothing, as on servers that do not track field ownership. Fields at and below the
+// uncounted paths do not count.
 func Fingerprint(object metav1.Object, manager string, uncounted ...fieldpath.Path) (string, error) {
 	var parts [][]byte
 	entries, err := entriesOf(object, manager)

@@ -15,7 +15,8 @@ import (
 	"github.com/component-operator/runtime/internal/fieldset"
 )
 
-// TestManyPaths computes a fingerprint that leaves out as many fields as an annotation can name. The work is not proportional to the product of fields and paths.
+// TestManyPaths computes a fingerprint that leaves out as many fields as an annotation can name. The work is not
+// proportional to the product of fields and paths.
 func TestManyPaths(t *testing.T) { //nolint:paralleltest // it measures what is allocated
 	paths, err := fieldset.ParsePaths(strings.Repeat("a.b.c.d.e.f.g.h,", 16_000))
 	if err != nil || len(paths) != 16_000 {

@@ -14,7 +14,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// ParsePaths parses paths that are separated by commas, in the notation of ParsePath; the first dot of a path may be missing.
+// ParsePaths parses paths that are separated by commas, in the notation of ParsePath; the first dot of a path may be
+// missing.
 func ParsePaths(text string) ([]fieldpath.Path, error) {
 	var paths []fieldpath.Path
 	for text != "" {
@@ -46,7 +47,8 @@ func ParsePaths(text string) ([]fieldpath.Path, error) {
 	return paths, nil
 }
 
-// Notation returns the text from which ParsePaths reads a path; empty if there is none, such as for an item of a list by its position.
+// Notation returns the text from which ParsePaths reads a path; empty if there is none, such as for an item of a list
+// by its position.
 func Notation(path fieldpath.Path) string {
 	var text strings.Builder
 	for i, element := range path {
@@ -83,7 +85,8 @@ func isPlain(name string) bool {
 	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_/$") == ""
 }
 
-// Ceded returns the fields at or below the given paths that other managers own, except those that identify an item of a list.
+// Ceded returns the fields at or below the given paths that other managers own, except those that identify an item of a
+// list.
 func Ceded(entries []metav1.ManagedFieldsEntry, manager string, paths []fieldpath.Path) ([]fieldpath.Path, error) {
 	var ceded []fieldpath.Path
 	err := eachOfOthers(entries, manager, func(_ metav1.ManagedFieldsEntry, set *fieldpath.Set) {

@@ -12,9 +12,9 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// Merge returns what live would become if manager applied the manifest by force, as far as that is known without the server:
-// field ownership shows which lists are merged item by item, and by which keys. Merge sets no defaults, and changes neither
-// argument.
+// Merge returns what live would become if manager applied the manifest by force, as far as that is known without the
+// server: field ownership shows which lists are merged item by item, and by which keys. Merge sets no defaults, and
+// changes neither argument.
 func Merge(live, manifest map[string]any, entries []metav1.ManagedFieldsEntry, manager string) (map[string]any, error) {
 	owned, others := fieldpath.NewSet(), fieldpath.NewSet()
 	for _, entry := range entries {

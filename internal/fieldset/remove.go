@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// Remove removes the fields at the given paths from content, and maps and lists that become empty, unless these are members of
-// keep, which may be nil. It ignores paths that do not exist.
+// Remove removes the fields at the given paths from content, and maps and lists that become empty, unless these are
+// members of keep, which may be nil. It ignores paths that do not exist.
 func Remove(content map[string]any, paths []fieldpath.Path, keep *fieldpath.Set) {
 	if keep == nil {
 		keep = fieldpath.NewSet()
@@ -62,8 +62,8 @@ func Same(a, b any, path fieldpath.Path) bool {
 	return hasOne == hasOther && equal(value.NewValueInterface(one), other)
 }
 
-// remove removes the field at path from node, which is at path[:depth]. It returns the rest of node, and whether node is to be
-// removed as well.
+// remove removes the field at path from node, which is at path[:depth]. It returns the rest of node, and whether node
+// is to be removed as well.
 func remove(node any, path fieldpath.Path, depth int, keep *fieldpath.Set) (left any, gone bool) {
 	if depth == len(path) {
 		return nil, true

@@ -12,11 +12,12 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Surplus returns fields on the main resource of an object that manager has not applied, and that belong only to managers for
-// which reclaim returns true. Fields that manager wrote by other means than apply, and no longer declares, count as well.
+// Surplus returns fields on the main resource of an object that manager has not applied, and that belong only to
+// managers for which reclaim returns true. Fields that manager wrote by other means than apply, and no longer declares,
+// count as well.
 //
-// A path in the result includes everything below it. The result never has fields that must not be removed, see exempt, and none at or below the spared
-// paths.
+// A path in the result includes everything below it. The result never has fields that must not be removed, see exempt,
+// and none at or below the spared paths.
 func Surplus(
 	kind schema.GroupKind, entries []metav1.ManagedFieldsEntry, manager string, reclaim func(manager string) bool, spared ...fieldpath.Path,
 ) ([]fieldpath.Path, error) {
@@ -41,8 +42,8 @@ func Surplus(
 	return surplus, nil
 }
 
-// partition returns the fields that must be kept because of their managers, and the fields of managers to reclaim. A field can be
-// in both.
+// partition returns the fields that must be kept because of their managers, and the fields of managers to reclaim. A
+// field can be in both.
 func partition(entries []metav1.ManagedFieldsEntry, manager string, reclaim func(manager string) bool) (kept, candidates *fieldpath.Set, err error) {
 	apiVersion := ""
 	for _, entry := range entries {
@@ -90,8 +91,9 @@ func hasPrefix(path, prefix fieldpath.Path) bool {
 	return len(path) > len(prefix) && path[:len(prefix)].Equals(prefix)
 }
 
-// exempt reports whether a field must stay although the manifest does not declare it: because Kubernetes itself maintains it on
-// the main resource, because injected content needs it, or because it records an action of a user that ends by itself.
+// exempt reports whether a field must stay although the manifest does not declare it: because Kubernetes itself
+// maintains it on the main resource, because injected content needs it, or because it records an action of a user that
+// ends by itself.
 func exempt(kind schema.GroupKind, path fieldpath.Path) bool {
 	switch {
 	case isField(path, 0, "status"), isField(path, 0, "metadata") && isField(path, 1, "finalizers"):
@@ -132,7 +134,8 @@ func hasVolumeAnnotation(path fieldpath.Path) bool {
 	return strings.HasPrefix(key, "pv.kubernetes.io/") || strings.HasPrefix(key, "volume.kubernetes.io/") || strings.HasPrefix(key, "volume.beta.kubernetes.io/")
 }
 
-// isToken reports whether the field is part of the ServiceAccount token in a Secret. Removing it would invalidate the token.
+// isToken reports whether the field is part of the ServiceAccount token in a Secret. Removing it would invalidate the
+// token.
 func isToken(path fieldpath.Path) bool {
 	if isField(path, 0, "data") {
 		return isField(path, 1, "token") || isField(path, 1, "ca.crt") || isField(path, 1, "namespace")

@@ -18,8 +18,9 @@ type Taking struct {
 	Writer
 }
 
-// Taken compares the field ownership of an object before and after manager applied it by force. It returns what the API server would have reported as conflicts
-// otherwise: the fields that others owned with other values, and that manager owns now; sorted by path and manager.
+// Taken compares the field ownership of an object before and after manager applied it by force. It returns what the API
+// server would have reported as conflicts otherwise: the fields that others owned with other values, and that manager
+// owns now; sorted by path and manager.
 func Taken(before, after []metav1.ManagedFieldsEntry, manager string) ([]Taking, error) {
 	owned, err := Owned(after, manager)
 	if err != nil {
@@ -43,8 +44,9 @@ func Taken(before, after []metav1.ManagedFieldsEntry, manager string) ([]Taking,
 	return taken, err
 }
 
-// WouldTake returns what manager would take from others if it applied the declared fields to the live object by force, as far as that is known without the server: the declared
-// fields that others own, and that have other values now; sorted by path and manager.
+// WouldTake returns what manager would take from others if it applied the declared fields to the live object by force,
+// as far as that is known without the server: the declared fields that others own, and that have other values now;
+// sorted by path and manager.
 func WouldTake(live, declared map[string]any, entries []metav1.ManagedFieldsEntry, manager string) ([]Taking, error) {
 	var taken []Taking
 	err := eachOfOthers(entries, manager, func(entry metav1.ManagedFieldsEntry, set *fieldpath.Set) {

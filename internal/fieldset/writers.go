@@ -18,8 +18,8 @@ type Writer struct {
 	Time time.Time
 }
 
-// Writers returns, for each field, the other manager that owns it or a field below it. If there are several, it is the one that
-// wrote last.
+// Writers returns, for each field, the other manager that owns it or a field below it. If there are several, it is the
+// one that wrote last.
 func Writers(entries []metav1.ManagedFieldsEntry, fields []fieldpath.Path, manager string) ([]Writer, error) {
 	writers := make([]Writer, len(fields))
 	err := eachOfOthers(entries, manager, func(entry metav1.ManagedFieldsEntry, set *fieldpath.Set) {

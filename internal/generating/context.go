@@ -41,8 +41,8 @@ func (k Key[T]) With(ctx context.Context, value T) context.Context {
 	return context.WithValue(ctx, k, value)
 }
 
-// From returns the value. It fails if there is none: a caller of a generator has not prepared the context, and a zero value
-// (revision 0, say) would go wrong silently.
+// From returns the value. It fails if there is none: a caller of a generator has not prepared the context, and a zero
+// value (revision 0, say) would go wrong silently.
 func (k Key[T]) From(ctx context.Context) (T, error) {
 	value, ok := ctx.Value(k).(T)
 	if ok {

@@ -20,8 +20,8 @@ import (
 )
 
 // DiscoveryFromContext returns what the function Discovery of the context returns, or the discovery information of the
-// cluster of the Client. Three requests read that; it is cached for some minutes, or until InvalidateDiscovery is called.
-// It is recorded in ClusterReads.Discovery, and not in ClusterReads.Any.
+// cluster of the Client. Three requests read that; it is cached for some minutes, or until InvalidateDiscovery is
+// called. It is recorded in ClusterReads.Discovery, and not in ClusterReads.Any.
 func DiscoveryFromContext(ctx context.Context) (*cluster.Discovery, error) {
 	found, err := findDiscovery(ctx)
 	if err != nil {
@@ -42,10 +42,10 @@ func findDiscovery(ctx context.Context) (*cluster.Discovery, error) {
 	return discoveries.get(ctx, clnt.DiscoveryClient(), hostOf(clnt))
 }
 
-// KeepDiscovery tells for how long information about the cluster that the given client talks to may be remembered: for an
-// hour if the caller watches the types of the cluster, and calls InvalidateDiscovery when they change, and otherwise,
-// as by default, for some minutes. What was read before the watch began is forgotten. Who has said that the types are watched
-// says also when they are not any more.
+// KeepDiscovery tells for how long information about the cluster that the given client talks to may be remembered: for
+// an hour if the caller watches the types of the cluster, and calls InvalidateDiscovery when they change, and
+// otherwise, as by default, for some minutes. What was read before the watch began is forgotten. Who has said that the
+// types are watched says also when they are not any more.
 func KeepDiscovery(clnt cluster.Client, watched bool) {
 	discoveries.keep(hostOf(clnt), watched)
 }
@@ -56,7 +56,8 @@ func InvalidateDiscovery(clnt cluster.Client) {
 	discoveries.invalidate(clnt.DiscoveryClient(), hostOf(clnt))
 }
 
-// ForgetDiscovery drops what is remembered about a cluster through the given client, which is not going to be used any more.
+// ForgetDiscovery drops what is remembered about a cluster through the given client, which is not going to be used any
+// more.
 func ForgetDiscovery(clnt cluster.Client) {
 	discoveries.forget(clnt.DiscoveryClient())
 }
@@ -72,7 +73,8 @@ func hostOf(clnt cluster.Client) string {
 const (
 	// discoveryLifetime bounds how long a chart may not notice that somebody else added a type to the cluster.
 	discoveryLifetime = 5 * time.Minute
-	// watchedDiscoveryLifetime bounds how long the version of the API server may be an old one, of which no watch tells.
+	// watchedDiscoveryLifetime bounds how long the version of the API server may be an old one, of which no watch
+	// tells.
 	watchedDiscoveryLifetime = time.Hour
 	// brokenDiscoveryLifetime applies while a part of the API is broken, which is expected to be repaired.
 	brokenDiscoveryLifetime = time.Minute

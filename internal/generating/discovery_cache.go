@@ -118,7 +118,8 @@ func (c *discoveryCache) lifetime(entry *discoveryEntry) time.Duration {
 	}
 }
 
-// keep notes whether the types of a cluster are watched. What was read before they were may be outdated without anybody noticing.
+// keep notes whether the types of a cluster are watched. What was read before they were may be outdated without anybody
+// noticing.
 func (c *discoveryCache) keep(host string, watched bool) {
 	if watched {
 		c.invalidate(nil, host)

@@ -23,7 +23,8 @@ func TrackWarnings(ctx context.Context) (context.Context, *Warnings) {
 	return context.WithValue(ctx, warningsKey{}, warnings), warnings
 }
 
-// Warn adds a source of warnings, which may also have some later, when objects are completed. It must be safe for concurrent use. Without TrackWarnings it does nothing.
+// Warn adds a source of warnings, which may also have some later, when objects are completed. It must be safe for
+// concurrent use. Without TrackWarnings it does nothing.
 func Warn(ctx context.Context, source func() []string) {
 	warnings, ok := ctx.Value(warningsKey{}).(*Warnings)
 	if !ok {

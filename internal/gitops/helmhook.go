@@ -102,8 +102,8 @@ func parseHookWeight(value string) (int, error) {
 	return weight, nil
 }
 
-// mapHook returns the annotations of the reconciler that the hook becomes, in addition to the given ones: one set if it is applied now, one for each
-// point of the deletion at which it is applied, and one for each release operation.
+// mapHook returns the annotations of the reconciler that the hook becomes, in addition to the given ones: one set if it
+// is applied now, one for each point of the deletion at which it is applied, and one for each release operation.
 func (m HelmMapper) mapHook(hook helmHook, given map[string]string) []map[string]string {
 	var all []map[string]string
 	if !m.applicable(hook) {

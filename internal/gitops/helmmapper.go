@@ -19,8 +19,8 @@ const (
 	resourcePolicyKeep       = "keep"
 )
 
-// HelmMapper translates Helm's annotations to those of the reconciler. Package pkg/manifests/helm documents what each of them
-// becomes.
+// HelmMapper translates Helm's annotations to those of the reconciler. Package pkg/manifests/helm documents what each
+// of them becomes.
 type HelmMapper struct {
 	// Prefix is the reconciler name with a slash.
 	Prefix string
@@ -43,8 +43,9 @@ func IsKeptByHelm(annotations map[string]string) bool {
 	return strings.ToLower(strings.TrimSpace(annotations[resourcePolicyAnnotation])) == resourcePolicyKeep
 }
 
-// Map returns the annotations that an object needs in addition to its own, one set for each object that is made of it: the dependent, deletion hooks and release hooks;
-// none if the object must not be applied. Definition means that it is from the crds folder of a chart, where Helm knows no hooks.
+// Map returns the annotations that an object needs in addition to its own, one set for each object that is made of it:
+// the dependent, deletion hooks and release hooks; none if the object must not be applied. Definition means that it is
+// from the crds folder of a chart, where Helm knows no hooks.
 func (m HelmMapper) Map(object client.Object, kind schema.GroupKind, definition bool) ([]map[string]string, error) {
 	given := object.GetAnnotations()
 	if err := m.checkReserved(given, object.GetLabels()); err != nil {

@@ -22,7 +22,8 @@ const (
 	HelmHookWeightAnnotation       = "helm.sh/hook-weight"
 )
 
-// HookFinalizer is the finalizer of Argo CD on hooks that it runs. Whoever takes over a hook removes it: nobody else will.
+// HookFinalizer is the finalizer of Argo CD on hooks that it runs. Whoever takes over a hook removes it: nobody else
+// will.
 const HookFinalizer = "argocd.argoproj.io/hook-finalizer"
 
 // A Phase is when an object is applied.
@@ -84,7 +85,8 @@ const MaxWave = 9999
 
 // Steering is what the annotations of an object say.
 type Steering struct {
-	// Hook means that the object is a hook: it is applied once in each of its phases whenever the set of objects has changed.
+	// Hook means that the object is a hook: it is applied once in each of its phases whenever the set of objects has
+	// changed.
 	Hook bool
 	// Phases in which the object is applied, in their order: Sync, if it is not a hook. None if it is not applied.
 	Phases []Phase

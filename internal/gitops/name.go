@@ -17,7 +17,8 @@ const (
 	nameDigestLength = 10
 )
 
-// PhaseName returns the name of a hook in a phase that is not the first one of its phases, such as "migrate-postsync". A name that would be too long is cut, and gets a digest.
+// PhaseName returns the name of a hook in a phase that is not the first one of its phases, such as "migrate-postsync".
+// A name that would be too long is cut, and gets a digest.
 func PhaseName(name string, phase Phase) (string, error) {
 	suffix := "-" + strings.ToLower(string(phase))
 	if len(name)+len(suffix) <= maxNameLength {

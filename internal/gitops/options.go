@@ -15,7 +15,8 @@ type Option string
 
 // The options that have an effect.
 const (
-	// Prune says what happens when an object is no longer declared: with false it stays, with confirm it is deleted after approval.
+	// Prune says what happens when an object is no longer declared: with false it stays, with confirm it is deleted
+	// after approval.
 	Prune Option = "Prune"
 	// Delete controls the same for an object when everything is deleted.
 	Delete Option = "Delete"
@@ -27,7 +28,8 @@ const (
 	Force Option = "Force"
 	// Replace: the object is replaced as a whole.
 	Replace Option = "Replace"
-	// Validate: false leaves out fields that the API server does not know, where the caller would refuse them otherwise.
+	// Validate: false leaves out fields that the API server does not know, where the caller would refuse them
+	// otherwise.
 	Validate Option = "Validate"
 	// CreateNamespace: a missing namespace is created.
 	CreateNamespace Option = "CreateNamespace"
@@ -103,8 +105,9 @@ func (o Options) ofObject(place string) (found Options, notes []string) {
 	return found, notes
 }
 
-// ReadOptions reads options that are separated by commas. If one has several values, the first counts. The notes name options that are not known, and so have no
-// effect. The error names the place of the options, such as the key of an annotation, the option, its value, and what is allowed.
+// ReadOptions reads options that are separated by commas. If one has several values, the first counts. The notes name
+// options that are not known, and so have no effect. The error names the place of the options, such as the key of an
+// annotation, the option, its value, and what is allowed.
 func ReadOptions(place, text string) (found Options, notes []string, err error) {
 	found = Options{}
 	for _, item := range split(text) {

@@ -12,8 +12,8 @@ import (
 // offset puts PreSync before all waves of Sync. Hooks of Helm charts use waves between, -201 to 201.
 const offset = 20000
 
-// ApplyOrder returns the apply order of a wave of a phase. PreSync consists of waves before those of Sync. Other phases are applied on their own; there, the apply
-// order is the wave.
+// ApplyOrder returns the apply order of a wave of a phase. PreSync consists of waves before those of Sync. Other phases
+// are applied on their own; there, the apply order is the wave.
 func ApplyOrder(phase Phase, wave int) int {
 	if phase == PreSync {
 		return wave - offset
@@ -42,8 +42,9 @@ type Placed struct {
 // namespaces is the type of namespaces.
 var namespaces = schema.GroupKind{Kind: "Namespace"}
 
-// Lift moves a Namespace to the first object in it, and then a CustomResourceDefinition to the first object of its type, if these come earlier. Within one order,
-// Namespaces and definitions come first anyway. The objects must be those of one call of the engine, with the namespaces in which they will be.
+// Lift moves a Namespace to the first object in it, and then a CustomResourceDefinition to the first object of its
+// type, if these come earlier. Within one order, Namespaces and definitions come first anyway. The objects must be
+// those of one call of the engine, with the namespaces in which they will be.
 func Lift(objects []Placed) {
 	first := map[string]int{}
 	for _, object := range objects {

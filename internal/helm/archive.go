@@ -31,8 +31,9 @@ var decodedFiles = []string{"Chart.yaml", "Chart.lock", "values.yaml", "requirem
 
 var errTooLarge = errors.New("too large")
 
-// CheckArchive fails if Helm's loader needs much more memory for a packaged chart than for any real one: it has limits for the contents of each file and archive, but
-// none for names, for the number of files, and for what is in all archives together. CheckArchive accepts broken archives, which the loader refuses.
+// CheckArchive fails if Helm's loader needs much more memory for a packaged chart than for any real one: it has limits
+// for the contents of each file and archive, but none for names, for the number of files, and for what is in all
+// archives together. CheckArchive accepts broken archives, which the loader refuses.
 func CheckArchive(raw []byte) error {
 	u := newUnpacked()
 	if err := u.archive(raw, 0); err != nil {
@@ -43,7 +44,8 @@ func CheckArchive(raw []byte) error {
 
 // unpacked is what a chart and all charts in it consist of.
 type unpacked struct {
-	// left is how many bytes archives may still have, and contents how many the files in them may: files with gaps take no room in archives.
+	// left is how many bytes archives may still have, and contents how many the files in them may: files with gaps take
+	// no room in archives.
 	left, contents int64
 	decoded        [][]byte
 }

@@ -27,10 +27,10 @@ type Chart struct {
 	parsed *chart.Chart
 }
 
-// Load reads the chart at the given path, which is a folder or a packaged chart (.tgz), and checks that it can
-// be rendered at all: it must parse, must not be a library chart, and must have its declared dependencies
-// inside; otherwise, the error is a MissingDependenciesError. If fsys is nil, the path is one of the operating system; otherwise a leading slash is ignored.
-// Symbolic links are followed, if the file system does so.
+// Load reads the chart at the given path, which is a folder or a packaged chart (.tgz), and checks that it can be
+// rendered at all: it must parse, must not be a library chart, and must have its declared dependencies inside;
+// otherwise, the error is a MissingDependenciesError. If fsys is nil, the path is one of the operating system;
+// otherwise a leading slash is ignored. Symbolic links are followed, if the file system does so.
 func Load(fsys fs.FS, path string) (*Chart, error) {
 	files, err := readFiles(fsys, path)
 	if err != nil {
@@ -70,9 +70,9 @@ func (c *Chart) Fingerprint() string {
 	return c.fingerprint
 }
 
-// instance returns a copy of the chart that may be rendered. It shares parts that rendering only reads, such as templates and files.
-// Rendering changes the metadata's list of dependencies, the dependencies and the values; and the template function
-// sortAlpha sorts a list of texts in place.
+// instance returns a copy of the chart that may be rendered. It shares parts that rendering only reads, such as
+// templates and files. Rendering changes the metadata's list of dependencies, the dependencies and the values; and the
+// template function sortAlpha sorts a list of texts in place.
 func instance(parsed *chart.Chart) *chart.Chart {
 	instantiated := *parsed
 	metadata := *parsed.Metadata
@@ -170,7 +170,8 @@ func (c *Chart) Files() map[string][]byte {
 
 // Anatomy is what a chart says about its values.
 type Anatomy struct {
-	// Name is the name of the chart, Alias what its parent calls it instead; empty if it has no parent, or no other name.
+	// Name is the name of the chart, Alias what its parent calls it instead; empty if it has no parent, or no other
+	// name.
 	Name, Alias string
 	// Condition has the paths of values, separated by commas, with which its parent switches it on and off.
 	Condition string

@@ -30,8 +30,9 @@ type Dependency struct {
 	Problem string
 }
 
-// Dependencies returns what a chart declares, in the order of Chart.yaml, and then what is in folder charts beside that. The path is that of Load; other than
-// there, dependencies may be missing. It fails if the chart, or a chart in it, cannot be read.
+// Dependencies returns what a chart declares, in the order of Chart.yaml, and then what is in folder charts beside
+// that. The path is that of Load; other than there, dependencies may be missing. It fails if the chart, or a chart in
+// it, cannot be read.
 func Dependencies(fsys fs.FS, path string) (name string, dependencies []Dependency, err error) {
 	files, err := readFiles(fsys, path)
 	if err != nil {

@@ -15,10 +15,10 @@
 //   - Objects within a list (kind List, or a typed one) are returned one by one. Those
 //     without any of Helm's annotations inherit the annotations of the list.
 //
-// Helm's engine only limits how often a template includes itself. It cannot be interrupted, and writes into
-// buffers of its own, so the size of the output is checked afterwards. A chart, or a value that a chart renders with
-// tpl, may therefore use up the memory or the stack of the process, by repeating a text without end or by calling tpl within itself. Render
-// untrusted charts and values in an operator of their own, with a memory limit.
+// Helm's engine only limits how often a template includes itself. It cannot be interrupted, and writes into buffers of
+// its own, so the size of the output is checked afterwards. A chart, or a value that a chart renders with tpl, may
+// therefore use up the memory or the stack of the process, by repeating a text without end or by calling tpl within
+// itself. Render untrusted charts and values in an operator of their own, with a memory limit.
 //
 // Package manifests/helm decides what hooks mean.
 package helm

@@ -37,7 +37,8 @@ func documentsOf(name string, content []byte) []document {
 	return all
 }
 
-// parseDocuments returns the objects of documents, in their order. The error is that of the first document that has one.
+// parseDocuments returns the objects of documents, in their order. The error is that of the first document that has
+// one.
 func parseDocuments(all []document) ([]Object, error) {
 	parsed := make([][]*unstructured.Unstructured, len(all))
 	failures := make([]error, len(all))

@@ -21,8 +21,8 @@ import (
 // library has the functions of Helm, apart from include, tpl and lookup. The map must not be changed.
 var library = newLibrary()
 
-// newLibrary adds Helm's own functions to those of sprig. As in Helm, what cannot be written is the empty text, and what cannot be read is a
-// map with the key "Error", or a list of the error alone.
+// newLibrary adds Helm's own functions to those of sprig. As in Helm, what cannot be written is the empty text, and
+// what cannot be read is a map with the key "Error", or a list of the error alone.
 func newLibrary() template.FuncMap {
 	functions := templating.Sprig()
 	for name, function := range map[string]any{

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestHostileValues gives values that a user may have written to functions that charts call with values. Each rendering fails, and takes
-// less than 200 MB.
+// TestHostileValues gives values that a user may have written to functions that charts call with values. Each rendering
+// fails, and takes less than 200 MB.
 func TestHostileValues(t *testing.T) { //nolint:paralleltest // it measures what is allocated
 	const many = "at most 1048576 are allowed"
 	const large = "at most 16777216"

@@ -23,9 +23,10 @@ type RecordedHook struct {
 	Manifest string
 }
 
-// ParseRecorded returns the objects of a revision that Helm has recorded: those of its manifest, whose documents begin with comments that name
-// their files, and its hooks. They are sorted by file, as Render does. Within a file, hooks come last, and the others are in the order in which
-// Helm has installed them. Definitions of the crds folders are not part of what Helm records.
+// ParseRecorded returns the objects of a revision that Helm has recorded: those of its manifest, whose documents begin
+// with comments that name their files, and its hooks. They are sorted by file, as Render does. Within a file, hooks
+// come last, and the others are in the order in which Helm has installed them. Definitions of the crds folders are not
+// part of what Helm records.
 func ParseRecorded(manifest string, hooks []RecordedHook) ([]Object, error) {
 	var objects []Object
 	add := func(file string, document []byte, number int) error {

@@ -20,8 +20,8 @@ import (
 	"github.com/component-operator/runtime/internal/templating"
 )
 
-// rendering holds the templates of a chart and its dependencies. It renders them like Helm's engine, but with the limits of package templating: values
-// are often written by users who must not use up the memory of an operator.
+// rendering holds the templates of a chart and its dependencies. It renders them like Helm's engine, but with the
+// limits of package templating: values are often written by users who must not use up the memory of an operator.
 type rendering struct {
 	files []templating.File
 	// data is what each file is rendered with. The files of a chart share it, and may change it.
@@ -34,7 +34,8 @@ type rendering struct {
 func newRendering(parsed *chart.Chart, values chartutil.Values) *rendering {
 	r := &rendering{data: map[string]chartutil.Values{}, folders: map[string]string{}}
 	r.add(parsed, values)
-	// Of several definitions of the same name, the last one counts. That of a parent wins over those of its dependencies.
+	// Of several definitions of the same name, the last one counts. That of a parent wins over those of its
+	// dependencies.
 	slices.SortFunc(r.files, func(x, y templating.File) int {
 		if depth := strings.Count(y.Name, "/") - strings.Count(x.Name, "/"); depth != 0 {
 			return depth
@@ -86,7 +87,8 @@ func (r *rendering) add(parsed *chart.Chart, given chartutil.Values) chartutil.V
 // isPartial reports whether a file only has definitions for others.
 func isPartial(name string) bool { return strings.HasPrefix(path.Base(name), "_") }
 
-// render returns the output of all files but partials, and but notes if nobody wants them: charts fail in notes on purpose, to speak to users of Helm.
+// render returns the output of all files but partials, and but notes if nobody wants them: charts fail in notes on
+// purpose, to speak to users of Helm.
 func (r *rendering) render(ctx context.Context, getClient func() (client.Client, error)) (map[string]string, error) {
 	set, err := templating.Parse(r.files, templating.Options{Library: library, KeepNoValue: true})
 	if err != nil {

@@ -29,9 +29,9 @@ type ValuesInput struct {
 	Read func(name string) ([]byte, error)
 }
 
-// MergeValues returns the values that Helm makes of the same input: maps are merged, everything else is replaced. A null
-// stays, because it removes a default of the chart. Whole numbers of files are floats, those of Set are integers. The result
-// is never nil.
+// MergeValues returns the values that Helm makes of the same input: maps are merged, everything else is replaced. A
+// null stays, because it removes a default of the chart. Whole numbers of files are floats, those of Set are integers.
+// The result is never nil.
 func MergeValues(input ValuesInput) (map[string]any, error) {
 	merged := map[string]any{}
 	for _, name := range input.Files {

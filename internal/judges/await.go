@@ -24,8 +24,9 @@ var (
 	_ status.OverrulingJudge = awaiting{}
 )
 
-// Await returns a judge for which an object is in progress while the base would call it current, its definition declares conditions, and its controller has
-// reported neither a condition nor a generation. The same holds while it is not known what the definition declares. Objects that the base overrules are as the base says.
+// Await returns a judge for which an object is in progress while the base would call it current, its definition
+// declares conditions, and its controller has reported neither a condition nor a generation. The same holds while it is
+// not known what the definition declares. Objects that the base overrules are as the base says.
 func Await(base status.Judge, definitions *Definitions) status.Judge {
 	return awaiting{base: base, definitions: definitions}
 }
@@ -49,7 +50,8 @@ func (a awaiting) Judge(object *unstructured.Unstructured) status.Result {
 // unknownDelay is after how long an object is judged again that was judged before its definition was read.
 const unknownDelay = 2 * time.Second
 
-// Rules implements status.Judge. When a definition changes, the server ends the watches of its objects, so that they are judged again.
+// Rules implements status.Judge. When a definition changes, the server ends the watches of its objects, so that they
+// are judged again.
 func (a awaiting) Rules() string { return a.base.Rules() }
 
 // JudgesMetadata implements status.MetadataJudge.
@@ -64,8 +66,8 @@ func (a awaiting) Overrules(object *unstructured.Unstructured) bool {
 	return ok && overruling.Overrules(object)
 }
 
-// hasReported reports whether a controller has written a condition, or which generation it has observed. Unknown conditions do not count: they may be defaults of the
-// definition.
+// hasReported reports whether a controller has written a condition, or which generation it has observed. Unknown
+// conditions do not count: they may be defaults of the definition.
 func hasReported(object *unstructured.Unstructured) bool {
 	if _, observed, _ := unstructured.NestedFieldNoCopy(object.Object, "status", "observedGeneration"); observed {
 		return true

@@ -26,7 +26,8 @@ func newConditions(reconcilerName string) conditions {
 	}
 }
 
-// judge returns the status of an object that is not being deleted by its annotations, and by a judge where these say nothing. The first row that applies counts:
+// judge returns the status of an object that is not being deleted by its annotations, and by a judge where these say
+// nothing. The first row that applies counts:
 //
 //	no annotation                                             as the judge says
 //	the controller has not observed the current spec          InProgress, or Failed as the judge says
@@ -35,8 +36,8 @@ func newConditions(reconcilerName string) conditions {
 //	ready-when holds                                          Current
 //	ready-when does not hold, or cannot be evaluated          InProgress, or Failed as the judge says
 //
-// If an annotation is not a valid expression, or costs more than the limit to evaluate, the status is Unknown. It reports false if any rule costs more
-// than the limit.
+// If an annotation is not a valid expression, or costs more than the limit to evaluate, the status is Unknown. It
+// reports false if any rule costs more than the limit.
 func (c conditions) judge(object *unstructured.Unstructured, judge guarded, limit uint64) (result status.Result, within bool) {
 	result, within = judge.judge(object, limit)
 	budget := expressions.NewBudget(limit)

@@ -28,8 +28,9 @@ func NewDefinitions(reader client.Reader) *Definitions {
 	return &Definitions{client: reader, declared: map[schema.GroupVersionKind]bool{}}
 }
 
-// Learn reads the definition of a type, which is served under the given resource name, unless the type is one of Kubernetes itself. Types without a definition, and
-// those whose definition the client may not read, are known to declare nothing.
+// Learn reads the definition of a type, which is served under the given resource name, unless the type is one of
+// Kubernetes itself. Types without a definition, and those whose definition the client may not read, are known to
+// declare nothing.
 func (d *Definitions) Learn(ctx context.Context, gvk schema.GroupVersionKind, resource string) error {
 	if isBuiltIn(gvk.Group) {
 		return nil
@@ -59,7 +60,8 @@ func (d *Definitions) Recall(ctx context.Context, gvk schema.GroupVersionKind, r
 	return d.Learn(ctx, gvk, resource)
 }
 
-// Declares reports whether the definition of a type declares status.conditions, and whether that is known. It makes no request. Types of Kubernetes itself have no definition.
+// Declares reports whether the definition of a type declares status.conditions, and whether that is known. It makes no
+// request. Types of Kubernetes itself have no definition.
 func (d *Definitions) Declares(gvk schema.GroupVersionKind) (declared, known bool) {
 	if isBuiltIn(gvk.Group) {
 		return false, true

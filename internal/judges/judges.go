@@ -15,7 +15,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Judges computes the statuses of the dependents of many owners. Owners are identified by the value of their label. It is safe for concurrent use.
+// Judges computes the statuses of the dependents of many owners. Owners are identified by the value of their label. It
+// is safe for concurrent use.
 type Judges struct {
 	conditions conditions
 	fallback   status.Judge
@@ -49,13 +50,14 @@ func (j *Judges) Assign(owner string, judge status.Judge) {
 	j.change(owner, func(a *assigned) { a.own = judge })
 }
 
-// AssignObjects sets the judges of single objects of an owner. They replace its judge for these objects, unless that overrules them.
+// AssignObjects sets the judges of single objects of an owner. They replace its judge for these objects, unless that
+// overrules them.
 func (j *Judges) AssignObjects(owner string, judges map[types.ObjectID]status.Judge) {
 	j.change(owner, func(a *assigned) { a.objects = judges })
 }
 
-// Share sets the number of an owner's dependents. Their rules together may cost expressions.Full, so that nobody waits for long for a worker that evaluates them; but those
-// of each may cost expressions.Brief.
+// Share sets the number of an owner's dependents. Their rules together may cost expressions.Full, so that nobody waits
+// for long for a worker that evaluates them; but those of each may cost expressions.Brief.
 func (j *Judges) Share(owner string, count int) {
 	j.change(owner, func(a *assigned) { a.count = count })
 }
@@ -77,8 +79,8 @@ func (j *Judges) change(owner string, change func(*assigned)) {
 	j.owners[owner] = a
 }
 
-// of returns the judges of an owner, and the rules of its own one. These are empty for the judge of the reconciler, so that the usual observation needs
-// no memory for them.
+// of returns the judges of an owner, and the rules of its own one. These are empty for the judge of the reconciler, so
+// that the usual observation needs no memory for them.
 func (j *Judges) of(owner string) (judges assigned, rules string) {
 	j.mu.RLock()
 	judges = j.owners[owner]
@@ -99,11 +101,12 @@ func (a assigned) forObject(id types.ObjectID, ownRules string) (judge status.Ju
 	return single, ownRules + "\n" + single.Rules()
 }
 
-// costly is held while rules are evaluated that cost more than expressions.Brief, so that no owner can take all processors and all memory for them.
+// costly is held while rules are evaluated that cost more than expressions.Brief, so that no owner can take all
+// processors and all memory for them.
 var costly sync.Mutex
 
-// Judge returns the status of a dependent, which is not changed, and the rules by which it was computed; see Rules. If the rules are expensive, it waits
-// until no other evaluation of such rules is in progress.
+// Judge returns the status of a dependent, which is not changed, and the rules by which it was computed; see Rules. If
+// the rules are expensive, it waits until no other evaluation of such rules is in progress.
 func (j *Judges) Judge(owner string, object *unstructured.Unstructured) (result status.Result, rules string) {
 	result, rules, within := j.judge(owner, object, expressions.Brief)
 	if within {
@@ -116,8 +119,8 @@ func (j *Judges) Judge(owner string, object *unstructured.Unstructured) (result 
 	return result, rules
 }
 
-// Glance is Judge for places where others wait. If the rules are expensive, the object is in progress, and Glance does not return the rules, but a text that
-// identifies no rules and differs for each resource version.
+// Glance is Judge for places where others wait. If the rules are expensive, the object is in progress, and Glance does
+// not return the rules, but a text that identifies no rules and differs for each resource version.
 func (j *Judges) Glance(owner string, object *unstructured.Unstructured) (result status.Result, rules string) {
 	result, rules, within := j.judge(owner, object, expressions.Brief)
 	if !within {
@@ -152,12 +155,14 @@ func (j *Judges) Rules(owner string, id types.ObjectID) string {
 	return rules
 }
 
-// JudgesMetadata reports whether objects of this kind are judged by their metadata only, by the judge of the reconciler.
+// JudgesMetadata reports whether objects of this kind are judged by their metadata only, by the judge of the
+// reconciler.
 func (j *Judges) JudgesMetadata(kind schema.GroupKind) bool {
 	return judgesMetadata(j.fallback, kind)
 }
 
-// NeedsContent reports whether the owner's judge needs the content of objects of this kind, although the judge of the reconciler does not.
+// NeedsContent reports whether the owner's judge needs the content of objects of this kind, although the judge of the
+// reconciler does not.
 func (j *Judges) NeedsContent(owner string, kind schema.GroupKind) bool {
 	judges, _ := j.of(owner)
 	return !judgesMetadata(judges.own, kind) && judgesMetadata(j.fallback, kind)
@@ -168,7 +173,8 @@ func judgesMetadata(judge status.Judge, kind schema.GroupKind) bool {
 	return ok && metadata.JudgesMetadata(kind)
 }
 
-// Guarded returns what a judge says about an object that is not a dependent. A panic of the judge counts as UnknownStatus.
+// Guarded returns what a judge says about an object that is not a dependent. A panic of the judge counts as
+// UnknownStatus.
 func Guarded(judge status.Judge, object *unstructured.Unstructured) status.Result {
 	if result, terminating := status.Terminating(object); terminating {
 		return result
@@ -179,7 +185,8 @@ func Guarded(judge status.Judge, object *unstructured.Unstructured) status.Resul
 
 // limited is a status.Judge with rules that may be expensive.
 type limited interface {
-	// JudgeWithin is Judge with a limit of what conditions may cost; see expressions.Budget. It reports false if they cost more.
+	// JudgeWithin is Judge with a limit of what conditions may cost; see expressions.Budget. It reports false if they
+	// cost more.
 	JudgeWithin(object *unstructured.Unstructured, limit uint64) (result status.Result, within bool)
 }
 

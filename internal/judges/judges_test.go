@@ -90,7 +90,8 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// TestDeadlinesStay keeps the deadline of the judge while the object is not ready: then its status may become a failure.
+// TestDeadlinesStay keeps the deadline of the judge while the object is not ready: then its status may become a
+// failure.
 func TestDeadlinesStay(t *testing.T) {
 	t.Parallel()
 	base := fixed{result: status.Result{Status: status.InProgressStatus, Deadline: time.Minute}}

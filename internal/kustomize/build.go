@@ -28,8 +28,8 @@ var ErrOutside = errors.New("files outside of the folder of a kustomization must
 const outside = "is not in or below"
 
 // Build returns the objects of the kustomization in the given folder. It is safe for concurrent use, but builds one
-// kustomization at a time. The file system is only read. If rootOnly is set, a kustomization that reads files outside of
-// its folder fails with ErrOutside; each base has its own folder. Symbolic links are up to the file system.
+// kustomization at a time. The file system is only read. If rootOnly is set, a kustomization that reads files outside
+// of its folder fails with ErrOutside; each base has its own folder. Symbolic links are up to the file system.
 func Build(fsys filesys.FileSystem, folder string, rootOnly bool) ([]*unstructured.Unstructured, error) {
 	if err := check(fsys, folder); err != nil {
 		return nil, err
@@ -81,8 +81,8 @@ func build(fsys filesys.FileSystem, folder string, restrictions types.LoadRestri
 // defaultSchema is the version of the schema that the SDK uses unless told otherwise.
 var defaultSchema = openapi.GetSchemaVersion()
 
-// resetSchema makes the SDK forget the schema that a kustomization has set. If there is none, it keeps the current schema,
-// because reading it takes time.
+// resetSchema makes the SDK forget the schema that a kustomization has set. If there is none, it keeps the current
+// schema, because reading it takes time.
 func resetSchema() {
 	if openapi.GetSchemaVersion() != defaultSchema {
 		openapi.ResetOpenAPI()

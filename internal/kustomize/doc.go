@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kustomize builds kustomizations with the Kustomize SDK, and applies its rules for the names of ConfigMaps and Secrets.
+// Package kustomize builds kustomizations with the Kustomize SDK, and applies its rules for the names of ConfigMaps and
+// Secrets.
 //
 // The result is that of "kustomize build --load-restrictor LoadRestrictionsNone" (or LoadRestrictionsRootOnly), with
 // these differences:

@@ -15,8 +15,8 @@ import (
 	"github.com/component-operator/runtime/internal/manifest"
 )
 
-// check fails if the SDK would fetch anything for the kustomization, or for one that it is based on, or if a document has
-// more than one value: the SDK would silently take the first one.
+// check fails if the SDK would fetch anything for the kustomization, or for one that it is based on, or if a document
+// has more than one value: the SDK would silently take the first one.
 func check(fsys filesys.FileSystem, folder string) error {
 	if err := checkKustomization(fsys, folder); err != nil {
 		return err
@@ -42,7 +42,8 @@ func check(fsys filesys.FileSystem, folder string) error {
 	})
 }
 
-// checkKustomization checks the kustomization file of a folder, which is a single document, and the inline documents in it.
+// checkKustomization checks the kustomization file of a folder, which is a single document, and the inline documents in
+// it.
 func checkKustomization(fsys filesys.FileSystem, folder string) error {
 	for name := range kustomizationFiles(fsys, folder) {
 		raw, err := fsys.ReadFile(name)

@@ -11,7 +11,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// Hash returns the suffix that the generators would give a ConfigMap or Secret: ten characters that depend on its kind, name, data and, for a Secret, type.
+// Hash returns the suffix that the generators would give a ConfigMap or Secret: ten characters that depend on its kind,
+// name, data and, for a Secret, type.
 func Hash(object *unstructured.Unstructured) (string, error) {
 	content := map[string]any{"apiVersion": object.GetAPIVersion(), "kind": object.GetKind(), "metadata": map[string]any{"name": object.GetName()}}
 	for _, field := range []string{"data", "binaryData", "stringData", "type"} {

@@ -33,9 +33,10 @@ func IsRenamable(gvk schema.GroupVersionKind) bool {
 	return gvk.GroupVersion() == schema.GroupVersion{Version: "v1"} && (gvk.Kind == "ConfigMap" || gvk.Kind == "Secret")
 }
 
-// RenameReferences returns an object that refers to the new names: the object itself if it refers to none of the former ones, else a copy. The rules are those of the SDK for
-// names; nothing but such names is changed. The namespace is that of the object if it says none. It fails if a reference is ambiguous: one in a cluster-scoped object, to
-// a name that exists in several namespaces.
+// RenameReferences returns an object that refers to the new names: the object itself if it refers to none of the former
+// ones, else a copy. The rules are those of the SDK for names; nothing but such names is changed. The namespace is that
+// of the object if it says none. It fails if a reference is ambiguous: one in a cluster-scoped object, to a name that
+// exists in several namespaces.
 func RenameReferences(object *unstructured.Unstructured, namespace string, renamings []Renaming) (*unstructured.Unstructured, error) {
 	if IsRenamable(object.GroupVersionKind()) {
 		// Neither kind refers to the other.
@@ -131,7 +132,8 @@ func collect(value any, texts map[string]bool) {
 	}
 }
 
-// renameIn changes former names in value that are new names in wanted, which has the same structure, and returns the value.
+// renameIn changes former names in value that are new names in wanted, which has the same structure, and returns the
+// value.
 func renameIn(value, wanted any, renamings []Renaming) any {
 	switch value := value.(type) {
 	case string:

@@ -26,6 +26,6 @@ func isURL(text string) bool {
 	return err == nil && (parsed.Scheme == "http" || parsed.Scheme == "https")
 }
 
-// repository matches the references that the SDK passes to git, and some more: a URL, the short form for ssh, or a host that needs
-// no scheme.
+// repository matches the references that the SDK passes to git, and some more: a URL, the short form for ssh, or a host
+// that needs no scheme.
 var repository = regexp.MustCompile(`(?i)^(git::)?((ssh|https?|file)://|[a-z][a-z0-9-]*@|github\.com[/:])`)

@@ -46,9 +46,9 @@ func IsKustomization(name string) bool {
 }
 
 // Walk calls visit with all references in the kustomization of the given folder, and then with those of the
-// kustomizations that it refers to. This includes references in the configuration of generators, transformers and validators.
-// Walk does not follow files that are no valid YAML, and references to missing files; building fails for them anyway.
-// An error of visit ends the walk.
+// kustomizations that it refers to. This includes references in the configuration of generators, transformers and
+// validators. Walk does not follow files that are no valid YAML, and references to missing files; building fails for
+// them anyway. An error of visit ends the walk.
 func Walk(files Files, folder string, visit func(Reference) error) error {
 	w := &walker{files: files, visit: visit, seen: map[visited]bool{}}
 	return w.kustomization(folder, false)

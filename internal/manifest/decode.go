@@ -21,17 +21,17 @@ var ErrAmbiguousKey = errors.New("the same key occurs in two notations")
 // From here on, JSON writes whole numbers with an exponent.
 const maxWholeFloat = 1e21
 
-// Decode returns the content of a YAML document as Kubernetes does. Kubernetes converts the document to JSON
-// and decodes that; skipping the JSON saves a third of the time. Like Kubernetes, Decode reads YAML 1.1, and the
-// last of several equal keys wins. The content consists of maps with string keys, slices, strings, bools, int64 and
-// float64; it is nil if the document holds only blanks and comments. Unlike Kubernetes, which takes the first of several
-// values, Decode returns a *SecondValueError if there is more than one. It fails as CheckSize does.
+// Decode returns the content of a YAML document as Kubernetes does. Kubernetes converts the document to JSON and
+// decodes that; skipping the JSON saves a third of the time. Like Kubernetes, Decode reads YAML 1.1, and the last of
+// several equal keys wins. The content consists of maps with string keys, slices, strings, bools, int64 and float64; it
+// is nil if the document holds only blanks and comments. Unlike Kubernetes, which takes the first of several values,
+// Decode returns a *SecondValueError if there is more than one. It fails as CheckSize does.
 func Decode(document []byte) (any, error) {
 	return decode(document, false)
 }
 
-// DecodeUnique is Decode for documents in which no key may occur twice in a map; if one does, the error is an *EqualKeysError. A key may replace
-// one that a merge key (<<) brings.
+// DecodeUnique is Decode for documents in which no key may occur twice in a map; if one does, the error is an
+// *EqualKeysError. A key may replace one that a merge key (<<) brings.
 func DecodeUnique(document []byte) (any, error) {
 	content, err := decode(document, true)
 	var mistyped *yaml.TypeError
@@ -44,7 +44,8 @@ func DecodeUnique(document []byte) (any, error) {
 	return Decode(document)
 }
 
-// decode implements Decode. If it is strict, duplicate keys are among the reasons of a TypeError, including keys that replace those of a merge key.
+// decode implements Decode. If it is strict, duplicate keys are among the reasons of a TypeError, including keys that
+// replace those of a merge key.
 func decode(document []byte, strict bool) (any, error) {
 	if err := CheckSize(document); err != nil {
 		return nil, err

@@ -17,8 +17,9 @@ import (
 // Inherit copies properties of a list to its item.
 type Inherit func(list, item *unstructured.Unstructured)
 
-// Objects returns the object that a decoded document describes or, if that is a list, the objects in the list and in nested lists. A document
-// without content has none. The objects take over the content. If inherit is nil, items inherit only the type from their lists.
+// Objects returns the object that a decoded document describes or, if that is a list, the objects in the list and in
+// nested lists. A document without content has none. The objects take over the content. If inherit is nil, items
+// inherit only the type from their lists.
 func Objects(content any, inherit Inherit) ([]*unstructured.Unstructured, error) {
 	switch content := content.(type) {
 	case nil:

@@ -14,8 +14,8 @@ import (
 	"go.yaml.in/yaml/v2"
 )
 
-// SecondValueError means that a document has several values, such as {…} after {…}. Decoders take the first one, and silently drop the
-// others.
+// SecondValueError means that a document has several values, such as {…} after {…}. Decoders take the first one, and
+// silently drop the others.
 type SecondValueError struct {
 	// Line is the line of the second value, from 1.
 	Line int
@@ -26,8 +26,8 @@ func (e *SecondValueError) Error() string {
 	return fmt.Sprintf("line %d: another value begins here; a document may contain only one, and documents are separated by lines with ---", e.Line)
 }
 
-// CheckSingle returns a *SecondValueError if a text has more than one value, with or without separators. Documents without content do not count. It accepts
-// invalid YAML, which the decoder refuses. It fails as CheckSize does.
+// CheckSingle returns a *SecondValueError if a text has more than one value, with or without separators. Documents
+// without content do not count. It accepts invalid YAML, which the decoder refuses. It fails as CheckSize does.
 func CheckSingle(text []byte) error {
 	if err := CheckSize(text); err != nil {
 		return err
@@ -45,8 +45,8 @@ func CheckSingle(text []byte) error {
 	return nil
 }
 
-// CheckSeparated returns a *SecondValueError if one of the documents of a text, which lines with --- separate, has more than one value. It accepts
-// invalid YAML, which the decoder refuses. It fails as CheckSize does.
+// CheckSeparated returns a *SecondValueError if one of the documents of a text, which lines with --- separate, has more
+// than one value. It accepts invalid YAML, which the decoder refuses. It fails as CheckSize does.
 func CheckSeparated(text []byte) error {
 	if err := CheckSize(text); err != nil {
 		return err
@@ -75,8 +75,8 @@ func CheckSeparated(text []byte) error {
 	return check(offset)
 }
 
-// isSuspect reports whether a document may have several values. A block-style collection that begins at the start of a line
-// lasts until the end of the document, so it needs no further check. This is cheaper than decoding.
+// isSuspect reports whether a document may have several values. A block-style collection that begins at the start of a
+// line lasts until the end of the document, so it needs no further check. This is cheaper than decoding.
 func isSuspect(document []byte) bool {
 	begun := false
 	for line := range bytes.Lines(document) {

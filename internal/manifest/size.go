@@ -13,16 +13,18 @@ import (
 )
 
 const (
-	// maxValues is the limit for the values in a text: each takes up to 600 bytes while it is decoded. The index of a repository has so many in about 50 MiB.
+	// maxValues is the limit for the values in a text: each takes up to 600 bytes while it is decoded. The index of a
+	// repository has so many in about 50 MiB.
 	maxValues = 3 << 20
-	// maxGrowth is how many times its length a text may have with its aliases replaced, apart from freeGrowth bytes: objects are encoded without aliases.
+	// maxGrowth is how many times its length a text may have with its aliases replaced, apart from freeGrowth bytes:
+	// objects are encoded without aliases.
 	maxGrowth, freeGrowth = 8, 64 << 10
 	// valueSize is what counts for a value in addition to its text.
 	valueSize = 8
 )
 
-// CheckSize fails if texts in YAML would take much more memory when they are decoded than their length makes one expect. It accepts invalid YAML, which the decoder
-// refuses.
+// CheckSize fails if texts in YAML would take much more memory when they are decoded than their length makes one
+// expect. It accepts invalid YAML, which the decoder refuses.
 func CheckSize(texts ...[]byte) error {
 	length := 0
 	for _, text := range texts {

@@ -14,10 +14,11 @@ import (
 	"strings"
 )
 
-// Normalize returns a copy of the given values with nothing but string-keyed maps, slices and scalars, whose
-// numbers are int64 or float64. Renderers silently ignore, refuse, or might change other types, such
-// as a []string, a json.Number or a pointer to a struct, which a hand-written ToUnstructured may return, and the copying of
-// unstructured objects panics. The result is never nil. An error names the value: it has no JSON form, or is an integer beyond int64.
+// Normalize returns a copy of the given values with nothing but string-keyed maps, slices and scalars, whose numbers
+// are int64 or float64. Renderers silently ignore, refuse, or might change other types, such as a []string, a
+// json.Number or a pointer to a struct, which a hand-written ToUnstructured may return, and the copying of unstructured
+// objects panics. The result is never nil. An error names the value: it has no JSON form, or is an integer beyond
+// int64.
 func Normalize(values map[string]any) (map[string]any, error) {
 	normalized, err := normalizeMap(values)
 	var located *locatedError

@@ -48,7 +48,8 @@ type Controller struct {
 	states map[Component][]string
 }
 
-// ForController binds the collectors to a controller. Refusals, drift and fights are present from then on, so that alert rules see their first increase.
+// ForController binds the collectors to a controller. Refusals, drift and fights are present from then on, so that
+// alert rules see their first increase.
 func (m *Metrics) ForController(name string) *Controller {
 	for _, reason := range []Refusal{RefusalInvalid, RefusalOwned, RefusalRejected} {
 		m.refusals.WithLabelValues(name, string(reason))
@@ -85,7 +86,8 @@ func errorType(err error) string {
 type Refusal string
 
 const (
-	// RefusalInvalid means that a component, its manifests or an annotation is not valid, or that these contradict each other.
+	// RefusalInvalid means that a component, its manifests or an annotation is not valid, or that these contradict each
+	// other.
 	RefusalInvalid Refusal = "invalid"
 	// RefusalOwned means that dependents belong to other owners.
 	RefusalOwned Refusal = "owned"

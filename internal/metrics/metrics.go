@@ -76,8 +76,8 @@ func New(registerer prometheus.Registerer) (*Metrics, error) {
 	return m, nil
 }
 
-// hostsOfControllerRuntime returns the collector that controller-runtime registers itself. Registering one of the same description yields it. If a later version
-// describes it differently, nothing is removed from it.
+// hostsOfControllerRuntime returns the collector that controller-runtime registers itself. Registering one of the same
+// description yields it. If a later version describes it differently, nothing is removed from it.
 func hostsOfControllerRuntime() *prometheus.CounterVec {
 	r := &registration{registerer: ctrlmetrics.Registry}
 	return register(r, prometheus.NewCounterVec(prometheus.CounterOpts{

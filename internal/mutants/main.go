@@ -1,19 +1,19 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Mutants measures what the tests notice. It takes a list of small changes that break the code, makes one at a time, and
-// runs the tests that should fail.
+// Mutants measures what the tests notice. It takes a list of small changes that break the code, makes one at a time,
+// and runs the tests that should fail.
 //
 //	make mutants
 //	go run ./internal/mutants -list
 //	go run ./internal/mutants -run 'adopt|hook' -v
 //
 // The list is mutants.yaml. The working tree is not modified: the compiler gets each change as an overlay (see "go help
-// build"). So a run may be interrupted, and files may be edited meanwhile. Before the first change, the chosen tests run on
-// the unchanged code: tests that fail anyway prove nothing.
+// build"). So a run may be interrupted, and files may be edited meanwhile. Before the first change, the chosen tests
+// run on the unchanged code: tests that fail anyway prove nothing.
 //
-// The exit code is 1 if less than 95 % of the mutants are noticed. Mutants that do not fit the code, do not compile, or have
-// no test count as not noticed.
+// The exit code is 1 if less than 95 % of the mutants are noticed. Mutants that do not fit the code, do not compile, or
+// have no test count as not noticed.
 package main
 
 import (

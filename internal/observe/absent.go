@@ -16,12 +16,13 @@ import (
 const (
 	// firstDelay is how long to wait before the first discovery of types that were not served.
 	firstDelay = 250 * time.Millisecond
-	// changeDoublings is how often firstDelay doubles after a change of types, because the server serves them a moment later.
+	// changeDoublings is how often firstDelay doubles after a change of types, because the server serves them a moment
+	// later.
 	changeDoublings = 2
 )
 
-// absences makes the feeds of types that are not served wait until they are. One discovery serves all waiting types; so a record that names
-// thousands of types costs no more than one that names a single type.
+// absences makes the feeds of types that are not served wait until they are. One discovery serves all waiting types; so
+// a record that names thousands of types costs no more than one that names a single type.
 type absences struct {
 	// list discovers the served types.
 	list func() (served, error)
@@ -42,7 +43,8 @@ type absence struct {
 	count  int           // number of waiting feeds
 }
 
-// lookDelay returns the time until the next discovery. While changes of types are reported, a discovery without one is only a precaution.
+// lookDelay returns the time until the next discovery. While changes of types are reported, a discovery without one is
+// only a precaution.
 func lookDelay(attempts int, watched bool) time.Duration {
 	longest := time.Minute
 	if watched {

@@ -14,7 +14,8 @@ import (
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
-// TestAbsentTypesAreLookedUpTogether has types that do not exist, as a user may forge them into a status, and one that is going to.
+// TestAbsentTypesAreLookedUpTogether has types that do not exist, as a user may forge them into a status, and one that
+// is going to.
 func TestAbsentTypesAreLookedUpTogether(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

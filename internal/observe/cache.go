@@ -36,22 +36,24 @@ type Options struct {
 	HTTPClient *http.Client
 	// Mapper finds the resources of kinds. Required.
 	Mapper meta.RESTMapper
-	// Owner restricts watches to dependents with this value of the owner label. Defaults to the dependents of all owners.
+	// Owner restricts watches to dependents with this value of the owner label. Defaults to the dependents of all
+	// owners.
 	Owner string
-	// Delay is how long the result of the first list of a kind is used before the kind is watched, unless Follow is called
-	// earlier. It is for short-lived programs, which rarely run long enough to see changes by others, and need not see them.
-	// Defaults to zero: kinds are watched right away.
+	// Delay is how long the result of the first list of a kind is used before the kind is watched, unless Follow is
+	// called earlier. It is for short-lived programs, which rarely run long enough to see changes by others, and need
+	// not see them. Defaults to zero: kinds are watched right away.
 	Delay time.Duration
-	// Patience is how long Watch waits for the first list of a kind. After that, objects of the kind are read one by one until
-	// the list comes. Defaults to one minute.
+	// Patience is how long Watch waits for the first list of a kind. After that, objects of the kind are read one by
+	// one until the list comes. Defaults to one minute.
 	Patience time.Duration
-	// MaxBytes limits the memory that the observations of all kinds take, estimated. A kind for which there is no room is read one by one from then on. It
-	// is for clusters that are not trusted. Defaults to no limit.
+	// MaxBytes limits the memory that the observations of all kinds take, estimated. A kind for which there is no room
+	// is read one by one from then on. It is for clusters that are not trusted. Defaults to no limit.
 	MaxBytes int64
-	// Prepare is called with the resource of a kind before its objects are listed, each time they are. If it fails, the attempt does. Defaults to nothing.
+	// Prepare is called with the resource of a kind before its objects are listed, each time they are. If it fails, the
+	// attempt does. Defaults to nothing.
 	Prepare func(ctx context.Context, mapping *meta.RESTMapping) error
-	// Notify is called with the value of the owner label whenever the observation of a dependent has changed. It must not block,
-	// and may be called from several goroutines. Required.
+	// Notify is called with the value of the owner label whenever the observation of a dependent has changed. It must
+	// not block, and may be called from several goroutines. Required.
 	Notify func(owner string)
 	// Log receives a line whenever the way in which a kind is observed changes. Defaults to no log.
 	Log logr.Logger
@@ -161,13 +163,15 @@ func (c *Cache) awaitFollow(ctx context.Context) error {
 type Need struct {
 	// Kind is the kind in the version to watch.
 	Kind schema.GroupVersionKind
-	// Namespaces are those of the dependents; empty for cluster-scoped kinds. They matter only if the kind cannot be watched in
-	// the whole cluster.
+	// Namespaces are those of the dependents; empty for cluster-scoped kinds. They matter only if the kind cannot be
+	// watched in the whole cluster.
 	Namespaces []string
-	// Content means that the status of some of the dependents depends on their content, although Judges.JudgesMetadata reports otherwise. From
-	// then on, the kind is watched with its content as long as there is an owner that needs the kind.
+	// Content means that the status of some of the dependents depends on their content, although Judges.JudgesMetadata
+	// reports otherwise. From then on, the kind is watched with its content as long as there is an owner that needs the
+	// kind.
 	Content bool
-	// Whole are dependents whose observations have the object itself, and whose owner is notified of each change of them.
+	// Whole are dependents whose observations have the object itself, and whose owner is notified of each change of
+	// them.
 	Whole []types.NamespacedName
 }
 
@@ -177,8 +181,8 @@ type need struct {
 	whole      []types.NamespacedName
 }
 
-// Watch sets the needs of an owner, and drops those of an earlier call. It returns when each kind is either watched or known not
-// to be watchable.
+// Watch sets the needs of an owner, and drops those of an earlier call. It returns when each kind is either watched or
+// known not to be watchable.
 func (c *Cache) Watch(ctx context.Context, owner string, needs []Need) error {
 	return c.Begin(owner, needs)(ctx)
 }
@@ -260,8 +264,8 @@ const (
 	Present
 )
 
-// Get returns what is known about an object. If a Job or Pod is absent, the observation has the UID and the outcome of the last one that had ended before it was
-// gone, if that was a short while ago.
+// Get returns what is known about an object. If a Job or Pod is absent, the observation has the UID and the outcome of
+// the last one that had ended before it was gone, if that was a short while ago.
 func (c *Cache) Get(gvk schema.GroupVersionKind, namespace, name string) (Observation, View) {
 	if k := c.kind(gvk); k != nil {
 		return k.get(namespace, name)
@@ -289,7 +293,8 @@ func (c *Cache) Kinds() []schema.GroupVersionKind {
 	return slices.SortedFunc(maps.Keys(c.kinds), func(a, b schema.GroupVersionKind) int { return cmp.Compare(a.String(), b.String()) })
 }
 
-// Unwatched returns the needed kinds whose objects have to be read one by one now, because they are not watched anywhere, sorted.
+// Unwatched returns the needed kinds whose objects have to be read one by one now, because they are not watched
+// anywhere, sorted.
 func (c *Cache) Unwatched() []schema.GroupKind {
 	var found []schema.GroupKind
 	for _, k := range c.sorted() {

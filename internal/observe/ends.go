@@ -17,8 +17,8 @@ func RunsToCompletion(kind schema.GroupKind) bool {
 	return kind == schema.GroupKind{Group: "batch", Kind: "Job"} || kind == schema.GroupKind{Kind: "Pod"}
 }
 
-// outcome returns the status that a Job or Pod had when its deletion was requested, if it had ended by then. What happens to it later is the
-// consequence of its deletion.
+// outcome returns the status that a Job or Pod had when its deletion was requested, if it had ended by then. What
+// happens to it later is the consequence of its deletion.
 func (r *Reader) outcome(owner string, object *unstructured.Unstructured, judge judging) status.Status {
 	requested := object.GetDeletionTimestamp()
 	if requested == nil || !RunsToCompletion(object.GroupVersionKind().GroupKind()) {

@@ -13,7 +13,8 @@ import (
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
-// TestExpiredWatchesResume has the server end a watch in order. What changes meanwhile is not lost, and the next watch lasts.
+// TestExpiredWatchesResume has the server end a watch in order. What changes meanwhile is not lost, and the next watch
+// lasts.
 func TestExpiredWatchesResume(t *testing.T) {
 	t.Parallel()
 	watches := &streams{resource: "configmaps"}

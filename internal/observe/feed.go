@@ -44,8 +44,8 @@ type feed struct {
 	replacing bool
 }
 
-// steady is how long a watch must last so that its end does not count as a failure. Where listing is allowed and watching is not,
-// each attempt begins with success.
+// steady is how long a watch must last so that its end does not count as a failure. Where listing is allowed and
+// watching is not, each attempt begins with success.
 const steady = 10 * time.Second
 
 type feedState int

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// guard watches the instances of one type, for all owners that wait until all foreign instances (those that do not belong to the owner) are deleted. It
-// watches metadata only, and keeps only what it needs to count instances.
+// guard watches the instances of one type, for all owners that wait until all foreign instances (those that do not
+// belong to the owner) are deleted. It watches metadata only, and keeps only what it needs to count instances.
 type guard struct {
 	cache    *Cache
 	resource schema.GroupVersionResource
@@ -26,7 +26,8 @@ type guard struct {
 	// listed is set once the instances were counted.
 	listed bool
 	total  int
-	// labels are the values of the owner label, by the instances that have it; own is the number of instances by label value.
+	// labels are the values of the owner label, by the instances that have it; own is the number of instances by label
+	// value.
 	labels map[types.UID]string
 	own    map[string]int
 }
@@ -37,9 +38,9 @@ type guarded struct {
 	emptied, touched spacing
 }
 
-// Guard notifies the owner when the last foreign instance of one of the resources is deleted or becomes the owner's and, at
-// growing intervals, when their number decreases. The resources replace those of an earlier call. Each resource is watched once
-// for all owners.
+// Guard notifies the owner when the last foreign instance of one of the resources is deleted or becomes the owner's
+// and, at growing intervals, when their number decreases. The resources replace those of an earlier call. Each resource
+// is watched once for all owners.
 func (c *Cache) Guard(owner string, resources []schema.GroupVersionResource) {
 	c.mu.Lock()
 	wanted := make(map[schema.GroupVersionResource]bool, len(resources))
@@ -94,8 +95,8 @@ func (g *guard) drop(owner string) {
 // foreign returns the number of foreign instances of an owner. The mutex must be held.
 func (g *guard) foreign(owner string) int { return g.total - g.own[owner] }
 
-// run watches until the guard is cancelled. Where watching is not possible, it notifies the owners at growing intervals, so that
-// they list the instances themselves.
+// run watches until the guard is cancelled. Where watching is not possible, it notifies the owners at growing
+// intervals, so that they list the instances themselves.
 func (g *guard) run(ctx context.Context) {
 	delay := time.Second
 	for ctx.Err() == nil {
@@ -124,8 +125,8 @@ func (g *guard) notifyAll() {
 	}
 }
 
-// recount changes the numbers, and notifies owners that have fewer foreign instances than before; after an unknown change, it
-// notifies all of them.
+// recount changes the numbers, and notifies owners that have fewer foreign instances than before; after an unknown
+// change, it notifies all of them.
 func (g *guard) recount(unknown bool, change func()) {
 	g.cache.mu.Lock()
 	before := make(map[string]int, len(g.owners))
@@ -229,7 +230,8 @@ func (g *guard) label(instance metav1.Object) string {
 	return instance.GetLabels()[g.cache.options.Reader.OwnerLabel]
 }
 
-// mark notes the owner label of an instance; empty if it has none. An instance for which there is no room counts as foreign. The mutex must be held.
+// mark notes the owner label of an instance; empty if it has none. An instance for which there is no room counts as
+// foreign. The mutex must be held.
 func (g *guard) mark(uid types.UID, label string) {
 	if former := g.labels[uid]; former != "" {
 		if g.own[former]--; g.own[former] == 0 {
@@ -248,8 +250,8 @@ const (
 	longestSpacing  = time.Minute
 )
 
-// spacing spaces out repeated notifications: the first one comes at once, and each further one after twice the pause before the last one, up to
-// longestSpacing. It starts over when there was none for twice the current pause.
+// spacing spaces out repeated notifications: the first one comes at once, and each further one after twice the pause
+// before the last one, up to longestSpacing. It starts over when there was none for twice the current pause.
 type spacing struct {
 	last  time.Time
 	pause time.Duration

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// kind watches all labelled objects of one type: by one feed for the whole cluster where that is allowed, otherwise by one feed
-// for each needed namespace where that is allowed.
+// kind watches all labelled objects of one type: by one feed for the whole cluster where that is allowed, otherwise by
+// one feed for each needed namespace where that is allowed.
 type kind struct {
 	cache  *Cache
 	gvk    schema.GroupVersionKind
@@ -88,8 +88,8 @@ func (k *kind) watchesContent() bool {
 	return k.content
 }
 
-// watchContent has the kind watched with the content of its objects from now on. If it was watched by metadata only, all feeds begin anew, because what
-// they have observed was judged without the content.
+// watchContent has the kind watched with the content of its objects from now on. If it was watched by metadata only,
+// all feeds begin anew, because what they have observed was judged without the content.
 func (k *kind) watchContent() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -162,8 +162,8 @@ func (k *kind) settle(f *feed) {
 	}
 }
 
-// newsLocked returns the mode, and reports whether it has to be logged after a feed has changed its state. As long as others are starting, the mode is not
-// final. That the server cannot be reached for a while changes no mode.
+// newsLocked returns the mode, and reports whether it has to be logged after a feed has changed its state. As long as
+// others are starting, the mode is not final. That the server cannot be reached for a while changes no mode.
 func (k *kind) newsLocked(f *feed) (mode string, news bool) {
 	mode = k.modeLocked()
 	if mode == k.logged || k.pendingLocked() || (f.namespace == "" && !f.lasting() && mode != wholeCluster) {

@@ -18,14 +18,16 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
-// Name identifies an object that need not be a dependent, in the version in which it is read. The namespace of cluster-scoped objects is empty.
+// Name identifies an object that need not be a dependent, in the version in which it is read. The namespace of
+// cluster-scoped objects is empty.
 type Name struct {
 	schema.GroupVersionKind
 
 	Namespace, Name string
 }
 
-// named watches the metadata of one object, for all owners that read it. Its content is not kept: each owner reads it as the identity that may.
+// named watches the metadata of one object, for all owners that read it. Its content is not kept: each owner reads it
+// as the identity that may.
 type named struct {
 	cache  *Cache
 	name   Name
@@ -40,8 +42,8 @@ type named struct {
 	version   string // the resource version; empty if the object does not exist
 }
 
-// WatchNames sets the objects that an owner reads without owning them, and drops those of an earlier call. The owner is notified of each change of these objects. It
-// returns when each object is either watched or known not to be watchable.
+// WatchNames sets the objects that an owner reads without owning them, and drops those of an earlier call. The owner is
+// notified of each change of these objects. It returns when each object is either watched or known not to be watchable.
 func (c *Cache) WatchNames(ctx context.Context, owner string, names []Name) error {
 	for _, n := range c.declareNames(owner, names) {
 		select {
@@ -124,7 +126,8 @@ func (c *Cache) Version(name Name) (version string, view View) {
 // errOtherScope means that an object of a namespaced type has no namespace, or one of a cluster-scoped type has one.
 var errOtherScope = errors.New("the type has another scope")
 
-// run watches until it is cancelled. Where watching is not possible, it notifies the owners at growing intervals, so that they read the object themselves.
+// run watches until it is cancelled. Where watching is not possible, it notifies the owners at growing intervals, so
+// that they read the object themselves.
 func (n *named) run(ctx context.Context) {
 	defer time.AfterFunc(n.cache.options.Patience, n.overdue).Stop()
 	delay := time.Second

@@ -34,14 +34,15 @@ type Observation struct {
 	Record string
 	// Deleting means that the object is being deleted.
 	Deleting bool
-	// DeletionFailed means that the API server has failed to delete the instances of a CustomResourceDefinition that is being deleted; see status.DeletionFailure.
+	// DeletionFailed means that the API server has failed to delete the instances of a CustomResourceDefinition that is
+	// being deleted; see status.DeletionFailure.
 	DeletionFailed bool
 	// Outcome is the status of a Job or Pod that had ended before its deletion was requested; empty for all others.
 	Outcome status.Status
 	// Finalizers of the object, separated by commas.
 	Finalizers string
-	// Fingerprint of the fields that we own; see fieldset.Fingerprint. Finalizers do not count for objects that run to completion, because ours does not
-	// stay there.
+	// Fingerprint of the fields that we own; see fieldset.Fingerprint. Finalizers do not count for objects that run to
+	// completion, because ours does not stay there.
 	Fingerprint string
 	// Status is the computed status.
 	Status status.Status
@@ -70,8 +71,8 @@ func Kept(object *unstructured.Unstructured) *unstructured.Unstructured {
 	return kept
 }
 
-// Baseline identifies the declared state of the object: while it is the same, nobody has changed anything but the status or (for
-// kinds with a generation) the metadata.
+// Baseline identifies the declared state of the object: while it is the same, nobody has changed anything but the
+// status or (for kinds with a generation) the metadata.
 func (o Observation) Baseline() string {
 	if o.Generation > 0 {
 		return strconv.FormatInt(o.Generation, 10)
@@ -79,8 +80,8 @@ func (o Observation) Baseline() string {
 	return "rv" + o.ResourceVersion
 }
 
-// OlderThan reports whether the observation is older than the resource version. Versions that cannot be compared count as not
-// older.
+// OlderThan reports whether the observation is older than the resource version. Versions that cannot be compared count
+// as not older.
 func (o Observation) OlderThan(resourceVersion string) bool {
 	return apiserver.Older(o.ResourceVersion, resourceVersion)
 }
@@ -89,10 +90,12 @@ func (o Observation) OlderThan(resourceVersion string) bool {
 type Judges interface {
 	// Judge returns the status of a dependent, and the rules that hold for its owner.
 	Judge(owner string, object *unstructured.Unstructured) (result status.Result, rules string)
-	// Glance is Judge for events. If the rules are expensive, it returns rules that hold for nobody, so that the owner reads and judges the object. They
-	// differ for each resource version: each change of such an object is news, because it may arrive while the owner judges the previous state.
+	// Glance is Judge for events. If the rules are expensive, it returns rules that hold for nobody, so that the owner
+	// reads and judges the object. They differ for each resource version: each change of such an object is news,
+	// because it may arrive while the owner judges the previous state.
 	Glance(owner string, object *unstructured.Unstructured) (result status.Result, rules string)
-	// JudgesMetadata reports whether the status of objects of this kind depends on their metadata only, unless a Need says otherwise.
+	// JudgesMetadata reports whether the status of objects of this kind depends on their metadata only, unless a Need
+	// says otherwise.
 	JudgesMetadata(kind schema.GroupKind) bool
 }
 
@@ -105,7 +108,8 @@ type Reader struct {
 	OwnerLabel string
 	// PrunePolicyAnnotation is the key of the annotation with the prune policy.
 	PrunePolicyAnnotation string
-	// DigestAnnotation is the key of the annotation with the digest of the manifest that was applied last, and SuspendedDigest the prefix of the digests of suspended forms.
+	// DigestAnnotation is the key of the annotation with the digest of the manifest that was applied last, and
+	// SuspendedDigest the prefix of the digests of suspended forms.
 	DigestAnnotation, SuspendedDigest string
 	// IgnoreFieldsAnnotation is the key of the annotation with the fields whose changes do not count.
 	IgnoreFieldsAnnotation string
@@ -127,7 +131,8 @@ func (r *Reader) Glance(object *unstructured.Unstructured) Observation {
 	return r.read(object, object, r.Judges.Glance)
 }
 
-// ReadMetadata returns the observation of an object from its metadata alone. It equals that of Read if no rule reads the content of the object.
+// ReadMetadata returns the observation of an object from its metadata alone. It equals that of Read if no rule reads
+// the content of the object.
 func (r *Reader) ReadMetadata(gvk schema.GroupVersionKind, object *metav1.PartialObjectMetadata) Observation {
 	judged := &unstructured.Unstructured{}
 	judged.SetGroupVersionKind(gvk)

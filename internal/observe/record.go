@@ -9,9 +9,9 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// RecordLabel returns the key of the label which says that the object records dependents, of any operator or clm; empty if there
-// is none. Such an object must not be a dependent: deleting it, or restoring an earlier state, would make its owner lose or
-// confuse its record.
+// RecordLabel returns the key of the label which says that the object records dependents, of any operator or clm; empty
+// if there is none. Such an object must not be a dependent: deleting it, or restoring an earlier state, would make its
+// owner lose or confuse its record.
 func RecordLabel(labels map[string]string) string {
 	found := ""
 	for key, value := range labels {

@@ -45,8 +45,8 @@ func (f *referenceFeed) run(ctx context.Context) {
 		delay := min(250*time.Millisecond<<min(attempts, 10), time.Minute)
 		switch {
 		case err == nil:
-			// The server ends watches now and then. Until the next one is established, versions may be outdated for a moment, as
-			// they may be during a watch.
+			// The server ends watches now and then. Until the next one is established, versions may be outdated for a
+			// moment, as they may be during a watch.
 			attempts, delay = 0, 100*time.Millisecond
 		case apierrors.IsForbidden(err):
 			delay = f.watcher.options.ForbiddenRetry

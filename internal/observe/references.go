@@ -94,8 +94,8 @@ type ReferenceWatcher struct {
 
 	mu   sync.Mutex
 	used map[apitypes.NamespacedName][]ReferenceKey
-	// owners holds the version of an object that each owner was given last; it is empty if the object was absent, or was
-	// not read yet.
+	// owners holds the version of an object that each owner was given last; it is empty if the object was absent, or
+	// was not read yet.
 	owners   map[ReferenceKey]map[apitypes.NamespacedName]string
 	feeds    map[referenceScope]*referenceFeed
 	contents map[ReferenceKey]*ReferencedContent
@@ -171,8 +171,8 @@ func (w *ReferenceWatcher) drop(owner apitypes.NamespacedName, key ReferenceKey)
 	}
 }
 
-// Read returns the content of an object to an owner that uses it. If the object does not exist, the error is that of the
-// API server.
+// Read returns the content of an object to an owner that uses it. If the object does not exist, the error is that of
+// the API server.
 func (w *ReferenceWatcher) Read(ctx context.Context, owner apitypes.NamespacedName, key ReferenceKey) (*ReferencedContent, error) {
 	if content := w.known(owner, key); content != nil {
 		return content, nil
@@ -287,8 +287,8 @@ func (w *ReferenceWatcher) replaced(f *referenceFeed, versions map[string]string
 	w.notify(slices.Collect(maps.Keys(concerned)))
 }
 
-// concerned returns the owners for which the version, empty if the object is gone, is news. What one owner was given says
-// nothing about the others: while nothing is watched, each of them may have read another version.
+// concerned returns the owners for which the version, empty if the object is gone, is news. What one owner was given
+// says nothing about the others: while nothing is watched, each of them may have read another version.
 func (w *ReferenceWatcher) concerned(key ReferenceKey, version string) []apitypes.NamespacedName {
 	var owners []apitypes.NamespacedName
 	for owner, given := range w.owners[key] {

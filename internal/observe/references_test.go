@@ -226,8 +226,8 @@ func TestWhereWatchingIsForbiddenContentIsReadEachTime(t *testing.T) {
 	}
 }
 
-// TestEachOwnerIsToldWhatItHasNotSeen is about objects that change while nothing is watched, and that another owner reads
-// before they are watched again.
+// TestEachOwnerIsToldWhatItHasNotSeen is about objects that change while nothing is watched, and that another owner
+// reads before they are watched again.
 func TestEachOwnerIsToldWhatItHasNotSeen(t *testing.T) {
 	t.Parallel()
 	user := "reader-" + testenv.UniqueName(t)

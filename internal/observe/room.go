@@ -16,8 +16,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// A server that is not trusted can send a list without end, and events about ever new objects. So Options.MaxBytes limits what is kept of them, and
-// objects are trimmed to that before the next page of a list is requested.
+// A server that is not trusted can send a list without end, and events about ever new objects. So Options.MaxBytes
+// limits what is kept of them, and objects are trimmed to that before the next page of a list is requested.
 
 // errTooMany means that there is no room for the objects of a kind.
 var errTooMany = errors.New("the cluster has too many objects")
@@ -44,7 +44,8 @@ func (e *entry) size() int64 {
 // fits reports whether there is room for so many bytes.
 func (o Options) fits(bytes int64) bool { return o.MaxBytes <= 0 || bytes <= o.MaxBytes }
 
-// keep notes that an entry is kept instead of another one; either may be nil. It reports false if there is no room for it.
+// keep notes that an entry is kept instead of another one; either may be nil. It reports false if there is no room for
+// it.
 func (c *Cache) keep(now, before *entry) bool {
 	size := int64(0)
 	if now != nil {
@@ -57,8 +58,8 @@ func (c *Cache) keep(now, before *entry) bool {
 	return c.options.fits(c.kept.Add(change)) && (c.options.MaxBytes <= 0 || size <= largestEntry)
 }
 
-// listing is the size of a list that is being received, which counts as kept until it is complete. It is safe for concurrent use: an attempt that was given up may
-// still receive a page.
+// listing is the size of a list that is being received, which counts as kept until it is complete. It is safe for
+// concurrent use: an attempt that was given up may still receive a page.
 type listing struct {
 	cache *Cache
 	mu    sync.Mutex
@@ -193,7 +194,8 @@ func (s *trimming) opened(error) { s.begin() }
 
 func (s *trimming) begin() { s.listing.over() }
 
-// trim returns the parts of metadata that guards and watches of names need. It leaves out identifiers that no API server has.
+// trim returns the parts of metadata that guards and watches of names need. It leaves out identifiers that no API
+// server has.
 func (s *trimming) trim(object any) (*metav1.PartialObjectMetadata, error) {
 	whole, ok := object.(*metav1.PartialObjectMetadata)
 	if !ok {

@@ -72,7 +72,8 @@ func (s *endless) ServeHTTP(writer http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// TestEndlessObjects has a server send objects without end. What is kept of them is limited, and the kind is read one by one.
+// TestEndlessObjects has a server send objects without end. What is kept of them is limited, and the kind is read one
+// by one.
 func TestEndlessObjects(t *testing.T) {
 	t.Parallel()
 	const limit = 1 << 20

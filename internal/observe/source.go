@@ -69,8 +69,8 @@ func (c *Cache) reflect(ctx context.Context, s source, expected runtime.Object, 
 // listPage is the maximum number of objects in one page of a list: more than almost any owner has of one kind.
 const listPage = 5000
 
-// delayed lists objects, and watches them only after a wait. A watch that sends initial events would cost more than a list, because it sends each
-// object as an event.
+// delayed lists objects, and watches them only after a wait. A watch that sends initial events would cost more than a
+// list, because it sends each object as an event.
 type delayed struct {
 	*cache.ListWatch
 

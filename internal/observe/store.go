@@ -28,7 +28,8 @@ var (
 	_ opening                      = &feedStore{}
 )
 
-// entry replaces an object while a list is being received, so that the objects of a list are never in memory all at once.
+// entry replaces an object while a list is being received, so that the objects of a list are never in memory all at
+// once.
 type entry struct {
 	key         types.NamespacedName
 	observation Observation
@@ -154,7 +155,8 @@ func (s *feedStore) Delete(object any) error {
 // maxEnded is how many ends of objects are remembered. Each is of interest until the next call for its owner.
 const maxEnded = 1000
 
-// noteEnd remembers how a Job or Pod had ended that is gone: its events may have come one after the other before anybody has looked. The mutex must be held.
+// noteEnd remembers how a Job or Pod had ended that is gone: its events may have come one after the other before
+// anybody has looked. The mutex must be held.
 func (s *feedStore) noteEnd(key types.NamespacedName, last Observation, object any) {
 	result := last.Outcome
 	whole, isWhole := object.(*unstructured.Unstructured)
@@ -214,8 +216,8 @@ func (s *feedStore) Replace(objects []any, resourceVersion string) error {
 	return nil
 }
 
-// opened takes the answer to a request to watch. Where listing is allowed and watching is not, each attempt begins with a list: nobody follows what becomes
-// of that, so from the first refusal on, a list counts only when the watch is open.
+// opened takes the answer to a request to watch. Where listing is allowed and watching is not, each attempt begins with
+// a list: nobody follows what becomes of that, so from the first refusal on, a list counts only when the watch is open.
 func (s *feedStore) opened(err error) {
 	s.mu.Lock()
 	s.listing.over()
@@ -256,8 +258,8 @@ func (s *feedStore) Bookmark(resourceVersion string) error {
 // Resync does nothing.
 func (s *feedStore) Resync() error { return nil }
 
-// change stores an observation (nil: drops it) and returns the owners that may decide differently now. Our own writes are no
-// news.
+// change stores an observation (nil: drops it) and returns the owners that may decide differently now. Our own writes
+// are no news.
 func (s *feedStore) change(key types.NamespacedName, observation *Observation) map[string]bool {
 	if s.objects == nil {
 		return nil // the feed has ended

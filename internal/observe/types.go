@@ -19,14 +19,15 @@ var typeSources = []schema.GroupVersionResource{
 
 // TypeListener is notified of changes of the types of a cluster. Its functions may be called from several goroutines.
 type TypeListener struct {
-	// Watched is called with true when all resources that define types are watched, and with false when one watch ends. Required.
+	// Watched is called with true when all resources that define types are watched, and with false when one watch ends.
+	// Required.
 	Watched func(watched bool)
 	// Changed is called when an object that defines types was added, changed or removed. Required.
 	Changed func()
 }
 
-// WatchTypes notifies the listener until the cache is closed. It watches metadata only. The second and later calls have no
-// effect.
+// WatchTypes notifies the listener until the cache is closed. It watches metadata only. The second and later calls have
+// no effect.
 func (c *Cache) WatchTypes(listener TypeListener) {
 	c.types.Do(func() {
 		state := &typeWatch{listener: c.absent.listener(listener), missing: len(typeSources)}

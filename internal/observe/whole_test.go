@@ -15,7 +15,8 @@ import (
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
-// TestWholeObjects keeps the objects that an owner needs, and no others, and notifies it of each change of them, also one that changes no verdict.
+// TestWholeObjects keeps the objects that an owner needs, and no others, and notifies it of each change of them, also
+// one that changes no verdict.
 func TestWholeObjects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

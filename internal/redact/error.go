@@ -24,8 +24,8 @@ func (e *redacted) Error() string { return Text(e.err.Error()) }
 // Unwrap returns the error that may quote values.
 func (e *redacted) Unwrap() error { return e.err }
 
-// Status removes values from an API server's response. The body is that of the request if it is a Secret, and nil otherwise. Status reports
-// whether it removed any.
+// Status removes values from an API server's response. The body is that of the request if it is a Secret, and nil
+// otherwise. Status reports whether it removed any.
 func Status(status *metav1.Status, body []byte) bool {
 	before := status.Message
 	status.Message = SecretText(status.Message, body)

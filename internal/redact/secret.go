@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// shortestSecret is the length, in bytes, of the shortest value that is removed wherever it occurs. Shorter values are part of
-	// too many words.
+	// shortestSecret is the length, in bytes, of the shortest value that is removed wherever it occurs. Shorter values
+	// are part of too many words.
 	shortestSecret = 8
 	// lastApplied is the annotation with kubectl's copy of the manifest, including the values of a Secret.
 	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 )
 
-// Secret returns a copy of a Secret with its values replaced by mask, which gets the decoded values in the order of their
-// keys. Other objects are returned as they are.
+// Secret returns a copy of a Secret with its values replaced by mask, which gets the decoded values in the order of
+// their keys. Other objects are returned as they are.
 func Secret(object map[string]any, mask func(value string) any) map[string]any {
 	if object["apiVersion"] != "v1" || object["kind"] != "Secret" {
 		return object
@@ -69,8 +69,8 @@ func maskValue(value any, decode func(string) string, mask func(string) any) any
 	return mask(fmt.Sprint(value))
 }
 
-// SecretText is Text for a message about a request whose body is a Secret, in JSON. It removes the Secret's values of 8 bytes and more
-// wherever they occur.
+// SecretText is Text for a message about a request whose body is a Secret, in JSON. It removes the Secret's values of 8
+// bytes and more wherever they occur.
 func SecretText(message string, body []byte) string {
 	var object map[string]any
 	if json.Unmarshal(body, &object) != nil {

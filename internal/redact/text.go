@@ -20,8 +20,8 @@ var rejected = regexp.MustCompile(`(\S*?): (?:Invalid value|Duplicate value|(Uns
 // nameField matches fields whose strings are names or quantities.
 var nameField = regexp.MustCompile(`(?:^|\.)(?:apiVersion|kind|uid|resourceVersion|finalizers|name|namespace|\w*Name|\w*Namespace|targetPort|(?:requests|limits)(?:\[\S+\])?)$`)
 
-// secretField matches fields that have secret values, whatever their types are: the contents of a Secret, which look like those of a ConfigMap, and values of
-// environment variables.
+// secretField matches fields that have secret values, whatever their types are: the contents of a Secret, which look
+// like those of a ConfigMap, and values of environment variables.
 var secretField = regexp.MustCompile(`^\.?(?:data|stringData|binaryData)\b|` + envValue)
 
 const envValue = `(?:^|\.)\w*[eE]nv\w*(?:\[[^\]]*\])?\.(?:value|[A-Z][A-Z0-9_]*)$`
@@ -32,7 +32,8 @@ var EnvValue = regexp.MustCompile(envValue)
 // types are the texts that replace a value of a wrong type.
 var types = []string{"", "string", "integer", "number", "boolean", "object", "array"}
 
-// isShown is the decision about a value, which is in quotes if it is a string. Enumerated means that the field has a fixed set of values.
+// isShown is the decision about a value, which is in quotes if it is a string. Enumerated means that the field has a
+// fixed set of values.
 func isShown(field, value string, enumerated bool) bool {
 	text, err := strconv.Unquote(value)
 	isString := err == nil
@@ -64,7 +65,8 @@ var quoting = []struct {
 	{regexp.MustCompile(`(?s)\.\.\.\|.*\|\.\.\.`), "...|" + Mark + "|..."},
 }
 
-// goValue is how a value begins that the server's merging code prints, expected what it says of the field before that, and member an item of a set in a path.
+// goValue is how a value begins that the server's merging code prints, expected what it says of the field before that,
+// and member an item of a set in a path.
 var (
 	goValue  = regexp.MustCompile(`(?:&?value\.)?value[A-Z][A-Za-z]*\{|&\{`)
 	expected = regexp.MustCompile(`(\S+): expected (\w+)[^\n]*, got $`)
@@ -107,7 +109,8 @@ func goValues(message string) string {
 	}
 }
 
-// shownGoValue returns the value, or Mark. A number where no boolean is expected may be a string that lacks its quotes, or that was printed without them.
+// shownGoValue returns the value, or Mark. A number where no boolean is expected may be a string that lacks its quotes,
+// or that was printed without them.
 func shownGoValue(before, value string) string {
 	place := expected.FindStringSubmatch(before)
 	if place == nil || strings.ContainsAny(value, "{[") {
@@ -123,7 +126,8 @@ func shownGoValue(before, value string) string {
 	return value
 }
 
-// braces returns the length of a text in braces or brackets up to its closing counterpart, or the whole length if there is none.
+// braces returns the length of a text in braces or brackets up to its closing counterpart, or the whole length if there
+// is none.
 func braces(text string) int {
 	depth := 0
 	for i := 0; i < len(text); i++ {

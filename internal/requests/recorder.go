@@ -39,8 +39,8 @@ func (r *Recorder) Len() int {
 	return len(r.list)
 }
 
-// UnderWay returns the number of requests that were sent and have no response yet, so that they are not among the others. A watch has its
-// response when it begins.
+// UnderWay returns the number of requests that were sent and have no response yet, so that they are not among the
+// others. A watch has its response when it begins.
 func (r *Recorder) UnderWay() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -22,7 +22,8 @@ type Request struct {
 	// Status is the code of the response, or 0 if there was none.
 	Status int
 
-	// Parts of the path; all empty for discovery and other requests that are not about objects. Group is empty for the core group.
+	// Parts of the path; all empty for discovery and other requests that are not about objects. Group is empty for the
+	// core group.
 	Group, Version, Resource, Subresource, Namespace, Name string
 }
 
@@ -37,7 +38,8 @@ func (r Request) IsWrite() bool {
 	return r.Method != http.MethodGet && r.Method != http.MethodHead
 }
 
-// New takes the path apart: /api/v1/… or /apis/group/version/…, then, in both, [namespaces/N/]resource[/name[/subresource]].
+// New takes the path apart: /api/v1/… or /apis/group/version/…, then, in both,
+// [namespaces/N/]resource[/name[/subresource]].
 func New(method string, address *url.URL) Request {
 	request := Request{Method: method, Path: address.Path, Query: address.Query()}
 	parts := strings.Split(strings.Trim(address.Path, "/"), "/")
@@ -50,7 +52,8 @@ func New(method string, address *url.URL) Request {
 	default:
 		return request
 	}
-	// A namespace is itself a resource: names in third place are resources in the namespace, unless they are subresources of the namespace.
+	// A namespace is itself a resource: names in third place are resources in the namespace, unless they are
+	// subresources of the namespace.
 	if rest[0] == "namespaces" && len(rest) > 2 && rest[2] != "status" && rest[2] != "finalize" {
 		request.Namespace, rest = rest[1], rest[2:]
 	}

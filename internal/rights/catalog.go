@@ -54,8 +54,8 @@ func Resources(kinds []schema.GroupVersionKind) ([]*metav1.APIResourceList, meta
 	return lists, mapper
 }
 
-// stable matches the versions that every cluster serves. Others are left out: a generator that finds an old version would
-// render objects that no current cluster accepts.
+// stable matches the versions that every cluster serves. Others are left out: a generator that finds an old version
+// would render objects that no current cluster accepts.
 var stable = regexp.MustCompile(`^v[0-9]+$`)
 
 // clusterScoped are the cluster-scoped kinds of Kubernetes. The Go types do not have the scope.
@@ -68,8 +68,8 @@ var clusterScoped = []string{
 	"ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration", "VolumeAttachment", "VolumeAttributesClass",
 }
 
-// Kinds returns the kinds of the stable versions of Kubernetes, and the given ones, sorted. A given one has the form group/version/Kind, or
-// group/version, which yields an entry without a kind.
+// Kinds returns the kinds of the stable versions of Kubernetes, and the given ones, sorted. A given one has the form
+// group/version/Kind, or group/version, which yields an entry without a kind.
 func Kinds(apiVersions []string) ([]schema.GroupVersionKind, error) {
 	kinds := []schema.GroupVersionKind{
 		{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},

@@ -23,7 +23,8 @@ const KubernetesVersion = "v1.36.0"
 type OfflineOptions struct {
 	// KubernetesVersion defaults to KubernetesVersion.
 	KubernetesVersion string
-	// APIVersions are served in addition to the stable ones of Kubernetes, as "group/version" or "group/version/Kind"; the kinds are namespaced.
+	// APIVersions are served in addition to the stable ones of Kubernetes, as "group/version" or "group/version/Kind";
+	// the kinds are namespaced.
 	APIVersions []string
 	// Scheme has the types of the client. Required.
 	Scheme *runtime.Scheme

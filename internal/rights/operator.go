@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Need is a way to use an operator that takes further rights. Its text is the name of the switch in the values of the operator's chart.
+// Need is a way to use an operator that takes further rights. Its text is the name of the switch in the values of the
+// operator's chart.
 type Need string
 
 const (
@@ -18,7 +19,8 @@ const (
 	NeedReferences Need = "references"
 	// NeedImpersonation means that dependents are written as a service account that the component chooses.
 	NeedImpersonation Need = "impersonation"
-	// NeedNamespaces means that dependents are in other namespaces than the component, and that the operator creates these.
+	// NeedNamespaces means that dependents are in other namespaces than the component, and that the operator creates
+	// these.
 	NeedNamespaces Need = "namespaces"
 	// NeedDeletionHooks means that there are hooks that run when the component is deleted.
 	NeedDeletionHooks Need = "deletionHooks"
@@ -36,8 +38,9 @@ type Purpose struct {
 	Rules []rbacv1.PolicyRule
 }
 
-// OfOperator returns what an operator does whose components are of the given resource. With these rights and those of [Of] for the dependents, no request of
-// a component's life is denied, and each right is used in it, which a test of the scaffolder checks with the role of a chart.
+// OfOperator returns what an operator does whose components are of the given resource. With these rights and those of
+// [Of] for the dependents, no request of a component's life is denied, and each right is used in it, which a test of
+// the scaffolder checks with the role of a chart.
 func OfOperator(components schema.GroupResource) []Purpose {
 	purpose := func(text string, need Need, group string, resources, verbs []string) Purpose {
 		return Purpose{Text: text, Need: need, Rules: []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: resources, Verbs: verbs}}}

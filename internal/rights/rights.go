@@ -130,7 +130,8 @@ func (r *rights) addObject(object *unstructured.Unstructured) error {
 	if resource.Namespaced {
 		namespace = cmp.Or(object.GetNamespace(), r.Namespace)
 	}
-	// An object is created by applying it, which is a patch. Whoever may not list and watch asks for one object after the other.
+	// An object is created by applying it, which is a patch. Whoever may not list and watch asks for one object after
+	// the other.
 	verbs := []string{"get", "list", "watch", "create", "patch", "delete"}
 	if r.removesFields(object) {
 		verbs = append(verbs, "update")
@@ -158,8 +159,8 @@ func (r *rights) updatePolicy(object *unstructured.Unstructured) string {
 	return cmp.Or(object.GetAnnotations()[r.ReconcilerName+"/"+types.AnnotationKeySuffixUpdatePolicy], r.UpdatePolicy)
 }
 
-// addClaims adds what it takes to find out, before an object is created anew, that no claims with data would go with it. Most of Kubernetes' own
-// kinds own none.
+// addClaims adds what it takes to find out, before an object is created anew, that no claims with data would go with
+// it. Most of Kubernetes' own kinds own none.
 func (r *rights) addClaims(object *unstructured.Unstructured, kind schema.GroupKind, namespace string) {
 	custom := strings.Contains(kind.Group, ".") && !strings.HasSuffix(kind.Group, ".k8s.io")
 	recreates := strings.EqualFold(object.GetAnnotations()[r.ReconcilerName+"/"+types.AnnotationKeySuffixRecreateIfImmutable], "true")
@@ -187,7 +188,8 @@ func (r *rights) addFurther(object *unstructured.Unstructured, kind schema.Group
 		}
 		r.add(wholeCluster, storagev1.GroupName, "storageclasses", names, "get")
 	case schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}:
-		// Before a type is deleted, it is found out that there are no instances of it. If there are, they are watched until they are gone.
+		// Before a type is deleted, it is found out that there are no instances of it. If there are, they are watched
+		// until they are gone.
 		defined, err := definedBy(object)
 		if err != nil {
 			return err
@@ -205,9 +207,10 @@ func (r *rights) addFurther(object *unstructured.Unstructured, kind schema.Group
 	return nil
 }
 
-// addRole adds what it takes to write a role. Nobody may hand out rights that they do not have, unless they may do just that, for a role of a known name.
-// The names of roles that may be anywhere are not known, and the right to write any role would be a right to everything: so the rules of the role are added instead, for all
-// objects of a kind, because names in these rules are not known either.
+// addRole adds what it takes to write a role. Nobody may hand out rights that they do not have, unless they may do just
+// that, for a role of a known name. The names of roles that may be anywhere are not known, and the right to write any
+// role would be a right to everything: so the rules of the role are added instead, for all objects of a kind, because
+// names in these rules are not known either.
 func (r *rights) addRole(object *unstructured.Unstructured, namespace string) error {
 	resource := strings.ToLower(object.GetKind()) + "s"
 	if !r.Everywhere {
@@ -231,7 +234,8 @@ func (r *rights) addRole(object *unstructured.Unstructured, namespace string) er
 	return nil
 }
 
-// addBinding adds what it takes to bind a role: the right to do so, unless the role is one of the objects, whose rules addRole has added.
+// addBinding adds what it takes to bind a role: the right to do so, unless the role is one of the objects, whose rules
+// addRole has added.
 func (r *rights) addBinding(object *unstructured.Unstructured, namespace string) {
 	kind, _, _ := unstructured.NestedString(object.Object, "roleRef", "kind")
 	name, _, _ := unstructured.NestedString(object.Object, "roleRef", "name")

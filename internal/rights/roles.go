@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Roles returns a Role of the given name for each namespace, and a ClusterRole for the whole cluster, as far as they are needed. If a
-// service account is named, the bindings that give it these roles come after them.
+// Roles returns a Role of the given name for each namespace, and a ClusterRole for the whole cluster, as far as they
+// are needed. If a service account is named, the bindings that give it these roles come after them.
 func Roles(needed map[string][]rbacv1.PolicyRule, name string, serviceAccount apitypes.NamespacedName) []client.Object {
 	var roles, bindings []client.Object
 	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: serviceAccount.Namespace, Name: serviceAccount.Name}}

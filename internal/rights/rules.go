@@ -62,8 +62,8 @@ func (r *rules) addPath(path string, verbs ...string) {
 	}
 }
 
-// policyRules returns few rules that allow the same: verbs that are for the same objects are in one, and so are resources of a group for which
-// the same is allowed. Rules for paths come last.
+// policyRules returns few rules that allow the same: verbs that are for the same objects are in one, and so are
+// resources of a group for which the same is allowed. Rules for paths come last.
 func (r *rules) policyRules() []rbacv1.PolicyRule {
 	var result []rbacv1.PolicyRule
 	for _, resource := range slices.SortedFunc(maps.Keys(r.verbs), func(a, b schema.GroupResource) int {

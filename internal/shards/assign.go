@@ -11,8 +11,8 @@ import (
 	"strconv"
 )
 
-// Of returns the shard of an object: the first eight bytes of the SHA-256 sum of "<namespace>/<name>", as a big-endian number,
-// modulo the number of shards. All replicas get the same result.
+// Of returns the shard of an object: the first eight bytes of the SHA-256 sum of "<namespace>/<name>", as a big-endian
+// number, modulo the number of shards. All replicas get the same result.
 func Of(namespace, name string, shards int) int {
 	return int(hash(namespace+"/"+name) % uint64(shards)) //nolint:gosec // less than shards, which is an int
 }
@@ -22,9 +22,9 @@ func hash(text string) uint64 {
 	return binary.BigEndian.Uint64(sum[:8])
 }
 
-// assign returns the member that should hold each shard. All members get the same number of shards, or one more. Each pair of
-// member and shard has a pseudo-random, fixed score, and the pairs with the highest scores win. So when a member joins, most
-// shards that move go to it, and when one leaves, most shards that move are its own.
+// assign returns the member that should hold each shard. All members get the same number of shards, or one more. Each
+// pair of member and shard has a pseudo-random, fixed score, and the pairs with the highest scores win. So when a
+// member joins, most shards that move go to it, and when one leaves, most shards that move are its own.
 func assign(members []string, shards int) []string {
 	owners := make([]string, shards)
 	if len(members) == 0 {

@@ -11,7 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestOf pins the function: if it changed between two versions of an operator, two replicas would work on the same object.
+// TestOf pins the function: if it changed between two versions of an operator, two replicas would work on the same
+// object.
 func TestOf(t *testing.T) {
 	t.Parallel()
 	got := []int{Of("default", "web", 12), Of("default", "api", 12), Of("", "cluster-wide", 12), Of("default", "web", 1), Of("default", "web", 1000)}

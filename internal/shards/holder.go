@@ -43,8 +43,9 @@ func LeaseName(name string, shard int) string {
 	return name + "-shard-" + strconv.Itoa(shard)
 }
 
-// Get reads the lease. Its holder decides how long it lasts without a renewal, but no longer than a holder may, and its number of holders stays so small that it can grow:
-// otherwise, a single forged write would block the shard for 68 years.
+// Get reads the lease. Its holder decides how long it lasts without a renewal, but no longer than a holder may, and its
+// number of holders stays so small that it can grow: otherwise, a single forged write would block the shard for 68
+// years.
 func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
@@ -133,8 +134,8 @@ func (k *Keeper) serve(ctx context.Context, shard int) error {
 	return nil
 }
 
-// work lets work begin, and returns when all of it has ended, after the end of the context or the loss of the lease. Work that
-// does not end in time loses its tenure, so that its next check fails.
+// work lets work begin, and returns when all of it has ended, after the end of the context or the loss of the lease.
+// Work that does not end in time loses its tenure, so that its next check fails.
 func (k *Keeper) work(ctx context.Context, tenure *Tenure, lost <-chan struct{}) {
 	k.options.Log.Info("shard acquired", "shard", tenure.shard)
 	k.publish(tenure)

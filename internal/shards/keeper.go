@@ -22,13 +22,15 @@ type Options struct {
 	Identity string
 	// Shards is the number of shards.
 	Shards int
-	// LeaseDuration is how long after the last renewal another replica may take a lease; whole seconds, and at most LongestLease. RenewDeadline is how long
-	// a replica trusts its own renewal; at least one second less, because other replicas see renewal times in whole seconds.
-	// RetryPeriod is the time between two renewals, or attempts to acquire a lease.
+	// LeaseDuration is how long after the last renewal another replica may take a lease; whole seconds, and at most
+	// LongestLease. RenewDeadline is how long a replica trusts its own renewal; at least one second less, because other
+	// replicas see renewal times in whole seconds. RetryPeriod is the time between two renewals, or attempts to acquire
+	// a lease.
 	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
 	// Client reads and writes leases.
 	Client coordinationv1client.LeasesGetter
-	// Acquired is called when work on a shard may begin, Lost when all of it has ended. Calls for one shard do not overlap.
+	// Acquired is called when work on a shard may begin, Lost when all of it has ended. Calls for one shard do not
+	// overlap.
 	Acquired, Lost func(shard int)
 	// Log defaults to no log.
 	Log logr.Logger
@@ -117,7 +119,8 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 	keeping.Wait()
 	k.running.Wait()
-	// This must come last: replicas with another number of shards begin when this lease is gone, whatever shards are still held.
+	// This must come last: replicas with another number of shards begin when this lease is gone, whatever shards are
+	// still held.
 	k.members.resign(context.WithoutCancel(ctx))
 	return nil
 }

@@ -41,7 +41,8 @@ type replica struct {
 	acquired []*Tenure
 }
 
-// durations are those of leases: how long after the last renewal others may take them, how long replicas trust their own renewals, and the time between renewals.
+// durations are those of leases: how long after the last renewal others may take them, how long replicas trust their
+// own renewals, and the time between renewals.
 type durations struct{ lease, renew, retry time.Duration }
 
 var (
@@ -130,7 +131,8 @@ func (r *replica) relies(shard int) bool {
 	return tenure != nil && tenure.Check() == nil
 }
 
-// begun returns how often the replica has acquired a shard. What it holds may be missing for a moment; missing is the number of such shards.
+// begun returns how often the replica has acquired a shard. What it holds may be missing for a moment; missing is the
+// number of such shards.
 func (r *replica) begun() (count, missing int) {
 	r.Keeper.mu.Lock()
 	held := slices.Collect(maps.Values(r.tenures))

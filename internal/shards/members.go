@@ -164,9 +164,10 @@ func (m *members) isAlive(who *member, now time.Time) bool {
 	return concurrent.Elapsed(who.seen, now) < m.options.LeaseDuration
 }
 
-// live returns the sorted identities of replicas that are alive and use the same number of shards, and how long to wait until
-// that may change. The oldest replica decides on the number of shards; replicas with another number wait until it is gone. So a
-// new number takes effect only when all replicas with the former one have ended their work (or have not renewed their leases).
+// live returns the sorted identities of replicas that are alive and use the same number of shards, and how long to wait
+// until that may change. The oldest replica decides on the number of shards; replicas with another number wait until it
+// is gone. So a new number takes effect only when all replicas with the former one have ended their work (or have not
+// renewed their leases).
 func (m *members) live() ([]string, time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -192,6 +193,7 @@ func (m *members) live() ([]string, time.Duration) {
 		}
 	}
 	slices.Sort(identities)
-	// A shard goes to no one if its share is computed for a replica that is listed twice. Only forged leases have the same holder.
+	// A shard goes to no one if its share is computed for a replica that is listed twice. Only forged leases have the
+	// same holder.
 	return slices.Compact(identities), next
 }

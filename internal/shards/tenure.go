@@ -13,11 +13,12 @@ import (
 	"github.com/component-operator/runtime/internal/concurrent"
 )
 
-// ErrOver is the cause that ends contexts of work, and the error of [Tenure.Check], when this replica no longer holds the shard.
+// ErrOver is the cause that ends contexts of work, and the error of [Tenure.Check], when this replica no longer holds
+// the shard.
 var ErrOver = errors.New("this replica no longer holds the shard")
 
-// Tenure is the time during which a replica holds a shard without interruption. It is safe for concurrent use. A nil Tenure is
-// for work that is not divided into shards: it never ends.
+// Tenure is the time during which a replica holds a shard without interruption. It is safe for concurrent use. A nil
+// Tenure is for work that is not divided into shards: it never ends.
 type Tenure struct {
 	shard int
 	// validity is how long the lease is trusted after a renewal was sent.

@@ -9,8 +9,8 @@ import (
 	"reflect"
 )
 
-// acyclic returns replacements for those functions of sprig by which a map could become a part of itself. Printing or copying such a map would
-// overflow the stack, which ends the process.
+// acyclic returns replacements for those functions of sprig by which a map could become a part of itself. Printing or
+// copying such a map would overflow the stack, which ends the process.
 func acyclic(sprig map[string]any) map[string]any {
 	safe := map[string]any{"set": checked(sprig["set"], func(arguments []reflect.Value) error {
 		if isCyclic(arguments[2].Interface(), map[uintptr]bool{arguments[0].Pointer(): true}) {
@@ -35,7 +35,8 @@ func acyclic(sprig map[string]any) map[string]any {
 	return safe
 }
 
-// isCyclic reports whether a value has something in it that is a part of itself, or is one of the maps in which the value is.
+// isCyclic reports whether a value has something in it that is a part of itself, or is one of the maps in which the
+// value is.
 func isCyclic(value any, outer map[uintptr]bool) bool {
 	switch value := value.(type) {
 	case map[string]any:

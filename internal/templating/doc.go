@@ -5,20 +5,22 @@
 // templates share.
 //
 // A [Set] holds parsed templates. It is parsed once and rendered any number of times, also concurrently. Each rendering
-// has a [Renderer] of its own, to which the caller binds functions of its own. [Lookup] provides functions that read from a cluster.
+// has a [Renderer] of its own, to which the caller binds functions of its own. [Lookup] provides functions that read
+// from a cluster.
 //
 // # Rules
 //
 // A missing key of a map is nil, and nil renders as nothing (like the option
 // missingkey=zero of text/template, but without its output "<no value>").
 //
-// The functions are those of sprig and those of this package, which win. There is no env and expandenv, because the environment of an operator holds its credentials, and
-// no getHostByName, which would explore its network. Functions that change a map in place (set, unset, merge and the
-// like) change the data of the caller, who must therefore pass a copy.
+// The functions are those of sprig and those of this package, which win. There is no env and expandenv, because the
+// environment of an operator holds its credentials, and no getHostByName, which would explore its network. Functions
+// that change a map in place (set, unset, merge and the like) change the data of the caller, who must therefore pass a
+// copy.
 //
 // # Limits
 //
-// A template cannot be interrupted, so there are limits: MaxOutput for the text that exists at the same time, MaxDepth for nested calls of
-// include and tpl, and a length for what one function call generates. A violation is an
-// error that names the template.
+// A template cannot be interrupted, so there are limits: MaxOutput for the text that exists at the same time, MaxDepth
+// for nested calls of include and tpl, and a length for what one function call generates. A violation is an error that
+// names the template.
 package templating

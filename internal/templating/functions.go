@@ -20,8 +20,9 @@ import (
 // commonFunctions are available unless the options of a Set have other ones. The map must not be changed.
 var commonFunctions = newCommonFunctions()
 
-// Sprig returns the functions of sprig, with limits for what they generate, and without env, expandenv and getHostByName:
-// authors of templates must not see the operator's environment, nor which names it can resolve, and even less the authors of texts that reach tpl.
+// Sprig returns the functions of sprig, with limits for what they generate, and without env, expandenv and
+// getHostByName: authors of templates must not see the operator's environment, nor which names it can resolve, and even
+// less the authors of texts that reach tpl.
 func Sprig() template.FuncMap {
 	functions := sprig.TxtFuncMap()
 	for _, name := range []string{"env", "expandenv", "getHostByName"} {

@@ -67,8 +67,8 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// All that sprig has is there, except what looks outside. A function that sprig gets one day has to be put into the list: what it depends on is
-// something that users are told.
+// All that sprig has is there, except what looks outside. A function that sprig gets one day has to be put into the
+// list: what it depends on is something that users are told.
 func TestFunctionsOfSprig(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("testdata/sprig.txt")

@@ -62,7 +62,8 @@ func limitedFunctions(sprig map[string]any) map[string]any {
 	return limited
 }
 
-// checked returns a function that checks its arguments before it calls the given one, which may be variadic and return an error.
+// checked returns a function that checks its arguments before it calls the given one, which may be variadic and return
+// an error.
 func checked(function any, check func(arguments []reflect.Value) error) any {
 	value, failure := reflect.ValueOf(function), reflect.TypeFor[error]()
 	call := value.Call
@@ -89,7 +90,8 @@ func replace(old, replacement, text string) (string, error) {
 // maxPattern is the maximum length of a regular expression, in bytes.
 const maxPattern = 4096
 
-// checkPattern limits what a regular expression takes to be matched: each of its instructions may keep the places of all its groups.
+// checkPattern limits what a regular expression takes to be matched: each of its instructions may keep the places of
+// all its groups.
 func checkPattern(pattern string) error {
 	switch {
 	case len(pattern) > maxPattern:
@@ -234,7 +236,8 @@ func indent(blanks int, text string) (string, error) {
 // maxDepth is how deep values that are written as YAML, TOML or indented JSON may be nested.
 const maxDepth = 200
 
-// CheckEncoding returns an error if writing a value with indentation takes too much memory: each line begins with blanks for its depth.
+// CheckEncoding returns an error if writing a value with indentation takes too much memory: each line begins with
+// blanks for its depth.
 func CheckEncoding(value any) error {
 	size, count := 0.0, 0
 	return checkEncoding(reflect.ValueOf(value), 0, &size, &count)

@@ -19,20 +19,21 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
-// Lookup provides functions that read from a cluster. It lives no longer than one rendering, therefore it may keep the context.
+// Lookup provides functions that read from a cluster. It lives no longer than one rendering, therefore it may keep the
+// context.
 type Lookup struct {
 	ctx       context.Context
 	getClient func() (client.Client, error)
 }
 
-// NewLookup returns a Lookup whose functions read with the given context, through the client that getClient returns. Each
-// function calls getClient, because that records that the cluster is read.
+// NewLookup returns a Lookup whose functions read with the given context, through the client that getClient returns.
+// Each function calls getClient, because that records that the cluster is read.
 func NewLookup(ctx context.Context, getClient func() (client.Client, error)) Lookup {
 	return Lookup{ctx: ctx, getClient: getClient}
 }
 
-// One returns an object. If the name is empty, it returns the list of all objects of the namespace, or of all namespaces if that is empty,
-// too. If the object or its type does not exist, it returns an empty map.
+// One returns an object. If the name is empty, it returns the list of all objects of the namespace, or of all
+// namespaces if that is empty, too. If the object or its type does not exist, it returns an empty map.
 func (l Lookup) One(apiVersion, kind, namespace, name string) (map[string]any, error) {
 	content, err := l.MustOne(apiVersion, kind, namespace, name)
 	if absent(err) {
@@ -67,8 +68,8 @@ func (l Lookup) MustOne(apiVersion, kind, namespace, name string) (map[string]an
 	return object.Object, nil
 }
 
-// List returns the objects of a namespace, or of all namespaces if it is empty, that have the given labels, in the notation
-// of kubectl. An empty selector selects all objects. An unknown type has none.
+// List returns the objects of a namespace, or of all namespaces if it is empty, that have the given labels, in the
+// notation of kubectl. An empty selector selects all objects. An unknown type has none.
 func (l Lookup) List(apiVersion, kind, namespace, labelSelector string) ([]any, error) {
 	selector, err := labels.Parse(labelSelector)
 	if err != nil {

@@ -27,8 +27,8 @@ type Options struct {
 	// Functions are available in addition to the library, and win over it. Parsing only needs their names; a rendering
 	// may bind others of the same names.
 	Functions map[string]any
-	// KeepNoValue makes nil render as "<no value>", which is removed from the output of a file, and of tpl, when it is complete. Templates see it
-	// in the result of include. Helm does so.
+	// KeepNoValue makes nil render as "<no value>", which is removed from the output of a file, and of tpl, when it is
+	// complete. Templates see it in the result of include. Helm does so.
 	KeepNoValue bool
 }
 
@@ -38,8 +38,8 @@ type Set struct {
 	keepNoValue bool
 }
 
-// Parse returns the Set of the given files. Of several definitions of the same name, the last one counts. An error names
-// file and line.
+// Parse returns the Set of the given files. Of several definitions of the same name, the last one counts. An error
+// names file and line.
 func Parse(files []File, options Options) (*Set, error) {
 	library := options.Library
 	if library == nil {

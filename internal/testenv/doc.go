@@ -8,9 +8,9 @@
 //   - with TEST_USE_EXISTING_CLUSTER=1, the cluster of the usual kubeconfig (KUBECONFIG, ~/.kube/config);
 //   - otherwise a sandbox of the process's own, started when the first test asks for it and gone with the process.
 //
-// KUBECONFIG alone is never followed: it may lead to somebody's production. A test that asks for a cluster and cannot have one
-// fails; with -short it is skipped.
+// KUBECONFIG alone is never followed: it may lead to somebody's production. A test that asks for a cluster and cannot
+// have one fails; with -short it is skipped.
 //
-// Tests share the cluster and run in parallel: each works in a namespace of its own ([Namespace]) and gives unique names to what
-// has none.
+// Tests share the cluster and run in parallel: each works in a namespace of its own ([Namespace]) and gives unique
+// names to what has none.
 package testenv

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// The deadline is generous, because a test that waits for it has failed anyway; the pause is short, because all others wait for it.
+// The deadline is generous, because a test that waits for it has failed anyway; the pause is short, because all others
+// wait for it.
 const (
 	eventuallyDeadline = 60 * time.Second
 	eventuallyPause    = 20 * time.Millisecond
@@ -26,8 +27,8 @@ func Patience() time.Duration {
 	return eventuallyDeadline
 }
 
-// Eventually asks the condition until it holds, and ends the test if it still does not after a minute, or the duration in TEST_PATIENCE. The
-// condition says with its second result what is missing; the last such reason is shown.
+// Eventually asks the condition until it holds, and ends the test if it still does not after a minute, or the duration
+// in TEST_PATIENCE. The condition says with its second result what is missing; the last such reason is shown.
 func Eventually(tb testing.TB, condition func() (bool, string)) {
 	tb.Helper()
 	patience := Patience()
@@ -44,8 +45,8 @@ func Eventually(tb testing.TB, condition func() (bool, string)) {
 	}
 }
 
-// Receive returns what comes through the channel, or the zero value if it is closed, and ends the test if neither happens within a minute, or
-// the duration in TEST_PATIENCE; then awaited says what for.
+// Receive returns what comes through the channel, or the zero value if it is closed, and ends the test if neither
+// happens within a minute, or the duration in TEST_PATIENCE; then awaited says what for.
 func Receive[T any](tb testing.TB, channel <-chan T, awaited string) T {
 	tb.Helper()
 	timer := time.NewTimer(Patience())
@@ -59,8 +60,8 @@ func Receive[T any](tb testing.TB, channel <-chan T, awaited string) T {
 	}
 }
 
-// Within calls a function that is expected to return, and returns its error. It ends the test like Receive if the function does not return; then the
-// function goes on.
+// Within calls a function that is expected to return, and returns its error. It ends the test like Receive if the
+// function does not return; then the function goes on.
 func Within(tb testing.TB, call func() error) error {
 	tb.Helper()
 	returned := make(chan error, 1)

@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// LateEvents returns a configuration whose watches of a resource, such as "configmaps", deliver their events after a delay, as those of a busy API server do.
-// Events that arrive together are delayed once.
+// LateEvents returns a configuration whose watches of a resource, such as "configmaps", deliver their events after a
+// delay, as those of a busy API server do. Events that arrive together are delayed once.
 func LateEvents(config *rest.Config, resource string, delay time.Duration) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {

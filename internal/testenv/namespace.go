@@ -15,12 +15,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// The longest part of a namespace's name that comes from the name of the test: the rest of the 63 characters that a name may have
-// is left to what tests derive from it.
+// The longest part of a namespace's name that comes from the name of the test: the rest of the 63 characters that a
+// name may have is left to what tests derive from it.
 const maxTestName = 30
 
-// Namespace creates a namespace for this test, ready for pods, and returns its name. When the test ends, the deletion of the
-// namespace is requested, but not awaited.
+// Namespace creates a namespace for this test, ready for pods, and returns its name. When the test ends, the deletion
+// of the namespace is requested, but not awaited.
 func Namespace(tb testing.TB) string {
 	tb.Helper()
 	c := Client(tb)
@@ -46,8 +46,8 @@ func Namespace(tb testing.TB) string {
 	return namespace.Name
 }
 
-// UniqueName returns a name that no other test uses, valid for objects of any kind, with at most 36 characters: the last words of
-// the test's name and some random characters. It is meant for objects without a namespace.
+// UniqueName returns a name that no other test uses, valid for objects of any kind, with at most 36 characters: the
+// last words of the test's name and some random characters. It is meant for objects without a namespace.
 func UniqueName(tb testing.TB) string {
 	tb.Helper()
 	name := strings.Map(func(r rune) rune {

@@ -17,7 +17,8 @@ type Request = requests.Request
 // Requests records requests. Its methods may be called from several goroutines.
 type Requests = requests.Recorder
 
-// CountingConfig returns a configuration like [Config] and the record of all requests of all clients that are made from it.
+// CountingConfig returns a configuration like [Config] and the record of all requests of all clients that are made from
+// it.
 func CountingConfig(tb testing.TB) (*rest.Config, *Requests) {
 	tb.Helper()
 	config, recorder := Config(tb), &Requests{}

@@ -10,8 +10,8 @@ import (
 
 const ellipsis = "…"
 
-// Truncate returns a text of at most limit bytes. A longer text is cut between two characters and ends with an ellipsis. Invalid UTF-8 becomes a
-// question mark. The limit must be greater than 3.
+// Truncate returns a text of at most limit bytes. A longer text is cut between two characters and ends with an
+// ellipsis. Invalid UTF-8 becomes a question mark. The limit must be greater than 3.
 func Truncate(text string, limit int) string {
 	text = strings.ToValidUTF8(text, "?")
 	if len(text) <= limit {

@@ -3,8 +3,8 @@
 
 package texts
 
-// Nearest returns the candidate that a misspelt word most likely stands for: one character is wrong, or at most two of six and more; empty if there is none. Words of less
-// than four characters are too similar. The first of several wins.
+// Nearest returns the candidate that a misspelt word most likely stands for: one character is wrong, or at most two of
+// six and more; empty if there is none. Words of less than four characters are too similar. The first of several wins.
 func Nearest(word string, candidates []string) string {
 	best, least := "", 3
 	switch {
@@ -21,8 +21,8 @@ func Nearest(word string, candidates []string) string {
 	return best
 }
 
-// Distance returns how many characters have to be inserted, deleted, replaced, or exchanged with the next one, to make one text of the other (optimal string
-// alignment).
+// Distance returns how many characters have to be inserted, deleted, replaced, or exchanged with the next one, to make
+// one text of the other (optimal string alignment).
 func Distance(a, b string) int {
 	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

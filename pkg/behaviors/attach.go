@@ -27,8 +27,9 @@ func (a *attached) DeepCopyObject() runtime.Object {
 	return &attached{Object: copied, behaviors: a.behaviors}
 }
 
-// Attach returns the object with behaviors, in addition to those that it has. It does not change or copy the object. If several behaviors implement the
-// same interface, the last one counts. The reconciler refuses objects with a value that implements no interface of this package.
+// Attach returns the object with behaviors, in addition to those that it has. It does not change or copy the object. If
+// several behaviors implement the same interface, the last one counts. The reconciler refuses objects with a value that
+// implements no interface of this package.
 func Attach(object client.Object, behaviors ...any) client.Object {
 	if len(behaviors) == 0 {
 		return object
@@ -69,7 +70,8 @@ func Carry(from, to client.Object) client.Object {
 	return Bare(to)
 }
 
-// Names returns the names of the interfaces of this package that the behaviors of an object implement, sorted; empty if it has none.
+// Names returns the names of the interfaces of this package that the behaviors of an object implement, sorted; empty if
+// it has none.
 func Names(object client.Object) []string {
 	a, ok := object.(*attached)
 	if !ok {
@@ -83,7 +85,8 @@ func Names(object client.Object) []string {
 	return slices.Compact(names)
 }
 
-// Unknown returns the Go types of the values attached to an object that implement no interface of this package; empty if there are none.
+// Unknown returns the Go types of the values attached to an object that implement no interface of this package; empty
+// if there are none.
 func Unknown(object client.Object) []string {
 	a, ok := object.(*attached)
 	if !ok {

@@ -21,108 +21,126 @@ type Stepped interface {
 
 // Guarded is the behavior of an object that is applied only if a guard allows it.
 type Guarded interface {
-	// Guard returns why the object must not be applied yet; empty if it may be applied. It is called when the step of the object is about to begin, after all reads of the step. As
-	// long as it returns a reason, neither this step nor what comes later is applied; what was applied earlier stays as it is, and drift is corrected.
-	// The component names the object and the reason. A change of an object whose data are extracted (see Extracting) leads to another pass; for
-	// other reasons, the requeue interval of the component applies.
+	// Guard returns why the object must not be applied yet; empty if it may be applied. It is called when the step of
+	// the object is about to begin, after all reads of the step. As long as it returns a reason, neither this step nor
+	// what comes later is applied; what was applied earlier stays as it is, and drift is corrected. The component names
+	// the object and the reason. A change of an object whose data are extracted (see Extracting) leads to another pass;
+	// for other reasons, the requeue interval of the component applies.
 	//
-	// An error has the same effect, and the pass is repeated after a delay that grows. One that is a types.RetriableError is no failure of the guard, but a reason
-	// after which the pass is repeated.
+	// An error has the same effect, and the pass is repeated after a delay that grows. One that is a
+	// types.RetriableError is no failure of the guard, but a reason after which the pass is repeated.
 	Guard() (reason string, err error)
 }
 
 // Extracting is the behavior of an object that others need data of.
 type Extracting interface {
-	// Extract reads data from the object as it is in the cluster, including its status. It is called in each pass, when the requests of the
-	// object's step are answered, and gets a copy without managedFields. Later steps begin when it has returned nil. An error is named in the
-	// status of the component, and the pass is repeated after a delay that grows.
+	// Extract reads data from the object as it is in the cluster, including its status. It is called in each pass, when
+	// the requests of the object's step are answered, and gets a copy without managedFields. Later steps begin when it
+	// has returned nil. An error is named in the status of the component, and the pass is repeated after a delay that
+	// grows.
 	Extract(object *unstructured.Unstructured) error
 }
 
 // Reading is the behavior of an object that needs data of objects which are not dependents, because others create them.
 type Reading interface {
-	// Reads returns these objects, and what takes their data. It is called in each pass, and should return the same objects as long as the objects of the
-	// generator are the same.
+	// Reads returns these objects, and what takes their data. It is called in each pass, and should return the same
+	// objects as long as the objects of the generator are the same.
 	Reads() []Read
 }
 
-// Read is an object that is read when the step of another object is about to begin, before a guard is asked and a late manifest is completed.
+// Read is an object that is read when the step of another object is about to begin, before a guard is asked and a late
+// manifest is completed.
 type Read struct {
 	// GroupVersionKind is the type of the object, in the version in which it is read.
 	schema.GroupVersionKind
 	// NamespacedName is its name. The namespace is required, except for cluster-scoped types.
 	types.NamespacedName
 
-	// Take gets the object as it is in the cluster, without managedFields; nil if it does not exist, or its type is not served. It is called in each pass, and must not
-	// change the object. The object is read as the identity that writes the dependents, once for each change of it, and each change leads to another pass.
+	// Take gets the object as it is in the cluster, without managedFields; nil if it does not exist, or its type is not
+	// served. It is called in each pass, and must not change the object. The object is read as the identity that writes
+	// the dependents, once for each change of it, and each change leads to another pass.
 	//
-	// An error is named in the status of the component, and holds back this step and what comes later; it is how an object says that it cannot do without the other
-	// one. Then the pass is repeated when the other object changes or appears, and, if the error is about an object that exists, after a delay that grows.
+	// An error is named in the status of the component, and holds back this step and what comes later; it is how an
+	// object says that it cannot do without the other one. Then the pass is repeated when the other object changes or
+	// appears, and, if the error is about an object that exists, after a delay that grows.
 	Take func(object *unstructured.Unstructured) error
 
-	// Judge, if it is not nil, has the component wait until the object is ready, as if it was a dependent of the same stage; an object that does not exist is not ready. It gets the
-	// same objects as Take, after Take has returned no error.
+	// Judge, if it is not nil, has the component wait until the object is ready, as if it was a dependent of the same
+	// stage; an object that does not exist is not ready. It gets the same objects as Take, after Take has returned no
+	// error.
 	Judge status.Judge
-	// Grace is how long the object may be not ready before its grade counts; see Graceful. Zero means that this never ends.
+	// Grace is how long the object may be not ready before its grade counts; see Graceful. Zero means that this never
+	// ends.
 	Grace time.Duration
 	// Optional means that the component does not wait for an object that does not exist.
 	Optional bool
-	// After means that the object is read when the step has ended. It holds nothing back, and the component waits for it and for its data nevertheless. So manifests and guards of
-	// other objects must not need these data. Neither plans nor passes of a suspended component read it.
+	// After means that the object is read when the step has ended. It holds nothing back, and the component waits for
+	// it and for its data nevertheless. So manifests and guards of other objects must not need these data. Neither
+	// plans nor passes of a suspended component read it.
 	After bool
 }
 
-// Late is the behavior of an object whose manifest is complete only when its step begins, because it needs data of other objects.
+// Late is the behavior of an object whose manifest is complete only when its step begins, because it needs data of
+// other objects.
 type Late interface {
-	// Complete completes the manifest that the generator returned, after all transformers. It must not change apiVersion, kind, name and namespace, nor
-	// the annotations of the reconciler, because these decide about the order; and the object must not define types. It should be a function of the
-	// manifest and of extracted data: the object is applied again when the result changes.
+	// Complete completes the manifest that the generator returned, after all transformers. It must not change
+	// apiVersion, kind, name and namespace, nor the annotations of the reconciler, because these decide about the
+	// order; and the object must not define types. It should be a function of the manifest and of extracted data: the
+	// object is applied again when the result changes.
 	//
-	// An error is named in the status of the component, nothing of the step and of what comes later is applied, and the pass is repeated after a delay
-	// that grows.
+	// An error is named in the status of the component, nothing of the step and of what comes later is applied, and the
+	// pass is repeated after a delay that grows.
 	Complete(manifest *unstructured.Unstructured) error
 }
 
-// Awaited is the behavior of an object that says itself whether the component waits for it. The component waits for objects without it.
+// Awaited is the behavior of an object that says itself whether the component waits for it. The component waits for
+// objects without it.
 type Awaited interface {
-	// IsAwaited reports whether later stages and waves, and the component, wait until the object is ready. An object that is not awaited is applied,
-	// corrected and deleted like any other.
+	// IsAwaited reports whether later stages and waves, and the component, wait until the object is ready. An object
+	// that is not awaited is applied, corrected and deleted like any other.
 	IsAwaited() bool
 }
 
-// Graceful is the behavior of an object whose health counts only after some time. It concerns the condition of the component that its generator names (see generator.Conditioned).
+// Graceful is the behavior of an object whose health counts only after some time. It concerns the condition of the
+// component that its generator names (see generator.Conditioned).
 type Graceful interface {
-	// GracePeriod returns how long the object may be not ready before the condition says that the component is degraded or down. It begins when the component stops being ready, and
-	// again when its spec changes. Zero means that it never ends.
+	// GracePeriod returns how long the object may be not ready before the condition says that the component is degraded
+	// or down. It begins when the component stops being ready, and again when its spec changes. Zero means that it
+	// never ends.
 	GracePeriod() time.Duration
 }
 
-// Ordered is the behavior of an object that says itself when it is deleted. The annotation delete-order of the manifest takes precedence. The order is no part of the manifest: a
-// change of the order alone does not write the object. When the object is written, it gets the annotation, from which a lost record is made again.
+// Ordered is the behavior of an object that says itself when it is deleted. The annotation delete-order of the manifest
+// takes precedence. The order is no part of the manifest: a change of the order alone does not write the object. When
+// the object is written, it gets the annotation, from which a lost record is made again.
 type Ordered interface {
 	// DeleteOrder returns the wave in which the object is deleted.
 	DeleteOrder() int
 }
 
-// Resetting is the behavior of a set of objects that keeps data between calls of its behaviors. It is attached to any of the objects.
+// Resetting is the behavior of a set of objects that keeps data between calls of its behaviors. It is attached to any
+// of the objects.
 type Resetting interface {
 	// Reset removes all data. It is called at the beginning of each pass and each plan, before any other behavior.
 	Reset()
 }
 
-// Suspending is the behavior of an object that has a suspended form, in which it does no work. It is used while the component is suspended.
+// Suspending is the behavior of an object that has a suspended form, in which it does no work. It is used while the
+// component is suspended.
 type Suspending interface {
-	// Suspend changes the manifest that the generator returned, after all transformers, into the suspended form. The limits of Late.Complete apply, and
-	// so does what is said there about errors.
+	// Suspend changes the manifest that the generator returned, after all transformers, into the suspended form. The
+	// limits of Late.Complete apply, and so does what is said there about errors.
 	Suspend(manifest *unstructured.Unstructured) error
-	// IsDeleted reports whether the object is deleted as soon as it is suspended. It is created again when the component is resumed.
+	// IsDeleted reports whether the object is deleted as soon as it is suspended. It is created again when the
+	// component is resumed.
 	IsDeleted() bool
 	// SuspensionJudge returns the judge to which the object is current when it is suspended; nil for the usual judge.
 	SuspensionJudge() status.Judge
 }
 
-// Judged is the behavior of an object whose status another judge computes than that of its owner. The annotations fail-when and ready-when of the
-// object, and an owner's judge that overrules them (such as one with probes for the object), take precedence. Attach a judge itself.
+// Judged is the behavior of an object whose status another judge computes than that of its owner. The annotations
+// fail-when and ready-when of the object, and an owner's judge that overrules them (such as one with probes for the
+// object), take precedence. Attach a judge itself.
 type Judged = status.Judge
 
 // AtStep is a Stepped with a constant step.

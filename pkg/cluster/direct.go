@@ -19,11 +19,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// NewDirectClient returns a client that sends each request to the API server, as client.New does, and notices when a type is served
-// under another name or with another scope than before. options.Mapper must be a *RESTMapper; if it is nil, one is made.
+// NewDirectClient returns a client that sends each request to the API server, as client.New does, and notices when a
+// type is served under another name or with another scope than before. options.Mapper must be a *RESTMapper; if it is
+// nil, one is made.
 //
-// If a request fails because its type is served differently than before, the client reads the types of its group again, and, if they
-// have changed, repeats the request. The first request had no effect.
+// If a request fails because its type is served differently than before, the client reads the types of its group again,
+// and, if they have changed, repeats the request. The first request had no effect.
 func NewDirectClient(config *rest.Config, options client.Options) (client.Client, error) {
 	if options.HTTPClient == nil {
 		httpClient, err := rest.HTTPClientFor(config)
@@ -110,7 +111,8 @@ func (d *direct) send(ctx context.Context, object runtime.Object, namespace stri
 	return request(d.current())
 }
 
-// misplaced reports whether a request was not sent because the cached type is namespaced, and the object has no namespace.
+// misplaced reports whether a request was not sent because the cached type is namespaced, and the object has no
+// namespace.
 func (d *direct) misplaced(err error, kind schema.GroupVersionKind, namespace string) bool {
 	var status apierrors.APIStatus
 	if namespace != "" || errors.As(err, &status) {

@@ -27,13 +27,14 @@ type Group struct {
 	Versions []string
 	// Resources are those of each version that could be read.
 	Resources map[string][]metav1.APIResource
-	// Failed has the error of each version that could not be read, such as one of an aggregated API whose server is down.
+	// Failed has the error of each version that could not be read, such as one of an aggregated API whose server is
+	// down.
 	Failed map[string]error
 }
 
-// ReadGroup asks the API server which types of a group it serves now. It makes one request, and one for each version; the
-// result is more recent than aggregated discovery, which lags by seconds. After an error, nothing is
-// known about the group.
+// ReadGroup asks the API server which types of a group it serves now. It makes one request, and one for each version;
+// the result is more recent than aggregated discovery, which lags by seconds. After an error, nothing is known about
+// the group.
 func ReadGroup(ctx context.Context, clnt discovery.DiscoveryInterface, name string) (*Group, error) {
 	contextual := discovery.ToDiscoveryInterfaceWithContext(clnt)
 	group := &Group{Name: name, Resources: map[string][]metav1.APIResource{}, Failed: map[string]error{}}
@@ -51,7 +52,8 @@ func ReadGroup(ctx context.Context, clnt discovery.DiscoveryInterface, name stri
 			if served, answerErr := isAggregated(ctx, contextual, name, version); answerErr == nil && !served {
 				continue // it has gone since the group was read
 			}
-			// The server behind an aggregated API, or a proxy in front of it, has sent this NotFound. It does not prove that the objects are gone.
+			// The server behind an aggregated API, or a proxy in front of it, has sent this NotFound. It does not prove
+			// that the objects are gone.
 			group.Failed[version] = err
 		case err != nil:
 			group.Failed[version] = err

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// UIDOf returns the UID of the namespace kube-system, which identifies a cluster whatever its address is. It is empty if
-// the client may not read that namespace, or if there is none.
+// UIDOf returns the UID of the namespace kube-system, which identifies a cluster whatever its address is. It is empty
+// if the client may not read that namespace, or if there is none.
 func UIDOf(ctx context.Context, reader client.Reader) (apitypes.UID, error) {
 	namespace := &metav1.PartialObjectMetadata{}
 	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))

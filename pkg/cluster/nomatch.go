@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// IsNoMatch reports whether an error of a client, or of its REST mapper, means that a type is not served. An API that does not
-// answer is another error.
+// IsNoMatch reports whether an error of a client, or of its REST mapper, means that a type is not served. An API that
+// does not answer is another error.
 func IsNoMatch(err error) bool {
 	var discovery *apiutil.ErrResourceDiscoveryFailed
 	if errors.As(err, &discovery) {
@@ -28,8 +28,8 @@ func IsNoMatch(err error) bool {
 	return meta.IsNoMatchError(err)
 }
 
-// IsTypeless reports whether an error means that an object does not exist because its type is not served in the requested version, scope or
-// name. The type may still be served otherwise.
+// IsTypeless reports whether an error means that an object does not exist because its type is not served in the
+// requested version, scope or name. The type may still be served otherwise.
 func IsTypeless(err error) bool {
 	if IsNoMatch(err) {
 		return true

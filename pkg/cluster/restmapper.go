@@ -20,13 +20,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// renewInterval is how long a result about a group counts as recent. It bounds the requests of callers that ask again and again
-// for a type that does not exist.
+// renewInterval is how long a result about a group counts as recent. It bounds the requests of callers that ask again
+// and again for a type that does not exist.
 const renewInterval = time.Second
 
-// RESTMapper finds types when they are first used, as controller-runtime's mapper does. In addition, RenewTypes and LearnTypes replace
-// what it has about a group: controller-runtime's mapper keeps scope and resource of a type for ever, although a recreated
-// CustomResourceDefinition may have others. It is safe for concurrent use.
+// RESTMapper finds types when they are first used, as controller-runtime's mapper does. In addition, RenewTypes and
+// LearnTypes replace what it has about a group: controller-runtime's mapper keeps scope and resource of a type for
+// ever, although a recreated CustomResourceDefinition may have others. It is safe for concurrent use.
 //
 // It reports a type as not served only if the API server says so; an API that does not answer is another error.
 type RESTMapper struct {
@@ -69,8 +69,9 @@ func NewRESTMapper(config *rest.Config, httpClient *http.Client) (*RESTMapper, e
 }
 
 // RenewTypes makes a mapper read the types of a group again, because a request, or the scope of a type, has shown that
-// they may be outdated. If the server does not answer completely, the mapper keeps what it has, and RenewTypes returns an error. It does
-// nothing if the last result is less than a second old, or if the mapper is no RESTMapper of this package.
+// they may be outdated. If the server does not answer completely, the mapper keeps what it has, and RenewTypes returns
+// an error. It does nothing if the last result is less than a second old, or if the mapper is no RESTMapper of this
+// package.
 func RenewTypes(ctx context.Context, mapper meta.RESTMapper, group string) error {
 	if renewable, ok := mapper.(*RESTMapper); ok {
 		return renewable.renew(ctx, group)

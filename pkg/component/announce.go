@@ -50,8 +50,9 @@ func (a *announcer) tell(subject *unstructured.Unstructured, reason, message str
 	a.events.Event(subject, corev1.EventTypeNormal, reason, message)
 }
 
-// verdict writes an event and a line of the log if state or reason have changed. A change of the message alone counts only in states whose message is stable; the progress
-// of a rollout is visible in the status. After its timeout, a component has only failures to say, until it is ready.
+// verdict writes an event and a line of the log if state or reason have changed. A change of the message alone counts
+// only in states whose message is stable; the progress of a rollout is visible in the status. After its timeout, a
+// component has only failures to say, until it is ready.
 func (a *announcer) verdict(subject *unstructured.Unstructured, log logr.Logger, before, now verdict, kind outcomes.Kind) {
 	message := outcomes.Bound(now.message)
 	isLate := before.reason == ReadyConditionReasonTimeout && now.reason == ReadyConditionReasonTimeout && (kind == outcomes.Progressing || kind == outcomes.Retriable)
@@ -82,7 +83,8 @@ func refusalOf(refused *reconciler.RefusedError) metrics.Refusal {
 	}
 }
 
-// record writes a line of the log for each change of a dependent, for those who have to know later what was done, and why.
+// record writes a line of the log for each change of a dependent, for those who have to know later what was done, and
+// why.
 func (a *announcer) record(log logr.Logger, result *reconciler.Result, revision int64) {
 	for _, action := range result.Actions {
 		for i, object := range action.Objects {
@@ -95,7 +97,8 @@ func (a *announcer) record(log logr.Logger, result *reconciler.Result, revision 
 	}
 }
 
-// result returns events about what the engine did and noticed. Events about dependents go to the cluster of the dependents.
+// result returns events about what the engine did and noticed. Events about dependents go to the cluster of the
+// dependents.
 func (a *announcer) result(subject *unstructured.Unstructured, result *reconciler.Result, waves outcomes.Waves, target cluster.Client) outbox {
 	var events outbox
 	for _, action := range result.Actions {
@@ -184,7 +187,8 @@ func (a *announcer) drift(subject *unstructured.Unstructured, memory *memory, po
 	}
 }
 
-// noticed warns once about each mistake that the generator has noticed, and again if it comes back with another declaration. What a guard holds back has no mistakes meanwhile.
+// noticed warns once about each mistake that the generator has noticed, and again if it comes back with another
+// declaration. What a guard holds back has no mistakes meanwhile.
 func (a *announcer) noticed(subject *unstructured.Unstructured, memory *memory, declaration string, warnings []string) {
 	if memory.noticedIn != declaration {
 		memory.noticed = slices.DeleteFunc(memory.noticed, func(warning string) bool { return !slices.Contains(warnings, warning) })

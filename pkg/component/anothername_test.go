@@ -34,8 +34,8 @@ func TestAnotherNameAlone(t *testing.T) {
 	})
 }
 
-// TestDeletedByAnotherName is about an operator with another name that deletes a component: it leaves nothing behind without
-// saying so.
+// TestDeletedByAnotherName is about an operator with another name that deletes a component: it leaves nothing behind
+// without saying so.
 func TestDeletedByAnotherName(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string]ReconcilerOptions{"status": {}, "chunks": {inlineLimit: 1}} {

@@ -23,7 +23,8 @@ import (
 	"github.com/component-operator/runtime/pkg/status"
 )
 
-// checkPresence refuses an unknown presence. The definition of a component refuses it as well, unless its presence is computed.
+// checkPresence refuses an unknown presence. The definition of a component refuses it as well, unless its presence is
+// computed.
 func (p *pass) checkPresence(context.Context) outcomes.Outcome {
 	switch p.settings.presence {
 	case PresenceActive, PresenceSuspended, PresencePaused, PresenceArchived:
@@ -60,7 +61,8 @@ func (p *pass) mayHaveDependents() bool {
 	return len(p.status.Inventory) > 0 || p.record.IsLost()
 }
 
-// archive ends the pass if the component is archived. It deletes the dependents, and does not run deletion hooks, because the component stays.
+// archive ends the pass if the component is archived. It deletes the dependents, and does not run deletion hooks,
+// because the component stays.
 func (p *pass) archive(ctx context.Context) outcomes.Outcome {
 	if p.settings.presence != PresenceArchived {
 		return outcomes.Proceed
@@ -74,7 +76,8 @@ func (p *pass) archive(ctx context.Context) outcomes.Outcome {
 	return outcomes.Outcome{Kind: outcomes.Archived, Message: "archived: there are no dependents"}
 }
 
-// leaveFormer deletes dependents in their former cluster, and connects to the new one. It does not run deletion hooks, because the component stays.
+// leaveFormer deletes dependents in their former cluster, and connects to the new one. It does not run deletion hooks,
+// because the component stays.
 func (p *pass) leaveFormer(ctx context.Context) outcomes.Outcome {
 	if !p.destination.Moving() {
 		return outcomes.Proceed
@@ -223,7 +226,8 @@ func (p *pass) planRequest(ctx context.Context, request reconciler.ApplyRequest)
 	err := p.amongSiblings(ctx, func(siblings map[string]reconciler.Relation) (bool, error) {
 		var err error
 		request.Siblings = siblings
-		// Asking takes a request for each object that does not exist. It is worth that before anything is applied; later, events would make it expensive.
+		// Asking takes a request for each object that does not exist. It is worth that before anything is applied;
+		// later, events would make it expensive.
 		plan, err = p.destination.Target().Engine.Plan(ctx, request, reconciler.PlanOptions{Ask: len(p.status.Inventory) == 0})
 		return slices.ContainsFunc(plan.Changes, func(change reconciler.Change) bool { return change.Foreign }), err
 	})
@@ -317,7 +321,8 @@ func (p *pass) readyMessage() string {
 	return message
 }
 
-// unwatched returns the kinds that the component depends on and that cannot be watched, usually because a permission is missing.
+// unwatched returns the kinds that the component depends on and that cannot be watched, usually because a permission is
+// missing.
 func (p *pass) unwatched() []string {
 	kinds := map[string]bool{}
 	for _, kind := range records.Kinds(p.status.Inventory) {

@@ -24,7 +24,8 @@ func inVain(jobs string) string {
 	return strings.ReplaceAll(jobs, "template: {spec:", `template: {metadata: {annotations: {`+sandbox.AnnotationFail+`: "true"}}, spec:`)
 }
 
-// TestDeathWithApplyHooks ends the process after each number of writes of each phase: no hook is forgotten, and none runs twice.
+// TestDeathWithApplyHooks ends the process after each number of writes of each phase: no hook is forgotten, and none
+// runs twice.
 func TestDeathWithApplyHooks(t *testing.T) {
 	t.Parallel()
 	writes := 0
@@ -67,7 +68,8 @@ func newHookedLife(t *testing.T) *hookedLife {
 	}}
 }
 
-// lead goes through all phases. In each, a process dies after so many writes, and another one finishes the phase. It returns how many writes the first process made.
+// lead goes through all phases. In each, a process dies after so many writes, and another one finishes the phase. It
+// returns how many writes the first process made.
 func (l *hookedLife) lead(survived int) (writes []int) {
 	runs := l.jobsThatAppear()
 	l.create(l.widget)

@@ -78,7 +78,8 @@ func (s *stage) metrics(name, label string) (found []string) {
 	return found
 }
 
-// TestWhatAnAuditorNeeds reads the log of the life of a component: what was done, why, and in which revision. At rest, nothing is logged.
+// TestWhatAnAuditorNeeds reads the log of the life of a component: what was done, why, and in which revision. At rest,
+// nothing is logged.
 func TestWhatAnAuditorNeeds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

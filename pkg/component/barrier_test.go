@@ -78,8 +78,8 @@ func (r *rig) barriers() (kinds []string) {
 	return kinds
 }
 
-// TestDeathWhileATypeIsDeletedWithItsComponent lets the process die after each of its writes: the next process deletes the type, and removes the
-// barrier in front of it.
+// TestDeathWhileATypeIsDeletedWithItsComponent lets the process die after each of its writes: the next process deletes
+// the type, and removes the barrier in front of it.
 func TestDeathWhileATypeIsDeletedWithItsComponent(t *testing.T) {
 	t.Parallel()
 	// The whole deletion takes eight writes.

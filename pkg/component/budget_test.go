@@ -29,8 +29,8 @@ func heldDigest(r *rig, widget *Widget) string {
 	return digest[1]
 }
 
-// TestDeletionsAwaitApproval has a generator that suddenly renders nothing. Nothing is deleted, also after a restart, nothing is requested while the
-// component waits, and the annotation lets exactly these dependents go.
+// TestDeletionsAwaitApproval has a generator that suddenly renders nothing. Nothing is deleted, also after a restart,
+// nothing is requested while the component waits, and the annotation lets exactly these dependents go.
 func TestDeletionsAwaitApproval(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -27,8 +27,8 @@ type verdict struct {
 	next time.Duration
 }
 
-// polarity has the status of each condition for each state. A component that is suspended, paused or archived, or waits for an approval, is Pending, but
-// does not progress.
+// polarity has the status of each condition for each state. A component that is suspended, paused or archived, or waits
+// for an approval, is Pending, but does not progress.
 var polarity = map[State]map[ConditionType]ConditionStatus{
 	StateReady:           {ConditionTypeReady: ConditionTrue, ConditionTypeReconciling: ConditionFalse, ConditionTypeStalled: ConditionFalse},
 	StatePending:         {ConditionTypeReady: ConditionUnknown, ConditionTypeReconciling: ConditionTrue, ConditionTypeStalled: ConditionFalse},
@@ -43,7 +43,8 @@ var idle = []string{
 	ReadyConditionReasonSuspended, ReadyConditionReasonPaused, ReadyConditionReasonArchived, ReadyConditionReasonDeletionsHeld, ReadyConditionReasonTimeout,
 }
 
-// statusOf returns the status of one condition. An error that is being retried does not count as stalled until the timeout.
+// statusOf returns the status of one condition. An error that is being retried does not count as stalled until the
+// timeout.
 func (v verdict) statusOf(name ConditionType) ConditionStatus {
 	status, known := polarity[v.state][name]
 	switch {
@@ -60,7 +61,8 @@ func (v verdict) statusOf(name ConditionType) ConditionStatus {
 	}
 }
 
-// healthCondition returns the type of the condition that the generator names for the health of the dependents; empty if it names none.
+// healthCondition returns the type of the condition that the generator names for the health of the dependents; empty if
+// it names none.
 func (w *worker) healthCondition() ConditionType {
 	if conditioned, ok := w.generator.(generator.Conditioned); ok {
 		return ConditionType(conditioned.Condition())
@@ -113,8 +115,8 @@ func (s *Status) change(name ConditionType, status ConditionStatus, now metav1.T
 	return condition
 }
 
-// SetCondition adds or changes a condition, for hooks. Its transition time changes with its status. The conditions Ready, Reconciling and Stalled are the reconciler's
-// own: it sets them again.
+// SetCondition adds or changes a condition, for hooks. Its transition time changes with its status. The conditions
+// Ready, Reconciling and Stalled are the reconciler's own: it sets them again.
 func (s *Status) SetCondition(name ConditionType, status ConditionStatus, reason, message string, now metav1.Time) {
 	condition := s.change(name, status, now)
 	condition.Reason, condition.Message = reason, outcomes.Bound(message)

@@ -45,7 +45,8 @@ func TestConditionsFollowTheState(t *testing.T) {
 	}
 }
 
-// TestNextAttempt pins where the time of the next attempt is: not in the message of Ready, which changes only if the situation does.
+// TestNextAttempt pins where the time of the next attempt is: not in the message of Ready, which changes only if the
+// situation does.
 func TestNextAttempt(t *testing.T) {
 	t.Parallel()
 	now := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))

@@ -36,8 +36,8 @@ func (r *rig) awaitText(widget *Widget, state State, part string) {
 	})
 }
 
-// TestDeletionAwaitsApproval deletes a component. Nothing is done, not even by hooks, until the deletion of the dependents that demand it is approved; and nothing is requested
-// while the component waits, also after a restart.
+// TestDeletionAwaitsApproval deletes a component. Nothing is done, not even by hooks, until the deletion of the
+// dependents that demand it is approved; and nothing is requested while the component waits, also after a restart.
 func TestDeletionAwaitsApproval(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -85,8 +85,8 @@ func TestDeletionAwaitsApproval(t *testing.T) {
 	}
 }
 
-// TestArchivingAwaitsApproval: what a component demands for its deletion holds when it is archived, too. An approval holds for one occasion. A component that leaves its
-// dependents behind needs none.
+// TestArchivingAwaitsApproval: what a component demands for its deletion holds when it is archived, too. An approval
+// holds for one occasion. A component that leaves its dependents behind needs none.
 func TestArchivingAwaitsApproval(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

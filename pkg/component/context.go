@@ -33,7 +33,8 @@ type Context interface {
 	WithComponentDigest(componentDigest string) Context
 	// WithComponentRevision sets what ComponentRevisionFromContext returns.
 	WithComponentRevision(componentRevision int64) Context
-	// WithInstalled sets what generator.InstalledFromContext returns. Defaults to whether the revision is greater than 1.
+	// WithInstalled sets what generator.InstalledFromContext returns. Defaults to whether the revision is greater than
+	// 1.
 	WithInstalled(installed bool) Context
 }
 
@@ -89,20 +90,20 @@ func ReconcilerNameFromContext(ctx context.Context) (string, error) {
 	return generator.ReconcilerNameFromContext(ctx)
 }
 
-// LocalClientFromContext returns a client for the cluster of the component, without a cache. It is set for generators, and for all hooks except
-// post-read hooks.
+// LocalClientFromContext returns a client for the cluster of the component, without a cache. It is set for generators,
+// and for all hooks except post-read hooks.
 func LocalClientFromContext(ctx context.Context) (cluster.Client, error) {
 	return generator.LocalClientFromContext(ctx)
 }
 
-// ClientFromContext returns a client for the cluster of the dependents, without a cache, with the identity that writes them. It is set for
-// generators, and for all hooks except post-read hooks.
+// ClientFromContext returns a client for the cluster of the dependents, without a cache, with the identity that writes
+// them. It is set for generators, and for all hooks except post-read hooks.
 func ClientFromContext(ctx context.Context) (cluster.Client, error) {
 	return generator.ClientFromContext(ctx)
 }
 
-// ComponentFromContext returns a copy of the component. It is set for generators. The result of a generator may be reused while only the status, or
-// metadata other than labels and annotations, changes.
+// ComponentFromContext returns a copy of the component. It is set for generators. The result of a generator may be
+// reused while only the status, or metadata other than labels and annotations, changes.
 func ComponentFromContext(ctx context.Context) (Component, error) {
 	found, err := generator.ComponentFromContext(ctx)
 	if err != nil {
@@ -125,7 +126,8 @@ func ComponentNamespaceFromContext(ctx context.Context) (string, error) {
 	return generator.ComponentNamespaceFromContext(ctx)
 }
 
-// ComponentDigestFromContext returns the digest of the component's declaration; see Status.ProcessingDigest. It is set for generators.
+// ComponentDigestFromContext returns the digest of the component's declaration; see Status.ProcessingDigest. It is set
+// for generators.
 func ComponentDigestFromContext(ctx context.Context) (string, error) {
 	return generator.ComponentDigestFromContext(ctx)
 }

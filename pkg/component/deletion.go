@@ -20,9 +20,10 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// noteOrphaning finds out whether dependents are to be orphaned, and records it. A component that is deleted with the propagation policy Orphan has
-// the finalizer orphan only for a moment: the garbage collector removes it once it has seen that no object has the component as owner. So the event
-// that shows the finalizer is remembered, and an annotation of the component records it before any dependent is orphaned.
+// noteOrphaning finds out whether dependents are to be orphaned, and records it. A component that is deleted with the
+// propagation policy Orphan has the finalizer orphan only for a moment: the garbage collector removes it once it has
+// seen that no object has the component as owner. So the event that shows the finalizer is remembered, and an
+// annotation of the component records it before any dependent is orphaned.
 func (p *pass) noteOrphaning(ctx context.Context) outcomes.Outcome {
 	if !p.deleting {
 		return outcomes.Proceed
@@ -38,8 +39,8 @@ func (p *pass) noteOrphaning(ctx context.Context) outcomes.Outcome {
 	return outcomes.Proceed
 }
 
-// dependentsGone reports whether the record says that no dependent is left. Items in the inventory, which does not shrink during a deletion, are not
-// looked at again: a post-delete hook may have the name of a former dependent.
+// dependentsGone reports whether the record says that no dependent is left. Items in the inventory, which does not
+// shrink during a deletion, are not looked at again: a post-delete hook may have the name of a former dependent.
 func (p *pass) dependentsGone() bool {
 	return p.deletionHooks.Reached(inventory.DeletionStagePostDelete)
 }
@@ -59,8 +60,8 @@ func (p *pass) beforeDelete(ctx context.Context) outcomes.Outcome {
 	return p.runHooks(p.hookContext(ctx), "pre-delete", p.worker.hooks.preDelete)
 }
 
-// checkApproved blocks the deletion while there are dependents whose deletion has to be approved. Nothing has been done about the deletion until then. It decides once:
-// hooks may have the names of dependents.
+// checkApproved blocks the deletion while there are dependents whose deletion has to be approved. Nothing has been done
+// about the deletion until then. It decides once: hooks may have the names of dependents.
 func (p *pass) checkApproved(ctx context.Context) outcomes.Outcome {
 	target, owner := p.destination.Target(), p.departing()
 	isConcerned := slices.ContainsFunc(owner.Inventory, func(item *reconciler.InventoryItem) bool {
@@ -125,8 +126,8 @@ func blockerMessage(blockers []reconciler.Blocker) string {
 	return "deletion blocked by foreign instances of managed types, such as: " + outcomes.Join(names, ", ")
 }
 
-// checkForeignFinalizers blocks the deletion while other controllers have finalizers on the component. The garbage collector's own finalizers do not
-// count: they wait for us.
+// checkForeignFinalizers blocks the deletion while other controllers have finalizers on the component. The garbage
+// collector's own finalizers do not count: they wait for us.
 func (p *pass) checkForeignFinalizers(context.Context) outcomes.Outcome {
 	foreign := slices.DeleteFunc(slices.Sorted(slices.Values(p.component.GetFinalizers())), func(finalizer string) bool {
 		return p.worker.options.finalizers().Owns(finalizer) || finalizer == metav1.FinalizerDeleteDependents || finalizer == metav1.FinalizerOrphanDependents

@@ -261,7 +261,8 @@ func TestADefinitionThatDropsDeletionHooks(t *testing.T) {
 	}
 }
 
-// TestDeathDuringDeletionHooks has another operator go on after each write of the deletion. No hook runs twice, none is left out.
+// TestDeathDuringDeletionHooks has another operator go on after each write of the deletion. No hook runs twice, none is
+// left out.
 func TestDeathDuringDeletionHooks(t *testing.T) {
 	t.Parallel()
 	writes := deleteAndDie(t, math.MaxInt)
@@ -273,7 +274,8 @@ func TestDeathDuringDeletionHooks(t *testing.T) {
 	lives.Wait()
 }
 
-// deleteAndDie has an operator die after so many writes of a deletion, and another one finish it. It returns how many writes the first operator made.
+// deleteAndDie has an operator die after so many writes of a deletion, and another one finish it. It returns how many
+// writes the first operator made.
 func deleteAndDie(t *testing.T, survived int) (writes int) {
 	t.Helper()
 	r := newRig(t)
@@ -303,8 +305,8 @@ func deleteAndDie(t *testing.T, survived int) (writes int) {
 	return writes
 }
 
-// jobsThatAppear watches the namespace. The function that it returns tells the names of all Jobs that were created since then, in their order:
-// who has created them may have died before the response was there.
+// jobsThatAppear watches the namespace. The function that it returns tells the names of all Jobs that were created
+// since then, in their order: who has created them may have died before the response was there.
 func (r *rig) jobsThatAppear() (names func() []string) {
 	r.tb.Helper()
 	clnt, err := client.NewWithWatch(testenv.Config(r.tb), client.Options{Scheme: testScheme(r.tb)})

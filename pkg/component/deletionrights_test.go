@@ -33,7 +33,8 @@ func (r *rig) deployer(resources ...string) *rbacv1.RoleBinding {
 	return binding
 }
 
-// TestDeletionEndsWithoutRightsIfNothingIsLeft has rights and dependents go before the component, as in a namespace that is deleted.
+// TestDeletionEndsWithoutRightsIfNothingIsLeft has rights and dependents go before the component, as in a namespace
+// that is deleted.
 func TestDeletionEndsWithoutRightsIfNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -76,8 +77,8 @@ func TestForbiddenDeletionCanBeAbandoned(t *testing.T) {
 	diff(t, "dependent that is left behind", map[string]string{"color": "red"}, r.configMap("settings"))
 }
 
-// TestDeniedDeletionAbandonsNothing has a policy protect one of the dependents: this is not a missing permission, so the other dependents are not left behind. Invalid is
-// the reason of policies that give none.
+// TestDeniedDeletionAbandonsNothing has a policy protect one of the dependents: this is not a missing permission, so
+// the other dependents are not left behind. Invalid is the reason of policies that give none.
 func TestDeniedDeletionAbandonsNothing(t *testing.T) {
 	t.Parallel()
 	for _, reason := range []string{"Forbidden", "Invalid"} {

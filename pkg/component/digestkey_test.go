@@ -35,8 +35,8 @@ func digestsIn(widget *Widget) map[string]string {
 	return found
 }
 
-// TestDigestsOfSecretsCannotBeGuessed compares statuses that differ in nothing but the identity of a Secret: if they are the same,
-// whoever knows all else finds the content by trying.
+// TestDigestsOfSecretsCannotBeGuessed compares statuses that differ in nothing but the identity of a Secret: if they
+// are the same, whoever knows all else finds the content by trying.
 func TestDigestsOfSecretsCannotBeGuessed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -23,8 +23,8 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// liftBarriers removes barriers if the pass did not reach the dependents, so that instances of types whose deletion has begun can be created again
-// until it continues.
+// liftBarriers removes barriers if the pass did not reach the dependents, so that instances of types whose deletion has
+// begun can be created again until it continues.
 func (p *pass) liftBarriers(ctx context.Context, o outcomes.Outcome) outcomes.Outcome {
 	target := p.destination.Target()
 	if p.engaged || target == nil || o.Kind == outcomes.Gone || o.Kind == outcomes.Abandoned ||
@@ -164,8 +164,8 @@ func (p *pass) noteError(o outcomes.Outcome) {
 	}
 }
 
-// requeue schedules the next pass after a delay; zero means none. A short delay continues work in progress. Passes without a conclusion keep their
-// priority.
+// requeue schedules the next pass after a delay; zero means none. A short delay continues work in progress. Passes
+// without a conclusion keep their priority.
 func (p *pass) requeue(delay time.Duration) ctrl.Result {
 	priority := queue.PriorityPeriodic
 	if delay < p.settings.timing.requeue {
@@ -194,7 +194,8 @@ func (p *pass) note(d decision, now metav1.Time) {
 	p.status.setState(d.verdict, now)
 }
 
-// noteHealth writes the condition that the generator names into the status in memory. It returns the delay until the next pass, which may be due earlier because of it.
+// noteHealth writes the condition that the generator names into the status in memory. It returns the delay until the
+// next pass, which may be due earlier because of it.
 func (p *pass) noteHealth(o outcomes.Outcome, d decision, now metav1.Time) time.Duration {
 	name := p.worker.healthCondition()
 	if name == "" {
@@ -257,7 +258,8 @@ type history struct {
 	deleting bool
 	// since is when the component stopped being ready, or when its present digest was first seen; zero if it is ready.
 	since time.Time
-	// refusals is the number of consecutive passes with refused input, and errors that of passes that ended with an error.
+	// refusals is the number of consecutive passes with refused input, and errors that of passes that ended with an
+	// error.
 	refusals, errors int
 }
 
@@ -272,8 +274,9 @@ type decision struct {
 	err error
 }
 
-// decide is the state machine. The timeout starts with the first pass that does not end ready after a new digest or after a time of readiness. Only
-// readiness, a new digest, suspension or deletion stop it. Held deletions count as readiness: all dependents are ready. After the timeout, the component is reconciled as before.
+// decide is the state machine. The timeout starts with the first pass that does not end ready after a new digest or
+// after a time of readiness. Only readiness, a new digest, suspension or deletion stop it. Held deletions count as
+// readiness: all dependents are ready. After the timeout, the component is reconciled as before.
 func decide(o outcomes.Outcome, h history, t timing, now time.Time) decision {
 	d := decision{verdict: verdictOf(o.Kind, h.deleting), since: h.since}
 	d.message = o.Message
@@ -338,7 +341,8 @@ func verdictOf(kind outcomes.Kind, deleting bool) verdict {
 	}
 }
 
-// soonest is the minimum delay between two passes without an event. Whatever goes wrong, a component costs at most one pass per second.
+// soonest is the minimum delay between two passes without an event. Whatever goes wrong, a component costs at most one
+// pass per second.
 const soonest = time.Second
 
 // requeueOf returns the delay until the next pass; zero means none. Events do not wait for it.
@@ -379,10 +383,12 @@ func dueAfter(o outcomes.Outcome, h history, t timing) time.Duration {
 	}
 }
 
-// longestErrorDelay is the maximum delay before a pass is repeated because of an error: what was repaired must not wait for long.
+// longestErrorDelay is the maximum delay before a pass is repeated because of an error: what was repaired must not wait
+// for long.
 const longestErrorDelay = time.Minute
 
-// errorDelays delays retries after errors: one second, doubled up to longestErrorDelay, and some percent less, so that components that fail together spread out.
+// errorDelays delays retries after errors: one second, doubled up to longestErrorDelay, and some percent less, so that
+// components that fail together spread out.
 func errorDelays() workqueue.TypedRateLimiter[reconcile.Request] {
 	return spreading{workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](soonest, longestErrorDelay)}
 }

@@ -70,8 +70,8 @@ func ExampleNewReconciler() {
 	_ = setup
 }
 
-// ExampleSharding has all replicas of an operator work at the same time, each on its share of the components. The manager
-// needs no leader election for that.
+// ExampleSharding has all replicas of an operator work at the same time, each on its share of the components. The
+// manager needs no leader election for that.
 func ExampleSharding() {
 	setup := func(mgr ctrl.Manager) error {
 		reconciler := component.NewReconciler[*Site]("sites.example.com", manifests.GeneratorFunc(generate), component.ReconcilerOptions{
@@ -90,6 +90,7 @@ func ExampleNewContext() {
 	fmt.Println(name, revision)
 	fmt.Println(err)
 	// Output:
-	// home 3
-	// client not found in context: the caller of the generator (a reconciler, or a unit test) has to set Surroundings.Client of generator.NewContext; post-read hooks have no clients, and hooks of a deletion have none for a lost cluster
+	// home 3 client not found in context: the caller of the generator (a reconciler, or a unit test) has to set
+	// Surroundings.Client of generator.NewContext; post-read hooks have no clients, and hooks of a deletion have none
+	// for a lost cluster
 }

@@ -24,9 +24,11 @@ import (
 )
 
 const (
-	// maxExplained is the number of workloads that are explained: they mostly wait for the same reason. So do their Pods, of which maxPods are read.
+	// maxExplained is the number of workloads that are explained: they mostly wait for the same reason. So do their
+	// Pods, of which maxPods are read.
 	maxExplained, maxPods = 5, 50
-	// explainAfter is how long a state must last before the Pods are read. As long as they give no reason, they are read again after twice the time, at most after explainPause.
+	// explainAfter is how long a state must last before the Pods are read. As long as they give no reason, they are
+	// read again after twice the time, at most after explainPause.
 	explainAfter, explainPause = 2 * time.Second, time.Minute
 )
 
@@ -41,7 +43,8 @@ type explanation struct {
 	text string
 }
 
-// explain completes what the engine says about workloads by what their Pods say, and has the next pass come when Pods are to be read.
+// explain completes what the engine says about workloads by what their Pods say, and has the next pass come when Pods
+// are to be read.
 func (p *pass) explain(ctx context.Context, result *reconciler.Result) {
 	if !p.worker.options.ExplainPods {
 		return
@@ -92,7 +95,8 @@ func hasPods(object types.ObjectKey) bool {
 	return false
 }
 
-// reasonOf returns why a workload is not ready, according to the newest of its Pods that gives a reason; empty if none does.
+// reasonOf returns why a workload is not ready, according to the newest of its Pods that gives a reason; empty if none
+// does.
 func (p *pass) reasonOf(ctx context.Context, workload types.ObjectKey) string {
 	pods, err := p.podsOf(ctx, workload)
 	if apierrors.IsForbidden(err) {

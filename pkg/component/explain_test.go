@@ -14,7 +14,8 @@ import (
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
-// TestPodsExplainWorkloads has a Deployment wait for a Pod whose image cannot be pulled. Its Pods are read until they give a reason, and not again in the same state.
+// TestPodsExplainWorkloads has a Deployment wait for a Pod whose image cannot be pulled. Its Pods are read until they
+// give a reason, and not again in the same state.
 func TestPodsExplainWorkloads(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
-// TestFinalizerChangesWithTheVersion upgrades an operator to a version with another finalizer. One component is deleted while no operator runs, and
-// another one lives on.
+// TestFinalizerChangesWithTheVersion upgrades an operator to a version with another finalizer. One component is deleted
+// while no operator runs, and another one lives on.
 func TestFinalizerChangesWithTheVersion(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -65,7 +65,8 @@ func TestReplicasTakeOverFromEachOther(t *testing.T) {
 func (f *fleet) isQuietAtRest() {
 	f.tb.Helper()
 	isLease := func(request testenv.Request) bool { return request.Resource == "leases" }
-	// while returns the requests until the leases were renewed some times or there was another request, apart from watches.
+	// while returns the requests until the leases were renewed some times or there was another request, apart from
+	// watches.
 	while := func(r *replica) (leases, others []testenv.Request) {
 		f.tb.Helper()
 		before := len(r.requests.All())

@@ -45,7 +45,8 @@ func isUnfinished(err error) bool {
 	return unfinished
 }
 
-// longestCall is the maximum duration of a call of a generator. It ends before the pass does, so that the error can be told.
+// longestCall is the maximum duration of a call of a generator. It ends before the pass does, so that the error can be
+// told.
 const longestCall = queue.LongestPass - time.Minute
 
 // generate returns the dependents, and the deletion hooks.
@@ -84,7 +85,8 @@ func (p *pass) generate(ctx context.Context) (*generation.Result, error) {
 	return result, err
 }
 
-// announceSlow writes into the status that the generator takes long, once for each declaration. Later calls have a state that is worth more.
+// announceSlow writes into the status that the generator takes long, once for each declaration. Later calls have a
+// state that is worth more.
 func (p *pass) announceSlow(ctx context.Context, message string) {
 	if !p.memory.ungenerated || p.record.IsLost() {
 		return
@@ -98,14 +100,15 @@ func (p *pass) announceSlow(ctx context.Context, message string) {
 	}
 }
 
-// isInstalled reports whether all dependents were ready at least once in an earlier revision. The answer is the same throughout a revision.
+// isInstalled reports whether all dependents were ready at least once in an earlier revision. The answer is the same
+// throughout a revision.
 func (p *pass) isInstalled() bool {
 	return p.status.InstalledRevision > 0 && p.status.InstalledRevision < p.status.Revision
 }
 
-// forGenerator returns the context and the parameters of the generator, which may still use them when the pass has ended. The component in the context is a copy,
-// including its inventory; the cost depends on its size. The parameters are not, because not every DeepCopy of an author copies loaded references: passes do not
-// change the spec.
+// forGenerator returns the context and the parameters of the generator, which may still use them when the pass has
+// ended. The component in the context is a copy, including its inventory; the cost depends on its size. The parameters
+// are not, because not every DeepCopy of an author copies loaded references: passes do not change the spec.
 func (p *pass) forGenerator(ctx context.Context) (context.Context, types.Unstructurable) {
 	component, ok := p.component.DeepCopyObject().(Component)
 	if !ok {

@@ -64,8 +64,8 @@ func (r *rig) uidOf(object client.Object, name string) string {
 	return string(object.GetUID()) + "@" + object.GetResourceVersion()
 }
 
-// leader starts an operator that waits for its turn as the leader, and gives up its turn when it is stopped. It does not lose its turn otherwise, however
-// slow the machine is.
+// leader starts an operator that waits for its turn as the leader, and gives up its turn when it is stopped. It does
+// not lose its turn otherwise, however slow the machine is.
 func (r *rig) leader(id string, reconciler *Reconciler[*Widget]) (stop func()) {
 	r.tb.Helper()
 	mgr := r.manager(func(options *ctrl.Options) {

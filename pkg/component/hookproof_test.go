@@ -21,7 +21,8 @@ import (
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
-// TestForgedDeletionHooksAreNotApplied has a user who may write statuses and create Secrets try to use the permissions of the operator.
+// TestForgedDeletionHooksAreNotApplied has a user who may write statuses and create Secrets try to use the permissions
+// of the operator.
 func TestForgedDeletionHooksAreNotApplied(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -87,8 +88,8 @@ func (r *rig) intruder() client.Client {
 	return clnt
 }
 
-// TestDeathWhileHooksChange has the component deleted after each moment at which the process may die while it stores other hooks: either the former or
-// the new ones run, and nothing has to be done by hand.
+// TestDeathWhileHooksChange has the component deleted after each moment at which the process may die while it stores
+// other hooks: either the former or the new ones run, and nothing has to be done by hand.
 func TestDeathWhileHooksChange(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -170,7 +170,8 @@ func TestTriggersBeforeTheStartAreBounded(t *testing.T) {
 	}
 }
 
-// TestPostReconcileHooksRunOncePerRevision counts calls: for a change, at rest, after drift, after another annotation, and after Trigger.
+// TestPostReconcileHooksRunOncePerRevision counts calls: for a change, at rest, after drift, after another annotation,
+// and after Trigger.
 func TestPostReconcileHooksRunOncePerRevision(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

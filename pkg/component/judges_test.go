@@ -25,7 +25,8 @@ func demands(value string) []probes.Probe {
 	}}
 }
 
-// TestJudgesOfComponents has a component whose spec has probes: they decide about its readiness, also after they have changed, and after a restart.
+// TestJudgesOfComponents has a component whose spec has probes: they decide about its readiness, also after they have
+// changed, and after a restart.
 func TestJudgesOfComponents(t *testing.T) {
 	t.Parallel()
 	const count = 20

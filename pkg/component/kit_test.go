@@ -38,7 +38,8 @@ import (
 
 var installOnce sync.Once
 
-// definitionFiles are the definitions of the test's components: those that are generated now, and those of former versions.
+// definitionFiles are the definitions of the test's components: those that are generated now, and those of former
+// versions.
 func definitionFiles(tb testing.TB) []string {
 	tb.Helper()
 	files, err := filepath.Glob("testdata/crds/*.yaml")
@@ -107,8 +108,8 @@ func newRig(tb testing.TB) *rig {
 	return r
 }
 
-// release takes the finalizers off what the test leaves behind. Its operator has ended, so no other client does; and the namespace
-// controller would look at the namespace again and again while other tests run.
+// release takes the finalizers off what the test leaves behind. Its operator has ended, so no other client does; and
+// the namespace controller would look at the namespace again and again while other tests run.
 func (r *rig) release() {
 	ctx := context.WithoutCancel(r.tb.Context())
 	for _, kind := range []schema.GroupVersionKind{
@@ -299,8 +300,8 @@ func awaitState[T Component](r *rig, component T, state State, reason string) {
 	})
 }
 
-// reconcile makes a pass of its own for the component: one that does not end at once because the cache lags behind what the
-// reconciler has written.
+// reconcile makes a pass of its own for the component: one that does not end at once because the cache lags behind what
+// the reconciler has written.
 func (r *rig) reconcile(own reconcile.Reconciler, component Component) (result reconcile.Result, err error) {
 	r.tb.Helper()
 	testenv.Eventually(r.tb, func() (bool, string) {

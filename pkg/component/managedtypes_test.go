@@ -28,7 +28,8 @@ spec:
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
 `
 
-// TestTypesThatATenantNamesAreLookedAtAsTheTenant has a tenant ask for the instances of types that its service account may not list.
+// TestTypesThatATenantNamesAreLookedAtAsTheTenant has a tenant ask for the instances of types that its service account
+// may not list.
 func TestTypesThatATenantNamesAreLookedAtAsTheTenant(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -56,7 +57,8 @@ func TestTypesThatATenantNamesAreLookedAtAsTheTenant(t *testing.T) {
 	r.awaitGone(widget)
 }
 
-// TestInstancesThatMustNotBeListedAreNotNamed has a component bring a type whose instances its service account may not list.
+// TestInstancesThatMustNotBeListedAreNotNamed has a component bring a type whose instances its service account may not
+// list.
 func TestInstancesThatMustNotBeListedAreNotNamed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -21,8 +21,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// memory is what this process remembers about a component between passes. Losing it costs requests, nothing else. One pass at a time uses it;
-// resource.Memory.Awaits alone is safe for concurrent use.
+// memory is what this process remembers about a component between passes. Losing it costs requests, nothing else. One
+// pass at a time uses it; resource.Memory.Awaits alone is safe for concurrent use.
 type memory struct {
 	uid apitypes.UID
 
@@ -54,7 +54,8 @@ type memory struct {
 	drifted map[string]bool
 	// explained has what is known from their Pods about workloads that are not ready.
 	explained map[types.ObjectID]explanation
-	// posted is the last run of the post-reconcile hooks; zero if the component was not ready since, or if what they have set in its status is not written.
+	// posted is the last run of the post-reconcile hooks; zero if the component was not ready since, or if what they
+	// have set in its status is not written.
 	posted hookRun
 }
 
@@ -117,7 +118,8 @@ func (r *memories) forget(key apitypes.NamespacedName) {
 	delete(r.triggered, key)
 }
 
-// noteTrigger records that a pass was asked for, if this replica works on the component. Hooks run anyway in the first pass of a component.
+// noteTrigger records that a pass was asked for, if this replica works on the component. Hooks run anyway in the first
+// pass of a component.
 func (r *memories) noteTrigger(key apitypes.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,7 +137,8 @@ func (r *memories) takeTrigger(key apitypes.NamespacedName) bool {
 	return taken
 }
 
-// noteOrphaned records that an event shows a component whose dependents are to be orphaned, because a later read may no longer show that.
+// noteOrphaned records that an event shows a component whose dependents are to be orphaned, because a later read may no
+// longer show that.
 func (r *memories) noteOrphaned(object client.Object) {
 	if !isOrphaned(object) {
 		return

@@ -135,8 +135,8 @@ func TestMove(t *testing.T) {
 	diff(t, "dependents that are left", []string{"", ""}, []string{r.uidIn(r.client), r.uidIn(elsewhere)})
 }
 
-// TestMoveAfterARestart changes the kubeconfig while no operator runs: the next one cannot reach the former cluster. It must
-// neither forget what is there nor apply anything elsewhere.
+// TestMoveAfterARestart changes the kubeconfig while no operator runs: the next one cannot reach the former cluster. It
+// must neither forget what is there nor apply anything elsewhere.
 func TestMoveAfterARestart(t *testing.T) {
 	t.Parallel()
 	for _, deleted := range []bool{true, false} {
@@ -180,8 +180,8 @@ func TestMoveAfterARestart(t *testing.T) {
 	}
 }
 
-// TestDeathWhileMoving lets the process die after each of its writes in the cluster that the dependents leave. Whoever comes next
-// leaves nothing behind there.
+// TestDeathWhileMoving lets the process die after each of its writes in the cluster that the dependents leave. Whoever
+// comes next leaves nothing behind there.
 func TestDeathWhileMoving(t *testing.T) {
 	t.Parallel()
 	for survived := 1; survived <= 6; survived++ {

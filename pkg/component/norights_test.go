@@ -15,7 +15,8 @@ import (
 	"github.com/component-operator/runtime/pkg/manifests"
 )
 
-// startGlobally starts an operator for components without namespace, which looks only at the one with the name of the rig's namespace.
+// startGlobally starts an operator for components without namespace, which looks only at the one with the name of the
+// rig's namespace.
 func (r *rig) startGlobally(generate manifests.GeneratorFunc, options ReconcilerOptions) (stop func()) {
 	r.tb.Helper()
 	mgr := r.manager(func(o *ctrl.Options) {
@@ -35,7 +36,8 @@ func (r *rig) globalWidget(manifests string) *GlobalWidget {
 	return widget
 }
 
-// TestServiceAccountsOfGlobalComponents: a component without a namespace has none. That is refused at once, and does not hold back the deletion.
+// TestServiceAccountsOfGlobalComponents: a component without a namespace has none. That is refused at once, and does
+// not hold back the deletion.
 func TestServiceAccountsOfGlobalComponents(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -110,8 +110,8 @@ func TestOrphaningThatIsSeenInAnEventOnly(t *testing.T) {
 	}
 }
 
-// TestDeathWhileOrphaning lets the process die after each write from the record on: the next process must not delete anything,
-// although the finalizer is not there any more.
+// TestDeathWhileOrphaning lets the process die after each write from the record on: the next process must not delete
+// anything, although the finalizer is not there any more.
 func TestDeathWhileOrphaning(t *testing.T) {
 	t.Parallel()
 	for survived := 1; survived <= 4; survived++ {
@@ -134,8 +134,8 @@ func TestDeathWhileOrphaning(t *testing.T) {
 	}
 }
 
-// dieAfter starts an operator that has done its work when over reports so, and fails in all that it writes, except for events, once it has written
-// as often as is said. It then starts another one that does not fail.
+// dieAfter starts an operator that has done its work when over reports so, and fails in all that it writes, except for
+// events, once it has written as often as is said. It then starts another one that does not fail.
 func (r *rig) dieAfter(survived int, act func(), over func() bool) {
 	r.tb.Helper()
 	healthy := r.config
@@ -150,7 +150,8 @@ func (r *rig) dieAfter(survived int, act func(), over func() bool) {
 	r.start(r.reconciler(ReconcilerOptions{}))
 }
 
-// failAfter has the operators that are started from now on fail in all that they write, and returns how often they have written by now.
+// failAfter has the operators that are started from now on fail in all that they write, and returns how often they have
+// written by now.
 func (r *rig) failAfter(survived int) (writes *atomic.Int64) {
 	writes = &atomic.Int64{}
 	r.config = rest.CopyConfig(r.config)

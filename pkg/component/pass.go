@@ -214,7 +214,8 @@ func (s store) Save(ctx context.Context, inventory []*reconciler.InventoryItem) 
 	return s(ctx, inventory)
 }
 
-// home returns the namespaces that the component and its objects beside it need. It ignores namespaces in other clusters.
+// home returns the namespaces that the component and its objects beside it need. It ignores namespaces in other
+// clusters.
 func (p *pass) home() []string {
 	if p.destination.IsElsewhere() {
 		return nil
@@ -239,7 +240,8 @@ func (p *pass) took(result *reconciler.Result) {
 	}
 }
 
-// announce reports what the engine has done. Names are those of the waves. The events about it are written later, after the status, which does not wait for them.
+// announce reports what the engine has done. Names are those of the waves. The events about it are written later, after
+// the status, which does not wait for them.
 func (p *pass) announce(result *reconciler.Result, names outcomes.Waves) {
 	p.result = result
 	p.worker.announcer.record(p.log, result, p.status.Revision)
@@ -259,7 +261,8 @@ func definesTypes(result reconciler.Result) bool {
 	})
 }
 
-// rebuild completes the inventory if it is not known. Pass the generated objects, or none if all dependents are to be found.
+// rebuild completes the inventory if it is not known. Pass the generated objects, or none if all dependents are to be
+// found.
 func (p *pass) rebuild(ctx context.Context, objects []client.Object) error {
 	return p.record.Rebuild(ctx, records.RebuildRequest{
 		Engine:     p.destination.Target().Engine,

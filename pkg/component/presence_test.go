@@ -44,7 +44,8 @@ func (r *rig) dependentWrites() int {
 	})
 }
 
-// TestPaused pauses a component, changes everything about it, restarts the operator, and continues: what was announced is done.
+// TestPaused pauses a component, changes everything about it, restarts the operator, and continues: what was announced
+// is done.
 func TestPaused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -90,7 +91,8 @@ func TestPaused(t *testing.T) {
 	}
 }
 
-// TestPausedFromTheBeginning creates a component that is paused: it writes nothing but the status, not even a finalizer.
+// TestPausedFromTheBeginning creates a component that is paused: it writes nothing but the status, not even a
+// finalizer.
 func TestPausedFromTheBeginning(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -12,7 +12,8 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/declared"
 )
 
-// The types in this file are building blocks for specs. The reconciler does not use them. ToUnstructured makes parameters of a spec.
+// The types in this file are building blocks for specs. The reconciler does not use them. ToUnstructured makes
+// parameters of a spec.
 
 // +kubebuilder:object:generate=true
 
@@ -78,7 +79,8 @@ type IngressProperties struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// ToUnstructured returns a spec as parameters for a generator, such as the values of a chart. It is meant to implement types.Unstructurable:
+// ToUnstructured returns a spec as parameters for a generator, such as the values of a chart. It is meant to implement
+// types.Unstructurable:
 //
 //	func (s *ShopSpec) ToUnstructured() map[string]any { return component.ToUnstructured(s) }
 //
@@ -86,16 +88,18 @@ type IngressProperties struct {
 //
 // Embedded structs of this package that are meant for the reconciler, such as PlacementSpec, are left out.
 //
-// References that have the tag loadedAs are replaced by what was loaded, under the name that the tag gives. With the field
+// References that have the tag loadedAs are replaced by what was loaded, under the name that the tag gives. With the
+// field
 //
 //	PasswordSecretRef *component.SecretKeyReference `json:"passwordSecretRef,omitempty" loadedAs:"password"`
 //
-// the result has the key password, a string, instead of passwordSecretRef, also if another field has that name. The content of a reference to all data of an object is a map
-// of strings. Slices and maps of references become lists and maps of their content. A reference that is not set adds nothing. With loadedAs:"-", a reference is
-// left out. Without the tag, the result has the reference itself: name and key.
+// the result has the key password, a string, instead of passwordSecretRef, also if another field has that name. The
+// content of a reference to all data of an object is a map of strings. Slices and maps of references become lists and
+// maps of their content. A reference that is not set adds nothing. With loadedAs:"-", a reference is left out. Without
+// the tag, the result has the reference itself: name and key.
 //
-// Integers are of type int64. ToUnstructured panics if the type of the spec has no JSON form, or has the tag at other fields than references
-// to ConfigMaps and Secrets; so any test that calls it shows that.
+// Integers are of type int64. ToUnstructured panics if the type of the spec has no JSON form, or has the tag at other
+// fields than references to ConfigMaps and Secrets; so any test that calls it shows that.
 func ToUnstructured(spec any) map[string]any {
 	parameters, err := parameters.Convert(spec)
 	utilruntime.Must(err)

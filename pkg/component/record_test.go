@@ -75,8 +75,8 @@ func TestThreeThousandDependents(t *testing.T) {
 	diff(t, "what is left", []int{0, 0}, []int{len(r.chunks()), len(r.members(r.namespace))})
 }
 
-// settleCounting waits until the operator does nothing any more, and keeps the record of its requests. A request is recorded
-// when its response is there, which may be after its effect is seen.
+// settleCounting waits until the operator does nothing any more, and keeps the record of its requests. A request is
+// recorded when its response is there, which may be after its effect is seen.
 func (r *rig) settleCounting() {
 	r.tb.Helper()
 	testenv.Eventually(r.tb, func() (bool, string) {

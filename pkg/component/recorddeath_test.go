@@ -229,8 +229,8 @@ func (c interruptedClient) Patch(ctx context.Context, object client.Object, patc
 	return c.Client.Patch(ctx, object, patch, options...)
 }
 
-// TestDeathWhileAnOlderDefinitionDropsTheRecord lets the process die after each write by which it finds out that the definition does
-// not know the record: the list must not go before.
+// TestDeathWhileAnOlderDefinitionDropsTheRecord lets the process die after each write by which it finds out that the
+// definition does not know the record: the list must not go before.
 func TestDeathWhileAnOlderDefinitionDropsTheRecord(t *testing.T) {
 	t.Parallel()
 	for _, count := range []int{10, 60} {

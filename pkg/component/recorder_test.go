@@ -15,7 +15,8 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// TestRepeatedEvents: of equal events about an object, only the first is sent, until another one follows, or some minutes are over.
+// TestRepeatedEvents: of equal events about an object, only the first is sent, until another one follows, or some
+// minutes are over.
 func TestRepeatedEvents(t *testing.T) {
 	t.Parallel()
 	clock := clocktesting.NewFakeClock(time.Unix(0, 0))

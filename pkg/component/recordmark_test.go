@@ -66,8 +66,8 @@ func (r *rig) removeItems(widget *Widget, count int) {
 	diff(r.tb, "observed generation", generation, widget.Status.ObservedGeneration)
 }
 
-// TestEditedInventories takes dependents out of the status while no operator runs. What is deleted or not wanted any more then
-// must not stay, whatever else has changed at the same time.
+// TestEditedInventories takes dependents out of the status while no operator runs. What is deleted or not wanted any
+// more then must not stay, whatever else has changed at the same time.
 func TestEditedInventories(t *testing.T) {
 	t.Parallel()
 	const dropRecord = `{"status":{"inventoryRecord":null}}`
@@ -115,7 +115,8 @@ func TestEditedInventories(t *testing.T) {
 	}
 }
 
-// TestMarkSurvivesAPassThatEndsEarly has passes end before the inventory is known again: they must not confirm what is left of it.
+// TestMarkSurvivesAPassThatEndsEarly has passes end before the inventory is known again: they must not confirm what is
+// left of it.
 func TestMarkSurvivesAPassThatEndsEarly(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -18,22 +18,23 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Reference may be implemented by any type, or a pointer to it, in the spec of a component of type T. The reconciler loads it before the spec is
-// used.
+// Reference may be implemented by any type, or a pointer to it, in the spec of a component of type T. The reconciler
+// loads it before the spec is used.
 type Reference[T Component] interface {
-	// Load reads the referenced object, at most once per reconciliation. The client is that of the manager. A missing object should be a
-	// types.RetriableError.
+	// Load reads the referenced object, at most once per reconciliation. The client is that of the manager. A missing
+	// object should be a types.RetriableError.
 	Load(ctx context.Context, clnt client.Client, component T) error
 	// Digest identifies the loaded content, and is called after Load. A new digest starts a new revision.
 	Digest() string
 }
 
-// The references below denote objects in the namespace of the component. The reconciler loads them before hooks and generator run, and watches the
-// objects. Before that, they are empty. Their content must not be changed.
+// The references below denote objects in the namespace of the component. The reconciler loads them before hooks and
+// generator run, and watches the objects. Before that, they are empty. Their content must not be changed.
 //
-// Two tags of the struct field with a reference (directly, or in a pointer, slice or map) control how it is loaded: fallbackKeys:"a,b" lists the keys
-// to try if the reference names none, and notFoundPolicy:"ignoreOnDeletion" leaves the content empty if object or key are missing while the component
-// is being deleted. A third one, loadedAs:"password", says how ToUnstructured passes the content to generators.
+// Two tags of the struct field with a reference (directly, or in a pointer, slice or map) control how it is loaded:
+// fallbackKeys:"a,b" lists the keys to try if the reference names none, and notFoundPolicy:"ignoreOnDeletion" leaves
+// the content empty if object or key are missing while the component is being deleted. A third one,
+// loadedAs:"password", says how ToUnstructured passes the content to generators.
 
 // +kubebuilder:object:generate=true
 
@@ -184,7 +185,8 @@ func (r *SecretKeyReference) load(content *observe.ReferencedContent, fallbackKe
 	return r.value, nil
 }
 
-// newWalker returns a walker that finds references in specs. Implementations of the extension, an interface, count as references, too; it may be nil.
+// newWalker returns a walker that finds references in specs. Implementations of the extension, an interface, count as
+// references, too; it may be nil.
 func newWalker(extension reflect.Type) *declared.Walker {
 	return &declared.Walker{
 		Leaves: []reflect.Type{
@@ -221,9 +223,10 @@ func referenceOf(value any) declared.Reference {
 	return nil
 }
 
-// LoadReferences loads the references of a spec, a pointer to a struct, as the reconciler does: from the given namespace, which is that of the component. If
-// objects or keys are missing, the error is a types.RetriableError that names them. Only the types of references of this package are loaded, no implementations of Reference. It is
-// for programs that call generators themselves, such as tests.
+// LoadReferences loads the references of a spec, a pointer to a struct, as the reconciler does: from the given
+// namespace, which is that of the component. If objects or keys are missing, the error is a types.RetriableError that
+// names them. Only the types of references of this package are loaded, no implementations of Reference. It is for
+// programs that call generators themselves, such as tests.
 func LoadReferences(ctx context.Context, reader client.Reader, namespace string, spec any) error {
 	loader := &declared.Loader{Walker: parameters.Walker, Source: source{reader}, Reference: referenceOf}
 	declaration, err := loader.Load(ctx, declared.Component{Key: apitypes.NamespacedName{Namespace: namespace}, Spec: spec})

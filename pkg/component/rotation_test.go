@@ -95,8 +95,8 @@ func TestRotatedKubeconfigsLeaveNothingBehind(t *testing.T) {
 		now, _ := measure()
 		return now <= goroutines+5, fmt.Sprintf("%d goroutines became %d", goroutines, now)
 	})
-	// What belongs to a network connection is kept by timers of net/http for 90 seconds after its end, which is some 60 KiB, and other tests may not have ended
-	// completely. The types of one cluster alone take more than 600 KiB.
+	// What belongs to a network connection is kept by timers of net/http for 90 seconds after its end, which is some 60
+	// KiB, and other tests may not have ended completely. The types of one cluster alone take more than 600 KiB.
 	if _, now := measure(); now > heap+100*(256<<10) {
 		t.Errorf("the heap grew from %d to %d KiB", heap>>10, now>>10)
 	}

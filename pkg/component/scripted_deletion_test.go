@@ -118,7 +118,8 @@ func TestDeletionByScript(t *testing.T) {
 	}
 }
 
-// TestADeletionThatKnowsNothing has lost the inventory, and cannot look for dependents, because their cluster is out of reach.
+// TestADeletionThatKnowsNothing has lost the inventory, and cannot look for dependents, because their cluster is out of
+// reach.
 func TestADeletionThatKnowsNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -103,7 +103,8 @@ func judgeOf(component Component) (status.Judge, error) {
 	return judge, nil
 }
 
-// identityOf returns the identity that writes the dependents. The kubeconfig must be loaded before. A kubeconfig has its own user.
+// identityOf returns the identity that writes the dependents. The kubeconfig must be loaded before. A kubeconfig has
+// its own user.
 func identityOf(component Component, defaultServiceAccount string) targets.Identity {
 	var id targets.Identity
 	if c, ok := capability[ClientConfiguration](component); ok {
@@ -156,7 +157,8 @@ func orDuration(value, fallback time.Duration) time.Duration {
 	return value
 }
 
-// hasForeignTarget reports whether the component implements ClientConfiguration by code of its own, so that the references it needs are not known.
+// hasForeignTarget reports whether the component implements ClientConfiguration by code of its own, so that the
+// references it needs are not known.
 func hasForeignTarget(component Component) bool {
 	if _, ok := component.(ClientConfiguration); ok {
 		return true
@@ -172,7 +174,8 @@ func hasForeignTarget(component Component) bool {
 	return !ok || field.Type != reflect.TypeFor[ClientSpec]()
 }
 
-// mayBeRemote reports whether dependents may be in another cluster. Unlike Destination.IsRemote, it needs no references.
+// mayBeRemote reports whether dependents may be in another cluster. Unlike Destination.IsRemote, it needs no
+// references.
 func mayBeRemote(component Component) bool {
 	if _, ok := capability[ClientConfiguration](component); !ok {
 		return false

@@ -38,8 +38,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// SetupWithManager adds the reconciler to a manager, whose scheme must have the type of the components. It returns errors in the arguments of
-// NewReconciler, and reads the identity of the cluster.
+// SetupWithManager adds the reconciler to a manager, whose scheme must have the type of the components. It returns
+// errors in the arguments of NewReconciler, and reads the identity of the cluster.
 func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 	options := controller.Options{
 		MaxConcurrentReconciles: r.options.MaxConcurrentReconciles,
@@ -53,16 +53,16 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 	return r.SetupWithManagerAndBuilder(mgr, ctrl.NewControllerManagedBy(mgr).WithOptions(options))
 }
 
-// NewQueue returns a priority queue that raises the priority of waiting components, so that none starves. SetupWithManager uses it; callers of
-// SetupWithManagerAndBuilder can set it as the option NewQueue of the controller.
+// NewQueue returns a priority queue that raises the priority of waiting components, so that none starves.
+// SetupWithManager uses it; callers of SetupWithManagerAndBuilder can set it as the option NewQueue of the controller.
 func NewQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	return queue.New(name, limiter)
 }
 
-// SetupWithManagerAndBuilder is SetupWithManager with a controller that the caller has begun to build. The caller may have added watches and options,
-// but neither the type of the components nor a name. Waiting components gain priority only if the option NewQueue of the controller is this package's
-// NewQueue. Without the option RateLimiter, a failed pass is retried after 5 ms at first, the default of controller-runtime; SetupWithManager makes
-// it a second.
+// SetupWithManagerAndBuilder is SetupWithManager with a controller that the caller has begun to build. The caller may
+// have added watches and options, but neither the type of the components nor a name. Waiting components gain priority
+// only if the option NewQueue of the controller is this package's NewQueue. Without the option RateLimiter, a failed
+// pass is retried after 5 ms at first, the default of controller-runtime; SetupWithManager makes it a second.
 func (r *Reconciler[T]) SetupWithManagerAndBuilder(mgr ctrl.Manager, blder *ctrl.Builder) error {
 	if r.worker != nil {
 		return fmt.Errorf("setting up the reconciler %s: it is already set up", r.name)
@@ -94,8 +94,8 @@ func (r *Reconciler[T]) SetupWithManagerAndBuilder(mgr ctrl.Manager, blder *ctrl
 	return nil
 }
 
-// ReadyCheck fails until the components have been listed. Add it to a manager by AddReadyzCheck. It does not check the watches of dependents: a kind
-// that cannot be watched must not make the operator unavailable.
+// ReadyCheck fails until the components have been listed. Add it to a manager by AddReadyzCheck. It does not check the
+// watches of dependents: a kind that cannot be watched must not make the operator unavailable.
 func (r *Reconciler[T]) ReadyCheck(req *http.Request) error {
 	if r.worker == nil {
 		return errNotSetUp
@@ -244,7 +244,8 @@ func (w *worker) warmUp(mgr ctrl.Manager, local *reconciler.Reconciler) error {
 	return mgr.Add(w.warmup)
 }
 
-// judgeBy has the engine judge the dependents of a component by its judge, if it has one. An invalid one is reported by the pass of the component.
+// judgeBy has the engine judge the dependents of a component by its judge, if it has one. An invalid one is reported by
+// the pass of the component.
 func (w *worker) judgeBy(engine *reconciler.Reconciler, object client.Object) {
 	component, ok := object.(Component)
 	if !ok || mayBeRemote(component) {
@@ -268,7 +269,8 @@ func localRecord(object client.Object) ([]*reconciler.InventoryItem, []reconcile
 	return status.Inventory, status.InventoryRecord.Kinds
 }
 
-// waking returns a function that schedules a pass because another object has changed: at once, unless that happens too often.
+// waking returns a function that schedules a pass because another object has changed: at once, unless that happens too
+// often.
 func waking(w *worker, queue *queue.Wakeups) func(key apitypes.NamespacedName) {
 	return func(key apitypes.NamespacedName) {
 		queue.WakeAfter(key, w.allowances.Delay(key, w.options.Clock.Now()))

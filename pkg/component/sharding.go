@@ -26,26 +26,29 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
 )
 
-// Sharding divides the components among the replicas of an operator, all of which work at the same time. The shard of a component is the first eight
-// bytes of the SHA-256 of <namespace>/<name>, as a big-endian number, modulo the number of shards. One replica holds each shard, by a Lease named
-// <name of the reconciler>-shard-<number>. The set of live replicas determines which replica holds which shard.
+// Sharding divides the components among the replicas of an operator, all of which work at the same time. The shard of a
+// component is the first eight bytes of the SHA-256 of <namespace>/<name>, as a big-endian number, modulo the number of
+// shards. One replica holds each shard, by a Lease named <name of the reconciler>-shard-<number>. The set of live
+// replicas determines which replica holds which shard.
 //
-// A lease cannot stop a replica that was suspended at the wrong moment from writing. Older content never overwrites newer content nevertheless,
-// because each write carries the resource version that was read. Hooks that write should do the same. Their context ends when the replica loses the
-// shard.
+// A lease cannot stop a replica that was suspended at the wrong moment from writing. Older content never overwrites
+// newer content nevertheless, because each write carries the resource version that was read. Hooks that write should do
+// the same. Their context ends when the replica loses the shard.
 type Sharding struct {
-	// Shards is the number of shards; about ten per replica spread well. Replicas that run at the same time should have the same number: those that
-	// differ from the oldest replica get no shards until it is gone. Required.
+	// Shards is the number of shards; about ten per replica spread well. Replicas that run at the same time should have
+	// the same number: those that differ from the oldest replica get no shards until it is gone. Required.
 	Shards int
 	// Namespace of the leases. Defaults to the namespace of the pod; required outside of a cluster.
 	Namespace string
 	// Identity of this replica, which must be unique. Defaults to the host name and random characters.
 	Identity string
-	// LeaseDuration is how long a replica may go without renewing its lease before it counts as dead; whole seconds, at most one hour. Another replica then waits as long once
-	// more for the lease of each shard, because clocks may differ, so that the shards of a killed replica are taken over after about twice this time. Defaults to 15 seconds.
-	LeaseDuration time.Duration
-	// RenewDeadline is how long a replica continues to write without renewing its lease; at least one second less than LeaseDuration. Defaults to 10
+	// LeaseDuration is how long a replica may go without renewing its lease before it counts as dead; whole seconds, at
+	// most one hour. Another replica then waits as long once more for the lease of each shard, because clocks may
+	// differ, so that the shards of a killed replica are taken over after about twice this time. Defaults to 15
 	// seconds.
+	LeaseDuration time.Duration
+	// RenewDeadline is how long a replica continues to write without renewing its lease; at least one second less than
+	// LeaseDuration. Defaults to 10 seconds.
 	RenewDeadline time.Duration
 	// RetryPeriod is the interval at which leases are renewed, or tried to be acquired. Defaults to 2 seconds.
 	RetryPeriod time.Duration

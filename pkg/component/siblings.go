@@ -26,8 +26,8 @@ type siblingCalls struct {
 	OwnerID func(key apitypes.NamespacedName) string
 }
 
-// Among makes a call with the siblings of the component, by owner ID. If the call finds a dependent of a foreign owner, the cache may lag behind: Among then asks the API
-// server, and repeats the call if the answer differs.
+// Among makes a call with the siblings of the component, by owner ID. If the call finds a dependent of a foreign owner,
+// the cache may lag behind: Among then asks the API server, and repeats the call if the answer differs.
 func (s siblingCalls) Among(ctx context.Context, call func(siblings map[string]inventory.Relation) (foreign bool, err error)) error {
 	cached, err := s.by(ctx, s.Cached)
 	if err != nil {

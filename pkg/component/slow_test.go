@@ -22,8 +22,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// TestOneSlowComponentDoesNotStarveOthers has the server answer no write to the dependents of one component, as a webhook
-// does that hangs. The others must not notice.
+// TestOneSlowComponentDoesNotStarveOthers has the server answer no write to the dependents of one component, as a
+// webhook does that hangs. The others must not notice.
 func TestOneSlowComponentDoesNotStarveOthers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -64,7 +64,8 @@ func TestOneSlowComponentDoesNotStarveOthers(t *testing.T) {
 	awaitReady(r, slow)
 }
 
-// TestSlowGeneratorsAreExplained has a generator that does not return for one of two components, although its context ends.
+// TestSlowGeneratorsAreExplained has a generator that does not return for one of two components, although its context
+// ends.
 func TestSlowGeneratorsAreExplained(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

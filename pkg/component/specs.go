@@ -52,7 +52,8 @@ type ClientSpec struct {
 
 // KubeConfigSpec says where the kubeconfig is stored.
 type KubeConfigSpec struct {
-	// SecretRef refers to the Secret with the kubeconfig. If it has no key, the keys value, value.yaml and value.yml are tried.
+	// SecretRef refers to the Secret with the kubeconfig. If it has no key, the keys value, value.yaml and value.yml
+	// are tried.
 	SecretRef SecretKeyReference `json:"secretRef" fallbackKeys:"value,value.yaml,value.yml"`
 }
 
@@ -70,7 +71,8 @@ func (s *ClientSpec) GetKubeConfig() []byte {
 
 // ImpersonationSpec implements ImpersonationConfiguration.
 type ImpersonationSpec struct {
-	// ServiceAccountName is the name of a ServiceAccount in the namespace of the component. Dependents are read and written with its permissions.
+	// ServiceAccountName is the name of a ServiceAccount in the namespace of the component. Dependents are read and
+	// written with its permissions.
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 }
 
@@ -91,8 +93,8 @@ func (s *ImpersonationSpec) GetImpersonationGroups() []string { return nil }
 
 // SuspensionSpec implements SuspensionConfiguration.
 type SuspensionSpec struct {
-	// Suspend suspends the component until it is unset, or until the component is deleted. Dependents that the operator can suspend are suspended, for example by
-	// scaling them down. All others are left alone.
+	// Suspend suspends the component until it is unset, or until the component is deleted. Dependents that the operator
+	// can suspend are suspended, for example by scaling them down. All others are left alone.
 	Suspend bool `json:"suspend,omitempty"`
 }
 
@@ -105,9 +107,10 @@ func (s *SuspensionSpec) IsSuspended() bool { return s.Suspend }
 
 // PresenceSpec implements PresenceConfiguration.
 type PresenceSpec struct {
-	// Presence is Active, Suspended, Paused or Archived. Suspended: dependents that the operator can suspend are suspended, for example by scaling them down.
-	// All others are left alone, and run on. Paused: no dependent is written or deleted, and the condition Ready says what would be done. Archived: the
-	// dependents are deleted, and the component stays. Defaults to Active.
+	// Presence is Active, Suspended, Paused or Archived. Suspended: dependents that the operator can suspend are
+	// suspended, for example by scaling them down. All others are left alone, and run on. Paused: no dependent is
+	// written or deleted, and the condition Ready says what would be done. Archived: the dependents are deleted, and
+	// the component stays. Defaults to Active.
 	Presence Presence `json:"presence,omitempty"`
 }
 
@@ -120,7 +123,8 @@ func (s *PresenceSpec) GetPresence() Presence { return s.Presence }
 
 // RequeueSpec implements RequeueConfiguration.
 type RequeueSpec struct {
-	// RequeueInterval is the time after which a ready component is reconciled again, even if nothing has changed. Defaults to 10m.
+	// RequeueInterval is the time after which a ready component is reconciled again, even if nothing has changed.
+	// Defaults to 10m.
 	// +kubebuilder:validation:Type:=string
 	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"
 	RequeueInterval *metav1.Duration `json:"requeueInterval,omitempty"`
@@ -135,8 +139,8 @@ func (s *RequeueSpec) GetRequeueInterval() time.Duration { return durationOf(s.R
 
 // RetrySpec implements RetryConfiguration.
 type RetrySpec struct {
-	// RetryInterval is the time after which the component is reconciled again if it waits for something outside, such as a missing reference.
-	// Defaults to 10s, or to requeueInterval if that is shorter.
+	// RetryInterval is the time after which the component is reconciled again if it waits for something outside, such
+	// as a missing reference. Defaults to 10s, or to requeueInterval if that is shorter.
 	// +kubebuilder:validation:Type:=string
 	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"
 	RetryInterval *metav1.Duration `json:"retryInterval,omitempty"`
@@ -151,8 +155,9 @@ func (s *RetrySpec) GetRetryInterval() time.Duration { return durationOf(s.Retry
 
 // TimeoutSpec implements TimeoutConfiguration.
 type TimeoutSpec struct {
-	// Timeout is the time within which the component should become ready. After it, the component is reported as stalled, and is still reconciled.
-	// A call of the generator is canceled after this time, and after at most nine minutes. Defaults to requeueInterval.
+	// Timeout is the time within which the component should become ready. After it, the component is reported as
+	// stalled, and is still reconciled. A call of the generator is canceled after this time, and after at most nine
+	// minutes. Defaults to requeueInterval.
 	// +kubebuilder:validation:Type:=string
 	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
@@ -167,7 +172,8 @@ func (s *TimeoutSpec) GetTimeout() time.Duration { return durationOf(s.Timeout) 
 
 // ReapplySpec implements ReapplyConfiguration.
 type ReapplySpec struct {
-	// ReapplyInterval is the time after which a dependent is applied again if another client may have changed it. Defaults to 60m.
+	// ReapplyInterval is the time after which a dependent is applied again if another client may have changed it.
+	// Defaults to 60m.
 	// +kubebuilder:validation:Type:=string
 	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"
 	ReapplyInterval *metav1.Duration `json:"reapplyInterval,omitempty"`
@@ -199,7 +205,8 @@ type PolicySpec struct {
 	// Defaults to the policy of the operator.
 	// +kubebuilder:validation:Enum=Delete;Orphan;ConfirmOnDelete
 	DeletePolicy reconciler.DeletePolicy `json:"deletePolicy,omitempty"`
-	// MissingNamespacesPolicy says whether missing namespaces of dependents are created. Defaults to the policy of the operator.
+	// MissingNamespacesPolicy says whether missing namespaces of dependents are created. Defaults to the policy of the
+	// operator.
 	// +kubebuilder:validation:Enum=DoNotCreate;Create
 	MissingNamespacesPolicy reconciler.MissingNamespacesPolicy `json:"missingNamespacesPolicy,omitempty"`
 }
@@ -252,8 +259,8 @@ func (s *DriftSpec) GetDriftPolicy() reconciler.DriftPolicy { return s.DriftPoli
 
 // TypeSpec implements TypeConfiguration.
 type TypeSpec struct {
-	// AdditionalManagedTypes are types that exist because of the component, although no dependent defines them. The component is not
-	// deleted while there are instances of these types that are not its dependents.
+	// AdditionalManagedTypes are types that exist because of the component, although no dependent defines them. The
+	// component is not deleted while there are instances of these types that are not its dependents.
 	AdditionalManagedTypes []reconciler.TypeInfo `json:"additionalManagedTypes,omitempty"`
 }
 
@@ -266,9 +273,9 @@ func (s *TypeSpec) GetAdditionalManagedTypes() []reconciler.TypeInfo { return s.
 
 // DeletionSpec implements DeletionConfiguration.
 type DeletionSpec struct {
-	// MaxDeletions is how many dependents may be deleted at once, without approval, because they are not declared any more: a number, a percentage
-	// of the dependents such as "25%", or AllButOne. If there are more, they stay until the annotation approve-deletions is set as the status says.
-	// Defaults to the limit of the operator.
+	// MaxDeletions is how many dependents may be deleted at once, without approval, because they are not declared any
+	// more: a number, a percentage of the dependents such as "25%", or AllButOne. If there are more, they stay until
+	// the annotation approve-deletions is set as the status says. Defaults to the limit of the operator.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:Pattern="^([0-9]+|[0-9]{1,2}%|100%|AllButOne)$"
 	MaxDeletions *intstr.IntOrString `json:"maxDeletions,omitempty"`

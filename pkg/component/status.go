@@ -16,11 +16,12 @@ import (
 
 // +kubebuilder:object:generate=true
 
-// Status is what the reconciler records about a component. The status of a component must be, or embed, a Status. Its schema accepts every value,
-// because operators that are newer or older than the CustomResourceDefinition must be able to write.
+// Status is what the reconciler records about a component. The status of a component must be, or embed, a Status. Its
+// schema accepts every value, because operators that are newer or older than the CustomResourceDefinition must be able
+// to write.
 //
-// Tools must be able to tell a new component, which no operator has seen yet, from a ready one. So the field status of the component should have the
-// marker
+// Tools must be able to tell a new component, which no operator has seen yet, from a ready one. So the field status of
+// the component should have the marker
 //
 //	+kubebuilder:default={"observedGeneration":-1}
 //
@@ -61,7 +62,8 @@ type Status struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10000
 	Inventory []*reconciler.InventoryItem `json:"inventory,omitempty"`
-	// InventoryRecord holds the inventory, or says where it is stored, if it is too large for a list. It also lists kinds that could not be searched.
+	// InventoryRecord holds the inventory, or says where it is stored, if it is too large for a list. It also lists
+	// kinds that could not be searched.
 	InventoryRecord *InventoryRecord `json:"inventoryRecord,omitempty"`
 	// DeletionHooks says where the objects are stored that are applied when the component is deleted.
 	DeletionHooks *DeletionHooks `json:"deletionHooks,omitempty"`
@@ -73,7 +75,8 @@ type State string
 const (
 	// StateReady means that all dependents are as declared, and ready.
 	StateReady State = "Ready"
-	// StatePending means that the component waits for something outside: a reference, a hook, or the end of its suspension.
+	// StatePending means that the component waits for something outside: a reference, a hook, or the end of its
+	// suspension.
 	StatePending State = "Pending"
 	// StateProcessing means that dependents are being applied, or are not ready yet.
 	StateProcessing State = "Processing"
@@ -149,8 +152,9 @@ const (
 	ReadyConditionReasonError = "Error"
 	// ReadyConditionReasonTimeout means that the component did not become ready in time.
 	ReadyConditionReasonTimeout = "Timeout"
-	// ReadyConditionReasonDeletionsHeld means that all dependents are ready, and that redundant ones may be deleted only with approval: there are more than
-	// allowed, or their prune policy says so. They stay until a user approves that.
+	// ReadyConditionReasonDeletionsHeld means that all dependents are ready, and that redundant ones may be deleted
+	// only with approval: there are more than allowed, or their prune policy says so. They stay until a user approves
+	// that.
 	ReadyConditionReasonDeletionsHeld = "DeletionsHeld"
 	// ReadyConditionReasonSuspended means that the component is suspended, or all dependents are that can be.
 	ReadyConditionReasonSuspended = "Suspended"
@@ -160,8 +164,8 @@ const (
 	ReadyConditionReasonArchived = "Archived"
 	// ReadyConditionReasonDeletionRetrying is ReadyConditionReasonRetrying of a component that is being deleted.
 	ReadyConditionReasonDeletionRetrying = "DeletionRetrying"
-	// ReadyConditionReasonDeletionBlocked means that the deletion does not begin: foreign objects or finalizers of other controllers block it, or a user has
-	// to approve it.
+	// ReadyConditionReasonDeletionBlocked means that the deletion does not begin: foreign objects or finalizers of
+	// other controllers block it, or a user has to approve it.
 	ReadyConditionReasonDeletionBlocked = "DeletionBlocked"
 	// ReadyConditionReasonDeletionProcessing means that dependents are being deleted.
 	ReadyConditionReasonDeletionProcessing = "DeletionProcessing"
@@ -180,7 +184,8 @@ func (s *Status) GetState() (State, string, string) {
 	return s.State, "", ""
 }
 
-// SetState sets the state, and all conditions accordingly. A transition time changes only with the status of its condition.
+// SetState sets the state, and all conditions accordingly. A transition time changes only with the status of its
+// condition.
 func (s *Status) SetState(state State, reason string, message string) {
 	s.setState(verdict{state: state, reason: reason, message: message}, metav1.Now())
 }

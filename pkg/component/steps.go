@@ -81,8 +81,8 @@ func (p *pass) run(ctx context.Context) outcomes.Outcome {
 	return outcomes.Outcome{Kind: outcomes.Error, Message: "no step has ended the pass"}
 }
 
-// acknowledge notes a new component in the status. The next write persists that: either the engine's before its first request, or the one at the end
-// of the pass.
+// acknowledge notes a new component in the status. The next write persists that: either the engine's before its first
+// request, or the one at the end of the pass.
 func (p *pass) acknowledge(context.Context) outcomes.Outcome {
 	isOurs := p.worker.options.finalizers().On(p.component.GetFinalizers())
 	if p.deleting && (p.memory.finished || !isOurs) {
@@ -94,7 +94,8 @@ func (p *pass) acknowledge(context.Context) outcomes.Outcome {
 	if first && isOurs {
 		p.record.NoteLoss()
 	}
-	// A component without a record must not count as observed before its dependents are found. So the next pass notices the loss as well.
+	// A component without a record must not count as observed before its dependents are found. So the next pass notices
+	// the loss as well.
 	if awaited := p.keepsObservedGeneration(); p.record.IsKept() && !awaited {
 		p.status.ObservedGeneration = p.component.GetGeneration()
 	}
@@ -121,7 +122,8 @@ func (p *pass) checkSuspended(context.Context) outcomes.Outcome {
 	return outcomes.Proceed
 }
 
-// checkIdentity refuses a service account that cannot exist. It does not hold back a deletion: dependents of a lost target can be abandoned.
+// checkIdentity refuses a service account that cannot exist. It does not hold back a deletion: dependents of a lost
+// target can be abandoned.
 func (p *pass) checkIdentity(context.Context) outcomes.Outcome {
 	problem := identityProblem(p.identity())
 	if problem == "" || p.deleting {
@@ -162,8 +164,8 @@ var withoutRevision = []string{
 	types.AnnotationKeySuffixReconcileAt,
 }
 
-// ownAnnotations returns the annotations with the reconciler's prefix, except those that do not affect dependents. Other annotations must not cause a
-// revision.
+// ownAnnotations returns the annotations with the reconciler's prefix, except those that do not affect dependents.
+// Other annotations must not cause a revision.
 func ownAnnotations(component Component, reconciler string) map[string]string {
 	own := map[string]string{}
 	for key, value := range component.GetAnnotations() {
@@ -253,14 +255,16 @@ func isOrphaned(object client.Object) bool {
 	return object.GetDeletionTimestamp() != nil && slices.Contains(object.GetFinalizers(), metav1.FinalizerOrphanDependents)
 }
 
-// keepsObservedGeneration reports whether status.observedGeneration must stay as the predecessor has recorded it, because settleInherited still depends on it.
+// keepsObservedGeneration reports whether status.observedGeneration must stay as the predecessor has recorded it,
+// because settleInherited still depends on it.
 func (p *pass) keepsObservedGeneration() bool {
 	return p.record.Inherited && !p.deleting && !p.settings.suspended
 }
 
-// settleInherited keeps the revision of a component that the predecessor has processed, if the component has not changed since. What has changed in
-// references, or in the generator, is applied without a new revision. The predecessor computes digests in another way, so that its
-// digests and ours cannot be compared; that alone must not run the upgrade hooks of charts again.
+// settleInherited keeps the revision of a component that the predecessor has processed, if the component has not
+// changed since. What has changed in references, or in the generator, is applied without a new revision. The
+// predecessor computes digests in another way, so that its digests and ours cannot be compared; that alone must not run
+// the upgrade hooks of charts again.
 func (p *pass) settleInherited() {
 	if !p.record.Inherited {
 		return

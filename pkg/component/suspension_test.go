@@ -57,7 +57,8 @@ func (r *rig) replicas(name string) int32 {
 	return *deployment.Spec.Replicas
 }
 
-// TestSuspendedDependents suspends a component by its presence, restarts the operator, resumes it, and suspends it by spec.suspend.
+// TestSuspendedDependents suspends a component by its presence, restarts the operator, resumes it, and suspends it by
+// spec.suspend.
 func TestSuspendedDependents(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

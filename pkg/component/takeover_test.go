@@ -175,8 +175,8 @@ func (l *legacy) start() (stop func()) {
 	return l.run(mgr)
 }
 
-// writes counts the requests of each method that write a dependent, and returns what was created or deleted. A conflict, which makes the operator
-// repeat both requests, does not count.
+// writes counts the requests of each method that write a dependent, and returns what was created or deleted. A
+// conflict, which makes the operator repeat both requests, does not count.
 func (l *legacy) writes() (counts map[string]int, created, deleted []string) {
 	counts = map[string]int{}
 	for _, request := range l.requests.All() {
@@ -213,8 +213,8 @@ func (l *legacy) expectSameObjects() {
 	diff(l.tb, "dependents", l.uids, uids)
 }
 
-// TestTakeover switches an operator from the predecessor of this SDK to this one: the component becomes ready, no dependent is created again or
-// orphaned, no revision begins, and no hook of its chart runs.
+// TestTakeover switches an operator from the predecessor of this SDK to this one: the component becomes ready, no
+// dependent is created again or orphaned, no revision begins, and no hook of its chart runs.
 func TestTakeover(t *testing.T) {
 	t.Parallel()
 	for _, revision := range []int64{1, 3} {
@@ -275,7 +275,8 @@ func TestTakeoverAfterAChange(t *testing.T) {
 	diff(t, "revision", int64(4), l.widget.Status.Revision)
 }
 
-// TestTakeoverOutlastsPassesThatEndEarly cannot load a reference at first: that must not make the record look like ours.
+// TestTakeoverOutlastsPassesThatEndEarly cannot load a reference at first: that must not make the record look like
+// ours.
 func TestTakeoverOutlastsPassesThatEndEarly(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

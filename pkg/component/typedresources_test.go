@@ -57,8 +57,8 @@ func (r *rig) annotate(annotations string) {
 	}
 }
 
-// TestHealthCondition: the condition that the generator names follows the health of a resource, before and after its grace period. The period begins again when the spec changes, and does
-// not when the process does.
+// TestHealthCondition: the condition that the generator names follows the health of a resource, before and after its
+// grace period. The period begins again when the spec changes, and does not when the process does.
 func TestHealthCondition(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -111,7 +111,8 @@ func TestHealthCondition(t *testing.T) {
 	stop()
 }
 
-// TestConditionsOfGenerators: a generator cannot name a condition that the reconciler has itself, nor one that cannot be.
+// TestConditionsOfGenerators: a generator cannot name a condition that the reconciler has itself, nor one that cannot
+// be.
 func TestConditionsOfGenerators(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -128,7 +129,8 @@ func TestConditionsOfGenerators(t *testing.T) {
 	}
 }
 
-// TestMisspeltAnnotationsAreNoticed: a warning names the annotation, and what was probably meant; one of the operator's own causes none.
+// TestMisspeltAnnotationsAreNoticed: a warning names the annotation, and what was probably meant; one of the operator's
+// own causes none.
 func TestMisspeltAnnotationsAreNoticed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

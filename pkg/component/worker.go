@@ -130,7 +130,8 @@ func (w *worker) reconcileOne(ctx context.Context, key apitypes.NamespacedName, 
 	}
 	w.metrics.Reconciled(err)
 	if err != nil {
-		// The controller's back-off decides when. Changes by users come before retries, and retries before components that are merely due.
+		// The controller's back-off decides when. Changes by users come before retries, and retries before components
+		// that are merely due.
 		result = ctrl.Result{Priority: new(queue.PriorityWoken)}
 	}
 	return result, err
@@ -152,8 +153,8 @@ func (p *pass) runBounded(ctx context.Context) outcomes.Outcome {
 	})
 }
 
-// rescued runs a step of a pass. A panic, in an author's code or in ours, becomes an ordinary error: it must not stop the operator for all other
-// components, and the component must show it.
+// rescued runs a step of a pass. A panic, in an author's code or in ours, becomes an ordinary error: it must not stop
+// the operator for all other components, and the component must show it.
 func (p *pass) rescued(step func() outcomes.Outcome) (o outcomes.Outcome) {
 	defer p.worker.panics.Catch(p.log, func(reason error) { o = outcomes.Of(reason) })
 	return step()
@@ -182,8 +183,8 @@ func (w *worker) waves(component Component) outcomes.Waves {
 	return func(order int) string { return w.waveNames(component, order) }
 }
 
-// filter selects the events that matter: all but changes of the status and of metadata other than labels, annotations and finalizers, plus the
-// version that a pass waits for. It drops events about components of other replicas.
+// filter selects the events that matter: all but changes of the status and of metadata other than labels, annotations
+// and finalizers, plus the version that a pass waits for. It drops events about components of other replicas.
 func (w *worker) filter() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {
@@ -215,7 +216,8 @@ func (w *worker) forget(key apitypes.NamespacedName) {
 	w.allowances.Forget(key)
 }
 
-// leave drops everything watched and measured about a component. It stays remembered until the cache shows that it is gone.
+// leave drops everything watched and measured about a component. It stays remembered until the cache shows that it is
+// gone.
 func (w *worker) leave(key apitypes.NamespacedName) {
 	w.targets.Release(key, w.ownerID(key))
 	w.referenced.Use(key, nil)
@@ -227,8 +229,9 @@ func (w *worker) series(key apitypes.NamespacedName) metrics.Component {
 	return metrics.Component{Group: kind.Group, Kind: kind.Kind, Namespace: key.Namespace, Name: key.Name}
 }
 
-// ownerID identifies a component as owner of its dependents, whatever cluster they are in. Existing clusters contain these IDs, so that the format is
-// fixed. It has no kind, which is why two reconcilers of one name may not share a manager.
+// ownerID identifies a component as owner of its dependents, whatever cluster they are in. Existing clusters contain
+// these IDs, so that the format is fixed. It has no kind, which is why two reconcilers of one name may not share a
+// manager.
 func (w *worker) ownerID(key apitypes.NamespacedName) string {
 	return w.clusterID + "/" + key.Namespace + "/" + key.Name
 }

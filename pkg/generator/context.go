@@ -39,8 +39,8 @@ func ClientFromContext(ctx context.Context) (cluster.Client, error) {
 	return clnt, err
 }
 
-// ComponentFromContext returns the component that the generator is called for, which must not be changed. The result of a
-// generator may be used again when only the status, or metadata other than labels and annotations, has changed.
+// ComponentFromContext returns the component that the generator is called for, which must not be changed. The result of
+// a generator may be used again when only the status, or metadata other than labels and annotations, has changed.
 func ComponentFromContext(ctx context.Context) (client.Object, error) {
 	return generating.Component.From(ctx)
 }
@@ -82,28 +82,31 @@ func InstalledFromContext(ctx context.Context) (bool, error) {
 	return installed, err
 }
 
-// ReleaseHooksFromContext reports whether generators must also return the objects that a release needs when it is tested or rolled back, marked by the
-// annotation release-hook. It defaults to false; operators do not set it.
+// ReleaseHooksFromContext reports whether generators must also return the objects that a release needs when it is
+// tested or rolled back, marked by the annotation release-hook. It defaults to false; operators do not set it.
 func ReleaseHooksFromContext(ctx context.Context) bool {
 	wanted, err := generating.ReleaseHooks.From(ctx)
 	return err == nil && wanted
 }
 
-// DiscoveryFromContext returns what the API server of the target cluster reports about itself. Three requests read it; the result is cached for
-// some minutes, or until types are added to the cluster or removed. A registered API that does not answer is no error. Calling this
-// function makes the result of the generator depend on this information only, not on the whole cluster: it needs no [MarkClusterRead].
+// DiscoveryFromContext returns what the API server of the target cluster reports about itself. Three requests read it;
+// the result is cached for some minutes, or until types are added to the cluster or removed. A registered API that does
+// not answer is no error. Calling this function makes the result of the generator depend on this information only, not
+// on the whole cluster: it needs no [MarkClusterRead].
 func DiscoveryFromContext(ctx context.Context) (*cluster.Discovery, error) {
 	return generating.DiscoveryFromContext(ctx)
 }
 
-// MarkClusterRead records that the result of the generator depends on the current state of a cluster, so that it is not used again.
-// Taking a client from the context records that already. In a context that does not track reads, it does nothing.
+// MarkClusterRead records that the result of the generator depends on the current state of a cluster, so that it is not
+// used again. Taking a client from the context records that already. In a context that does not track reads, it does
+// nothing.
 func MarkClusterRead(ctx context.Context) {
 	generating.MarkClusterRead(ctx, "the generator looked into a cluster")
 }
 
-// Annotate sets an annotation of the reconciler that the generator is called by: its key is the name of the reconciler, a slash and the suffix, such as
-// types.AnnotationKeySuffixApplyOrder. The error says that the name is missing in the context. The reconciler refuses bad values, and warns about unknown suffixes.
+// Annotate sets an annotation of the reconciler that the generator is called by: its key is the name of the reconciler,
+// a slash and the suffix, such as types.AnnotationKeySuffixApplyOrder. The error says that the name is missing in the
+// context. The reconciler refuses bad values, and warns about unknown suffixes.
 func Annotate(ctx context.Context, object client.Object, suffix string, value string) error {
 	name, err := ReconcilerNameFromContext(ctx)
 	switch {

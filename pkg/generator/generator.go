@@ -26,15 +26,17 @@ type Generator interface {
 
 // Suspending is implemented by generators whose objects have suspended forms (see package behaviors).
 type Suspending interface {
-	// SuspendsDependents reports whether a suspended component (see component.SuspensionConfiguration) has its dependents suspended. Without it, they are left alone,
-	// as they are.
+	// SuspendsDependents reports whether a suspended component (see component.SuspensionConfiguration) has its
+	// dependents suspended. Without it, they are left alone, as they are.
 	SuspendsDependents() bool
 }
 
-// Conditioned is implemented by generators whose components have a condition that says how well their dependents do their job.
+// Conditioned is implemented by generators whose components have a condition that says how well their dependents do
+// their job.
 type Conditioned interface {
-	// Condition returns the type of the condition, such as "Available"; empty if there is none. It is True if all dependents are ready, and False otherwise. The reason
-	// says how far they are, and after the grace periods of dependents (see behaviors.Graceful) how well they do their job: Degraded or Down.
+	// Condition returns the type of the condition, such as "Available"; empty if there is none. It is True if all
+	// dependents are ready, and False otherwise. The reason says how far they are, and after the grace periods of
+	// dependents (see behaviors.Graceful) how well they do their job: Degraded or Down.
 	Condition() string
 }
 

@@ -41,7 +41,8 @@ func ExampleNewContext() {
 	// Output: hello map[revision:3]
 }
 
-// A unit test calls a generator without a cluster. It sets what the generator asks for; here, that is the name of the reconciler, for an annotation.
+// A unit test calls a generator without a cluster. It sets what the generator asks for; here, that is the name of the
+// reconciler, for an annotation.
 func ExampleNewContext_unitTest() {
 	ctx := generator.NewContext(context.Background(), generator.Surroundings{
 		ReconcilerName:    "hello.example.io",
@@ -128,7 +129,8 @@ func TestNewContext(t *testing.T) {
 	}
 }
 
-// TestInstalledByDefault: a component of which only the revision is known counts as installed if that is not the first one.
+// TestInstalledByDefault: a component of which only the revision is known counts as installed if that is not the first
+// one.
 func TestInstalledByDefault(t *testing.T) {
 	t.Parallel()
 	for revision, want := range map[int64]bool{1: false, 2: true} {

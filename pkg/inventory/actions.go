@@ -50,7 +50,8 @@ type Action struct {
 	Wave int
 	// Objects are sorted by type and name.
 	Objects []types.ObjectKey
-	// Reasons say for each of the objects why, in a text such as "the manifest changed"; empty where there is nothing to say.
+	// Reasons say for each of the objects why, in a text such as "the manifest changed"; empty where there is nothing
+	// to say.
 	Reasons []string
 }
 
@@ -62,18 +63,20 @@ type Notice struct {
 	Message string
 	// Doomed means that waiting is useless: the namespace of the object is being deleted.
 	Doomed bool
-	// Reason says in one word why the object is not ready, in the vocabulary of its judge, such as "Scaling", or NoticeReasonBlocked; empty if its judge has no
-	// such words, and for other notices.
+	// Reason says in one word why the object is not ready, in the vocabulary of its judge, such as "Scaling", or
+	// NoticeReasonBlocked; empty if its judge has no such words, and for other notices.
 	Reason string
 	// Grade says how well the object does its job meanwhile; empty if that is not known.
 	Grade status.Grade
-	// Grace is how long the object may be not ready before its grade counts (see behaviors.Graceful); zero if there is no limit.
+	// Grace is how long the object may be not ready before its grade counts (see behaviors.Graceful); zero if there is
+	// no limit.
 	Grace time.Duration
 	// Recreating means that the object is being deleted, and that a later call creates it again.
 	Recreating bool
 }
 
-// NoticeReasonBlocked is the Notice.Reason of an object that is held back by a guard, by missing data, or because its type is not served.
+// NoticeReasonBlocked is the Notice.Reason of an object that is held back by a guard, by missing data, or because its
+// type is not served.
 const NoticeReasonBlocked = "Blocked"
 
 // Unhealthy is a dependent that does its job in part, or not at all.

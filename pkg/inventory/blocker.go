@@ -13,7 +13,8 @@ import (
 type Blocker struct {
 	// Type is the managed type.
 	Type schema.GroupVersionKind
-	// Namespace and Name are those of one instance; there may be more. Both are empty if the client may not list the type.
+	// Namespace and Name are those of one instance; there may be more. Both are empty if the client may not list the
+	// type.
 	Namespace, Name string
 }
 

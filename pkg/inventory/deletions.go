@@ -9,14 +9,15 @@ import (
 	"strings"
 )
 
-// MaxDeletions is how many redundant dependents may be deleted without approval: a number ("5"), a percentage of the dependents
-// ("25%", rounded down), or MaxDeletionsAllButOne. Empty means any number.
+// MaxDeletions is how many redundant dependents may be deleted without approval: a number ("5"), a percentage of the
+// dependents ("25%", rounded down), or MaxDeletionsAllButOne. Empty means any number.
 type MaxDeletions string
 
 // MaxDeletionsAllButOne means that the last dependents are not deleted without approval: something must be left.
 const MaxDeletionsAllButOne MaxDeletions = "AllButOne"
 
-// Of returns how many of the dependents may be deleted. It returns an error if the value is none of those that MaxDeletions names.
+// Of returns how many of the dependents may be deleted. It returns an error if the value is none of those that
+// MaxDeletions names.
 func (m MaxDeletions) Of(dependents int) (allowed int, err error) {
 	switch m {
 	case "":
@@ -42,18 +43,20 @@ func (m MaxDeletions) Validate() error {
 	return err
 }
 
-// Deletions limits how many redundant dependents are deleted. It does not concern the deletion of the owner, dependents that are
-// orphaned, or those that have served their purpose. The zero value is no limit; dependents with PrunePolicyConfirm are held all the same.
+// Deletions limits how many redundant dependents are deleted. It does not concern the deletion of the owner, dependents
+// that are orphaned, or those that have served their purpose. The zero value is no limit; dependents with
+// PrunePolicyConfirm are held all the same.
 type Deletions struct {
-	// Max is the limit. It is compared with the redundant dependents whose deletion was neither requested nor approved yet. A percentage refers
-	// to these and to the dependents that stay. Defaults to no limit.
+	// Max is the limit. It is compared with the redundant dependents whose deletion was neither requested nor approved
+	// yet. A percentage refers to these and to the dependents that stay. Defaults to no limit.
 	Max MaxDeletions
 	// Approved is the digest of held dependents that may be deleted; see HeldDeletions. Defaults to none.
 	Approved string
 }
 
-// HeldDeletions are dependents that are not deleted without approval: redundant ones, because there are more of them than allowed, or because of
-// PrunePolicyConfirm, or those with DeletePolicyConfirmOnDelete, whose owner is being deleted.
+// HeldDeletions are dependents that are not deleted without approval: redundant ones, because there are more of them
+// than allowed, or because of PrunePolicyConfirm, or those with DeletePolicyConfirmOnDelete, whose owner is being
+// deleted.
 type HeldDeletions struct {
 	// Objects are the held dependents, sorted.
 	Objects []ObjectInfo `json:"objects"`
@@ -65,7 +68,8 @@ type HeldDeletions struct {
 	Confirm bool `json:"confirm,omitempty"`
 	// OwnerDeleted means that the owner is being deleted: the objects are those with DeletePolicyConfirmOnDelete.
 	OwnerDeleted bool `json:"ownerDeleted,omitempty"`
-	// Digest identifies exactly these objects, by their UIDs. To approve their deletion, pass it as Deletions.Approved, or DeleteRequest.Approved.
+	// Digest identifies exactly these objects, by their UIDs. To approve their deletion, pass it as Deletions.Approved,
+	// or DeleteRequest.Approved.
 	Digest string `json:"digest"`
 }
 

@@ -7,8 +7,8 @@ import "slices"
 
 // +kubebuilder:object:generate=true
 
-// DeletionHooks refers to the objects that are applied when the component is deleted. They are stored in Secrets, because the
-// sources they were generated from may no longer exist by then.
+// DeletionHooks refers to the objects that are applied when the component is deleted. They are stored in Secrets,
+// because the sources they were generated from may no longer exist by then.
 type DeletionHooks struct {
 	// Namespace of the Secrets.
 	// +optional

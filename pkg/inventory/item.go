@@ -124,10 +124,11 @@ type Item struct {
 	UID apitypes.UID `json:"uid,omitempty"`
 	// Hash of the fields that the operator owned in the object at the last write.
 	Fingerprint string `json:"fingerprint,omitempty"`
-	// Generation of the object at the last write or check; for kinds without generations, "rv" and the resource version.
+	// Generation of the object at the last write or check; for kinds without generations, "rv" and the resource
+	// version.
 	Baseline string `json:"baseline,omitempty"`
-	// Name of the ValidatingAdmissionPolicy that denies new instances of the type that this object defines, while this object is
-	// being deleted.
+	// Name of the ValidatingAdmissionPolicy that denies new instances of the type that this object defines, while this
+	// object is being deleted.
 	Barrier string `json:"barrier,omitempty"`
 	// Whether the object existed before and was adopted. Recorded only for owners that ask for it.
 	Adopted bool `json:"adopted,omitempty"`
@@ -207,10 +208,10 @@ func (o ObjectInfo) String() string {
 type Relation string
 
 const (
-	// RelationOlder means that the objects of the other owner are adopted, whatever their adoption policies say. The owner label changes in one write,
-	// so that an object always has an owner.
+	// RelationOlder means that the objects of the other owner are adopted, whatever their adoption policies say. The
+	// owner label changes in one write, so that an object always has an owner.
 	RelationOlder Relation = "Older"
-	// RelationNewer means that the other owner keeps the objects that it has: they are neither written nor deleted. Their status counts, as the other owner
-	// judges it. See Item.Holder.
+	// RelationNewer means that the other owner keeps the objects that it has: they are neither written nor deleted.
+	// Their status counts, as the other owner judges it. See Item.Holder.
 	RelationNewer Relation = "Newer"
 )

@@ -29,8 +29,8 @@ const (
 	ReconcilePolicyOnObjectChange ReconcilePolicy = "OnObjectChange"
 	// ReconcilePolicyOnObjectOrComponentChange applies the object when its manifest or the component changes.
 	ReconcilePolicyOnObjectOrComponentChange ReconcilePolicy = "OnObjectOrComponentChange"
-	// ReconcilePolicyOnce applies the object once and never changes its content again. If the object is deleted, it is created
-	// again.
+	// ReconcilePolicyOnce applies the object once and never changes its content again. If the object is deleted, it is
+	// created again.
 	ReconcilePolicyOnce ReconcilePolicy = "Once"
 )
 
@@ -44,8 +44,8 @@ const (
 	UpdatePolicyReplace UpdatePolicy = "Replace"
 	// UpdatePolicySsaMerge applies the declared fields and leaves all others alone.
 	UpdatePolicySsaMerge UpdatePolicy = "SsaMerge"
-	// UpdatePolicySsaOverride applies the declared fields and removes fields that were added by the field managers in the
-	// reconciler's option ReclaimedFieldManagers.
+	// UpdatePolicySsaOverride applies the declared fields and removes fields that were added by the field managers in
+	// the reconciler's option ReclaimedFieldManagers.
 	UpdatePolicySsaOverride UpdatePolicy = "SsaOverride"
 )
 
@@ -59,14 +59,16 @@ const (
 	DeletePolicyOrphan DeletePolicy = "Orphan"
 	// DeletePolicyOrphanOnApply orphans the object when its manifest is removed, and deletes it with the owner.
 	DeletePolicyOrphanOnApply DeletePolicy = "OrphanOnApply"
-	// DeletePolicyOrphanOnDelete orphans the object when the owner is deleted, and deletes it when its manifest is removed.
+	// DeletePolicyOrphanOnDelete orphans the object when the owner is deleted, and deletes it when its manifest is
+	// removed.
 	DeletePolicyOrphanOnDelete DeletePolicy = "OrphanOnDelete"
-	// DeletePolicyConfirmOnDelete deletes the object when its manifest is removed. If the owner is deleted, nothing is deleted before a user has approved the
-	// deletion of this object; see HeldDeletions.
+	// DeletePolicyConfirmOnDelete deletes the object when its manifest is removed. If the owner is deleted, nothing is
+	// deleted before a user has approved the deletion of this object; see HeldDeletions.
 	DeletePolicyConfirmOnDelete DeletePolicy = "ConfirmOnDelete"
 )
 
-// PrunePolicy says what happens to an object that would be deleted because its manifest is removed. The deletion of the owner is not concerned.
+// PrunePolicy says what happens to an object that would be deleted because its manifest is removed. The deletion of the
+// owner is not concerned.
 type PrunePolicy string
 
 const (
@@ -84,8 +86,8 @@ type PruneAt string
 const (
 	// PruneAtEnd deletes redundant objects after all others are ready.
 	PruneAtEnd PruneAt = "End"
-	// PruneAtWaves deletes redundant objects between the waves of the others: a wave is applied when the redundant objects whose delete order is not greater than
-	// its apply order are gone.
+	// PruneAtWaves deletes redundant objects between the waves of the others: a wave is applied when the redundant
+	// objects whose delete order is not greater than its apply order are gone.
 	PruneAtWaves PruneAt = "Waves"
 )
 
@@ -117,12 +119,13 @@ type DeleteOrder string
 const (
 	// DeleteOrderExplicit deletes the object in wave 0.
 	DeleteOrderExplicit DeleteOrder = "Explicit"
-	// DeleteOrderReversed deletes objects in the reverse of the order in which they are applied: the wave is the negative apply order.
+	// DeleteOrderReversed deletes objects in the reverse of the order in which they are applied: the wave is the
+	// negative apply order.
 	DeleteOrderReversed DeleteOrder = "Reversed"
 )
 
-// Policies apply to objects whose annotations do not say otherwise. An empty field defaults to the one in the reconciler's option
-// Policies, and that to the documented default.
+// Policies apply to objects whose annotations do not say otherwise. An empty field defaults to the one in the
+// reconciler's option Policies, and that to the documented default.
 type Policies struct {
 	// Adoption defaults to AdoptionPolicyIfUnowned.
 	Adoption AdoptionPolicy `json:"adoption,omitempty"`
@@ -142,11 +145,12 @@ type Policies struct {
 	MissingNamespaces MissingNamespacesPolicy `json:"missingNamespaces,omitempty"`
 	// DeleteOrder defaults to DeleteOrderExplicit.
 	DeleteOrder DeleteOrder `json:"deleteOrder,omitempty"`
-	// DeletePropagation says what happens to the objects that an object owns when it is deleted. Defaults to Background. Namespaces,
-	// CustomResourceDefinitions and APIServices are always deleted so.
+	// DeletePropagation says what happens to the objects that an object owns when it is deleted. Defaults to
+	// Background. Namespaces, CustomResourceDefinitions and APIServices are always deleted so.
 	DeletePropagation metav1.DeletionPropagation `json:"deletePropagation,omitempty"`
-	// ReapplyInterval is how long an object that others may have changed unnoticed goes without being applied again; objects that
-	// are known to be unchanged are not applied. It is also the longest pause, but 10 minutes at least, between two corrections
-	// of an object that others change repeatedly. Defaults to 60 minutes; must be at least a second.
+	// ReapplyInterval is how long an object that others may have changed unnoticed goes without being applied again;
+	// objects that are known to be unchanged are not applied. It is also the longest pause, but 10 minutes at least,
+	// between two corrections of an object that others change repeatedly. Defaults to 60 minutes; must be at least a
+	// second.
 	ReapplyInterval time.Duration `json:"reapplyInterval,omitempty"`
 }

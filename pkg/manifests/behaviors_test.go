@@ -32,7 +32,8 @@ func allBehaviors() []any {
 	}
 }
 
-// TestTransformersKeepBehaviors runs each transformer over objects with all behaviors, typed and unstructured, and one without, which it changes.
+// TestTransformersKeepBehaviors runs each transformer over objects with all behaviors, typed and unstructured, and one
+// without, which it changes.
 func TestTransformersKeepBehaviors(t *testing.T) {
 	t.Parallel()
 	made := func(transformer manifests.ObjectTransformer, err error) manifests.ObjectTransformer {

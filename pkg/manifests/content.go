@@ -19,8 +19,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// checkObjects refuses objects that transformers cannot handle: nil objects, and labels or annotations that are no strings, which
-// a transformer would not see and then overwrite.
+// checkObjects refuses objects that transformers cannot handle: nil objects, and labels or annotations that are no
+// strings, which a transformer would not see and then overwrite.
 func checkObjects(objects []client.Object) error {
 	for i, object := range objects {
 		if manifest.IsNil(behaviors.Bare(object)) {
@@ -51,8 +51,8 @@ func copyOf(object client.Object) (client.Object, error) {
 	return copied, nil
 }
 
-// kindOf returns the type of an object. Typed objects often do not carry it; then the scheme of
-// client-go or, for other types, that of the target client has it. Reading the target client's scheme does not count as reading the cluster.
+// kindOf returns the type of an object. Typed objects often do not carry it; then the scheme of client-go or, for other
+// types, that of the target client has it. Reading the target client's scheme does not count as reading the cluster.
 func kindOf(ctx context.Context, object client.Object) (schema.GroupVersionKind, error) {
 	object = behaviors.Bare(object)
 	declared := object.GetObjectKind().GroupVersionKind()

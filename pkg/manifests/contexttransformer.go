@@ -11,18 +11,18 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// ContextParameterTransformer is a ParameterTransformer that needs the context of the generation: the component, its revision,
-// clients. A generator made by NewGenerator calls only TransformParametersContext. Other generators that accept transformers
-// may have no context, and call TransformParameters.
+// ContextParameterTransformer is a ParameterTransformer that needs the context of the generation: the component, its
+// revision, clients. A generator made by NewGenerator calls only TransformParametersContext. Other generators that
+// accept transformers may have no context, and call TransformParameters.
 type ContextParameterTransformer interface {
 	ParameterTransformer
 	// TransformParametersContext is TransformParameters with the context that the generator is called with.
 	TransformParametersContext(ctx context.Context, namespace string, name string, parameters types.Unstructurable) (types.Unstructurable, error)
 }
 
-// ContextObjectTransformer is an ObjectTransformer that needs the context of the generation: the component, its revision, clients. A
-// generator made by NewGenerator calls only TransformObjectsContext. Other generators that accept transformers may have no
-// context, and call TransformObjects.
+// ContextObjectTransformer is an ObjectTransformer that needs the context of the generation: the component, its
+// revision, clients. A generator made by NewGenerator calls only TransformObjectsContext. Other generators that accept
+// transformers may have no context, and call TransformObjects.
 type ContextObjectTransformer interface {
 	ObjectTransformer
 	// TransformObjectsContext is TransformObjects with the context that the generator is called with.

@@ -105,7 +105,8 @@ func (r *hookReading) demand(steering gitops.Steering, phase gitops.Phase, kind 
 	return demanded
 }
 
-// demandDeletion demands what makes an object a hook of deletions. These hooks are removed anyway when all are ready, and a failed one must stay to block the deletion.
+// demandDeletion demands what makes an object a hook of deletions. These hooks are removed anyway when all are ready,
+// and a failed one must stay to block the deletion.
 func demandDeletion(demanded map[string]string, steering gitops.Steering, phase gitops.Phase) {
 	demanded[types.AnnotationKeySuffixDeletionHook] = map[gitops.Phase]string{
 		gitops.PreDelete: types.DeletionHookPreDelete, gitops.PostDelete: types.DeletionHookPostDelete,
@@ -121,7 +122,8 @@ func demandDeletion(demanded map[string]string, steering gitops.Steering, phase 
 func demandRepetition(demanded map[string]string, steering gitops.Steering, phase gitops.Phase, kind schema.GroupKind, lacks func(suffix string) bool) {
 	demanded[types.AnnotationKeySuffixReconcilePolicy] = types.ReconcilePolicyOnObjectOrComponentChange
 	if _, given := demanded[types.AnnotationKeySuffixPrunePolicy]; !given && lacks(types.AnnotationKeySuffixPrunePolicy) {
-		// A hook of an earlier revision may have another name. Whoever keeps or confirms what is not declared any more does not mean that.
+		// A hook of an earlier revision may have another name. Whoever keeps or confirms what is not declared any more
+		// does not mean that.
 		demanded[types.AnnotationKeySuffixPrunePolicy] = types.PrunePolicyDelete
 	}
 	for _, policy := range steering.DeletePolicies {

@@ -206,7 +206,8 @@ func (r *hookReading) name(hook, source client.Object, isHook bool, phase gitops
 	return nil
 }
 
-// rename gives a hook made of a named object another name if an object of another phase has that name. Deletion hooks are applied on their own.
+// rename gives a hook made of a named object another name if an object of another phase has that name. Deletion hooks
+// are applied on their own.
 func rename(hook, object client.Object, phase gitops.Phase, taken bool) error {
 	if !taken || object.GetName() == "" || isDeletion(phase) {
 		return nil
@@ -261,7 +262,8 @@ func (r *hookReading) lift(namespace string, objects []hooked) error {
 	return nil
 }
 
-// inOrder returns the annotations, with their keys, that an object needs to have an apply order. It is not deleted earlier than its author wants.
+// inOrder returns the annotations, with their keys, that an object needs to have an apply order. It is not deleted
+// earlier than its author wants.
 func (r *hookReading) inOrder(order int, object client.Object) map[string]string {
 	deleteOrder := -order
 	if own, err := annotations.Order(object.GetAnnotations()[r.prefix+types.AnnotationKeySuffixDeleteOrder]); err == nil {

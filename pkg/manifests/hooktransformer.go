@@ -18,12 +18,13 @@ type HookTool string
 const (
 	// HookToolArgoCD reads argocd.argoproj.io/hook, hook-delete-policy, sync-wave and sync-options.
 	HookToolArgoCD HookTool = "argocd"
-	// HookToolHelm reads helm.sh/hook, hook-weight, hook-delete-policy and resource-policy as generators for Helm charts do. Charts need no transformer for that.
+	// HookToolHelm reads helm.sh/hook, hook-weight, hook-delete-policy and resource-policy as generators for Helm
+	// charts do. Charts need no transformer for that.
 	HookToolHelm HookTool = "helm"
 )
 
-// HookTransformer expresses the annotations by which other tools order and repeat objects in those of the reconciler. It is [Pure], and needs the context of the
-// generation.
+// HookTransformer expresses the annotations by which other tools order and repeat objects in those of the reconciler.
+// It is [Pure], and needs the context of the generation.
 //
 // Annotations of Argo CD become, for wave w, an integer between -9999 and 9999 that defaults to 0:
 //
@@ -44,17 +45,21 @@ const (
 //	sync-options: Force=true                 recreate-if-immutable
 //	sync-options: SkipDryRunOnMissingResource=true   missing-type-policy wait
 //
-// Hooks have reconcile-policy on-object-or-component-change, so they run again whenever the component has changed. Without a delete policy, Jobs, Pods and custom
-// resources have BeforeHookCreation; other objects are updated. A hook with several phases becomes an object for each: the first one has the name, and the others have names
-// such as "migrate-postsync". An object that others use, such as a ServiceAccount, is applied once for all its phases. A hook with generateName, or without any name, gets a
-// name that depends on its manifest, its phase, the component and the revision of the component. A Namespace or a CustomResourceDefinition that has a later wave than an
-// object that needs it is moved to the wave of that object.
+// Hooks have reconcile-policy on-object-or-component-change, so they run again whenever the component has changed.
+// Without a delete policy, Jobs, Pods and custom resources have BeforeHookCreation; other objects are updated. A hook
+// with several phases becomes an object for each: the first one has the name, and the others have names such as
+// "migrate-postsync". An object that others use, such as a ServiceAccount, is applied once for all its phases. A hook
+// with generateName, or without any name, gets a name that depends on its manifest, its phase, the component and the
+// revision of the component. A Namespace or a CustomResourceDefinition that has a later wave than an object that needs
+// it is moved to the wave of that object.
 //
-// PruneLast=true, ServerSideApply=true, ApplyOutOfSyncOnly=true and RespectIgnoreDifferences=true need nothing: it is always so. Refused are:
-// ServerSideApply=false, and values that Argo CD does not know and would ignore. Other options cause a warning.
+// PruneLast=true, ServerSideApply=true, ApplyOutOfSyncOnly=true and RespectIgnoreDifferences=true need nothing: it is
+// always so. Refused are: ServerSideApply=false, and values that Argo CD does not know and would ignore. Other options
+// cause a warning.
 //
-// If an object has hooks of both tools, those of Argo CD win. If it has a hook of Helm and no hook of Argo CD, its order is that of Helm. An object that Helm would leave
-// behind (helm.sh/resource-policy: keep) has delete-policy orphan.
+// If an object has hooks of both tools, those of Argo CD win. If it has a hook of Helm and no hook of Argo CD, its
+// order is that of Helm. An object that Helm would leave behind (helm.sh/resource-policy: keep) has delete-policy
+// orphan.
 type HookTransformer struct {
 	argo, helm bool
 }
@@ -93,7 +98,8 @@ func (t *HookTransformer) TransformObjects(namespace string, name string, object
 	return t.TransformObjectsContext(context.Background(), namespace, name, objects)
 }
 
-// TransformObjectsContext returns the objects with the annotations of the reconciler added. It does not change the given objects.
+// TransformObjectsContext returns the objects with the annotations of the reconciler added. It does not change the
+// given objects.
 func (t *HookTransformer) TransformObjectsContext(ctx context.Context, namespace string, name string, objects []client.Object) ([]client.Object, error) {
 	if err := checkObjects(objects); err != nil {
 		return nil, err

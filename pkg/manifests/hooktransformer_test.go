@@ -26,7 +26,8 @@ func hookContext(t *testing.T) context.Context {
 	return generator.NewContext(t.Context(), generator.Surroundings{ReconcilerName: "shop.example.io", ComponentRevision: 2, Installed: true})
 }
 
-// hookObject returns an object with annotations, which are given as YAML without the prefixes argocd.argoproj.io and shop.example.io.
+// hookObject returns an object with annotations, which are given as YAML without the prefixes argocd.argoproj.io and
+// shop.example.io.
 func hookObject(t *testing.T, kind, name, annotations string) *unstructured.Unstructured {
 	t.Helper()
 	given := map[string]string{}
@@ -69,7 +70,8 @@ func ours(object client.Object) string {
 // TestHooksOfArgoCD translates each annotation.
 func TestHooksOfArgoCD(t *testing.T) {
 	t.Parallel()
-	// What hooks have that are applied with the other objects, and, in alphabetical order, those of them that are deleted before they run again.
+	// What hooks have that are applied with the other objects, and, in alphabetical order, those of them that are
+	// deleted before they run again.
 	const again, fresh = " prune-policy=delete reconcile-policy=on-object-or-component-change",
 		" delete-propagation=foreground prune-policy=delete reconcile-policy=on-object-or-component-change update-policy=recreate"
 	for _, tc := range []struct {

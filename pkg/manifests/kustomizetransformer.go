@@ -27,11 +27,11 @@ import (
 //
 // +kubebuilder:object:generate=true
 type KustomizePatch struct {
-	// Patch is a strategic merge patch, or a list of operations of a JSON patch (RFC 6902), in YAML or JSON. A strategic merge patch
-	// needs a kind and a name even if the target selects the objects.
+	// Patch is a strategic merge patch, or a list of operations of a JSON patch (RFC 6902), in YAML or JSON. A
+	// strategic merge patch needs a kind and a name even if the target selects the objects.
 	Patch string `json:"patch,omitempty"`
-	// Target selects the objects to patch. A JSON patch requires it. A strategic merge patch without it changes the object that it
-	// names, which must exist.
+	// Target selects the objects to patch. A JSON patch requires it. A strategic merge patch without it changes the
+	// object that it names, which must exist.
 	Target *KustomizeSelector `json:"target,omitempty"`
 }
 
@@ -56,14 +56,15 @@ type KustomizeSelector struct {
 type KustomizeImage struct {
 	// Name is the image to be replaced, without tag and digest.
 	Name string `json:"name"`
-	// NewName, NewTag and Digest replace the parts of the reference; an empty one leaves its part as it is. A digest wins over a tag.
+	// NewName, NewTag and Digest replace the parts of the reference; an empty one leaves its part as it is. A digest
+	// wins over a tag.
 	NewName string `json:"newName,omitempty"`
 	NewTag  string `json:"newTag,omitempty"`
 	Digest  string `json:"digest,omitempty"`
 }
 
-// KustomizeObjectTransformer applies patches and replaces images as `kustomize build` does: patches first, in their order. Like
-// kustomize, it also replaces lists by their items, and leaves out objects with the annotation
+// KustomizeObjectTransformer applies patches and replaces images as `kustomize build` does: patches first, in their
+// order. Like kustomize, it also replaces lists by their items, and leaves out objects with the annotation
 // config.kubernetes.io/local-config.
 //
 // An object that changes is returned as *unstructured.Unstructured; all others are returned as they are. It is [Pure].
@@ -77,8 +78,8 @@ var (
 	_ Pure                     = &KustomizeObjectTransformer{}
 )
 
-// NewKustomizeObjectTransformer returns a transformer that applies the given patches and images; both may be nil. It fails if one
-// of them is malformed.
+// NewKustomizeObjectTransformer returns a transformer that applies the given patches and images; both may be nil. It
+// fails if one of them is malformed.
 func NewKustomizeObjectTransformer(patches []KustomizePatch, images []KustomizeImage) (*KustomizeObjectTransformer, error) {
 	for i, patch := range patches {
 		if err := checkPatch(patch); err != nil {
@@ -137,8 +138,8 @@ func (t *KustomizeObjectTransformer) TransformObjects(namespace string, name str
 	return t.TransformObjectsContext(context.Background(), namespace, name, objects)
 }
 
-// TransformObjectsContext returns the objects with patches and images applied. The given objects are not changed. It fails if two
-// objects have the same type, namespace and name, or if a patch without target names none of them.
+// TransformObjectsContext returns the objects with patches and images applied. The given objects are not changed. It
+// fails if two objects have the same type, namespace and name, or if a patch without target names none of them.
 func (t *KustomizeObjectTransformer) TransformObjectsContext(
 	ctx context.Context, _ string, _ string, objects []client.Object,
 ) ([]client.Object, error) {
@@ -175,7 +176,8 @@ type original struct {
 
 type builtObjects []client.Object
 
-// orOriginals returns the original of each object that the patches have not changed. The others keep the behaviors of their originals.
+// orOriginals returns the original of each object that the patches have not changed. The others keep the behaviors of
+// their originals.
 func (b builtObjects) orOriginals(originals map[string]original, objects []client.Object) ([]client.Object, error) {
 	patched := make([]client.Object, len(b))
 	var renamed []int

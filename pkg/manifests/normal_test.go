@@ -18,7 +18,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// TestTransformersCanCopy has a generator, and a transformer, return values that copying an object panics about. The next transformer gets others.
+// TestTransformersCanCopy has a generator, and a transformer, return values that copying an object panics about. The
+// next transformer gets others.
 func TestTransformersCanCopy(t *testing.T) {
 	t.Parallel()
 	object := func(value any) client.Object {

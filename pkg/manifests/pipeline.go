@@ -17,9 +17,9 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// NewGenerator returns a generator that wraps the given one and accepts transformers; a
-// ContextParameterTransformer or ContextObjectTransformer gets the context. It implements types.SchemeBuilder
-// and Pure on behalf of the given generator and the transformers; it is pure if all of them are. It suspends dependents if the given generator does.
+// NewGenerator returns a generator that wraps the given one and accepts transformers; a ContextParameterTransformer or
+// ContextObjectTransformer gets the context. It implements types.SchemeBuilder and Pure on behalf of the given
+// generator and the transformers; it is pure if all of them are. It suspends dependents if the given generator does.
 func NewGenerator(generator Generator) TransformableGenerator {
 	return &pipeline{generator: generator}
 }

@@ -22,32 +22,35 @@ import (
 type PolicyRule struct {
 	// Match selects the objects. Defaults to all.
 	Match PolicyMatch `json:"match,omitempty"`
-	// Set holds the annotations by their suffix (the key without the name of the reconciler), such as "apply-order". It must not be empty.
+	// Set holds the annotations by their suffix (the key without the name of the reconciler), such as "apply-order". It
+	// must not be empty.
 	Set map[string]string `json:"set"`
-	// Override lets the rule replace annotations of the generated object. Defaults to false: the object's own annotations win.
+	// Override lets the rule replace annotations of the generated object. Defaults to false: the object's own
+	// annotations win.
 	Override bool `json:"override,omitempty"`
 }
 
 // PolicyMatch selects the objects that match all of its fields. An empty field matches all objects.
 //
-// Patterns match the whole value: * stands for any text, ? for any character, [a-z] for one of a range; \ escapes the next character.
+// Patterns match the whole value: * stands for any text, ? for any character, [a-z] for one of a range; \ escapes the
+// next character.
 type PolicyMatch struct {
 	// Kind is a kind, such as "Deployment", or a kind with its group, such as "Deployment.apps".
 	Kind string `json:"kind,omitempty"`
 	// Name is a pattern for the name.
 	Name string `json:"name,omitempty"`
-	// Namespace is a pattern for the namespace. An object without a namespace counts as being in the one that is passed to the generator,
-	// even if it is cluster-scoped, because the scope is not known yet.
+	// Namespace is a pattern for the namespace. An object without a namespace counts as being in the one that is passed
+	// to the generator, even if it is cluster-scoped, because the scope is not known yet.
 	Namespace string `json:"namespace,omitempty"`
 	// Labels is a label selector as kubectl accepts it, such as "app=web,tier in (a, b)".
 	Labels string `json:"labels,omitempty"`
 }
 
-// PolicyRulesObjectTransformer sets annotations of the reconciler by rules. This gives waves and policies to charts and manifests of
-// other authors without editing them. It is [Pure].
+// PolicyRulesObjectTransformer sets annotations of the reconciler by rules. This gives waves and policies to charts and
+// manifests of other authors without editing them. It is [Pure].
 //
-// Rules are applied in their order, so a later one wins over an earlier one. A rule without Override does not change annotations of the
-// generated object.
+// Rules are applied in their order, so a later one wins over an earlier one. A rule without Override does not change
+// annotations of the generated object.
 type PolicyRulesObjectTransformer struct {
 	rules []compiledRule
 }
@@ -64,8 +67,8 @@ type compiledRule struct {
 }
 
 // NewPolicyRulesObjectTransformer returns a transformer that applies the given rules. One error reports all problems
-// with the number of the rule, the field, the value and the allowed values: unknown annotations, values that the reconciler would
-// refuse, and malformed conditions.
+// with the number of the rule, the field, the value and the allowed values: unknown annotations, values that the
+// reconciler would refuse, and malformed conditions.
 func NewPolicyRulesObjectTransformer(rules []PolicyRule) (*PolicyRulesObjectTransformer, error) {
 	t := &PolicyRulesObjectTransformer{}
 	var problems []string
@@ -107,7 +110,8 @@ func (t *PolicyRulesObjectTransformer) TransformObjects(namespace string, name s
 	return t.TransformObjectsContext(context.Background(), namespace, name, objects)
 }
 
-// TransformObjectsContext returns the objects with the annotations that the rules set. The given objects are not changed.
+// TransformObjectsContext returns the objects with the annotations that the rules set. The given objects are not
+// changed.
 func (t *PolicyRulesObjectTransformer) TransformObjectsContext(
 	ctx context.Context, namespace string, _ string, objects []client.Object,
 ) ([]client.Object, error) {

@@ -16,8 +16,8 @@ import (
 //	- match: {kind: StatefulSet, name: "*-db", labels: "app=shop"}
 //	  set: {apply-order: -10, delete-policy: orphan}
 //
-// The fields are those of PolicyRule and PolicyMatch; values under set may be strings, numbers or booleans. An empty document
-// has no rules. The caller adds the name of the file to errors.
+// The fields are those of PolicyRule and PolicyMatch; values under set may be strings, numbers or booleans. An empty
+// document has no rules. The caller adds the name of the file to errors.
 func ParsePolicyRules(document []byte) ([]PolicyRule, error) {
 	document, err := singleDocument(document)
 	if err != nil {

@@ -25,15 +25,15 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// SubstitutionObjectTransformer replaces references to variables in objects, as a shell does: ${name}, ${name:-default} and
-// the other forms of package github.com/fluxcd/pkg/envsubst. A variable that does not exist counts as empty; $${name} stands for
-// the text ${name}; a $ without brace stays.
+// SubstitutionObjectTransformer replaces references to variables in objects, as a shell does: ${name}, ${name:-default}
+// and the other forms of package github.com/fluxcd/pkg/envsubst. A variable that does not exist counts as empty;
+// $${name} stands for the text ${name}; a $ without brace stays.
 //
-// It replaces in the YAML text of the object, so a value may be a number, a boolean or a piece of YAML: "replicas: ${n}" becomes a
-// number. A value that must stay a string although it looks like a number needs quotes of its own.
+// It replaces in the YAML text of the object, so a value may be a number, a boolean or a piece of YAML: "replicas:
+// ${n}" becomes a number. A value that must stay a string although it looks like a number needs quotes of its own.
 //
-// An object that changes is returned as *unstructured.Unstructured; all others are returned as they are. The transformer is
-// pure if the selector is nil or [Pure].
+// An object that changes is returned as *unstructured.Unstructured; all others are returned as they are. The
+// transformer is pure if the selector is nil or [Pure].
 type SubstitutionObjectTransformer struct {
 	substitutions map[string]string
 	selector      types.Selector[client.Object]
@@ -55,8 +55,8 @@ func (t *SubstitutionObjectTransformer) TransformObjects(namespace string, name 
 	return t.TransformObjectsContext(context.Background(), namespace, name, objects)
 }
 
-// TransformObjectsContext returns the objects with variables replaced. It does not change the given objects. It fails if a reference
-// is malformed, or if the resulting text is not exactly one YAML document.
+// TransformObjectsContext returns the objects with variables replaced. It does not change the given objects. It fails
+// if a reference is malformed, or if the resulting text is not exactly one YAML document.
 func (t *SubstitutionObjectTransformer) TransformObjectsContext(
 	ctx context.Context, _ string, _ string, objects []client.Object,
 ) ([]client.Object, error) {

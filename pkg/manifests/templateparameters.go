@@ -33,9 +33,8 @@ var (
 	_ Pure                 = &TemplateParameterTransformer{}
 )
 
-// NewTemplateParameterTransformer returns a transformer for the template in the file at the given path. It reads the file once.
-// If fsys is nil, the path is one of the operating system; otherwise a leading slash of the path is
-// ignored.
+// NewTemplateParameterTransformer returns a transformer for the template in the file at the given path. It reads the
+// file once. If fsys is nil, the path is one of the operating system; otherwise a leading slash of the path is ignored.
 //
 // The template's data are the parameters, and the namespace and name of the dependents as .Namespace and .Name, which
 // win over parameters of these names. The functions are sprig's (without env, expandenv and getHostByName), those for

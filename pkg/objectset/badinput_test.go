@@ -109,7 +109,8 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// TestIdleFields do not count: empty ones of the metadata, which templates leave behind, and those that the API server sets, which exported objects have.
+// TestIdleFields do not count: empty ones of the metadata, which templates leave behind, and those that the API server
+// sets, which exported objects have.
 func TestIdleFields(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -126,7 +127,8 @@ func TestIdleFields(t *testing.T) {
 	}
 }
 
-// TestCollisionProtection: Prevent adopts nothing, IfNoController what has no owner, None anything; an object may differ from its set.
+// TestCollisionProtection: Prevent adopts nothing, IfNoController what has no owner, None anything; an object may
+// differ from its set.
 func TestCollisionProtection(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -163,8 +165,9 @@ func TestCollisionProtection(t *testing.T) {
 	}
 }
 
-// TestMissingType: a type that is not served holds back its phase and later ones, not earlier ones, which may bring it. A set without a service account gets nothing
-// outside of its namespace, whatever the scope of the type turns out to be.
+// TestMissingType: a type that is not served holds back its phase and later ones, not earlier ones, which may bring it.
+// A set without a service account gets nothing outside of its namespace, whatever the scope of the type turns out to
+// be.
 func TestMissingType(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

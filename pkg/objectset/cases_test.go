@@ -64,7 +64,8 @@ func TestForeignFields(t *testing.T) {
 	}
 }
 
-// TestPausedFromTheBeginning: a set that is created paused says what it would create, change and adopt, and writes nothing.
+// TestPausedFromTheBeginning: a set that is created paused says what it would create, change and adopt, and writes
+// nothing.
 func TestPausedFromTheBeginning(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -28,7 +28,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// inOrder has the objects of an installation, in the phases in which they have to be applied. Where there are no phases, hooks have annotations of Helm or Argo CD.
+// inOrder has the objects of an installation, in the phases in which they have to be applied. Where there are no
+// phases, hooks have annotations of Helm or Argo CD.
 var inOrder = []struct {
 	phase, helm, argo string
 	objects           []string
@@ -53,8 +54,8 @@ func hooked(t *testing.T, document, hook string, keys ...string) *unstructured.U
 	return object
 }
 
-// TestChartWithHooks: a chart with hooks, manifests with hooks of Argo CD or Helm, and a set with the same objects in phases, end in the same objects, which are created in the
-// same order.
+// TestChartWithHooks: a chart with hooks, manifests with hooks of Argo CD or Helm, and a set with the same objects in
+// phases, end in the same objects, which are created in the same order.
 func TestChartWithHooks(t *testing.T) {
 	t.Parallel()
 	chart := fstest.MapFS{"Chart.yaml": {Data: []byte("{apiVersion: v2, name: shop, version: 1.0.0}")}}

@@ -5,7 +5,8 @@ package objectset
 
 import "embed"
 
-// CRDs has the definitions of ObjectSets, ClusterObjectSets, ObjectDeployments and ClusterObjectDeployments, in crds/*.yaml.
+// CRDs has the definitions of ObjectSets, ClusterObjectSets, ObjectDeployments and ClusterObjectDeployments, in
+// crds/*.yaml.
 //
 //go:embed crds/*.yaml
 var CRDs embed.FS

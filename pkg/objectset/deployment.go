@@ -27,7 +27,8 @@ import (
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
-// deployments reconciles deployments of one kind. What is to be done is decided by package revisions; every write of it can be repeated.
+// deployments reconciles deployments of one kind. What is to be done is decided by package revisions; every write of it
+// can be repeated.
 type deployments struct {
 	// name is that of the controller, the field manager, and the finalizer.
 	name string
@@ -47,13 +48,15 @@ type deploymentKind struct {
 	newSets       func() client.ObjectList
 }
 
-// A write that meets a newer state of an object is repeated after a delay, when the cache has that state. After some attempts, it counts as failed.
+// A write that meets a newer state of an object is repeated after a delay, when the cache has that state. After some
+// attempts, it counts as failed.
 const (
 	staleDelay    = time.Second
 	staleAttempts = 3
 )
 
-// refusedDelay is how long to wait before a write is repeated that the API server has refused. No event tells when it would be accepted.
+// refusedDelay is how long to wait before a write is repeated that the API server has refused. No event tells when it
+// would be accepted.
 const refusedDelay = time.Minute
 
 // setupDeployments adds the controller of one kind.
@@ -87,7 +90,8 @@ func (k deploymentKind) deploymentOf(_ context.Context, set client.Object) []rec
 	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: set.GetNamespace(), Name: name}}}
 }
 
-// ends returns a function that reports whether a set has the same deployment as a given one, and that is being deleted with its sets.
+// ends returns a function that reports whether a set has the same deployment as a given one, and that is being deleted
+// with its sets.
 func (k deploymentKind) ends(ctx context.Context, reader client.Reader, set client.Object) (func(client.Object) bool, error) {
 	deployment := k.newDeployment()
 	for _, request := range k.deploymentOf(ctx, set) {

@@ -17,7 +17,8 @@ import (
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
-// template is a deployment with three phases. The second is available if the ConfigMap says so; N is a number that all objects have.
+// template is a deployment with three phases. The second is available if the ConfigMap says so; N is a number that all
+// objects have.
 const template = `
 metadata: {name: web}
 spec:
@@ -123,7 +124,8 @@ func (r *rig) data(name, key string) string {
 	return fmt.Sprint(data[key])
 }
 
-// TestDeployment takes a deployment through its life: rollout, upgrade, broken upgrade, repair, rollback, pause, deletion.
+// TestDeployment takes a deployment through its life: rollout, upgrade, broken upgrade, repair, rollback, pause,
+// deletion.
 func TestDeployment(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -16,8 +16,9 @@ import (
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
-// TestDeletionOfDeployment: during an unfinished upgrade, the earlier set has what comes later in the order of the phases. So it goes first, and the later set
-// waits for it: it is paused, or being deleted as well, by the garbage collector.
+// TestDeletionOfDeployment: during an unfinished upgrade, the earlier set has what comes later in the order of the
+// phases. So it goes first, and the later set waits for it: it is paused, or being deleted as well, by the garbage
+// collector.
 func TestDeletionOfDeployment(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground} {
@@ -57,7 +58,8 @@ func TestDeletionOfDeployment(t *testing.T) {
 	}
 }
 
-// TestOrphansOfDeployment: sets that were left behind are adopted by the next deployment of the same name, with their revisions. Their objects stay all the time.
+// TestOrphansOfDeployment: sets that were left behind are adopted by the next deployment of the same name, with their
+// revisions. Their objects stay all the time.
 func TestOrphansOfDeployment(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -177,7 +179,8 @@ func TestTroubles(t *testing.T) {
 	})
 }
 
-// TestSuccessDelayOfDeployment: the earlier set is archived when the delay of the later one is over, which nothing else has to happen for. At rest, nothing is requested.
+// TestSuccessDelayOfDeployment: the earlier set is archived when the delay of the later one is over, which nothing else
+// has to happen for. At rest, nothing is requested.
 func TestSuccessDelayOfDeployment(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

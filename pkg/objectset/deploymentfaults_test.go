@@ -20,7 +20,8 @@ import (
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
-// creatingSets returns a configuration whose creations of ObjectSets are made by a function, and a function that counts them.
+// creatingSets returns a configuration whose creations of ObjectSets are made by a function, and a function that counts
+// them.
 func creatingSets(config *rest.Config, create func(next http.RoundTripper, request *http.Request) (*http.Response, error)) (*rest.Config, func() int64) {
 	var creations atomic.Int64
 	config = rest.CopyConfig(config)

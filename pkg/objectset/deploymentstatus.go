@@ -20,7 +20,8 @@ import (
 // messageLimit is the longest message of a condition that the definition allows, in bytes.
 const messageLimit = 32768
 
-// report writes the status, if it has changed and the deployment is still in the state that was read, and emits events about the change.
+// report writes the status, if it has changed and the deployment is still in the state that was read, and emits events
+// about the change.
 func (d deployments) report(ctx context.Context, deployment v1alpha1.Deployment, status v1alpha1.DeploymentStatus) error {
 	for i := range status.Conditions {
 		condition := &status.Conditions[i]

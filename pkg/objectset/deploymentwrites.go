@@ -21,8 +21,8 @@ import (
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
-// deploymentWriter does what is decided about a deployment. Every write is made on the condition that the object is still in the state that the decision is
-// about.
+// deploymentWriter does what is decided about a deployment. Every write is made on the condition that the object is
+// still in the state that the decision is about.
 type deploymentWriter struct {
 	deployment v1alpha1.Deployment
 	// finalizer is that of the deployment.
@@ -77,8 +77,8 @@ func (w deploymentWriter) do(ctx context.Context, decision revisions.Decision) e
 	return errors.Join(problems...)
 }
 
-// rollBack copies the spec of a set to the template, and removes the request for that, in one write. The change cause comes with it. It is a JSON patch,
-// because a merge patch loses values that are null.
+// rollBack copies the spec of a set to the template, and removes the request for that, in one write. The change cause
+// comes with it. It is a JSON patch, because a merge patch loses values that are null.
 func (w deploymentWriter) rollBack(ctx context.Context, target v1alpha1.Set) error {
 	type operation struct {
 		Op    string `json:"op"`

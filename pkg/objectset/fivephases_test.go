@@ -56,7 +56,8 @@ spec:
         - cel: {rule: 'self.metadata.name != "gate" || has(self.data) && self.data.open == "yes"', message: the gate is closed}
 `
 
-// TestFivePhases: a rollout that stops in the middle, drift meanwhile, repair, an upgrade under load, a pause, and a teardown that is held up.
+// TestFivePhases: a rollout that stops in the middle, drift meanwhile, repair, an upgrade under load, a pause, and a
+// teardown that is held up.
 func TestFivePhases(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -94,10 +94,12 @@ type reading struct {
 // unknownTypeDelay is how long to wait before looking for an unknown type again.
 const unknownTypeDelay = 5 * time.Second
 
-// forbidden are fields of the metadata that the set decides about. What the API server decides about, as in an exported object, is left out when the object is applied.
+// forbidden are fields of the metadata that the set decides about. What the API server decides about, as in an exported
+// object, is left out when the object is applied.
 var forbidden = []string{"generateName", "ownerReferences"}
 
-// decidedBy has annotations that objects must not have, by the part of their keys that follows the name of the reconciler, and what decides instead.
+// decidedBy has annotations that objects must not have, by the part of their keys that follows the name of the
+// reconciler, and what decides instead.
 var decidedBy = map[string]string{
 	types.AnnotationKeySuffixApplyOrder:     "the phase decides",
 	types.AnnotationKeySuffixDeleteOrder:    "the phase decides",
@@ -155,7 +157,8 @@ func (r *reading) read(where string, order int, declared v1alpha1.Object) error 
 	return nil
 }
 
-// guarded returns an object of a confined set with a guard if nobody knows yet whether it is namespaced: its phase does not begin before this is read again, with the type known.
+// guarded returns an object of a confined set with a guard if nobody knows yet whether it is namespaced: its phase does
+// not begin before this is read again, with the type known.
 func (r *reading) guarded(object *unstructured.Unstructured) client.Object {
 	kind := object.GroupVersionKind()
 	if !r.confined || r.scopes[kind].known {
@@ -215,8 +218,8 @@ func (r *reading) examine(object *unstructured.Unstructured) string {
 	return ""
 }
 
-// examineMetadata returns what the API server would refuse in the metadata of an object of any type; empty if that is nothing. The earlier phases would be applied
-// before it does.
+// examineMetadata returns what the API server would refuse in the metadata of an object of any type; empty if that is
+// nothing. The earlier phases would be applied before it does.
 func examineMetadata(object *unstructured.Unstructured) string {
 	if value, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", "namespace"); value != nil {
 		if _, ok := value.(string); !ok {
@@ -240,10 +243,11 @@ func examineMetadata(object *unstructured.Unstructured) string {
 // isPathSegment checks what names of all types have in common.
 func isPathSegment(name string, _ bool) []string { return content.IsPathSegmentName(name) }
 
-// place puts a namespaced object of an ObjectSet into the namespace of the set. It returns what is wrong with its namespace.
+// place puts a namespaced object of an ObjectSet into the namespace of the set. It returns what is wrong with its
+// namespace.
 //
-// An ObjectSet without a service account is written with the permissions of the operator, which may have more than whoever creates the set. So it is confined to
-// its namespace.
+// An ObjectSet without a service account is written with the permissions of the operator, which may have more than
+// whoever creates the set. So it is confined to its namespace.
 func (r *reading) place(object *unstructured.Unstructured) (problem string, err error) {
 	if r.namespace == "" {
 		return "", nil

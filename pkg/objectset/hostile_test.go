@@ -11,8 +11,8 @@ import (
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
-// TestExpensiveProbes: a probe that costs more than events may is evaluated when the set reads the object. One that costs too much says so, and probes beyond
-// the allowed number are refused.
+// TestExpensiveProbes: a probe that costs more than events may is evaluated when the set reads the object. One that
+// costs too much says so, and probes beyond the allowed number are refused.
 func TestExpensiveProbes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -33,8 +33,8 @@ func (r *rig) largeSet(objects int) *v1alpha1.ObjectSet {
 	return set
 }
 
-// TestLargeSet: 5,000 objects cost one write each, besides the records; the status stays small, nothing is requested at rest, and the
-// teardown goes from the last phase to the first.
+// TestLargeSet: 5,000 objects cost one write each, besides the records; the status stays small, nothing is requested at
+// rest, and the teardown goes from the last phase to the first.
 func TestLargeSet(t *testing.T) {
 	if testing.Short() {
 		t.Skip("5,000 objects take time")
@@ -50,7 +50,8 @@ func TestLargeSet(t *testing.T) {
 		return set.Status.AppliedGeneration == 1, describe(set)
 	})
 	r.awaitCondition(set, available, "True/Available", "5000 of 5000 objects in 10 phases are available")
-	// Each status that refers to a record has its own chunks. How many there are depends on how often the operator reports its progress.
+	// Each status that refers to a record has its own chunks. How many there are depends on how often the operator
+	// reports its progress.
 	objects, chunks, statuses := 0, 0, 0
 	for _, request := range r.requests.All() {
 		switch {

@@ -39,7 +39,8 @@ spec:
     - fieldValue: {field: .data.ready, value: "yes"}
 `
 
-// TestLife has a set wait in its second phase, corrects drift in the first meanwhile, is paused, resumed, archived and deleted.
+// TestLife has a set wait in its second phase, corrects drift in the first meanwhile, is paused, resumed, archived and
+// deleted.
 func TestLife(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -31,18 +31,22 @@ const (
 
 // Options configure the reconcilers. The zero value works.
 type Options struct {
-	// MaxConcurrentReconciles is the number of sets, or deployments, of one kind that are reconciled at the same time. Defaults to 5.
+	// MaxConcurrentReconciles is the number of sets, or deployments, of one kind that are reconciled at the same time.
+	// Defaults to 5.
 	MaxConcurrentReconciles int
-	// StateNamespace has the inventories of ClusterObjectSets that are too large for the status. Those of ObjectSets are in their namespaces. Defaults to none: a ClusterObjectSet
-	// with that many objects is refused.
+	// StateNamespace has the inventories of ClusterObjectSets that are too large for the status. Those of ObjectSets
+	// are in their namespaces. Defaults to none: a ClusterObjectSet with that many objects is refused.
 	StateNamespace string
-	// SkipClusterObjectSets keeps ClusterObjectSets and ClusterObjectDeployments from being reconciled, for operators without permissions beyond namespaces. Defaults to false.
+	// SkipClusterObjectSets keeps ClusterObjectSets and ClusterObjectDeployments from being reconciled, for operators
+	// without permissions beyond namespaces. Defaults to false.
 	SkipClusterObjectSets bool
-	// Name distinguishes several operators in one cluster: it becomes the prefix of the names of the reconcilers. Defaults to none.
+	// Name distinguishes several operators in one cluster: it becomes the prefix of the names of the reconcilers.
+	// Defaults to none.
 	Name string
 }
 
-// SetupWithManager adds reconcilers for ObjectSets and ClusterObjectSets, and for deployments of them, to a manager, whose scheme must have the kinds of package v1alpha1.
+// SetupWithManager adds reconcilers for ObjectSets and ClusterObjectSets, and for deployments of them, to a manager,
+// whose scheme must have the kinds of package v1alpha1.
 func SetupWithManager(mgr ctrl.Manager, options Options) error {
 	if options.MaxConcurrentReconciles == 0 {
 		options.MaxConcurrentReconciles = 5

@@ -26,7 +26,8 @@ type reporting struct {
 	total v1alpha1.PhaseStatus
 }
 
-// report completes the status of a set, and returns after which time it changes; zero if it does not. It is pure but for the status.
+// report completes the status of a set, and returns after which time it changes; zero if it does not. It is pure but
+// for the status.
 func report(set v1alpha1.Set, conclusion component.Conclusion) time.Duration {
 	r := reporting{set: set, conclusion: conclusion}
 	r.countPhases()
@@ -81,7 +82,8 @@ func count(phase *v1alpha1.PhaseStatus, item *reconciler.InventoryItem, change *
 	}
 }
 
-// isAvailable reports whether a dependent is available, as far as the last pass has seen. One that has served its purpose is.
+// isAvailable reports whether a dependent is available, as far as the last pass has seen. One that has served its
+// purpose is.
 func isAvailable(item *reconciler.InventoryItem) bool {
 	return item.Phase == reconciler.PhaseReady && item.Status == status.CurrentStatus || item.Phase == reconciler.PhaseCompleted
 }
@@ -100,7 +102,8 @@ func (r *reporting) changes() map[types.ObjectID]*reconciler.Change {
 	return changes
 }
 
-// isAvailableNow reports whether an object of a paused set is available. One of which the plan says nothing, and that would not change, has served its purpose.
+// isAvailableNow reports whether an object of a paused set is available. One of which the plan says nothing, and that
+// would not change, has served its purpose.
 func (r *reporting) isAvailableNow(change *reconciler.Change) bool {
 	return change.Refusal == "" && (change.Status == status.CurrentStatus || change.Status == "" && change.Verb == "" && change.Holder == "")
 }
@@ -311,7 +314,8 @@ func (r *reporting) progressed() string {
 	return strings.Join(names, ", ")
 }
 
-// setSucceeded sets the condition Succeeded, which stays. It returns how long it takes until the set has succeeded; zero if something else has to happen before.
+// setSucceeded sets the condition Succeeded, which stays. It returns how long it takes until the set has succeeded;
+// zero if something else has to happen before.
 func (r *reporting) setSucceeded() time.Duration {
 	if condition, ok := r.set.GetStatus().GetCondition(v1alpha1.ConditionTypeSucceeded); ok && condition.Status == component.ConditionTrue {
 		return 0

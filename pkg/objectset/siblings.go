@@ -26,15 +26,16 @@ import (
 type family struct {
 	self   v1alpha1.Set
 	byName map[string]v1alpha1.Set
-	// older has the names of the previous sets of self, directly or by way of others; newer has those of the sets that self is previous of.
+	// older has the names of the previous sets of self, directly or by way of others; newer has those of the sets that
+	// self is previous of.
 	older, newer map[string]bool
 }
 
 // maxRelatives is the maximum number of sets that are older, or newer, by way of spec.previous. The nearest ones count.
 const maxRelatives = 64
 
-// newFamily finds the relatives of a set among all sets of its kind and namespace. The function namedBy returns the names of the sets that name one as
-// previous.
+// newFamily finds the relatives of a set among all sets of its kind and namespace. The function namedBy returns the
+// names of the sets that name one as previous.
 func newFamily(self v1alpha1.Set, sets []v1alpha1.Set, namedBy func(name string) ([]string, error)) (family, error) {
 	f := family{self: self, byName: make(map[string]v1alpha1.Set, len(sets)+1)}
 	for _, set := range sets {
@@ -135,8 +136,9 @@ func siblings[T v1alpha1.Set](cached client.Reader, newList func() client.Object
 	}
 }
 
-// olderFirst is a hook that holds up the deletion of a set while an older sibling is being deleted, or is about to be because their deployment is: an older
-// one has what comes later in the order of the phases. The end of the older one wakes the set.
+// olderFirst is a hook that holds up the deletion of a set while an older sibling is being deleted, or is about to be
+// because their deployment is: an older one has what comes later in the order of the phases. The end of the older one
+// wakes the set.
 func olderFirst[T v1alpha1.Set](reader client.Reader, kind deploymentKind) component.HookFunc[T] {
 	return func(ctx context.Context, _ client.Client, self T) error {
 		sets, err := relatives{reader: reader, cached: reader, newList: kind.newSets}.of(ctx, self)

@@ -48,7 +48,8 @@ spec:
 `, "N", fmt.Sprint(number)))
 }
 
-// watching reads the Service every 5 ms until the returned function is called, which returns how often it was missing or without an owner.
+// watching reads the Service every 5 ms until the returned function is called, which returns how often it was missing
+// or without an owner.
 func (r *rig) watching(uid string) (stop func() (reads, faults int)) {
 	ctx, cancel := context.WithCancel(r.tb.Context())
 	var running sync.WaitGroup
@@ -164,7 +165,8 @@ spec:
 	})
 }
 
-// dying returns a configuration whose client dies before the given number of writes is exceeded, and a function that reports whether it has.
+// dying returns a configuration whose client dies before the given number of writes is exceeded, and a function that
+// reports whether it has.
 func dying(config *rest.Config, survived int) (*rest.Config, func() bool) {
 	left := int64(survived)
 	config = rest.CopyConfig(config)
@@ -184,8 +186,9 @@ type roundTripper func(*http.Request) (*http.Response, error)
 // RoundTrip calls the function.
 func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
-// TestDeathDuringUpgrade kills the operator at each write of an upgrade by a deployment, until the earlier set is archived. The next one finishes it. Reads need not be
-// counted: the state that the next process finds is the same before and after them.
+// TestDeathDuringUpgrade kills the operator at each write of an upgrade by a deployment, until the earlier set is
+// archived. The next one finishes it. Reads need not be counted: the state that the next process finds is the same
+// before and after them.
 func TestDeathDuringUpgrade(t *testing.T) {
 	t.Parallel()
 	const most = 36 // an upgrade has about 30 writes

@@ -11,11 +11,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Operator is a component operator as the program that runs it sees it. The program calls each method once, in the order in which
-// they are listed, and creates the manager after GetUncacheableTypes.
+// Operator is a component operator as the program that runs it sees it. The program calls each method once, in the
+// order in which they are listed, and creates the manager after GetUncacheableTypes.
 //
-// Several operators may run in one program. Each of them should then accept a prefix for its flags, and must have its own name,
-// because the name marks its dependents.
+// Several operators may run in one program. Each of them should then accept a prefix for its flags, and must have its
+// own name, because the name marks its dependents.
 type Operator interface {
 	// GetName returns the name of the operator, a domain name that is unique in the cluster. It is the name of the
 	// reconciler, hence the prefix of all labels and annotations.
@@ -27,8 +27,8 @@ type Operator interface {
 	InitFlags(flagset *flag.FlagSet)
 	// ValidateFlags returns an error that names the flag whose value is invalid.
 	ValidateFlags() error
-	// GetUncacheableTypes returns types that the manager's client reads from the API server instead of the cache, usually because
-	// the operator may not list them in the whole cluster.
+	// GetUncacheableTypes returns types that the manager's client reads from the API server instead of the cache,
+	// usually because the operator may not list them in the whole cluster.
 	GetUncacheableTypes() []client.Object
 	// Setup adds reconcilers, webhooks and other runnables to the manager.
 	Setup(mgr ctrl.Manager) error

@@ -94,8 +94,8 @@ func capabilities(tb testing.TB) helm.Capabilities {
 
 // Rights say what the operator was not allowed to do.
 type Rights struct {
-	// Denied are requests of the operator that the API server denied for lack of a right, as "verb resource.group". Requests that
-	// admission control denied do not count.
+	// Denied are requests of the operator that the API server denied for lack of a right, as "verb resource.group".
+	// Requests that admission control denied do not count.
 	Denied []string
 }
 
@@ -154,7 +154,8 @@ func verbsOf(request requests.Request) []string {
 	}
 }
 
-// grantRights creates the service account of the chart with its roles, and returns a configuration that acts as the account.
+// grantRights creates the service account of the chart with its roles, and returns a configuration that acts as the
+// account.
 func (c *Cluster) grantRights(tb testing.TB, chart *operatorChart) *rest.Config {
 	tb.Helper()
 	for _, object := range slices.Concat(chart.accounts, chart.roles, chart.bindings) {

@@ -30,18 +30,20 @@ type Options struct {
 	Operators []operator.Operator
 	// Setup adds other things to the manager, such as a reconciler that belongs to no operator. Defaults to nothing.
 	Setup func(mgr ctrl.Manager) error
-	// Definitions is a folder with CustomResourceDefinitions, which are installed before the operator starts. They stay when the test ends, because
-	// other tests may use them. Defaults to none.
+	// Definitions is a folder with CustomResourceDefinitions, which are installed before the operator starts. They stay
+	// when the test ends, because other tests may use them. Defaults to none.
 	Definitions string
-	// Chart is the folder of the operator's own chart. Its CustomResourceDefinitions are installed. The operator acts as the chart's
-	// service account, with the rights that the chart gives it; it elects a leader, and the chart's admission and conversion webhooks lead to the operator. Defaults to
-	// none: the operator may do everything, and there are neither elections nor webhooks.
+	// Chart is the folder of the operator's own chart. Its CustomResourceDefinitions are installed. The operator acts
+	// as the chart's service account, with the rights that the chart gives it; it elects a leader, and the chart's
+	// admission and conversion webhooks lead to the operator. Defaults to none: the operator may do everything, and
+	// there are neither elections nor webhooks.
 	Chart string
 	// Values are values for the chart. Default to none.
 	Values map[string]any
 }
 
-// Cluster is a Kubernetes with a running operator and a namespace, for one test. Its methods end the test if something fails.
+// Cluster is a Kubernetes with a running operator and a namespace, for one test. Its methods end the test if something
+// fails.
 type Cluster struct {
 	options   Options
 	namespace string
@@ -57,7 +59,8 @@ type Cluster struct {
 	applied []*unstructured.Unstructured
 }
 
-// Start runs the operators until the test ends. The manager serves neither metrics nor probes. If it stops earlier, the test fails.
+// Start runs the operators until the test ends. The manager serves neither metrics nor probes. If it stops earlier, the
+// test fails.
 func Start(tb testing.TB, options Options) *Cluster {
 	tb.Helper()
 	silence()
@@ -79,8 +82,9 @@ func Start(tb testing.TB, options Options) *Cluster {
 	return c
 }
 
-// Namespace is the namespace of this test. It is deleted when the test ends. If the operator did not complete its work until then, all finalizers are removed
-// from what is left in the namespace, and from cluster-scoped objects that the test applied.
+// Namespace is the namespace of this test. It is deleted when the test ends. If the operator did not complete its work
+// until then, all finalizers are removed from what is left in the namespace, and from cluster-scoped objects that the
+// test applied.
 func (c *Cluster) Namespace() string {
 	return c.namespace
 }

@@ -78,7 +78,8 @@ func startConverting(tb testing.TB, values map[string]any) *operatortest.Cluster
 	})
 }
 
-// TestConversions checks that the operator under test converts, for tests that run side by side and one after another, and that nothing leads to it afterwards.
+// TestConversions checks that the operator under test converts, for tests that run side by side and one after another,
+// and that nothing leads to it afterwards.
 func TestConversions(t *testing.T) {
 	for range 2 {
 		t.Run("side by side", func(t *testing.T) {

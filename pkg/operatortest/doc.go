@@ -26,14 +26,16 @@
 //
 // # Isolation
 //
-// Each Cluster has a namespace of its own, and its operator sees no other components than those in it. So tests may run in parallel, unless the components are
-// cluster-scoped. Definitions are shared. If the operator's chart has a conversion webhook, then the operator that started last converts for all tests of the process; after
-// the last of them the definition converts nothing. So only one process at a time can test such a chart in a cluster.
+// Each Cluster has a namespace of its own, and its operator sees no other components than those in it. So tests may run
+// in parallel, unless the components are cluster-scoped. Definitions are shared. If the operator's chart has a
+// conversion webhook, then the operator that started last converts for all tests of the process; after the last of them
+// the definition converts nothing. So only one process at a time can test such a chart in a cluster.
 //
 // # Waiting
 //
-// Everything that waits ends the test if it takes longer than a minute, or the duration in TEST_PATIENCE. The message says what is missing: state and conditions of the
-// component, its dependents that are not ready, and what the operator logged last.
+// Everything that waits ends the test if it takes longer than a minute, or the duration in TEST_PATIENCE. The message
+// says what is missing: state and conditions of the component, its dependents that are not ready, and what the operator
+// logged last.
 //
 // Import the package in tests only.
 package operatortest

@@ -21,8 +21,9 @@ import (
 // endDeadline limits how long a part of the end of a test may take.
 const endDeadline = 10 * time.Second
 
-// clear deletes what the test applied, while the operator still runs: it removes what it has made, and then its finalizers. Objects
-// with finalizers go first, because the operator may need the others until then. It gives up soon; see release.
+// clear deletes what the test applied, while the operator still runs: it removes what it has made, and then its
+// finalizers. Objects with finalizers go first, because the operator may need the others until then. It gives up soon;
+// see release.
 func (c *Cluster) clear(tb testing.TB) {
 	tb.Helper()
 	for _, held := range []bool{true, false} {
@@ -59,8 +60,8 @@ func (c *Cluster) left(ctx context.Context) []*unstructured.Unstructured {
 	return left
 }
 
-// release removes all finalizers from what is left, after the operator has ended: otherwise the namespace would stay. If nothing is
-// left and the test has not failed, it does nothing.
+// release removes all finalizers from what is left, after the operator has ended: otherwise the namespace would stay.
+// If nothing is left and the test has not failed, it does nothing.
 func (c *Cluster) release(tb testing.TB) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), 2*endDeadline)

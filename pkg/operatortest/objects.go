@@ -50,8 +50,8 @@ func File(tb testing.TB, path string) []*unstructured.Unstructured {
 	return testenv.Objects(tb, string(content))
 }
 
-// Apply creates objects, or changes them to what is given, like "kubectl apply --server-side". Namespaced objects that name no namespace get that of the test. The
-// given objects are changed to what the API server has then.
+// Apply creates objects, or changes them to what is given, like "kubectl apply --server-side". Namespaced objects that
+// name no namespace get that of the test. The given objects are changed to what the API server has then.
 func (c *Cluster) Apply(tb testing.TB, objects ...client.Object) {
 	tb.Helper()
 	for _, object := range objects {
@@ -110,8 +110,8 @@ func (c *Cluster) read(tb testing.TB, key objectKey, object client.Object) error
 	return c.client.Get(tb.Context(), key.ObjectKey, object)
 }
 
-// Tamper changes an object as another client than the operator, for instance a dependent whose drift the operator is expected to correct. The function changes the
-// object as it is in the cluster.
+// Tamper changes an object as another client than the operator, for instance a dependent whose drift the operator is
+// expected to correct. The function changes the object as it is in the cluster.
 func (c *Cluster) Tamper(tb testing.TB, object client.Object, change func()) {
 	tb.Helper()
 	c.Get(tb, object)

@@ -65,7 +65,8 @@ func generateJob(_ context.Context, _, name string, _ types.Unstructurable) ([]c
 	return []client.Object{job}, nil
 }
 
-// TestOperatorThatMayNotDelete checks what is denied, and that nothing is left after the test although the operator could not delete it.
+// TestOperatorThatMayNotDelete checks what is denied, and that nothing is left after the test although the operator
+// could not delete it.
 func TestOperatorThatMayNotDelete(t *testing.T) {
 	t.Parallel()
 	var namespace string

@@ -24,11 +24,13 @@ import (
 // roundTrips is how many objects are converted in each direction.
 const roundTrips = 200
 
-// RoundTrip checks that nothing is lost between a version of an API and the one that is stored. It fills objects with random values, which are the same in each run, converts
-// them to the other version and back, and compares their JSON. It needs no Kubernetes.
+// RoundTrip checks that nothing is lost between a version of an API and the one that is stored. It fills objects with
+// random values, which are the same in each run, converts them to the other version and back, and compares their JSON.
+// It needs no Kubernetes.
 //
-// The given objects only say what the types are. Fillers are functions for types that need certain values, as package sigs.k8s.io/randfill has them: func(value *T, c
-// randfill.Continue). They default to functions for the types of Kubernetes that need one.
+// The given objects only say what the types are. Fillers are functions for types that need certain values, as package
+// sigs.k8s.io/randfill has them: func(value *T, c randfill.Continue). They default to functions for the types of
+// Kubernetes that need one.
 func RoundTrip(tb testing.TB, version conversion.Convertible, stored conversion.Hub, fillers ...any) {
 	tb.Helper()
 	for seed := range int64(roundTrips) {

@@ -33,8 +33,8 @@ func (c *Cluster) WaitReady(tb testing.TB, object client.Object) {
 	c.WaitFor(tb, object, "the component is ready", func(status *component.Status) bool { return status.IsReady() })
 }
 
-// WaitFor waits until a condition holds for the status of a component, as it was declared last. What is awaited is part of the message if it does not. The
-// given object is changed to what it is then.
+// WaitFor waits until a condition holds for the status of a component, as it was declared last. What is awaited is part
+// of the message if it does not. The given object is changed to what it is then.
 func (c *Cluster) WaitFor(tb testing.TB, object client.Object, awaited string, condition func(status *component.Status) bool) {
 	tb.Helper()
 	key := c.locate(tb, object)
@@ -119,7 +119,8 @@ func (c *Cluster) describe(object client.Object, err error) string {
 // keptLines is the number of lines that a message shows of the operator's log.
 const keptLines = 20
 
-// silence keeps libraries from complaining that nobody has told them where to log. What the manager and its controllers log is kept in a logTail.
+// silence keeps libraries from complaining that nobody has told them where to log. What the manager and its controllers
+// log is kept in a logTail.
 var silence = sync.OnceFunc(func() { ctrllog.SetLogger(logr.Discard()) })
 
 // logTail has the last lines that the operator logged.

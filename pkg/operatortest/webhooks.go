@@ -36,8 +36,8 @@ type webhookServer struct {
 	running      webhook.Server
 }
 
-// installWebhooks makes the API server call the admission webhooks of the chart on this machine, for objects in the namespace of the test only. It
-// returns nil if the chart has no webhooks at all.
+// installWebhooks makes the API server call the admission webhooks of the chart on this machine, for objects in the
+// namespace of the test only. It returns nil if the chart has no webhooks at all.
 func (c *Cluster) installWebhooks(tb testing.TB, chart *operatorChart) *webhookServer {
 	tb.Helper()
 	if len(chart.webhooks) == 0 && len(chart.conversions) == 0 {
@@ -104,8 +104,8 @@ func (s *webhookServer) await(tb testing.TB, mgr ctrl.Manager) {
 	})
 }
 
-// conversions answers the conversion calls of the API server for all tests of the process, because they share the definitions. The
-// operator that started last converts for all of them; its webhooks answer even after it has ended.
+// conversions answers the conversion calls of the API server for all tests of the process, because they share the
+// definitions. The operator that started last converts for all of them; its webhooks answer even after it has ended.
 var conversions = conversionServer{latest: map[string]http.Handler{}, users: map[string]int{}}
 
 type conversionServer struct {
@@ -118,7 +118,8 @@ type conversionServer struct {
 	latest map[string]http.Handler // the webhooks of operators, by the name of the definition
 }
 
-// ServeHTTP passes a call on. The first segment of the path is the name of the definition, the others are the path of the webhook.
+// ServeHTTP passes a call on. The first segment of the path is the name of the definition, the others are the path of
+// the webhook.
 func (s *conversionServer) ServeHTTP(response http.ResponseWriter, request *http.Request) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(request.URL.Path, "/"), "/")
 	s.mu.Lock()
@@ -131,8 +132,8 @@ func (s *conversionServer) ServeHTTP(response http.ResponseWriter, request *http
 	http.StripPrefix("/"+name, operator).ServeHTTP(response, request)
 }
 
-// leadConversions makes the API server call the conversion webhooks of the chart on this machine, until no test of this process needs
-// them any more.
+// leadConversions makes the API server call the conversion webhooks of the chart on this machine, until no test of this
+// process needs them any more.
 func (c *Cluster) leadConversions(tb testing.TB, chart *operatorChart, webhooks *webhookServer) {
 	tb.Helper()
 	for name, path := range chart.conversions {
@@ -151,7 +152,8 @@ func (c *Cluster) leadConversions(tb testing.TB, chart *operatorChart, webhooks 
 	}
 }
 
-// convert changes the definition, unless another test of this process has done so, and changes it back when no test needs it.
+// convert changes the definition, unless another test of this process has done so, and changes it back when no test
+// needs it.
 func (c *Cluster) convert(tb testing.TB, name, path string) {
 	tb.Helper()
 	conversions.changing.Lock()
@@ -171,7 +173,8 @@ func (c *Cluster) convert(tb testing.TB, name, path string) {
 	if err := c.client.Get(tb.Context(), client.ObjectKey{Name: name}, definition); err != nil {
 		tb.Fatalf("getting definition %s: %v", name, err)
 	}
-	// The API server converts as before until it has heard of the change. Then it ends all watches, which see objects as they were converted before.
+	// The API server converts as before until it has heard of the change. Then it ends all watches, which see objects
+	// as they were converted before.
 	watcher, err := c.client.Watch(tb.Context(), listOf(definition), client.InNamespace(c.namespace))
 	if err != nil {
 		tb.Fatalf("watching objects of %s: %v", name, err)

@@ -49,8 +49,9 @@ const (
 	unknown
 )
 
-// New returns a Judge that goes by the probes. An object is ready if all checks of all probes that select it are true. An object that no probe selects
-// is judged by base; if base is nil, it is ready as soon as it exists. Probes take precedence over the annotation ready-when, but not over fail-when.
+// New returns a Judge that goes by the probes. An object is ready if all checks of all probes that select it are true.
+// An object that no probe selects is judged by base; if base is nil, it is ready as soon as it exists. Probes take
+// precedence over the annotation ready-when, but not over fail-when.
 //
 // The error says which field of which probe is invalid, and what is allowed.
 func New(probes []Probe, base status.Judge) (status.Judge, error) {
@@ -105,13 +106,15 @@ func (j *judge) Overrules(object *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(j.probes, func(c compiled) bool { return c.selects(object) })
 }
 
-// Judge evaluates all checks of all probes that select the object. If some answers are unknown, the message has only these.
+// Judge evaluates all checks of all probes that select the object. If some answers are unknown, the message has only
+// these.
 func (j *judge) Judge(object *unstructured.Unstructured) status.Result {
 	result, _ := j.JudgeWithin(object, expressions.Full)
 	return result
 }
 
-// JudgeWithin is Judge with a limit of what all checks together may cost; see package judges. Checks beyond it are unknown, and it reports false.
+// JudgeWithin is Judge with a limit of what all checks together may cost; see package judges. Checks beyond it are
+// unknown, and it reports false.
 func (j *judge) JudgeWithin(object *unstructured.Unstructured, limit uint64) (result status.Result, within bool) {
 	budget := expressions.NewBudget(limit)
 	result = j.judge(object, budget)

@@ -182,7 +182,8 @@ func TestBase(t *testing.T) {
 	}
 }
 
-// TestHostileProbes judges an object by as many checks as are allowed, each of which costs almost as much as is allowed for all of them.
+// TestHostileProbes judges an object by as many checks as are allowed, each of which costs almost as much as is allowed
+// for all of them.
 func TestHostileProbes(t *testing.T) { //nolint:paralleltest // it measures what is allocated
 	entries := make([]any, 30_000)
 	for i := range entries {

@@ -15,7 +15,8 @@ import (
 // maxPath is the maximum length of a path, in bytes; see also the schema.
 const maxPath = 512
 
-// path is the path of one field: a subset of the JSON paths of kubectl, without wildcards, slices, filters and recursive descent.
+// path is the path of one field: a subset of the JSON paths of kubectl, without wildcards, slices, filters and
+// recursive descent.
 type path struct {
 	text  string
 	steps []step
@@ -27,7 +28,8 @@ type step struct {
 	index int // -1: the step has a name
 }
 
-// segment is one step of a path: .name, ['name'], ["name"] or [3]. A backslash in a name means the character that follows.
+// segment is one step of a path: .name, ['name'], ["name"] or [3]. A backslash in a name means the character that
+// follows.
 var segment = regexp.MustCompile(`^(?:\.((?:[^.\[\]{}\\*\s]|\\.)+)|\['((?:[^'\\]|\\.)+)'\]|\["((?:[^"\\]|\\.)+)"\]|\[(\d{1,9})\])`)
 
 func newPath(text string) (path, error) {
@@ -64,7 +66,8 @@ var unescape = regexp.MustCompile(`\\(.)`)
 // String returns the path without braces.
 func (p path) String() string { return p.text }
 
-// find returns the value of the field, and reports whether it exists. A path that leads through a value that has no fields leads nowhere.
+// find returns the value of the field, and reports whether it exists. A path that leads through a value that has no
+// fields leads nowhere.
 func (p path) find(object *unstructured.Unstructured) (any, bool) {
 	value := any(object.Object)
 	for _, step := range p.steps {

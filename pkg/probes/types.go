@@ -37,7 +37,8 @@ type Kind struct {
 
 // Check is one check of an object. Exactly one field must be set.
 //
-// The answer of a check is true, false or unknown. It is unknown for all checks if the object has a status.observedGeneration that is not its generation.
+// The answer of a check is true, false or unknown. It is unknown for all checks if the object has a
+// status.observedGeneration that is not its generation.
 //
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:MaxProperties=1
@@ -52,7 +53,8 @@ type Check struct {
 	CEL *CEL `json:"cel,omitempty"`
 }
 
-// Condition is true if the condition has the status. It is unknown if the condition does not exist, or was computed for another generation.
+// Condition is true if the condition has the status. It is unknown if the condition does not exist, or was computed for
+// another generation.
 type Condition struct {
 	// Type is that of the condition. Required.
 	// +kubebuilder:validation:MinLength=1
@@ -64,8 +66,9 @@ type Condition struct {
 
 // FieldsEqual is true if both fields have the same value, or if neither exists. It is false if only one exists.
 //
-// The fields are JSON paths of one field each: .status.replicas, .spec.containers[0].image, .metadata.annotations['example.io/revision'], or with
-// backslashes, .metadata.annotations.example\.io/revision. Braces are optional. Wildcards, filters and the like are not allowed; use cel for these.
+// The fields are JSON paths of one field each: .status.replicas, .spec.containers[0].image,
+// .metadata.annotations['example.io/revision'], or with backslashes, .metadata.annotations.example\.io/revision. Braces
+// are optional. Wildcards, filters and the like are not allowed; use cel for these.
 type FieldsEqual struct {
 	// FieldA is one field. Required.
 	// +kubebuilder:validation:Pattern=`^\{?\..*[^.].*$`
@@ -87,7 +90,8 @@ type FieldValue struct {
 	Value apiextensionsv1.JSON `json:"value"`
 }
 
-// CEL is true if the expression is. It is unknown if it cannot be evaluated, for example because a field does not exist.
+// CEL is true if the expression is. It is unknown if it cannot be evaluated, for example because a field does not
+// exist.
 type CEL struct {
 	// Rule is an expression over the object, self, that is true or false. Required.
 	// +kubebuilder:validation:MinLength=1

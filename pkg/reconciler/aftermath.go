@@ -55,8 +55,8 @@ func (c *preparation) hasAftermath(failed bool) bool {
 	return slices.ContainsFunc(c.apart, func(t *prepare.Object) bool { return failed || isUnfinished(c.call, t, c.call.Ledger.Of(t)) })
 }
 
-// aftermath selects the on-failure hooks that have to be applied or awaited. Those that have begun come to their end as they were applied, also if nothing has
-// failed any more, or the owner has changed since.
+// aftermath selects the on-failure hooks that have to be applied or awaited. Those that have begun come to their end as
+// they were applied, also if nothing has failed any more, or the owner has changed since.
 func (c *preparation) aftermath(failed bool) selection {
 	return func(objects []*prepare.Object) (wanted, apart []*prepare.Object) {
 		for _, t := range objects {
@@ -78,8 +78,8 @@ func (c *preparation) aftermath(failed bool) selection {
 	}
 }
 
-// isUnfinished reports whether a hook has begun, and something is left to be done about it. The process that has created it may have ended before it could record
-// that; then our finalizer shows it.
+// isUnfinished reports whether a hook has begun, and something is left to be done about it. The process that has
+// created it may have ended before it could record that; then our finalizer shows it.
 func isUnfinished(call *run.Call, t *prepare.Object, item *InventoryItem) bool {
 	seen, view := call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
 	isHeld := view == observe.Present && call.Executor.Holds(decide.Situation{Exists: true, Seen: seen})
@@ -97,8 +97,9 @@ func isUnfinished(call *run.Call, t *prepare.Object, item *InventoryItem) bool {
 	}
 }
 
-// follow applies on-failure hooks after a call, if there are any to be applied or awaited, and adds to its result how far they are. It returns an error only if
-// nothing more must be written, or nothing can be recorded: what is wrong with hooks must not hide why they run.
+// follow applies on-failure hooks after a call, if there are any to be applied or awaited, and adds to its result how
+// far they are. It returns an error only if nothing more must be written, or nothing can be recorded: what is wrong
+// with hooks must not hide why they run.
 func (r *Reconciler) follow(ctx context.Context, request ApplyRequest, choose selection, result *Result) error {
 	request.Inventory, request.Expected, request.CarryOn, request.AfterWave = result.Inventory, nil, false, nil
 	c, err := r.begin(request, r.server(), choose)
@@ -138,5 +139,6 @@ func (r *Reconciler) follow(ctx context.Context, request ApplyRequest, choose se
 	return nil
 }
 
-// problemDelay is how long to wait before hooks are applied again that could not be applied, and not because of their manifests.
+// problemDelay is how long to wait before hooks are applied again that could not be applied, and not because of their
+// manifests.
 const problemDelay = 30 * time.Second

@@ -116,8 +116,8 @@ func (c *preparation) open(ctx context.Context, request ApplyRequest) error {
 	return nil
 }
 
-// watch watches what the objects need, and sorts them by what it finds. All calls for a set watch the same, whichever of
-// the objects they apply.
+// watch watches what the objects need, and sorts them by what it finds. All calls for a set watch the same, whichever
+// of the objects they apply.
 func (c *preparation) watch(ctx context.Context) error {
 	watched := c.wanted
 	for _, t := range c.apart {

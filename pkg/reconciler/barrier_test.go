@@ -131,7 +131,8 @@ func (ty *typed) until(pass func() (reconciler.Result, error), text string) {
 	})
 }
 
-// TestInstancesAreNotCreatedWhileTheirTypeIsDeleted creates an instance between the last list of instances and the deletion.
+// TestInstancesAreNotCreatedWhileTheirTypeIsDeleted creates an instance between the last list of instances and the
+// deletion.
 func TestInstancesAreNotCreatedWhileTheirTypeIsDeleted(t *testing.T) {
 	t.Parallel()
 	for _, redundant := range []bool{false, true} {
@@ -307,7 +308,8 @@ func TestDeathWhileATypeIsDeleted(t *testing.T) {
 				})
 				test.next(ty)
 				ty.expectNoBarrier()
-				// How many requests it takes to see that the barrier is enforced depends on how fast these are answered.
+				// How many requests it takes to see that the barrier is enforced depends on how fast these are
+				// answered.
 				if survived > 60 {
 					t.Fatal("the deletion does not come to an end")
 				}

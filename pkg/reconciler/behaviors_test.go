@@ -25,8 +25,8 @@ import (
 	reconcilertypes "github.com/component-operator/runtime/pkg/types"
 )
 
-// flowing are objects with a flow of data: the ConfigMap "user", and in a later wave "after", need what the status of the Ingress "source" says. The
-// ConfigMap "early" needs nothing.
+// flowing are objects with a flow of data: the ConfigMap "user", and in a later wave "after", need what the status of
+// the Ingress "source" says. The ConfigMap "early" needs nothing.
 type flowing struct {
 	guarded bool // the user waits until the source has an address
 	address string
@@ -77,7 +77,8 @@ func (f *flowing) objects(w *world) []client.Object {
 	return list
 }
 
-// answer writes the status of the source as its controller does. The verdict on it stays the same, and so does its generation.
+// answer writes the status of the source as its controller does. The verdict on it stays the same, and so does its
+// generation.
 func (w *world) answer(address string) {
 	w.Helper()
 	patch := fmt.Sprintf(`{"status":{"loadBalancer":{"ingress":[{"hostname":%q}]}}}`, address)
@@ -103,8 +104,8 @@ func (w *world) user() string {
 	return data["constant"]
 }
 
-// TestLateManifests has an object follow the data of another one, by events alone, although no verdict changes. Each pass is planned before, and the
-// engine is restarted in the middle.
+// TestLateManifests has an object follow the data of another one, by events alone, although no verdict changes. Each
+// pass is planned before, and the engine is restarted in the middle.
 func TestLateManifests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -148,7 +149,8 @@ func (w *world) atRest(f *flowing) {
 	}
 }
 
-// TestGuards has a guard hold back a step and all that comes later, until an event changes its answer. What was written stays, and its drift is corrected.
+// TestGuards has a guard hold back a step and all that comes later, until an event changes its answer. What was written
+// stays, and its drift is corrected.
 func TestGuards(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -167,7 +169,8 @@ func TestGuards(t *testing.T) {
 		t.Errorf("expected what was held back to be applied, got %q", got)
 	}
 
-	// The guard holds again: nothing is taken back, and drift is corrected, except that of the late object, whose manifest is not known.
+	// The guard holds again: nothing is taken back, and drift is corrected, except that of the late object, whose
+	// manifest is not known.
 	w.answer("")
 	w.settleFlow(&flowing{guarded: true}, waitsFor(held))
 	w.patch(w.configMap("user"), `{"data":{"constant":"x"}}`)
@@ -244,7 +247,8 @@ metadata: {name: after, annotations: {PREFIX/apply-order: "1"}}
 	w.mustDelete()
 }
 
-// TestDeathInSteps ends the process after each number of writes, between steps. A new process continues from the last saved inventory.
+// TestDeathInSteps ends the process after each number of writes, between steps. A new process continues from the last
+// saved inventory.
 func TestDeathInSteps(t *testing.T) {
 	t.Parallel()
 	for survived := range 4 {
@@ -268,8 +272,8 @@ func TestDeathInSteps(t *testing.T) {
 	}
 }
 
-// TestLateManifestsRunAgainAsPlanned has an object that was purged run again, with a plan, because data of another one have changed. Before it is created, that is
-// recorded; the process may end at that moment.
+// TestLateManifestsRunAgainAsPlanned has an object that was purged run again, with a plan, because data of another one
+// have changed. Before it is created, that is recorded; the process may end at that moment.
 func TestLateManifestsRunAgainAsPlanned(t *testing.T) {
 	t.Parallel()
 	const manifests = `
@@ -321,8 +325,8 @@ metadata: {name: task, annotations: {PREFIX/purge-order: "0"}}
 	}
 }
 
-// TestSteps applies the steps of a wave one after the other in one pass: a step waits for the answers of the one before, not until its objects are ready,
-// and overrules the order of kinds. The next wave does wait.
+// TestSteps applies the steps of a wave one after the other in one pass: a step waits for the answers of the one
+// before, not until its objects are ready, and overrules the order of kinds. The next wave does wait.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -355,7 +359,8 @@ metadata: {name: wave, annotations: {PREFIX/apply-order: "1"}}
 	}
 }
 
-// TestRequestsOfSteps counts the requests of many steps: one write for each object, and nothing more, neither then nor in the next pass.
+// TestRequestsOfSteps counts the requests of many steps: one write for each object, and nothing more, neither then nor
+// in the next pass.
 func TestRequestsOfSteps(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -414,8 +419,9 @@ func (w *world) reads() int {
 	})
 }
 
-// TestObjectsOfOthersAreRead completes a manifest with data of an object that is not a dependent. That object is missing at first, then lacks the data, has them, changes
-// and is deleted. Each change arrives as an event, costs one read, and is planned before. The process is restarted in the middle.
+// TestObjectsOfOthersAreRead completes a manifest with data of an object that is not a dependent. That object is
+// missing at first, then lacks the data, has them, changes and is deleted. Each change arrives as an event, costs one
+// read, and is planned before. The process is restarted in the middle.
 func TestObjectsOfOthersAreRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -462,8 +468,9 @@ func TestObjectsOfOthersAreRead(t *testing.T) {
 	w.mustDelete()
 }
 
-// TestAwaitedReads waits until an object of others is ready, without holding back anything of the same stage. The object is missing, not ready, failed, and ready; the process is
-// restarted in the middle, and what is optional may be missing.
+// TestAwaitedReads waits until an object of others is ready, without holding back anything of the same stage. The
+// object is missing, not ready, failed, and ready; the process is restarted in the middle, and what is optional may be
+// missing.
 func TestAwaitedReads(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -21,8 +21,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// cache holds the observations of dependents, and the subscriptions to them. Reconcilers that work on the same cluster as
-// different identities share it.
+// cache holds the observations of dependents, and the subscriptions to them. Reconcilers that work on the same cluster
+// as different identities share it.
 type cache struct {
 	execute.Observer
 
@@ -78,31 +78,31 @@ func (c *cache) Record(gvk schema.GroupVersionKind, namespace, name string, seen
 // Programs that have clients of their own combine them with cluster.NewClient.
 func Connect(config *rest.Config) (cluster.Client, error) { return clients.Plain(config) }
 
-// As returns a reconciler that reads and writes as the identity of another client for the same cluster. It shares the watches and
-// subscriptions of r: each kind is watched once, as the identity of r. Closing r ends both.
+// As returns a reconciler that reads and writes as the identity of another client for the same cluster. It shares the
+// watches and subscriptions of r: each kind is watched once, as the identity of r. Closing r ends both.
 //
-// Where the other identity may not read what a deletion depends on, r reads it: whether dependents still exist, which types are
-// served, and whether there are instances of types that dependents or Options.AdditionalManagedTypes define. Otherwise a deletion
-// could not end once it has deleted the rights of the other identity. For types in Owner.AdditionalManagedTypes r is not used,
-// and names of instances that only r may read are not disclosed.
+// Where the other identity may not read what a deletion depends on, r reads it: whether dependents still exist, which
+// types are served, and whether there are instances of types that dependents or Options.AdditionalManagedTypes define.
+// Otherwise a deletion could not end once it has deleted the rights of the other identity. For types in
+// Owner.AdditionalManagedTypes r is not used, and names of instances that only r may read are not disclosed.
 func (r *Reconciler) As(clnt cluster.Client) *Reconciler {
 	other := *r
 	other.client, other.reading, other.memory = clnt, r.client, decide.NewMemory()
 	return &other
 }
 
-// Subscribe calls the function whenever a dependent of the owner, or what blocks its deletion, has changed such that Apply or Delete are worth
-// another call. The function must not block, and may be called from several goroutines. It replaces the function of an earlier call.
-// Forget ends the subscription.
+// Subscribe calls the function whenever a dependent of the owner, or what blocks its deletion, has changed such that
+// Apply or Delete are worth another call. The function must not block, and may be called from several goroutines. It
+// replaces the function of an earlier call. Forget ends the subscription.
 func (r *Reconciler) Subscribe(ownerID string, changed func()) {
 	r.cache.mu.Lock()
 	defer r.cache.mu.Unlock()
 	r.cache.subscribers[digest.OwnerLabel(ownerID)] = changed
 }
 
-// Forget drops all memory of an owner that this process no longer works for, ends its subscription, and stops watches that no other owner
-// needs. If the process works for the owner again, that only costs computation and perhaps requests. No call for the owner may be
-// under way.
+// Forget drops all memory of an owner that this process no longer works for, ends its subscription, and stops watches
+// that no other owner needs. If the process works for the owner again, that only costs computation and perhaps
+// requests. No call for the owner may be under way.
 func (r *Reconciler) Forget(ownerID string) {
 	label := digest.OwnerLabel(ownerID)
 	r.cache.mu.Lock()
@@ -120,13 +120,14 @@ func (r *Reconciler) Forget(ownerID string) {
 type Need struct {
 	// Kind is the kind in the version to watch.
 	Kind schema.GroupVersionKind
-	// Namespaces are those of the dependents; empty for cluster-scoped kinds. They matter only if the client may not watch the kind
-	// in the whole cluster.
+	// Namespaces are those of the dependents; empty for cluster-scoped kinds. They matter only if the client may not
+	// watch the kind in the whole cluster.
 	Namespaces []string
 }
 
-// Watch starts the watches that an owner is going to need, so that Apply or Delete find its dependents in memory. The needs replace those of an
-// earlier call for the owner. The returned function waits until each kind is either watched or known not to be watchable.
+// Watch starts the watches that an owner is going to need, so that Apply or Delete find its dependents in memory. The
+// needs replace those of an earlier call for the owner. The returned function waits until each kind is either watched
+// or known not to be watchable.
 func (r *Reconciler) Watch(ownerID string, needs []Need) (await func(ctx context.Context) error) {
 	wanted := make([]observe.Need, len(needs))
 	for i, need := range needs {
@@ -135,8 +136,8 @@ func (r *Reconciler) Watch(ownerID string, needs []Need) (await func(ctx context
 	return r.cache.watches.Begin(digest.OwnerLabel(ownerID), wanted)
 }
 
-// JudgeBy sets the judge of an owner's dependents; nil stands for Options.Judge. Apply and Plan do so themselves. A caller that calls Watch before them
-// calls JudgeBy before Watch, so that the dependents are not judged twice.
+// JudgeBy sets the judge of an owner's dependents; nil stands for Options.Judge. Apply and Plan do so themselves. A
+// caller that calls Watch before them calls JudgeBy before Watch, so that the dependents are not judged twice.
 func (r *Reconciler) JudgeBy(ownerID string, judge status.Judge) {
 	r.judges.Assign(digest.OwnerLabel(ownerID), judge)
 }
@@ -144,9 +145,9 @@ func (r *Reconciler) JudgeBy(ownerID string, judge status.Judge) {
 // Follow ends Options.WatchDelay: all watches start now. Callers that are going to wait for changes call it.
 func (r *Reconciler) Follow() { r.cache.watches.Follow() }
 
-// WatchTypes watches CustomResourceDefinitions and APIServices. It calls watched with true once both are watched, and with false when one of the
-// watches ends. It calls changed when one of these objects is added, changed or removed. The functions may be called from several goroutines. The
-// second and later calls have no effect.
+// WatchTypes watches CustomResourceDefinitions and APIServices. It calls watched with true once both are watched, and
+// with false when one of the watches ends. It calls changed when one of these objects is added, changed or removed. The
+// functions may be called from several goroutines. The second and later calls have no effect.
 func (r *Reconciler) WatchTypes(watched func(bool), changed func()) {
 	r.cache.watches.WatchTypes(observe.TypeListener{Watched: watched, Changed: changed})
 }
@@ -154,9 +155,11 @@ func (r *Reconciler) WatchTypes(watched func(bool), changed func()) {
 // Kinds returns the kinds that are watched or about to be, sorted.
 func (r *Reconciler) Kinds() []schema.GroupVersionKind { return r.cache.watches.Kinds() }
 
-// Unwatched returns the needed kinds whose dependents the engine reads one by one, sorted. Usually the client may watch them neither in the whole
-// cluster nor in the namespaces of the dependents; or the type is not served, or its first list has not returned yet.
+// Unwatched returns the needed kinds whose dependents the engine reads one by one, sorted. Usually the client may watch
+// them neither in the whole cluster nor in the namespaces of the dependents; or the type is not served, or its first
+// list has not returned yet.
 func (r *Reconciler) Unwatched() []schema.GroupKind { return r.cache.watches.Unwatched() }
 
-// Close ends all watches and notifications, also those of reconcilers returned by As. None of these reconcilers must be used afterwards.
+// Close ends all watches and notifications, also those of reconcilers returned by As. None of these reconcilers must be
+// used afterwards.
 func (r *Reconciler) Close() { r.cache.watches.Close() }

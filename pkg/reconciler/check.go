@@ -17,16 +17,16 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// CheckDeletion returns the blockers of a deletion: for each managed type with instances that do not belong to the owner, one
-// instance; at most ten types. While there are blockers, the subscription of the owner is notified when the last instance of one
-// of these types is deleted, and occasionally before.
+// CheckDeletion returns the blockers of a deletion: for each managed type with instances that do not belong to the
+// owner, one instance; at most ten types. While there are blockers, the subscription of the owner is notified when the
+// last instance of one of these types is deleted, and occasionally before.
 //
-// Instances of additional managed types always count. Instances of a type that a dependent defines do not count if this dependent is going to be orphaned:
-// they stay with it.
+// Instances of additional managed types always count. Instances of a type that a dependent defines do not count if this
+// dependent is going to be orphaned: they stay with it.
 //
-// Instances are listed with the identity of the client, or where that is forbidden with that of the reconciler whose As returned
-// this one. The exception are types that only Owner.AdditionalManagedTypes names: there the error is that of the API server, or
-// nil if no dependent is left.
+// Instances are listed with the identity of the client, or where that is forbidden with that of the reconciler whose As
+// returned this one. The exception are types that only Owner.AdditionalManagedTypes names: there the error is that of
+// the API server, or nil if no dependent is left.
 func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) ([]Blocker, error) {
 	if err := checkManagedTypes(request.AdditionalManagedTypes); err != nil {
 		return nil, err
@@ -41,7 +41,8 @@ func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) (
 	}
 	blockers, resources, err := c.Losses.Instances(ctx, demands, digest.OwnerLabel(request.ID))
 	if apierrors.IsForbidden(err) && c.Losses.IsNothingLeft(ctx) {
-		// The rights may have been deleted with the dependents, for example with a namespace. Nothing is left to delete.
+		// The rights may have been deleted with the dependents, for example with a namespace. Nothing is left to
+		// delete.
 		err = nil
 	}
 	if execute.IsUnknownType(err) {
@@ -54,9 +55,10 @@ func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) (
 	return blockers, nil
 }
 
-// CheckNamespaces returns a notice for each namespace among the dependents that Delete would keep if it came to it now, because of objects in it that are
-// neither dependents nor owned by other objects. It is a warning: some of these objects may be gone when Delete comes to the namespace, since other dependents
-// made them. It takes one request for each type of namespaced objects, for each namespace.
+// CheckNamespaces returns a notice for each namespace among the dependents that Delete would keep if it came to it now,
+// because of objects in it that are neither dependents nor owned by other objects. It is a warning: some of these
+// objects may be gone when Delete comes to the namespace, since other dependents made them. It takes one request for
+// each type of namespaced objects, for each namespace.
 func (r *Reconciler) CheckNamespaces(ctx context.Context, request DeleteRequest) ([]Notice, error) {
 	call := r.deletion(request)
 	ctx = concurrent.WithLimiter(ctx, call.Server.Flow)

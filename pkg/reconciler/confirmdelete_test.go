@@ -22,7 +22,8 @@ func withDeletePolicy(name, policy string) string {
 	return "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + ", annotations: {PREFIX/delete-policy: " + policy + "}}\n"
 }
 
-// expectHeldDeletion expects the deletion of the owner to do nothing, because of these objects, and returns their digest.
+// expectHeldDeletion expects the deletion of the owner to do nothing, because of these objects, and returns their
+// digest.
 func (w *world) expectHeldDeletion(dependents int, names ...string) string {
 	w.Helper()
 	before := w.inventory()
@@ -47,7 +48,8 @@ func (w *world) expectHeldDeletion(dependents int, names ...string) string {
 	return digest
 }
 
-// TestDeletionsWithTheOwnerAreHeld deletes nothing until exactly what demands approval is approved. Whether an object is removed from the manifests is another matter.
+// TestDeletionsWithTheOwnerAreHeld deletes nothing until exactly what demands approval is approved. Whether an object
+// is removed from the manifests is another matter.
 func TestDeletionsWithTheOwnerAreHeld(t *testing.T) {
 	t.Parallel()
 	for reason, policy := range map[string]reconciler.DeletePolicy{"annotation": "", "owner": reconciler.DeletePolicyConfirmOnDelete} {
@@ -94,7 +96,8 @@ func TestUnsavedApproval(t *testing.T) {
 	}
 }
 
-// TestApprovalDemandedByOnePolicy changes the policy of an object that cannot be written yet. Approval is needed if one of the policies says so.
+// TestApprovalDemandedByOnePolicy changes the policy of an object that cannot be written yet. Approval is needed if one
+// of the policies says so.
 func TestApprovalDemandedByOnePolicy(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -138,7 +141,8 @@ func TestApprovalAfterALoss(t *testing.T) {
 	w.mustDelete()
 }
 
-// TestApprovalOfWhatWasReplaced: the approval holds for the objects that are there, not for others with their names, and only for one occasion.
+// TestApprovalOfWhatWasReplaced: the approval holds for the objects that are there, not for others with their names,
+// and only for one occasion.
 func TestApprovalOfWhatWasReplaced(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

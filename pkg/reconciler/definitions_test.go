@@ -40,8 +40,8 @@ func TestRecreationOfDefinitionSparesInstances(t *testing.T) {
 	})
 }
 
-// TestRecreationOfDefinitionSparesItsOwnInstances has a type that only the component itself uses: the recreation would wait for
-// its own instances.
+// TestRecreationOfDefinitionSparesItsOwnInstances has a type that only the component itself uses: the recreation would
+// wait for its own instances.
 func TestRecreationOfDefinitionSparesItsOwnInstances(t *testing.T) {
 	t.Parallel()
 	ty := newTyped(t)
@@ -58,7 +58,8 @@ func TestRecreationOfDefinitionSparesItsOwnInstances(t *testing.T) {
 	}
 }
 
-// TestRecreationOfForeignDefinitionSparesInstances adopts a type with an identity that may do everything but list instances.
+// TestRecreationOfForeignDefinitionSparesInstances adopts a type with an identity that may do everything but list
+// instances.
 func TestRecreationOfForeignDefinitionSparesInstances(t *testing.T) {
 	t.Parallel()
 	for name, id := range map[string]string{"NobodyHasIt": "", "SomebodyHasIt": "somebody/else"} {
@@ -106,7 +107,8 @@ func (ty *typed) expectHeld(manifests, instance string) {
 	}
 }
 
-// TestFormerFinalizers has one version of an operator delete, orphan or change objects that another version has applied.
+// TestFormerFinalizers has one version of an operator delete, orphan or change objects that another version has
+// applied.
 func TestFormerFinalizers(t *testing.T) {
 	t.Parallel()
 	type versions struct{ former, current option }
@@ -434,7 +436,8 @@ spec: {replicas: 0, selector: {a: b}, template: {metadata: {labels: {a: b}}, spe
 
 func (ty *typed) deleted() (reconciler.Result, error) { return ty.delete() }
 
-// TestReleasedTypeIsTakenBack keeps a type with its instances when the owner is deleted, although other dependents go, and has the owner created again.
+// TestReleasedTypeIsTakenBack keeps a type with its instances when the owner is deleted, although other dependents go,
+// and has the owner created again.
 func TestReleasedTypeIsTakenBack(t *testing.T) {
 	t.Parallel()
 	ty := newTyped(t)

@@ -14,9 +14,10 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/run"
 )
 
-// Delete deletes or orphans all recorded dependents, wave by wave; a wave begins when the one before is gone. The caller makes sure
-// that CheckDeletion returned no blockers. Delete goes as far as it can without waiting; Result.Done means that no dependent is left. If there are dependents
-// with DeletePolicyConfirmOnDelete whose deletion is not approved, it does nothing, and Result.Held names them. An approval is recorded before the first deletion.
+// Delete deletes or orphans all recorded dependents, wave by wave; a wave begins when the one before is gone. The
+// caller makes sure that CheckDeletion returned no blockers. Delete goes as far as it can without waiting; Result.Done
+// means that no dependent is left. If there are dependents with DeletePolicyConfirmOnDelete whose deletion is not
+// approved, it does nothing, and Result.Held names them. An approval is recorded before the first deletion.
 func (r *Reconciler) Delete(ctx context.Context, request DeleteRequest) (Result, error) {
 	call := r.deletion(request)
 	ctx = concurrent.WithLimiter(ctx, call.Server.Flow)
@@ -38,8 +39,9 @@ func (r *Reconciler) Delete(ctx context.Context, request DeleteRequest) (Result,
 	return finish(call, done), err
 }
 
-// HeldDeletion returns the dependents that Delete deletes only if the request has their digest as Approved, whether it has or not; nil if there are none. It looks at
-// dependents with DeletePolicyConfirmOnDelete, as Delete does: what is gone already, or belongs to others by now, needs no approval.
+// HeldDeletion returns the dependents that Delete deletes only if the request has their digest as Approved, whether it
+// has or not; nil if there are none. It looks at dependents with DeletePolicyConfirmOnDelete, as Delete does: what is
+// gone already, or belongs to others by now, needs no approval.
 func (r *Reconciler) HeldDeletion(ctx context.Context, request DeleteRequest) (*HeldDeletions, error) {
 	call := r.deletion(request)
 	_, held, err := call.HoldAll(concurrent.WithLimiter(ctx, call.Server.Flow), request.Occasion)

@@ -85,8 +85,8 @@ func TestWantedAgainWhileBeingDeleted(t *testing.T) {
 	w.patch(w.configMap("early"), `{"metadata":{"finalizers":null}}`)
 }
 
-// TestDeletionNamesWhatOthersHaveTakenOver changes the owner ID, as happens when components are restored into another cluster,
-// whose ID is part of it.
+// TestDeletionNamesWhatOthersHaveTakenOver changes the owner ID, as happens when components are restored into another
+// cluster, whose ID is part of it.
 func TestDeletionNamesWhatOthersHaveTakenOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -105,8 +105,8 @@ func TestDeletionNamesWhatOthersHaveTakenOver(t *testing.T) {
 
 const deletePolicied = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: late, annotations: {PREFIX/delete-policy: POLICY, PREFIX/apply-order: \"1\"}}\n"
 
-// TestDeletePolicyThatIsNotAppliedYet changes the policy of an object that cannot be written yet, because an earlier wave is not
-// ready. The object is deleted only if both policies say so.
+// TestDeletePolicyThatIsNotAppliedYet changes the policy of an object that cannot be written yet, because an earlier
+// wave is not ready. The object is deleted only if both policies say so.
 func TestDeletePolicyThatIsNotAppliedYet(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -220,8 +220,8 @@ func (w *world) awaitOwned(name string, condition func(deleting bool, owners int
 	})
 }
 
-// TestDeletePropagation deletes an object that owns another one: because it is redundant, with its owner, and to recreate it. The process is
-// restarted before and during the deletion, and the manifest is gone by then.
+// TestDeletePropagation deletes an object that owns another one: because it is redundant, with its owner, and to
+// recreate it. The process is restarted before and during the deletion, and the manifest is gone by then.
 func TestDeletePropagation(t *testing.T) {
 	t.Parallel()
 	const foreground = "being deleted: waiting for the deletion of the objects that it owns"
@@ -289,7 +289,8 @@ func TestDeletePropagationOnRecreation(t *testing.T) {
 	}
 }
 
-// TestDeletePropagationOfTheOwner: the owner has a default, and an annotation says otherwise. Only what differs from Background is recorded.
+// TestDeletePropagationOfTheOwner: the owner has a default, and an annotation says otherwise. Only what differs from
+// Background is recorded.
 func TestDeletePropagationOfTheOwner(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -302,7 +303,8 @@ func TestDeletePropagationOfTheOwner(t *testing.T) {
 	if got["ConfigMap owner"] != "" || got["ConfigMap other"] != metav1.DeletePropagationOrphan || got["Namespace "+w.namespace+"-own"] != "" || len(got) != 3 {
 		t.Errorf("recorded: %v", got)
 	}
-	// A lost record is rebuilt from the annotations, and what they do not say becomes known when the objects are applied.
+	// A lost record is rebuilt from the annotations, and what they do not say becomes known when the objects are
+	// applied.
 	w.policies.DeletePropagation = ""
 	w.mustApply(strings.ReplaceAll(propagated, "POLICY", "foreground"))
 	w.rebuild(reconciler.RebuildRequest{Objects: objects(w, propagated)})

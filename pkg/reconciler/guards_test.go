@@ -33,8 +33,8 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// interloper acts once, right before the engine sends a certain request about ConfigMap a, after it has observed the object and
-// decided.
+// interloper acts once, right before the engine sends a certain request about ConfigMap a, after it has observed the
+// object and decided.
 type interloper struct {
 	method string
 	act    func()
@@ -82,8 +82,8 @@ func replaces(w *world) {
 	w.create("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {PREFIX/owner-id: theirs}}, data: {value: theirs}}")
 }
 
-// TestGuardedWritesLoseToNewerContent has others act between the engine's observation of an object and its write, for each kind
-// of write. The engine must not change an object in a state that it has not observed.
+// TestGuardedWritesLoseToNewerContent has others act between the engine's observation of an object and its write, for
+// each kind of write. The engine must not change an object in a state that it has not observed.
 func TestGuardedWritesLoseToNewerContent(t *testing.T) {
 	t.Parallel()
 	change := func(policies string) func(w *world) error {
@@ -163,8 +163,8 @@ func deletes(w *world) error {
 	return err
 }
 
-// TestUpdatesDoNotCreate deletes an object between the engine's observation and its update. Creating it again is another
-// decision, which needs the owner's confirmation.
+// TestUpdatesDoNotCreate deletes an object between the engine's observation and its update. Creating it again is
+// another decision, which needs the owner's confirmation.
 func TestUpdatesDoNotCreate(t *testing.T) {
 	t.Parallel()
 	others := &interloper{method: http.MethodPatch}
@@ -248,8 +248,8 @@ func newServed(t *testing.T) (*typed, func() *unstructured.Unstructured) {
 	return ty, apiService
 }
 
-// TestAPIServiceThatIsRedundantIsKeptForInstances has an APIService as dependent, through which a type that others have defined
-// is served.
+// TestAPIServiceThatIsRedundantIsKeptForInstances has an APIService as dependent, through which a type that others have
+// defined is served.
 func TestAPIServiceThatIsRedundantIsKeptForInstances(t *testing.T) {
 	t.Parallel()
 	ty, apiService := newServed(t)
@@ -281,7 +281,8 @@ func TestAPIServiceThatIsRedundantIsKeptForInstances(t *testing.T) {
 	}
 }
 
-// TestAPIServiceThatDoesNotAnswerAnyMoreIsKept has an API stop answering that has answered before: it may have objects of others.
+// TestAPIServiceThatDoesNotAnswerAnyMoreIsKept has an API stop answering that has answered before: it may have objects
+// of others.
 func TestAPIServiceThatDoesNotAnswerAnyMoreIsKept(t *testing.T) {
 	t.Parallel()
 	ty, apiService := newServed(t)
@@ -489,7 +490,8 @@ func TestNothingIsWrittenWithoutConfirmation(t *testing.T) {
 
 const denial = `admission webhook "denying.example.com" denied the request: frozen until Monday`
 
-// denying runs a webhook that denies one operation on the ConfigMap a of the namespace, with the status code of a conflict.
+// denying runs a webhook that denies one operation on the ConfigMap a of the namespace, with the status code of a
+// conflict.
 func (w *world) denying() (operation *atomic.Value) {
 	w.Helper()
 	operation = &atomic.Value{}
@@ -775,7 +777,8 @@ func TestNamespaceNamesWhatKeepsIt(t *testing.T) {
 	w.finish(w.delete)
 }
 
-// TestOwnedByWhatDoesNotHold has an object in the namespace whose owner is a Lease, which itself does not count as content.
+// TestOwnedByWhatDoesNotHold has an object in the namespace whose owner is a Lease, which itself does not count as
+// content.
 func TestOwnedByWhatDoesNotHold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -156,7 +156,8 @@ const (
 	onFailure = `PREFIX/apply-hook: on-failure`
 )
 
-// TestPostApply runs a hook after all other objects are ready, and redundant ones are gone; once for each state of the owner.
+// TestPostApply runs a hook after all other objects are ready, and redundant ones are gone; once for each state of the
+// owner.
 func TestPostApply(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

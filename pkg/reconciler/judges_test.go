@@ -52,8 +52,8 @@ func waitsFor(want string) func(reconciler.Result) (bool, string) {
 
 func done(result reconciler.Result) (bool, string) { return result.Done, notices(result.Waits) }
 
-// TestReadyWhen leads an object through its conditions: not answered, not true, true, failed. Each comes by an event. The engine is restarted in the middle,
-// and each pass is planned before.
+// TestReadyWhen leads an object through its conditions: not answered, not true, true, failed. Each comes by an event.
+// The engine is restarted in the middle, and each pass is planned before.
 func TestReadyWhen(t *testing.T) {
 	t.Parallel()
 	const condition = `self.status.loadBalancer.ingress.exists(i, i.ip == "10.0.0.2")`
@@ -81,7 +81,8 @@ func TestReadyWhen(t *testing.T) {
 	}
 }
 
-// TestReadyWhenReadsContent has a condition over the content of a ConfigMap, whose kind is watched by its metadata until then.
+// TestReadyWhenReadsContent has a condition over the content of a ConfigMap, whose kind is watched by its metadata
+// until then.
 func TestReadyWhenReadsContent(t *testing.T) {
 	t.Parallel()
 	const plain = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
@@ -123,7 +124,8 @@ func (j labelled) Judge(object *unstructured.Unstructured) status.Result {
 	return status.Result{Status: status.CurrentStatus}
 }
 
-// TestRulesChange has an owner with a judge of its own, and changes its rules: each dependent is read once. After a restart, none is.
+// TestRulesChange has an owner with a judge of its own, and changes its rules: each dependent is read once. After a
+// restart, none is.
 func TestRulesChange(t *testing.T) {
 	t.Parallel()
 	const count = 12
@@ -188,7 +190,8 @@ kind: ConfigMap
 metadata: {name: last, annotations: {PREFIX/apply-order: "2"}}
 `
 
-// TestReadyTimeout has an object exceed its time, become ready after all, and become unready later, when the time does not count any more.
+// TestReadyTimeout has an object exceed its time, become ready after all, and become unready later, when the time does
+// not count any more.
 func TestReadyTimeout(t *testing.T) {
 	t.Parallel()
 	const reason = `ready-when cannot be evaluated (no such key: ready): self.metadata.labels.ready == "true"`
@@ -249,8 +252,8 @@ func withConditions(ty *typed) string {
 		"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: after, annotations: {PREFIX/apply-order: \"1\"}}\n")
 }
 
-// TestAwaitReports: an instance is not ready before its controller has reported a condition, also for the next process. The definition comes in the same set, and is
-// read once.
+// TestAwaitReports: an instance is not ready before its controller has reported a condition, also for the next process.
+// The definition comes in the same set, and is read once.
 func TestAwaitReports(t *testing.T) {
 	t.Parallel()
 	ty := newTyped(t, withOptions(awaitingReports))

@@ -57,7 +57,8 @@ type world struct {
 	observer  reconciler.Observer
 	planner   *reconciler.Reconciler // nil unless plans are compared with passes
 	saves     int
-	// isSeen reports whether the observer has seen what another client has done last to a dependent; nil if there is nothing to see.
+	// isSeen reports whether the observer has seen what another client has done last to a dependent; nil if there is
+	// nothing to see.
 	isSeen func() bool
 }
 
@@ -458,7 +459,8 @@ func dying(config *rest.Config, survived int) *rest.Config {
 	return config
 }
 
-// awaitEvent waits until the observer has reported something and has seen what another client has done last, and ends the test if that does not happen.
+// awaitEvent waits until the observer has reported something and has seen what another client has done last, and ends
+// the test if that does not happen.
 func (w *world) awaitEvent() {
 	w.Helper()
 	testenv.Eventually(w, func() (bool, string) {
@@ -472,7 +474,8 @@ func (w *world) awaitEvent() {
 	w.awaitChange()
 }
 
-// awaitChange waits until the observer has seen what another client has done last by patch or remove: what it reports before may be older.
+// awaitChange waits until the observer has seen what another client has done last by patch or remove: what it reports
+// before may be older.
 func (w *world) awaitChange() {
 	w.Helper()
 	testenv.Eventually(w, func() (bool, string) {
@@ -481,7 +484,8 @@ func (w *world) awaitChange() {
 	w.isSeen = nil
 }
 
-// noteChange has awaitChange wait until an object is gone or is seen as it is now, or later; in a deletion, until that has begun. Objects that are not observed are not awaited.
+// noteChange has awaitChange wait until an object is gone or is seen as it is now, or later; in a deletion, until that
+// has begun. Objects that are not observed are not awaited.
 func (w *world) noteChange(object client.Object, deletes bool) {
 	w.isSeen = nil
 	see := func() (observe.Observation, observe.View) {
@@ -513,7 +517,8 @@ func (w *world) quiesce() {
 	}
 }
 
-// rest waits until the observer has seen what another client has done last and has nothing to report, and makes passes until one is done.
+// rest waits until the observer has seen what another client has done last and has nothing to report, and makes passes
+// until one is done.
 func (w *world) rest(manifests string) {
 	w.Helper()
 	w.quiesce()

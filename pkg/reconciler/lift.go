@@ -19,9 +19,9 @@ func (r *Reconciler) abort(ctx context.Context, owner Owner, reason error) (Resu
 	return Result{Inventory: inventory}, reason
 }
 
-// LiftBarriers removes the barriers of an owner, so that instances of the types can be created again. A caller that has begun a deletion
-// calls it if it is not going to call Apply or Delete for a while. It returns the inventory, which the caller must persist, and makes no
-// request if there are no barriers.
+// LiftBarriers removes the barriers of an owner, so that instances of the types can be created again. A caller that has
+// begun a deletion calls it if it is not going to call Apply or Delete for a while. It returns the inventory, which the
+// caller must persist, and makes no request if there are no barriers.
 func (r *Reconciler) LiftBarriers(ctx context.Context, request DeleteRequest) ([]*InventoryItem, error) {
 	items := slices.Clone(request.Inventory)
 	c := r.call(request.Owner, items)

@@ -296,7 +296,8 @@ func (p pair) applyNewer(manifests string) (reconciler.Plan, reconciler.Result, 
 	return p.newer.applyAmong(map[string]reconciler.Relation{p.older.owner.ID: reconciler.RelationOlder}, manifests)
 }
 
-// awaitHandover makes passes of the older owner until it has seen that the newer one has its first object. What it has written last may be seen late.
+// awaitHandover makes passes of the older owner until it has seen that the newer one has its first object. What it has
+// written last may be seen late.
 func (p pair) awaitHandover(manifests string) (reconciler.Plan, reconciler.Result) {
 	p.older.Helper()
 	var plan reconciler.Plan
@@ -386,8 +387,8 @@ func TestHandover(t *testing.T) {
 	newer.mustDelete()
 }
 
-// TestOnceLeavesWhatExists is about objects that are generated once, such as a Secret with a random password: the existing
-// content counts.
+// TestOnceLeavesWhatExists is about objects that are generated once, such as a Secret with a random password: the
+// existing content counts.
 func TestOnceLeavesWhatExists(t *testing.T) {
 	t.Parallel()
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/reconcile-policy: once, PREFIX/update-policy: UPDATE}}\ndata: {value: VALUE}\n"
@@ -431,8 +432,8 @@ var recordLabels = map[string]string{
 	"Own": "PREFIX/inventory-owner-id: abc", "OfAnOperator": "other.example.com/inventory-owner-id: abc", "OfARelease": "clm.cs.sap.com/record: release",
 }
 
-// TestRecordsAreNotAdopted has objects in which other owners record their dependents, and which they would lose track of without
-// them.
+// TestRecordsAreNotAdopted has objects in which other owners record their dependents, and which they would lose track
+// of without them.
 func TestRecordsAreNotAdopted(t *testing.T) {
 	t.Parallel()
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/adoption-policy: POLICY}}\ndata: {value: ours}\n"

@@ -360,7 +360,8 @@ spec: {type: LoadBalancer, externalIPs: [192.0.2.1], ports: [{port: 80}]}
 ---
 `
 
-// prepareExpected has a state in which something of everything is to be done, and the plan for that, saved and read again.
+// prepareExpected has a state in which something of everything is to be done, and the plan for that, saved and read
+// again.
 func (w *world) prepareExpected() (after string, plan *reconciler.Plan) {
 	w.Helper()
 	before := strings.ReplaceAll(expectedBefore, "VALUE", "1") + goes

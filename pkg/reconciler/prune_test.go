@@ -23,8 +23,8 @@ func withPrunePolicy(name, policy string) string {
 // heldBack returns a result with held deletions.
 func heldBack(r reconciler.Result) (bool, string) { return r.Held != nil, notices(r.Waits) }
 
-// TestKeptObjects removes the manifests of objects that stay. They stay dependents: they are known to the next process, need no requests, may come back,
-// and go with the owner.
+// TestKeptObjects removes the manifests of objects that stay. They stay dependents: they are known to the next process,
+// need no requests, may come back, and go with the owner.
 func TestKeptObjects(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -103,7 +103,8 @@ func TestConfirmedDeletions(t *testing.T) {
 	}
 }
 
-// TestLostPrunePolicies: a record that lost the policy does not get the object deleted, because the annotation in the cluster counts.
+// TestLostPrunePolicies: a record that lost the policy does not get the object deleted, because the annotation in the
+// cluster counts.
 func TestLostPrunePolicies(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -127,7 +128,8 @@ func withinOwn(policy string) string {
 	return ownNamespace + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NS-own, annotations: {PREFIX/prune-policy: " + policy + "}}\n"
 }
 
-// TestWhatContainsKeptObjectsStays: a redundant namespace, and a redundant definition, would take what stays along. Nothing waits for them.
+// TestWhatContainsKeptObjectsStays: a redundant namespace, and a redundant definition, would take what stays along.
+// Nothing waits for them.
 func TestWhatContainsKeptObjectsStays(t *testing.T) {
 	t.Parallel()
 	t.Run("namespace", func(t *testing.T) {
@@ -185,7 +187,8 @@ func (w *world) changed(before int) []string {
 	return lines
 }
 
-// TestPruneAtWaves deletes redundant objects between the waves, and waits until they are gone, also in the next process.
+// TestPruneAtWaves deletes redundant objects between the waves, and waits until they are gone, also in the next
+// process.
 func TestPruneAtWaves(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -258,8 +261,9 @@ const released = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotatio
 
 const remaining = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n"
 
-// TestVanishedObjectIsJudgedAsSuch deletes the owner while a redundant object still exists, because others are not ready yet. The
-// delete policy counts for an object that was removed from the manifests, not for one whose owner is deleted.
+// TestVanishedObjectIsJudgedAsSuch deletes the owner while a redundant object still exists, because others are not
+// ready yet. The delete policy counts for an object that was removed from the manifests, not for one whose owner is
+// deleted.
 func TestVanishedObjectIsJudgedAsSuch(t *testing.T) {
 	t.Parallel()
 	for policy, stays := range map[string]bool{"delete": false, "orphan": true, "orphan-on-apply": true, "orphan-on-delete": false} {
@@ -282,7 +286,8 @@ func TestVanishedObjectIsJudgedAsSuch(t *testing.T) {
 	}
 }
 
-// mortal returns another process at work for the same owner, which dies after the given number of writes. What it saves is recorded.
+// mortal returns another process at work for the same owner, which dies after the given number of writes. What it saves
+// is recorded.
 func (w *world) mortal(survived int) *world {
 	w.Helper()
 	mortal := w.restart(func(s *setup) { s.config = dying(s.config, survived) }, withOptions(func(o *reconciler.Options) { o.MaxConcurrency = 1 }))

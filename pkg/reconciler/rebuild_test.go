@@ -122,7 +122,8 @@ func TestRebuild(t *testing.T) {
 	}
 }
 
-// TestRebuildDoesNotRecreate has a changed manifest whose update policy is recreate: the object may have been recreated already.
+// TestRebuildDoesNotRecreate has a changed manifest whose update policy is recreate: the object may have been recreated
+// already.
 func TestRebuildDoesNotRecreate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -261,7 +262,8 @@ func TestForgedItemDoesNotStandForAdoption(t *testing.T) {
 	}
 }
 
-// TestRebuildSparesCopies loses the record after a user has exported and imported a dependent with its labels and annotations.
+// TestRebuildSparesCopies loses the record after a user has exported and imported a dependent with its labels and
+// annotations.
 func TestRebuildSparesCopies(t *testing.T) {
 	t.Parallel()
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {value: a}\n"
@@ -311,7 +313,8 @@ func (w *world) createAs(object *unstructured.Unstructured, manager string) {
 
 const budget = "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: a}\nspec: {minAvailable: 1, selector: {matchLabels: {app: a}}}\n"
 
-// upgrade is a server that serves policy/v1beta1, and nothing else of that group, until it is done; then it is the real one.
+// upgrade is a server that serves policy/v1beta1, and nothing else of that group, until it is done; then it is the real
+// one.
 type upgrade struct{ done atomic.Bool }
 
 func (u *upgrade) wrap(next http.RoundTripper) http.RoundTripper {
@@ -452,8 +455,8 @@ func TestAPIThatDoesNotAnswerIsNotGone(t *testing.T) {
 	}
 }
 
-// TestAggregatedAPIThatAnswersNotFoundIsNotGone has the backend of an aggregated API answer that it knows nothing, as a load
-// balancer or a server that has just started does. The API server knows the group.
+// TestAggregatedAPIThatAnswersNotFoundIsNotGone has the backend of an aggregated API answer that it knows nothing, as a
+// load balancer or a server that has just started does. The API server knows the group.
 func TestAggregatedAPIThatAnswersNotFoundIsNotGone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, withoutObserver, answering(".example.com/v1", http.StatusNotFound, metav1.StatusReasonNotFound))

@@ -20,7 +20,8 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// TestHoldersAreNotRecreated has objects with content that would be lost if they were recreated, of others or of dependents.
+// TestHoldersAreNotRecreated has objects with content that would be lost if they were recreated, of others or of
+// dependents.
 func TestHoldersAreNotRecreated(t *testing.T) {
 	t.Parallel()
 	const refusal = ": cannot be recreated, because it holds "
@@ -192,7 +193,8 @@ func replaced(text string, pairs ...string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// TestWhatCannotBeCreatedIsNotDeleted has objects that would have to be recreated, whose manifests the API server does not accept.
+// TestWhatCannotBeCreatedIsNotDeleted has objects that would have to be recreated, whose manifests the API server does
+// not accept.
 func TestWhatCannotBeCreatedIsNotDeleted(t *testing.T) {
 	t.Parallel()
 	const ifImmutable = `PREFIX/recreate-if-immutable: "true"`
@@ -276,7 +278,8 @@ spec: {policyName: NS-creations, validationActions: [Deny], matchResources: {nam
 	})
 }
 
-// TestWhatCannotBeUpdatedIsRecreated has changes that the API server accepts only for a new object, in whatever words it says so.
+// TestWhatCannotBeUpdatedIsRecreated has changes that the API server accepts only for a new object, in whatever words
+// it says so.
 func TestWhatCannotBeUpdatedIsRecreated(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ before, after string }{
@@ -303,7 +306,8 @@ func TestWhatCannotBeUpdatedIsRecreated(t *testing.T) {
 	}
 }
 
-// TestObjectsAreReplaced has manifests that the API server accepts, but not together with what others or the server itself have set.
+// TestObjectsAreReplaced has manifests that the API server accepts, but not together with what others or the server
+// itself have set.
 func TestObjectsAreReplaced(t *testing.T) {
 	t.Parallel()
 	const service = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {type: ClusterIP, ports: [{name: http, port: 80, targetPort: TARGET}]}\n"
@@ -386,7 +390,8 @@ func TestReplacingKeepsTheScale(t *testing.T) {
 	}
 }
 
-// TestReplacingRespectsOwnership has fields of others that do not go with the manifest, and that the update policy keeps or removes.
+// TestReplacingRespectsOwnership has fields of others that do not go with the manifest, and that the update policy
+// keeps or removes.
 func TestReplacingRespectsOwnership(t *testing.T) {
 	t.Parallel()
 	const service = "apiVersion: v1\nkind: Service\nmetadata: {name: a, annotations: {PREFIX/update-policy: POLICY}}\nspec: {type: ClusterIP, ports: [{name: http, port: 80, targetPort: TARGET}]}\n"
@@ -471,8 +476,8 @@ spec:
 
 const ownsData = ": cannot be recreated, because it holds the data of "
 
-// TestStatefulSetIsNotRecreatedWithItsClaims runs the real controllers: the StatefulSet controller becomes the owner of the
-// claims, and garbage collection would delete them.
+// TestStatefulSetIsNotRecreatedWithItsClaims runs the real controllers: the StatefulSet controller becomes the owner of
+// the claims, and garbage collection would delete them.
 func TestStatefulSetIsNotRecreatedWithItsClaims(t *testing.T) {
 	t.Parallel()
 	manifest := strings.ReplaceAll(database, "DELETED", "Delete")

@@ -26,7 +26,8 @@ type (
 	UpdatePolicy = inventory.UpdatePolicy
 	// DeletePolicy says what happens to an object that is removed from the manifests, or whose owner is deleted.
 	DeletePolicy = inventory.DeletePolicy
-	// MissingNamespacesPolicy says what happens if the namespace of an object does not exist and is not among the objects.
+	// MissingNamespacesPolicy says what happens if the namespace of an object does not exist and is not among the
+	// objects.
 	MissingNamespacesPolicy = inventory.MissingNamespacesPolicy
 	// PrunePolicy says what happens to an object that would be deleted because its manifest is removed.
 	PrunePolicy = inventory.PrunePolicy
@@ -36,18 +37,18 @@ type (
 	DriftPolicy = inventory.DriftPolicy
 	// DeleteOrder says in which wave an object without the delete-order annotation is deleted.
 	DeleteOrder = inventory.DeleteOrder
-	// MaxDeletions is how many redundant dependents may be deleted without approval: a number ("5"), a percentage of the dependents
-	// ("25%", rounded down), or MaxDeletionsAllButOne. Empty means any number.
+	// MaxDeletions is how many redundant dependents may be deleted without approval: a number ("5"), a percentage of
+	// the dependents ("25%", rounded down), or MaxDeletionsAllButOne. Empty means any number.
 	MaxDeletions = inventory.MaxDeletions
-	// Deletions limits how many redundant dependents are deleted. It does not concern the deletion of the owner, dependents that are
-	// orphaned, or those that have served their purpose. The zero value is no limit.
+	// Deletions limits how many redundant dependents are deleted. It does not concern the deletion of the owner,
+	// dependents that are orphaned, or those that have served their purpose. The zero value is no limit.
 	Deletions = inventory.Deletions
 	// Unhealthy is a dependent that does its job in part, or not at all.
 	Unhealthy = inventory.Unhealthy
 	// HeldDeletions are dependents that are not deleted without approval.
 	HeldDeletions = inventory.HeldDeletions
-	// Policies apply to objects whose annotations do not say otherwise. An empty field defaults to the one of Options.Policies,
-	// and that to the documented default.
+	// Policies apply to objects whose annotations do not say otherwise. An empty field defaults to the one of
+	// Options.Policies, and that to the documented default.
 	Policies = inventory.Policies
 	// Verb says what was done to an object.
 	Verb = inventory.Verb
@@ -57,17 +58,20 @@ type (
 	Notice = inventory.Notice
 	// Blocker is an object that does not belong to the owner, and forbids the deletion of its type.
 	Blocker = inventory.Blocker
-	// RefusedError says that objects cannot be accepted. The objects that it names were not written; if the objects contradict
-	// each other, or an annotation is invalid, none was. Retrying is useless until the input, or the object of the other owner,
-	// changes.
+	// RefusedError says that objects cannot be accepted. The objects that it names were not written; if the objects
+	// contradict each other, or an annotation is invalid, none was. Retrying is useless until the input, or the object
+	// of the other owner, changes.
 	RefusedError = inventory.RefusedError
-	// FencedError ends a call because Owner.Fence or Owner.Confirm returned an error. Earlier requests of the call stand.
+	// FencedError ends a call because Owner.Fence or Owner.Confirm returned an error. Earlier requests of the call
+	// stand.
 	FencedError = inventory.FencedError
-	// StaleError ends a call of Apply because it would do something else than planned. If that was clear from the beginning,
-	// nothing was written; otherwise an object changed while the call was about to write it, and earlier writes stand.
+	// StaleError ends a call of Apply because it would do something else than planned. If that was clear from the
+	// beginning, nothing was written; otherwise an object changed while the call was about to write it, and earlier
+	// writes stand.
 	//
-	// An object counts as changed if it was created again, or if others changed or removed fields that we own (any field, if we
-	// own none). Where field ownership is not tracked, its generation counts. A change of the status does not count.
+	// An object counts as changed if it was created again, or if others changed or removed fields that we own (any
+	// field, if we own none). Where field ownership is not tracked, its generation counts. A change of the status does
+	// not count.
 	StaleError = inventory.StaleError
 	// Relation is what another owner of the same objects is to an owner.
 	Relation = inventory.Relation

@@ -100,8 +100,8 @@ func TestDeletedWebhookComesBackLast(t *testing.T) {
 	})
 }
 
-// TestWebhooksWaitForWhatIsBeforeThem has a ConfigMap that cannot be written for a while. A webhook created before it might deny
-// it for good.
+// TestWebhooksWaitForWhatIsBeforeThem has a ConfigMap that cannot be written for a while. A webhook created before it
+// might deny it for good.
 func TestWebhooksWaitForWhatIsBeforeThem(t *testing.T) {
 	t.Parallel()
 	for name, vanished := range map[string]bool{"New": false, "Vanished": true} {

@@ -44,8 +44,8 @@ func decode(object *unstructured.Unstructured, prototype client.Object, exact bo
 	return result, nil, nil
 }
 
-// edit has a function change a manifest by way of the Go type of a prototype. Fields that the Go type does not know stay. If one of them is in a list that the function changes,
-// edit fails, and the manifest stays as it is.
+// edit has a function change a manifest by way of the Go type of a prototype. Fields that the Go type does not know
+// stay. If one of them is in a list that the function changes, edit fails, and the manifest stays as it is.
 func edit(manifest *unstructured.Unstructured, prototype client.Object, change func(client.Object) error) error {
 	object, unknown, err := decode(manifest, prototype, true)
 	if err != nil {

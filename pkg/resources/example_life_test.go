@@ -139,7 +139,8 @@ func Example_data() {
 	// web ADDRESS=shop.example.org
 }
 
-// playThrough does what the reconciler does: it extracts data and asks the guard, before and after the Service has an address, and completes the manifest.
+// playThrough does what the reconciler does: it extracts data and asks the guard, before and after the Service has an
+// address, and completes the manifest.
 func playThrough(frontend, web client.Object) {
 	guarded, _ := behaviors.Of[behaviors.Guarded](web)
 	extracting, _ := behaviors.Of[behaviors.Extracting](frontend)

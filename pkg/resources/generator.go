@@ -42,19 +42,22 @@ var (
 // Option is an option of NewGenerator.
 type Option func(*Generator)
 
-// WithCondition names a condition of the component that says how well its resources do their job, such as "Available". Defaults to none.
+// WithCondition names a condition of the component that says how well its resources do their job, such as "Available".
+// Defaults to none.
 func WithCondition(conditionType string) Option {
 	return func(g *Generator) { g.condition = conditionType }
 }
 
-// WithGracePeriod sets how long a resource may be not ready before the condition says that it is degraded or down. It begins when the component stops being ready, and again when
-// its spec changes. Zero, the default, means that it never ends.
+// WithGracePeriod sets how long a resource may be not ready before the condition says that it is degraded or down. It
+// begins when the component stops being ready, and again when its spec changes. Zero, the default, means that it never
+// ends.
 func WithGracePeriod(period time.Duration) Option {
 	return func(g *Generator) { g.grace = period }
 }
 
-// NewGenerator returns a generator of the resources that a function returns. The function must depend only on its input, and on what it takes from the context with the
-// getters of package generator. It may be called concurrently for several components. Components are refused if an argument is not valid.
+// NewGenerator returns a generator of the resources that a function returns. The function must depend only on its
+// input, and on what it takes from the context with the getters of package generator. It may be called concurrently for
+// several components. Components are refused if an argument is not valid.
 func NewGenerator(generate Generate, options ...Option) *Generator {
 	g := &Generator{generate: generate}
 	if generate == nil {

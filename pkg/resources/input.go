@@ -21,8 +21,9 @@ type Input struct {
 	Parameters types.Unstructurable
 }
 
-// SpecOf returns the parameters as a value of type S, or of the type that S points to. If they are of that type, as the spec of a component is, they are returned as they are, and
-// must not be changed; otherwise they are decoded as the API server does, and unknown fields are ignored: names of fields are case-sensitive, and a whole number in a field of any
+// SpecOf returns the parameters as a value of type S, or of the type that S points to. If they are of that type, as the
+// spec of a component is, they are returned as they are, and must not be changed; otherwise they are decoded as the API
+// server does, and unknown fields are ignored: names of fields are case-sensitive, and a whole number in a field of any
 // type becomes an int64, with all its digits.
 func SpecOf[S any](input Input) (S, error) {
 	var spec S

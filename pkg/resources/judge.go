@@ -22,7 +22,8 @@ type judge struct {
 	suspended bool
 }
 
-// Rules identifies the handlers: those of this module by a version, and others by the input of the generator, on which they may depend.
+// Rules identifies the handlers: those of this module by a version, and others by the input of the generator, on which
+// they may depend.
 func (j *judge) Rules() string {
 	rules := rulesVersion
 	if j.suspended {
@@ -122,8 +123,8 @@ func unknown(err error) status.Result {
 	return status.Result{Status: status.UnknownStatus, Message: err.Error()}
 }
 
-// operationOf says how an object got its present spec, as far as it tells: one that was never changed was created; one whose controller has not observed the last change
-// was updated.
+// operationOf says how an object got its present spec, as far as it tells: one that was never changed was created; one
+// whose controller has not observed the last change was updated.
 func operationOf(object *unstructured.Unstructured) concepts.ConvergingOperation {
 	observed, found, err := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
 	switch {

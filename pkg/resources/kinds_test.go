@@ -452,7 +452,8 @@ func TestSuspensionHandlers(t *testing.T) {
 	}
 }
 
-// TestHashes: pods are replaced when a hash changes, so it depends on the entries alone, and is the same in all versions of these packages.
+// TestHashes: pods are replaced when a hash changes, so it depends on the entries alone, and is the same in all
+// versions of these packages.
 func TestHashes(t *testing.T) {
 	t.Parallel()
 	const wanted = "b8b6d9c85cc37db860f808ab6251044ae69d6f674f59bf645e0c09c1c315898d"

@@ -96,7 +96,8 @@ func (m *member) mutate(object client.Object) error {
 	})
 }
 
-// change has mutations change an object. It refuses those that use data of which it is not known that the object needs them: the object would not follow them.
+// change has mutations change an object. It refuses those that use data of which it is not known that the object needs
+// them: the object would not follow them.
 func (m *member) change(mutate func() error) error {
 	m.set.read = m.set.read[:0]
 	err := mutate()
@@ -112,7 +113,8 @@ func (m *member) change(mutate func() error) error {
 	return orRefusal(err)
 }
 
-// orRefusal returns an error of a resource. It is a refusal if it comes from a gate, because that depends on the input only.
+// orRefusal returns an error of a resource. It is a refusal if it comes from a gate, because that depends on the input
+// only.
 func orRefusal(err error) error {
 	var gate *feature.GateError
 	var retriable types.RetriableError
@@ -207,7 +209,8 @@ func (m *member) guard() (reason string, err error) {
 	}
 }
 
-// checkSources refuses data of objects whose turn has not come: they would be awaited for ever. The order of resources does not decide alone.
+// checkSources refuses data of objects whose turn has not come: they would be awaited for ever. The order of resources
+// does not decide alone.
 func (m *member) checkSources() error {
 	var problems []string
 	for _, source := range m.sources {
@@ -304,7 +307,8 @@ func (m *member) noteWarnings() {
 	}
 }
 
-// read returns how an object is read that somebody else owns. Again means that another read decides whether it is ready.
+// read returns how an object is read that somebody else owns. Again means that another read decides whether it is
+// ready.
 func (m *member) read(again bool) (behaviors.Read, error) {
 	object, err := m.resource.Object()
 	if err != nil {

@@ -9,10 +9,12 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/concepts"
 )
 
-// Resource is an object of a component. It may also implement interfaces of package concepts: Alive, Completable or Operational; Graceful; Suspendable; Guardable; DataExtractable;
-// ObservationRecorder, without which the methods of the others do not see the object as it is in the cluster; Amendable; Warning; and Registered.
+// Resource is an object of a component. It may also implement interfaces of package concepts: Alive, Completable or
+// Operational; Graceful; Suspendable; Guardable; DataExtractable; ObservationRecorder, without which the methods of the
+// others do not see the object as it is in the cluster; Amendable; Warning; and Registered.
 type Resource interface {
-	// Identity returns version, kind, namespace and name, such as "apps/v1/Deployment/shop/web". It is unique among the resources of a component.
+	// Identity returns version, kind, namespace and name, such as "apps/v1/Deployment/shop/web". It is unique among the
+	// resources of a component.
 	Identity() string
 	// Object returns the object without mutations. The caller may change it.
 	Object() (client.Object, error)

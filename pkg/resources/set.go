@@ -21,7 +21,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// set has the resources of one component. Functions of its resources are called one at a time: by the pass, and by watches that judge objects.
+// set has the resources of one component. Functions of its resources are called one at a time: by the pass, and by
+// watches that judge objects.
 type set struct {
 	mu sync.Mutex
 
@@ -36,7 +37,8 @@ type set struct {
 	dirty bool
 	// owns means that some resources are written, if they are on.
 	owns bool
-	// varies means that the set must not be used again, custom that some of its members have statuses that depend on the input.
+	// varies means that the set must not be used again, custom that some of its members have statuses that depend on
+	// the input.
 	varies, custom bool
 	// input identifies the input, if custom.
 	input            string
@@ -45,7 +47,8 @@ type set struct {
 	warnings         []string
 }
 
-// newSet returns the set of those resources whose gates are on. It fails if they do not fit together; the error names all that is wrong.
+// newSet returns the set of those resources whose gates are on. It fails if they do not fit together; the error names
+// all that is wrong.
 func newSet(resources []Resource) (*set, error) {
 	s := &set{}
 	var problems []error
@@ -116,8 +119,8 @@ func (s *set) observe(cell concepts.Cell) {
 	}
 }
 
-// checkData checks that data are extracted before they are used, and that different data have different names. Data that are optional need not be extracted at all,
-// because the resource that has them may be off.
+// checkData checks that data are extracted before they are used, and that different data have different names. Data
+// that are optional need not be extracted at all, because the resource that has them may be off.
 func (s *set) checkData() []error {
 	var problems []error
 	all, names := map[concepts.Cell]bool{}, map[string]concepts.Cell{}
@@ -196,14 +199,16 @@ func (s *set) assignSteps() {
 	}
 }
 
-// steps says in which step the next member belongs. A step begins with a member that is guarded, with one that comes after an object without which nothing goes on, and
-// with one that may use data of the step before. What is read is there when a step begins.
+// steps says in which step the next member belongs. A step begins with a member that is guarded, with one that comes
+// after an object without which nothing goes on, and with one that may use data of the step before. What is read is
+// there when a step begins.
 type steps struct {
 	step    int
 	begun   bool                   // the step has members
 	blocked bool                   // an object without which nothing goes on is read before the next member
 	fresh   map[concepts.Cell]bool // the data that are extracted from members of the step
-	// closures and freshClosures mean that functions extract data that are in no cell: from members of a step before, and of this one.
+	// closures and freshClosures mean that functions extract data that are in no cell: from members of a step before,
+	// and of this one.
 	closures, freshClosures bool
 }
 
@@ -235,7 +240,8 @@ func (s *steps) mustBegin(r concepts.Registration) bool {
 	return s.blocked || s.freshClosures || r.Guarded || len(r.Requires) > 0
 }
 
-// objects returns the objects of all members that are written, with their behaviors. What is only read is read for the next one that is written.
+// objects returns the objects of all members that are written, with their behaviors. What is only read is read for the
+// next one that is written.
 func (s *set) objects() ([]client.Object, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -253,7 +259,8 @@ func (s *set) objects() ([]client.Object, error) {
 		if object, err = withReads(object, reads, false); err != nil {
 			return nil, err
 		}
-		// Objects of managed types are applied later than others of their wave, so a user also reads what it needs itself.
+		// Objects of managed types are applied later than others of their wave, so a user also reads what it needs
+		// itself.
 		if object, err = withReads(object, m.readSources(reads), true); err != nil {
 			return nil, err
 		}

@@ -62,7 +62,8 @@ func guard(corev1.ConfigMap) (concepts.GuardStatusWithReason, error) {
 	return concepts.GuardStatusWithReason{Status: concepts.GuardStatusUnblocked}, nil
 }
 
-// TestSteps: a step begins with what is guarded, with what may use data of the step before, and with what comes after an object of others that must exist.
+// TestSteps: a step begins with what is guarded, with what may use data of the step before, and with what comes after
+// an object of others that must exist.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	a, b := concepts.NewData[string]("a"), concepts.NewData[string]("b")
@@ -315,7 +316,8 @@ func TestSpecOf(t *testing.T) {
 	}
 }
 
-// TestFieldsThatNoTypeKnows: mutations of a late manifest keep fields that a transformer has added and the Go type lacks. If they would lose one, they fail.
+// TestFieldsThatNoTypeKnows: mutations of a late manifest keep fields that a transformer has added and the Go type
+// lacks. If they would lose one, they fail.
 func TestFieldsThatNoTypeKnows(t *testing.T) {
 	t.Parallel()
 	a := concepts.NewData[string]("a")

@@ -46,8 +46,9 @@ var sources embed.FS
 
 // Assets returns a folder that holds all programs: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok,
 // and guard. That is KUBEBUILDER_ASSETS if it holds them all. Otherwise it is a folder in the user's cache directory,
-// and Assets builds the programs if they are missing there. Building takes some minutes, and needs the go command and, unless all
-// modules are cached, the module proxy. Processes that need the same programs at the same time build them once.
+// and Assets builds the programs if they are missing there. Building takes some minutes, and needs the go command and,
+// unless all modules are cached, the module proxy. Processes that need the same programs at the same time build them
+// once.
 //
 // Assets writes its progress to progress, which may be nil.
 func Assets(ctx context.Context, progress io.Writer) (string, error) {

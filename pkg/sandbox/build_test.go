@@ -47,8 +47,8 @@ func TestProxiesDoNotReachPrograms(t *testing.T) {
 	}
 }
 
-// fakeGo puts a go command on the PATH that runs the script, and gives the process an empty cache. In the script, "$output" is the
-// file to be written. It returns the folder in which the script may leave traces, and the cache.
+// fakeGo puts a go command on the PATH that runs the script, and gives the process an empty cache. In the script,
+// "$output" is the file to be written. It returns the folder in which the script may leave traces, and the cache.
 func fakeGo(t *testing.T, script string) (traces, cache string) {
 	t.Helper()
 	bin, home := t.TempDir(), t.TempDir()

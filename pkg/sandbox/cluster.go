@@ -45,8 +45,8 @@ func (s *Sandbox) bootstrapConfig() *rest.Config {
 	return config
 }
 
-// createObjects writes the nodes and the cluster's own objects. It keeps or updates those of an earlier run in the same data
-// folder.
+// createObjects writes the nodes and the cluster's own objects. It keeps or updates those of an earlier run in the same
+// data folder.
 func (s *Sandbox) createObjects(ctx context.Context) error {
 	if s.options.APIServerOnly {
 		return nil
@@ -176,7 +176,8 @@ func nodesReady(ctx context.Context, client kubernetes.Interface) (bool, string)
 	return true, ""
 }
 
-// jobsAnnotated reports whether the API server enforces the policy for failing Jobs. It is true if the server has no policies of that kind.
+// jobsAnnotated reports whether the API server enforces the policy for failing Jobs. It is true if the server has no
+// policies of that kind.
 func jobsAnnotated(ctx context.Context, client kubernetes.Interface) (bool, string) {
 	_, err := client.AdmissionregistrationV1().MutatingAdmissionPolicies().List(ctx, metav1.ListOptions{Limit: 1})
 	if apierrors.IsNotFound(err) {

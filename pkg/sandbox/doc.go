@@ -22,7 +22,8 @@
 //   - a Job annotated [AnnotationFail] passes the annotation on to its pods;
 //   - a deleted pod is gone at once.
 //
-// The API server runs its garbage collector less often than usual, which takes some hundred MiB more, and allows administrators to profile it.
+// The API server runs its garbage collector less often than usual, which takes some hundred MiB more, and allows
+// administrators to profile it.
 //
 // There is no pod network: connections to a Service or a pod IP go nowhere. Only unix systems are supported.
 //
@@ -30,6 +31,6 @@
 //
 // KUBEBUILDER_ASSETS names a folder whose programs are preferred over the built ones, each individually.
 //
-// Proxies (HTTP_PROXY and the like) apply to building the programs, and to the commands of [Sandbox.Run], but not to the programs of the
-// sandbox: its API server calls webhooks without them.
+// Proxies (HTTP_PROXY and the like) apply to building the programs, and to the commands of [Sandbox.Run], but not to
+// the programs of the sandbox: its API server calls webhooks without them.
 package sandbox

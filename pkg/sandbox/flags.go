@@ -36,8 +36,8 @@ func (l layout) file(name string) string { return filepath.Join(l.data, name) }
 // kubeconfig of one of the programs, as opposed to that of the administrator.
 func (l layout) kubeconfig(program string) string { return l.file(program + ".kubeconfig") }
 
-// etcdArgs make etcd serve on a Unix socket: no other user can reach it there, and it collides with no port. It has no peers,
-// but requires a port for them.
+// etcdArgs make etcd serve on a Unix socket: no other user can reach it there, and it collides with no port. It has no
+// peers, but requires a port for them.
 func etcdArgs(l layout) []string {
 	return []string{
 		"--data-dir=" + l.file("etcd"),
@@ -76,7 +76,8 @@ func apiServerArgs(l layout, port int, auditLog string) ([]string, error) {
 		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
 		"--proxy-client-cert-file=" + p.cert("front-proxy-client"),
 		"--proxy-client-key-file=" + p.key("front-proxy-client"),
-		// Without a Service network, webhooks and aggregated APIs are reachable only at the addresses of their endpoints.
+		// Without a Service network, webhooks and aggregated APIs are reachable only at the addresses of their
+		// endpoints.
 		"--enable-aggregator-routing=true",
 		// A loopback address is not allowed as an endpoint of the Service "kubernetes".
 		"--endpoint-reconciler-type=none",

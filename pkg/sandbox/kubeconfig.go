@@ -14,7 +14,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// contextName names cluster, user and context in the sandbox's kubeconfigs, and distinguishes them from other kubeconfigs.
+// contextName names cluster, user and context in the sandbox's kubeconfigs, and distinguishes them from other
+// kubeconfigs.
 const contextName = "component-operator-sandbox"
 
 // writeKubeconfig writes a self-contained kubeconfig for the user with that certificate.
@@ -52,7 +53,8 @@ func (p *pki) writeKubeconfig(path, server, user string) error {
 	return os.Rename(temporary.Name(), path)
 }
 
-// checkKubeconfig refuses to overwrite a file that no sandbox has written: it may be the user's only access to a cluster.
+// checkKubeconfig refuses to overwrite a file that no sandbox has written: it may be the user's only access to a
+// cluster.
 func checkKubeconfig(path string) error {
 	config, err := clientcmd.LoadFromFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -15,8 +15,8 @@ import (
 // errLocked means that another process, or another lock of this one, holds the file.
 var errLocked = errors.New("locked by another process")
 
-// lockFile creates the file if need be and locks it until it is closed or the process ends. It does not wait: if the file is
-// locked already, the error is errLocked.
+// lockFile creates the file if need be and locks it until it is closed or the process ends. It does not wait: if the
+// file is locked already, the error is errLocked.
 func lockFile(path string) (*os.File, error) {
 	for {
 		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)

@@ -21,7 +21,8 @@ import (
 // helperVariable makes the test program start a sandbox, say where it is, and wait: a process that tests can kill.
 const helperVariable = "SANDBOX_TEST_HELPER"
 
-// The tests of this package are about the sandbox that this code starts, whatever cluster other packages are tested with.
+// The tests of this package are about the sandbox that this code starts, whatever cluster other packages are tested
+// with.
 func TestMain(m *testing.M) {
 	if os.Getenv(helperVariable) != "" {
 		os.Exit(helperMain())

@@ -25,14 +25,14 @@ const maxNodes = 1000
 
 // Options configure [Start].
 type Options struct {
-	// DataDir keeps the data of etcd, the certificate authority, and the programs' logs. A later sandbox in the same folder
-	// continues where the earlier one ended; two at the same time are refused.
-	// Defaults to a new temporary folder that is deleted when the sandbox ends, however it ends.
+	// DataDir keeps the data of etcd, the certificate authority, and the programs' logs. A later sandbox in the same
+	// folder continues where the earlier one ended; two at the same time are refused. Defaults to a new temporary
+	// folder that is deleted when the sandbox ends, however it ends.
 	DataDir string
 
-	// KubeconfigPath is the path of the cluster administrator's kubeconfig, which has mode 0600. Start replaces a file that
-	// an earlier sandbox wrote, and fails if the path has any other file.
-	// The file is removed when the sandbox stops. Defaults to "kubeconfig" in the data folder.
+	// KubeconfigPath is the path of the cluster administrator's kubeconfig, which has mode 0600. Start replaces a file
+	// that an earlier sandbox wrote, and fails if the path has any other file. The file is removed when the sandbox
+	// stops. Defaults to "kubeconfig" in the data folder.
 	KubeconfigPath string
 
 	// Nodes is the number of simulated nodes. Defaults to 1. Negative for none.

@@ -24,8 +24,8 @@ import (
 // validity is the lifetime of all certificates, longer than any sandbox runs.
 const validity = 10 * 365 * 24 * time.Hour
 
-// pki is the folder with all keys and certificates of a sandbox. The certificate authorities and the key for service account
-// tokens stay the same while the folder exists; all other certificates are issued again at each start.
+// pki is the folder with all keys and certificates of a sandbox. The certificate authorities and the key for service
+// account tokens stay the same while the folder exists; all other certificates are issued again at each start.
 type pki struct {
 	dir string
 }

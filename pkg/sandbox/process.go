@@ -17,8 +17,8 @@ import (
 // logTail is the number of log lines shown of a program that failed.
 const logTail = 20
 
-// lifeline is a pipe that is never written to. Guards hold the read end, only this process holds the write end; when that is
-// closed, by close or by the death of this process, the guards end their programs.
+// lifeline is a pipe that is never written to. Guards hold the read end, only this process holds the write end; when
+// that is closed, by close or by the death of this process, the guards end their programs.
 type lifeline struct {
 	read, write *os.File
 }

@@ -20,11 +20,11 @@ import (
 // ErrRegistered means that a running process has registered the same kubeconfig path.
 var ErrRegistered = errors.New("a sandbox with this kubeconfig path is already running or starting")
 
-// Registration announces this process as the one that runs the sandbox of a kubeconfig path, so that [End] can find it. It ends with
-// the process at the latest.
+// Registration announces this process as the one that runs the sandbox of a kubeconfig path, so that [End] can find it.
+// It ends with the process at the latest.
 //
-// It is a file in the user's cache directory that the process keeps locked. The process number in it counts only while it is locked: otherwise,
-// the number may belong to another process by now.
+// It is a file in the user's cache directory that the process keeps locked. The process number in it counts only while
+// it is locked: otherwise, the number may belong to another process by now.
 type Registration struct {
 	path string
 	file *os.File
@@ -68,8 +68,8 @@ func (r *Registration) Release() {
 	_ = r.file.Close()
 }
 
-// Registered returns all kubeconfig paths that processes of this user have registered and not released. Some of these processes may have
-// died since; [End] finds out.
+// Registered returns all kubeconfig paths that processes of this user have registered and not released. Some of these
+// processes may have died since; [End] finds out.
 func Registered() ([]string, error) {
 	dir, err := recordsDir()
 	if err != nil {
@@ -88,8 +88,8 @@ func Registered() ([]string, error) {
 	return paths, nil
 }
 
-// End asks the process that has registered the kubeconfig path to end, and returns when it is gone. It returns false if there is no
-// such process, and then removes the remains of a crashed one. A process cannot end itself this way.
+// End asks the process that has registered the kubeconfig path to end, and returns when it is gone. It returns false if
+// there is no such process, and then removes the remains of a crashed one. A process cannot end itself this way.
 func End(ctx context.Context, kubeconfig string) (bool, error) {
 	kubeconfig, path, err := recordPath(kubeconfig)
 	if err != nil {

@@ -27,17 +27,18 @@ type Command struct {
 	// Env is the environment, to which KUBECONFIG is added. Defaults to that of this process.
 	Env []string
 
-	// Stdin, Stdout and Stderr default to an empty input and discarded output. If Stdin is the terminal and this process is in the
-	// foreground there, the command is in the foreground while it runs, and Ctrl-C reaches it alone.
+	// Stdin, Stdout and Stderr default to an empty input and discarded output. If Stdin is the terminal and this
+	// process is in the foreground there, the command is in the foreground while it runs, and Ctrl-C reaches it alone.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 }
 
-// Run runs a command in a process group of its own with KUBECONFIG set, and returns its exit code, or 128 plus the number of the
-// signal that ended it. When the command has ended, Run kills the processes that are left in its group.
+// Run runs a command in a process group of its own with KUBECONFIG set, and returns its exit code, or 128 plus the
+// number of the signal that ended it. When the command has ended, Run kills the processes that are left in its group.
 //
-// When the context is done or the sandbox fails, Run sends SIGTERM to the group, and kills it if the command does not end within ten
-// seconds. If this process dies, the group is killed at once. Run returns an error if the command could not be run or the sandbox has failed.
+// When the context is done or the sandbox fails, Run sends SIGTERM to the group, and kills it if the command does not
+// end within ten seconds. If this process dies, the group is killed at once. Run returns an error if the command could
+// not be run or the sandbox has failed.
 func (s *Sandbox) Run(ctx context.Context, command Command) (int, error) {
 	if len(command.Args) == 0 {
 		return 0, errors.New("no command is given")

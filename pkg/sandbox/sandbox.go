@@ -20,7 +20,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// startTimeout bounds the time from the start of the first program to the readiness of all: some seconds on an idle machine.
+// startTimeout bounds the time from the start of the first program to the readiness of all: some seconds on an idle
+// machine.
 const startTimeout = 3 * time.Minute
 
 // Sandbox is a running Kubernetes. Its methods may be called from several goroutines.
@@ -43,10 +44,10 @@ type Sandbox struct {
 	processes []*process
 }
 
-// Start builds the programs if need be and starts a Kubernetes with them. When it returns, the API server is ready, the nodes are
-// schedulable, and the namespace "default" has its service account. Start has a timeout of its own for starting, but none for building;
-// the context ends both. After Start has returned, the context has no effect: the sandbox runs until
-// [Sandbox.Stop] or until this process ends.
+// Start builds the programs if need be and starts a Kubernetes with them. When it returns, the API server is ready, the
+// nodes are schedulable, and the namespace "default" has its service account. Start has a timeout of its own for
+// starting, but none for building; the context ends both. After Start has returned, the context has no effect: the
+// sandbox runs until [Sandbox.Stop] or until this process ends.
 //
 // If a program of Kubernetes cannot start, the error ends with the last lines of its log.
 func Start(ctx context.Context, options Options) (*Sandbox, error) {
@@ -124,8 +125,9 @@ func (s *Sandbox) prepare() error {
 	return err
 }
 
-// calm lets the API server's heap grow to five times its live size, not twice, before it collects garbage, while the heap is small and unless the
-// user sets it otherwise: collections take a third of the time of a busy API server, and developers' machines have the memory.
+// calm lets the API server's heap grow to five times its live size, not twice, before it collects garbage, while the
+// heap is small and unless the user sets it otherwise: collections take a third of the time of a busy API server, and
+// developers' machines have the memory.
 func calm(environment []string) []string {
 	for name, value := range map[string]string{"GOGC": "400", "GOMEMLIMIT": "4GiB"} {
 		if os.Getenv(name) == "" {
@@ -135,8 +137,8 @@ func calm(environment []string) []string {
 	return environment
 }
 
-// withoutProxies returns the environment without proxies: the programs of the sandbox only talk to each other and to webhooks on this machine, and
-// calls to a Service of the sandbox must not leave it.
+// withoutProxies returns the environment without proxies: the programs of the sandbox only talk to each other and to
+// webhooks on this machine, and calls to a Service of the sandbox must not leave it.
 func withoutProxies(environment []string) []string {
 	proxies := []string{"ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"}
 	return slices.DeleteFunc(slices.Clone(environment), func(variable string) bool {
@@ -202,8 +204,8 @@ func (s *Sandbox) Failure() error {
 	}
 }
 
-// Stop ends all programs, waits until they are gone, and removes temporary files, including the kubeconfig. It may be called
-// again. The error is that of the context, or of removing files.
+// Stop ends all programs, waits until they are gone, and removes temporary files, including the kubeconfig. It may be
+// called again. The error is that of the context, or of removing files.
 func (s *Sandbox) Stop(ctx context.Context) error {
 	s.stopOnce.Do(func() {
 		close(s.stopping)

@@ -129,7 +129,8 @@ func TestKubeconfigPath(t *testing.T) {
 	}
 }
 
-// TestBrokenPrograms puts other programs in the place of the API server. It changes the environment, so that it is not parallel.
+// TestBrokenPrograms puts other programs in the place of the API server. It changes the environment, so that it is not
+// parallel.
 func TestBrokenPrograms(t *testing.T) {
 	assets, err := sandbox.Assets(t.Context(), os.Stderr)
 	if err != nil {

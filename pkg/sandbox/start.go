@@ -151,8 +151,8 @@ func (s *Sandbox) startControllers() error {
 	return nil
 }
 
-// poll repeats a check until it succeeds. It ends early when a program fails. When the context is done, its error names what it waited for, and the
-// last reason.
+// poll repeats a check until it succeeds. It ends early when a program fails. When the context is done, its error names
+// what it waited for, and the last reason.
 func (s *Sandbox) poll(ctx context.Context, what string, ready func(context.Context) (bool, string)) error {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()

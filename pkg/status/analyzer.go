@@ -22,7 +22,8 @@ type Options struct {
 	Clock clock.PassiveClock
 }
 
-// Analyzer computes statuses by kstatus, hints and the rules of this package. It keeps no state and is safe for concurrent use.
+// Analyzer computes statuses by kstatus, hints and the rules of this package. It keeps no state and is safe for
+// concurrent use.
 type Analyzer struct {
 	annotation string
 	clock      clock.PassiveClock
@@ -42,8 +43,8 @@ func NewAnalyzer(reconcilerName string, options Options) *Analyzer {
 	}
 }
 
-// Adapt returns an Analyzer that takes the status from the given analyzer, and the message from this package where both agree.
-// Hints are up to the given analyzer; Analyze ignores its argument.
+// Adapt returns an Analyzer that takes the status from the given analyzer, and the message from this package where both
+// agree. Hints are up to the given analyzer; Analyze ignores its argument.
 func Adapt(reconcilerName string, analyzer StatusAnalyzer) *Analyzer {
 	if own, ok := analyzer.(*Analyzer); ok {
 		return own
@@ -59,7 +60,8 @@ func (a *Analyzer) ComputeStatus(object *unstructured.Unstructured) (Status, err
 	return result.Status, err
 }
 
-// AnalyzeAnnotated is Analyze with the hints of the object's own annotation. It also fails if the annotation is invalid.
+// AnalyzeAnnotated is Analyze with the hints of the object's own annotation. It also fails if the annotation is
+// invalid.
 func (a *Analyzer) AnalyzeAnnotated(object *unstructured.Unstructured) (Result, error) {
 	if object == nil {
 		return Result{Status: UnknownStatus}, errNoObject
@@ -74,9 +76,9 @@ func (a *Analyzer) AnalyzeAnnotated(object *unstructured.Unstructured) (Result, 
 
 var errNoObject = errors.New("no object given")
 
-// Analyze computes the status of an object, which must be complete, including its status; it is not changed. It fails only if
-// there is no object, or if an adapted analyzer fails. A status with an unexpected form is no error, because others write it: the
-// result is UnknownStatus with a message.
+// Analyze computes the status of an object, which must be complete, including its status; it is not changed. It fails
+// only if there is no object, or if an adapted analyzer fails. A status with an unexpected form is no error, because
+// others write it: the result is UnknownStatus with a message.
 func (a *Analyzer) Analyze(object *unstructured.Unstructured, hints Hints) (Result, error) {
 	if object == nil || object.Object == nil {
 		return Result{Status: UnknownStatus, Message: errNoObject.Error()}, errNoObject
@@ -148,8 +150,8 @@ func (a *Analyzer) judgeKind(view view, computed *kstatus.Result, result Result)
 	}
 }
 
-// compute calls kstatus, which panics if some fields have an unexpected type. Others write the object, so a panic means that it
-// is malformed.
+// compute calls kstatus, which panics if some fields have an unexpected type. Others write the object, so a panic means
+// that it is malformed.
 func compute(object *unstructured.Unstructured) (result *kstatus.Result, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
@@ -159,8 +161,8 @@ func compute(object *unstructured.Unstructured) (result *kstatus.Result, err err
 	return kstatus.Compute(object)
 }
 
-// judgePod makes a Pod fail that has ended in failure, with which kstatus is content. And it repeats the one rule of kstatus that depends on time, with our
-// clock: a Pod that cannot be scheduled fails only after a while.
+// judgePod makes a Pod fail that has ended in failure, with which kstatus is content. And it repeats the one rule of
+// kstatus that depends on time, with our clock: a Pod that cannot be scheduled fails only after a while.
 func (a *Analyzer) judgePod(view view, computed *kstatus.Result, result Result) Result {
 	if view.text("status", "phase") == "Failed" {
 		return Result{Status: FailedStatus, Message: view.podFailure()}
@@ -193,7 +195,8 @@ func judgeJob(view view, result Result) Result {
 	return result
 }
 
-// judgeService is stricter than kstatus: a Service of type LoadBalancer has an address when it is ready, as users of Helm and Argo CD expect.
+// judgeService is stricter than kstatus: a Service of type LoadBalancer has an address when it is ready, as users of
+// Helm and Argo CD expect.
 func judgeService(view view, result Result) Result {
 	addresses, _ := view.field("status", "loadBalancer", "ingress")
 	external, _ := view.field("spec", "externalIPs")
@@ -208,7 +211,8 @@ func isEmpty(list any) bool {
 	return len(items) == 0
 }
 
-// judgeVolume makes a claim fail that has lost its volume, and a volume that could not be reclaimed, for which kstatus waits for ever, or is content.
+// judgeVolume makes a claim fail that has lost its volume, and a volume that could not be reclaimed, for which kstatus
+// waits for ever, or is content.
 func judgeVolume(view view, result Result) Result {
 	switch view.text("status", "phase") {
 	case "Lost":
@@ -220,8 +224,8 @@ func judgeVolume(view view, result Result) Result {
 	}
 }
 
-// disregardVersion makes a DaemonSet current although its pods are of an older version. kstatus would wait until a user deletes
-// them.
+// disregardVersion makes a DaemonSet current although its pods are of an older version. kstatus would wait until a user
+// deletes them.
 func disregardVersion(computed *kstatus.Result, result Result, pods *count) Result {
 	if len(computed.Conditions) > 0 && computed.Conditions[0].Reason == "LessUpdated" && pods.settled {
 		result.Status = CurrentStatus

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// autoscalerFailures are the reasons of conditions for which an autoscaler cannot do its job. Other reasons are states in which it has nothing to do, as when
-// its target is scaled to zero.
+// autoscalerFailures are the reasons of conditions for which an autoscaler cannot do its job. Other reasons are states
+// in which it has nothing to do, as when its target is scaled to zero.
 var autoscalerFailures = map[string][]string{
 	"AbleToScale": {"FailedGetScale", "FailedUpdateScale"},
 	"ScalingActive": {
@@ -18,8 +18,8 @@ var autoscalerFailures = map[string][]string{
 	},
 }
 
-// judgeAutoscaler grades a HorizontalPodAutoscaler. It is ready also if it cannot scale, because its target may become ready only later, and others may bring the
-// metrics.
+// judgeAutoscaler grades a HorizontalPodAutoscaler. It is ready also if it cannot scale, because its target may become
+// ready only later, and others may bring the metrics.
 func judgeAutoscaler(view view, result Result) Result {
 	for _, name := range []string{"AbleToScale", "ScalingActive"} {
 		found := view.condition(name)

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// IsPendingClaim reports whether the object is a PersistentVolumeClaim that waits for a volume. Whether it has to wait until a
-// Pod uses it depends on its class, see StorageClassOf.
+// IsPendingClaim reports whether the object is a PersistentVolumeClaim that waits for a volume. Whether it has to wait
+// until a Pod uses it depends on its class, see StorageClassOf.
 func IsPendingClaim(object *unstructured.Unstructured) bool {
 	if object == nil || object.Object == nil || object.GetDeletionTimestamp() != nil {
 		return false
@@ -21,8 +21,8 @@ func IsPendingClaim(object *unstructured.Unstructured) bool {
 	return phase == "" || phase == "Pending"
 }
 
-// StorageClassOf returns the name of a claim's StorageClass. It is empty if the claim has none, or if the default class is not
-// filled in yet.
+// StorageClassOf returns the name of a claim's StorageClass. It is empty if the claim has none, or if the default class
+// is not filled in yet.
 func StorageClassOf(object *unstructured.Unstructured) string {
 	if object == nil {
 		return ""

@@ -9,8 +9,8 @@ import (
 	"github.com/component-operator/runtime/pkg/status"
 )
 
-// What follows does not compile if a signature changes that existing operators rely on. An interface that gains a method is
-// not satisfied by existing operators any more.
+// What follows does not compile if a signature changes that existing operators rely on. An interface that gains a
+// method is not satisfied by existing operators any more.
 var (
 	_ func(status.Status) string         = status.Status.String
 	_ func(string) status.StatusAnalyzer = status.NewStatusAnalyzer

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// count formats the numbers of a workload: the decisive one always, all others only while they differ from the desired number.
+// count formats the numbers of a workload: the decisive one always, all others only while they differ from the desired
+// number.
 type count struct {
 	desired int64
 	noun    string

@@ -3,8 +3,9 @@
 
 package status
 
-// Grade says how well an object does its job at the moment. This is not whether the object is as its spec asks: a Deployment that is being updated may be
-// healthy although it is not ready, and an autoscaler that lacks metrics is degraded although it is.
+// Grade says how well an object does its job at the moment. This is not whether the object is as its spec asks: a
+// Deployment that is being updated may be healthy although it is not ready, and an autoscaler that lacks metrics is
+// degraded although it is.
 type Grade string
 
 const (
@@ -16,8 +17,8 @@ const (
 	GradeDown Grade = "Down"
 )
 
-// Health returns the grade of the object. If the judge has given none, it follows from the status: Healthy for CurrentStatus and Down for FailedStatus. It is
-// empty for other statuses, because they do not tell.
+// Health returns the grade of the object. If the judge has given none, it follows from the status: Healthy for
+// CurrentStatus and Down for FailedStatus. It is empty for other statuses, because they do not tell.
 func (r Result) Health() Grade {
 	switch {
 	case r.Grade != "":

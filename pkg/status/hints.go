@@ -15,8 +15,8 @@ import (
 
 // Hints add what is not visible in an object until its controller has written its status.
 type Hints struct {
-	// HasObservedGeneration says that the controller maintains status.observedGeneration. While the field is missing, the
-	// observedGeneration of the Ready condition counts; without that, the object counts as not observed.
+	// HasObservedGeneration says that the controller maintains status.observedGeneration. While the field is missing,
+	// the observedGeneration of the Ready condition counts; without that, the object counts as not observed.
 	HasObservedGeneration bool
 	// HasReadyCondition says that the controller maintains a Ready condition. While it is missing, it counts as
 	// Unknown.
@@ -45,9 +45,9 @@ var spellings = map[string]string{
 const allowedHints = types.StatusHintHasObservedGeneration + ", " +
 	types.StatusHintHasReadyCondition + ", " + types.StatusHintRunToCompletion + ", " + types.StatusHintConditions + "=<condition>[;<condition>…]"
 
-// ParseHints parses the value of a status-hint annotation: a comma-separated list of hints, in kebab, camel or Pascal case.
-// Spaces around commas, semicolons and equal signs are allowed. A blank value means no hints. The error names the invalid hint
-// and the allowed ones, but not the annotation or the object.
+// ParseHints parses the value of a status-hint annotation: a comma-separated list of hints, in kebab, camel or Pascal
+// case. Spaces around commas, semicolons and equal signs are allowed. A blank value means no hints. The error names the
+// invalid hint and the allowed ones, but not the annotation or the object.
 func ParseHints(value string) (Hints, error) {
 	var hints Hints
 	if strings.TrimSpace(value) == "" {
@@ -103,9 +103,9 @@ func (h Hints) with(other Hints) Hints {
 	}
 }
 
-// impliedHints returns the hints for built-in kinds. Without them, a workload that its controller has not observed yet could
-// count as current, for example a StatefulSet with zero replicas. A PodDisruptionBudget needs none: it is in force at once, and where no controllers run, as in tests, it
-// would never be ready.
+// impliedHints returns the hints for built-in kinds. Without them, a workload that its controller has not observed yet
+// could count as current, for example a StatefulSet with zero replicas. A PodDisruptionBudget needs none: it is in
+// force at once, and where no controllers run, as in tests, it would never be ready.
 func impliedHints(object *unstructured.Unstructured) Hints {
 	gvk := object.GroupVersionKind()
 	switch gvk.Group + "/" + gvk.Kind {
@@ -115,8 +115,8 @@ func impliedHints(object *unstructured.Unstructured) Hints {
 	return Hints{}
 }
 
-// complete returns the object with the fields that the hints promise: the object itself if none is missing, otherwise a copy that
-// shares all but the added fields. It leaves a status with an unexpected form to kstatus, which reports it.
+// complete returns the object with the fields that the hints promise: the object itself if none is missing, otherwise a
+// copy that shares all but the added fields. It leaves a status with an unexpected form to kstatus, which reports it.
 func (h Hints) complete(object *unstructured.Unstructured) *unstructured.Unstructured {
 	status, ok := object.Object["status"].(map[string]any)
 	if !ok && object.Object["status"] != nil {

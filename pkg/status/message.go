@@ -85,8 +85,8 @@ func terminatingMessage(object *unstructured.Unstructured) string {
 	return Clip(strings.Join(obstacles, "; "))
 }
 
-// DeletionFailure returns why the API server has failed to delete the instances of a CustomResourceDefinition that is being deleted; empty if it has not, and for all
-// other objects.
+// DeletionFailure returns why the API server has failed to delete the instances of a CustomResourceDefinition that is
+// being deleted; empty if it has not, and for all other objects.
 func DeletionFailure(object *unstructured.Unstructured) string {
 	if object.GetDeletionTimestamp() == nil {
 		return ""
@@ -258,8 +258,8 @@ func (v view) updatesOnDelete() bool {
 	return v.text("spec", "updateStrategy", "type") == "OnDelete"
 }
 
-// replicaFailure says why pods cannot be created. It leaves out the beginning of the condition's message: the random name of the
-// last pod would make the message change all the time.
+// replicaFailure says why pods cannot be created. It leaves out the beginning of the condition's message: the random
+// name of the last pod would make the message change all the time.
 func (v view) replicaFailure() string {
 	failure := v.condition("ReplicaFailure")
 	if !failure.isTrue() {

@@ -30,8 +30,8 @@ var statusless = map[schema.GroupKind]bool{
 	{Group: "storage.k8s.io", Kind: "StorageClass"}:                                   true,
 }
 
-// JudgesMetadata reports whether the status of objects of this kind depends on their metadata only: it is a built-in kind without
-// a status, and the analyzer is not an adapted one, which may read anything.
+// JudgesMetadata reports whether the status of objects of this kind depends on their metadata only: it is a built-in
+// kind without a status, and the analyzer is not an adapted one, which may read anything.
 func (a *Analyzer) JudgesMetadata(kind schema.GroupKind) bool {
 	return a.custom == nil && statusless[kind]
 }

@@ -25,7 +25,8 @@ type PodFinding struct {
 	Since time.Time
 	// Vague means that the text says no more than that the Pod is not ready.
 	Vague bool
-	// Crashed is the container whose log may say more; empty if there is none. Previous means that it is the log of the previous run.
+	// Crashed is the container whose log may say more; empty if there is none. Previous means that it is the log of the
+	// previous run.
 	Crashed  string
 	Previous bool
 }

@@ -33,13 +33,14 @@ func (s Status) String() string {
 	return string(s)
 }
 
-// StatusAnalyzer computes statuses. Implementations must be safe for concurrent use and must not change the object. Analyzer is
-// the implementation of this package; Adapt makes an Analyzer of another one.
+// StatusAnalyzer computes statuses. Implementations must be safe for concurrent use and must not change the object.
+// Analyzer is the implementation of this package; Adapt makes an Analyzer of another one.
 type StatusAnalyzer interface { //nolint:revive // existing operators use this name
 	ComputeStatus(object *unstructured.Unstructured) (Status, error)
 }
 
-// NewStatusAnalyzer returns an Analyzer with default options. It reads hints from the annotation "<reconcilerName>/status-hint".
+// NewStatusAnalyzer returns an Analyzer with default options. It reads hints from the annotation
+// "<reconcilerName>/status-hint".
 func NewStatusAnalyzer(reconcilerName string) StatusAnalyzer {
 	return NewAnalyzer(reconcilerName, Options{})
 }
@@ -47,14 +48,14 @@ func NewStatusAnalyzer(reconcilerName string) StatusAnalyzer {
 // Result is the status of one object.
 type Result struct {
 	Status Status
-	// Message explains the status, for example "1/3 replicas available". It names neither the object nor times, and has at most
-	// MaxMessageLength bytes.
+	// Message explains the status, for example "1/3 replicas available". It names neither the object nor times, and has
+	// at most MaxMessageLength bytes.
 	Message string
 	// Reason is the status in one word of the judge's own vocabulary, such as "Scaling"; empty if it has none.
 	Reason string
 	// Grade says how well the object does its job; empty if this follows from the status, see Health.
 	Grade Grade
-	// Deadline is how long after the analysis the status may change although the object does not. Zero means that it changes only
-	// with the object.
+	// Deadline is how long after the analysis the status may change although the object does not. Zero means that it
+	// changes only with the object.
 	Deadline time.Duration
 }

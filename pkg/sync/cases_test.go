@@ -93,7 +93,8 @@ func TestBeforeHookCreation(t *testing.T) {
 	}
 }
 
-// TestReplacedHooks run in each operation, also if only others have changed, and if they have. So do hooks without a name.
+// TestReplacedHooks run in each operation, also if only others have changed, and if they have. So do hooks without a
+// name.
 func TestReplacedHooks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -61,7 +61,8 @@ func (e *invalidError) orNil() error {
 	return e
 }
 
-// check makes sure that all objects may be applied, by permission and by a dry run, before the first of them is. It returns what would be done.
+// check makes sure that all objects may be applied, by permission and by a dry run, before the first of them is. It
+// returns what would be done.
 func (d *definition) check(ctx context.Context, w *work) ([]ResourceSyncResult, error) {
 	if err := cmp.Or(d.checkPermissions(ctx, w), d.checkNamespaces(ctx, w)); err != nil {
 		return nil, err
@@ -122,8 +123,9 @@ func (d *definition) whyRefused(task syncTask, change reconciler.Change) string 
 
 const unknownFieldsAdvice = "; to leave them out, turn off the validation of manifests, or set the sync option Validate=false"
 
-// unknownFields returns which fields of an object the API server does not know, although its namespace does not exist yet: it reads an object before it looks for the
-// namespace. Other answers do not count: the object can be judged only in its namespace.
+// unknownFields returns which fields of an object the API server does not know, although its namespace does not exist
+// yet: it reads an object before it looks for the namespace. Other answers do not count: the object can be judged only
+// in its namespace.
 func (d *definition) unknownFields(ctx context.Context, id types.ObjectID, task syncTask) string {
 	if _, isDeclared := d.info.declared[id.GroupKind]; isDeclared || d.lenient || task.Lenient {
 		return ""

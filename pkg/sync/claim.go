@@ -19,7 +19,8 @@ func (d *definition) marks() pruneOwner {
 	return pruneOwner{Name: Name, ID: d.owner, Manager: cmp.Or(d.manager, Name), Client: d.client}
 }
 
-// claim makes obsolete objects dependents, so that the engine deletes them, and returns the results of those that are not deleted.
+// claim makes obsolete objects dependents, so that the engine deletes them, and returns the results of those that are
+// not deleted.
 func (d *definition) claim(ctx context.Context, w *work) ([]ResourceSyncResult, error) {
 	settled := d.skipped(w)
 	owner := d.marks()

@@ -52,7 +52,8 @@ func (o pruneOwner) IsForeign(object client.Object) bool {
 	return owner != "" && owner != digest.OwnerLabel(o.ID)
 }
 
-// Claim makes a live object a dependent, so that the engine deletes it. The caller vouches that the object belongs to it.
+// Claim makes a live object a dependent, so that the engine deletes it. The caller vouches that the object belongs to
+// it.
 func (o pruneOwner) Claim(ctx context.Context, live *unstructured.Unstructured) (claimOutcome, error) {
 	label, owner := o.Name+"/"+types.LabelKeySuffixOwnerId, digest.OwnerLabel(o.ID)
 	claim, err := o.patch(ctx, live, func(object *metav1.PartialObjectMetadata) (claimOutcome, map[string]any) {
@@ -87,7 +88,8 @@ func (o pruneOwner) Release(ctx context.Context, live *unstructured.Unstructured
 	return nil
 }
 
-// patch changes the metadata of an object as the function says, which is called again when others have changed the object.
+// patch changes the metadata of an object as the function says, which is called again when others have changed the
+// object.
 func (o pruneOwner) patch(
 	ctx context.Context, live *unstructured.Unstructured, change func(object *metav1.PartialObjectMetadata) (claimOutcome, map[string]any),
 ) (claimOutcome, error) {

@@ -81,7 +81,8 @@ func (r *results) collect(w *work, f findings, state State) {
 	}
 }
 
-// resultOf returns the result of an item; false if nothing was done about it yet, or if it is none of the operation's business.
+// resultOf returns the result of an item; false if nothing was done about it yet, or if it is none of the operation's
+// business.
 func (w *work) resultOf(item *inventory.Item, f findings) (result ResourceSyncResult, ok bool) {
 	id := w.id(item)
 	if w.pruned[id] != nil {
@@ -101,7 +102,8 @@ func (w *work) resultOf(item *inventory.Item, f findings) (result ResourceSyncRe
 	return withTask(result, id, task), ok
 }
 
-// take adds or updates the result of an object. What runs once does not run again in an operation, even if its deletion has to be tried again.
+// take adds or updates the result of an object. What runs once does not run again in an operation, even if its deletion
+// has to be tried again.
 func (r *results) take(result ResourceSyncResult, once bool) {
 	before, isKnown := r.find(result.ResourceKey, result.SyncPhase)
 	switch {
@@ -139,7 +141,8 @@ func (w *work) hookRuns(f findings, result reconciler.Result) bool {
 	})
 }
 
-// hasFailed reports whether SyncFail hooks have begun, so that the operation has failed, whatever becomes of its objects.
+// hasFailed reports whether SyncFail hooks have begun, so that the operation has failed, whatever becomes of its
+// objects.
 func (r *results) hasFailed() bool {
 	return slices.ContainsFunc(r.list, func(result ResourceSyncResult) bool { return result.SyncPhase == SyncPhaseSyncFail })
 }

@@ -25,20 +25,25 @@ const Name = "sync.core.component-operator.dev"
 
 // A SyncContext is one sync operation. It is safe for concurrent use.
 type SyncContext interface {
-	// Sync makes the next step, and updates the state. It makes requests, and does not wait until objects are healthy. If the operation has completed, it does nothing.
+	// Sync makes the next step, and updates the state. It makes requests, and does not wait until objects are healthy.
+	// If the operation has completed, it does nothing.
 	Sync(ctx context.Context)
-	// Wait waits until another call of Sync is worthwhile: an object has changed, or a failed request should be repeated. It returns at once if the operation has completed. The
-	// error is the cause with which the context has ended.
+	// Wait waits until another call of Sync is worthwhile: an object has changed, or a failed request should be
+	// repeated. It returns at once if the operation has completed. The error is the cause with which the context has
+	// ended.
 	Wait(ctx context.Context) error
-	// Terminate ends the operation: it requests the deletion of hooks that are running, does not wait until they are gone, and leaves all other objects as they are. A step that
-	// is under way ends early. If the operation has completed, it does nothing.
+	// Terminate ends the operation: it requests the deletion of hooks that are running, does not wait until they are
+	// gone, and leaves all other objects as they are. A step that is under way ends early. If the operation has
+	// completed, it does nothing.
 	Terminate(ctx context.Context)
-	// GetState returns the phase of the operation, a message of at most 8 KiB, and a result for each object, with a message of at most 1 KiB.
+	// GetState returns the phase of the operation, a message of at most 8 KiB, and a result for each object, with a
+	// message of at most 1 KiB.
 	GetState() (OperationPhase, string, []ResourceSyncResult)
 }
 
-// NewSyncContext returns an operation that brings the cluster to what is declared. The revision names what is declared; the namespace is that of objects that name
-// none. It makes no request. The caller calls the function when it does not need the context any more.
+// NewSyncContext returns an operation that brings the cluster to what is declared. The revision names what is declared;
+// the namespace is that of objects that name none. It makes no request. The caller calls the function when it does not
+// need the context any more.
 func NewSyncContext(revision string, reconciliationResult ReconciliationResult, restConfig *rest.Config, namespace string, opts ...SyncOpt) (SyncContext, func(), error) {
 	c := &syncContext{phase: OperationRunning, completed: make(chan struct{}), definition: definition{
 		revision: revision, namespace: namespace, declared: reconciliationResult, startedAt: metav1.NewTime(time.Now().Truncate(time.Second)),

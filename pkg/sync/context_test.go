@@ -77,7 +77,8 @@ func TestOperation(t *testing.T) {
 	w.expect([]string{"ConfigMap early", "ConfigMap late", "ConfigMap main", "Job alert", "Job work"}, w.exists())
 }
 
-// TestPruning prunes what is not declared any more in the reverse order of its waves, unless its annotations, or the operation, say otherwise.
+// TestPruning prunes what is not declared any more in the reverse order of its waves, unless its annotations, or the
+// operation, say otherwise.
 func TestPruning(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -332,7 +333,8 @@ func TestTypes(t *testing.T) {
 	}, w.succeeds(w.begin("two", widget+crd)))
 }
 
-// TestRefusalBesideAHook waits until a hook that is running has ended, and deletes it as its policy says, before the operation fails. The dry run accepts each of two Jobs, of which the quota allows one.
+// TestRefusalBesideAHook waits until a hook that is running has ended, and deletes it as its policy says, before the
+// operation fails. The dry run accepts each of two Jobs, of which the quota allows one.
 func TestRefusalBesideAHook(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -40,7 +40,8 @@ func TestSkippedObjects(t *testing.T) {
 	w.expect([]string{"ConfigMap a", "ConfigMap b"}, w.exists())
 }
 
-// TestOutcomeBeforeDeletion says that a hook has succeeded while its object still exists, so that another process knows.
+// TestOutcomeBeforeDeletion says that a hook has succeeded while its object still exists, so that another process
+// knows.
 func TestOutcomeBeforeDeletion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -64,7 +65,8 @@ func TestOutcomeBeforeDeletion(t *testing.T) {
 	w.expect([]string{"migrate"}, jobs())
 }
 
-// TestOutcomeBeforeRemoval says that a hook has succeeded while its object still exists, although Kubernetes has requested its deletion before.
+// TestOutcomeBeforeRemoval says that a hook has succeeded while its object still exists, although Kubernetes has
+// requested its deletion before.
 func TestOutcomeBeforeRemoval(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -144,8 +146,8 @@ func TestFinalizers(t *testing.T) {
 	})
 }
 
-// TestHooksThatArgoCDHasRun takes over hooks that Argo CD has run, and left with its finalizer: those that run again, one
-// that is updated, one that is being deleted, and one that is not declared any more.
+// TestHooksThatArgoCDHasRun takes over hooks that Argo CD has run, and left with its finalizer: those that run again,
+// one that is updated, one that is being deleted, and one that is not declared any more.
 func TestHooksThatArgoCDHasRun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -364,8 +366,8 @@ func TestUpgradeOfAType(t *testing.T) {
 	}
 }
 
-// TestPruningOfWhatContainsOthers prunes a definition of a type, or a Namespace, after what would be deleted with it, and not at all if some of that stays. Nothing is
-// recorded: the operation knows what exists, and nothing more.
+// TestPruningOfWhatContainsOthers prunes a definition of a type, or a Namespace, after what would be deleted with it,
+// and not at all if some of that stays. Nothing is recorded: the operation knows what exists, and nothing more.
 func TestPruningOfWhatContainsOthers(t *testing.T) {
 	t.Parallel()
 	const pruned, kept = "Pruned Succeeded: pruned", "PruneSkipped Succeeded: kept because of its annotations"

@@ -115,7 +115,8 @@ type life struct {
 	results []sync.ResourceSyncResult
 }
 
-// process makes steps until the operation has completed, or the process is dead. What a step has brought is lost if the process dies during the step.
+// process makes steps until the operation has completed, or the process is dead. What a step has brought is lost if the
+// process dies during the step.
 func (l *life) process(m *mortal) (completed bool) {
 	l.Helper()
 	options := append(slices.Clone(l.options), sync.WithInitialState(l.phase, l.message, l.results, l.startedAt), sync.WithPrune(true))
@@ -151,7 +152,8 @@ func removingItself(jobs string, seconds int) string {
 	return strings.Replace(jobs, "spec:\n", fmt.Sprintf("spec:\n  ttlSecondsAfterFinished: %d\n", seconds), 1)
 }
 
-// TestRemovalBetweenTwoReads continues an operation while Kubernetes deletes a Job that has ended, and that another process has released. It does not run again.
+// TestRemovalBetweenTwoReads continues an operation while Kubernetes deletes a Job that has ended, and that another
+// process has released. It does not run again.
 func TestRemovalBetweenTwoReads(t *testing.T) {
 	t.Parallel()
 	for name, manifest := range map[string]string{"Hook": job("short", hookAnnotation, "PreSync"), "Object": job("short")} {
@@ -189,7 +191,8 @@ func TestRemovalBetweenTwoReads(t *testing.T) {
 	}
 }
 
-// TestRemovalAfterAFailure waits for a hook beside one that has failed, and that Kubernetes deletes as soon as it may. The latter does not run again.
+// TestRemovalAfterAFailure waits for a hook beside one that has failed, and that Kubernetes deletes as soon as it may.
+// The latter does not run again.
 func TestRemovalAfterAFailure(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string][]sync.SyncOpt{"WithoutInventory": nil, "WithInventory": {sync.WithStore(&record{})}} {
@@ -229,8 +232,8 @@ func application(fails bool) string {
 		job("report", hookAnnotation, "PostSync", policyAnnotation, "HookSucceeded", waveAnnotation, "1") + job("alert", hookAnnotation, "SyncFail")
 }
 
-// TestDeath kills the process at each request of an operation, and of one that fails, and has another process go on, with the state alone or with an inventory. No hook runs twice, and none is
-// left out.
+// TestDeath kills the process at each request of an operation, and of one that fails, and has another process go on,
+// with the state alone or with an inventory. No hook runs twice, and none is left out.
 func TestDeath(t *testing.T) {
 	t.Parallel()
 	testenv.Config(t) // skips the test if there is no cluster, which goroutines cannot

@@ -20,8 +20,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// recallHooks looks for objects that must not be applied twice and are not recorded. Hooks of earlier operations are recreated or updated; hooks of this operation that
-// have ended and are gone are not.
+// recallHooks looks for objects that must not be applied twice and are not recorded. Hooks of earlier operations are
+// recreated or updated; hooks of this operation that have ended and are gone are not.
 func (d *definition) recallHooks(ctx context.Context, w *work, before *results) error {
 	recorded := map[types.ObjectID]int{}
 	for i, item := range w.request.Inventory {
@@ -93,12 +93,14 @@ func (d *definition) liveHook(ctx context.Context, id types.ObjectID, task syncT
 	return live, nil
 }
 
-// isOfOperation reports whether a hook was applied by this operation, and not by an earlier one: the digests of hooks end with that of the operation.
+// isOfOperation reports whether a hook was applied by this operation, and not by an earlier one: the digests of hooks
+// end with that of the operation.
 func (d *definition) isOfOperation(hook *unstructured.Unstructured) bool {
 	return strings.HasSuffix(hook.GetAnnotations()[Name+"/"+types.AnnotationKeySuffixDigest], "@"+d.digest())
 }
 
-// runsOnce reports whether a task must not be applied again in the same operation when its object has completed and is gone.
+// runsOnce reports whether a task must not be applied again in the same operation when its object has completed and is
+// gone.
 func runsOnce(task syncTask) bool {
 	_, removesItself, _ := unstructured.NestedFieldNoCopy(task.Object.Object, "spec", "ttlSecondsAfterFinished")
 	return task.Hook || removesItself
@@ -113,7 +115,8 @@ func former(hook *unstructured.Unstructured) *inventory.Item {
 	}
 }
 
-// recalled returns the recorded item of a task as this operation needs it: a plain Job that failed in an earlier operation is created again if it is gone.
+// recalled returns the recorded item of a task as this operation needs it: a plain Job that failed in an earlier
+// operation is created again if it is gone.
 func (d *definition) recalled(item *inventory.Item, task syncTask) *inventory.Item {
 	if task.Hook || !runsOnce(task) || !outcome(item).Failed() || d.isContinued() {
 		return item

@@ -37,8 +37,9 @@ type HealthStatus struct {
 
 // A HealthOverride has health rules that come before those of the runtime.
 type HealthOverride interface {
-	// GetResourceHealth returns the health of an object; nil if the rules of the runtime apply. If it returns an error, the health is unknown. It must not make requests,
-	// must not change the object, and must return the same for the same object.
+	// GetResourceHealth returns the health of an object; nil if the rules of the runtime apply. If it returns an error,
+	// the health is unknown. It must not make requests, must not change the object, and must return the same for the
+	// same object.
 	GetResourceHealth(obj *unstructured.Unstructured) (*HealthStatus, error)
 }
 
@@ -48,7 +49,8 @@ type overriding struct {
 	base     status.Judge
 }
 
-// Judge returns the status of an object. Only a degraded object has failed; an operation waits for all others until they are healthy.
+// Judge returns the status of an object. Only a degraded object has failed; an operation waits for all others until
+// they are healthy.
 func (o overriding) Judge(object *unstructured.Unstructured) status.Result {
 	health, err := o.override.GetResourceHealth(object)
 	if err != nil {

@@ -237,7 +237,8 @@ func (w *world) mayNot(verb string) *rest.Config {
 	return config
 }
 
-// widgets returns the definition of a type of the test's own, in the group <namespace>.example.com, whose spec has the given properties. It is deleted when the test ends.
+// widgets returns the definition of a type of the test's own, in the group <namespace>.example.com, whose spec has the
+// given properties. It is deleted when the test ends.
 func (w *world) widgets(scope, properties string) string {
 	w.Helper()
 	group := w.namespace + ".example.com"

@@ -15,7 +15,8 @@ import (
 	"github.com/component-operator/runtime/pkg/sync"
 )
 
-// TestMessagesStayShort has objects, the validator and the health be about values of a megabyte: the state of the operation has to be recorded.
+// TestMessagesStayShort has objects, the validator and the health be about values of a megabyte: the state of the
+// operation has to be recorded.
 func TestMessagesStayShort(t *testing.T) {
 	t.Parallel()
 	large := strings.Repeat("x", 200<<10)

@@ -25,8 +25,9 @@ const (
 	requestGrace = 5 * time.Second
 )
 
-// An Operation calls the engine for one owner until nothing is left to be done. It does not poll: between two steps it waits until a dependent changes, or until
-// the engine has asked to be called again. It must not be used by several goroutines at the same time.
+// An Operation calls the engine for one owner until nothing is left to be done. It does not poll: between two steps it
+// waits until a dependent changes, or until the engine has asked to be called again. It must not be used by several
+// goroutines at the same time.
 type Operation struct {
 	// Engine and Owner, its ID, say whose changes wake the operation. Required.
 	Engine *reconciler.Reconciler
@@ -35,7 +36,8 @@ type Operation struct {
 	Call func(ctx context.Context) (reconciler.Result, error)
 	// Enough reports whether the operation has succeeded although the result is not done. Defaults to no.
 	Enough func(result reconciler.Result) bool
-	// IsFinal reports whether the operation has failed because of an error that the engine considers worth a retry. Defaults to no.
+	// IsFinal reports whether the operation has failed because of an error that the engine considers worth a retry.
+	// Defaults to no.
 	IsFinal func(err error) bool
 	// Stepped receives each state that is not the last one. Defaults to none.
 	Stepped func(state State)
@@ -50,14 +52,17 @@ type State struct {
 	Phase OperationPhase
 	// Result is that of the last step.
 	Result reconciler.Result
-	// Err is the error of the last step; nil if it had none. If the phase is OperationRunning, the step will be repeated.
+	// Err is the error of the last step; nil if it had none. If the phase is OperationRunning, the step will be
+	// repeated.
 	Err error
-	// RetryAfter is how long to wait before the next step if no dependent changes; zero if only a change makes a difference.
+	// RetryAfter is how long to wait before the next step if no dependent changes; zero if only a change makes a
+	// difference.
 	RetryAfter time.Duration
 }
 
-// Step makes one call of the engine. It does not wait for dependents. An operation has failed if a call has been refused, or if it could only wait for dependents that
-// have failed. While on-failure hooks are under way, the operation is running.
+// Step makes one call of the engine. It does not wait for dependents. An operation has failed if a call has been
+// refused, or if it could only wait for dependents that have failed. While on-failure hooks are under way, the
+// operation is running.
 func (o *Operation) Step(ctx context.Context) State {
 	o.subscribe()
 	result, err := o.Call(ctx)
@@ -113,13 +118,15 @@ func goes(aftermath reconciler.Aftermath) bool {
 	return aftermath.Goes() || aftermath.Problem != "" && !aftermath.Lasting
 }
 
-// mustRecreate reports whether dependents are being deleted to be created again, after other objects were refused: nobody else would create them.
+// mustRecreate reports whether dependents are being deleted to be created again, after other objects were refused:
+// nobody else would create them.
 func mustRecreate(result reconciler.Result, err error) bool {
 	_, isRefused := errors.AsType[*reconciler.RefusedError](err)
 	return isRefused && slices.ContainsFunc(result.Waits, func(notice reconciler.Notice) bool { return notice.Recreating })
 }
 
-// IsFinal reports whether it is useless to repeat a call of the engine after an error: the objects, or the permissions to write them, have to change first.
+// IsFinal reports whether it is useless to repeat a call of the engine after an error: the objects, or the permissions
+// to write them, have to change first.
 func IsFinal(err error) bool {
 	_, isRefused := errors.AsType[*reconciler.RefusedError](err)
 	_, isStale := errors.AsType[*reconciler.StaleError](err)
@@ -127,7 +134,8 @@ func IsFinal(err error) bool {
 	return isRefused || isStale || isFenced || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apiserver.IsRejected(err)
 }
 
-// HasFailed reports whether a call waits only for dependents that have failed, or cannot become ready for another reason.
+// HasFailed reports whether a call waits only for dependents that have failed, or cannot become ready for another
+// reason.
 func HasFailed(result reconciler.Result) bool {
 	failed := make(map[types.ObjectID]bool, len(result.Failures))
 	for _, notice := range result.Failures {
@@ -159,8 +167,9 @@ func (o *Operation) wait(ctx context.Context, after State, enough <-chan struct{
 	return nil
 }
 
-// Run makes steps until the operation has succeeded or failed. If the context ends earlier, no request that changes something must begin any more, which is up to Call;
-// requests that are under way are awaited for some seconds. Then the error is the cause, and State.Err that of the last step that was not cut short.
+// Run makes steps until the operation has succeeded or failed. If the context ends earlier, no request that changes
+// something must begin any more, which is up to Call; requests that are under way are awaited for some seconds. Then
+// the error is the cause, and State.Err that of the last step that was not cut short.
 func (o *Operation) Run(ctx context.Context) (State, error) {
 	working, stop := concurrent.ContextWithGrace(ctx, requestGrace)
 	defer stop()

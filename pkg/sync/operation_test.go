@@ -15,7 +15,8 @@ import (
 	"github.com/component-operator/runtime/pkg/sync"
 )
 
-// TestBegunRecreationsAreFinished has the API server refuse one object of a wave, while another one is being deleted to be created again.
+// TestBegunRecreationsAreFinished has the API server refuse one object of a wave, while another one is being deleted to
+// be created again.
 func TestBegunRecreationsAreFinished(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

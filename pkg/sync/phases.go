@@ -9,8 +9,8 @@ type OperationPhase string
 const (
 	// OperationRunning means that something is left to be done, or to be waited for.
 	OperationRunning OperationPhase = "Running"
-	// OperationTerminating means that the operation has to be terminated. A caller may record it, and pass it to WithInitialState. Then
-	// Sync does what Terminate does.
+	// OperationTerminating means that the operation has to be terminated. A caller may record it, and pass it to
+	// WithInitialState. Then Sync does what Terminate does.
 	OperationTerminating OperationPhase = "Terminating"
 	// OperationFailed means that objects were refused or have failed, or that the operation was terminated.
 	OperationFailed OperationPhase = "Failed"
@@ -72,7 +72,8 @@ func NewHookType(name string) (HookType, bool) {
 	}
 }
 
-// A HookDeletePolicy says when a hook is deleted: it is a value of the annotation argocd.argoproj.io/hook-delete-policy.
+// A HookDeletePolicy says when a hook is deleted: it is a value of the annotation
+// argocd.argoproj.io/hook-delete-policy.
 type HookDeletePolicy string
 
 const (
@@ -80,7 +81,8 @@ const (
 	HookDeletePolicyHookSucceeded HookDeletePolicy = "HookSucceeded"
 	// HookDeletePolicyHookFailed deletes a hook after it has failed.
 	HookDeletePolicyHookFailed HookDeletePolicy = "HookFailed"
-	// HookDeletePolicyBeforeHookCreation deletes the hook of an earlier operation before it is created again. It is the default.
+	// HookDeletePolicyBeforeHookCreation deletes the hook of an earlier operation before it is created again. It is the
+	// default.
 	HookDeletePolicyBeforeHookCreation HookDeletePolicy = "BeforeHookCreation"
 )
 

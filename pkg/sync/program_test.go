@@ -51,7 +51,8 @@ func (g *gitOps) Sync(ctx context.Context, resources []*unstructured.Unstructure
 	}
 }
 
-// TestProgram runs a program that was written for the gitops-engine, with all options at once, and with an operation of the engine alone.
+// TestProgram runs a program that was written for the gitops-engine, with all options at once, and with an operation of
+// the engine alone.
 func TestProgram(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -43,12 +43,13 @@ type pruneItem struct {
 	stays string // says what is true of the object if it is not pruned now, because of itself; empty if it is
 }
 
-// itemsToPrune returns the objects that are not wanted any more: live ones, and recorded ones. It does not change the recorded items.
+// itemsToPrune returns the objects that are not wanted any more: live ones, and recorded ones. It does not change the
+// recorded items.
 //
-// Objects are deleted in the reverse order of their waves, between the waves of what is applied: waves with such objects swap
-// numbers, the first with the last, and so on. If waves 1, 3 and 4 have such objects, those of wave 4 are deleted before wave 1
-// is applied, those of wave 3 before wave 3, and those of wave 1 before wave 4. Objects with PruneLast come after everything is
-// applied, also in reverse order.
+// Objects are deleted in the reverse order of their waves, between the waves of what is applied: waves with such
+// objects swap numbers, the first with the last, and so on. If waves 1, 3 and 4 have such objects, those of wave 4 are
+// deleted before wave 1 is applied, those of wave 3 before wave 3, and those of wave 1 before wave 4. Objects with
+// PruneLast come after everything is applied, also in reverse order.
 func itemsToPrune(live []*unstructured.Unstructured, recorded []*inventory.Item, options pruneOptions) []pruneItem {
 	found := make(map[types.ObjectID]*pruneCandidate, len(live)+len(recorded))
 	for _, item := range recorded {
@@ -159,7 +160,8 @@ type contentOf struct {
 	kept string
 }
 
-// nest has Namespaces and definitions of types go no earlier than what depends on them, whatever their own waves are, and stay if some of that stays, or is outside.
+// nest has Namespaces and definitions of types go no earlier than what depends on them, whatever their own waves are,
+// and stay if some of that stays, or is outside.
 func nest(items []pruneItem, outside []*inventory.Item) {
 	contents := map[servedPlace]contentOf{}
 	add := func(inner *inventory.Item, stays string) {
@@ -208,7 +210,8 @@ func definedBy(object *unstructured.Unstructured) []inventory.TypeVersionInfo {
 	}
 }
 
-// take takes over what a live object says. An object whose annotations cannot be read is kept: they may be meant to protect it.
+// take takes over what a live object says. An object whose annotations cannot be read is kept: they may be meant to
+// protect it.
 func (c *pruneCandidate) take(object *unstructured.Unstructured, options pruneOptions) {
 	c.item.TypeVersionInfo, c.foreign = inventory.TypeVersionInfo(object.GroupVersionKind()), options.Owner.IsForeign(object)
 	if defined := definedBy(object); defined != nil {

@@ -24,10 +24,11 @@ type ReconciliationResult struct {
 	Hooks []*unstructured.Unstructured
 }
 
-// Reconcile pairs declared objects with those that exist. Declared objects that name no namespace are in the given one, if their type is namespaced; if that is not
-// known, both are tried, so that an object that exists is never taken for one that is not declared. Hooks are set apart. Declared objects that no operation applies
-// (those to be skipped, and hooks of deletions, rollbacks and tests) are among the targets; they are neither applied nor pruned. An object that exists under the names
-// of two API groups counts once. Neither the objects nor the map is changed.
+// Reconcile pairs declared objects with those that exist. Declared objects that name no namespace are in the given one,
+// if their type is namespaced; if that is not known, both are tried, so that an object that exists is never taken for
+// one that is not declared. Hooks are set apart. Declared objects that no operation applies (those to be skipped, and
+// hooks of deletions, rollbacks and tests) are among the targets; they are neither applied nor pruned. An object that
+// exists under the names of two API groups counts once. Neither the objects nor the map is changed.
 func Reconcile(
 	targetObjs []*unstructured.Unstructured, liveObjByKey map[ResourceKey]*unstructured.Unstructured, namespace string, resInfo ResourceInfoProvider,
 ) ReconciliationResult {

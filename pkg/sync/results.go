@@ -23,8 +23,8 @@ type results struct {
 	at   map[resultKey]int
 }
 
-// Messages quote objects, and have to fit into the status of whatever records the operation. These are the maximum lengths of the message of a result, and of that of the
-// operation, in bytes.
+// Messages quote objects, and have to fit into the status of whatever records the operation. These are the maximum
+// lengths of the message of a result, and of that of the operation, in bytes.
 const longestResult, longestMessage = 1 << 10, 8 << 10
 
 // resultKey identifies a result: an object may have one in each phase.
@@ -55,7 +55,8 @@ func (r *results) set(result ResourceSyncResult) {
 // goneText is what is said of an obsolete object that was gone before it could be pruned.
 const goneText = "is gone"
 
-// settle says of objects that were being deleted that they are gone. Another process than the one that has requested their deletion may have nothing to do about them.
+// settle says of objects that were being deleted that they are gone. Another process than the one that has requested
+// their deletion may have nothing to do about them.
 func (r *results) settle() {
 	for i := range r.list {
 		if r.list[i].Status == ResultCodePruned && r.list[i].Message != goneText {

@@ -91,8 +91,8 @@ func TestForce(t *testing.T) {
 	w.fails(w.begin("six", before), "immutable")
 }
 
-// TestReplace removes fields of others, if the operation or the object says so, or the live object alone, and the object
-// does not say the opposite.
+// TestReplace removes fields of others, if the operation or the object says so, or the live object alone, and the
+// object does not say the opposite.
 func TestReplace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -17,7 +17,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// call calls the engine, and repeats that to pass on an approval, and to run SyncFail hooks after a failure that the engine does not count as one.
+// call calls the engine, and repeats that to pass on an approval, and to run SyncFail hooks after a failure that the
+// engine does not count as one.
 func (c *syncContext) call(ctx context.Context) (reconciler.Result, error) {
 	if c.work.saveFirst && c.store != nil {
 		if err := c.Save(ctx, c.work.request.Inventory); err != nil {
@@ -91,7 +92,8 @@ func (w *work) hasFailureHooks() bool {
 	return false
 }
 
-// Save saves the inventory of the engine with the dependents that the operation leaves alone; it is the store of the engine.
+// Save saves the inventory of the engine with the dependents that the operation leaves alone; it is the store of the
+// engine.
 func (c *syncContext) Save(ctx context.Context, inventory []*inventory.Item) error {
 	if c.store == nil {
 		return c.reported(inventory)
@@ -107,10 +109,12 @@ func (c *syncContext) Save(ctx context.Context, inventory []*inventory.Item) err
 	return nil
 }
 
-// errUnreported ends a step so that the caller can learn that objects have completed, before they are deleted: without a store, only the results say so.
+// errUnreported ends a step so that the caller can learn that objects have completed, before they are deleted: without
+// a store, only the results say so.
 var errUnreported = errors.New("the results have changed")
 
-// reported returns errUnreported if an object has ended that another process would have run again because it is gone, and the results do not say so yet.
+// reported returns errUnreported if an object has ended that another process would have run again because it is gone,
+// and the results do not say so yet.
 func (c *syncContext) reported(items []*inventory.Item) error {
 	for _, item := range items {
 		id := c.work.id(item)
@@ -155,7 +159,8 @@ func (c *syncContext) took(ctx context.Context, state State) {
 	}
 }
 
-// learn updates the results after a step. It reports whether an operation that has failed must wait for running hooks, whose outcomes would stay unknown otherwise.
+// learn updates the results after a step. It reports whether an operation that has failed must wait for running hooks,
+// whose outcomes would stay unknown otherwise.
 func (c *syncContext) learn(state State) (postponed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

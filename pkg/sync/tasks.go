@@ -48,7 +48,8 @@ type taskOptions struct {
 	Force bool
 }
 
-// tasksOf returns the tasks of objects, of which some may be hooks. The error names all objects whose annotations cannot be read.
+// tasksOf returns the tasks of objects, of which some may be hooks. The error names all objects whose annotations
+// cannot be read.
 func tasksOf(ctx context.Context, objects []*unstructured.Unstructured, options taskOptions) ([]syncTask, error) {
 	var problems []error
 	var steered []client.Object
@@ -89,7 +90,8 @@ func tasksOf(ctx context.Context, objects []*unstructured.Unstructured, options 
 	return result, nil
 }
 
-// steer returns a copy of an object whose hooks and options are those that count in an operation, in the words of Argo CD; nil if it is not applied.
+// steer returns a copy of an object whose hooks and options are those that count in an operation, in the words of Argo
+// CD; nil if it is not applied.
 func steer(object *unstructured.Unstructured, options taskOptions) (*unstructured.Unstructured, error) {
 	given := object.GetAnnotations()
 	steering, err := gitops.Read(given)

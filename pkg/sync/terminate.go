@@ -38,7 +38,8 @@ func (c *syncContext) end(ctx context.Context) {
 	c.endWith(ctx, OperationFailed, "the operation was terminated")
 }
 
-// endWith ends hooks that are running, even if the context has ended, and the operation. If that fails, Terminate can try again.
+// endWith ends hooks that are running, even if the context has ended, and the operation. If that fails, Terminate can
+// try again.
 func (c *syncContext) endWith(ctx context.Context, phase OperationPhase, message string) {
 	ctx, done := concurrent.ContextWithGrace(ctx, requestGrace)
 	defer done()
@@ -50,7 +51,8 @@ func (c *syncContext) endWith(ctx context.Context, phase OperationPhase, message
 	c.set(phase, message)
 }
 
-// endHooks requests the deletion of hooks that are running, and notes the outcome of those that are not. It does not wait.
+// endHooks requests the deletion of hooks that are running, and notes the outcome of those that are not. It does not
+// wait.
 func (c *syncContext) endHooks(ctx context.Context) error {
 	if c.work == nil {
 		if c.initial == nil {
@@ -120,7 +122,8 @@ func (c *syncContext) deleteHooks(ctx context.Context, running []*inventory.Item
 	return errors.Join(problems...)
 }
 
-// tidy removes what the engine needs only while an operation is under way: finalizers of Jobs and Pods, and what keeps others from creating objects of a type.
+// tidy removes what the engine needs only while an operation is under way: finalizers of Jobs and Pods, and what keeps
+// others from creating objects of a type.
 func (c *syncContext) tidy(ctx context.Context) error {
 	owner, problems := c.marks(), []error{}
 	for _, id := range sortedIDs(c.work.tasks) {
@@ -146,7 +149,8 @@ func (c *syncContext) tidy(ctx context.Context) error {
 	return errors.Join(append(problems, err)...)
 }
 
-// endHook returns the item of a hook if it is running, so that it can be deleted. Otherwise, it notes the outcome, if there is one.
+// endHook returns the item of a hook if it is running, so that it can be deleted. Otherwise, it notes the outcome, if
+// there is one.
 func (c *syncContext) endHook(ctx context.Context, id types.ObjectID, task syncTask) (*inventory.Item, error) {
 	result, _ := c.results.find(keyOf(id), SyncPhase(task.Phase))
 	if result.hasEnded() {

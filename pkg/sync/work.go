@@ -55,21 +55,24 @@ type work struct {
 	strays []*unstructured.Unstructured
 	// stays are obsolete objects that are not deleted.
 	stays []pruneItem
-	// outside are the items of objects that the operation leaves alone, although they are known otherwise than from the inventory.
+	// outside are the items of objects that the operation leaves alone, although they are known otherwise than from the
+	// inventory.
 	outside []*inventory.Item
 	// spared are recorded dependents that the engine does not know of, because the operation leaves them alone.
 	spared []*inventory.Item
 	// mark is the label of our owner, and confirmed means that pruning is approved.
 	mark      string
 	confirmed bool
-	// request is the next one to the engine. Its inventory must be saved before that if saveFirst is set: it says that what had ended is applied again.
+	// request is the next one to the engine. Its inventory must be saved before that if saveFirst is set: it says that
+	// what had ended is applied again.
 	request   reconciler.ApplyRequest
 	saveFirst bool
 	// same are the objects that are known to be as declared, although the engine has no record of that.
 	same map[types.ObjectID]bool
 	// existed are the objects that existed before the operation.
 	existed map[types.ObjectID]bool
-	// operation identifies the operation, and unplaced are the identities of objects of unknown types, by what they would be without a namespace.
+	// operation identifies the operation, and unplaced are the identities of objects of unknown types, by what they
+	// would be without a namespace.
 	operation string
 	unplaced  map[types.ObjectID]types.ObjectID
 	// verbs say what was done about objects.
@@ -142,12 +145,14 @@ func (w *work) id(object types.ObjectKey) types.ObjectID {
 	return id
 }
 
-// begun reports whether an item says something about this operation: digests of hooks end with that of the operation for which they were applied.
+// begun reports whether an item says something about this operation: digests of hooks end with that of the operation
+// for which they were applied.
 func (w *work) begun(item *inventory.Item, task syncTask) bool {
 	return !task.Hook || item.Digest == digestCompleted || strings.HasSuffix(item.Digest, "@"+w.operation)
 }
 
-// digestCompleted is the digest of items of objects that have ended in another process. To the engine, it is one that cannot be compared.
+// digestCompleted is the digest of items of objects that have ended in another process. To the engine, it is one that
+// cannot be compared.
 const digestCompleted = "completed"
 
 // digest identifies the operation.
@@ -155,7 +160,8 @@ func (d *definition) digest() string {
 	return d.revision + " " + d.startedAt.UTC().Format("2006-01-02T15:04:05Z")
 }
 
-// choose returns the objects to be applied, collects those that are obsolete, and returns the identities of declared objects that the operation leaves alone.
+// choose returns the objects to be applied, collects those that are obsolete, and returns the identities of declared
+// objects that the operation leaves alone.
 func (d *definition) choose(w *work) (objects []*unstructured.Unstructured, excluded map[types.ObjectID]bool) {
 	excluded = map[types.ObjectID]bool{}
 	for _, hook := range d.declared.Hooks {
@@ -211,7 +217,8 @@ func (d *definition) place(object *unstructured.Unstructured) types.ObjectID {
 	return key.id()
 }
 
-// recall sorts the recorded dependents and the obsolete objects: which of them the engine has to know of, and which are left alone.
+// recall sorts the recorded dependents and the obsolete objects: which of them the engine has to know of, and which are
+// left alone.
 func (d *definition) recall(w *work, excluded map[types.ObjectID]bool) {
 	var obsolete []*inventory.Item
 	for _, item := range d.inventory {
@@ -268,8 +275,8 @@ func isOver(item *inventory.Item) bool {
 	return item.Phase == inventory.PhaseCompleted || item.Phase == inventory.PhaseFailed && item.UID == ""
 }
 
-// spares reports whether the operation leaves a recorded dependent alone that is neither declared nor among the live objects: others than hooks may be excluded by the
-// filter, which cannot be asked about them.
+// spares reports whether the operation leaves a recorded dependent alone that is neither declared nor among the live
+// objects: others than hooks may be excluded by the filter, which cannot be asked about them.
 func (d *definition) spares(item *inventory.Item) bool {
 	wasHook := item.ReconcilePolicy == inventory.ReconcilePolicyOnObjectOrComponentChange
 	return d.filter != nil || wasHook && (d.skipHooks || !d.prune)

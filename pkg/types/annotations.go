@@ -7,25 +7,25 @@ package types
 // the reconciler name is what was passed to NewReconciler().
 
 const (
-	// LabelKeySuffixOwnerId is the label that marks a dependent. Its value is the lower-case, unpadded base32 form of the SHA-256
-	// of the owner id.
+	// LabelKeySuffixOwnerId is the label that marks a dependent. Its value is the lower-case, unpadded base32 form of
+	// the SHA-256 of the owner id.
 	LabelKeySuffixOwnerId = "owner-id"
-	// LabelKeySuffixInventoryOwnerId is the label of objects that hold a part of a component's inventory or deletion hooks. It
-	// has the value of the owner label. Such an object is not a dependent.
+	// LabelKeySuffixInventoryOwnerId is the label of objects that hold a part of a component's inventory or deletion
+	// hooks. It has the value of the owner label. Such an object is not a dependent.
 	LabelKeySuffixInventoryOwnerId = "inventory-owner-id"
-	// LabelKeySuffixRecord is the label of the record of a clm release, with the value LabelValueRecordRelease. Such an object is
-	// not a dependent.
+	// LabelKeySuffixRecord is the label of the record of a clm release, with the value LabelValueRecordRelease. Such an
+	// object is not a dependent.
 	LabelKeySuffixRecord = "record"
 	// LabelValueRecordRelease is the only value of LabelKeySuffixRecord.
 	LabelValueRecordRelease = "release"
-	// LabelKeySuffixBarrierOwnerId is the label of barriers: objects that deny new instances of a type while its definition is
-	// being deleted. It has the value of the owner label. Such an object is not a dependent.
+	// LabelKeySuffixBarrierOwnerId is the label of barriers: objects that deny new instances of a type while its
+	// definition is being deleted. It has the value of the owner label. Such an object is not a dependent.
 	LabelKeySuffixBarrierOwnerId = "barrier-owner-id"
 
 	// AnnotationKeySuffixOwnerId has the owner id of a dependent in plain text.
 	AnnotationKeySuffixOwnerId = "owner-id"
-	// AnnotationKeySuffixClaimedAt is on objects that hold a part of an inventory. It changes whenever an owner begins to refer
-	// to the object again.
+	// AnnotationKeySuffixClaimedAt is on objects that hold a part of an inventory. It changes whenever an owner begins
+	// to refer to the object again.
 	AnnotationKeySuffixClaimedAt = "claimed-at"
 	// AnnotationKeySuffixDigest has the digest of the manifest that was applied last.
 	AnnotationKeySuffixDigest = "digest"
@@ -35,91 +35,100 @@ const (
 	AnnotationKeySuffixReconcilePolicy = "reconcile-policy"
 	// AnnotationKeySuffixUpdatePolicy says how an existing object is updated.
 	AnnotationKeySuffixUpdatePolicy = "update-policy"
-	// AnnotationKeySuffixRecreateIfImmutable, set to "true", deletes an object and creates it again if the API server refuses an update because a
-	// field cannot be changed.
+	// AnnotationKeySuffixRecreateIfImmutable, set to "true", deletes an object and creates it again if the API server
+	// refuses an update because a field cannot be changed.
 	AnnotationKeySuffixRecreateIfImmutable = "recreate-if-immutable"
-	// AnnotationKeySuffixIgnoreFields is a comma-separated list of fields that belong to whoever changes them after the object was created: their
-	// drift is not corrected, and an update does not reset them.
+	// AnnotationKeySuffixIgnoreFields is a comma-separated list of fields that belong to whoever changes them after the
+	// object was created: their drift is not corrected, and an update does not reset them.
 	AnnotationKeySuffixIgnoreFields = "ignore-fields"
-	// AnnotationKeySuffixKeptFields lists those ignored fields of an object of a clm release that the manifest does not name: clm has left them to others because that was asked for.
+	// AnnotationKeySuffixKeptFields lists those ignored fields of an object of a clm release that the manifest does not
+	// name: clm has left them to others because that was asked for.
 	AnnotationKeySuffixKeptFields = "kept-fields"
-	// AnnotationKeySuffixDeletePolicy says what happens to an object that is removed from the manifests, or whose owner is
-	// deleted.
+	// AnnotationKeySuffixDeletePolicy says what happens to an object that is removed from the manifests, or whose owner
+	// is deleted.
 	AnnotationKeySuffixDeletePolicy = "delete-policy"
 	// AnnotationKeySuffixDriftPolicy says what happens if others change an object.
 	AnnotationKeySuffixDriftPolicy = "drift-policy"
 	// AnnotationKeySuffixApplyOrder is the wave in which an object is applied, an integer between
 	// MinOrder and MaxOrder. Defaults to 0.
 	AnnotationKeySuffixApplyOrder = "apply-order"
-	// AnnotationKeySuffixPurgeOrder is the apply wave at the end of which an object is deleted again. Defaults to none: the
-	// object is not purged.
+	// AnnotationKeySuffixPurgeOrder is the apply wave at the end of which an object is deleted again. Defaults to none:
+	// the object is not purged.
 	AnnotationKeySuffixPurgeOrder = "purge-order"
-	// AnnotationKeySuffixPurgeOnFailure, set to "true", deletes an object when it has failed. It stays recorded as failed, and is
-	// applied again when its reconcile policy demands it.
+	// AnnotationKeySuffixPurgeOnFailure, set to "true", deletes an object when it has failed. It stays recorded as
+	// failed, and is applied again when its reconcile policy demands it.
 	AnnotationKeySuffixPurgeOnFailure = "purge-on-failure"
 	// AnnotationKeySuffixDeleteOrder is the wave in which an object is deleted. Defaults to 0.
 	AnnotationKeySuffixDeleteOrder = "delete-order"
 	// AnnotationKeySuffixDeletePropagation says what happens to the objects that an object owns when it is deleted.
 	AnnotationKeySuffixDeletePropagation = "delete-propagation"
-	// AnnotationKeySuffixPrunePolicy says what happens to an object that would be deleted because its manifest is removed.
+	// AnnotationKeySuffixPrunePolicy says what happens to an object that would be deleted because its manifest is
+	// removed.
 	AnnotationKeySuffixPrunePolicy = "prune-policy"
-	// AnnotationKeySuffixReapplyInterval is the Go duration after which an object is applied again if others may have changed it
-	// unnoticed.
+	// AnnotationKeySuffixReapplyInterval is the Go duration after which an object is applied again if others may have
+	// changed it unnoticed.
 	AnnotationKeySuffixReapplyInterval = "reapply-interval"
-	// AnnotationKeySuffixStatusHint is a comma-separated list of hints for computing the status; see the StatusHint constants.
+	// AnnotationKeySuffixStatusHint is a comma-separated list of hints for computing the status; see the StatusHint
+	// constants.
 	AnnotationKeySuffixStatusHint = "status-hint"
-	// AnnotationKeySuffixReadyWhen is a CEL expression over the object, self. The object is ready as long as it is true, whatever else its status says.
+	// AnnotationKeySuffixReadyWhen is a CEL expression over the object, self. The object is ready as long as it is
+	// true, whatever else its status says.
 	AnnotationKeySuffixReadyWhen = "ready-when"
-	// AnnotationKeySuffixFailWhen is a CEL expression over the object, self. The object has failed as long as it is true, whatever else its status says.
+	// AnnotationKeySuffixFailWhen is a CEL expression over the object, self. The object has failed as long as it is
+	// true, whatever else its status says.
 	AnnotationKeySuffixFailWhen = "fail-when"
-	// AnnotationKeySuffixReadyTimeout is the Go duration within which an object must become ready after it was written. Defaults to none.
+	// AnnotationKeySuffixReadyTimeout is the Go duration within which an object must become ready after it was written.
+	// Defaults to none.
 	AnnotationKeySuffixReadyTimeout = "ready-timeout"
 	// AnnotationKeySuffixReadyTimeoutPolicy says what happens if it does not.
 	AnnotationKeySuffixReadyTimeoutPolicy = "ready-timeout-policy"
 	// AnnotationKeySuffixAwait says whether the component waits until an object is ready.
 	AnnotationKeySuffixAwait = "await"
-	// AnnotationKeySuffixDeletionHook makes an object a deletion hook: it is not a dependent, but is applied when the component
-	// is deleted, and removed when it is ready. The value says at which point of the deletion.
+	// AnnotationKeySuffixDeletionHook makes an object a deletion hook: it is not a dependent, but is applied when the
+	// component is deleted, and removed when it is ready. The value says at which point of the deletion.
 	AnnotationKeySuffixDeletionHook = "deletion-hook"
-	// AnnotationKeySuffixMissingTypePolicy says what happens if the type of an object is not served, and no other object defines it.
+	// AnnotationKeySuffixMissingTypePolicy says what happens if the type of an object is not served, and no other
+	// object defines it.
 	AnnotationKeySuffixMissingTypePolicy = "missing-type-policy"
-	// AnnotationKeySuffixApplyHook makes an object an apply hook: a dependent that runs once for each state of the component, after all
-	// other dependents or when one of them has failed, as the value says.
+	// AnnotationKeySuffixApplyHook makes an object an apply hook: a dependent that runs once for each state of the
+	// component, after all other dependents or when one of them has failed, as the value says.
 	AnnotationKeySuffixApplyHook = "apply-hook"
-	// AnnotationKeySuffixReleaseHook makes an object a release hook: it is not a dependent, but is applied when a release is
-	// tested or rolled back, as the value says. Components have no release hooks.
+	// AnnotationKeySuffixReleaseHook makes an object a release hook: it is not a dependent, but is applied when a
+	// release is tested or rolled back, as the value says. Components have no release hooks.
 	AnnotationKeySuffixReleaseHook = "release-hook"
-	// AnnotationKeySuffixVersioned, set to "true" on a ConfigMap or Secret of a clm release, gives each content a name of its own, and has the objects of the release refer to
-	// that. Components have no versioned objects.
+	// AnnotationKeySuffixVersioned, set to "true" on a ConfigMap or Secret of a clm release, gives each content a name
+	// of its own, and has the objects of the release refer to that. Components have no versioned objects.
 	AnnotationKeySuffixVersioned = "versioned"
 	// AnnotationKeySuffixKeptVersions is how many versions of a versioned object exist at most, with the present one.
 	AnnotationKeySuffixKeptVersions = "kept-versions"
 	// AnnotationKeySuffixVersionOf is on the versions of an object. It has the name without the suffix of the version.
 	AnnotationKeySuffixVersionOf = "version-of"
-	// AnnotationKeySuffixSkipDeletionHooks, set to "true" on a component that is being deleted, skips its deletion hooks that are
-	// not done yet.
+	// AnnotationKeySuffixSkipDeletionHooks, set to "true" on a component that is being deleted, skips its deletion
+	// hooks that are not done yet.
 	AnnotationKeySuffixSkipDeletionHooks = "skip-deletion-hooks"
 	// AnnotationKeySuffixDisableEvents, set to "true" on a component, suppresses events about its dependents.
 	AnnotationKeySuffixDisableEvents = "disable-events"
-	// AnnotationKeySuffixReconcileAt starts an attempt to reconcile the component when its value changes. The value means nothing.
+	// AnnotationKeySuffixReconcileAt starts an attempt to reconcile the component when its value changes. The value
+	// means nothing.
 	AnnotationKeySuffixReconcileAt = "reconcile-at"
-	// AnnotationKeySuffixAbandonTarget, set to "true" on a component that is being deleted, lets the deletion end although the
-	// target cluster cannot be reached any more. The dependents stay in that cluster.
+	// AnnotationKeySuffixAbandonTarget, set to "true" on a component that is being deleted, lets the deletion end
+	// although the target cluster cannot be reached any more. The dependents stay in that cluster.
 	AnnotationKeySuffixAbandonTarget = "abandon-target"
-	// AnnotationKeySuffixApproveDeletions, on a component, approves the deletion of the dependents that are held. The value is the
-	// digest in the component's condition, which identifies exactly these.
+	// AnnotationKeySuffixApproveDeletions, on a component, approves the deletion of the dependents that are held. The
+	// value is the digest in the component's condition, which identifies exactly these.
 	AnnotationKeySuffixApproveDeletions = "approve-deletions"
-	// AnnotationKeySuffixDeletionApproved, on a component, records that a user has approved its own deletion, so that this holds until the component is gone. The reconciler sets
-	// it; the value identifies the component and its deletion.
+	// AnnotationKeySuffixDeletionApproved, on a component, records that a user has approved its own deletion, so that
+	// this holds until the component is gone. The reconciler sets it; the value identifies the component and its
+	// deletion.
 	AnnotationKeySuffixDeletionApproved = "deletion-approved"
-	// AnnotationKeySuffixDeletionRetriedAt is on a CustomResourceDefinition that is being deleted. The reconciler sets it to make the API server retry, after the API server has
-	// failed to delete the instances; the value is the time.
+	// AnnotationKeySuffixDeletionRetriedAt is on a CustomResourceDefinition that is being deleted. The reconciler sets
+	// it to make the API server retry, after the API server has failed to delete the instances; the value is the time.
 	AnnotationKeySuffixDeletionRetriedAt = "deletion-retried-at"
-	// AnnotationKeySuffixOrphanDependents, set to "true" on a component, orphans its dependents when it is deleted, instead of
-	// deleting them. The reconciler sets it when a component is deleted with the propagation policy Orphan.
+	// AnnotationKeySuffixOrphanDependents, set to "true" on a component, orphans its dependents when it is deleted,
+	// instead of deleting them. The reconciler sets it when a component is deleted with the propagation policy Orphan.
 	AnnotationKeySuffixOrphanDependents = "orphan-dependents"
-	// AnnotationKeySuffixDeletionHooksChecksum has the checksum of the deletion hooks that the operator has stored for a
-	// component. The operator sets it, and applies the hooks that the status refers to only if they match it.
+	// AnnotationKeySuffixDeletionHooksChecksum has the checksum of the deletion hooks that the operator has stored for
+	// a component. The operator sets it, and applies the hooks that the status refers to only if they match it.
 	AnnotationKeySuffixDeletionHooksChecksum = "deletion-hooks-checksum"
 )
 
@@ -169,13 +178,14 @@ const (
 	DeletePolicyOrphanOnApply = "orphan-on-apply"
 	// DeletePolicyOrphanOnDelete orphans an object when the component is deleted.
 	DeletePolicyOrphanOnDelete = "orphan-on-delete"
-	// DeletePolicyConfirmOnDelete deletes an object that is removed from the manifests. If the component is deleted, nothing is deleted before a user
-	// has approved the deletion of this object.
+	// DeletePolicyConfirmOnDelete deletes an object that is removed from the manifests. If the component is deleted,
+	// nothing is deleted before a user has approved the deletion of this object.
 	DeletePolicyConfirmOnDelete = "confirm-on-delete"
 )
 
 const (
-	// DeletePropagationBackground deletes an object at once, and the objects that it owns afterwards. This is the default.
+	// DeletePropagationBackground deletes an object at once, and the objects that it owns afterwards. This is the
+	// default.
 	DeletePropagationBackground = "background"
 	// DeletePropagationForeground deletes the objects that an object owns first; the object is gone when they are.
 	DeletePropagationForeground = "foreground"
@@ -200,9 +210,11 @@ const (
 	// DriftPolicyIgnore ignores such changes; an object that was deleted is created again.
 	DriftPolicyIgnore = "ignore"
 
-	// ReadyTimeoutPolicyFail makes an object that was not ready in time count as failed, until it is ready. This is the default.
+	// ReadyTimeoutPolicyFail makes an object that was not ready in time count as failed, until it is ready. This is the
+	// default.
 	ReadyTimeoutPolicyFail = "fail"
-	// ReadyTimeoutPolicyContinue begins the next wave although an object was not ready in time. The component is not ready before the object is.
+	// ReadyTimeoutPolicyContinue begins the next wave although an object was not ready in time. The component is not
+	// ready before the object is.
 	ReadyTimeoutPolicyContinue = "continue"
 
 	// AwaitAlways has later waves and the component wait until the object is ready. This is the default.
@@ -215,8 +227,8 @@ const (
 	// MissingTypePolicyWait applies the object when its wave has come and its type is served.
 	MissingTypePolicyWait = "wait"
 
-	// ApplyHookPostApply applies the hook when all dependents that are not hooks are ready, and redundant ones are gone. The component is ready
-	// when its hooks are.
+	// ApplyHookPostApply applies the hook when all dependents that are not hooks are ready, and redundant ones are
+	// gone. The component is ready when its hooks are.
 	ApplyHookPostApply = "post-apply"
 	// ApplyHookOnFailure applies the hook when other dependents have failed, or were rejected by the API server.
 	ApplyHookOnFailure = "on-failure"

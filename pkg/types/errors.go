@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// RetriableError wraps an error that is expected to go away. If the error of a hook, a reference or a generator has one in its
-// chain, the component becomes Pending (DeletionPending while it is being deleted) instead of Error, and is reconciled again
-// after a known delay.
+// RetriableError wraps an error that is expected to go away. If the error of a hook, a reference or a generator has one
+// in its chain, the component becomes Pending (DeletionPending while it is being deleted) instead of Error, and is
+// reconciled again after a known delay.
 type RetriableError struct {
 	err        error
 	retryAfter *time.Duration

@@ -9,8 +9,8 @@ import (
 
 // Unstructurable is implemented by parameters of a generator, usually the spec of a component.
 type Unstructurable interface {
-	// ToUnstructured returns the value as maps, slices and scalars, as decoding JSON yields them. The caller may change the
-	// result.
+	// ToUnstructured returns the value as maps, slices and scalars, as decoding JSON yields them. The caller may change
+	// the result.
 	ToUnstructured() map[string]any
 }
 

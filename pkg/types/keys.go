@@ -42,8 +42,8 @@ func IDOf(object ObjectKey) ObjectID {
 // String names the object as messages do; see ObjectText.
 func (id ObjectID) String() string { return ObjectText(id.GroupKind, id.Namespace, id.Name) }
 
-// Compare orders by group, kind, namespace and name. It returns a negative number if id comes before the other one, zero if they
-// are equal, and a positive number otherwise.
+// Compare orders by group, kind, namespace and name. It returns a negative number if id comes before the other one,
+// zero if they are equal, and a positive number otherwise.
 func (id ObjectID) Compare(other ObjectID) int {
 	return cmp.Or(
 		cmp.Compare(id.Group, other.Group), cmp.Compare(id.Kind, other.Kind),
@@ -86,7 +86,8 @@ type nameKey apitypes.NamespacedName
 func (k nameKey) GetNamespace() string { return k.Namespace }
 func (k nameKey) GetName() string      { return k.Name }
 
-// TypeKeyToString formats a type as schema.GroupVersionKind does, for example "apps/v1, Kind=Deployment" or "/v1, Kind=Secret".
+// TypeKeyToString formats a type as schema.GroupVersionKind does, for example "apps/v1, Kind=Deployment" or "/v1,
+// Kind=Secret".
 func TypeKeyToString(key TypeKey) string { return key.GetObjectKind().GroupVersionKind().String() }
 
 // NameKeyToString formats a name as <namespace>/<name>, or <name> if there is no namespace.
@@ -97,8 +98,8 @@ func NameKeyToString(key NameKey) string {
 	return key.GetNamespace() + "/" + key.GetName()
 }
 
-// ObjectText names an object as messages do: "Deployment default/web", "Widget.example.com default/a". It leaves out the groups
-// of Kubernetes itself.
+// ObjectText names an object as messages do: "Deployment default/web", "Widget.example.com default/a". It leaves out
+// the groups of Kubernetes itself.
 func ObjectText(kind schema.GroupKind, namespace string, name string) string {
 	text := kind.Kind
 	if strings.Contains(kind.Group, ".") && !strings.HasSuffix(kind.Group, ".k8s.io") {

@@ -13,13 +13,15 @@ const (
 )
 
 const (
-	// PostApplyOrder is added to the apply orders of post-apply hooks, so that inventories, plans and results have them after all other waves.
+	// PostApplyOrder is added to the apply orders of post-apply hooks, so that inventories, plans and results have them
+	// after all other waves.
 	PostApplyOrder = 100_000
 	// OnFailureOrder is added to the apply orders of on-failure hooks.
 	OnFailureOrder = 200_000
 )
 
-// SplitOrder splits an apply order of an inventory into the kind of hook, which is empty for other objects, and the apply order of the object.
+// SplitOrder splits an apply order of an inventory into the kind of hook, which is empty for other objects, and the
+// apply order of the object.
 func SplitOrder(order int) (hook string, wave int) {
 	switch {
 	case order >= OnFailureOrder+MinOrder:
@@ -31,7 +33,8 @@ func SplitOrder(order int) (hook string, wave int) {
 	}
 }
 
-// WaveText names the wave with an apply or delete order of an inventory: "wave 3", "post-apply wave 3", or "the first wave" for MinOrder.
+// WaveText names the wave with an apply or delete order of an inventory: "wave 3", "post-apply wave 3", or "the first
+// wave" for MinOrder.
 func WaveText(order int) string {
 	hook, wave := SplitOrder(order)
 	switch {

@@ -20,7 +20,8 @@ import (
 // errNoTerminal says why nothing is asked.
 var errNoTerminal = errors.New("--interactive needs a terminal to ask on; give the flags instead")
 
-// ask asks for required options that were not given, each until the answer is valid. Suggestions are taken with the enter key.
+// ask asks for required options that were not given, each until the answer is valid. Suggestions are taken with the
+// enter key.
 func (s *settings) ask(ctx context.Context, in io.Reader, out io.Writer) error {
 	if file, ok := in.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
 		return errNoTerminal
@@ -66,7 +67,8 @@ func (s *settings) askOn(ctx context.Context, in *bufio.Reader, out io.Writer) e
 	return nil
 }
 
-// readLine reads a line. If the context ends before, it returns at once with its error, and goes on reading in the background: input cannot be interrupted.
+// readLine reads a line. If the context ends before, it returns at once with its error, and goes on reading in the
+// background: input cannot be interrupted.
 func readLine(ctx context.Context, in *bufio.Reader) (string, error) {
 	type result struct {
 		line string

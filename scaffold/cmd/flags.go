@@ -64,8 +64,8 @@ func declareOptions(flags *pflag.FlagSet, o *project.Options) {
 	flags.StringVar(&o.RuntimeVersion, "runtime-version", "", "version of component-operator-runtime (default: that of scaffold)")
 }
 
-// withoutEffect are flags of the scaffolder that this one replaces. They name libraries of which nothing is left, and are accepted so that scripts go on
-// working.
+// withoutEffect are flags of the scaffolder that this one replaces. They name libraries of which nothing is left, and
+// are accepted so that scripts go on working.
 var withoutEffect = []struct{ name, reason string }{
 	{"admission-webhook-runtime-version", "webhooks are written against controller-runtime, so there is no such library"},
 	{"code-generator-version", "clients are those of controller-runtime; the project generates none"},

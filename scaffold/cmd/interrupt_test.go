@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// TestSignals ends the command while it runs another program, in each way that a terminal or a supervisor has: nothing is left.
+// TestSignals ends the command while it runs another program, in each way that a terminal or a supervisor has: nothing
+// is left.
 func TestSignals(t *testing.T) {
 	programs := fakePrograms(t)
 	started := filepath.Join(programs, "started")

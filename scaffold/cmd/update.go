@@ -68,7 +68,8 @@ func (s *settings) update(ctx context.Context, given *pflag.FlagSet, out, progre
 	return nil
 }
 
-// complete writes an update, and does what follows it. If an earlier update was not completed, it does what follows that one, too.
+// complete writes an update, and does what follows it. If an earlier update was not completed, it does what follows
+// that one, too.
 func (s *settings) complete(ctx context.Context, progress io.Writer, folder, absolute string, options *project.Options, update *project.Update) error {
 	pending := project.IsPending(absolute)
 	if err := update.Apply(ctx); err != nil {
@@ -114,8 +115,8 @@ func renderAgain(ctx context.Context, given *pflag.FlagSet, options *project.Opt
 	return project.Render(options, contents)
 }
 
-// refuseIdentities refuses to change what identifies a project in clusters: existing components, and the finalizers and labels of their dependents, would belong
-// to nobody.
+// refuseIdentities refuses to change what identifies a project in clusters: existing components, and the finalizers and
+// labels of their dependents, would belong to nobody.
 func refuseIdentities(recorded, chosen *project.Options) error {
 	var problems []error
 	for _, row := range []struct{ flag, was, is string }{

@@ -245,7 +245,8 @@ func replace(t *testing.T, folder, path, old, replacement string) {
 	write(t, folder, path, strings.Replace(content, old, replacement, 1))
 }
 
-// TestUpdateAddsVersion adds a version that is stored: it begins as the former one, edits and added files included, and the former one stays.
+// TestUpdateAddsVersion adds a version that is stored: it begins as the former one, edits and added files included, and
+// the former one stays.
 func TestUpdateAddsVersion(t *testing.T) {
 	t.Parallel()
 	folder := newProject(t)

@@ -14,7 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fakePrograms puts a go and a make on the PATH that succeed, and note that they were called in the file "calls"; make fails as long as the file "broken" exists.
+// fakePrograms puts a go and a make on the PATH that succeed, and note that they were called in the file "calls"; make
+// fails as long as the file "broken" exists.
 func fakePrograms(t *testing.T) (folder string) {
 	t.Helper()
 	folder = t.TempDir()
@@ -28,7 +29,8 @@ func fakePrograms(t *testing.T) (folder string) {
 	return folder
 }
 
-// TestUnfinishedUpdate has what follows an update fail, and be interrupted: the next update makes up for it although no file differs any more.
+// TestUnfinishedUpdate has what follows an update fail, and be interrupted: the next update makes up for it although no
+// file differs any more.
 func TestUnfinishedUpdate(t *testing.T) {
 	folder := newProject(t)
 	programs := fakePrograms(t)
@@ -152,7 +154,8 @@ func TestFilesKeepTheirNature(t *testing.T) {
 	}
 }
 
-// TestFilesThatNoArchiveHolds updates files of a chart that a plain record could not hold, and names those that cannot be merged.
+// TestFilesThatNoArchiveHolds updates files of a chart that a plain record could not hold, and names those that cannot
+// be merged.
 func TestFilesThatNoArchiveHolds(t *testing.T) {
 	t.Parallel()
 	const chart = "pkg/generator/chart/"

@@ -36,7 +36,8 @@ func writeChart(t *testing.T, version string, more map[string]string) string {
 	return folder
 }
 
-// TestUpdateOfAnEditedChart edits the chart of a project, updates the project around it, and then updates the chart: all edits are still there.
+// TestUpdateOfAnEditedChart edits the chart of a project, updates the project around it, and then updates the chart:
+// all edits are still there.
 func TestUpdateOfAnEditedChart(t *testing.T) {
 	t.Parallel()
 	const templates = "pkg/generator/chart/templates/"
@@ -113,7 +114,8 @@ func TestUpdateToUntrustedCharts(t *testing.T) {
 	}
 }
 
-// TestConflictsStayOpen updates a project twice that has a conflict: the second update finds it again, and can still show it in the file.
+// TestConflictsStayOpen updates a project twice that has a conflict: the second update finds it again, and can still
+// show it in the file.
 func TestConflictsStayOpen(t *testing.T) {
 	t.Parallel()
 	folder := newProject(t)

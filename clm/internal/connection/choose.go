@@ -20,8 +20,9 @@ type Choice struct {
 	choices []*choice
 }
 
-// Choose returns the choice of the pods that are, or whose dependent is, among the named objects: KIND[.GROUP]/[NAMESPACE/]NAME. Without
-// names these are all. That a release has no such dependent, or several of them, is a RefusedError; pods come and go.
+// Choose returns the choice of the pods that are, or whose dependent is, among the named objects:
+// KIND[.GROUP]/[NAMESPACE/]NAME. Without names these are all. That a release has no such dependent, or several of them,
+// is a RefusedError; pods come and go.
 func Choose(clnt cluster.Client, release *releases.Release, texts []string) (*Choice, error) {
 	chosen := &Choice{release: release}
 	for _, text := range texts {

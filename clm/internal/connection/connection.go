@@ -28,7 +28,8 @@ type Options struct {
 	Config *rest.Config
 	// Holder names this process to others that wait for its locks, such as "alice@laptop/4711". Required.
 	Holder string
-	// Started is when this process was started: other processes compare it with their own start. Defaults to the time when the connection is opened.
+	// Started is when this process was started: other processes compare it with their own start. Defaults to the time
+	// when the connection is opened.
 	Started time.Time
 	// Printer shows operations. Defaults to none.
 	Printer display.Printer
@@ -36,7 +37,8 @@ type Options struct {
 	Clock clock.WithTicker
 	// MaxConcurrency is the maximum number of concurrent requests about dependents. Defaults to that of the engine.
 	MaxConcurrency int
-	// Log gets the requests that the verbosity, which is that of kubectl, says. It must be safe for concurrent use. Defaults to none.
+	// Log gets the requests that the verbosity, which is that of kubectl, says. It must be safe for concurrent use.
+	// Defaults to none.
 	Log       io.Writer
 	Verbosity int
 }
@@ -94,8 +96,8 @@ func Open(options Options) (*Connection, error) {
 	return c, nil
 }
 
-// Ready waits until discovery has ended, whether or not it has succeeded. The error is that of the context: discovery itself has no context, and takes
-// long if the server does not answer.
+// Ready waits until discovery has ended, whether or not it has succeeded. The error is that of the context: discovery
+// itself has no context, and takes long if the server does not answer.
 func (c *Connection) Ready(ctx context.Context) error {
 	select {
 	case <-c.discovered:
@@ -123,13 +125,14 @@ func (c *Connection) Release(ctx context.Context, namespace, name string) (*rele
 	return release, err
 }
 
-// Absent returns the error for a release that was not found; never nil. The error names the existing releases. Absent does not look for the release
-// again.
+// Absent returns the error for a release that was not found; never nil. The error names the existing releases. Absent
+// does not look for the release again.
 func (c *Connection) Absent(ctx context.Context, namespace, name string) error {
 	return c.suggest(ctx, namespace, name, fmt.Errorf("release %s/%s: %w", namespace, name, releases.ErrNotFound))
 }
 
-// suggest adds the existing releases to the error for a release that does not exist, or that parts of its record are left.
+// suggest adds the existing releases to the error for a release that does not exist, or that parts of its record are
+// left.
 func (c *Connection) suggest(ctx context.Context, namespace, name string, err error) error {
 	if parts, partsErr := c.records.HasParts(ctx, namespace, name); partsErr == nil && parts {
 		// It may have been created since it was looked for.

@@ -5,6 +5,7 @@
 //
 // # Contract
 //
-// Opening a connection does not wait for the cluster, but starts to ask which types it serves. Looking up a release that does not exist yields an error
-// that names the existing releases, or says that parts of its record are left. A connection does not change during its life.
+// Opening a connection does not wait for the cluster, but starts to ask which types it serves. Looking up a release
+// that does not exist yields an error that names the existing releases, or says that parts of its record are left. A
+// connection does not change during its life.
 package connection

@@ -12,8 +12,9 @@ import (
 	"k8s.io/klog/v2/textlogger"
 )
 
-// logRequests returns what makes a transport log its requests. The levels of verbosity are those of kubectl: 6 logs methods, URLs, status codes and
-// durations, 7 also headers, and 9 curl commands and details of the connection. Credentials in headers are masked.
+// logRequests returns what makes a transport log its requests. The levels of verbosity are those of kubectl: 6 logs
+// methods, URLs, status codes and durations, 7 also headers, and 9 curl commands and details of the connection.
+// Credentials in headers are masked.
 func logRequests(out io.Writer, verbosity int) transport.WrapperFunc {
 	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(out), textlogger.Verbosity(verbosity)))
 	return func(next http.RoundTripper) http.RoundTripper {

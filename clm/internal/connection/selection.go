@@ -55,8 +55,8 @@ type Object interface {
 	fmt.Stringer
 }
 
-// Resolve returns the objects that texts denote, each once: KIND[.GROUP]/[NAMESPACE/]NAME. The kind may be a resource or a short name of
-// the cluster. The error is a RefusedError if a text denotes no object, or several of them.
+// Resolve returns the objects that texts denote, each once: KIND[.GROUP]/[NAMESPACE/]NAME. The kind may be a resource
+// or a short name of the cluster. The error is a RefusedError if a text denotes no object, or several of them.
 func Resolve[O Object](clnt cluster.Client, texts []string, among []O, in Scope) ([]O, error) {
 	var found []O
 	seen := map[display.Key]bool{}

@@ -18,7 +18,8 @@ type Dependent struct {
 
 	// Status as seen last; may be empty.
 	Status status.Status `json:"status"`
-	// Message explains the status: why the object is not ready, or is not gone. In an operation it is empty if the object is.
+	// Message explains the status: why the object is not ready, or is not gone. In an operation it is empty if the
+	// object is.
 	Message string `json:"message,omitempty"`
 	// Wave is the apply order, or the delete order if the release is being deleted.
 	Wave int `json:"-"`
@@ -65,8 +66,8 @@ func (s State) IsDone() bool {
 	return s == StateReady || s == StateCompleted || s == StateStays || s == StateGone
 }
 
-// StateInOperation returns the state of a dependent from what an operation knows about it: its phase, verb and message. An object has also failed if the
-// engine says so.
+// StateInOperation returns the state of a dependent from what an operation knows about it: its phase, verb and message.
+// An object has also failed if the engine says so.
 func StateInOperation(d Dependent, failed bool) State {
 	switch {
 	case failed:

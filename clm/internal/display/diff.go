@@ -36,7 +36,8 @@ const (
 	ActionOrphan Action = "orphan"
 	// ActionKeep means that the object differs from its manifest, and is left alone.
 	ActionKeep Action = "keep"
-	// ActionRepeat means that the object is applied again although its manifest is the same, as hooks are. Write shows all of them in one line.
+	// ActionRepeat means that the object is applied again although its manifest is the same, as hooks are. Write shows
+	// all of them in one line.
 	ActionRepeat Action = "run again"
 )
 
@@ -73,7 +74,8 @@ type Change struct {
 	Notes []string
 	// Local means that After was computed without the server.
 	Local bool
-	// Before and After are the content of the object; nil if it does not exist, or if the content is unknown. Write does not modify them.
+	// Before and After are the content of the object; nil if it does not exist, or if the content is unknown. Write
+	// does not modify them.
 	Before, After map[string]any
 }
 
@@ -85,16 +87,16 @@ type DiffOptions struct {
 	Context *int
 	// ShowSecrets shows values of Secrets unmasked.
 	ShowSecrets bool
-	// Limit is the number of cells that lines have to fit in, except those of differences. Names are then shortened in the middle, and texts are wrapped.
-	// Defaults to no limit.
+	// Limit is the number of cells that lines have to fit in, except those of differences. Names are then shortened in
+	// the middle, and texts are wrapped. Defaults to no limit.
 	Limit int
 }
 
 // defaultContext is the default of other diff programs.
 const defaultContext = 3
 
-// WriteDiff shows each change, and the number of changes of each kind. It writes nothing and fails if an action or the context is invalid; it also fails
-// if writing fails.
+// WriteDiff shows each change, and the number of changes of each kind. It writes nothing and fails if an action or the
+// context is invalid; it also fails if writing fails.
 func WriteDiff(out io.Writer, changes []Change, options DiffOptions) error {
 	writer, err := newWriter(options)
 	if err != nil {

@@ -3,7 +3,8 @@
 
 package display
 
-// encoded is the part of an object's lines that the other object has as well, one character per line, for a library that compares texts.
+// encoded is the part of an object's lines that the other object has as well, one character per line, for a library
+// that compares texts.
 type encoded struct {
 	text        []rune
 	lineNumbers []int // line numbers of the characters

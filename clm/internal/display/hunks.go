@@ -74,8 +74,8 @@ func placeOf(hunk []edit) string {
 	return ""
 }
 
-// compare computes the smallest difference, without a time limit, so that the same objects give the same difference on a busy machine. Lines of only
-// one object cannot be common; without them, little is left to compare.
+// compare computes the smallest difference, without a time limit, so that the same objects give the same difference on
+// a busy machine. Lines of only one object cannot be common; without them, little is left to compare.
 func compare(before, after []diffLine) []edit {
 	shared := newAlphabet(before, after)
 	from, to := shared.encode(before), shared.encode(after)

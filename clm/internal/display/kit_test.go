@@ -98,7 +98,8 @@ func object(text string, wave int, phase reconciler.Phase, change ...func(*displ
 	return o
 }
 
-// settle decides on the state of an object again after it was changed. One that has failed stays so until another state is set.
+// settle decides on the state of an object again after it was changed. One that has failed stays so until another state
+// is set.
 func settle(o *display.Dependent) {
 	o.State = display.StateInOperation(*o, o.State == display.StateFailed)
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/component-operator/runtime/clm/internal/terminal"
 )
 
-// TestFrames lists a plan with long names at the widths that terminals have. No line may be wider, and no reason or refusal may be cut.
+// TestFrames lists a plan with long names at the widths that terminals have. No line may be wider, and no reason or
+// refusal may be cut.
 func TestFramesOfDiffs(t *testing.T) {
 	t.Parallel()
 	const release = "monitoring-kube-prometheus-stack-of-the-platform-team" // 53 characters

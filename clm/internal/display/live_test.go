@@ -244,7 +244,8 @@ func TestConcurrentUpdates(t *testing.T) {
 	}
 }
 
-// TestFrames draws a release with long names and reasons at the widths that terminals have. No line may be wider, and all of them must be of use.
+// TestFrames draws a release with long names and reasons at the widths that terminals have. No line may be wider, and
+// all of them must be of use.
 func TestFramesOfOperations(t *testing.T) {
 	t.Parallel()
 	crash := "0/3 replicas available; Pod monitoring-kube-prometheus-stack-operator-859fddb4f6-6n9pm: container kube-prometheus-stack: CrashLoopBackOff, restarted 3 times; " +

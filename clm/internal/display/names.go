@@ -10,7 +10,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Names names the objects of one table or list. The zero value names them as messages do. It is not safe for concurrent use.
+// Names names the objects of one table or list. The zero value names them as messages do. It is not safe for concurrent
+// use.
 type Names struct {
 	namespace string
 	room      int
@@ -18,10 +19,11 @@ type Names struct {
 	groups map[string]map[string]bool
 }
 
-// NewNames returns the names for a terminal in which a name has that many cells. If there are none, there is no terminal, and names are those of messages.
-// Otherwise they are short: without the namespace if that is the given one, and without the API group unless objects of the same kind and another group
-// are included. Such a name still denotes the object in arguments of clm. A name that is too long has a short kind, if there is one. It may still be
-// longer than the room.
+// NewNames returns the names for a terminal in which a name has that many cells. If there are none, there is no
+// terminal, and names are those of messages. Otherwise they are short: without the namespace if that is the given one,
+// and without the API group unless objects of the same kind and another group are included. Such a name still denotes
+// the object in arguments of clm. A name that is too long has a short kind, if there is one. It may still be longer
+// than the room.
 func NewNames(room int, namespace string) *Names {
 	if room <= 0 {
 		return &Names{}
@@ -66,7 +68,8 @@ var shortKinds = map[string]string{
 	"CustomResourceDefinition": "CRD", "HorizontalPodAutoscaler": "HPA", "PersistentVolumeClaim": "PVC", "PodDisruptionBudget": "PDB",
 }
 
-// fit names an object, with a short kind if the name is too long otherwise. The kind has its group only if another group has a kind of that name.
+// fit names an object, with a short kind if the name is too long otherwise. The kind has its group only if another
+// group has a kind of that name.
 func (n *Names) fit(object types.ObjectKey, namespace string) string {
 	gk := object.GetObjectKind().GroupVersionKind().GroupKind()
 	kind, name := gk.Kind, " "+types.NameKeyToString(types.NameKeyFromNamespaceAndName(namespace, object.GetName()))

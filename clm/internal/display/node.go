@@ -19,13 +19,15 @@ const StatusCompleted = status.Status("Completed")
 // StatusStolen is the status of a dependent that belongs to another owner, or to none.
 const StatusStolen = status.Status("NotOwned")
 
-// DigestTakenOver is the digest of completed items that the engine has not made: another tool has applied them, before a release was adopted from it. To the engine they
-// are completed, whatever their manifests are.
+// DigestTakenOver is the digest of completed items that the engine has not made: another tool has applied them, before
+// a release was adopted from it. To the engine they are completed, whatever their manifests are.
 const DigestTakenOver = "taken-over"
 
-// Node is an object in the cluster and what it owns: a dependent, or something below one, of which Wave, Phase, Verb, State and Since are empty.
+// Node is an object in the cluster and what it owns: a dependent, or something below one, of which Wave, Phase, Verb,
+// State and Since are empty.
 type Node struct {
-	// Dependent has the verdict of the analyzer as its status, or NotFound, Unknown if the object may not be read, Completed, or NotOwned.
+	// Dependent has the verdict of the analyzer as its status, or NotFound, Unknown if the object may not be read,
+	// Completed, or NotOwned.
 	Dependent
 
 	// ApplyOrder is that of the inventory; zero for what is not recorded there.
@@ -36,8 +38,8 @@ type Node struct {
 	Missing bool `json:"missing,omitempty"`
 	// Why says what keeps the object from being ready, the most specific reason first.
 	Why []Reason `json:"why,omitempty"`
-	// Children are the objects that name this one as their owner, sorted by kind and name. ReplicaSets of earlier rollouts, which
-	// have no pods any more, are left out.
+	// Children are the objects that name this one as their owner, sorted by kind and name. ReplicaSets of earlier
+	// rollouts, which have no pods any more, are left out.
 	Children []*Node `json:"children,omitempty"`
 
 	// Item is the record of a dependent; nil for what is below one.

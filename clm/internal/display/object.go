@@ -57,8 +57,8 @@ func (o Object) String() string { return o.Key().String() }
 // isHarmless matches what needs no quotes in a command.
 var isHarmless = regexp.MustCompile(`^[A-Za-z0-9._:/-]+$`)
 
-// Argument names the object as commands take it, for example "Deployment/default/web"; or OBJECT if that is not safe in a
-// shell, because somebody has put anything into the record.
+// Argument names the object as commands take it, for example "Deployment/default/web"; or OBJECT if that is not safe in
+// a shell, because somebody has put anything into the record.
 func (o Object) Argument() string {
 	if argument := strings.Replace(o.String(), " ", "/", 1); isHarmless.MatchString(argument) {
 		return argument
@@ -94,7 +94,8 @@ func IsJob(object types.ObjectKey) bool {
 	return KeyOf(object).GroupKind == schema.GroupKind{Group: "batch", Kind: "Job"}
 }
 
-// Namespace returns the namespace in which an object is applied with a release of the given namespace; empty if its type has no namespaces.
+// Namespace returns the namespace in which an object is applied with a release of the given namespace; empty if its
+// type has no namespaces.
 func Namespace(mapper meta.RESTMapper, object client.Object, namespace string) (string, error) {
 	gvk := object.GetObjectKind().GroupVersionKind()
 	mapping, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)

@@ -36,7 +36,8 @@ func (w *writer) prepare(object map[string]any) map[string]any {
 // masked stands for a secret value.
 type masked string
 
-// masks numbers the values that occur. A number reveals nothing about a value, whereas a short value can be guessed from its digest.
+// masks numbers the values that occur. A number reveals nothing about a value, whereas a short value can be guessed
+// from its digest.
 type masks map[string]int
 
 // mask shows the length and the number of a value.

@@ -12,10 +12,11 @@ import (
 	"github.com/component-operator/runtime/clm/internal/terminal"
 )
 
-// Printer shows an operation. Its methods may be called from several goroutines; none blocks on anything but the output,
-// whose errors are ignored: an operation must not fail because its output has no reader.
+// Printer shows an operation. Its methods may be called from several goroutines; none blocks on anything but the
+// output, whose errors are ignored: an operation must not fail because its output has no reader.
 type Printer interface {
-	// Update takes the present state, and keeps nothing of it that the caller could change. After Finish it does nothing.
+	// Update takes the present state, and keeps nothing of it that the caller could change. After Finish it does
+	// nothing.
 	Update(state Progress)
 	// Finish takes the view away and says how the operation ended. It must be called, also after a failure; once.
 	Finish(outcome Outcome)
@@ -38,7 +39,8 @@ type Outcome struct {
 	Summary string
 	// Next says what can be done now; may be empty, and have several lines.
 	Next string
-	// Notes are what else should be known: what the API server warned about or changed, and what others changed. One line each.
+	// Notes are what else should be known: what the API server warned about or changed, and what others changed. One
+	// line each.
 	Notes []string
 }
 
@@ -46,8 +48,8 @@ type Outcome struct {
 type Mode int
 
 const (
-	// ModeAuto is ModeLive on a terminal, and ModePlain elsewhere, on dumb terminals, and if the environment variable CI
-	// has a value other than false and 0.
+	// ModeAuto is ModeLive on a terminal, and ModePlain elsewhere, on dumb terminals, and if the environment variable
+	// CI has a value other than false and 0.
 	ModeAuto Mode = iota
 	// ModeLive redraws a view on a terminal, which gives way to a summary at the end.
 	ModeLive

@@ -20,8 +20,8 @@ type diffLine struct {
 	text, path string
 }
 
-// document is a YAML document under construction. An encoder would write some multi-line strings on a single line, in which no difference can be
-// shown: those with tabs, or with trailing blanks.
+// document is a YAML document under construction. An encoder would write some multi-line strings on a single line, in
+// which no difference can be shown: those with tabs, or with trailing blanks.
 type document struct {
 	lines []diffLine
 }

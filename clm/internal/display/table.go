@@ -31,8 +31,8 @@ type WriteOptions struct {
 	Clock clock.PassiveClock
 }
 
-// Write prints nodes as a table whose first column is a tree. With a limit, names are those of [NewNames], and shortened in the middle; messages are
-// shortened at the end, and reasons are wrapped.
+// Write prints nodes as a table whose first column is a tree. With a limit, names are those of [NewNames], and
+// shortened in the middle; messages are shortened at the end, and reasons are wrapped.
 func Write(w io.Writer, nodes []*Node, options WriteOptions) error {
 	if options.Clock == nil {
 		options.Clock = clock.RealClock{}

@@ -104,7 +104,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// longPicture is a release with long names in several namespaces. Two groups have a kind of the same name, and one of them is that of a child.
+// longPicture is a release with long names in several namespaces. Two groups have a kind of the same name, and one of
+// them is that of a child.
 func longPicture() ([]*display.Node, time.Time) {
 	now := time.Date(2026, 3, 1, 2, 30, 0, 0, time.UTC)
 	node := func(apiVersion, kind, namespace, name string, found status.Status, message string, children ...*display.Node) *display.Node {

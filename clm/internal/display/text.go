@@ -21,8 +21,8 @@ func Count(count int, unit string) string {
 	return fmt.Sprintf("%d %ss", count, unit)
 }
 
-// Age says how long ago something was, as kubectl does; empty for a time that is not known. Clocks differ, and a deletion may be due in the future: that is
-// no age.
+// Age says how long ago something was, as kubectl does; empty for a time that is not known. Clocks differ, and a
+// deletion may be due in the future: that is no age.
 func Age(since, now time.Time) string {
 	if since.IsZero() {
 		return ""

@@ -87,8 +87,8 @@ const (
 	minName = 10
 )
 
-// objects returns the lines of objects. Half of a line is left to state, age and reason, if names are long. Reasons get more than one line as long as there
-// are lines to spare.
+// objects returns the lines of objects. Half of a line is left to state, age and reason, if names are long. Reasons get
+// more than one line as long as there are lines to spare.
 func (v view) objects(chosen []Dependent, spare int) map[Object][]string {
 	names := namesIn(v.state, max(v.width/2, minName))
 	table := terminal.NewTable(v.width, terminal.Column{}, terminal.Column{}, terminal.Column{Right: true}, terminal.Column{Fit: terminal.End})
@@ -112,7 +112,8 @@ func (v view) objects(chosen []Dependent, spare int) map[Object][]string {
 	return shown
 }
 
-// object returns the line of an object. A reason that does not fit in it stands below it, in at most as many lines as there are to spare.
+// object returns the line of an object. A reason that does not fit in it stands below it, in at most as many lines as
+// there are to spare.
 func (v view) object(layout *terminal.Layout, row []terminal.Cell, spare int) []string {
 	line, whole := layout.Line(row...)
 	if whole || spare <= 0 {

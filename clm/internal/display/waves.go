@@ -48,7 +48,8 @@ func Waves[D sortable](list []D) []*Wave {
 	return waves
 }
 
-// Merge merges neighbours of which all dependents are done, and neighbours of which all are pending: what people need are the waves in between.
+// Merge merges neighbours of which all dependents are done, and neighbours of which all are pending: what people need
+// are the waves in between.
 func Merge(waves []*Wave) []*Wave {
 	var merged []*Wave
 	for _, wave := range waves {

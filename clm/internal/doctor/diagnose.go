@@ -23,7 +23,8 @@ import (
 
 // remains are what there is of a release that has no record.
 type remains struct {
-	// marked is the number of objects with its mark that count, doubtful that of others; elsewhere is the namespace of one of these.
+	// marked is the number of objects with its mark that count, doubtful that of others; elsewhere is the namespace of
+	// one of these.
 	marked, doubtful int
 	elsewhere        string
 	// parts means that there are parts of the record.
@@ -215,8 +216,8 @@ func (e *examination) examineItem(ctx context.Context, release *releases.Release
 	return nil
 }
 
-// isExpected reports whether a recorded object should be in the cluster. A Job may remove itself after it has finished. The next operation forgets
-// what is not wanted any more, and not there any more.
+// isExpected reports whether a recorded object should be in the cluster. A Job may remove itself after it has finished.
+// The next operation forgets what is not wanted any more, and not there any more.
 func isExpected(item *reconciler.InventoryItem) bool {
 	switch item.Phase {
 	case reconciler.PhaseCompleted, reconciler.PhaseCompleting, reconciler.PhaseScheduledForCompletion, reconciler.PhaseScheduledForDeletion, reconciler.PhaseDeleting:

@@ -80,8 +80,8 @@ type Request struct {
 	Trusted []string
 }
 
-// Examine compares the records of releases with the cluster. It changes nothing. The error is releases.ErrNotFound if there is no trace of a release with the
-// name.
+// Examine compares the records of releases with the cluster. It changes nothing. The error is releases.ErrNotFound if
+// there is no trace of a release with the name.
 func Examine(ctx context.Context, c *connection.Connection, request Request) (*Diagnosis, error) {
 	e := &examination{
 		Request: request, connection: c, diagnosis: &Diagnosis{},
@@ -118,7 +118,8 @@ type examination struct {
 	connection *connection.Connection
 	diagnosis  *Diagnosis
 
-	// recorded are the namespaces of all releases with a record, by namespace and name; intact are those whose record can be read completely.
+	// recorded are the namespaces of all releases with a record, by namespace and name; intact are those whose record
+	// can be read completely.
 	recorded map[string][]string
 	intact   []apitypes.NamespacedName
 	// unread are those whose record exists, and cannot be used; by namespace and name.
@@ -142,7 +143,8 @@ func (e *examination) note(format string, args ...any) {
 	e.diagnosis.Notes = append(e.diagnosis.Notes, fmt.Sprintf(format, args...))
 }
 
-// readRecords reads the records of all releases in question, and keeps only where they have objects: the records may be too large together.
+// readRecords reads the records of all releases in question, and keeps only where they have objects: the records may be
+// too large together.
 func (e *examination) readRecords(ctx context.Context) error {
 	names := []apitypes.NamespacedName{{Namespace: e.Namespace, Name: e.Name}}
 	if e.Name == "" {

@@ -141,7 +141,8 @@ func (p *place) move(ctx context.Context, s *connection.Connection, name string)
 	return t.Move(ctx, operation.Options{})
 }
 
-// mortal is a connection that dies with one of its writes: it, or its response, does not arrive, and nothing that follows does.
+// mortal is a connection that dies with one of its writes: it, or its response, does not arrive, and nothing that
+// follows does.
 func mortal(config *rest.Config, survived int64, answered bool, died func()) *rest.Config {
 	config = rest.CopyConfig(config)
 	var writes atomic.Int64
@@ -166,7 +167,8 @@ func mortal(config *rest.Config, survived int64, answered bool, died func()) *re
 	return config
 }
 
-// TestMoveSurvivesDeath lets the process that moves an object die at each of its writes. The next one finishes it, whether the doctor has repaired records before or not.
+// TestMoveSurvivesDeath lets the process that moves an object die at each of its writes. The next one finishes it,
+// whether the doctor has repaired records before or not.
 func TestMoveSurvivesDeath(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

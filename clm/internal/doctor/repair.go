@@ -20,7 +20,8 @@ import (
 // anyType has everything looked into that the server knows.
 var anyType = []reconciler.TypeVersionInfo{{Group: "*", Version: "*", Kind: "*"}}
 
-// repairs are what can be done about the records and locks of releases. Each of them is a function that is called later, with --fix.
+// repairs are what can be done about the records and locks of releases. Each of them is a function that is called
+// later, with --fix.
 type repairs struct {
 	connection *connection.Connection
 	// trusted are namespaces in which marks of a release count although it has nothing else there.
@@ -118,14 +119,17 @@ func (r *repairs) rebuild(ctx context.Context, o *runner.Operation, release *rel
 	return write(ctx, release)
 }
 
-// evidenceNamespaces are the namespaces in which marks of a release count as evidence. Any user can set marks, which are labels, annotations and a field
-// manager. In other namespaces they prove nothing: the release has no objects there, and its users may have no permissions there.
+// evidenceNamespaces are the namespaces in which marks of a release count as evidence. Any user can set marks, which
+// are labels, annotations and a field manager. In other namespaces they prove nothing: the release has no objects
+// there, and its users may have no permissions there.
 type evidenceNamespaces map[string]bool
 
-// has reports whether marks in a namespace count. Marks on cluster-scoped objects do: only users with permissions in the whole cluster can set them.
+// has reports whether marks in a namespace count. Marks on cluster-scoped objects do: only users with permissions in
+// the whole cluster can set them.
 func (t evidenceNamespaces) has(namespace string) bool { return namespace == "" || t[namespace] }
 
-// evidenceNamespacesOf returns the namespace of a release, those of its dependents, those of the objects of its current revision, and the trusted ones.
+// evidenceNamespacesOf returns the namespace of a release, those of its dependents, those of the objects of its current
+// revision, and the trusted ones.
 func evidenceNamespacesOf(ctx context.Context, records *releases.Store, release *releases.Release, trusted []string) (evidenceNamespaces, error) {
 	found := evidenceNamespaces{}
 	for _, namespace := range append(namespacesOf(release), trusted...) {

@@ -5,6 +5,7 @@
 //
 // # Contract
 //
-// The errors name objects, holders and commands, and can be shown as they are. Commands take their exit codes from the type of the error: a
-// NotReadyError, a RefusedError, an InterruptedError, or one of which IsChanged is true, which requires another plan. Nothing here makes requests.
+// The errors name objects, holders and commands, and can be shown as they are. Commands take their exit codes from the
+// type of the error: a NotReadyError, a RefusedError, an InterruptedError, or one of which IsChanged is true, which
+// requires another plan. Nothing here makes requests.
 package failures

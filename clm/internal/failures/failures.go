@@ -17,7 +17,8 @@ import (
 	"github.com/component-operator/runtime/pkg/sync"
 )
 
-// NotReadyError says that an operation has written all that it could, and ended before all objects were ready (or gone).
+// NotReadyError says that an operation has written all that it could, and ended before all objects were ready (or
+// gone).
 type NotReadyError struct {
 	// Timeout is the one that was reached; zero if the operation ended for another reason.
 	Timeout time.Duration
@@ -25,7 +26,8 @@ type NotReadyError struct {
 	Failed []reconciler.Notice
 	// Waits are the objects that are not ready.
 	Waits []reconciler.Notice
-	// Cause is the error of the last call of the engine, such as that of a webhook that cannot be called; nil if it had none.
+	// Cause is the error of the last call of the engine, such as that of a webhook that cannot be called; nil if it had
+	// none.
 	Cause error
 }
 
@@ -95,13 +97,15 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("release %s was changed by another client after the plan was created", e.Release)
 }
 
-// errChanged is what errors.Is finds in a ChangedError, also if that is the reason of an error of the engine, which is not unwrapped.
+// errChanged is what errors.Is finds in a ChangedError, also if that is the reason of an error of the engine, which is
+// not unwrapped.
 var errChanged = errors.New("changed")
 
 // Is reports whether the target is that of IsChanged.
 func (e *ChangedError) Is(err error) bool { return err == errChanged }
 
-// IsChanged reports whether an operation was refused because another process has changed the release after the plan was made, and another plan is to be made.
+// IsChanged reports whether an operation was refused because another process has changed the release after the plan was
+// made, and another plan is to be made.
 func IsChanged(err error) bool { return errors.Is(err, errChanged) }
 
 // StageError says that an operation did not get past one of its stages. It replaces the advice for its cause.
@@ -122,7 +126,8 @@ func (e *StageError) Unwrap() error { return e.Cause }
 
 // InterruptedError says that an operation was ended by its caller, or canceled by a newer operation on the release.
 type InterruptedError struct {
-	// CanceledBy is the newer operation and its process, such as "apply of jane@laptop/4711"; empty if the caller has ended the operation.
+	// CanceledBy is the newer operation and its process, such as "apply of jane@laptop/4711"; empty if the caller has
+	// ended the operation.
 	CanceledBy string
 	// Untouched means that this operation has not changed the release. It may have created its namespace.
 	Untouched bool
@@ -171,21 +176,23 @@ func noticeTexts(notices []reconciler.Notice) string {
 	return display.Enumerate(texts, shownNotices)
 }
 
-// IsFinal reports whether it is useless to retry after an error of the engine, or of the record, or because the user has to decide.
+// IsFinal reports whether it is useless to retry after an error of the engine, or of the record, or because the user
+// has to decide.
 func IsFinal(err error) bool {
 	var refused *RefusedError
 	return sync.IsFinal(err) || errors.Is(err, releases.ErrOutdated) || errors.As(err, &refused)
 }
 
-// IsFailure reports whether an operation has ended because of the objects that it applied: they were rejected, have failed, or did not become
-// ready in time.
+// IsFailure reports whether an operation has ended because of the objects that it applied: they were rejected, have
+// failed, or did not become ready in time.
 func IsFailure(err error) bool {
 	var notReady *NotReadyError
 	var rejected *reconciler.RefusedError
 	return errors.As(err, &notReady) || errors.As(err, &rejected) || apiserver.IsRejected(err)
 }
 
-// Summary is the text of an error that is shown beside a list of the objects that are not ready. It has the text of each error that was joined.
+// Summary is the text of an error that is shown beside a list of the objects that are not ready. It has the text of
+// each error that was joined.
 func Summary(err error) string {
 	var notReady *NotReadyError
 	var interrupted *InterruptedError
@@ -238,8 +245,8 @@ func joinedErrors(err error) []error {
 	return several.Unwrap()
 }
 
-// AdviceForeign says what to do about the objects of other owners for which a release was refused. If all of them belong to the Helm release of the same name, that release is
-// to be adopted.
+// AdviceForeign says what to do about the objects of other owners for which a release was refused. If all of them
+// belong to the Helm release of the same name, that release is to be adopted.
 func AdviceForeign(release *releases.Release, problems []string) string {
 	helms := fmt.Sprintf(" belongs to Helm release %s/%s,", release.Namespace, release.Name)
 	if len(problems) > 0 && !slices.ContainsFunc(problems, func(problem string) bool { return !strings.Contains(problem, helms) }) {
@@ -334,7 +341,8 @@ func Unready(err error) []reconciler.Notice {
 	return notReady.Waits
 }
 
-// Continuation returns the command that continues an operation on a release which no process completes; empty if the release needs none.
+// Continuation returns the command that continues an operation on a release which no process completes; empty if the
+// release needs none.
 func Continuation(release *releases.Release) string {
 	switch release.State {
 	case releases.StateApplying:

@@ -31,8 +31,9 @@ const (
 	maxReason = 1000
 )
 
-// header has what tells revisions apart, as Helm records it: JSON, compressed by gzip, and encoded by base64. Helm 3 and 4 use the same names. What
-// Helm's packages offer to decode it leaves out revisions that cannot be decoded, and links the drivers of SQL databases.
+// header has what tells revisions apart, as Helm records it: JSON, compressed by gzip, and encoded by base64. Helm 3
+// and 4 use the same names. What Helm's packages offer to decode it leaves out revisions that cannot be decoded, and
+// links the drivers of SQL databases.
 type header struct {
 	Name      string `json:"name"`
 	Namespace string `json:"namespace"`
@@ -128,8 +129,8 @@ func (r *header) revision() (Revision, error) {
 	}, nil
 }
 
-// Content decodes what the revision consists of, each time it is called: all revisions of a release together may need much memory. If that fails, the error names the object that
-// has the record.
+// Content decodes what the revision consists of, each time it is called: all revisions of a release together may need
+// much memory. If that fails, the error names the object that has the record.
 func (r Revision) Content() (Content, error) {
 	content, err := decodeContent(r.data)
 	if err != nil {

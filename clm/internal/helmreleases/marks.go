@@ -21,7 +21,8 @@ func (r *Release) Owns(object metav1.Object) bool {
 	return values[NameKey] == r.Name && values[NamespaceKey] == r.Namespace
 }
 
-// Programs returns the field managers that have set the marks of an object: helm, or another program that contains Helm's packages, such as a controller.
+// Programs returns the field managers that have set the marks of an object: helm, or another program that contains
+// Helm's packages, such as a controller.
 func Programs(object metav1.Object) []string {
 	var programs []string
 	for _, entry := range object.GetManagedFields() {

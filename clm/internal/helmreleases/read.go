@@ -38,8 +38,9 @@ const (
 // ErrNotFound is the error if Helm has no record of a release. The error that is returned says where was looked.
 var ErrNotFound = errors.New("not found")
 
-// Read reads a release, except for the contents of its revisions. The error is ErrNotFound if there is no record of it. If a record cannot be read, the error
-// names its object, unless the record is damaged and its labels say that it is older than the revision that is installed.
+// Read reads a release, except for the contents of its revisions. The error is ErrNotFound if there is no record of it.
+// If a record cannot be read, the error names its object, unless the record is damaged and its labels say that it is
+// older than the revision that is installed.
 func Read(ctx context.Context, clnt client.Reader, namespace, name string) (*Release, error) {
 	found, err := list(ctx, clnt, namespace, name)
 	if err != nil {
@@ -121,7 +122,8 @@ func (s stored) decode(namespace, name string) (Revision, error) {
 		return Revision{}, fmt.Errorf("it is labelled as a record of release %q, and has one of release %.64q", name, decoded.Name)
 	}
 	if decoded.Namespace != "" && decoded.Namespace != namespace {
-		// Flux can record a release in another namespace than that of its objects; and backups may have been restored elsewhere.
+		// Flux can record a release in another namespace than that of its objects; and backups may have been restored
+		// elsewhere.
 		return Revision{}, fmt.Errorf("it records a release in namespace %.64s, not in %s", decoded.Namespace, namespace)
 	}
 	revision, err := decoded.revision()
@@ -136,7 +138,8 @@ func objectOf(kind string, found metav1.Object) object {
 	return object{kind: kind, namespace: found.GetNamespace(), name: found.GetName(), uid: found.GetUID(), version: found.GetResourceVersion()}
 }
 
-// list returns the objects that have the records of a release: Secrets or, if there are none, ConfigMaps. Their order is not specified.
+// list returns the objects that have the records of a release: Secrets or, if there are none, ConfigMaps. Their order
+// is not specified.
 func list(ctx context.Context, clnt client.Reader, namespace, name string) ([]stored, error) {
 	where := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{ownerKey: ownerHelm, nameKey: name}}
 	var found []stored
@@ -183,7 +186,8 @@ func list(ctx context.Context, clnt client.Reader, namespace, name string) ([]st
 	return nil, nil
 }
 
-// Names returns the namespaces and names of all releases in a namespace of which Helm has records, without reading these; all namespaces if it is empty.
+// Names returns the namespaces and names of all releases in a namespace of which Helm has records, without reading
+// these; all namespaces if it is empty.
 func Names(ctx context.Context, clnt client.Reader, namespace string) (map[apitypes.NamespacedName]bool, error) {
 	names := map[apitypes.NamespacedName]bool{}
 	for _, kind := range []string{kindSecret, kindConfigMap} {

@@ -95,7 +95,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestReadNamesWhatItCannotRead has records that are damaged, or of another kind. Each is an error that names its object: a revision must not be missing.
+// TestReadNamesWhatItCannotRead has records that are damaged, or of another kind. Each is an error that names its
+// object: a revision must not be missing.
 func TestReadNamesWhatItCannotRead(t *testing.T) {
 	t.Parallel()
 	otherType := secret("other", encoded(zipped(t, good)))

@@ -18,7 +18,8 @@ import (
 // ErrChanged is the error if Helm has changed a release since it was read.
 var ErrChanged = errors.New("was changed with Helm")
 
-// Confirm returns ErrChanged if Helm has changed the release since it was read. Records that were deleted since do not count.
+// Confirm returns ErrChanged if Helm has changed the release since it was read. Records that were deleted since do not
+// count.
 func (r *Release) Confirm(ctx context.Context, clnt client.Reader) error {
 	found, err := list(ctx, clnt, r.Namespace, r.Name)
 	if err != nil {
@@ -36,9 +37,10 @@ func (r *Release) Confirm(ctx context.Context, clnt client.Reader) error {
 	return nil
 }
 
-// Retire deletes the records that were found, also those that cannot be read, newest first, so that Helm does not know the release any more. It deletes nothing if Helm has changed
-// the release before; if Helm changes it at the same time, it may have deleted some, and the error is ErrChanged. If it fails, some may be left; then the release can be
-// read and retired again.
+// Retire deletes the records that were found, also those that cannot be read, newest first, so that Helm does not know
+// the release any more. It deletes nothing if Helm has changed the release before; if Helm changes it at the same time,
+// it may have deleted some, and the error is ErrChanged. If it fails, some may be left; then the release can be read
+// and retired again.
 func (r *Release) Retire(ctx context.Context, clnt client.Client) error {
 	if err := r.Confirm(ctx, clnt); err != nil {
 		return err

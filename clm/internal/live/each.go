@@ -16,7 +16,8 @@ import (
 // maxRequests is the maximum number of concurrent requests.
 const maxRequests = 8
 
-// each calls a function for each element, up to maxRequests concurrently. The first error ends the context of the calls, and is returned.
+// each calls a function for each element, up to maxRequests concurrently. The first error ends the context of the
+// calls, and is returned.
 func each[T any](ctx context.Context, elements []T, do func(ctx context.Context, element T) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxRequests)
@@ -26,8 +27,8 @@ func each[T any](ctx context.Context, elements []T, do func(ctx context.Context,
 	return group.Wait()
 }
 
-// inAll calls a function for each namespace concurrently, until the context ends. The first error ends all calls, except if access is denied: that is
-// an error only if it is denied in all namespaces.
+// inAll calls a function for each namespace concurrently, until the context ends. The first error ends all calls,
+// except if access is denied: that is an error only if it is denied in all namespaces.
 func inAll(ctx context.Context, namespaces []string, run func(ctx context.Context, namespace string) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -25,7 +25,8 @@ import (
 
 // Event is a Kubernetes event about an object.
 type Event struct {
-	// Name is the name of the event. It is in the namespace of the object, or in "default" if the object is cluster-scoped.
+	// Name is the name of the event. It is in the namespace of the object, or in "default" if the object is
+	// cluster-scoped.
 	Name string `json:"-"`
 	// Time is the time of the last occurrence, First that of the first one.
 	Time  time.Time `json:"time"`
@@ -51,8 +52,8 @@ type EventReport struct {
 	Notes []display.Note `json:"notes,omitempty"`
 }
 
-// Events returns the events about the dependents and the objects that they own at present. It sends one LIST per namespace, in addition to those of
-// Tree. It ignores Options.SkipReasons.
+// Events returns the events about the dependents and the objects that they own at present. It sends one LIST per
+// namespace, in addition to those of Tree. It ignores Options.SkipReasons.
 func Events(ctx context.Context, options Options) (*EventReport, error) {
 	s, err := newSurvey(options)
 	if err != nil {
@@ -103,8 +104,9 @@ type EventSink struct {
 	Note func(note display.Note)
 }
 
-// WatchEvents passes on the events that Events would return, sorted by time within each namespace, and then new events, including those about objects
-// that are created later. It returns nil when the context ends, and an error if no namespace may be watched. It reconnects if the connection is lost.
+// WatchEvents passes on the events that Events would return, sorted by time within each namespace, and then new events,
+// including those about objects that are created later. It returns nil when the context ends, and an error if no
+// namespace may be watched. It reconnects if the connection is lost.
 func WatchEvents(ctx context.Context, options Options, sink EventSink) error {
 	s, err := newSurvey(options)
 	if err != nil {
@@ -188,7 +190,8 @@ func (w *eventWatch) tellNotes() {
 	}
 }
 
-// eventOf converts an event of either format: some reporters set a count and two times, others a time with microseconds and a series.
+// eventOf converts an event of either format: some reporters set a count and two times, others a time with microseconds
+// and a series.
 func eventOf(entry *corev1.Event) Event {
 	about := entry.InvolvedObject
 	event := Event{
@@ -217,7 +220,8 @@ func eventOf(entry *corev1.Event) Event {
 	return event
 }
 
-// eventNamespaces returns the namespaces of events about members. Events about cluster-scoped objects are in the default namespace.
+// eventNamespaces returns the namespaces of events about members. Events about cluster-scoped objects are in the
+// default namespace.
 func (m *members) eventNamespaces() []string {
 	namespaces := map[string]bool{}
 	for at := range m.byKey {

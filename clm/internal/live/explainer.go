@@ -15,8 +15,9 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// Explainer finds out why objects are not ready while an operation waits for them. It makes no requests for objects that are waited for less than a second, and then watches what
-// the reasons depend on. It makes none for CustomResourceDefinitions. It is safe for concurrent use.
+// Explainer finds out why objects are not ready while an operation waits for them. It makes no requests for objects
+// that are waited for less than a second, and then watches what the reasons depend on. It makes none for
+// CustomResourceDefinitions. It is safe for concurrent use.
 type Explainer struct {
 	options Options
 	tell    func(reasons map[display.Key]string)
@@ -37,16 +38,19 @@ type awaited struct {
 const (
 	// explainAfter is how long an object is waited for before the reason is looked for: most are ready before.
 	explainAfter = time.Second
-	// explainPause is the least time between two looks. If a look takes more than half of it, twice that is the least time.
+	// explainPause is the least time between two looks. If a look takes more than half of it, twice that is the least
+	// time.
 	explainPause = time.Second
-	// explainAnyway is the time after which reasons are looked for even if nothing seems to have changed: something may not be watched.
+	// explainAnyway is the time after which reasons are looked for even if nothing seems to have changed: something may
+	// not be watched.
 	explainAnyway = 30 * time.Second
 	// maxAwaited limits the number of objects that are looked at: they mostly wait for the same reason.
 	maxAwaited = 20
 )
 
-// NewExplainer starts an Explainer, which the caller closes. Options.Items is ignored. It calls tell with the reasons of the objects that are waited for whenever these may have
-// changed, one call after the other. Errors of requests are not reported: another look follows.
+// NewExplainer starts an Explainer, which the caller closes. Options.Items is ignored. It calls tell with the reasons
+// of the objects that are waited for whenever these may have changed, one call after the other. Errors of requests are
+// not reported: another look follows.
 func NewExplainer(options Options, tell func(reasons map[display.Key]string)) *Explainer {
 	ctx, stop := context.WithCancel(context.Background())
 	e := &Explainer{options: options, tell: tell, woken: make(chan struct{}, 1), stop: stop, awaited: map[display.Key]awaited{}}
@@ -92,7 +96,8 @@ func (e *Explainer) wake() {
 	}
 }
 
-// due returns the objects whose reasons are of interest, in order, and the time until there are more of them; zero if only a call of Await can add some.
+// due returns the objects whose reasons are of interest, in order, and the time until there are more of them; zero if
+// only a call of Await can add some.
 func (e *Explainer) due() (items []*reconciler.InventoryItem, next time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -139,8 +144,8 @@ func (e *Explainer) run(ctx context.Context) {
 	}
 }
 
-// sleep waits until it is woken, at most for the duration, and reports whether the context has not ended. Without a way to be woken, zero means not at all; otherwise, it means no
-// limit.
+// sleep waits until it is woken, at most for the duration, and reports whether the context has not ended. Without a way
+// to be woken, zero means not at all; otherwise, it means no limit.
 func sleep(ctx context.Context, duration time.Duration, woken <-chan struct{}) bool {
 	if duration == 0 && woken == nil {
 		return ctx.Err() == nil
@@ -179,7 +184,8 @@ func (e *Explainer) look(ctx context.Context, items []*reconciler.InventoryItem)
 	return true
 }
 
-// Reason returns why an object is not ready, in the words of the lowest object that knows, which it names; empty if nobody does.
+// Reason returns why an object is not ready, in the words of the lowest object that knows, which it names; empty if
+// nobody does.
 func Reason(root *display.Node) string {
 	node, text := lowestReason(root, root)
 	if node == nil || node == root {
@@ -188,7 +194,8 @@ func Reason(root *display.Node) string {
 	return node.Object.Kind + " " + node.Object.Name + ": " + text
 }
 
-// lowestReason returns the lowest object that says more than that it is not ready, and what it says. The message of the root has its finalizers already.
+// lowestReason returns the lowest object that says more than that it is not ready, and what it says. The message of the
+// root has its finalizers already.
 func lowestReason(node, root *display.Node) (*display.Node, string) {
 	for _, child := range node.Children {
 		if child.IsReady() {

@@ -16,7 +16,8 @@ type resource struct {
 	plural string
 }
 
-// The types that workloads consist of. ControllerRevisions and EndpointSlices have owners, too, but say nothing about the state of these.
+// The types that workloads consist of. ControllerRevisions and EndpointSlices have owners, too, but say nothing about
+// the state of these.
 var (
 	deployments  = resource{schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, "deployments"}
 	statefulSets = resource{schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}, "statefulsets"}
@@ -45,18 +46,21 @@ var ownedTypes = map[schema.GroupKind][]resource{
 	{Kind: "ReplicationController"}: {pods, claims},
 }
 
-// isCustom reports whether the type is not one of Kubernetes itself, so the types of the objects that it owns are unknown.
+// isCustom reports whether the type is not one of Kubernetes itself, so the types of the objects that it owns are
+// unknown.
 func isCustom(kind schema.GroupKind) bool {
 	aggregated := []string{"apiextensions.k8s.io", "apiregistration.k8s.io"}
 	return !clientgoscheme.Scheme.IsGroupRegistered(kind.Group) && !slices.Contains(aggregated, kind.Group)
 }
 
-// hasAllInStatus reports whether the status message of an object of the type has all reasons why it is not ready: it owns nothing, and Kubernetes reports no events about it.
+// hasAllInStatus reports whether the status message of an object of the type has all reasons why it is not ready: it
+// owns nothing, and Kubernetes reports no events about it.
 func hasAllInStatus(kind schema.GroupKind) bool {
 	return kind == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 }
 
-// isJustMetadata reports whether metadata is enough to compute the status of objects of the type. Their content is often large or secret.
+// isJustMetadata reports whether metadata is enough to compute the status of objects of the type. Their content is
+// often large or secret.
 func isJustMetadata(kind schema.GroupKind) bool {
 	return kind.Group == "" && (kind.Kind == "Secret" || kind.Kind == "ConfigMap")
 }

@@ -87,11 +87,12 @@ func newClient(t testing.TB, config *rest.Config) cluster.Client {
 	return cluster.NewClient(clnt, discoveryClient, record.NewFakeRecorder(100), config, httpClient)
 }
 
-// logs answers the requests for logs: the sandbox has no kubelets, so that no container ever writes anything. Everything else goes to
-// the API server.
+// logs answers the requests for logs: the sandbox has no kubelets, so that no container ever writes anything.
+// Everything else goes to the API server.
 type logs struct {
 	mu sync.Mutex
-	// texts holds logs by container; "previous" after the name, separated by a blank, stands for that of the run before.
+	// texts holds logs by container; "previous" after the name, separated by a blank, stands for that of the run
+	// before.
 	texts map[string]string
 	// streams holds logs that go on until they are closed, by pod.
 	streams map[string]io.ReadCloser
@@ -239,7 +240,8 @@ func freeze(hidden *strings.Replacer, node *display.Node) {
 	}
 }
 
-// golden takes pictures until one is that of the file. A new file is written as soon as the picture shows the given texts.
+// golden takes pictures until one is that of the file. A new file is written as soon as the picture shows the given
+// texts.
 func (w *world) golden(name string, options display.WriteOptions, texts ...string) {
 	w.Helper()
 	path := "testdata/" + name
@@ -294,7 +296,8 @@ func (w *world) pods(prefix string, wanted int) []corev1.Pod {
 	return found
 }
 
-// asKubelet sets the state of the first container of a pod, which is otherwise that of a pod that is running and never ready.
+// asKubelet sets the state of the first container of a pod, which is otherwise that of a pod that is running and never
+// ready.
 func (w *world) asKubelet(pod corev1.Pod, status corev1.ContainerStatus) {
 	w.Helper()
 	testenv.Eventually(w, func() (bool, string) {

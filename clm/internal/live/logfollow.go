@@ -54,7 +54,8 @@ func (r *logReader) followAll(ctx context.Context) error {
 	return inAll(ctx, f.members.namespaces(), f.namespace)
 }
 
-// namespace watches the pods of a namespace. Logs of pods that exist at the beginning start with the requested number of lines.
+// namespace watches the pods of a namespace. Logs of pods that exist at the beginning start with the requested number
+// of lines.
 func (f *logFollower) namespace(ctx context.Context, namespace string) error {
 	source := cache.NewListWatchFromClient(f.survey.core.RESTClient(), pods.plural, namespace, fields.Everything())
 	first := true
@@ -148,7 +149,8 @@ func (f *logFollower) end() {
 	f.known.active--
 }
 
-// stream follows one run to its end, and reconnects if necessary. It reports each reason that prevents reading once, and retries.
+// stream follows one run to its end, and reconnects if necessary. It reports each reason that prevents reading once,
+// and retries.
 func (f *logFollower) stream(ctx context.Context, run run, options *corev1.PodLogOptions) {
 	// last is the time of the latest line, shown that of the latest line before the connection broke.
 	var last, shown time.Time
@@ -187,7 +189,8 @@ func (f *logFollower) stream(ctx context.Context, run run, options *corev1.PodLo
 	}
 }
 
-// isOver reports whether nothing more can be read of a run whose connection has ended. It tells the user the reason if the run could not be read.
+// isOver reports whether nothing more can be read of a run whose connection has ended. It tells the user the reason if
+// the run could not be read.
 func (f *logFollower) isOver(ctx context.Context, run run, err error) bool {
 	f.known.Lock()
 	goesOn := f.known.running[run]

@@ -27,17 +27,20 @@ import (
 // LogOptions say which logs to read. The zero value means all logs.
 type LogOptions struct {
 	Options
-	// Follow continues with new lines, including those of containers and pods that are created later, until the context ends.
+	// Follow continues with new lines, including those of containers and pods that are created later, until the context
+	// ends.
 	Follow bool
 	// Since omits older lines. Defaults to no limit.
 	Since time.Duration
-	// Tail is the number of lines of each container to start with; containers that start later are shown from their first line. Defaults to all.
+	// Tail is the number of lines of each container to start with; containers that start later are shown from their
+	// first line. Defaults to all.
 	Tail *int64
 	// Container restricts the logs to containers of this name. Defaults to all, including init containers.
 	Container string
 	// Previous reads the log of the previous run of containers that were restarted. It cannot be followed.
 	Previous bool
-	// Select selects pods by the dependents that they belong to (possibly themselves), or by their own names. Defaults to all.
+	// Select selects pods by the dependents that they belong to (possibly themselves), or by their own names. Defaults
+	// to all.
 	Select func(dependent, pod display.Object) bool
 	// Color colours each container differently.
 	Color bool
@@ -45,11 +48,12 @@ type LogOptions struct {
 	Problem func(text string)
 }
 
-// Logs writes the logs of the containers of the release, each line preceded by the names of the pod and the container. Lines are written as a whole.
-// Without Follow, it writes one container after the other, and fails if one of them cannot be read, or if no pod has such a container.
+// Logs writes the logs of the containers of the release, each line preceded by the names of the pod and the container.
+// Lines are written as a whole. Without Follow, it writes one container after the other, and fails if one of them
+// cannot be read, or if no pod has such a container.
 //
-// With Follow, lines of different containers are interleaved. It returns nil when the context ends, and an error if no namespace may be watched. If a
-// connection is lost, it reconnects and continues after the last line.
+// With Follow, lines of different containers are interleaved. It returns nil when the context ends, and an error if no
+// namespace may be watched. If a connection is lost, it reconnects and continues after the last line.
 func Logs(ctx context.Context, options LogOptions, out io.Writer) error {
 	s, err := newSurvey(options.Options)
 	if err != nil {
@@ -185,7 +189,8 @@ func (r *logReader) write(run run, line []byte) {
 	_, _ = r.out.Write(text.Bytes())
 }
 
-// report tells the user what cannot be read. It reports denied access once per namespace, and does not report what no longer exists.
+// report tells the user what cannot be read. It reports denied access once per namespace, and does not report what no
+// longer exists.
 func (r *logReader) report(run run, err error) {
 	var status apierrors.APIStatus
 	switch {
@@ -214,7 +219,8 @@ func (r *logReader) tellNotes() {
 	}
 }
 
-// colorOf returns one of the colours that are legible on any background for a name, as the parameter of its control sequence.
+// colorOf returns one of the colours that are legible on any background for a name, as the parameter of its control
+// sequence.
 func colorOf(name string) int {
 	palette := []int{32, 33, 34, 35, 36, 92, 94, 95}
 	hash := fnv.New32a()

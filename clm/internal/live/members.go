@@ -24,7 +24,8 @@ import (
 // maxDepth limits how many owners of an object are followed: CronJob, Job, Pod, claim, and one custom resource above.
 const maxDepth = 5
 
-// members maps objects to the dependents that they belong to, including objects that are created later. It is safe for concurrent use.
+// members maps objects to the dependents that they belong to, including objects that are created later. It is safe for
+// concurrent use.
 type members struct {
 	survey *survey
 	// byKey holds the dependents. It identifies a dependent that was recreated.
@@ -60,8 +61,8 @@ func (m *members) known(object display.Object) (display.Object, bool) {
 	return dependent, ok && dependent != display.Object{}
 }
 
-// find returns the dependent that the object belongs to. The owners are those of the object; if they are nil, it reads them from the cluster, once per
-// object.
+// find returns the dependent that the object belongs to. The owners are those of the object; if they are nil, it reads
+// them from the cluster, once per object.
 func (m *members) find(ctx context.Context, object display.Object, owners []metav1.OwnerReference) (display.Object, bool, error) {
 	dependent, err := m.climb(ctx, object, owners, maxDepth)
 	return dependent, dependent != display.Object{}, err

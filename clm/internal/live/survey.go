@@ -125,7 +125,8 @@ func (s *survey) read(ctx context.Context) error {
 	return each(ctx, doubtful, s.get)
 }
 
-// planQueries returns the LIST requests: one for each type and namespace of the dependents, and for the types that they may own.
+// planQueries returns the LIST requests: one for each type and namespace of the dependents, and for the types that they
+// may own.
 func planQueries(targets []*target) []query {
 	type place struct {
 		schema.GroupKind

@@ -21,8 +21,8 @@ import (
 	"github.com/component-operator/runtime/pkg/status"
 )
 
-// Tree reads the dependents and the objects that they own. It fails if the cluster does not answer. What the user may not read is not an error, but
-// is missing and noted.
+// Tree reads the dependents and the objects that they own. It fails if the cluster does not answer. What the user may
+// not read is not an error, but is missing and noted.
 func Tree(ctx context.Context, options Options) (*Report, error) {
 	s, err := newSurvey(options)
 	if err != nil {
@@ -141,8 +141,8 @@ func (s *survey) judge(node *display.Node, live *unstructured.Unstructured) {
 	}
 }
 
-// judgePod refines the status of a pod that another object owns. For the analyzer, a failed pod is as current as one that has succeeded, since its
-// owner decides what to do; and a pod may have been ready for a moment only.
+// judgePod refines the status of a pod that another object owns. For the analyzer, a failed pod is as current as one
+// that has succeeded, since its owner decides what to do; and a pod may have been ready for a moment only.
 func judgePod(node *display.Node) {
 	if node.Object.Key().GroupKind != pods.GroupKind() || node.Status == status.TerminatingStatus {
 		return
@@ -205,8 +205,8 @@ func isEarlierRollout(live *unstructured.Unstructured) bool {
 	return found && wanted == 0 && present == 0
 }
 
-// claimsOf returns the claims of a StatefulSet. Unless they are deleted along with it, only their names show which set they belong to:
-// <template>-<set>-<ordinal>.
+// claimsOf returns the claims of a StatefulSet. Unless they are deleted along with it, only their names show which set
+// they belong to: <template>-<set>-<ordinal>.
 func (s *survey) claimsOf(node *display.Node) []*unstructured.Unstructured {
 	if node.Object.Key().GroupKind != statefulSets.GroupKind() {
 		return nil

@@ -26,8 +26,8 @@ type Options struct {
 	Judges *judges.Judges
 	// Definitions learn the types of the dependents before these are judged. Defaults to none.
 	Definitions *judges.Definitions
-	// Selector selects the dependents by their labels, so that no other objects have to be read. Dependents that have lost their labels are found
-	// nevertheless, by one request each. Defaults to everything.
+	// Selector selects the dependents by their labels, so that no other objects have to be read. Dependents that have
+	// lost their labels are found nevertheless, by one request each. Defaults to everything.
 	Selector labels.Selector
 	// SkipReasons leaves Node.Why empty, and saves the requests for events and logs.
 	SkipReasons bool

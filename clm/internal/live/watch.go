@@ -26,16 +26,17 @@ import (
 
 // WatchSink is notified when the tree may have changed.
 type WatchSink struct {
-	// Changed is called once when everything that Tree reads is watched, and then after each change of it. It must not block, and may be called
-	// concurrently. Required.
+	// Changed is called once when everything that Tree reads is watched, and then after each change of it. It must not
+	// block, and may be called concurrently. Required.
 	Changed func()
-	// Note gets one note about each resource that is not watched because the user may not watch it. It may be called concurrently. Defaults to none.
+	// Note gets one note about each resource that is not watched because the user may not watch it. It may be called
+	// concurrently. Defaults to none.
 	Note func(note display.Note)
 }
 
-// Watch calls Changed when Tree with the same options may have another result, until the context ends, which is not an error. It watches only the
-// metadata of objects: one watch per kind and namespace, and, unless Options.SkipReasons is set, the events of each namespace. Changes of objects
-// outside the tree are ignored.
+// Watch calls Changed when Tree with the same options may have another result, until the context ends, which is not an
+// error. It watches only the metadata of objects: one watch per kind and namespace, and, unless Options.SkipReasons is
+// set, the events of each namespace. Changes of objects outside the tree are ignored.
 func Watch(ctx context.Context, options Options, sink WatchSink) error {
 	s, err := newSurvey(options)
 	if err != nil {
@@ -86,7 +87,8 @@ func Watch(ctx context.Context, options Options, sink WatchSink) error {
 	return errors.Join(found...)
 }
 
-// treeWatch knows which objects belong to the tree. It learns the owners of objects from its watches, which cover all that Tree reads.
+// treeWatch knows which objects belong to the tree. It learns the owners of objects from its watches, which cover all
+// that Tree reads.
 type treeWatch struct {
 	*survey
 	sink     WatchSink
@@ -174,7 +176,8 @@ func (w *treeWatch) arrived() {
 	}
 }
 
-// belongs reports whether an object is part of the tree, as far as its owners are known. Its owner is watched as well, and notifies when it arrives.
+// belongs reports whether an object is part of the tree, as far as its owners are known. Its owner is watched as well,
+// and notifies when it arrives.
 func (w *treeWatch) belongs(kind schema.GroupKind, object runtime.Object) bool {
 	found, ok := object.(metav1.Object)
 	if !ok {

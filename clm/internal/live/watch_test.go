@@ -67,8 +67,8 @@ func TestWatch(t *testing.T) {
 	a := w.watch()
 	a.called(0, "when everything is watched, it is time for a picture")
 
-	// What happens to objects of one kind arrives in order: when a call comes for our own pod, what others have done before it was seen. Our own
-	// workload may not have come to rest yet; so it is tried again.
+	// What happens to objects of one kind arrives in order: when a call comes for our own pod, what others have done
+	// before it was seen. Our own workload may not have come to rest yet; so it is tried again.
 	foreign := w.createForeign(strings.ReplaceAll(barePod, "NAME", "other"))[0]
 	testenv.Eventually(t, func() (bool, string) {
 		before := a.count()

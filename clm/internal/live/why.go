@@ -55,8 +55,8 @@ func (s *survey) explain(ctx context.Context, roots []*display.Node) error {
 	return each(ctx, unready, s.explainOne)
 }
 
-// explainOne orders the reasons from specific to vague: the state of the object itself, then events about it, and only if there is nothing else, what
-// merely restates the status.
+// explainOne orders the reasons from specific to vague: the state of the object itself, then events about it, and only
+// if there is nothing else, what merely restates the status.
 func (s *survey) explainOne(ctx context.Context, node *display.Node) error {
 	var vague []display.Reason
 	if node.Object.Key().GroupKind == pods.GroupKind() {

@@ -42,7 +42,8 @@ func (s *survey) eventReasons(ctx context.Context, node *display.Node) ([]displa
 	return sumUp(list.Items), nil
 }
 
-// sumUp combines events with the same reason: the message of the latest, the time of the earliest, and the total count. The latest comes first.
+// sumUp combines events with the same reason: the message of the latest, the time of the earliest, and the total count.
+// The latest comes first.
 func sumUp(list []corev1.Event) []display.Reason {
 	found := make([]Event, 0, len(list))
 	for i := range list {
@@ -89,7 +90,8 @@ func (s *survey) lastLine(ctx context.Context, pod *corev1.Pod, f status.PodFind
 		s.note(display.Note{Verb: "get", Resource: podLogs, Namespace: pod.Namespace})
 		return nil
 	case err != nil:
-		// The node may be unreachable, and the log of an earlier run may be gone. The other reasons are shown nevertheless.
+		// The node may be unreachable, and the log of an earlier run may be gone. The other reasons are shown
+		// nevertheless.
 		return []display.Reason{{Source: display.SourceLog, Text: joined("the log of container "+f.Crashed+" cannot be read", err.Error())}}
 	case text == "":
 		return nil

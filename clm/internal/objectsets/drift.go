@@ -40,7 +40,8 @@ type Drift struct {
 	Refusal string
 }
 
-// Drift compares the objects that a set has applied with what it declares, by dry runs. Objects that belong to another owner are left out.
+// Drift compares the objects that a set has applied with what it declares, by dry runs. Objects that belong to another
+// owner are left out.
 func (f *Found) Drift(ctx context.Context, c cluster.Client, set v1alpha1.Set) ([]Drift, error) {
 	var found []Drift
 	begun := map[string]bool{}
@@ -157,7 +158,8 @@ func withMarks(entries, actual map[string]string, prefix string) map[string]stri
 	return result
 }
 
-// presentable returns a copy of an object without the status, and the metadata that the server and the operator maintain.
+// presentable returns a copy of an object without the status, and the metadata that the server and the operator
+// maintain.
 func presentable(object *unstructured.Unstructured, prefix string) *unstructured.Unstructured {
 	object = object.DeepCopy()
 	dropServerFields(object)

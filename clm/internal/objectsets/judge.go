@@ -39,7 +39,8 @@ func (j judge) Judge(object *unstructured.Unstructured) status.Result {
 // Rules implements status.Judge.
 func (j judge) Rules() string { return j.probes.Rules() + "\n" + j.others.Rules() }
 
-// JudgesMetadata implements status.MetadataJudge: the content of ConfigMaps and the like is read if a probe may look at it.
+// JudgesMetadata implements status.MetadataJudge: the content of ConfigMaps and the like is read if a probe may look at
+// it.
 func (j judge) JudgesMetadata(kind schema.GroupKind) bool {
 	metadata, ok := j.probes.(status.MetadataJudge)
 	return ok && metadata.JudgesMetadata(kind)

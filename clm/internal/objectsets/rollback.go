@@ -23,8 +23,9 @@ import (
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
-// RollBack asks the operator to roll a deployment back to a revision; 0 is the latest one before the current one that has succeeded. It returns the name of
-// that set, and whether the operator has something to do: not if the template is that of the set already. It refuses what the operator would refuse or leave for later.
+// RollBack asks the operator to roll a deployment back to a revision; 0 is the latest one before the current one that
+// has succeeded. It returns the name of that set, and whether the operator has something to do: not if the template is
+// that of the set already. It refuses what the operator would refuse or leave for later.
 func RollBack(ctx context.Context, c cluster.Client, found *Found, revision int64) (name string, asked bool, err error) {
 	target, err := found.rollbackTarget(revision)
 	if err != nil {
@@ -71,8 +72,8 @@ type wait struct {
 	said     string
 }
 
-// Await waits until a rollback is complete, and calls a function with what the deployment says, whenever that changes. The error says why it has failed, or is
-// the cause of the context.
+// Await waits until a rollback is complete, and calls a function with what the deployment says, whenever that changes.
+// The error says why it has failed, or is the cause of the context.
 func Await(ctx context.Context, c cluster.Client, target Target, progress func(reason, message string)) error {
 	objects, err := dynamic.NewForConfigAndClient(c.Config(), c.HttpClient())
 	if err != nil {

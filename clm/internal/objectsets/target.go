@@ -35,7 +35,8 @@ type Target struct {
 	Namespace, Name string
 }
 
-// ParseTarget reads TYPE/NAME. The type is a kind, its plural, or its short name, in any case, and may have the group after a dot.
+// ParseTarget reads TYPE/NAME. The type is a kind, its plural, or its short name, in any case, and may have the group
+// after a dot.
 func ParseTarget(text, namespace string) (Target, error) {
 	typeName, name, ok := strings.Cut(text, "/")
 	typeName = strings.TrimSuffix(typeName, "."+v1alpha1.GroupVersion.Group)

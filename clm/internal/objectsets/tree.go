@@ -17,8 +17,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Tree returns the objects of a set, and what they own. Those that belong to somebody else, because they were handed over or never adopted, have the status
-// Stolen, and nothing below them. An archived set has no objects.
+// Tree returns the objects of a set, and what they own. Those that belong to somebody else, because they were handed
+// over or never adopted, have the status Stolen, and nothing below them. An archived set has no objects.
 func (f *Found) Tree(ctx context.Context, c cluster.Client, set v1alpha1.Set) (*live.Report, error) {
 	if set.GetSetSpec().GetPresence() == component.PresenceArchived {
 		return &live.Report{}, nil
@@ -48,7 +48,8 @@ func (f *Found) owns(set v1alpha1.Set, object client.Object) bool {
 	return f.ownerOf(object) == client.ObjectKeyFromObject(set).String() || set.GetNamespace() == "" && f.ownerOf(object) == set.GetName()
 }
 
-// ownerOf returns the namespace, if there is one, and the name of the set that an object belongs to; empty if it belongs to none.
+// ownerOf returns the namespace, if there is one, and the name of the set that an object belongs to; empty if it
+// belongs to none.
 func (f *Found) ownerOf(object client.Object) string {
 	_, owner, _ := strings.Cut(object.GetAnnotations()[f.reconcilerName()+"/"+types.AnnotationKeySuffixOwnerId], "/")
 	return owner

@@ -11,9 +11,9 @@ import (
 	"github.com/component-operator/runtime/clm/internal/views"
 )
 
-// acknowledge checks, before a revision is replaced, whether it has become ready after the process that applied it had stopped waiting. If so, it counts as
-// ready: the next revision is no installation, and a revert returns to this one. That it was canceled before does not matter any more. The record says so as soon as
-// the next revision is recorded.
+// acknowledge checks, before a revision is replaced, whether it has become ready after the process that applied it had
+// stopped waiting. If so, it counts as ready: the next revision is no installation, and a revert returns to this one.
+// That it was canceled before does not matter any more. The record says so as soon as the next revision is recorded.
 func acknowledge(ctx context.Context, c *connection.Connection, release *releases.Release) error {
 	if release.Current().State == releases.RevisionReady {
 		return nil
@@ -27,7 +27,8 @@ func acknowledge(ctx context.Context, c *connection.Connection, release *release
 	return err
 }
 
-// becameReady reports whether the current revision is recorded as ready, or has become so after the process that applied it had stopped waiting.
+// becameReady reports whether the current revision is recorded as ready, or has become so after the process that
+// applied it had stopped waiting.
 func becameReady(ctx context.Context, c *connection.Connection, release *releases.Release) (bool, error) {
 	if release.Current().State == releases.RevisionReady {
 		return true, nil

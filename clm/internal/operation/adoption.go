@@ -9,8 +9,9 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Lasting returns the policies to be recorded, from those that were given for an operation. The consent to take objects from other owners is valid once: if
-// the objects are moved afterwards, neither a rollback nor a repair takes them again. Records of earlier versions have the policies as given.
+// Lasting returns the policies to be recorded, from those that were given for an operation. The consent to take objects
+// from other owners is valid once: if the objects are moved afterwards, neither a rollback nor a repair takes them
+// again. Records of earlier versions have the policies as given.
 func Lasting(policies reconciler.Policies) reconciler.Policies {
 	if annotations.Kebab(string(policies.Adoption)) == types.AdoptionPolicyAlways {
 		policies.Adoption = types.AdoptionPolicyIfUnowned

@@ -11,7 +11,8 @@ import (
 	"github.com/component-operator/runtime/clm/internal/runner"
 )
 
-// next says what to do after an operation that has ended with an error, including how to return to the last revision that was ready; may be empty.
+// next says what to do after an operation that has ended with an error, including how to return to the last revision
+// that was ready; may be empty.
 func (p *Plan) next(limits runner.Limits, err error) string {
 	advice := limits.Next(err, p.Release)
 	if p.Operation != Apply && p.Operation != Rollback || limits.Instead != "" && advice == limits.Instead {

@@ -23,16 +23,19 @@ import (
 type Options struct {
 	runner.Limits
 
-	// Wait is what the operation waits for. Unless that is WaitReady, redundant objects stay until the next operation if not all others are ready.
+	// Wait is what the operation waits for. Unless that is WaitReady, redundant objects stay until the next operation
+	// if not all others are ready.
 	Wait Wait
-	// HistoryMax is the number of revisions to keep; the current one and the last one that was ready are kept in any case. Defaults to all.
+	// HistoryMax is the number of revisions to keep; the current one and the last one that was ready are kept in any
+	// case. Defaults to all.
 	HistoryMax int
-	// HistoryMaxBytes is how many bytes the contents of the kept revisions may take, as they are stored. The oldest revisions go first; the current one and the last one
-	// that was ready are kept in any case. Defaults to no limit.
+	// HistoryMaxBytes is how many bytes the contents of the kept revisions may take, as they are stored. The oldest
+	// revisions go first; the current one and the last one that was ready are kept in any case. Defaults to no limit.
 	HistoryMaxBytes int64
 	// Exact refuses to do anything but what the plan says.
 	Exact bool
-	// Enough ends the operation before all objects are ready, as soon as it returns true for a result of the engine. It overrides Wait. Defaults to none.
+	// Enough ends the operation before all objects are ready, as soon as it returns true for a result of the engine. It
+	// overrides Wait. Defaults to none.
 	Enough func(result reconciler.Result) bool
 	// Reverts says that the caller reverts a failed revision that was never ready, so that no other advice is given.
 	Reverts bool
@@ -46,7 +49,8 @@ const (
 	WaitReady Wait = ""
 	// WaitWritten waits until all waves but the last one are ready, and all objects are written.
 	WaitWritten Wait = "true"
-	// WaitWave waits for nothing: the operation ends at the first wave that is not ready at once. Objects of later waves are not written.
+	// WaitWave waits for nothing: the operation ends at the first wave that is not ready at once. Objects of later
+	// waves are not written.
 	WaitWave Wait = "wave"
 	// WaitNothing waits for nothing, and writes all waves at once.
 	WaitNothing Wait = "all"
@@ -74,8 +78,8 @@ func (w Wait) enough() func(reconciler.Result) bool {
 	return func(result reconciler.Result) bool { return written(result.Inventory, w.last()) }
 }
 
-// last is the highest apply order of the objects that the operation writes. Post-apply hooks need everything else to be ready. On-failure hooks are recorded
-// only when they are applied.
+// last is the highest apply order of the objects that the operation writes. Post-apply hooks need everything else to be
+// ready. On-failure hooks are recorded only when they are applied.
 func (w Wait) last() int {
 	if w == WaitNothing {
 		return types.MaxOrder
@@ -83,8 +87,9 @@ func (w Wait) last() int {
 	return types.PostApplyOrder + types.MaxOrder
 }
 
-// Apply carries out the plan. The error is a RefusedError if the user has to decide, a NotReadyError if not all objects became ready,
-// an InterruptedError if the context has ended, and one of which IsChanged is true if another plan is to be made: then the end of the operation was not shown.
+// Apply carries out the plan. The error is a RefusedError if the user has to decide, a NotReadyError if not all objects
+// became ready, an InterruptedError if the context has ended, and one of which IsChanged is true if another plan is to
+// be made: then the end of the operation was not shown.
 func (p *Plan) Apply(ctx context.Context, options Options) error {
 	b := p.board()
 	err := runner.Interrupted(ctx, p.apply(ctx, options, b))
@@ -92,8 +97,8 @@ func (p *Plan) Apply(ctx context.Context, options Options) error {
 	return err
 }
 
-// CheckOvertaken returns an InterruptedError if the options say that older operations are canceled, and the process that has begun last was started later than this one.
-// The end of the operation was shown then.
+// CheckOvertaken returns an InterruptedError if the options say that older operations are canceled, and the process
+// that has begun last was started later than this one. The end of the operation was shown then.
 func CheckOvertaken(p *Plan, options Options) error {
 	err := runner.CheckOvertaken(p.connection, p.Release, options.Limits)
 	if err != nil {
@@ -150,8 +155,8 @@ func (p *Plan) NeverReady() bool {
 	return ready == nil || ready.Number != p.Release.Current().Number
 }
 
-// Await carries out an idle plan: it waits as the options say, and changes nothing. If an object has to be changed after
-// all, the error is one of which IsChanged is true.
+// Await carries out an idle plan: it waits as the options say, and changes nothing. If an object has to be changed
+// after all, the error is one of which IsChanged is true.
 func (p *Plan) Await(ctx context.Context, options Options) error {
 	b := p.board()
 	err := p.await(ctx, options, b)
@@ -207,7 +212,8 @@ func (p *Plan) apply(ctx context.Context, options Options, b *runner.Board) erro
 	err = p.CarryOut(ctx, o, options)
 	done()
 	if failures.IsChanged(err) {
-		// The next attempt has another lock, of which nobody has asked anything. A request that came late was found when the lock was given back.
+		// The next attempt has another lock, of which nobody has asked anything. A request that came late was found
+		// when the lock was given back.
 		return cmp.Or(o.CheckCanceled(), err)
 	}
 	return err

@@ -29,7 +29,8 @@ type application struct {
 	formerMessage string
 }
 
-// CarryOut does what the plan says, in an operation on its release, if the release has not changed since the plan was made. Errors are those of Apply.
+// CarryOut does what the plan says, in an operation on its release, if the release has not changed since the plan was
+// made. Errors are those of Apply.
 func (p *Plan) CarryOut(ctx context.Context, o *runner.Operation, options Options) error {
 	a := &application{operation: o, plan: p, options: options}
 	return a.run(ctx)
@@ -63,8 +64,8 @@ func (a *application) run(ctx context.Context) error {
 // confirm returns an error if the plan is outdated, before anything is recorded.
 func (a *application) confirm(ctx context.Context) error {
 	if a.plan.Release.Recorded() || a.plan.Release.Ancestor {
-		// If the record has changed since it was read, the write of enter fails. But by then there are chunks of the revision, which nothing refers
-		// to if the record is gone. For a new release, the index is written first.
+		// If the record has changed since it was read, the write of enter fails. But by then there are chunks of the
+		// revision, which nothing refers to if the record is gone. For a new release, the index is written first.
 		if err := a.operation.ConfirmUnchanged(ctx); err != nil {
 			return err
 		}
@@ -94,11 +95,13 @@ func (a *application) checkExact(ctx context.Context) error {
 	return nil
 }
 
-// enter records that the revision is being applied, and in the same write the inventory that the engine would record first.
+// enter records that the revision is being applied, and in the same write the inventory that the engine would record
+// first.
 func (a *application) enter(ctx context.Context) error {
 	a.operation.Sign()
 	if a.plan.Release.Recorded() && !a.plan.New && a.plan.Release.State == releases.StateReady && a.plan.Release.RecordedState() == releases.StateReady {
-		// The release stays ready while drift is corrected. One that has become ready only after an operation had failed is not recorded as ready yet.
+		// The release stays ready while drift is corrected. One that has become ready only after an operation had
+		// failed is not recorded as ready yet.
 		return nil
 	}
 	if inventory := a.plan.exact.Inventory; inventory != nil {
@@ -183,13 +186,15 @@ func written(inventory []*reconciler.InventoryItem, upTo int) bool {
 	})
 }
 
-// goesOn reports whether an operation that has ended with an error, or none, before everything was ready, left a revision with which the next one continues.
+// goesOn reports whether an operation that has ended with an error, or none, before everything was ready, left a
+// revision with which the next one continues.
 func goesOn(failure error) bool {
 	var interrupted *failures.InterruptedError
 	return failure == nil || errors.As(failure, &interrupted)
 }
 
-// maxFailure is how much of the reason of a failure is kept with a revision, in bytes: the index of a release has all revisions.
+// maxFailure is how much of the reason of a failure is kept with a revision, in bytes: the index of a release has all
+// revisions.
 const maxFailure = 1024
 
 // noteFailure keeps the reason why a revision is not ready for the time when the release has another one.
@@ -200,8 +205,8 @@ func noteFailure(revision *releases.Revision, reason string) {
 	}
 }
 
-// unawait records of the Jobs that remove themselves, and that nobody is going to wait for, that they need not be there:
-// once one is gone, nobody can tell how it has ended, and it must not run again for that.
+// unawait records of the Jobs that remove themselves, and that nobody is going to wait for, that they need not be
+// there: once one is gone, nobody can tell how it has ended, and it must not run again for that.
 func unawait(p *Plan) {
 	rules := KeptFieldsRules{Namespace: p.Release.Namespace}
 	removeThemselves := map[display.Key]bool{}

@@ -12,8 +12,8 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// Conflicting returns a RefusedError that names the fields that the plan would take from other field managers, by object; nil if there are none. The plan must
-// have been compared.
+// Conflicting returns a RefusedError that names the fields that the plan would take from other field managers, by
+// object; nil if there are none. The plan must have been compared.
 func (p *Plan) Conflicting() error {
 	var all []error
 	for _, change := range p.Changes {

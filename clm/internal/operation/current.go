@@ -13,8 +13,8 @@ import (
 	"github.com/component-operator/runtime/clm/internal/releases"
 )
 
-// PlanCurrent plans to apply the current revision again from its record, without its sources. With compare, the plan also says how dependents differ whose
-// drift is left alone. The caller closes the plan.
+// PlanCurrent plans to apply the current revision again from its record, without its sources. With compare, the plan
+// also says how dependents differ whose drift is left alone. The caller closes the plan.
 func PlanCurrent(ctx context.Context, c *connection.Connection, namespace, name string, compare bool) (*Plan, error) {
 	plan, err := Current(ctx, c, namespace, name)
 	if err != nil {
@@ -24,7 +24,8 @@ func PlanCurrent(ctx context.Context, c *connection.Connection, namespace, name 
 	return plan, plan.Compare(ctx, compare)
 }
 
-// Current starts a plan from the record of the current revision; Compare completes it. The error is a RefusedError if there is no such revision.
+// Current starts a plan from the record of the current revision; Compare completes it. The error is a RefusedError if
+// there is no such revision.
 func Current(ctx context.Context, c *connection.Connection, namespace, name string) (*Plan, error) {
 	release, err := c.Release(ctx, namespace, name)
 	if err != nil {
@@ -47,7 +48,8 @@ func Current(ctx context.Context, c *connection.Connection, namespace, name stri
 	return &Plan{connection: c, Release: release, Revision: *current, Content: content}, nil
 }
 
-// Derive makes the revision of a plan a new one, whose manifest differs from the current one by objects that are moved or orphaned, or by fields that are left to others.
+// Derive makes the revision of a plan a new one, whose manifest differs from the current one by objects that are moved
+// or orphaned, or by fields that are left to others.
 func (p *Plan) Derive(content releases.Content, description string) error {
 	current := p.Revision
 	p.New, p.Content = true, content

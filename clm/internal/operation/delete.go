@@ -18,8 +18,9 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// Delete deletes the release and its dependents. The error is a RefusedError if the user has to decide, a NotReadyError if not all objects are gone,
-// an InterruptedError if the context has ended, and one of which IsChanged is true if another plan is needed: then the end of the operation was not shown.
+// Delete deletes the release and its dependents. The error is a RefusedError if the user has to decide, a NotReadyError
+// if not all objects are gone, an InterruptedError if the context has ended, and one of which IsChanged is true if
+// another plan is needed: then the end of the operation was not shown.
 func (d *Deletion) Delete(ctx context.Context, limits runner.Limits) error {
 	b := runner.NewBoard(d.connection, "delete", d.Release.String(), 0)
 	err := runner.Interrupted(ctx, d.delete(ctx, limits, b))
@@ -126,8 +127,8 @@ func (r *dependentRemoval) deleteDependents(ctx context.Context) error {
 	return nil
 }
 
-// deleteTests removes what tests have left before the release is deleted. These objects may be instances of types of the release, and hide foreign
-// instances; so deleteTests looks for blockers again.
+// deleteTests removes what tests have left before the release is deleted. These objects may be instances of types of
+// the release, and hide foreign instances; so deleteTests looks for blockers again.
 func (r *dependentRemoval) deleteTests(ctx context.Context) error {
 	if err := ClearTests(ctx, r.connection, r.operation, r.Release, r.limits.Timeout); err != nil {
 		return err

@@ -29,8 +29,8 @@ type DeletionRequest struct {
 	SkipHooks bool
 	// Approved identifies the dependents with the delete policy confirm-on-delete that may be deleted.
 	Approved string
-	// Failed is the plan, if any, that has failed and is reverted: objects that the release has adopted stay. If another process has changed the release since,
-	// that is refused.
+	// Failed is the plan, if any, that has failed and is reverted: objects that the release has adopted stay. If
+	// another process has changed the release since, that is refused.
 	Failed *Plan
 }
 
@@ -44,7 +44,8 @@ type Deletion struct {
 	Goes, Stays []*reconciler.InventoryItem
 	// Blockers are foreign objects whose existence forbids the deletion.
 	Blockers []reconciler.Blocker
-	// Kept are the namespaces among Goes that stay, with the reasons, unless what is in them goes before; only after [Deletion.FindKept].
+	// Kept are the namespaces among Goes that stay, with the reasons, unless what is in them goes before; only after
+	// [Deletion.FindKept].
 	Kept []reconciler.Notice
 	// Held are the dependents whose deletion has to be approved, and is not; nil if there are none.
 	Held *reconciler.HeldDeletions
@@ -61,7 +62,8 @@ type Deletion struct {
 // Close stops watching the dependents.
 func (d *Deletion) Close() { d.target.Close() }
 
-// PlanDeletion plans to delete a release. The caller closes the plan. The error is a RefusedError if the deletion hooks cannot be read, and are not skipped.
+// PlanDeletion plans to delete a release. The caller closes the plan. The error is a RefusedError if the deletion hooks
+// cannot be read, and are not skipped.
 func PlanDeletion(ctx context.Context, c *connection.Connection, request DeletionRequest) (*Deletion, error) {
 	release, err := c.Release(ctx, request.Namespace, request.Name)
 	if err != nil {
@@ -110,7 +112,8 @@ func (d *Deletion) plan(ctx context.Context, request DeletionRequest) (err error
 	return d.findBlockers(ctx)
 }
 
-// findBlockers finds the foreign objects whose existence forbids the deletion. What tests have left does not: it is deleted first.
+// findBlockers finds the foreign objects whose existence forbids the deletion. What tests have left does not: it is
+// deleted first.
 func (d *Deletion) findBlockers(ctx context.Context) (err error) {
 	request := d.request()
 	request.Departing = []reconciler.Owner{{ID: releases.TestOwnerID(d.Release.Namespace, d.Release.Name), Inventory: d.Release.TestInventory}}
@@ -140,7 +143,8 @@ func (d *Deletion) findHeld(ctx context.Context, request DeletionRequest) error 
 	return err
 }
 
-// request is the request to delete the dependents after all questions are settled, without what is needed to carry it out.
+// request is the request to delete the dependents after all questions are settled, without what is needed to carry it
+// out.
 func (d *Deletion) request() reconciler.DeleteRequest {
 	return reconciler.DeleteRequest{Unasked: true, Owner: reconciler.Owner{
 		ID: d.target.Owner(), Namespace: d.Release.Namespace, Home: []string{d.Release.Namespace}, Inventory: d.Release.Inventory,

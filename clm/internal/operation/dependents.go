@@ -82,8 +82,8 @@ func leaveOut(plan *Plan, list []dependent, description string) error {
 	return plan.Derive(content, description)
 }
 
-// leaveOutAll makes the revision of a plan one without objects and hooks: a later deletion of the release must not run hooks against what others own. If it has none, it stays
-// as it is.
+// leaveOutAll makes the revision of a plan one without objects and hooks: a later deletion of the release must not run
+// hooks against what others own. If it has none, it stays as it is.
 func leaveOutAll(plan *Plan, description string) error {
 	if len(plan.Content.Manifest) == 0 {
 		return nil
@@ -93,7 +93,8 @@ func leaveOutAll(plan *Plan, description string) error {
 	return plan.Derive(content, description)
 }
 
-// forget takes objects out of the inventory of a release that lets go of them. When that is recorded, they belong to others.
+// forget takes objects out of the inventory of a release that lets go of them. When that is recorded, they belong to
+// others.
 func forget(release *releases.Release, list []dependent) {
 	release.Inventory = slices.DeleteFunc(release.Inventory, func(item *reconciler.InventoryItem) bool { return findHeld(list, item) >= 0 })
 }

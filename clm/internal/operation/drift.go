@@ -16,7 +16,8 @@ const (
 	DriftHealable DriftState = "Correctable"
 	// DriftLeftAlone means that the object was changed or deleted, and that its drift policy says to leave it alone.
 	DriftLeftAlone DriftState = "LeftAlone"
-	// DriftRefused means that the object cannot be corrected, because it has another owner, or the server would reject it.
+	// DriftRefused means that the object cannot be corrected, because it has another owner, or the server would reject
+	// it.
 	DriftRefused DriftState = "Refused"
 	// DriftPending means that the object has not drifted: the revision was not applied completely.
 	DriftPending DriftState = "Pending"
@@ -29,7 +30,8 @@ type Drift struct {
 	State DriftState
 }
 
-// Drift returns the objects that differ from the revision, in the order of the changes. It is meant for plans made by PlanCurrent.
+// Drift returns the objects that differ from the revision, in the order of the changes. It is meant for plans made by
+// PlanCurrent.
 func (p *Plan) Drift() []Drift {
 	recorded := make(map[display.Key]*reconciler.InventoryItem, len(p.Release.Inventory))
 	for _, item := range p.Release.Inventory {

@@ -33,8 +33,8 @@ type HelmAdoption struct {
 	Deployed helmreleases.Revision
 	// Skipped says which older revisions are left out, and why: they cannot be read, or clm could not apply them.
 	Skipped []string
-	// Programs are the field managers other than Helm's that have installed objects of the release with Helm's packages, such as controllers. Fields that these have set, and that
-	// are not declared, stay.
+	// Programs are the field managers other than Helm's that have installed objects of the release with Helm's
+	// packages, such as controllers. Fields that these have set, and that are not declared, stay.
 	Programs []string
 	// Plan records the revisions, and applies the one that is installed. It is nil if that was done before.
 	Plan *Plan
@@ -47,13 +47,14 @@ func (a *HelmAdoption) Close() {
 	}
 }
 
-// PlanHelmAdoption plans to make a release of Helm one of clm. The revisions of clm are those of Helm, with their numbers, times, values and objects; hooks
-// count as completed. If the newest one is not the one that is installed, the latter is recorded once more, as the newest one. Objects that have the marks of the
-// Helm release are adopted; those of other owners are refused.
+// PlanHelmAdoption plans to make a release of Helm one of clm. The revisions of clm are those of Helm, with their
+// numbers, times, values and objects; hooks count as completed. If the newest one is not the one that is installed, the
+// latter is recorded once more, as the newest one. Objects that have the marks of the Helm release are adopted; those
+// of other owners are refused.
 //
-// If such an adoption was interrupted, it is continued. The error is a RefusedError if there is another release of clm with the name, if an operation of
-// Helm has not ended, or if no revision is installed. An older revision that cannot be read, or that clm could not apply, is left out,
-// and Skipped names it. The caller closes the result.
+// If such an adoption was interrupted, it is continued. The error is a RefusedError if there is another release of clm
+// with the name, if an operation of Helm has not ended, or if no revision is installed. An older revision that cannot
+// be read, or that clm could not apply, is left out, and Skipped names it. The caller closes the result.
 func PlanHelmAdoption(ctx context.Context, c *connection.Connection, request HelmAdoptionRequest) (*HelmAdoption, error) {
 	if err := c.Ready(ctx); err != nil {
 		return nil, err
@@ -99,8 +100,9 @@ func PlanHelmAdoption(ctx context.Context, c *connection.Connection, request Hel
 	return adoption, adoption.planTakeover(ctx, c, release, history, objects)
 }
 
-// confirmOrigin returns a RefusedError unless the release of clm was made from that of Helm: of the revisions with numbers that both have, all have the
-// same times, and there is at least one. Both tools may have forgotten old revisions.
+// confirmOrigin returns a RefusedError unless the release of clm was made from that of Helm: of the revisions with
+// numbers that both have, all have the same times, and there is at least one. Both tools may have forgotten old
+// revisions.
 func confirmOrigin(release *releases.Release, found *helmreleases.Release) error {
 	if release.State == releases.StateDeleting {
 		return failures.BeingDeleted(release)
@@ -136,8 +138,8 @@ func confirmOrigin(release *releases.Release, found *helmreleases.Release) error
 	return failures.Refused("there is a release %s of clm already, and it was not made from the Helm release%s; nothing was changed", release, different)
 }
 
-// isAdopted reports whether a release of clm has all revisions of the Helm release from which it was made, and has been ready with the last one of these, or has
-// newer ones.
+// isAdopted reports whether a release of clm has all revisions of the Helm release from which it was made, and has been
+// ready with the last one of these, or has newer ones.
 func isAdopted(release *releases.Release, found *helmreleases.Release) bool {
 	current, last := release.Current(), found.Last().Number
 	switch {

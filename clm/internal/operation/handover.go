@@ -27,8 +27,8 @@ type HandoverRequest struct {
 	All bool
 }
 
-// PlanAdoption plans to apply the current revision such that the release adopts the objects, which the revision must render, even if they have another owner. The caller
-// closes the plan.
+// PlanAdoption plans to apply the current revision such that the release adopts the objects, which the revision must
+// render, even if they have another owner. The caller closes the plan.
 func PlanAdoption(ctx context.Context, c *connection.Connection, request HandoverRequest) (*Plan, error) {
 	plan, err := Current(ctx, c, request.Namespace, request.Name)
 	if err != nil {
@@ -75,7 +75,8 @@ func confirmAdoptable(plan *Plan, wanted []dependent) error {
 	return nil
 }
 
-// PlanOrphaning plans to orphan objects: a new revision does not have them, and they stay in the cluster without an owner. The caller closes the plan.
+// PlanOrphaning plans to orphan objects: a new revision does not have them, and they stay in the cluster without an
+// owner. The caller closes the plan.
 func PlanOrphaning(ctx context.Context, c *connection.Connection, request HandoverRequest, compare bool) (*Plan, error) {
 	plan, err := Current(ctx, c, request.Namespace, request.Name)
 	if err != nil {
@@ -117,7 +118,8 @@ func PlanOrphaning(ctx context.Context, c *connection.Connection, request Handov
 	return plan, nil
 }
 
-// sayWhyOrphaned replaces the reason that the engine gives: to it, the objects are those that the manifest does not have any more.
+// sayWhyOrphaned replaces the reason that the engine gives: to it, the objects are those that the manifest does not
+// have any more.
 func sayWhyOrphaned(plan *Plan, orphaned []dependent) {
 	for i := range plan.Changes {
 		change := &plan.Changes[i]

@@ -34,10 +34,12 @@ func again(found *helmreleases.Release) string {
 	return fmt.Sprintf("adopted from Helm, whose revision %d had not succeeded", found.Last().Number)
 }
 
-// historyOf returns the revisions of a Helm release that can be read as those of clm. The last one is the one that is installed.
+// historyOf returns the revisions of a Helm release that can be read as those of clm. The last one is the one that is
+// installed.
 func historyOf(found *helmreleases.Release, deployed helmreleases.Revision, policies reconciler.Policies) []Past {
 	unreadable := found.Unreadable
-	// Helm has forgotten earlier revisions, of which one was installed, or the one that it keeps would not have a number above 1.
+	// Helm has forgotten earlier revisions, of which one was installed, or the one that it keeps would not have a
+	// number above 1.
 	installed := found.Revisions[0].Number > 1 && (len(unreadable) == 0 || unreadable[0].Number > 1)
 	var history []Past
 	add := func(revision helmreleases.Revision, past releases.Revision) {
@@ -153,7 +155,8 @@ func divide(ctx context.Context, clnt cluster.Client, found *helmreleases.Releas
 	return result, err
 }
 
-// ifMarked returns the metadata of an object if it exists with the marks of a Helm release and with those of no other owner; otherwise nil.
+// ifMarked returns the metadata of an object if it exists with the marks of a Helm release and with those of no other
+// owner; otherwise nil.
 func ifMarked(ctx context.Context, clnt cluster.Client, found *helmreleases.Release, object display.Object) (*metav1.PartialObjectMetadata, error) {
 	metadata := &metav1.PartialObjectMetadata{}
 	metadata.SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())

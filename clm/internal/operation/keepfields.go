@@ -25,12 +25,13 @@ const (
 	ConflictsDefault Conflicts = ""
 	// ConflictsForce takes all of them.
 	ConflictsForce Conflicts = "force"
-	// ConflictsKeep takes only those that the manifest has changed since the last revision that was ready, and leaves all others to their managers, in this revision and in later
-	// ones.
+	// ConflictsKeep takes only those that the manifest has changed since the last revision that was ready, and leaves
+	// all others to their managers, in this revision and in later ones.
 	ConflictsKeep Conflicts = "keep"
 )
 
-// decide renders and compares, again and again until all conflicts are decided: fields that are left to others change the manifest. Each time there is at least one more of them.
+// decide renders and compares, again and again until all conflicts are decided: fields that are left to others change
+// the manifest. Each time there is at least one more of them.
 func decide(ctx context.Context, p *Plan, request Request, compare bool) error {
 	p.keeper = newKeeper(request, newLastManifest(p.connection, p.Release))
 	for again := true; again; {
@@ -49,8 +50,9 @@ func decide(ctx context.Context, p *Plan, request Request, compare bool) error {
 	return nil
 }
 
-// keepAtRollback completes the manifest of a revision to which a plan returns by the fields that the current one leaves to others, or takes all fields that the revision leaves to
-// others with ConflictsForce. A rollback that is continued keeps its manifest. If its fields are to be taken, it becomes another rollback to the same revision.
+// keepAtRollback completes the manifest of a revision to which a plan returns by the fields that the current one leaves
+// to others, or takes all fields that the revision leaves to others with ConflictsForce. A rollback that is continued
+// keeps its manifest. If its fields are to be taken, it becomes another rollback to the same revision.
 func keepAtRollback(ctx context.Context, p *Plan, request RollbackRequest) error {
 	last := newLastManifest(p.connection, p.Release)
 	k := newKeeper(Request{Namespace: request.Namespace, Conflicts: request.Conflicts}, last)
@@ -89,8 +91,9 @@ func newKeeper(request Request, last *lastManifest) *keeper {
 	}
 }
 
-// complete returns a rendered manifest that says which fields are left to others. The last revision is read only if its record says that there are such fields. If all
-// revisions are lost, the fields are those that the dependents in the cluster name.
+// complete returns a rendered manifest that says which fields are left to others. The last revision is read only if its
+// record says that there are such fields. If all revisions are lost, the fields are those that the dependents in the
+// cluster name.
 func (k *keeper) complete(ctx context.Context, rendered []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	current := k.last.release.Current()
 	if k.conflicts != ConflictsForce && k.last.isLost {
@@ -107,8 +110,8 @@ func (k *keeper) complete(ctx context.Context, rendered []*unstructured.Unstruct
 	return k.rules.Carry(rendered, recorded, k.chosen), nil
 }
 
-// choose chooses those fields of conflicts that are to be left to others, and reports whether the plan has to be made again because of that. The error is a RefusedError if one of
-// them cannot be left to others.
+// choose chooses those fields of conflicts that are to be left to others, and reports whether the plan has to be made
+// again because of that. The error is a RefusedError if one of them cannot be left to others.
 func (k *keeper) choose(ctx context.Context, p *Plan) (again bool, err error) {
 	if k.conflicts == ConflictsKeep && k.last.isLost {
 		return false, k.confirmLost(p)
@@ -125,15 +128,17 @@ func (k *keeper) choose(ctx context.Context, p *Plan) (again bool, err error) {
 	return err == nil && k.chosen.Add(chosen), err
 }
 
-// isUnwritten reports whether a change is about an object that is recorded, but was never written, for example because the process died that wanted to adopt it: all that its
-// manifest declares is a change, also if no revision was ready yet.
+// isUnwritten reports whether a change is about an object that is recorded, but was never written, for example because
+// the process died that wanted to adopt it: all that its manifest declares is a change, also if no revision was ready
+// yet.
 func isUnwritten(recorded []*reconciler.InventoryItem, change reconciler.Change) bool {
 	return slices.ContainsFunc(recorded, func(item *reconciler.InventoryItem) bool {
 		return item.Matches(change.Object) && item.Phase == reconciler.PhaseScheduledForApplication && item.UID == "" && item.LastAppliedAt == nil
 	})
 }
 
-// confirmLost returns a RefusedError if there are conflicts about dependents although all revisions are lost: what the manifest changes is not known.
+// confirmLost returns a RefusedError if there are conflicts about dependents although all revisions are lost: what the
+// manifest changes is not known.
 func (k *keeper) confirmLost(p *Plan) error {
 	recorded := slices.DeleteFunc(slices.Clone(p.Changes), func(change reconciler.Change) bool {
 		return !slices.ContainsFunc(p.Release.Inventory, func(item *reconciler.InventoryItem) bool { return item.Matches(change.Object) })

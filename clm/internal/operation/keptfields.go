@@ -44,7 +44,8 @@ func (f KeptFields) Add(other KeptFields) bool {
 	return isNew
 }
 
-// Carry returns the rendered objects with the fields that the recorded ones keep, and with further ones. Objects that keep none are returned as they were given.
+// Carry returns the rendered objects with the fields that the recorded ones keep, and with further ones. Objects that
+// keep none are returned as they were given.
 func (r KeptFieldsRules) Carry(rendered, recorded []*unstructured.Unstructured, further KeptFields) []*unstructured.Unstructured {
 	before := r.index(recorded)
 	result := slices.Clone(rendered)
@@ -69,7 +70,8 @@ func (r KeptFieldsRules) Carry(rendered, recorded []*unstructured.Unstructured, 
 	return result
 }
 
-// Kept returns the fields that the annotation kept-fields of objects lists. What cannot be read was not written by us, and is left out.
+// Kept returns the fields that the annotation kept-fields of objects lists. What cannot be read was not written by us,
+// and is left out.
 func (r KeptFieldsRules) Kept(objects []*unstructured.Unstructured) KeptFields {
 	kept := KeptFields{}
 	for _, object := range objects {
@@ -81,7 +83,8 @@ func (r KeptFieldsRules) Kept(objects []*unstructured.Unstructured) KeptFields {
 	return kept
 }
 
-// Keep returns the rendered objects with fields that they keep, whatever their values are. Objects that keep none are returned as they were given.
+// Keep returns the rendered objects with fields that they keep, whatever their values are. Objects that keep none are
+// returned as they were given.
 func (r KeptFieldsRules) Keep(rendered []*unstructured.Unstructured, fields KeptFields) []*unstructured.Unstructured {
 	result := slices.Clone(rendered)
 	for i, object := range rendered {
@@ -92,8 +95,8 @@ func (r KeptFieldsRules) Keep(rendered []*unstructured.Unstructured, fields Kept
 	return result
 }
 
-// Strip returns recorded objects without the fields that they keep in addition to those that their manifests ignored when they were rendered. Objects that keep none are returned
-// as they were given.
+// Strip returns recorded objects without the fields that they keep in addition to those that their manifests ignored
+// when they were rendered. Objects that keep none are returned as they were given.
 func (r KeptFieldsRules) Strip(recorded []*unstructured.Unstructured) []*unstructured.Unstructured {
 	result := slices.Clone(recorded)
 	for i, object := range recorded {
@@ -138,8 +141,9 @@ func without(fields, others string) string {
 	return strings.Join(rest, ",")
 }
 
-// Choose returns which of the conflicts of a plan are about fields that are kept. Each of the recorded manifests may be the one that was written last; of an object that one of
-// them does not have, nothing is kept. The error is a RefusedError that names those that would have to be kept, but that the annotation ignore-fields cannot name.
+// Choose returns which of the conflicts of a plan are about fields that are kept. Each of the recorded manifests may be
+// the one that was written last; of an object that one of them does not have, nothing is kept. The error is a
+// RefusedError that names those that would have to be kept, but that the annotation ignore-fields cannot name.
 func (r KeptFieldsRules) Choose(rendered []*unstructured.Unstructured, recorded [][]*unstructured.Unstructured, changes []reconciler.Change) (KeptFields, error) {
 	now := r.index(rendered)
 	before := make([]map[display.Key]*unstructured.Unstructured, len(recorded))
@@ -249,7 +253,8 @@ func (r KeptFieldsRules) withKept(object *unstructured.Unstructured, kept []stri
 	return object
 }
 
-// index returns the objects by what identifies them in the cluster, without hooks that have a time of their own: one may have the name of a dependent.
+// index returns the objects by what identifies them in the cluster, without hooks that have a time of their own: one
+// may have the name of a dependent.
 func (r KeptFieldsRules) index(objects []*unstructured.Unstructured) map[display.Key]*unstructured.Unstructured {
 	index := make(map[display.Key]*unstructured.Unstructured, len(objects))
 	for _, object := range objects {

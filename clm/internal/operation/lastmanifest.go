@@ -23,7 +23,8 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// lastManifest is the manifest of the current revision of a release, which is read once, and only if somebody needs it. It is not safe for concurrent use.
+// lastManifest is the manifest of the current revision of a release, which is read once, and only if somebody needs it.
+// It is not safe for concurrent use.
 type lastManifest struct {
 	connection *connection.Connection
 	release    *releases.Release
@@ -45,8 +46,9 @@ func newLastManifest(c *connection.Connection, release *releases.Release) *lastM
 	return &lastManifest{connection: c, release: release, isLost: release.Recorded() && release.Current() == nil && len(release.Inventory) > 0}
 }
 
-// read returns the objects; none if there is no such revision, or if the part of the record is lost that has them: nothing could bring that back, and it must not keep the
-// release from getting a new revision. The caller must not change them.
+// read returns the objects; none if there is no such revision, or if the part of the record is lost that has them:
+// nothing could bring that back, and it must not keep the release from getting a new revision. The caller must not
+// change them.
 func (m *lastManifest) read(ctx context.Context) ([]*unstructured.Unstructured, error) {
 	current := m.release.Current()
 	if current == nil || m.known {
@@ -63,7 +65,8 @@ func (m *lastManifest) read(ctx context.Context) ([]*unstructured.Unstructured, 
 // isRead reports whether the objects were read, and are not lost.
 func (m *lastManifest) isRead() bool { return m.known && m.damage == nil }
 
-// readForFields is read for the fields that are left to others: without the objects, these would be taken from them. Then the error is a RefusedError.
+// readForFields is read for the fields that are left to others: without the objects, these would be taken from them.
+// Then the error is a RefusedError.
 func (m *lastManifest) readForFields(ctx context.Context) ([]*unstructured.Unstructured, error) {
 	objects, err := m.read(ctx)
 	if err == nil && m.damage != nil {
@@ -80,7 +83,8 @@ func (m *lastManifest) unknown(reason error) error {
 // parallelReads is how many objects kept reads at the same time.
 const parallelReads = 8
 
-// kept returns the fields that the annotations of recorded dependents in the cluster list as left to others, of those dependents that are among some objects. It reads them once.
+// kept returns the fields that the annotations of recorded dependents in the cluster list as left to others, of those
+// dependents that are among some objects. It reads them once.
 func (m *lastManifest) kept(ctx context.Context, rules KeptFieldsRules, objects []*unstructured.Unstructured) (KeptFields, error) {
 	if m.marked != nil {
 		return m.marked, nil
@@ -119,8 +123,9 @@ func (m *lastManifest) kept(ctx context.Context, rules KeptFieldsRules, objects 
 	return m.marked, nil
 }
 
-// sinceReady returns the manifests of the last revision that was ready, and of each recorded one since, the current one first; those of all revisions if none was ready. Any of
-// them may be the one with which an object was written last: of a revision that is not ready, it is not certain which objects were. It reads them once. The error is a RefusedError
+// sinceReady returns the manifests of the last revision that was ready, and of each recorded one since, the current one
+// first; those of all revisions if none was ready. Any of them may be the one with which an object was written last: of
+// a revision that is not ready, it is not certain which objects were. It reads them once. The error is a RefusedError
 // if one of them is lost.
 func (m *lastManifest) sinceReady(ctx context.Context) ([][]*unstructured.Unstructured, error) {
 	if m.since != nil {

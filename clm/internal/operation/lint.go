@@ -46,7 +46,8 @@ type LintRequest struct {
 	Connection *connection.Connection
 }
 
-// Lint returns what is wrong, that of charts first. An error means that the examination is not complete; what was found before it is returned as well.
+// Lint returns what is wrong, that of charts first. An error means that the examination is not complete; what was found
+// before it is returned as well.
 func Lint(ctx context.Context, request LintRequest) ([]Finding, error) {
 	var findings []Finding
 	for _, chart := range request.Sources.Charts() {

@@ -16,9 +16,9 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// confirmNew returns an error if a release without a record is not new: its record was lost, and with it which objects are redundant, and which were applied
-// once only. The error is a RefusedError, or one of which IsChanged is true if there is a record by now. For a user who may not list Secrets, only the
-// objects show that.
+// confirmNew returns an error if a release without a record is not new: its record was lost, and with it which objects
+// are redundant, and which were applied once only. The error is a RefusedError, or one of which IsChanged is true if
+// there is a record by now. For a user who may not list Secrets, only the objects show that.
 func confirmNew(ctx context.Context, records *releases.Store, plan *Plan) error {
 	release := plan.Release
 	if release.Recorded() || release.Ancestor {
@@ -52,8 +52,8 @@ func confirmNew(ctx context.Context, records *releases.Store, plan *Plan) error 
 // shownMarked bounds how many objects an error names.
 const shownMarked = 5
 
-// markedText names the objects that exist with the mark of a release but are not recorded; empty if there are none. Since nothing is recorded of
-// any object, the engine would adopt objects without the mark, and update those with it.
+// markedText names the objects that exist with the mark of a release but are not recorded; empty if there are none.
+// Since nothing is recorded of any object, the engine would adopt objects without the mark, and update those with it.
 func markedText(changes []reconciler.Change) string {
 	var marked []string
 	for _, change := range changes {

@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// ReleaseHookKey is the annotation of objects that are applied only at a certain event in the life of the release, such as a test.
+	// ReleaseHookKey is the annotation of objects that are applied only at a certain event in the life of the release,
+	// such as a test.
 	ReleaseHookKey  = releases.ReconcilerName + "/" + types.AnnotationKeySuffixReleaseHook
 	deletionHookKey = releases.ReconcilerName + "/" + types.AnnotationKeySuffixDeletionHook
 )
@@ -42,8 +43,8 @@ func isHook(object *unstructured.Unstructured, value string) bool {
 	return exists && err == nil && when == value
 }
 
-// ManifestHooks returns copies of the hooks for an event, such as types.ReleaseHookTest. The copies lack the annotation that makes them hooks: the API server must not
-// see it.
+// ManifestHooks returns copies of the hooks for an event, such as types.ReleaseHookTest. The copies lack the annotation
+// that makes them hooks: the API server must not see it.
 func ManifestHooks(manifest []*unstructured.Unstructured, value string) []*unstructured.Unstructured {
 	var objects []*unstructured.Unstructured
 	for _, object := range manifest {

@@ -17,9 +17,10 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// Move moves objects. First the receiver records that it has them; then the label of each object changes, in one write; then the giver records that it no
-// longer has them. At any time the label says who owns an object, whatever is recorded, and repeating an interrupted move continues it. It does not wait for other objects of the
-// releases, apart from those of earlier waves of the receiver. Errors are those of Apply.
+// Move moves objects. First the receiver records that it has them; then the label of each object changes, in one write;
+// then the giver records that it no longer has them. At any time the label says who owns an object, whatever is
+// recorded, and repeating an interrupted move continues it. It does not wait for other objects of the releases, apart
+// from those of earlier waves of the receiver. Errors are those of Apply.
 func (t *Transfer) Move(ctx context.Context, options Options) error {
 	options.Wait = WaitReady
 	b := runner.NewBoard(t.connection, string(Move), t.To.Release.String(), t.To.Revision.Number)

@@ -63,7 +63,8 @@ func createNamespace(ctx context.Context, p *Plan) error {
 	return nil
 }
 
-// Shown returns the changes of objects, and before them the missing namespaces that would be created although the revision does not declare them.
+// Shown returns the changes of objects, and before them the missing namespaces that would be created although the
+// revision does not declare them.
 func (p *Plan) Shown() []reconciler.Change {
 	missing := slices.Clone(p.exact.Namespaces)
 	if p.homeless && !slices.Contains(missing, p.Release.Namespace) {

@@ -26,7 +26,8 @@ type Request struct {
 	Namespace, Name string
 	// Sources render its objects.
 	Sources *sources.Set
-	// KeepHooks reads the hooks and waves of the tools with which the current revision was generated, instead of those that the sources say.
+	// KeepHooks reads the hooks and waves of the tools with which the current revision was generated, instead of those
+	// that the sources say.
 	KeepHooks bool
 	// Policies are the defaults for objects without annotations.
 	Policies reconciler.Policies
@@ -36,7 +37,8 @@ type Request struct {
 	Conflicts Conflicts
 	// Description says what brings a new revision about. Defaults to "applied".
 	Description string
-	// Approved identifies the deletions that the user has approved. It has no effect unless exactly these are held back.
+	// Approved identifies the deletions that the user has approved. It has no effect unless exactly these are held
+	// back.
 	Approved string
 }
 
@@ -86,7 +88,8 @@ type Plan struct {
 	keeper *keeper
 	// approved identifies the held deletions that the user has approved.
 	approved string
-	// again means that the last operation has failed, so that who applies the sources again wants what has failed to run again. One that was interrupted goes on.
+	// again means that the last operation has failed, so that who applies the sources again wants what has failed to
+	// run again. One that was interrupted goes on.
 	again bool
 	// homeless means that the namespace of a new release does not exist.
 	homeless bool
@@ -121,14 +124,15 @@ func (p *Plan) Pending() []reconciler.Change {
 	return pending
 }
 
-// IsOver reports whether a change is only noted, because it is about an object that has ended and is gone, such as a Job
-// with ttlSecondsAfterFinished.
+// IsOver reports whether a change is only noted, because it is about an object that has ended and is gone, such as a
+// Job with ttlSecondsAfterFinished.
 func IsOver(change reconciler.Change) bool {
 	return change.Verb == reconciler.VerbCompleted && change.UID == "" && change.Before == nil
 }
 
-// Refused returns a RefusedError that says what keeps the plan from being carried out, before anything is written: the namespace of the release does not exist, objects
-// belong to other owners, or their deletion has to be approved. It is nil if there is nothing like that.
+// Refused returns a RefusedError that says what keeps the plan from being carried out, before anything is written: the
+// namespace of the release does not exist, objects belong to other owners, or their deletion has to be approved. It is
+// nil if there is nothing like that.
 func (p *Plan) Refused() error {
 	var missing error
 	if p.homeless && !p.CreateNamespace {
@@ -137,7 +141,8 @@ func (p *Plan) Refused() error {
 	return errors.Join(missing, protected(p.Release, p.Changes), p.Unapproved())
 }
 
-// protected returns a RefusedError that names the objects of other owners that keep the plan from being carried out; nil if there are none.
+// protected returns a RefusedError that names the objects of other owners that keep the plan from being carried out;
+// nil if there are none.
 func protected(release *releases.Release, changes []reconciler.Change) error {
 	var problems []string
 	for _, change := range changes {
@@ -151,8 +156,9 @@ func protected(release *releases.Release, changes []reconciler.Change) error {
 	return failures.Refused("%s; %s", strings.Join(failures.Grouped(problems), "; "), failures.AdviceForeign(release, problems))
 }
 
-// Rejected returns the number of objects that the API server would refuse as things are. It may accept some of them later, for example if a webhook judges them by objects that the
-// plan creates before, so that they do not keep the plan from being carried out.
+// Rejected returns the number of objects that the API server would refuse as things are. It may accept some of them
+// later, for example if a webhook judges them by objects that the plan creates before, so that they do not keep the
+// plan from being carried out.
 func (p *Plan) Rejected() int {
 	count := 0
 	for _, change := range p.Changes {
@@ -168,9 +174,9 @@ func (p *Plan) Unapproved() error {
 	return runner.Unapproved(p.exact.Held)
 }
 
-// PlanSources plans to make the release what is requested. With compare, the server is asked what would happen to each object, which takes one or two
-// requests per object; ConflictsKeep does that in any case. If the release has no record, but objects or parts of a record exist, the error is a RefusedError. The
-// caller closes the plan.
+// PlanSources plans to make the release what is requested. With compare, the server is asked what would happen to each
+// object, which takes one or two requests per object; ConflictsKeep does that in any case. If the release has no
+// record, but objects or parts of a record exist, the error is a RefusedError. The caller closes the plan.
 func PlanSources(ctx context.Context, c *connection.Connection, request Request, compare bool) (*Plan, error) {
 	release, err := find(ctx, c, request.Namespace, request.Name)
 	if err != nil {
@@ -222,7 +228,8 @@ func find(ctx context.Context, c *connection.Connection, namespace, name string)
 	}
 }
 
-// Compare asks the engine what it would do. If that fails, the plan is closed. With compare, the server is asked what would happen to each object.
+// Compare asks the engine what it would do. If that fails, the plan is closed. With compare, the server is asked what
+// would happen to each object.
 func (p *Plan) Compare(ctx context.Context, compare bool) error {
 	p.objects = objectsOf(p)
 	p.again = (p.Operation == Apply || p.Operation == Rollback) && p.Release.State == releases.StateFailed
@@ -242,7 +249,8 @@ func (p *Plan) Compare(ctx context.Context, compare bool) error {
 // TakeOver adds objects that the plan adopts even if they have another owner.
 func (p *Plan) TakeOver(objects ...types.ObjectKey) { p.takeOver = append(p.takeOver, objects...) }
 
-// ofRecord completes an error about objects that the engine refuses: those of a recorded revision cannot be corrected, only replaced by a new revision.
+// ofRecord completes an error about objects that the engine refuses: those of a recorded revision cannot be corrected,
+// only replaced by a new revision.
 func (p *Plan) ofRecord(err error) error {
 	var rejected *reconciler.RefusedError
 	if p.Operation == Apply || !errors.As(err, &rejected) {

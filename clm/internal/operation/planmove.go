@@ -46,7 +46,8 @@ type MoveRequest struct {
 	Objects []string
 }
 
-// PlanMove plans to move objects. If some were moved already, perhaps incompletely, it plans what is left to be done. The caller closes the plan.
+// PlanMove plans to move objects. If some were moved already, perhaps incompletely, it plans what is left to be done.
+// The caller closes the plan.
 func PlanMove(ctx context.Context, c *connection.Connection, request MoveRequest, compare bool) (*Transfer, error) {
 	if request.From == request.To {
 		return nil, failures.Refused("--from and --to name the same release, %s", request.From)
@@ -133,7 +134,8 @@ func (t *Transfer) choose(ctx context.Context, texts []string) ([]dependent, err
 	return leaving, t.takeIn(coming)
 }
 
-// isSettled reports whether the move of an object is complete: the receiver owns it, and both releases have recorded that.
+// isSettled reports whether the move of an object is complete: the receiver owns it, and both releases have recorded
+// that.
 func (t *Transfer) isSettled(owner releases.OwnerMark, had, has bool) bool {
 	return !had && has && owner.Is(releases.OwnerID(t.To.Release.Namespace, t.To.Release.Name))
 }

@@ -26,8 +26,9 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// render renders the current revision again and, if the result differs from the record, the next revision. It may be called again when more fields are left to others: then the
-// result may be what is recorded, although it was not before.
+// render renders the current revision again and, if the result differs from the record, the next revision. It may be
+// called again when more fields are left to others: then the result may be what is recorded, although it was not
+// before.
 func (p *Plan) render(ctx context.Context, request Request) error {
 	p.New = false
 	if current := p.Release.Current(); current != nil {
@@ -146,8 +147,9 @@ func (p *Plan) generate(ctx context.Context, request Request, revision *releases
 	return nil
 }
 
-// digestOf identifies the state of a release: objects that are applied on each change are applied with each revision, unless the revision
-// differs only by objects that were moved or orphaned, or by fields that were left to others while it was applied.
+// digestOf identifies the state of a release: objects that are applied on each change are applied with each revision,
+// unless the revision differs only by objects that were moved or orphaned, or by fields that were left to others while
+// it was applied.
 func digestOf(revision releases.Revision) string {
 	return strconv.FormatInt(cmp.Or(revision.Basis, revision.Number), 10)
 }
@@ -165,8 +167,8 @@ func toManifest(objects []client.Object, scheme *runtime.Scheme) ([]*unstructure
 	return manifest, nil
 }
 
-// checkReserved refuses objects that are records or locks of releases: a release whose record is deleted, or replaced by an older one, forgets its
-// dependents.
+// checkReserved refuses objects that are records or locks of releases: a release whose record is deleted, or replaced
+// by an older one, forgets its dependents.
 func checkReserved(release *releases.Release, manifest []*unstructured.Unstructured) error {
 	var problems []string
 	for _, object := range manifest {
@@ -204,11 +206,13 @@ func checkHooks(recorded []*unstructured.Unstructured, scheme *runtime.Scheme) e
 	return err
 }
 
-// unordered begins the digests that do not depend on the order of the objects. Those of revisions that other tools have made are such: Helm records objects in another
-// order than that in which they are rendered. The order has no effect, but the digests that are recorded stay as they are.
+// unordered begins the digests that do not depend on the order of the objects. Those of revisions that other tools have
+// made are such: Helm records objects in another order than that in which they are rendered. The order has no effect,
+// but the digests that are recorded stay as they are.
 const unordered = "unordered:"
 
-// inputs returns the digest of what a revision is made of, without the locations of its sources. It is unordered if that of the revision was.
+// inputs returns the digest of what a revision is made of, without the locations of its sources. It is unordered if
+// that of the revision was.
 func inputs(content releases.Content, revision releases.Revision) (string, error) {
 	prefix := ""
 	if strings.HasPrefix(revision.Inputs, unordered) {

@@ -19,8 +19,9 @@ func (o Options) prune(release *releases.Release) {
 	}
 }
 
-// makeRoom calls add, which records a further revision. Usually revisions are forgotten when the operation ends, so that its failure to begin loses none. If the index has no room
-// for a further one, they are forgotten in the same write. Then a rollback can be continued only without the number of a revision that was forgotten.
+// makeRoom calls add, which records a further revision. Usually revisions are forgotten when the operation ends, so
+// that its failure to begin loses none. If the index has no room for a further one, they are forgotten in the same
+// write. Then a rollback can be continued only without the number of a revision that was forgotten.
 func (o Options) makeRoom(release *releases.Release, add func(release *releases.Release) error) error {
 	err := add(release)
 	if !errors.Is(err, releases.ErrFull) {

@@ -27,22 +27,26 @@ type RollbackRequest struct {
 	Namespace, Name string
 	// Number of the revision. Defaults to the newest revision before the current one that was ready.
 	Number int64
-	// Adoption is the policy of objects without an annotation. Defaults to that of the revision, but never to taking objects from other owners.
+	// Adoption is the policy of objects without an annotation. Defaults to that of the revision, but never to taking
+	// objects from other owners.
 	Adoption reconciler.AdoptionPolicy
-	// Conflicts say whether fields stay with other field managers that the current revision, or the one to which the plan returns, leaves to them. ConflictsForce takes all of them.
-	// Otherwise those of the current revision stay that the other one declares with the same values. ConflictsKeep is not possible.
+	// Conflicts say whether fields stay with other field managers that the current revision, or the one to which the
+	// plan returns, leaves to them. ConflictsForce takes all of them. Otherwise those of the current revision stay that
+	// the other one declares with the same values. ConflictsKeep is not possible.
 	Conflicts Conflicts
 	// Approved identifies the deletions that the user has approved.
 	Approved string
 	// Description says what brings the new revision about. Defaults to a text with the number of the earlier one.
 	Description string
-	// Failed is the plan, if any, that has failed and is reverted. If another process has changed the release since, that is refused.
+	// Failed is the plan, if any, that has failed and is reverted. If another process has changed the release since,
+	// that is refused.
 	Failed *Plan
 }
 
-// PlanRollback plans to return to an earlier revision: to its objects, with the rollback hooks among them instead of those of installations and
-// upgrades. Objects that the revision does not have are deleted, unless the release has adopted them: those stay. If such a rollback has been started
-// already, the plan continues it. The caller closes the plan.
+// PlanRollback plans to return to an earlier revision: to its objects, with the rollback hooks among them instead of
+// those of installations and upgrades. Objects that the revision does not have are deleted, unless the release has
+// adopted them: those stay. If such a rollback has been started already, the plan continues it. The caller closes the
+// plan.
 func PlanRollback(ctx context.Context, c *connection.Connection, request RollbackRequest, compare bool) (*Plan, error) {
 	release, err := c.Release(ctx, request.Namespace, request.Name)
 	if err != nil {
@@ -91,8 +95,8 @@ func (p *Plan) returnTo(number int64, description string) {
 	p.Revision.Installed, p.Revision.Rollback, p.Revision.Basis, p.Revision.Target = true, true, 0, number
 }
 
-// resumes reports whether the current revision is the requested rollback, and has not become ready. Repeating an interrupted rollback must not return to the
-// revision that it leaves.
+// resumes reports whether the current revision is the requested rollback, and has not become ready. Repeating an
+// interrupted rollback must not return to the revision that it leaves.
 func resumes(release *releases.Release, number int64) bool {
 	current := release.Current()
 	if current == nil || !current.Rollback || current.State == releases.RevisionReady {
@@ -136,8 +140,9 @@ func objectsOf(plan *Plan) []client.Object {
 	return RegularObjects(plan.Content.Manifest)
 }
 
-// rollbackObjects returns the objects that are applied at a rollback. Helm then runs neither the hooks of installations nor those of upgrades: those that
-// exist stay as they are, and others are not created. Those that have failed are deleted: the release would never be ready with them.
+// rollbackObjects returns the objects that are applied at a rollback. Helm then runs neither the hooks of installations
+// nor those of upgrades: those that exist stay as they are, and others are not created. Those that have failed are
+// deleted: the release would never be ready with them.
 func rollbackObjects(plan *Plan) []client.Object {
 	var wanted []client.Object
 	for _, object := range RegularObjects(plan.Content.Manifest) {
@@ -163,7 +168,8 @@ func rollbackObjects(plan *Plan) []client.Object {
 	return wanted
 }
 
-// Applies reports whether an object of the manifest is applied with the revision of a plan, perhaps with other annotations.
+// Applies reports whether an object of the manifest is applied with the revision of a plan, perhaps with other
+// annotations.
 func (p *Plan) Applies(object *unstructured.Unstructured) bool {
 	return IsRegular(object) && (!p.Revision.Rollback || !isHelmHook(object) || leftBehind(p.Release.Inventory, p.Release.Namespace, object))
 }
@@ -173,8 +179,8 @@ const (
 	reconcilePolicyKey = releases.ReconcilerName + "/" + types.AnnotationKeySuffixReconcilePolicy
 )
 
-// isHelmHook reports whether Helm applies an object only as a hook. Definitions in the crds folder of a chart are applied in any case, whatever their
-// annotations say.
+// isHelmHook reports whether Helm applies an object only as a hook. Definitions in the crds folder of a chart are
+// applied in any case, whatever their annotations say.
 func isHelmHook(object client.Object) bool {
 	return object.GetAnnotations()[helmHookKey] != "" && object.GetObjectKind().GroupVersionKind().Kind != "CustomResourceDefinition"
 }
@@ -184,7 +190,8 @@ func isDone(item *reconciler.InventoryItem) bool {
 	return item.Phase == reconciler.PhaseReady || item.Phase == reconciler.PhaseCompleted
 }
 
-// leftBehind reports whether an object of a manifest, which may lack the namespace, is in the inventory, and ready or completed.
+// leftBehind reports whether an object of a manifest, which may lack the namespace, is in the inventory, and ready or
+// completed.
 func leftBehind(inventory []*reconciler.InventoryItem, namespace string, object client.Object) bool {
 	gvk := object.GetObjectKind().GroupVersionKind()
 	return slices.ContainsFunc(inventory, func(item *reconciler.InventoryItem) bool {

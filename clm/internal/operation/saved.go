@@ -74,8 +74,8 @@ func (p *Plan) Save(ctx context.Context, path string) error {
 	return replaceFile(path, raw)
 }
 
-// replaceFile replaces a file atomically by one that only its owner can read. A symbolic link stays, and its target is replaced. Content for a device or a
-// pipe is written into it.
+// replaceFile replaces a file atomically by one that only its owner can read. A symbolic link stays, and its target is
+// replaced. Content for a device or a pipe is written into it.
 func replaceFile(path string, content []byte) error {
 	found, err := os.Stat(path)
 	if isDevice := strings.HasPrefix(filepath.Clean(path), "/dev/"); err == nil && (isDevice || !found.Mode().IsRegular()) {
@@ -114,8 +114,8 @@ func readPlan(path string) (savedPlan, error) {
 	return saved, nil
 }
 
-// Load reads a plan that was saved for a release. The error is a RefusedError if it was made for another release or cluster, or if the release has changed
-// since. Whether objects have changed is checked when the plan is applied.
+// Load reads a plan that was saved for a release. The error is a RefusedError if it was made for another release or
+// cluster, or if the release has changed since. Whether objects have changed is checked when the plan is applied.
 func Load(ctx context.Context, c *connection.Connection, path, namespace, name, approved string) (*Plan, error) {
 	saved, err := readPlan(path)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// SpareAdopted orphans, instead of deleting, the dependents that are not wanted and that existed before the release has adopted them. It returns them as
-// texts, sorted.
+// SpareAdopted orphans, instead of deleting, the dependents that are not wanted and that existed before the release has
+// adopted them. It returns them as texts, sorted.
 func SpareAdopted(release *releases.Release, wanted map[display.Key]bool) []string {
 	var spared []string
 	for _, item := range release.Inventory {
@@ -32,7 +32,8 @@ func Spare(item *reconciler.InventoryItem) string {
 	return display.Text(item)
 }
 
-// ConfirmLast refuses to revert a plan if another process has changed the release since: its changes would be reverted as well.
+// ConfirmLast refuses to revert a plan if another process has changed the release since: its changes would be reverted
+// as well.
 func (p *Plan) ConfirmLast(release *releases.Release) error {
 	if p == nil || p.Release.SameRecord(release) {
 		return nil

@@ -24,7 +24,8 @@ import (
 type Past struct {
 	// Revision with its number and time, and the state in which it is recorded unless it is the current one.
 	Revision releases.Revision
-	// Content reads the content of the revision, each time it is called: the contents of all revisions together may need much memory.
+	// Content reads the content of the revision, each time it is called: the contents of all revisions together may
+	// need much memory.
 	Content func() (releases.Content, error)
 }
 
@@ -64,8 +65,9 @@ func (a *HelmAdoption) planTakeover(ctx context.Context, c *connection.Connectio
 	return nil
 }
 
-// describePast completes the revisions of a history, and sets the states of those that are recorded: the process that has recorded the last one of them
-// may have died before it could do so. It leaves out older revisions that cannot be read or applied.
+// describePast completes the revisions of a history, and sets the states of those that are recorded: the process that
+// has recorded the last one of them may have died before it could do so. It leaves out older revisions that cannot be
+// read or applied.
 func (a *HelmAdoption) describePast(plan *Plan, all []Past) ([]Past, error) {
 	var history []Past
 	for i, past := range all {
@@ -106,7 +108,8 @@ func complete(plan *Plan, past *Past, scheme *runtime.Scheme) error {
 	return err
 }
 
-// noteDone notes in the inventory of a release that objects have completed, whatever their present manifests are: the other tool has run them with these.
+// noteDone notes in the inventory of a release that objects have completed, whatever their present manifests are: the
+// other tool has run them with these.
 func noteDone(release *releases.Release, objects []types.ObjectKey) {
 	known := map[display.Key]*reconciler.InventoryItem{}
 	for _, item := range release.Inventory {
@@ -126,7 +129,8 @@ func noteDone(release *releases.Release, objects []types.ObjectKey) {
 	}
 }
 
-// recordPast records the revisions before that of the plan which are not recorded yet, in their order. If that is interrupted, another takeover continues.
+// recordPast records the revisions before that of the plan which are not recorded yet, in their order. If that is
+// interrupted, another takeover continues.
 func (a *application) recordPast(ctx context.Context) error {
 	p := a.plan
 	for len(p.past) > 0 {

@@ -59,7 +59,8 @@ type TestResult struct {
 	Message string
 	// Why lists the reasons that the test has not passed, the most specific first.
 	Why []display.Reason
-	// Log is the output of the test's containers, each line preceded by pod and container; or the error that occurred when reading it.
+	// Log is the output of the test's containers, each line preceded by pod and container; or the error that occurred
+	// when reading it.
 	Log string
 
 	item *reconciler.InventoryItem
@@ -78,7 +79,8 @@ type TestRun struct {
 	operation *runner.Operation
 }
 
-// PlanTests determines the tests of a release: the objects of its current revision that are applied for a test run only.
+// PlanTests determines the tests of a release: the objects of its current revision that are applied for a test run
+// only.
 func PlanTests(ctx context.Context, c *connection.Connection, request TestRequest) (*TestRun, error) {
 	release, err := c.Release(ctx, request.Namespace, request.Name)
 	if err != nil {
@@ -95,9 +97,9 @@ func PlanTests(ctx context.Context, c *connection.Connection, request TestReques
 // Empty reports whether there are no tests to run.
 func (r *TestRun) Empty() bool { return len(r.tests) == 0 }
 
-// Execute runs the tests wave by wave. A wave begins when the one before has passed. Execute first removes the objects of the last run, and leaves
-// those of this run, except those whose policies say otherwise. The error is a NotReadyError if not all tests have passed; the results are valid in
-// that case, too. Other errors are those of Apply.
+// Execute runs the tests wave by wave. A wave begins when the one before has passed. Execute first removes the objects
+// of the last run, and leaves those of this run, except those whose policies say otherwise. The error is a
+// NotReadyError if not all tests have passed; the results are valid in that case, too. Other errors are those of Apply.
 func (r *TestRun) Execute(ctx context.Context) ([]TestResult, error) {
 	b := runner.NewBoard(r.connection, "test", r.Release.String(), 0)
 	results, err := r.underLock(ctx, b)

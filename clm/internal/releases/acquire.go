@@ -25,9 +25,10 @@ import (
 // defaultValidity is how long a lease lasts that is not renewed.
 const defaultValidity = 15 * time.Second
 
-// Lock acquires the lock of a release. It waits while another process has it, if the options allow that; after their timeout, the
-// error is a LockedError. Lock takes over a lease that was not renewed for its duration, by our own clock since it was read. In a
-// namespace that is being deleted, no Lease can be created: there the lock excludes no other process once the Lease is deleted.
+// Lock acquires the lock of a release. It waits while another process has it, if the options allow that; after their
+// timeout, the error is a LockedError. Lock takes over a lease that was not renewed for its duration, by our own clock
+// since it was read. In a namespace that is being deleted, no Lease can be created: there the lock excludes no other
+// process once the Lease is deleted.
 func (s *Store) Lock(ctx context.Context, options LockOptions) (*Lock, error) {
 	if err := ValidateName(options.Name); err != nil {
 		return nil, err
@@ -77,8 +78,8 @@ type rival struct {
 	seen time.Time
 }
 
-// acquire returns when the lock is held. The timeout limits the waiting for other processes, not our own requests, which
-// have the limits of the connection: so the error always names the process that has the lock.
+// acquire returns when the lock is held. The timeout limits the waiting for other processes, not our own requests,
+// which have the limits of the connection: so the error always names the process that has the lock.
 func (l *Lock) acquire(ctx context.Context) error {
 	waiting, cancel := ctx, context.CancelFunc(func() {})
 	if l.options.Timeout > 0 {
@@ -189,8 +190,8 @@ func (l *Lock) take(ctx context.Context, lease *coordinationv1.Lease) (held bool
 	return true, nil
 }
 
-// await returns when it is worth another try: the lease was given back, has expired, or the next holder is to be asked to end; or nothing can be learnt
-// by watching it. Its only error is that of the context.
+// await returns when it is worth another try: the lease was given back, has expired, or the next holder is to be asked
+// to end; or nothing can be learnt by watching it. Its only error is that of the context.
 func (l *Lock) await(ctx context.Context, other *rival) error {
 	watcher, err := l.leases.Watch(ctx, metav1.ListOptions{
 		FieldSelector:   fields.OneTermEqualSelector(metav1.ObjectNameField, prefix+l.options.Name).String(),

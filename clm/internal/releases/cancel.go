@@ -19,11 +19,13 @@ import (
 const (
 	// operationAnnotation says what the holder of a lock does, in one word.
 	operationAnnotation = ReconcilerName + "/operation"
-	// cancelableAnnotation says whether the holder ends its operation when another process asks for that: "true" or "false".
+	// cancelableAnnotation says whether the holder ends its operation when another process asks for that: "true" or
+	// "false".
 	cancelableAnnotation = ReconcilerName + "/cancelable"
 	// startedAnnotation is when the process of the holder was started, by its own clock.
 	startedAnnotation = ReconcilerName + "/started"
-	// cancelAnnotation has the operation and the holder of the process that has asked the holder of the lock to end its operation.
+	// cancelAnnotation has the operation and the holder of the process that has asked the holder of the lock to end its
+	// operation.
 	cancelAnnotation = ReconcilerName + "/cancel-requested-by"
 	// maxRequester is how much of that annotation is told, in bytes.
 	maxRequester = 300
@@ -66,8 +68,8 @@ func (l *Lock) obstacle(lease *coordinationv1.Lease) string {
 	return ""
 }
 
-// ask asks the holder of the lease to end its operation, unless it has been asked already, or there is an obstacle. It returns whether
-// nothing is left to be asked; otherwise the lease has changed, and is to be read again.
+// ask asks the holder of the lease to end its operation, unless it has been asked already, or there is an obstacle. It
+// returns whether nothing is left to be asked; otherwise the lease has changed, and is to be read again.
 //
 // The request does not count as a renewal: the lease expires when it would have without it.
 func (l *Lock) ask(ctx context.Context, other *rival) (settled bool, err error) {

@@ -50,8 +50,8 @@ func (w *world) wait(options LockOptions) waiter {
 	return result
 }
 
-// hears has the older process learn that it is asked to end: it renews its lease, which nothing else does, when the newer process watches it. The requests of
-// the newer one are those that are counted.
+// hears has the older process learn that it is asked to end: it renews its lease, which nothing else does, when the
+// newer process watches it. The requests of the newer one are those that are counted.
 func (w *world) hears(older *Lock) {
 	w.Helper()
 	testenv.Eventually(w, func() (bool, string) { return w.requests.Count(testenv.Request.IsWatch) == 1, w.requests.String() })
@@ -166,7 +166,8 @@ func (w *world) begin(l *Lock) {
 	w.must(w.store.AddRevision(w.Context(), release, Revision{Description: l.options.Holder}, content(1, l.options.Holder)))
 }
 
-// TestTheNewestRemains has two newer processes wait at the same time, in both orders. Whichever of them gets the lock first, the newest one is the last that begins.
+// TestTheNewestRemains has two newer processes wait at the same time, in both orders. Whichever of them gets the lock
+// first, the newest one is the last that begins.
 func TestTheNewestRemains(t *testing.T) {
 	t.Parallel()
 	for reason, order := range map[string][]int{"the newer one comes first": {3, 2}, "the newer one comes last": {2, 3}} {

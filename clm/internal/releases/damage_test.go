@@ -167,7 +167,8 @@ func TestNamespaceThatIsBeingDeleted(t *testing.T) {
 	})
 }
 
-// TestInventoryIsWrittenWhileItIsRead has another process write the record after its index was read: then chunks that the index names are gone.
+// TestInventoryIsWrittenWhileItIsRead has another process write the record after its index was read: then chunks that
+// the index names are gone.
 func TestInventoryIsWrittenWhileItIsRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -100,8 +100,8 @@ func (w *world) createWith(inventory []*reconciler.InventoryItem) {
 	w.must(w.store.Save(w.Context(), release))
 }
 
-// expectOneOf checks that the record is what it was before or what it was to become, that it is the latter if that was said, and that
-// everything can be read to which it refers.
+// expectOneOf checks that the record is what it was before or what it was to become, that it is the latter if that was
+// said, and that everything can be read to which it refers.
 func (w *world) expectOneOf(before, after *Release, err error, partial func(*Release) bool) {
 	w.Helper()
 	found, getErr := w.store.Get(w.Context(), w.namespace, "demo")

@@ -5,18 +5,18 @@
 //
 // # Contract
 //
-// The record of a release is one Secret, the index, and further Secrets, the chunks, for parts that are too large for the index or rarely
-// read. Only chunks that the index names count. Each write creates new chunks first, then updates the index, and then removes the
-// chunks that it no longer names. So a process that dies between any two
-// requests loses nothing. At worst it leaves unused chunks, which the next write removes.
+// The record of a release is one Secret, the index, and further Secrets, the chunks, for parts that are too large for
+// the index or rarely read. Only chunks that the index names count. Each write creates new chunks first, then updates
+// the index, and then removes the chunks that it no longer names. So a process that dies between any two requests loses
+// nothing. At worst it leaves unused chunks, which the next write removes.
 //
 // The content of a revision is one chunk, or several if it is too large for one.
 //
-// The index is written only in the state in which it was read. Of two processes that have read the same one, the second one to
-// write gets [ErrOutdated], and must read again. [Lock] prevents other processes from starting at all.
+// The index is written only in the state in which it was read. Of two processes that have read the same one, the second
+// one to write gets [ErrOutdated], and must read again. [Lock] prevents other processes from starting at all.
 //
-// Index and chunks have a finalizer: they survive the deletion of their namespace until [Store.Remove] is called, because they
-// are all that is known about dependents elsewhere.
+// Index and chunks have a finalizer: they survive the deletion of their namespace until [Store.Remove] is called,
+// because they are all that is known about dependents elsewhere.
 //
 // A [Release] is a value in the memory of one process. It is not safe for concurrent use; a [Store] is.
 package releases

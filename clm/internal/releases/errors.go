@@ -15,7 +15,8 @@ var ErrNotFound = errors.New("not found")
 // ErrOutdated says that the record is not any more the one that was read, because another process has written it.
 var ErrOutdated = errors.New("another process has changed its record in the meantime")
 
-// ErrFull says that the index of a release would be larger than a Secret may be. Nothing was written then. It is smaller with fewer revisions.
+// ErrFull says that the index of a release would be larger than a Secret may be. Nothing was written then. It is
+// smaller with fewer revisions.
 var ErrFull = errors.New("it is full")
 
 // DamagedError says that a record cannot be read completely, because others have changed or removed a part of it.

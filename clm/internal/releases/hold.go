@@ -10,15 +10,17 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// hold says which parts of a record have the finalizer, so that they outlive the deletion of their namespace. A chunk has it only if the index does.
+// hold says which parts of a record have the finalizer, so that they outlive the deletion of their namespace. A chunk
+// has it only if the index does.
 type hold struct {
 	index  bool
 	chunks map[string]bool
 }
 
-// decideHold holds the parts of the record that must outlive the namespace: the inventories, if any dependent is outside of it, and the content of the
-// current revision, if it has deletion hooks, which clm delete must run or skip. All other parts are deleted with the namespace. Once a release is
-// being deleted, the parts stay held until the record is removed, so that the deletion can be completed.
+// decideHold holds the parts of the record that must outlive the namespace: the inventories, if any dependent is
+// outside of it, and the content of the current revision, if it has deletion hooks, which clm delete must run or skip.
+// All other parts are deleted with the namespace. Once a release is being deleted, the parts stay held until the record
+// is removed, so that the deletion can be completed.
 func decideHold(next index, outside, held bool) hold {
 	decided := hold{index: outside, chunks: map[string]bool{}}
 	if outside {
@@ -40,8 +42,8 @@ func decideHold(next index, outside, held bool) hold {
 	return decided
 }
 
-// Outside reports whether the release has recorded an object that would outlive its namespace: one in another namespace or in none. Its own namespace
-// does not count, nor does what has been deleted again because it had served its purpose.
+// Outside reports whether the release has recorded an object that would outlive its namespace: one in another namespace
+// or in none. Its own namespace does not count, nor does what has been deleted again because it had served its purpose.
 func (r *Release) Outside() bool { return len(r.Beyond()) > 0 }
 
 // Beyond returns the recorded objects because of which Outside is true.
@@ -52,8 +54,8 @@ func (r *Release) Beyond() []*reconciler.InventoryItem {
 	})
 }
 
-// Awaited reports whether the deletion of the record was requested, as that of everything in a namespace that is being deleted, and its finalizer holds
-// it because of what else has to be deleted. It goes when the release is deleted.
+// Awaited reports whether the deletion of the record was requested, as that of everything in a namespace that is being
+// deleted, and its finalizer holds it because of what else has to be deleted. It goes when the release is deleted.
 func (r *Release) Awaited() bool { return r.stored.deleting && r.stored.held() }
 
 func (s *stored) held() bool { return slices.Contains(s.finalizers, finalizer) }

@@ -38,7 +38,8 @@ func (w *world) held() []string {
 	return names
 }
 
-// TestHoldFollowsWhatIsOutside kills the process at each write while a release gets its first dependents outside, and loses its last ones.
+// TestHoldFollowsWhatIsOutside kills the process at each write while a release gets its first dependents outside, and
+// loses its last ones.
 func TestHoldFollowsWhatIsOutside(t *testing.T) {
 	t.Parallel()
 	for reason, steps := range map[string][2]func(w *world) []*reconciler.InventoryItem{
@@ -110,7 +111,8 @@ func (w *world) createHooked() *Release {
 	return release
 }
 
-// TestNewRecordIsHeldFromItsFirstWrite kills the process at each write while a release is made that has something outside, or deletion hooks.
+// TestNewRecordIsHeldFromItsFirstWrite kills the process at each write while a release is made that has something
+// outside, or deletion hooks.
 func TestNewRecordIsHeldFromItsFirstWrite(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -189,7 +189,8 @@ func (i *index) stamp(now time.Time, before State) {
 	}
 }
 
-// encode returns the data of an index. Texts that only explain are left out of one that would be too large without that.
+// encode returns the data of an index. Texts that only explain are left out of one that would be too large without
+// that.
 func (i *index) encode() ([]byte, error) {
 	raw, err := json.Marshal(i)
 	if err == nil && len(raw) > maxIndex && i.dropTexts(len(raw)-maxIndex) {
@@ -205,8 +206,9 @@ func (i *index) encode() ([]byte, error) {
 	return raw, nil
 }
 
-// dropTexts removes reasons of failures, those of the oldest revisions first, and at last the message, until the index is smaller by that many bytes. It reports whether there was
-// anything to remove: how an operation has ended must be recorded although there is no room for the reason.
+// dropTexts removes reasons of failures, those of the oldest revisions first, and at last the message, until the index
+// is smaller by that many bytes. It reports whether there was anything to remove: how an operation has ended must be
+// recorded although there is no room for the reason.
 func (i *index) dropTexts(surplus int) bool {
 	texts := make([]*string, 0, len(i.Revisions)+1)
 	for n := range i.Revisions {
@@ -238,7 +240,8 @@ func (i *index) release(namespace, name string) *Release {
 	return release
 }
 
-// indexOf returns the index for a release, without inventories and references of the ancestor. Revisions keep their contents.
+// indexOf returns the index for a release, without inventories and references of the ancestor. Revisions keep their
+// contents.
 func indexOf(release *Release) index {
 	next := index{
 		Version: formatVersion, State: release.State, Message: texts.Truncate(release.Message, maxMessage), DeletionStage: release.DeletionStage, Begun: release.Begun,

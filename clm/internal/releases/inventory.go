@@ -14,8 +14,9 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// encodeInventory returns the form in which an inventory is to be recorded, and the contents of the chunks that this form refers
-// to. It is the one in which it is recorded so far, if that says the same and its chunks are known to be intact.
+// encodeInventory returns the form in which an inventory is to be recorded, and the contents of the chunks that this
+// form refers to. It is the one in which it is recorded so far, if that says the same and its chunks are known to be
+// intact.
 func (o *Options) encodeInventory(store *chunks.Store, inventory []*reconciler.InventoryItem, before *chunks.List, known chunks.Handles) (*chunks.List, [][]byte, error) {
 	if len(inventory) == 0 {
 		return nil, nil, nil

@@ -33,5 +33,6 @@ func (r *Release) Items() int {
 // UID returns the UID of the record; it is empty if there is none.
 func (r *Release) UID() apitypes.UID { return apitypes.UID(r.stored.uid) }
 
-// RecordedState returns the state in the record, which may differ from that of a release that was changed since it was read; empty if there is no record.
+// RecordedState returns the state in the record, which may differ from that of a release that was changed since it was
+// read; empty if there is no record.
 func (r *Release) RecordedState() State { return r.stored.index.State }

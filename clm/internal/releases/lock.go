@@ -31,24 +31,28 @@ type LockOptions struct {
 	Timeout time.Duration
 	// Wait is called if Lock must wait, and again when the holder changes. Defaults to nothing.
 	Wait func(waiting Waiting)
-	// Doubt is called when Fence has to wait because the lease could not be renewed in time, with the reason. It may be called from several
-	// goroutines. Defaults to nothing.
+	// Doubt is called when Fence has to wait because the lease could not be renewed in time, with the reason. It may be
+	// called from several goroutines. Defaults to nothing.
 	Doubt func(reason error)
 
-	// Operation is what the lock is for, in one word, such as "apply". Others are told it. Defaults to nothing, as with earlier versions of clm.
+	// Operation is what the lock is for, in one word, such as "apply". Others are told it. Defaults to nothing, as with
+	// earlier versions of clm.
 	Operation string
 	// Started is when the process was started. It decides which of two processes is the newer one. Defaults to now.
 	Started time.Time
 	// Cancelable means that the process ends its operation when Requested says so.
 	Cancelable bool
-	// CancelOlder asks whoever has the lock to end its operation, if that is cancelable and its process was started earlier, by the clocks of the two
-	// machines. Lock then waits until the lock is given back. If there are several newer processes, whichever gets the lock is asked in turn by those that were
-	// started later than it; if a newer process is faster, [Begun.Overtaken] tells the older one, so that the last one remains. Two processes never ask each
-	// other. A process that waits for the lock itself is not asked before it has the lock. If the holder cannot be asked, Lock waits as without this option. A
-	// request cannot be taken back, even if Lock fails afterwards, for example because of the timeout. Ignored if Lock does not wait.
+	// CancelOlder asks whoever has the lock to end its operation, if that is cancelable and its process was started
+	// earlier, by the clocks of the two machines. Lock then waits until the lock is given back. If there are several
+	// newer processes, whichever gets the lock is asked in turn by those that were started later than it; if a newer
+	// process is faster, [Begun.Overtaken] tells the older one, so that the last one remains. Two processes never ask
+	// each other. A process that waits for the lock itself is not asked before it has the lock. If the holder cannot be
+	// asked, Lock waits as without this option. A request cannot be taken back, even if Lock fails afterwards, for
+	// example because of the timeout. Ignored if Lock does not wait.
 	CancelOlder bool
 
-	// validity is how long a lease lasts that is not renewed, in whole seconds. Tests need a short one. Defaults to 15 seconds.
+	// validity is how long a lease lasts that is not renewed, in whole seconds. Tests need a short one. Defaults to 15
+	// seconds.
 	validity time.Duration
 }
 
@@ -70,15 +74,16 @@ func (e *LockedError) Error() string {
 		e.Release, e.Holder, duration.HumanDuration(e.Age), e.validity)
 }
 
-// Lock is the right to work on a release, which one process has at a time. It is a Lease, named as the index of the release, that is
-// renewed as long as the process lives. Its methods may be called from several goroutines.
+// Lock is the right to work on a release, which one process has at a time. It is a Lease, named as the index of the
+// release, that is renewed as long as the process lives. Its methods may be called from several goroutines.
 //
-// The lock is lost only when another process has taken or removed the lease. If the API server does not answer for longer than the lease lasts, it is
-// uncertain who holds it: Fence waits until a renewal has succeeded, which proves that no other process has taken the lease in between, because each renewal is
-// guarded by the resourceVersion of the one before.
+// The lock is lost only when another process has taken or removed the lease. If the API server does not answer for
+// longer than the lease lasts, it is uncertain who holds it: Fence waits until a renewal has succeeded, which proves
+// that no other process has taken the lease in between, because each renewal is guarded by the resourceVersion of the
+// one before.
 //
-// A lease is not enough: its holder may be paused between reading the clock and sending a request. So each write must also be guarded by the
-// observed UID and resourceVersion.
+// A lease is not enough: its holder may be paused between reading the clock and sending a request. So each write must
+// also be guarded by the observed UID and resourceVersion.
 type Lock struct {
 	release  string
 	options  LockOptions
@@ -110,7 +115,8 @@ type Lock struct {
 	over error
 }
 
-// reliance is how long the process relies on the lease after sending the request that renewed it. Other processes take it over only some time later.
+// reliance is how long the process relies on the lease after sending the request that renewed it. Other processes take
+// it over only some time later.
 func (l *Lock) reliance() time.Duration { return l.options.validity * 2 / 3 }
 
 // interval is the time between two renewals.
@@ -119,8 +125,8 @@ func (l *Lock) interval() time.Duration { return l.options.validity / 3 }
 // pause is the time between two attempts after a failure.
 func (l *Lock) pause() time.Duration { return l.options.validity / 15 }
 
-// Fence returns when the lock was certainly held at the beginning of the call or later. It waits while that is uncertain. The error is a
-// LostLockError if the lock is lost, and wraps the cause of the context if that ends first.
+// Fence returns when the lock was certainly held at the beginning of the call or later. It waits while that is
+// uncertain. The error is a LostLockError if the lock is lost, and wraps the cause of the context if that ends first.
 func (l *Lock) Fence(ctx context.Context) error {
 	for told := false; ; told = true {
 		doubt, settled, err := l.held()
@@ -142,8 +148,8 @@ func (l *Lock) Fence(ctx context.Context) error {
 	}
 }
 
-// held checks whether the lock is held. doubt says why this is uncertain; settled is then closed when it may be certain again. err says why the
-// lock has ended.
+// held checks whether the lock is held. doubt says why this is uncertain; settled is then closed when it may be certain
+// again. err says why the lock has ended.
 func (l *Lock) held() (doubt error, settled <-chan struct{}, err error) {
 	now := l.now()
 	l.mu.Lock()
@@ -170,11 +176,12 @@ func (l *Lock) settle() {
 	l.settled = make(chan struct{})
 }
 
-// Lost returns a channel that is closed when the lock is lost, because another process has taken or removed the lease. Fence returns the reason.
+// Lost returns a channel that is closed when the lock is lost, because another process has taken or removed the lease.
+// Fence returns the reason.
 func (l *Lock) Lost() <-chan struct{} { return l.lost }
 
-// Release gives the lock back, so that other processes need not wait until it expires. Afterwards, RequestedBy knows of each request that came before.
-// If the lock is lost, Release does not touch the lease. Further calls do nothing.
+// Release gives the lock back, so that other processes need not wait until it expires. Afterwards, RequestedBy knows of
+// each request that came before. If the lock is lost, Release does not touch the lease. Further calls do nothing.
 func (l *Lock) Release(ctx context.Context) error {
 	l.stop()
 	<-l.stopped
@@ -256,7 +263,8 @@ func (l *Lock) renew(ctx context.Context) error {
 	case apierrors.IsNotFound(err):
 		return errTaken
 	case apiserver.IsOutdated(err):
-		// The content may be ours: then the attempt before has succeeded although it seemed to have failed, or another process has asked us to end.
+		// The content may be ours: then the attempt before has succeeded although it seemed to have failed, or another
+		// process has asked us to end.
 		found, err := l.leases.Get(ctx, next.Name, metav1.GetOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return err
@@ -280,8 +288,8 @@ func (l *Lock) renew(ctx context.Context) error {
 	return nil
 }
 
-// outlived reports whether the lease was deleted because its namespace is being deleted, where no lease can be created. Then the lock continues
-// without a lease, like one that is acquired there.
+// outlived reports whether the lease was deleted because its namespace is being deleted, where no lease can be created.
+// Then the lock continues without a lease, like one that is acquired there.
 func (l *Lock) outlived(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, l.interval())
 	defer cancel()

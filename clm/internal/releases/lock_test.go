@@ -68,7 +68,8 @@ func TestLockExcludes(t *testing.T) {
 	}
 }
 
-// TestLeaseOfTheLivingIsNotTakenOver waits for longer than the lease lasts, by the clock of the one who waits, while it is renewed.
+// TestLeaseOfTheLivingIsNotTakenOver waits for longer than the lease lasts, by the clock of the one who waits, while it
+// is renewed.
 func TestLeaseOfTheLivingIsNotTakenOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

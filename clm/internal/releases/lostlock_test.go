@@ -48,7 +48,8 @@ func TestFenceFollowsTheClock(t *testing.T) {
 	}
 }
 
-// TestReleaseLeavesTheLeaseOfARival has another process take the lease between two renewals, so that the holder does not know.
+// TestReleaseLeavesTheLeaseOfARival has another process take the lease between two renewals, so that the holder does
+// not know.
 func TestReleaseLeavesTheLeaseOfARival(t *testing.T) {
 	t.Parallel()
 	for reason, take := range map[string]func(w *world, lease *coordinationv1.Lease) error{

@@ -59,7 +59,8 @@ func (m OwnerMark) String() string {
 	return cmp.Or(m.id, "an unknown owner")
 }
 
-// LostLabel reports whether the object is the recorded one, and only its label was removed. Such an object still counts as a dependent.
+// LostLabel reports whether the object is the recorded one, and only its label was removed. Such an object still counts
+// as a dependent.
 func (m OwnerMark) LostLabel(item *reconciler.InventoryItem) bool {
 	return m.label == "" && m.uid != "" && m.uid == item.UID
 }
@@ -99,8 +100,8 @@ func OwnerSelector(ownerID string) labels.Selector {
 	return labels.SelectorFromSet(labels.Set{Label: digest.OwnerLabel(ownerID)})
 }
 
-// releaseOf returns namespace and name of the release with an owner id; empty if the id is invalid. Any user can write the annotation
-// that has the id.
+// releaseOf returns namespace and name of the release with an owner id; empty if the id is invalid. Any user can write
+// the annotation that has the id.
 func releaseOf(ownerID string) string {
 	release, ok := strings.CutPrefix(ownerID, ReconcilerName+"/")
 	namespace, name, complete := strings.Cut(release, "/")

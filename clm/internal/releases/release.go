@@ -21,8 +21,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// ReconcilerName is the name of the engine that works for releases: the prefix of all labels, annotations and finalizers,
-// and the field manager.
+// ReconcilerName is the name of the engine that works for releases: the prefix of all labels, annotations and
+// finalizers, and the field manager.
 const ReconcilerName = "clm.cs.sap.com"
 
 // OwnerID is the owner id of the dependents of a release.
@@ -30,7 +30,8 @@ func OwnerID(namespace, name string) string {
 	return ReconcilerName + "/" + namespace + "/" + name
 }
 
-// TestOwnerID is the owner id of the tests of a release. They are no dependents, and one of them never takes the place of one.
+// TestOwnerID is the owner id of the tests of a release. They are no dependents, and one of them never takes the place
+// of one.
 func TestOwnerID(namespace, name string) string {
 	return OwnerID(namespace, name) + "/tests"
 }
@@ -51,7 +52,8 @@ type Release struct {
 	Updated time.Time
 	// Since is when the release has come into its state. Of records that do not tell, it is Updated.
 	Since time.Time
-	// Revisions, oldest first. The last one is the current one. There is none if the process died that created the release.
+	// Revisions, oldest first. The last one is the current one. There is none if the process died that created the
+	// release.
 	Revisions []Revision
 	// Inventory of the dependents.
 	Inventory []*reconciler.InventoryItem
@@ -61,17 +63,20 @@ type Release struct {
 	TestInventory []*reconciler.InventoryItem
 	// DeletionStage says how far the deletion has come; empty unless the release is being deleted.
 	DeletionStage inventory.DeletionStage
-	// Begun is the last apply or rollback of the release that has begun. Its zero value means that none is known: earlier versions of clm do not keep it.
+	// Begun is the last apply or rollback of the release that has begun. Its zero value means that none is known:
+	// earlier versions of clm do not keep it.
 	Begun Begun
 	// Ancestor means that the release was made by the ancestor of clm, and that nothing of ours is recorded of it yet.
 	Ancestor bool
-	// Problem says why the record cannot be used; only [Store.List] sets it, and then nothing but namespace and name is certain.
+	// Problem says why the record cannot be used; only [Store.List] sets it, and then nothing but namespace and name is
+	// certain.
 	Problem string
 
 	stored stored
 }
 
-// Begun says whose operation has begun last. It is part of the record, so that a process which was started earlier, and has not begun yet, can tell that it is outdated.
+// Begun says whose operation has begun last. It is part of the record, so that a process which was started earlier, and
+// has not begun yet, can tell that it is outdated.
 type Begun struct {
 	// By is the operation and its process, such as "apply of jane@laptop/4711". At most 300 bytes of it are told.
 	By string `json:"by"`
@@ -82,8 +87,9 @@ type Begun struct {
 // maxSkew is how much the clocks of two machines may differ.
 const maxSkew = 5 * time.Minute
 
-// Overtaken returns the operation that has begun, such as "apply of jane@laptop/4711", if its process was started later than another one; empty if it was not. A
-// start that is ahead of now by more than clocks usually differ is left out of account: it would keep others from working for as long as it is ahead.
+// Overtaken returns the operation that has begun, such as "apply of jane@laptop/4711", if its process was started later
+// than another one; empty if it was not. A start that is ahead of now by more than clocks usually differ is left out of
+// account: it would keep others from working for as long as it is ahead.
 func (b Begun) Overtaken(started, now time.Time) string {
 	if !started.Before(b.Started) || b.Started.Sub(now) > maxSkew {
 		return ""
@@ -111,16 +117,17 @@ type Revision struct {
 	Installed bool `json:"installed,omitempty"`
 	// Rollback means that the revision was brought about by a rollback, so that hooks for rollbacks belong to it.
 	Rollback bool `json:"rollback,omitempty"`
-	// Target is the number of the revision to which a rollback has returned; 0 if it was none, or was recorded by an earlier version of clm.
+	// Target is the number of the revision to which a rollback has returned; 0 if it was none, or was recorded by an
+	// earlier version of clm.
 	Target int64 `json:"target,omitempty"`
-	// Basis is the number of the revision from which this one was made by nothing else than handing over objects, leaving fields to others while it was applied, or recording other
-	// notes; 0 if it was not.
+	// Basis is the number of the revision from which this one was made by nothing else than handing over objects,
+	// leaving fields to others while it was applied, or recording other notes; 0 if it was not.
 	Basis int64 `json:"basis,omitempty"`
-	// CanceledBy is the newer operation, such as "apply of jane@laptop/4711", that has ended the last one on this revision before it was ready; empty if
-	// there is none, or it was found to be ready afterwards.
+	// CanceledBy is the newer operation, such as "apply of jane@laptop/4711", that has ended the last one on this
+	// revision before it was ready; empty if there is none, or it was found to be ready afterwards.
 	CanceledBy string `json:"canceledBy,omitempty"`
-	// Failure says why the last operation on this revision has ended before it was ready, for people: at most 1024 bytes; empty if it is not known, or the index has no
-	// room for it: the reasons of the oldest revisions go first.
+	// Failure says why the last operation on this revision has ended before it was ready, for people: at most 1024
+	// bytes; empty if it is not known, or the index has no room for it: the reasons of the oldest revisions go first.
 	Failure string `json:"failure,omitempty"`
 	// Policies with which the revision is applied.
 	Policies reconciler.Policies `json:"policies,omitzero"`
@@ -130,9 +137,10 @@ type Revision struct {
 	DeletionHooks int `json:"deletionHooks,omitempty"`
 	// NotesDigest is that of the notes; empty if an earlier version of clm has recorded the revision.
 	NotesDigest string `json:"notesDigest,omitempty"`
-	// KeepsFields means that objects in the manifest have fields that are left to other field managers although their manifests did not say so when they were rendered.
-	// It saves reading the manifest of each release that keeps none. A clm that does not know it drops it when it saves the record; then only who reads the manifest anyway sees
-	// the fields.
+	// KeepsFields means that objects in the manifest have fields that are left to other field managers although their
+	// manifests did not say so when they were rendered. It saves reading the manifest of each release that keeps none.
+	// A clm that does not know it drops it when it saves the record; then only who reads the manifest anyway sees the
+	// fields.
 	KeepsFields bool `json:"keepsFields,omitempty"`
 }
 
@@ -234,8 +242,9 @@ func (r *Release) String() string {
 	return r.Namespace + "/" + r.Name
 }
 
-// Prune forgets the oldest revisions until there are no more than that many, at least the current one. Those that differ from the next one only by their notes go before all
-// others. The newest one that is or was ready is kept in addition. What was kept of the others goes when the release is saved.
+// Prune forgets the oldest revisions until there are no more than that many, at least the current one. Those that
+// differ from the next one only by their notes go before all others. The newest one that is or was ready is kept in
+// addition. What was kept of the others goes when the release is saved.
 func (r *Release) Prune(limit int) {
 	surplus := len(r.Revisions) - max(limit, 1)
 	for i := 0; surplus > 0 && i+1 < len(r.Revisions); {
@@ -256,8 +265,9 @@ func (r *Release) Prune(limit int) {
 	r.Revisions = append(kept, r.Revisions[surplus:]...)
 }
 
-// PruneBytes forgets the oldest revisions until the stored contents of the others have no more than that many bytes. The current revision,
-// and the newest one that is or was ready, are kept in any case, however large they are. The contents of the others go when the release is saved.
+// PruneBytes forgets the oldest revisions until the stored contents of the others have no more than that many bytes.
+// The current revision, and the newest one that is or was ready, are kept in any case, however large they are. The
+// contents of the others go when the release is saved.
 func (r *Release) PruneBytes(limit int64) {
 	revisions, total := indexOf(r).Revisions, int64(0)
 	for _, revision := range revisions {

@@ -16,9 +16,9 @@ import (
 	"github.com/component-operator/runtime/internal/apiserver"
 )
 
-// Remove removes the record of a release, the index last. It refuses while the release has dependents, deletion
-// hooks or tests, which would be lost. Removing a record that does not exist is not an error. It also works in a namespace that is being
-// deleted.
+// Remove removes the record of a release, the index last. It refuses while the release has dependents, deletion hooks
+// or tests, which would be lost. Removing a record that does not exist is not an error. It also works in a namespace
+// that is being deleted.
 func (s *Store) Remove(ctx context.Context, release *Release) error {
 	if !release.stored.exists() {
 		return nil
@@ -57,7 +57,8 @@ func (s *Store) remove(ctx context.Context, release *Release) error {
 			return errors.New("other clients have set finalizers on further Secrets with parts of it, or keep changing them")
 		}
 	}
-	// After the chunks: in a namespace that is being deleted, an index without finalizer would be deleted at once, and the chunks would be lost.
+	// After the chunks: in a namespace that is being deleted, an index without finalizer would be deleted at once, and
+	// the chunks would be lost.
 	w := &writing{Store: s, chunks: store, known: known, change: change{namespace: release.Namespace, name: release.Name}}
 	var err error
 	if known.held() {

@@ -15,8 +15,9 @@ import (
 	"github.com/component-operator/runtime/internal/observe"
 )
 
-// Reserved says why a release, which has this namespace and name, must not have a rendered object as one of its dependents, hooks or tests, because releases
-// are recorded or locked by such objects; empty if it may. What an object is that already exists, only the API server knows: then the engine refuses it.
+// Reserved says why a release, which has this namespace and name, must not have a rendered object as one of its
+// dependents, hooks or tests, because releases are recorded or locked by such objects; empty if it may. What an object
+// is that already exists, only the API server knows: then the engine refuses it.
 func Reserved(namespace, name string, object *unstructured.Unstructured) string {
 	kind := object.GroupVersionKind().GroupKind()
 	at := cmp.Or(object.GetNamespace(), namespace)

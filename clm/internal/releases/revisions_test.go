@@ -58,7 +58,8 @@ func TestLargeContents(t *testing.T) {
 	w.expectNoWaste(w.get("demo"))
 }
 
-// TestPrune forgets revisions until no more than a number of them are left, or no more than a number of bytes: the contents have 100, 200, 300 bytes, and so on.
+// TestPrune forgets revisions until no more than a number of them are left, or no more than a number of bytes: the
+// contents have 100, 200, 300 bytes, and so on.
 func TestPrune(t *testing.T) {
 	t.Parallel()
 	byNumber := func(limit int) func(*Release) { return func(release *Release) { release.Prune(limit) } }

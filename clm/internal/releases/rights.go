@@ -9,8 +9,9 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// Rights are what whoever changes a release has to be allowed in its namespace for the sake of the record and the lock. Chunks cannot be
-// named: their names depend on their content. Nor can what is created be. Of the ancestor's record it is just found out that there is none.
+// Rights are what whoever changes a release has to be allowed in its namespace for the sake of the record and the lock.
+// Chunks cannot be named: their names depend on their content. Nor can what is created be. Of the ancestor's record it
+// is just found out that there is none.
 func Rights(name string) []rbacv1.PolicyRule {
 	lock := []string{prefix + name}
 	return []rbacv1.PolicyRule{

@@ -16,9 +16,9 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// Create records a release that is not recorded yet, or only by the ancestor. The last of its revisions is the one that has the
-// content; of the others nothing is kept. The error is ErrOutdated if there is such a release already. If there is an error, the release is
-// as before.
+// Create records a release that is not recorded yet, or only by the ancestor. The last of its revisions is the one that
+// has the content; of the others nothing is kept. The error is ErrOutdated if there is such a release already. If there
+// is an error, the release is as before.
 func (s *Store) Create(ctx context.Context, release *Release, content Content) error {
 	if err := ValidateName(release.Name); err != nil {
 		return err
@@ -36,9 +36,9 @@ func (s *Store) Create(ctx context.Context, release *Release, content Content) e
 	return nil
 }
 
-// AddRevision records a further revision, which becomes the current one, and sets the state of the release to StateApplying. What is
-// left empty in the revision is filled in: number, time; its state and numbers of objects always are. If there is an error, the
-// release is as before. The error is ErrFull if the index has no room for the revision.
+// AddRevision records a further revision, which becomes the current one, and sets the state of the release to
+// StateApplying. What is left empty in the revision is filled in: number, time; its state and numbers of objects always
+// are. If there is an error, the release is as before. The error is ErrFull if the index has no room for the revision.
 func (s *Store) AddRevision(ctx context.Context, release *Release, revision Revision, content Content) error {
 	changed := release.Clone()
 	changed.State, revision.State, revision.CanceledBy = StateApplying, RevisionApplying, ""
@@ -50,8 +50,8 @@ func (s *Store) AddRevision(ctx context.Context, release *Release, revision Revi
 	return nil
 }
 
-// Amend records a further revision of which nothing is to be applied: what differs from the current one was settled before. It is as ready as
-// that, and the state of the release stays. The rest is as with AddRevision.
+// Amend records a further revision of which nothing is to be applied: what differs from the current one was settled
+// before. It is as ready as that, and the state of the release stays. The rest is as with AddRevision.
 func (s *Store) Amend(ctx context.Context, release *Release, revision Revision, content Content) error {
 	if release.stored.uid == "" || release.Current() == nil {
 		return fmt.Errorf("amending the record of release %s: it must be recorded, and have a revision", release)
@@ -77,11 +77,12 @@ func (s *Store) addRevision(ctx context.Context, changed *Release, revision Revi
 	}
 	if changed.stored.uid == "" {
 		inventory, outside := changed.Inventory, changed.Outside()
-		// The index is written before the first chunk, so that the release can be found even if the process dies then. It
-		// replaces the record of the ancestor; if there is none, nothing was done yet.
+		// The index is written before the first chunk, so that the release can be found even if the process dies then.
+		// It replaces the record of the ancestor; if there is none, nothing was done yet.
 		if !changed.Ancestor {
 			changed.Inventory = nil
-			// If there was such a release before, of which the record was removed by force, its chunks are left to the next operation.
+			// If there was such a release before, of which the record was removed by force, its chunks are left to the
+			// next operation.
 			changed.stored.chunks, changed.stored.swept = chunks.Handles{}, true
 		}
 		// What is recorded next decides whether it has the finalizer.
@@ -107,8 +108,8 @@ func (s *Store) addRevision(ctx context.Context, changed *Release, revision Revi
 	return s.commit(ctx, changed, &addition{parts: parts, bytes: int64(size)})
 }
 
-// Save records the release as it is; nothing is written if it is recorded so already. Contents of revisions that it does not have any
-// more are removed. If there is an error, nothing in the release has changed.
+// Save records the release as it is; nothing is written if it is recorded so already. Contents of revisions that it
+// does not have any more are removed. If there is an error, nothing in the release has changed.
 //
 // While a release is being deleted, what is recorded may be an earlier inventory, which has more items.
 func (s *Store) Save(ctx context.Context, release *Release) error {
@@ -118,8 +119,8 @@ func (s *Store) Save(ctx context.Context, release *Release) error {
 	return s.commit(ctx, release, nil)
 }
 
-// Restore records a release whose record was lost, with its inventory and without revisions. The error is ErrOutdated if
-// there is a record after all.
+// Restore records a release whose record was lost, with its inventory and without revisions. The error is ErrOutdated
+// if there is a record after all.
 func (s *Store) Restore(ctx context.Context, release *Release) error {
 	if err := ValidateName(release.Name); err != nil {
 		return err
@@ -170,7 +171,8 @@ func (s *Store) commit(ctx context.Context, release *Release, added *addition) e
 	return nil
 }
 
-// withRemedy adds what helps to an error of a webhook that does not respond. The webhook may belong to the release itself.
+// withRemedy adds what helps to an error of a webhook that does not respond. The webhook may belong to the release
+// itself.
 func withRemedy(err error) error {
 	if strings.Contains(err.Error(), "failed calling webhook") {
 		return fmt.Errorf("%w; the record is a Secret: make the webhook respond, or delete its ValidatingWebhookConfiguration or MutatingWebhookConfiguration, and run "+
@@ -217,7 +219,8 @@ func (o *Options) draft(store *chunks.Store, release *Release, added *addition) 
 			return index{}, nil, err
 		}
 		if release.State == StateDeleting && len(more) > 0 && part.next == &next.Inventory && part.before != nil && list.Items <= part.before.Items {
-			// That more is recorded than there is does no harm, and in a namespace that is being deleted no chunk can be created.
+			// That more is recorded than there is does no harm, and in a namespace that is being deleted no chunk can
+			// be created.
 			list, more = part.before, nil
 		}
 		*part.next = list

@@ -23,8 +23,8 @@ const (
 	StateDeleting State = "Deleting"
 )
 
-// nextStates are all states that may follow a state that is recorded; the empty one stands for a record that does not exist yet, or
-// was lost.
+// nextStates are all states that may follow a state that is recorded; the empty one stands for a record that does not
+// exist yet, or was lost.
 var nextStates = map[State][]State{
 	"":            {StateApplying, StateDeleting},
 	StateApplying: {StateApplying, StateReady, StateFailed, StateDeleting},
@@ -52,7 +52,8 @@ type RevisionState string
 const (
 	// RevisionApplying means that the revision is the current one, and was begun.
 	RevisionApplying RevisionState = "Applying"
-	// RevisionReady means that the revision is the current one, and became ready; whether it still is, the state of the release tells.
+	// RevisionReady means that the revision is the current one, and became ready; whether it still is, the state of the
+	// release tells.
 	RevisionReady RevisionState = "Ready"
 	// RevisionFailed means that the revision never became ready.
 	RevisionFailed RevisionState = "Failed"

@@ -33,9 +33,11 @@ type Options struct {
 	// Clock defaults to the real time.
 	Clock clock.PassiveClock
 
-	// packedLimit is how large a compressed inventory in the index may be, in bytes. Tests need a small one. Defaults to 256 KiB.
+	// packedLimit is how large a compressed inventory in the index may be, in bytes. Tests need a small one. Defaults
+	// to 256 KiB.
 	packedLimit int
-	// chunkSize is how many bytes of JSON a chunk of an inventory holds on average. Tests need a small one. Defaults to 256 KiB.
+	// chunkSize is how many bytes of JSON a chunk of an inventory holds on average. Tests need a small one. Defaults to
+	// 256 KiB.
 	chunkSize int
 }
 
@@ -75,14 +77,15 @@ func (s *Store) chunks(namespace, name string) *chunks.Store {
 	})
 }
 
-// Get reads a release, be it one that only the ancestor of clm has recorded. The error is ErrNotFound if there is none, and a DamagedError if it, or its inventory, cannot be
-// read because the record is damaged. With a DamagedError, it also returns what is left of the release, for repairs:
-// saving that replaces the record.
+// Get reads a release, be it one that only the ancestor of clm has recorded. The error is ErrNotFound if there is none,
+// and a DamagedError if it, or its inventory, cannot be read because the record is damaged. With a DamagedError, it
+// also returns what is left of the release, for repairs: saving that replaces the record.
 func (s *Store) Get(ctx context.Context, namespace, name string) (*Release, error) {
 	if err := ValidateName(name); err != nil {
 		return nil, err
 	}
-	// The inventory is read after the index that names its parts. If another process writes both in between, some of these parts may be gone.
+	// The inventory is read after the index that names its parts. If another process writes both in between, some of
+	// these parts may be gone.
 	for attempt := 1; ; attempt++ {
 		release, err := s.get(ctx, namespace, name)
 		var damaged *DamagedError
@@ -129,7 +132,8 @@ func (s *Store) get(ctx context.Context, namespace, name string) (*Release, erro
 	return release, readInventories(ctx, s.chunks(namespace, name), release)
 }
 
-// decodeSecret returns the release of an index, without inventories. The error is a DamagedError if the index is damaged.
+// decodeSecret returns the release of an index, without inventories. The error is a DamagedError if the index is
+// damaged.
 func decodeSecret(secret *corev1.Secret) (*Release, error) {
 	name, named := strings.CutPrefix(secret.Name, prefix)
 	if secret.Type != SecretType || !named {

@@ -110,8 +110,9 @@ func TestTwoWriters(t *testing.T) {
 	w.expectNoWaste(found)
 }
 
-// TestARivalWritesWhileTheRecordGoes marks the record as everything is marked that is in a namespace which is being deleted. Another writer
-// has come first: that the mark alone is no reason to give up must not overwrite what the other one has written.
+// TestARivalWritesWhileTheRecordGoes marks the record as everything is marked that is in a namespace which is being
+// deleted. Another writer has come first: that the mark alone is no reason to give up must not overwrite what the other
+// one has written.
 func TestARivalWritesWhileTheRecordGoes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

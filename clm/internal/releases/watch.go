@@ -15,8 +15,8 @@ import (
 	"github.com/component-operator/runtime/internal/apiserver"
 )
 
-// Watch calls a function once when the record of a release is watched, whether there is one or not, and then whenever it was created, written or
-// removed, until the context ends, which is no error. The function must not block.
+// Watch calls a function once when the record of a release is watched, whether there is one or not, and then whenever
+// it was created, written or removed, until the context ends, which is no error. The function must not block.
 func (s *Store) Watch(ctx context.Context, namespace, name string, changed func()) error {
 	if err := ValidateName(name); err != nil {
 		return err

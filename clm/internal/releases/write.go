@@ -41,8 +41,8 @@ type change struct {
 
 // run writes first the chunks, then the index, and then removes unused chunks.
 //
-// The index has the finalizer before the first chunk gets it, and until the last one has lost it: a chunk that outlives its namespace without an index
-// could not be removed.
+// The index has the finalizer before the first chunk gets it, and until the last one has lost it: a chunk that outlives
+// its namespace without an index could not be removed.
 func (w *writing) run(ctx context.Context) error {
 	w.next.stamp(w.now(), w.known.index.State)
 	raw, err := w.next.encode()
@@ -140,8 +140,8 @@ func (w *writing) look(ctx context.Context) (seen, error) {
 	return have, nil
 }
 
-// intact returns the chunks that need not be looked at before they are referred to again. Contents of revisions are not among them: they
-// were not read.
+// intact returns the chunks that need not be looked at before they are referred to again. Contents of revisions are not
+// among them: they were not read.
 func (w *writing) intact(trusted chunks.Handles) chunks.Handles {
 	intact := maps.Clone(trusted)
 	for _, name := range w.known.index.contentNames() {
@@ -150,7 +150,8 @@ func (w *writing) intact(trusted chunks.Handles) chunks.Handles {
 	return intact
 }
 
-// sweep removes the chunks to which the index does not refer any more. What cannot be removed now is left to a later write.
+// sweep removes the chunks to which the index does not refer any more. What cannot be removed now is left to a later
+// write.
 func (w *writing) sweep(ctx context.Context, have seen, written chunks.Written) {
 	names := w.known.index.names()
 	unneeded := func(name string, _ chunks.Handle) bool { return !names[name] }
@@ -189,7 +190,8 @@ func (w *writing) createIndex(ctx context.Context, raw []byte) error {
 	return nil
 }
 
-// patchIndex changes the Secret of a release if it is still the one that was read. The finalizer goes with it only if no chunk has it.
+// patchIndex changes the Secret of a release if it is still the one that was read. The finalizer goes with it only if
+// no chunk has it.
 func (w *writing) patchIndex(ctx context.Context, raw []byte, loose bool) error {
 	metadata := map[string]any{}
 	switch {
@@ -225,8 +227,8 @@ func (w *writing) patch(ctx context.Context, body map[string]any) error {
 	return err
 }
 
-// marked reports whether the Secret of a release has become another one by nothing but being deleted now, as all is that is in a namespace which is
-// being deleted. Then that is known, so that it happens once.
+// marked reports whether the Secret of a release has become another one by nothing but being deleted now, as all is
+// that is in a namespace which is being deleted. Then that is known, so that it happens once.
 func (w *writing) marked(ctx context.Context) bool {
 	secret := &corev1.Secret{}
 	err := w.options.Client.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: prefix + w.name}, secret)

@@ -42,10 +42,12 @@ type Board struct {
 	pending       *time.Timer // that shows what was not shown yet; nil if there is nothing
 }
 
-// showInterval is the least time between two updates while objects change one after the other. The cost of an update grows with the number of all objects.
+// showInterval is the least time between two updates while objects change one after the other. The cost of an update
+// grows with the number of all objects.
 const showInterval = 100 * time.Millisecond
 
-// NewBoard returns the board of an operation on a release, which uses the printer of the connection. The revision is 0 if the operation makes none.
+// NewBoard returns the board of an operation on a release, which uses the printer of the connection. The revision is 0
+// if the operation makes none.
 func NewBoard(c *connection.Connection, operation, release string, revision int64) *Board {
 	return newBoard(c.Printer(), c.Clock(), display.Progress{Operation: operation, Release: release, Revision: revision})
 }
@@ -212,7 +214,8 @@ func (b *Board) wrote(d *display.Dependent) {
 	b.state.Writing = b.state.Writing || isFirst && !b.deletes && strings.HasPrefix(b.state.Phase, waiting)
 }
 
-// explained takes into account why dependents are not ready. Those that are not mentioned have no reason, or none that is known.
+// explained takes into account why dependents are not ready. Those that are not mentioned have no reason, or none that
+// is known.
 func (b *Board) explained(reasons map[display.Key]string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -239,8 +242,8 @@ func (b *Board) message(key display.Key) string {
 	return wait + "; " + reason
 }
 
-// Took takes the result of a call of the engine into account. The error, if any, is one that will be retried. An empty phase leaves the phase as it
-// is.
+// Took takes the result of a call of the engine into account. The error, if any, is one that will be retried. An empty
+// phase leaves the phase as it is.
 func (b *Board) Took(result reconciler.Result, err error, phase string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -288,8 +291,9 @@ func (b *Board) Took(result reconciler.Result, err error, phase string) {
 	b.show()
 }
 
-// told returns what is told of an object to which the operation does something. That it was updated after it was created or adopted is not worth telling. Nor is it if
-// another client has changed the object between the two requests of its adoption: then the engine says only that the object was updated.
+// told returns what is told of an object to which the operation does something. That it was updated after it was
+// created or adopted is not worth telling. Nor is it if another client has changed the object between the two requests
+// of its adoption: then the engine says only that the object was updated.
 func (b *Board) told(d display.Dependent, now reconciler.Verb) reconciler.Verb {
 	switch {
 	case now != reconciler.VerbUpdated:
@@ -303,7 +307,8 @@ func (b *Board) told(d display.Dependent, now reconciler.Verb) reconciler.Verb {
 	}
 }
 
-// deed is what is told instead of a verb: the plan says of hooks that they run again, and of others that they are recreated.
+// deed is what is told instead of a verb: the plan says of hooks that they run again, and of others that they are
+// recreated.
 func (b *Board) deed(d display.Dependent, now reconciler.Verb) string {
 	if now == reconciler.VerbUpdated || now == reconciler.VerbCreated || now == reconciler.VerbRestored {
 		return b.deeds[d.Key()]
@@ -311,8 +316,8 @@ func (b *Board) deed(d display.Dependent, now reconciler.Verb) string {
 	return ""
 }
 
-// Finish shows how the operation ended. The board shows nothing afterwards. If the operation ended because another plan is needed, Finish shows nothing:
-// the operation will begin again.
+// Finish shows how the operation ended. The board shows nothing afterwards. If the operation ended because another plan
+// is needed, Finish shows nothing: the operation will begin again.
 func (b *Board) Finish(outcome display.Outcome, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

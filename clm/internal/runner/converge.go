@@ -34,7 +34,8 @@ type Convergence struct {
 	Timeout time.Duration
 }
 
-// Run calls the engine until it is done. It returns the last result in any case. Meanwhile, the board shows why dependents are not ready.
+// Run calls the engine until it is done. It returns the last result in any case. Meanwhile, the board shows why
+// dependents are not ready.
 func (c *Convergence) Run(ctx context.Context) (reconciler.Result, error) {
 	c.Target.board = c.Board
 	if c.Start != "" {
@@ -66,7 +67,8 @@ func (c *Convergence) Run(ctx context.Context) (reconciler.Result, error) {
 	}
 }
 
-// explaining starts to look for the reasons why dependents are not ready, and shows them. The first function takes the result of a call of the engine, the second one ends it.
+// explaining starts to look for the reasons why dependents are not ready, and shows them. The first function takes the
+// result of a call of the engine, the second one ends it.
 func (t *Target) explaining() (explain func(result reconciler.Result), stop func()) {
 	explainer := live.NewExplainer(t.inspection, t.board.explained)
 	return func(result reconciler.Result) {
@@ -108,7 +110,8 @@ func Names(held *reconciler.HeldDeletions) []string {
 	return names
 }
 
-// ended returns the error for a context that has ended because of cause. The failure is the error of the last call that has come to its end.
+// ended returns the error for a context that has ended because of cause. The failure is the error of the last call that
+// has come to its end.
 func (c *Convergence) ended(cause error, result reconciler.Result, failure error) error {
 	late := &failures.NotReadyError{
 		Failed: slices.Concat(result.Failures, result.Aftermath.Failures), Waits: slices.Concat(result.Waits, result.Aftermath.Waits), Cause: failure,
@@ -134,7 +137,8 @@ func (c *Convergence) ended(cause error, result reconciler.Result, failure error
 	}
 }
 
-// Interrupted returns the error of an operation. If a request was given up because the user has ended the operation, that is an InterruptedError.
+// Interrupted returns the error of an operation. If a request was given up because the user has ended the operation,
+// that is an InterruptedError.
 func Interrupted(ctx context.Context, err error) error {
 	var interrupted *failures.InterruptedError
 	if errors.Is(context.Cause(ctx), context.Canceled) && errors.Is(err, context.Canceled) && !errors.As(err, &interrupted) {

@@ -1,14 +1,15 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package runner has what all operations on releases share: it holds the lock of a release, calls the engine until nothing is left to do, and shows
-// the progress.
+// Package runner has what all operations on releases share: it holds the lock of a release, calls the engine until
+// nothing is left to do, and shows the progress.
 //
 // # Contract
 //
-// Code that changes a release begins an Operation, which holds the lock, and checks the lock before each write. A Convergence is an operation of package sync in the words of clm.
-// It does not poll: it wakes up when a dependent changes, or when the engine has asked to be called again.
+// Code that changes a release begins an Operation, which holds the lock, and checks the lock before each write. A
+// Convergence is an operation of package sync in the words of clm. It does not poll: it wakes up when a dependent
+// changes, or when the engine has asked to be called again.
 //
-// When the context of an operation ends, no further writing request begins. The operation waits for the answers to requests that are under way, records how
-// far it came, and gives the lock back.
+// When the context of an operation ends, no further writing request begins. The operation waits for the answers to
+// requests that are under way, records how far it came, and gives the lock back.
 package runner

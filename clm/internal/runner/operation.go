@@ -24,9 +24,11 @@ type Limits struct {
 	Timeout time.Duration
 	// LockTimeout is how long to wait for the lock; zero means no limit.
 	LockTimeout time.Duration
-	// CancelOlder ends an apply or a rollback of an older process that has the lock, instead of waiting for it; see [releases.LockOptions].
+	// CancelOlder ends an apply or a rollback of an older process that has the lock, instead of waiting for it; see
+	// [releases.LockOptions].
 	CancelOlder bool
-	// Instead is what the user has to do if the operation is interrupted, or reaches its timeout, a sentence. Defaults to running the same command again.
+	// Instead is what the user has to do if the operation is interrupted, or reaches its timeout, a sentence. Defaults
+	// to running the same command again.
 	Instead string
 }
 
@@ -92,8 +94,8 @@ func Begin(ctx context.Context, c *connection.Connection, release *releases.Rele
 	}, nil
 }
 
-// isCancelable reports whether a newer process may end an operation. What follows an apply or a rollback says what the release is to be, and begins with what
-// those have recorded. Other operations do what no later one would do for them.
+// isCancelable reports whether a newer process may end an operation. What follows an apply or a rollback says what the
+// release is to be, and begins with what those have recorded. Other operations do what no later one would do for them.
 func isCancelable(operation string) bool { return operation == "apply" || operation == "rollback" }
 
 // waitingText says what an operation waits for that needs the lock.
@@ -126,7 +128,8 @@ func (o *Operation) Mute() { o.board = NewQuietBoard(o.connection, o.board.state
 // CheckLock returns an error if the lock is lost. It must be called before each write.
 func (o *Operation) CheckLock(ctx context.Context) error { return o.lock.Fence(ctx) }
 
-// ConfirmUnchanged reads the release again, and returns a ChangedError if another process has changed it, or the error of CheckOvertaken.
+// ConfirmUnchanged reads the release again, and returns a ChangedError if another process has changed it, or the error
+// of CheckOvertaken.
 func (o *Operation) ConfirmUnchanged(ctx context.Context) error {
 	current, err := o.connection.Records().Get(ctx, o.release.Namespace, o.release.Name)
 	if errors.Is(err, releases.ErrNotFound) && !o.release.Recorded() {
@@ -146,8 +149,9 @@ func (o *Operation) ConfirmUnchanged(ctx context.Context) error {
 	return nil
 }
 
-// CheckOvertaken returns an InterruptedError if the limits say that older operations are canceled, and this process is the older one: an apply or a rollback of the
-// release has begun whose process was started later. Without that option, operations follow each other in the order in which they get the lock.
+// CheckOvertaken returns an InterruptedError if the limits say that older operations are canceled, and this process is
+// the older one: an apply or a rollback of the release has begun whose process was started later. Without that option,
+// operations follow each other in the order in which they get the lock.
 func CheckOvertaken(c *connection.Connection, release *releases.Release, limits Limits) error {
 	if !limits.CancelOlder {
 		return nil
@@ -165,7 +169,8 @@ func (o *Operation) Sign() {
 	}
 }
 
-// UnlessChanged returns the error of a write to the record; if another process has written the record, that is a ChangedError.
+// UnlessChanged returns the error of a write to the record; if another process has written the record, that is a
+// ChangedError.
 func (o *Operation) UnlessChanged(err error) error {
 	if errors.Is(err, releases.ErrOutdated) {
 		return &failures.ChangedError{Release: o.release.String()}
@@ -173,7 +178,8 @@ func (o *Operation) UnlessChanged(err error) error {
 	return err
 }
 
-// Fence returns a function to be called before each writing request: its error says that the context has ended, or that the lock is lost.
+// Fence returns a function to be called before each writing request: its error says that the context has ended, or that
+// the lock is lost.
 func (o *Operation) Fence(ctx context.Context) func() error {
 	return func() error {
 		if err := context.Cause(ctx); err != nil {
@@ -183,7 +189,8 @@ func (o *Operation) Fence(ctx context.Context) func() error {
 	}
 }
 
-// LiftBarriers allows the creation of instances again for types whose deletion was not finished, even after the context has ended.
+// LiftBarriers allows the creation of instances again for types whose deletion was not finished, even after the context
+// has ended.
 func (o *Operation) LiftBarriers(ctx context.Context, t *Target) error {
 	if !slices.ContainsFunc(o.release.Inventory, func(item *reconciler.InventoryItem) bool { return item.Barrier != "" }) {
 		return nil
@@ -206,8 +213,8 @@ func (o *Operation) Save(ctx context.Context, inventory []*reconciler.InventoryI
 	return o.connection.Records().Save(ctx, o.release)
 }
 
-// Record records the progress of the operation, even after its context has ended. If the lock is lost, it records nothing: another process may change the
-// release now.
+// Record records the progress of the operation, even after its context has ended. If the lock is lost, it records
+// nothing: another process may change the release now.
 func (o *Operation) Record(ctx context.Context, change func(release *releases.Release)) error {
 	var lost *releases.LostLockError
 	if errors.As(context.Cause(ctx), &lost) {
@@ -227,7 +234,8 @@ func (o *Operation) Record(ctx context.Context, change func(release *releases.Re
 	return err
 }
 
-// CheckCanceled returns an InterruptedError if a newer operation has asked this one to end. It may also be called when the lock was given back.
+// CheckCanceled returns an InterruptedError if a newer operation has asked this one to end. It may also be called when
+// the lock was given back.
 func (o *Operation) CheckCanceled() error {
 	if by := o.lock.RequestedBy(); by != "" {
 		return &failures.InterruptedError{CanceledBy: by, Untouched: !o.begun}
@@ -235,7 +243,8 @@ func (o *Operation) CheckCanceled() error {
 	return nil
 }
 
-// UntilCanceled returns a context that ends when a newer operation asks this one to end. Its cause is an InterruptedError then. The operation has begun with the call.
+// UntilCanceled returns a context that ends when a newer operation asks this one to end. Its cause is an
+// InterruptedError then. The operation has begun with the call.
 func (o *Operation) UntilCanceled(ctx context.Context) (context.Context, context.CancelFunc) {
 	o.begun = true
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -12,7 +12,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// AppliedPhase says what an operation that applies objects waits for, by the result of a call of the engine; empty if it waits for nothing.
+// AppliedPhase says what an operation that applies objects waits for, by the result of a call of the engine; empty if
+// it waits for nothing.
 func AppliedPhase(result reconciler.Result) string {
 	if result.Done {
 		return ""
@@ -31,7 +32,8 @@ func AppliedPhase(result reconciler.Result) string {
 	return waitingUntil(texts)
 }
 
-// DeletedPhase says what an operation that deletes objects waits for, by the result of a call of the engine; empty if it waits for nothing.
+// DeletedPhase says what an operation that deletes objects waits for, by the result of a call of the engine; empty if
+// it waits for nothing.
 func DeletedPhase(result reconciler.Result) string {
 	if _, going := awaited(result); !result.Done && len(going) > 0 {
 		return waitingUntil([]string{waveTexts(going) + " gone"})
@@ -49,7 +51,8 @@ func waitingUntil(texts []string) string {
 	return waiting + strings.Join(texts, ", and ")
 }
 
-// awaited returns the waves of the objects that a call of the engine has waited for: to become ready, and to be gone; sorted.
+// awaited returns the waves of the objects that a call of the engine has waited for: to become ready, and to be gone;
+// sorted.
 func awaited(result reconciler.Result) (coming, going []int) {
 	items := make(map[types.ObjectID]*reconciler.InventoryItem, len(result.Inventory))
 	for _, item := range result.Inventory {

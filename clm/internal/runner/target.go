@@ -31,9 +31,10 @@ type Target struct {
 // watchDelay is shorter than the time that a person takes to answer a question.
 const watchDelay = time.Second
 
-// reclaimed and reclaimedNames are the field managers whose additions the update policy ssa-override removes: kubectl, Helm, which calls itself helm whatever the name of its
-// program is, and the provider of Terraform, whose name has its version at the end. What these have set in an object of a release, they had set before the
-// release adopted the object. Other programs with Helm's packages, such as helm-controller of Flux, may be at work on the object.
+// reclaimed and reclaimedNames are the field managers whose additions the update policy ssa-override removes: kubectl,
+// Helm, which calls itself helm whatever the name of its program is, and the provider of Terraform, whose name has its
+// version at the end. What these have set in an object of a release, they had set before the release adopted the
+// object. Other programs with Helm's packages, such as helm-controller of Flux, may be at work on the object.
 var (
 	reclaimed      = []string{"kubectl", "terraform-provider-helm"}
 	reclaimedNames = []string{"helm"}

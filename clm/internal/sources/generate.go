@@ -31,22 +31,24 @@ type Request struct {
 	Installed bool
 	// Digest identifies the input of the revision.
 	Digest string
-	// Recorded returns the objects of the last recorded revision of the release, whose versions of ConfigMaps and Secrets are carried over. It is called only if one of the
-	// objects is versioned. Defaults to none.
+	// Recorded returns the objects of the last recorded revision of the release, whose versions of ConfigMaps and
+	// Secrets are carried over. It is called only if one of the objects is versioned. Defaults to none.
 	Recorded func(ctx context.Context) ([]*unstructured.Unstructured, error)
-	// ReleaseHooks includes the objects that are applied when the release is tested or rolled back. In any case, the caller must separate the objects
-	// with the annotation release-hook, since manifests may have it, too. Defaults to false.
+	// ReleaseHooks includes the objects that are applied when the release is tested or rolled back. In any case, the
+	// caller must separate the objects with the annotation release-hook, since manifests may have it, too. Defaults to
+	// false.
 	ReleaseHooks bool
 	// Client reads from the cluster of the release. Defaults to a client that finds no objects.
 	Client cluster.Client
-	// Discovery is the API server's discovery information that templates see. Defaults to that of the cluster or, without a cluster, to that of
-	// Kubernetes version DefaultKubernetesVersion.
+	// Discovery is the API server's discovery information that templates see. Defaults to that of the cluster or,
+	// without a cluster, to that of Kubernetes version DefaultKubernetesVersion.
 	Discovery *cluster.Discovery
 }
 
-// Generate returns the objects of all sources for a release, with the values as parameters. Templates see the release as a component of kind
-// Component that has the values as spec. Versioned ConfigMaps and Secrets have the names of their versions; the objects of Request.Recorded that are
-// carried over come last. It fails if the context ends or a source fails. The error is a RefusedError if an object cannot be versioned.
+// Generate returns the objects of all sources for a release, with the values as parameters. Templates see the release
+// as a component of kind Component that has the values as spec. Versioned ConfigMaps and Secrets have the names of
+// their versions; the objects of Request.Recorded that are carried over come last. It fails if the context ends or a
+// source fails. The error is a RefusedError if an object cannot be versioned.
 func (s *Set) Generate(ctx context.Context, request Request) ([]client.Object, error) {
 	// Helm renders notes in any case, so that a chart that fails in them fails here, too.
 	return s.generate(internalhelm.WithNotes(ctx, func(string) {}), request)
@@ -92,8 +94,8 @@ func withVersions(ctx context.Context, request Request, objects []client.Object)
 	return result, err
 }
 
-// GenerateWithOrigins is Generate, and also returns the origin of each object: the file of the chart, beginning with the name of the chart, or the
-// reference of the source. Objects that are carried over have none.
+// GenerateWithOrigins is Generate, and also returns the origin of each object: the file of the chart, beginning with
+// the name of the chart, or the reference of the source. Objects that are carried over have none.
 func (s *Set) GenerateWithOrigins(ctx context.Context, request Request) ([]client.Object, []string, error) {
 	var origins []string
 	objects, err := s.Generate(context.WithValue(ctx, originsKey{}, &origins), request)

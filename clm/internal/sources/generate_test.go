@@ -136,7 +136,8 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
-// TestHooks of other tools are read in manifests, and those of Argo CD in charts. Each object keeps its origin, and objects stay in the order of their sources.
+// TestHooks of other tools are read in manifests, and those of Argo CD in charts. Each object keeps its origin, and
+// objects stay in the order of their sources.
 func TestHooks(t *testing.T) {
 	t.Parallel()
 	hook := func(kind, name, annotations string) string {

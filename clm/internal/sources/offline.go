@@ -20,9 +20,9 @@ import (
 // DefaultKubernetesVersion is the Kubernetes version of the client libraries.
 const DefaultKubernetesVersion = "v1.37.0"
 
-// Offline returns the discovery information of a cluster of the given version that serves the given API versions in addition to those of Kubernetes.
-// The version may lack the "v" and the patch number, and defaults to DefaultKubernetesVersion; suffixes are ignored. API versions have the form
-// group/version or group/version/Kind.
+// Offline returns the discovery information of a cluster of the given version that serves the given API versions in
+// addition to those of Kubernetes. The version may lack the "v" and the patch number, and defaults to
+// DefaultKubernetesVersion; suffixes are ignored. API versions have the form group/version or group/version/Kind.
 func Offline(kubernetesVersion string, apiVersions []string) (*cluster.Discovery, error) {
 	if kubernetesVersion == "" {
 		kubernetesVersion = DefaultKubernetesVersion

@@ -48,9 +48,9 @@ func parseManifests(content []byte) ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-// splitManifests returns the documents. It refuses a document in which a second object begins because a separator is missing: the last value of a
-// duplicate field wins, so the first object would be lost. It looks for the fields at the beginning of lines only, where nothing else can look like
-// them.
+// splitManifests returns the documents. It refuses a document in which a second object begins because a separator is
+// missing: the last value of a duplicate field wins, so the first object would be lost. It looks for the fields at the
+// beginning of lines only, where nothing else can look like them.
 func splitManifests(content []byte) ([]part, error) {
 	var split []part
 	begin, offset, number, first := 0, 0, 0, 1

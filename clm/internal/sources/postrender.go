@@ -22,8 +22,8 @@ func (p postRenderer) Run(rendered *bytes.Buffer) (*bytes.Buffer, error) { retur
 // killDelay is how long a command that was killed may keep its output open by processes that it has started.
 const killDelay = 5 * time.Second
 
-// newPostRenderer returns a post-renderer for a command and its arguments, which is killed when the context ends. It runs in the working folder, with
-// the environment of this process. It fails if there is no such command.
+// newPostRenderer returns a post-renderer for a command and its arguments, which is killed when the context ends. It
+// runs in the working folder, with the environment of this process. It fails if there is no such command.
 func newPostRenderer(ctx context.Context, command []string) (postRenderer, error) {
 	path, err := exec.LookPath(command[0])
 	if err != nil {

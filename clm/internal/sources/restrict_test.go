@@ -26,7 +26,8 @@ func TestFilesOfOthers(t *testing.T) {
 		files  files
 		// links are targets by the names of symbolic links; ROOT is the folder of everything.
 		links map[string]string
-		// want is what is generated, or an error if it is restricted; otherwise there is no error if the result is free.
+		// want is what is generated, or an error if it is restricted; otherwise there is no error if the result is
+		// free.
 		want   []string
 		err    string
 		free   []string

@@ -44,27 +44,33 @@ type Source struct {
 
 // Options say how to load sources. The zero value suits sources without values.
 type Options struct {
-	// ValuesFiles are YAML files with values; later files override earlier ones. "-" is standard input. Defaults to none.
+	// ValuesFiles are YAML files with values; later files override earlier ones. "-" is standard input. Defaults to
+	// none.
 	ValuesFiles []string
-	// Set, SetString and SetFile are values in the notation of Helm's flags with these names. They override values of files. Default to none.
+	// Set, SetString and SetFile are values in the notation of Helm's flags with these names. They override values of
+	// files. Default to none.
 	Set, SetString, SetFile []string
-	// Stdin is read at most once, for the reference or the file "-". Defaults to none: such a reference or file is an error.
+	// Stdin is read at most once, for the reference or the file "-". Defaults to none: such a reference or file is an
+	// error.
 	Stdin io.Reader
-	// Template treats the files of all folders other than charts as templates of a kustomization. Defaults to false: only files of folders whose
-	// .component-config.yaml asks for it are templates.
+	// Template treats the files of all folders other than charts as templates of a kustomization. Defaults to false:
+	// only files of folders whose .component-config.yaml asks for it are templates.
 	Template bool
-	// Unrestricted lets kustomizations read files outside of their folders, and lets charts and kustomizations follow symbolic links out of their
-	// folders. Defaults to false: the author of the sources may not be allowed to read all files on this machine.
+	// Unrestricted lets kustomizations read files outside of their folders, and lets charts and kustomizations follow
+	// symbolic links out of their folders. Defaults to false: the author of the sources may not be allowed to read all
+	// files on this machine.
 	Unrestricted bool
-	// Remote says how to fetch remote sources. Its version applies to all references without a version; it is an error if there are none.
+	// Remote says how to fetch remote sources. Its version applies to all references without a version; it is an error
+	// if there are none.
 	Remote remote.Options
 	// PolicyRules set annotations on the objects of the sources. Defaults to none.
 	PolicyRules []manifests.PolicyRule
-	// Hooks are the tools whose hooks and waves are read in the annotations of the objects, those of charts and those of other sources apart. Charts have Helm's hooks anyway.
-	// Defaults to none.
+	// Hooks are the tools whose hooks and waves are read in the annotations of the objects, those of charts and those
+	// of other sources apart. Charts have Helm's hooks anyway. Defaults to none.
 	Hooks []string
-	// PostRenderer is a command with its arguments. It runs once for each rendering of each chart: it gets all objects of the chart as YAML documents on standard
-	// input, hooks included, and writes those to use instead to standard output. It is an error if there is no chart. Defaults to none.
+	// PostRenderer is a command with its arguments. It runs once for each rendering of each chart: it gets all objects
+	// of the chart as YAML documents on standard input, hooks included, and writes those to use instead to standard
+	// output. It is an error if there is no chart. Defaults to none.
 	PostRenderer []string
 	// KeepCharts makes Set.Charts return the charts. Defaults to false.
 	KeepCharts bool
@@ -157,7 +163,8 @@ func (s *Set) Hooks() []string {
 	return names
 }
 
-// hooks returns the transformers of charts, which have Helm's hooks anyway, and of all other sources; nil if there is nothing to read.
+// hooks returns the transformers of charts, which have Helm's hooks anyway, and of all other sources; nil if there is
+// nothing to read.
 func hooks(tools []manifests.HookTool) (charts, others *manifests.HookTransformer, err error) {
 	if len(tools) == 0 {
 		return nil, nil, nil
@@ -191,13 +198,15 @@ func (s *Set) Charts() []*internalhelm.Chart {
 	return charts
 }
 
-// Values returns the values, merged as Helm does, which are the parameters of the generator. The caller may modify them.
+// Values returns the values, merged as Helm does, which are the parameters of the generator. The caller may modify
+// them.
 func (s *Set) Values() map[string]any {
 	return manifests.MergeMaps(nil, s.values)
 }
 
-// Generator returns a generator for the objects of all sources, one source after the other, with the annotations that the policy rules set. It fails
-// if two sources define the same object. It is pure. See [Set.Generate] for how to call it.
+// Generator returns a generator for the objects of all sources, one source after the other, with the annotations that
+// the policy rules set. It fails if two sources define the same object. It is pure. See [Set.Generate] for how to call
+// it.
 func (s *Set) Generator() manifests.Generator {
 	return s.generator
 }

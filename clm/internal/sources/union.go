@@ -36,8 +36,8 @@ type identity struct {
 	namespace, name string
 }
 
-// Generate fails if two members define the same object. Duplicates within a member are left to the engine, since an object and its deletion hook may
-// share a name.
+// Generate fails if two members define the same object. Duplicates within a member are left to the engine, since an
+// object and its deletion hook may share a name.
 func (u *union) Generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error) {
 	var ofCharts, ofOthers []client.Object
 	definedBy := map[identity]int{}
@@ -86,7 +86,8 @@ func withHooks(ctx context.Context, hooks *manifests.HookTransformer, namespace,
 	return transformed, nil
 }
 
-// originated is an object with its origin, which goes with it through transformers that leave objects out, or make several of one.
+// originated is an object with its origin, which goes with it through transformers that leave objects out, or make
+// several of one.
 type originated struct {
 	*unstructured.Unstructured
 
@@ -99,8 +100,8 @@ func (o *originated) DeepCopyObject() runtime.Object {
 	return &originated{Unstructured: o.DeepCopy(), member: o.member, origin: o.origin}
 }
 
-// originsKey is the context key of the list that collects the origins of objects, if they are requested. Transformers after the union neither add nor reorder
-// objects, so the list matches their result.
+// originsKey is the context key of the list that collects the origins of objects, if they are requested. Transformers
+// after the union neither add nor reorder objects, so the list matches their result.
 type originsKey struct{}
 
 // generate returns objects with their origins.
@@ -122,7 +123,8 @@ func (m member) generate(ctx context.Context, i int, namespace string, name stri
 	return result, nil
 }
 
-// collect returns the objects in the order of their sources, without their origins. These go to the list of the context.
+// collect returns the objects in the order of their sources, without their origins. These go to the list of the
+// context.
 func collect(ctx context.Context, objects []client.Object) ([]client.Object, error) {
 	all := make([]*originated, len(objects))
 	for i, object := range objects {
@@ -168,8 +170,8 @@ func identityOf(object client.Object, namespace string) identity {
 	return key
 }
 
-// wholeNumbers converts whole numbers in values files to integers for templates of kustomizations, as in their own defaults. Helm's templates get
-// floats, as in Helm.
+// wholeNumbers converts whole numbers in values files to integers for templates of kustomizations, as in their own
+// defaults. Helm's templates get floats, as in Helm.
 type wholeNumbers struct {
 	pureGenerator
 }

@@ -30,7 +30,8 @@ type Rules struct {
 	Namespace string
 }
 
-// Any reports whether at least one of the objects has an annotation of this package. Without one, there is nothing to do, and the last revision need not be read.
+// Any reports whether at least one of the objects has an annotation of this package. Without one, there is nothing to
+// do, and the last revision need not be read.
 func (r Rules) Any(objects []client.Object) bool {
 	return slices.ContainsFunc(objects, func(object client.Object) bool {
 		values := object.GetAnnotations()
@@ -40,8 +41,9 @@ func (r Rules) Any(objects []client.Object) bool {
 	})
 }
 
-// Apply returns the rendered objects, in their order, followed by the earlier versions that are kept. The recorded objects are those of the last revision; nil if there is none.
-// Objects that stay as they are are returned as they were given. The error is a RefusedError that names each object, annotation and bad value.
+// Apply returns the rendered objects, in their order, followed by the earlier versions that are kept. The recorded
+// objects are those of the last revision; nil if there is none. Objects that stay as they are are returned as they were
+// given. The error is a RefusedError that names each object, annotation and bad value.
 func (r Rules) Apply(rendered, recorded []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	result := slices.Clone(rendered)
 	var versions []version
@@ -77,7 +79,8 @@ func (r Rules) Apply(rendered, recorded []*unstructured.Unstructured) ([]*unstru
 	return append(result, r.earlier(versions, result, recorded)...), nil
 }
 
-// Without returns objects without the annotations of this package, for manifests that other tools have applied as they are. Names stay.
+// Without returns objects without the annotations of this package, for manifests that other tools have applied as they
+// are. Names stay.
 func (r Rules) Without(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	result := make([]*unstructured.Unstructured, len(objects))
 	for i, object := range objects {

@@ -181,7 +181,8 @@ metadata: {generateName: web-}
 spec: {volumes: [{name: web, configMap: {name: web}}]}
 `
 
-// TestReferences compares all objects that refer to versions with what they were before. Everything but the references must stay.
+// TestReferences compares all objects that refer to versions with what they were before. Everything but the references
+// must stay.
 func TestReferences(t *testing.T) {
 	t.Parallel()
 	result := apply(t, referring, nil)

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openControlling opens the controlling terminal. It refuses a process in the background of the terminal: reading would stop that process without a
-// message.
+// openControlling opens the controlling terminal. It refuses a process in the background of the terminal: reading would
+// stop that process without a message.
 func openControlling() (*os.File, error) {
 	device, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {

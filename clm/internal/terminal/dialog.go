@@ -35,9 +35,9 @@ func (e *SilenceError) Error() string { return e.Reason }
 // errNoTerminal says that the process has no controlling terminal.
 var errNoTerminal = errors.New("there is no terminal")
 
-// OpenDialog opens the controlling terminal of the process, or uses input and messages if there is none and both are terminals. Otherwise it returns
-// a SilenceError, as it does if the process runs in the background of its terminal, or if the environment variable CI is set. The caller must close
-// the dialog.
+// OpenDialog opens the controlling terminal of the process, or uses input and messages if there is none and both are
+// terminals. Otherwise it returns a SilenceError, as it does if the process runs in the background of its terminal, or
+// if the environment variable CI is set. The caller must close the dialog.
 func OpenDialog(input io.Reader, messages io.Writer) (*Dialog, error) {
 	if unattended(os.Getenv("CI")) {
 		return nil, &SilenceError{Reason: "clm cannot ask, because the environment variable CI is set"}
@@ -58,8 +58,9 @@ func OpenDialog(input io.Reader, messages io.Writer) (*Dialog, error) {
 // Close closes the terminal.
 func (d *Dialog) Close() error { return d.close() }
 
-// Ask writes a question, which is wrapped between words, and returns the line that the user enters, without the line break. It discards what was typed
-// before the question. It returns io.EOF if the input ends. If the context ends first, the answer is lost.
+// Ask writes a question, which is wrapped between words, and returns the line that the user enters, without the line
+// break. It discards what was typed before the question. It returns io.EOF if the input ends. If the context ends
+// first, the answer is lost.
 func (d *Dialog) Ask(ctx context.Context, question string) (string, error) {
 	if device, isFile := d.in.(*os.File); isFile {
 		if err := discardPending(device); err != nil {

@@ -11,8 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// Guard returns a writer through which no text can control the terminal, whoever has written it. It escapes characters as [Escape] does, except line breaks and the
-// colours of texts. What is not a terminal, such as a file, is returned as it is: programs get exact texts.
+// Guard returns a writer through which no text can control the terminal, whoever has written it. It escapes characters
+// as [Escape] does, except line breaks and the colours of texts. What is not a terminal, such as a file, is returned as
+// it is: programs get exact texts.
 func Guard(out io.Writer) io.Writer {
 	if !IsTerminal(out) {
 		return out
@@ -60,7 +61,8 @@ func (g *guard) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// color matches what colours text. It cannot make text invisible: there are no backgrounds, no black, and no concealment.
+// color matches what colours text. It cannot make text invisible: there are no backgrounds, no black, and no
+// concealment.
 var color = regexp.MustCompile(`^\x1b\[(?:(?:0?[0-4]|2[2-4]|3[1-79]|9[0-7])(?:;(?:0?[0-4]|2[2-4]|3[1-79]|9[0-7]))*)?m`)
 
 // colors returns the length of the colour sequence at the beginning of a text; 0 if there is none.

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// Screen is the part of a terminal that shows a view. Between calls, the cursor is at the beginning of the line below it. Screen does not change the
-// mode of the terminal, not even the visibility of the cursor, so nothing has to be restored when the process ends. It is not safe for concurrent
-// use.
+// Screen is the part of a terminal that shows a view. Between calls, the cursor is at the beginning of the line below
+// it. Screen does not change the mode of the terminal, not even the visibility of the cursor, so nothing has to be
+// restored when the process ends. It is not safe for concurrent use.
 type Screen struct {
 	out           io.Writer
 	lines         []string
@@ -27,8 +27,8 @@ func NewScreen(out io.Writer) *Screen {
 	return &Screen{out: out}
 }
 
-// Show replaces the view in one write, and does not rewrite unchanged lines. Lines must be shorter than the width of the terminal, and fewer than its
-// rows. All that they can do to the terminal is to colour text.
+// Show replaces the view in one write, and does not rewrite unchanged lines. Lines must be shorter than the width of
+// the terminal, and fewer than its rows. All that they can do to the terminal is to colour text.
 func (s *Screen) Show(lines []string, columns, rows int) {
 	var b strings.Builder
 	lines = slices.Clone(lines)
@@ -70,8 +70,8 @@ func (s *Screen) Clear(columns, rows int) {
 	_, _ = io.WriteString(s.out, b.String())
 }
 
-// erase relies on terminals that become narrower to wrap lines. If a terminal has become lower, the lines that it has scrolled out of sight stay
-// there.
+// erase relies on terminals that become narrower to wrap lines. If a terminal has become lower, the lines that it has
+// scrolled out of sight stay there.
 func (s *Screen) erase(b *strings.Builder, columns, rows int) {
 	height := 0
 	for _, line := range s.lines {

@@ -27,8 +27,8 @@ func IsCapable(out io.Writer) bool {
 	return IsTerminal(out) && os.Getenv("TERM") != "dumb"
 }
 
-// IsAttended reports whether a user watches the output, so that it may be redrawn: the writer is a capable terminal, and the environment variable CI
-// is unset, false or 0.
+// IsAttended reports whether a user watches the output, so that it may be redrawn: the writer is a capable terminal,
+// and the environment variable CI is unset, false or 0.
 func IsAttended(out io.Writer) bool { return IsCapable(out) && !unattended(os.Getenv("CI")) }
 
 // unattended interprets the variable that systems for continuous integration set.
@@ -46,8 +46,8 @@ func Size(out io.Writer) (columns, rows int) {
 	return defaultColumns, defaultRows
 }
 
-// Limit returns the number of cells that a line may occupy on the writer: the columns of a terminal, or zero, which means no limit, for everything else, so
-// that programs and logs get full texts.
+// Limit returns the number of cells that a line may occupy on the writer: the columns of a terminal, or zero, which
+// means no limit, for everything else, so that programs and logs get full texts.
 func Limit(out io.Writer) int {
 	if dialog, isDialog := out.(*Dialog); isDialog {
 		out = dialog.Writer

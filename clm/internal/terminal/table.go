@@ -19,7 +19,8 @@ const (
 	Middle
 	// End is for messages, which keep their beginnings.
 	End
-	// Below is for messages that are needed whole: if a row is wider than the terminal, those of all rows stand below their rows, and the column is left out.
+	// Below is for messages that are needed whole: if a row is wider than the terminal, those of all rows stand below
+	// their rows, and the column is left out.
 	Below
 )
 
@@ -31,7 +32,8 @@ type Column struct {
 	Fit Fit
 	// Right aligns cells to the right.
 	Right bool
-	// Spare means that the column is left out where the others would become too narrow to be of use. The last such column goes first.
+	// Spare means that the column is left out where the others would become too narrow to be of use. The last such
+	// column goes first.
 	Spare bool
 }
 
@@ -50,7 +52,8 @@ const (
 	columnGap = 2
 	// enough is the limit from which on lines are never wider than the limit.
 	enough = 60
-	// minColumn is the least width of a column that is shortened in a terminal in which that is not so, and minimum the one in a terminal in which it is.
+	// minColumn is the least width of a column that is shortened in a terminal in which that is not so, and minimum the
+	// one in a terminal in which it is.
 	minColumn, minimum = 10, 3
 	// minName is the least width in which a name is shortened in its middle.
 	minName = 4
@@ -67,10 +70,11 @@ const BelowIndent = "    "
 
 // Table aligns cells in columns. It is not safe for concurrent use.
 //
-// With a limit, columns that may be shortened share the cells that the others leave. All get the same number of cells, except
-// that a column that needs fewer leaves the rest to the others, and that messages leave to names up to three fifths of these
-// cells. With a limit of 60 cells or more, no line is wider unless the columns that are neither shortened nor spare are too wide
-// themselves. With a lower one, columns stay readable. Without a limit, nothing is shortened or left out.
+// With a limit, columns that may be shortened share the cells that the others leave. All get the same number of cells,
+// except that a column that needs fewer leaves the rest to the others, and that messages leave to names up to three
+// fifths of these cells. With a limit of 60 cells or more, no line is wider unless the columns that are neither
+// shortened nor spare are too wide themselves. With a lower one, columns stay readable. Without a limit, nothing is
+// shortened or left out.
 type Table struct {
 	columns []Column
 	limit   int
@@ -107,7 +111,8 @@ func (t *Table) AddTexts(texts ...string) {
 	t.Add(cells...)
 }
 
-// AddBelow adds a text that is not in a column below the last row. It is wrapped between words, because its end is often what matters.
+// AddBelow adds a text that is not in a column below the last row. It is wrapped between words, because its end is
+// often what matters.
 func (t *Table) AddBelow(text Cell) {
 	t.rows = append(t.rows, tableRow{cells: cleaned([]Cell{text}), below: true})
 }
@@ -217,7 +222,8 @@ type Layout struct {
 	shown, widths []int
 }
 
-// share sets the widths of the columns that are shown. It returns the width of the columns that have to be shortened, or usefulColumn if there are none.
+// share sets the widths of the columns that are shown. It returns the width of the columns that have to be shortened,
+// or usefulColumn if there are none.
 func (l *Layout) share(natural []int) int {
 	room := l.table.limit - columnGap*(len(l.shown)-1)
 	var flexible []int
@@ -293,7 +299,8 @@ func (l *Layout) lastSpare() int {
 	return -1
 }
 
-// Line returns a row, which need not be one of the table, without blanks at its end. It also reports whether the last of the cells is shown whole.
+// Line returns a row, which need not be one of the table, without blanks at its end. It also reports whether the last
+// of the cells is shown whole.
 func (l *Layout) Line(cells ...Cell) (line string, whole bool) {
 	var b strings.Builder
 	cells = cleaned(cells)

@@ -19,7 +19,8 @@ var cells = displaywidth.Options{ControlSequences: true}
 // Width returns the number of cells that a line occupies, without colour sequences.
 func Width(line string) int { return cells.String(line) }
 
-// Truncate shortens a line to that many cells, and ends it with an ellipsis if something is cut off. Colour sequences stay intact.
+// Truncate shortens a line to that many cells, and ends it with an ellipsis if something is cut off. Colour sequences
+// stay intact.
 func Truncate(line string, width int) string {
 	if width <= 0 {
 		return ""
@@ -27,7 +28,8 @@ func Truncate(line string, width int) string {
 	return cells.TruncateString(line, width, "…")
 }
 
-// Elide shortens a line to that many cells, and puts an ellipsis in its middle if something is left out: the beginning and the end of a name are what it is known by.
+// Elide shortens a line to that many cells, and puts an ellipsis in its middle if something is left out: the beginning
+// and the end of a name are what it is known by.
 func Elide(line string, width int) string {
 	if Width(line) <= width || width < 3 {
 		return Truncate(line, width)
@@ -40,7 +42,8 @@ func Elide(line string, width int) string {
 	return strings.TrimSuffix(Truncate(line, width-Width(end)), "…") + "…" + end
 }
 
-// Wrap breaks a line between words so that each line occupies at most that many cells. A word that is longer is broken, too.
+// Wrap breaks a line between words so that each line occupies at most that many cells. A word that is longer is broken,
+// too.
 func Wrap(text string, width int) []string {
 	if Width(text) <= width {
 		return []string{text}
@@ -94,7 +97,8 @@ func Pad(line string, width int) string {
 	return line + strings.Repeat(" ", max(0, width-Width(line)))
 }
 
-// Clean makes one safe line of an external text: line separators become blanks, and terminal control characters become escape sequences of Go.
+// Clean makes one safe line of an external text: line separators become blanks, and terminal control characters become
+// escape sequences of Go.
 func Clean(text string) string {
 	return Escape(strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' || r == '\t' }), " "))
 }
@@ -137,7 +141,8 @@ func escape(text string, spare func(rest string) int) string {
 	return b.String()
 }
 
-// hidden reports whether a character must be escaped. The joiner stays: it makes one character of several, as in emojis and in Indic scripts.
+// hidden reports whether a character must be escaped. The joiner stays: it makes one character of several, as in emojis
+// and in Indic scripts.
 func hidden(r rune) bool {
 	const joiner, nonJoiner = '\u200d', '\u200c'
 	return r != '\t' && r != joiner && r != nonJoiner && !unicode.IsGraphic(r)

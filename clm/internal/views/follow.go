@@ -26,7 +26,8 @@ type Following struct {
 	Namespace, Name string
 	// Reasons are those why dependents are not ready. Defaults to all.
 	Reasons Reasons
-	// Show gets the snapshot of the release, first at once and then after each change, and reports whether to stop. Required.
+	// Show gets the snapshot of the release, first at once and then after each change, and reports whether to stop.
+	// Required.
 	Show func(snapshot *Snapshot) (enough bool)
 	// Trouble gets the errors after which Follow retries. Defaults to a function that does nothing.
 	Trouble func(err error)
@@ -41,9 +42,9 @@ const (
 // shortestPause is the least time between two looks at a release. If a look takes longer, that is the least time.
 const shortestPause = 200 * time.Millisecond
 
-// Follow looks at a release whenever something of it has changed: its record, a dependent, an object that a dependent owns, or the events about these.
-// It returns nil when Show says to stop, and the cause of the context if that ends first. If the user may not watch something, that is
-// noted; the record must be watched.
+// Follow looks at a release whenever something of it has changed: its record, a dependent, an object that a dependent
+// owns, or the events about these. It returns nil when Show says to stop, and the cause of the context if that ends
+// first. If the user may not watch something, that is noted; the record must be watched.
 func Follow(ctx context.Context, c *connection.Connection, following Following) error {
 	if following.Trouble == nil {
 		following.Trouble = func(error) {}

@@ -23,7 +23,8 @@ import (
 type Snapshot struct {
 	// Release is the record; nil if the release does not exist.
 	Release *releases.Release
-	// Holder is the process that works on the release; nil if there is none, or if the release is neither being applied nor deleted.
+	// Holder is the process that works on the release; nil if there is none, or if the release is neither being applied
+	// nor deleted.
 	Holder *releases.Holder
 	// Silent means that the holder has ended, or has not renewed the lock for so long that it seems to have.
 	Silent bool
@@ -54,8 +55,8 @@ func (r Reasons) limit(options *live.Options) {
 	}
 }
 
-// Look reads a snapshot of a release. The reasons why dependents are not ready cost further requests. If the release does not
-// exist, it returns an empty snapshot.
+// Look reads a snapshot of a release. The reasons why dependents are not ready cost further requests. If the release
+// does not exist, it returns an empty snapshot.
 func Look(ctx context.Context, c *connection.Connection, namespace, name string, reasons Reasons) (*Snapshot, error) {
 	for {
 		snapshot, err := look(ctx, c, namespace, name, reasons)
@@ -96,7 +97,8 @@ func look(ctx context.Context, c *connection.Connection, namespace, name string,
 	return snapshot, nil
 }
 
-// checkHolder decides whether the holder of the lock seems to be dead. If not, it is time for another look when the lock expires.
+// checkHolder decides whether the holder of the lock seems to be dead. If not, it is time for another look when the
+// lock expires.
 func (s *Snapshot) checkHolder(now time.Time) {
 	if s.Holder == nil {
 		return
@@ -122,7 +124,8 @@ func (s *Snapshot) takeDependents(nodes []*display.Node) {
 	s.Dependents = nodes
 }
 
-// confirmOwner sets the status of a dependent that does not have the label of the release. It reports whether the object is a dependent nevertheless.
+// confirmOwner sets the status of a dependent that does not have the label of the release. It reports whether the
+// object is a dependent nevertheless.
 func (s *Snapshot) confirmOwner(node *display.Node) (lostLabel bool) {
 	if node.Live == nil {
 		return false
@@ -202,8 +205,8 @@ func leaving(node *display.Node) display.State {
 	}
 }
 
-// Ready reports whether the release was applied successfully, and all its dependents are ready now. The process that has applied it need not have waited for
-// that, if it has left nothing to be done.
+// Ready reports whether the release was applied successfully, and all its dependents are ready now. The process that
+// has applied it need not have waited for that, if it has left nothing to be done.
 func (s *Snapshot) Ready() bool {
 	if s.Release == nil || s.Release.State != releases.StateReady && !s.Complete() {
 		return false
@@ -213,11 +216,12 @@ func (s *Snapshot) Ready() bool {
 	})
 }
 
-// StateDegraded is the state of a release that was applied successfully, but not all of whose dependents are ready now. It is never recorded.
+// StateDegraded is the state of a release that was applied successfully, but not all of whose dependents are ready now.
+// It is never recorded.
 const StateDegraded releases.State = "Degraded"
 
-// State returns the recorded state of the release, StateDegraded, or StateReady if it has become ready although no process
-// has waited for that.
+// State returns the recorded state of the release, StateDegraded, or StateReady if it has become ready although no
+// process has waited for that.
 func (s *Snapshot) State() releases.State {
 	switch ready := s.Ready(); {
 	case s.Release.State == releases.StateReady && !ready:
@@ -229,13 +233,15 @@ func (s *Snapshot) State() releases.State {
 	}
 }
 
-// counts reports whether a release is not ready before an object is. On-failure hooks, perhaps of an earlier revision, hold up nothing.
+// counts reports whether a release is not ready before an object is. On-failure hooks, perhaps of an earlier revision,
+// hold up nothing.
 func counts(d *display.Node) bool {
 	hook, _ := types.SplitOrder(d.ApplyOrder)
 	return hook != types.ApplyHookOnFailure
 }
 
-// Abandoned reports whether the release is recorded as being applied or deleted, and no process seems to be working on it.
+// Abandoned reports whether the release is recorded as being applied or deleted, and no process seems to be working on
+// it.
 func (s *Snapshot) Abandoned() bool {
 	if s.Release == nil || s.Holder != nil && !s.Silent {
 		return false
@@ -243,13 +249,14 @@ func (s *Snapshot) Abandoned() bool {
 	return s.Release.State == releases.StateApplying || s.Release.State == releases.StateDeleting
 }
 
-// Complete reports whether a release that is recorded as being applied, and on which no process works, is applied completely: all objects are written, and
-// none is left to be deleted.
+// Complete reports whether a release that is recorded as being applied, and on which no process works, is applied
+// completely: all objects are written, and none is left to be deleted.
 func (s *Snapshot) Complete() bool {
 	return s.Abandoned() && s.Release.State == releases.StateApplying && s.nothingLeft()
 }
 
-// BecameReady reports whether all objects of the current revision are ready now, although no process has waited for that long enough.
+// BecameReady reports whether all objects of the current revision are ready now, although no process has waited for
+// that long enough.
 func (s *Snapshot) BecameReady() bool {
 	if s.Release == nil || s.Holder != nil && !s.Silent || s.Release.State == releases.StateDeleting || !s.nothingLeft() {
 		return false
@@ -257,7 +264,8 @@ func (s *Snapshot) BecameReady() bool {
 	return !slices.ContainsFunc(s.Dependents, func(d *display.Node) bool { return counts(d) && d.State.IsProblem() })
 }
 
-// Acknowledgment says how to record that all objects of a failed revision have become ready since; empty if they have not.
+// Acknowledgment says how to record that all objects of a failed revision have become ready since; empty if they have
+// not.
 func (s *Snapshot) Acknowledgment() string {
 	if s.Release == nil || s.Release.State != releases.StateFailed || !s.BecameReady() || s.Release.Current().State != releases.RevisionFailed {
 		return ""
@@ -284,7 +292,8 @@ func (s *Snapshot) nothingLeft() bool {
 	})
 }
 
-// Problems returns the dependents that are not ready although their turn has come: first those whose age is not known, then the oldest.
+// Problems returns the dependents that are not ready although their turn has come: first those whose age is not known,
+// then the oldest.
 func (s *Snapshot) Problems() []*display.Node {
 	var found []*display.Node
 	for _, d := range s.Dependents {
@@ -296,7 +305,8 @@ func (s *Snapshot) Problems() []*display.Node {
 	return found
 }
 
-// sinceOf returns when the oldest reason began why a dependent is not ready. Without reasons, it is when the dependent was created.
+// sinceOf returns when the oldest reason began why a dependent is not ready. Without reasons, it is when the dependent
+// was created.
 func sinceOf(node *display.Node) time.Time {
 	oldest := oldestReason(node)
 	if oldest.IsZero() {

@@ -60,7 +60,8 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestStatesOfWhatLostItsLabel is about the recorded object, from which merely the label was removed: it goes with the release.
+// TestStatesOfWhatLostItsLabel is about the recorded object, from which merely the label was removed: it goes with the
+// release.
 func TestStatesOfWhatLostItsLabel(t *testing.T) {
 	t.Parallel()
 	item := &reconciler.InventoryItem{Phase: reconciler.PhaseReady, UID: "u"}

@@ -22,7 +22,8 @@ func Inspection(c *connection.Connection, release *releases.Release, items []*re
 	return runner.Inspection(c, releases.OwnerID(release.Namespace, release.Name), items)
 }
 
-// Unready reports on the dependents and deletion hooks that are not ready according to the error of an operation. It returns nil if that is no NotReadyError.
+// Unready reports on the dependents and deletion hooks that are not ready according to the error of an operation. It
+// returns nil if that is no NotReadyError.
 func Unready(ctx context.Context, c *connection.Connection, release *releases.Release, err error) (*live.Report, error) {
 	var items []*reconciler.InventoryItem
 	for _, notice := range failures.Unready(err) {
@@ -39,7 +40,8 @@ func Unready(ctx context.Context, c *connection.Connection, release *releases.Re
 	if err != nil {
 		return nil, err
 	}
-	// The operation has waited for an object that is ready because of other objects, such as the instances of a type. The error has named those.
+	// The operation has waited for an object that is ready because of other objects, such as the instances of a type.
+	// The error has named those.
 	report.Nodes = slices.DeleteFunc(report.Nodes, func(node *display.Node) bool { return node.Status == status.CurrentStatus })
 	if len(report.Nodes) == 0 {
 		return nil, nil

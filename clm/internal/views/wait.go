@@ -40,7 +40,8 @@ type WaitRequest struct {
 	Timeout time.Duration
 }
 
-// Wait waits for what other processes do with a release. The error is a NotReadyError after the timeout, and an InterruptedError if the context has ended.
+// Wait waits for what other processes do with a release. The error is a NotReadyError after the timeout, and an
+// InterruptedError if the context has ended.
 func Wait(ctx context.Context, c *connection.Connection, request WaitRequest) error {
 	name := request.Namespace + "/" + request.Name
 	w := &waiting{goal: request.Goal, name: name, printer: c.Printer(), state: display.Progress{Operation: "wait", Release: name}}
@@ -108,7 +109,8 @@ func (w *waiting) take(snapshot *Snapshot) {
 	}
 }
 
-// dependent returns a dependent as an operation would show it: with a message only if it is not ready or not gone, and with the phase that fits the state.
+// dependent returns a dependent as an operation would show it: with a message only if it is not ready or not gone, and
+// with the phase that fits the state.
 func (w *waiting) dependent(node *display.Node) display.Dependent {
 	d := node.Dependent
 	d.Object, d.Message = display.ObjectOf(node.Item), ""

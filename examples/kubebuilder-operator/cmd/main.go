@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command cmd is the program of an operator in the layout of kubebuilder. All that differs from what kubebuilder writes is in
-// internal/controller, which has no Reconcile, and in the status of the API type.
+// Command cmd is the program of an operator in the layout of kubebuilder. All that differs from what kubebuilder writes
+// is in internal/controller, which has no Reconcile, and in the status of the API type.
 package main
 
 import (

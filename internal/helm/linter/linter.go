@@ -39,8 +39,9 @@ type Message struct {
 	Text string
 }
 
-// Lint examines a chart with values, which it does not change, for a namespace and a version of Kubernetes. It writes the files of the chart into a temporary
-// folder, because the linter reads folders only; it does not follow links, therefore.
+// Lint examines a chart with values, which it does not change, for a namespace and a version of Kubernetes. It writes
+// the files of the chart into a temporary folder, because the linter reads folders only; it does not follow links,
+// therefore.
 func Lint(chart *helm.Chart, given map[string]any, namespace, kubeVersion string) (messages []Message, err error) {
 	version, err := chartutil.ParseKubeVersion(kubeVersion)
 	if err != nil {

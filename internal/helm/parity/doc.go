@@ -5,8 +5,8 @@
 // because that command drags in clients of Kubernetes, databases and registries, which nobody who uses the runtime
 // should inherit.
 //
-// Each file in folder testdata is a chart that pins one behaviour, in the format of golang.org/x/tools/txtar. Its comment says
-// what the behaviour is. Apart from the files of the chart it may hold
+// Each file in folder testdata is a chart that pins one behaviour, in the format of golang.org/x/tools/txtar. Its
+// comment says what the behaviour is. Apart from the files of the chart it may hold
 //   - given-values.yaml: the values that are given, as in a values file for Helm, and as the spec of a component for us;
 //   - given-upgrade: its presence makes the release an upgrade;
 //   - expected-error: parts that the error of either must contain, one per line; without it, both must succeed;

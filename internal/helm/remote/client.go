@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// maxFetched is the limit for all responses together, in bytes. An unpacked chart has at most 100 MiB, indexes of large
-	// repositories have some 30 MiB.
+	// maxFetched is the limit for all responses together, in bytes. An unpacked chart has at most 100 MiB, indexes of
+	// large repositories have some 30 MiB.
 	maxFetched = 64 << 20
 	// maxSilence is how long a server may take to begin its response.
 	maxSilence = time.Minute
@@ -120,8 +120,8 @@ type boundedTransport struct {
 	closeIdle func()
 }
 
-// RoundTrip also gets requests that follow a redirection. The HTTP client would let those to other ports and to subdomains have the header with the password, oras
-// does so if there are two of them.
+// RoundTrip also gets requests that follow a redirection. The HTTP client would let those to other ports and to
+// subdomains have the header with the password, oras does so if there are two of them.
 func (t *boundedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := t.send(request)
 	if err != nil {

@@ -32,17 +32,20 @@ type DependencyOptions struct {
 	Keyring string
 	// PlainHTTP allows repositories without encryption, and uses it for registries. Defaults to false.
 	PlainHTTP bool
-	// CAFile is a PEM file with certificate authorities for registries, and for repositories without one in repositories.yaml. Defaults to none.
+	// CAFile is a PEM file with certificate authorities for registries, and for repositories without one in
+	// repositories.yaml. Defaults to none.
 	CAFile string
 }
 
-// BuildDependencies fetches the versions of Chart.lock, or does what UpdateDependencies does if there is no such file. It returns warnings for people. It fails if Chart.lock does
-// not fit Chart.yaml, and if afterwards a dependency is missing or has another version.
+// BuildDependencies fetches the versions of Chart.lock, or does what UpdateDependencies does if there is no such file.
+// It returns warnings for people. It fails if Chart.lock does not fit Chart.yaml, and if afterwards a dependency is
+// missing or has another version.
 func BuildDependencies(ctx context.Context, folder string, options DependencyOptions) (warnings []string, err error) {
 	return run(ctx, folder, options, (*downloader.Manager).Build)
 }
 
-// UpdateDependencies fetches the newest versions that Chart.yaml allows, and writes Chart.lock. For results, see BuildDependencies.
+// UpdateDependencies fetches the newest versions that Chart.yaml allows, and writes Chart.lock. For results, see
+// BuildDependencies.
 func UpdateDependencies(ctx context.Context, folder string, options DependencyOptions) (warnings []string, err error) {
 	return run(ctx, folder, options, (*downloader.Manager).Update)
 }
@@ -159,7 +162,8 @@ func asErrors(texts []string) []error {
 	return all
 }
 
-// confirmUndeclared refuses a folder with packaged charts that neither Chart.yaml nor Chart.lock declares: Helm's library would delete them without a word.
+// confirmUndeclared refuses a folder with packaged charts that neither Chart.yaml nor Chart.lock declares: Helm's
+// library would delete them without a word.
 func confirmUndeclared(folder string, declared []helm.Dependency) error {
 	packages, err := filepath.Glob(filepath.Join(folder, "charts", "*.tgz"))
 	if err != nil || len(packages) == 0 {

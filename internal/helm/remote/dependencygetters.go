@@ -22,8 +22,8 @@ import (
 
 var httpSchemes = []string{"http", "https"}
 
-// getters returns Helm's, plugins included. They end with the context. What they get by HTTP is fetched as remote does: without encryption only if that is allowed,
-// and the credentials of a repository go to its origin only.
+// getters returns Helm's, plugins included. They end with the context. What they get by HTTP is fetched as remote does:
+// without encryption only if that is allowed, and the credentials of a repository go to its origin only.
 func getters(ctx context.Context, settings *cli.EnvSettings, repositories repositories, options DependencyOptions) getter.Providers {
 	// HTTP/2 is left out because that would be another implementation of https.
 	fetching := &http.Transport{TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}}

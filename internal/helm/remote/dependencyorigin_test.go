@@ -43,7 +43,8 @@ func pack(t *testing.T, name string) []byte {
 	return content
 }
 
-// TestCredentials: those of a repository are for its origin, wherever its index and its redirections lead to, unless the user has said otherwise.
+// TestCredentials: those of a repository are for its origin, wherever its index and its redirections lead to, unless
+// the user has said otherwise.
 //
 //nolint:paralleltest // Helm is told by environment variables where its files are
 func TestCredentials(t *testing.T) {

@@ -22,8 +22,9 @@ import (
 	"github.com/component-operator/runtime/internal/helm"
 )
 
-// repositories is a file in the form of repositories.yaml that has the repositories of one chart only. Helm's library does not say for which of them it fetches a
-// file, so those for HTTP have their identities as user names there, and no credentials.
+// repositories is a file in the form of repositories.yaml that has the repositories of one chart only. Helm's library
+// does not say for which of them it fetches a file, so those for HTTP have their identities as user names there, and no
+// credentials.
 type repositories struct {
 	folder, file string
 	// entries has the repositories for HTTP by identity, plugins the schemes of all others.

@@ -8,13 +8,16 @@
 //	https://HOST/PATH                the file itself
 //	REPO/CHART                       a chart in a repository by its name in Helm's repositories.yaml; it may be followed by :VERSION
 //
-// A version may be a range, such as ^1.2, which means the newest version in it. The default is the newest version that is no pre-release.
+// A version may be a range, such as ^1.2, which means the newest version in it. The default is the newest version that
+// is no pre-release.
 //
-// References are not cached. All responses for one reference together must not exceed 64 MiB, indexes included. Credentials of registries are
-// those of Helm ("helm registry login") or Docker, those of repositories with a name are in repositories.yaml.
+// References are not cached. All responses for one reference together must not exceed 64 MiB, indexes included.
+// Credentials of registries are those of Helm ("helm registry login") or Docker, those of repositories with a name are
+// in repositories.yaml.
 //
-// [BuildDependencies] and [UpdateDependencies] put the dependencies of a chart into its folder charts, with Helm's own library. They read the files that Helm
-// reads: the names of repositories and their credentials in repositories.yaml, the credentials of registries, and the environment variables that say where these
-// files are (HELM_REPOSITORY_CONFIG, HELM_REGISTRY_CONFIG and so on). Indexes of repositories are kept in Helm's cache. Other than Helm, they contact only the
-// repositories that the chart refers to, and fetch also from URLs that repositories.yaml does not have.
+// [BuildDependencies] and [UpdateDependencies] put the dependencies of a chart into its folder charts, with Helm's own
+// library. They read the files that Helm reads: the names of repositories and their credentials in repositories.yaml,
+// the credentials of registries, and the environment variables that say where these files are (HELM_REPOSITORY_CONFIG,
+// HELM_REGISTRY_CONFIG and so on). Indexes of repositories are kept in Helm's cache. Other than Helm, they contact only
+// the repositories that the chart refers to, and fetch also from URLs that repositories.yaml does not have.
 package remote

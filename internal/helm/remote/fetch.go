@@ -19,21 +19,21 @@ import (
 
 // Options say how to fetch. The zero value works for everything that is public.
 type Options struct {
-	// Version is a version, or a range of versions. It applies if the reference has none itself. Defaults to the newest version that is no
-	// pre-release.
+	// Version is a version, or a range of versions. It applies if the reference has none itself. Defaults to the newest
+	// version that is no pre-release.
 	Version string
 	// PlainHTTP allows unencrypted connections, and uses them for registries. Defaults to false.
 	PlainHTTP bool
 	// CAFile is a PEM file with certificate authorities to trust in addition to those of the system. Defaults to none.
 	CAFile string
-	// Username and Password are sent to the origin of the reference only. Default to none; for registries to the credentials of Helm
-	// and Docker.
+	// Username and Password are sent to the origin of the reference only. Default to none; for registries to the
+	// credentials of Helm and Docker.
 	Username, Password string
 
 	// origin is the origin of the reference or of its repository. Only it gets credentials.
 	origin string
-	// What follows is known of named repositories only: the client certificate with its key, whether to accept any server certificate, and whether the credentials are
-	// for all origins.
+	// What follows is known of named repositories only: the client certificate with its key, whether to accept any
+	// server certificate, and whether the credentials are for all origins.
 	certFile, keyFile         string
 	insecure, passCredentials bool
 }
@@ -58,8 +58,9 @@ func (r Reference) Fetch(ctx context.Context, options Options) (File, error) {
 	return f.fetch(ctx, r)
 }
 
-// Get gets what a request of Helm's SDK asks for: the index of a repository, or a file from the index. Of the request, it uses the URL and the header Accept. The
-// credentials are those of the repository, for which Fetch has the same rules; nil means that there are none. The context ends it.
+// Get gets what a request of Helm's SDK asks for: the index of a repository, or a file from the index. Of the request,
+// it uses the URL and the header Accept. The credentials are those of the repository, for which Fetch has the same
+// rules; nil means that there are none. The context ends it.
 func Get(ctx context.Context, request *http.Request, repository *repo.Entry, options Options) (File, error) {
 	own := request.URL
 	if repository != nil {

@@ -59,8 +59,8 @@ var named = regexp.MustCompile(`^([^./:@\s][^/:@\s]*)/([^./:@\s][^/:@\s]*)(?::([
 // IsNamed reports whether a text has the form REPO/CHART, or REPO/CHART:VERSION. Such a text may also be a path.
 func IsNamed(text string) bool { return named.MatchString(text) }
 
-// ParseNamed reads a reference in the form REPO/CHART, and takes the URL and the credentials of the repository from Helm's repositories.yaml. If there is no such
-// repository, the error is an UnknownRepositoryError.
+// ParseNamed reads a reference in the form REPO/CHART, and takes the URL and the credentials of the repository from
+// Helm's repositories.yaml. If there is no such repository, the error is an UnknownRepositoryError.
 func ParseNamed(text string) (Reference, error) {
 	parts := named.FindStringSubmatch(text)
 	if parts == nil {

@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// TestNamedRepositories: what "helm repo add" has stored is used, for the repository and, if the user has said so, for the host of its charts.
+// TestNamedRepositories: what "helm repo add" has stored is used, for the repository and, if the user has said so, for
+// the host of its charts.
 //
 //nolint:paralleltest // Helm is told by environment variables where its files are
 func TestNamedRepositories(t *testing.T) {

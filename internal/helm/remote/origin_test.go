@@ -64,7 +64,8 @@ func (l *requestLog) redirect(targets map[string]string) http.HandlerFunc {
 	}
 }
 
-// TestRedirections: a password, and a token in the URL, are for scheme, host and port of the reference, not for where that redirects to.
+// TestRedirections: a password, and a token in the URL, are for scheme, host and port of the reference, not for where
+// that redirects to.
 //
 //nolint:paralleltest // the rows share the names of hosts
 func TestRedirections(t *testing.T) {
@@ -183,7 +184,8 @@ func writeClientCertificate(t *testing.T) (certFile, keyFile string) {
 	return certFile, keyFile
 }
 
-// TestClientCertificate: the client certificate of a repository is for its own origin, unless the user has said otherwise.
+// TestClientCertificate: the client certificate of a repository is for its own origin, unless the user has said
+// otherwise.
 //
 //nolint:paralleltest // Helm is told by environment variables where its files are
 func TestClientCertificate(t *testing.T) {

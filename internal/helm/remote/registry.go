@@ -57,8 +57,8 @@ func (f *fetcher) registryClient(own *url.URL) (*registry.Client, error) {
 // maxFetchedByClient is the limit for all responses that a client of NewRegistryClient gets together, in bytes.
 const maxFetchedByClient = 1 << 30
 
-// NewRegistryClient returns a client of Helm's SDK for several charts. Its requests end with the context. Of the options, it uses PlainHTTP and CAFile; credentials are
-// those of Helm and Docker.
+// NewRegistryClient returns a client of Helm's SDK for several charts. Its requests end with the context. Of the
+// options, it uses PlainHTTP and CAFile; credentials are those of Helm and Docker.
 func NewRegistryClient(ctx context.Context, options Options) (*registry.Client, error) {
 	client, err := newClient(ctx, options, maxFetchedByClient)
 	if err != nil {

@@ -15,8 +15,8 @@
 //   - generating twice yields the same; a case may except random values;
 //   - the parameters are not changed.
 //
-// [Matrix] does the same for a function that returns typed resources: for each version and case, with an error for mutations
-// that are never on.
+// [Matrix] does the same for a function that returns typed resources: for each version and case, with an error for
+// mutations that are never on.
 //
 // Import the package in tests only: it defines a flag of the test program.
 package generatortest

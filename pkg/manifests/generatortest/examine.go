@@ -158,8 +158,8 @@ func takeStringData(secret *corev1.Secret) {
 	secret.StringData = nil
 }
 
-// normalise returns the objects, sorted, without Go types and without fields that only the server sets; and the problems of objects
-// that it had to leave out.
+// normalise returns the objects, sorted, without Go types and without fields that only the server sets; and the
+// problems of objects that it had to leave out.
 func normalise(objects []client.Object, scheme *runtime.Scheme) ([]*unstructured.Unstructured, []string) {
 	var normalised []*unstructured.Unstructured
 	var problems []string

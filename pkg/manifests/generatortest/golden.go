@@ -109,8 +109,8 @@ func (s Suite) strays(cases []Case, update bool) []string {
 // hidden is what golden files have instead of a random value.
 const hidden = "(random)"
 
-// hideRandom replaces values that differ between both results of a generator, in both. It leaves identities as they are: the name of a dependent must not be random.
-// Keys of maps and the lengths of lists must be the same, too.
+// hideRandom replaces values that differ between both results of a generator, in both. It leaves identities as they
+// are: the name of a dependent must not be random. Keys of maps and the lengths of lists must be the same, too.
 func hideRandom(first, second []*unstructured.Unstructured) {
 	for i := range min(len(first), len(second)) {
 		a, b := first[i], second[i]

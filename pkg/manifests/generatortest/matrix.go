@@ -20,12 +20,12 @@ import (
 // version, it compares the objects with a golden file, such as 1.4.2-plain.yaml.
 //
 // Objects are as the reconciler applies them while the component is not suspended: with all mutations that are on, and
-// with the annotations of their policies. The place in the default order of deletion is left out, because it changes with
-// each resource that is added in front. Guards are not asked. There is no object of a resource that is read-only, or whose
-// gate is off.
+// with the annotations of their policies. The place in the default order of deletion is left out, because it changes
+// with each resource that is added in front. Guards are not asked. There is no object of a resource that is read-only,
+// or whose gate is off.
 //
-// Data are extracted from the Objects of a case, as they would be from a cluster. If an object is not among them, data are
-// extracted from the declared object. A resource whose data guard would hold it back is an error.
+// Data are extracted from the Objects of a case, as they would be from a cluster. If an object is not among them, data
+// are extracted from the declared object. A resource whose data guard would hold it back is an error.
 //
 // Beyond the rules for all cases that the package documentation states, it is an error if
 //
@@ -39,12 +39,14 @@ import (
 type Matrix struct {
 	// Generate is the function under test, which the operator passes to resources.NewGenerator. It is required.
 	Generate resources.Generate
-	// ReconcilerName is the name that the operator passes to NewReconciler, the prefix of its annotations. It is required.
+	// ReconcilerName is the name that the operator passes to NewReconciler, the prefix of its annotations. It is
+	// required.
 	ReconcilerName string
-	// Versions are the versions that are tested, usually one on each side of every constraint. At least one is required.
+	// Versions are the versions that are tested, usually one on each side of every constraint. At least one is
+	// required.
 	Versions []string
-	// Cases returns the cases of a version. They should have the same namespace and component name, because mutations are
-	// told apart by the identities of their resources. It is required.
+	// Cases returns the cases of a version. They should have the same namespace and component name, because mutations
+	// are told apart by the identities of their resources. It is required.
 	Cases func(version string) []Case
 
 	// Folder holds the golden files, as in Suite. Defaults to "testdata/matrix".

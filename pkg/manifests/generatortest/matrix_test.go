@@ -42,7 +42,8 @@ func byHand(resource resources.Resource) builder {
 	return func() (resources.Resource, error) { return resource, nil }
 }
 
-// matrixOf returns a matrix of two versions and two features, with a folder of its own. The function gets the version and the feature.
+// matrixOf returns a matrix of two versions and two features, with a folder of its own. The function gets the version
+// and the feature.
 func matrixOf(t *testing.T, build func(version, feature string) []builder) Matrix {
 	t.Helper()
 	return Matrix{
@@ -140,7 +141,8 @@ type warningResource struct{ plainResource }
 
 func (r warningResource) Warnings() []string { return []string{"it is strange"} }
 
-// TestMatrixProblems provokes all problems except for those of golden files. A problem of a case is that of the first combination.
+// TestMatrixProblems provokes all problems except for those of golden files. A problem of a case is that of the first
+// combination.
 func TestMatrixProblems(t *testing.T) {
 	t.Parallel()
 	const id = "v1/ConfigMap/default/a"

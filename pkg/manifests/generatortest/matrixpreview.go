@@ -178,8 +178,8 @@ func mutated(resource resources.Resource) (client.Object, []string, error) {
 	return object, nil, nil
 }
 
-// extract lets a resource extract its data from the object in the cluster, or else from the declared one, which is nil if
-// the resource is read-only.
+// extract lets a resource extract its data from the object in the cluster, or else from the declared one, which is nil
+// if the resource is read-only.
 func extract(ctx context.Context, resource resources.Resource, declared client.Object) error {
 	extractable, ok := resource.(concepts.DataExtractable)
 	if !ok {

@@ -22,19 +22,22 @@ var update = flag.Bool("generatortest.update", false, "write the golden files of
 type Suite struct {
 	// Generator is the generator under test. It is required.
 	Generator manifests.Generator
-	// ReconcilerName is the name that the operator passes to NewReconciler, the prefix of its annotations. It is required.
+	// ReconcilerName is the name that the operator passes to NewReconciler, the prefix of its annotations. It is
+	// required.
 	ReconcilerName string
-	// Folder holds the golden files, and belongs to the suite: a golden file without a case is an error, and -generatortest.update
-	// removes it. Defaults to "testdata/golden".
+	// Folder holds the golden files, and belongs to the suite: a golden file without a case is an error, and
+	// -generatortest.update removes it. Defaults to "testdata/golden".
 	Folder string
-	// OwnAnnotations are the suffixes of the operator's own annotations that begin with the name of the reconciler. Defaults to
-	// none: an annotation that is neither of the runtime nor listed here is an error, since it is most likely misspelt.
+	// OwnAnnotations are the suffixes of the operator's own annotations that begin with the name of the reconciler.
+	// Defaults to none: an annotation that is neither of the runtime nor listed here is an error, since it is most
+	// likely misspelt.
 	OwnAnnotations []string
 }
 
 // Case is one call of the generator.
 type Case struct {
-	// Name names the case and its golden file. It is required, and consists of letters, digits, dots, dashes and underscores.
+	// Name names the case and its golden file. It is required, and consists of letters, digits, dots, dashes and
+	// underscores.
 	Name string
 	// Reason says what the case tests; it is part of the messages. Defaults to nothing.
 	Reason string
@@ -45,8 +48,9 @@ type Case struct {
 	ComponentName string
 	// Parameters are the spec of the component. Defaults to an empty map.
 	Parameters types.Unstructurable
-	// References are the Secrets and ConfigMaps that the spec refers to; those without a namespace are in that of the case. They are loaded into the spec as in operation; if one is
-	// missing, the case has the error for which the component would wait. Defaults to none.
+	// References are the Secrets and ConfigMaps that the spec refers to; those without a namespace are in that of the
+	// case. They are loaded into the spec as in operation; if one is missing, the case has the error for which the
+	// component would wait. Defaults to none.
 	References []client.Object
 	// Revision is the revision of the component. Defaults to 1.
 	Revision int64
@@ -55,18 +59,19 @@ type Case struct {
 
 	// KubernetesVersion is the version of the cluster. Defaults to "v1.36.0".
 	KubernetesVersion string
-	// APIVersions are the API versions of the cluster in addition to the stable versions of Kubernetes, as "group/version" or
-	// "group/version/Kind"; the kinds are namespaced. Defaults to nothing.
+	// APIVersions are the API versions of the cluster in addition to the stable versions of Kubernetes, as
+	// "group/version" or "group/version/Kind"; the kinds are namespaced. Defaults to nothing.
 	APIVersions []string
 	// Objects are the objects of the cluster, which the clients in the context read. Defaults to nothing.
 	Objects []client.Object
-	// Component is the component that generators get from the context; see generator.ComponentFromContext. Defaults to none.
+	// Component is the component that generators get from the context; see generator.ComponentFromContext. Defaults to
+	// none.
 	Component client.Object
 	// Context adds other values to the context. Defaults to adding nothing.
 	Context func(ctx context.Context) context.Context
 
-	// Random means that values may differ from one call to the next, such as passwords that templates make. Golden files have "(random)" in
-	// their place. Defaults to false: a value that differs is an error.
+	// Random means that values may differ from one call to the next, such as passwords that templates make. Golden
+	// files have "(random)" in their place. Defaults to false: a value that differs is an error.
 	Random bool
 
 	// Err is a part of the expected error; such a case has no golden file. Defaults to success.

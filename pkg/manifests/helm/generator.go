@@ -38,9 +38,9 @@ var (
 // the same chart.
 const fingerprintVersion = "helm/2"
 
-// New returns a generator for the chart at chartPath, which is a folder or a packaged chart (.tgz). It reads the chart once. If fsys is nil, the path is
-// one of the operating system; otherwise a leading slash of the path is ignored. To embed a chart into the program, use the pattern all:, or
-// files such as _helpers.tpl are missing.
+// New returns a generator for the chart at chartPath, which is a folder or a packaged chart (.tgz). It reads the chart
+// once. If fsys is nil, the path is one of the operating system; otherwise a leading slash of the path is ignored. To
+// embed a chart into the program, use the pattern all:, or files such as _helpers.tpl are missing.
 func New(fsys fs.FS, chartPath string, options Options) (*HelmGenerator, error) {
 	chart, err := helm.Load(fsys, chartPath)
 	if err != nil {
@@ -49,12 +49,14 @@ func New(fsys fs.FS, chartPath string, options Options) (*HelmGenerator, error) 
 	return &HelmGenerator{chart: chart, options: options}, nil
 }
 
-// WithParameterTransformer returns a generator that transforms the parameters first; see manifests.NewGenerator. This one does not change.
+// WithParameterTransformer returns a generator that transforms the parameters first; see manifests.NewGenerator. This
+// one does not change.
 func (g *HelmGenerator) WithParameterTransformer(transformer manifests.ParameterTransformer) manifests.TransformableGenerator {
 	return manifests.NewGenerator(g).WithParameterTransformer(transformer)
 }
 
-// WithObjectTransformer returns a generator that transforms the objects afterwards; see manifests.NewGenerator. This one does not change.
+// WithObjectTransformer returns a generator that transforms the objects afterwards; see manifests.NewGenerator. This
+// one does not change.
 func (g *HelmGenerator) WithObjectTransformer(transformer manifests.ObjectTransformer) manifests.TransformableGenerator {
 	return manifests.NewGenerator(g).WithObjectTransformer(transformer)
 }

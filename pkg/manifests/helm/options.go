@@ -14,8 +14,8 @@ import (
 type Options struct {
 	// ReleaseService is the value of .Release.Service. Defaults to "Helm".
 	ReleaseService string
-	// PostRenderer changes the rendered objects. If it does not implement manifests.Pure, the generator is not pure either:
-	// the chart is then rendered in each pass. Defaults to none.
+	// PostRenderer changes the rendered objects. If it does not implement manifests.Pure, the generator is not pure
+	// either: the chart is then rendered in each pass. Defaults to none.
 	PostRenderer PostRenderer
 }
 
@@ -23,8 +23,8 @@ type Options struct {
 // written for Helm work. Other than with Helm, they also get hooks and the objects of the crds folders.
 type PostRenderer interface {
 	// Run gets all objects, in the order of rendering, as a stream of YAML documents, each of which begins with the
-	// comment "# Source: " and the name of its template. It returns the objects to use instead, possibly in the same buffer; an
-	// empty buffer means no objects. It may be called concurrently.
+	// comment "# Source: " and the name of its template. It returns the objects to use instead, possibly in the same
+	// buffer; an empty buffer means no objects. It may be called concurrently.
 	Run(renderedManifests *bytes.Buffer) (modifiedManifests *bytes.Buffer, err error)
 }
 

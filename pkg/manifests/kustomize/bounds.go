@@ -19,7 +19,8 @@ type bounds struct {
 	resolve func(name string) (string, error)
 }
 
-// newBounds returns bounds without folders. Only paths of the operating system are resolved: other file systems keep their links within themselves.
+// newBounds returns bounds without folders. Only paths of the operating system are resolved: other file systems keep
+// their links within themselves.
 func newBounds(native bool) *bounds {
 	b := &bounds{resolve: func(name string) (string, error) { return name, nil }}
 	if native {
@@ -38,7 +39,8 @@ func (b *bounds) add(folder string) {
 	}
 }
 
-// check returns kustomize.ErrOutside if a file or folder must not be read, or another error if that is unknown, for instance because it does not exist.
+// check returns kustomize.ErrOutside if a file or folder must not be read, or another error if that is unknown, for
+// instance because it does not exist.
 func (b *bounds) check(name string) error {
 	if b == nil {
 		return nil

@@ -12,10 +12,10 @@ import (
 	"github.com/component-operator/runtime/internal/kustomize"
 )
 
-// followReferences reads the files to which the kustomizations refer outside of their folders: bases, components, patches and the like.
-// It returns these files by their paths; they are not templates. In kustomization files that are templates, it
-// follows all references without expressions, even below a condition that may be false.
-// It fails if one of the files must not be read.
+// followReferences reads the files to which the kustomizations refer outside of their folders: bases, components,
+// patches and the like. It returns these files by their paths; they are not templates. In kustomization files that are
+// templates, it follows all references without expressions, even below a condition that may be false. It fails if one
+// of the files must not be read.
 func (l *loader) followReferences() (map[string][]byte, error) {
 	f := &follower{loader: l, found: map[string][]byte{}}
 	for _, k := range l.loaded {

@@ -21,7 +21,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Options say how to read the files of a kustomization. The kustomization's own settings (in .component-config.yaml) win.
+// Options say how to read the files of a kustomization. The kustomization's own settings (in .component-config.yaml)
+// win.
 type Options struct {
 	// TemplateSuffix is the suffix of the names of templates; rendering removes it. Defaults to
 	// the empty string, which makes all files templates.
@@ -36,9 +37,9 @@ type Options struct {
 	// DisableTemplating turns templates off, so that text that looks like a template is left alone, unless the
 	// kustomization itself asks for templates. It also applies to included kustomizations. Defaults to false.
 	DisableTemplating bool
-	// RootOnly prevents the kustomization, and each of its bases, from reading files outside of its own folder, including by symbolic links, as
-	// "kustomize build" does. It also refuses the setting includedFiles. Use it for kustomizations that you do not trust. Defaults to false, which is
-	// LoadRestrictionsNone.
+	// RootOnly prevents the kustomization, and each of its bases, from reading files outside of its own folder,
+	// including by symbolic links, as "kustomize build" does. It also refuses the setting includedFiles. Use it for
+	// kustomizations that you do not trust. Defaults to false, which is LoadRestrictionsNone.
 	RootOnly bool
 }
 
@@ -60,8 +61,8 @@ var (
 	_ manifests.Pure                   = &KustomizeGenerator{}
 )
 
-// fingerprintVersion must change whenever this package, its template functions, or the Kustomize SDK begin to yield other objects from
-// the same kustomization.
+// fingerprintVersion must change whenever this package, its template functions, or the Kustomize SDK begin to yield
+// other objects from the same kustomization.
 const fingerprintVersion = "kustomize/1"
 
 // New returns a generator for the kustomization in the folder kustomizationPath. It reads all
@@ -93,12 +94,14 @@ func New(fsys fs.FS, kustomizationPath string, options Options) (*KustomizeGener
 	}, nil
 }
 
-// WithParameterTransformer returns a generator that transforms the parameters first; see manifests.NewGenerator. This one does not change.
+// WithParameterTransformer returns a generator that transforms the parameters first; see manifests.NewGenerator. This
+// one does not change.
 func (g *KustomizeGenerator) WithParameterTransformer(transformer manifests.ParameterTransformer) manifests.TransformableGenerator {
 	return manifests.NewGenerator(g).WithParameterTransformer(transformer)
 }
 
-// WithObjectTransformer returns a generator that transforms the objects afterwards; see manifests.NewGenerator. This one does not change.
+// WithObjectTransformer returns a generator that transforms the objects afterwards; see manifests.NewGenerator. This
+// one does not change.
 func (g *KustomizeGenerator) WithObjectTransformer(transformer manifests.ObjectTransformer) manifests.TransformableGenerator {
 	return manifests.NewGenerator(g).WithObjectTransformer(transformer)
 }
@@ -113,8 +116,8 @@ func (g *KustomizeGenerator) Fingerprint() string {
 	return fingerprintVersion + " " + g.fingerprint
 }
 
-// Generate renders the templates with the given parameters as data, and builds the kustomization. The functions that the
-// templates call decide which values the context must have. All returned objects are unstructured.
+// Generate renders the templates with the given parameters as data, and builds the kustomization. The functions that
+// the templates call decide which values the context must have. All returned objects are unstructured.
 func (g *KustomizeGenerator) Generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

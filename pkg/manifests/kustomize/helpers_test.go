@@ -94,8 +94,8 @@ spec:
 
 var defaultSchema = openapi.GetSchemaVersion()
 
-// reference returns what Kustomize's own command makes of the files. It must not be called while something else is built,
-// since Kustomize uses global variables; so no test that calls it is parallel.
+// reference returns what Kustomize's own command makes of the files. It must not be called while something else is
+// built, since Kustomize uses global variables; so no test that calls it is parallel.
 func reference(t *testing.T, dir string) []map[string]any {
 	t.Helper()
 	// What an earlier kustomization has left there must not matter.

@@ -17,8 +17,8 @@ import (
 	"github.com/component-operator/runtime/pkg/manifests"
 )
 
-// source reads files and decrypts them, each at most once. Paths are absolute and slash-separated; they begin at the top of
-// the file system.
+// source reads files and decrypts them, each at most once. Paths are absolute and slash-separated; they begin at the
+// top of the file system.
 type source struct {
 	fsys      fs.FS
 	decryptor manifests.Decryptor
@@ -86,7 +86,8 @@ func (s *source) read(name string) ([]byte, error) {
 	return content, nil
 }
 
-// list returns the paths of all files in a folder and below, sorted. Symbolic links are followed, unless they lead out of the bounds.
+// list returns the paths of all files in a folder and below, sorted. Symbolic links are followed, unless they lead out
+// of the bounds.
 func (s *source) list(folder string) ([]string, error) {
 	info, err := s.stat(folder)
 	if err != nil {

@@ -76,7 +76,8 @@ func (s *ObjectSetSpec) ToUnstructured() map[string]any { return unstructured(s)
 // ToUnstructured returns the spec as JSON has it.
 func (s *ClusterObjectSetSpec) ToUnstructured() map[string]any { return unstructured(s) }
 
-// unstructured converts a spec. One that cannot be converted, because an object is no JSON, is refused when its objects are read.
+// unstructured converts a spec. One that cannot be converted, because an object is no JSON, is refused when its objects
+// are read.
 func unstructured(spec any) map[string]any {
 	converted, err := runtime.DefaultUnstructuredConverter.ToUnstructured(spec)
 	if err != nil {

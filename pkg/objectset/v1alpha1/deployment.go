@@ -7,29 +7,34 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// AnnotationChangeCause is an annotation with a text that says why something was changed. It is copied from a deployment to its newest set. Other tools know it as well.
+// AnnotationChangeCause is an annotation with a text that says why something was changed. It is copied from a
+// deployment to its newest set. Other tools know it as well.
 const AnnotationChangeCause = "kubernetes.io/change-cause"
 
-// AnnotationTemplateDigest is an annotation of sets that a deployment has made: the digest of the template at that time. If the API server stores a set that is different from
-// the template, because somebody has a webhook for sets, it is the set of that template nevertheless.
+// AnnotationTemplateDigest is an annotation of sets that a deployment has made: the digest of the template at that
+// time. If the API server stores a set that is different from the template, because somebody has a webhook for sets, it
+// is the set of that template nevertheless.
 const AnnotationTemplateDigest = "core.component-operator.dev/template-digest"
 
 // DeploymentSpec is what the specs of ObjectDeployments and ClusterObjectDeployments have in common.
 type DeploymentSpec struct {
-	// Paused stops the rollout: no set is created, changed or deleted, except that all sets which are not archived are paused as well. Defaults to false.
+	// Paused stops the rollout: no set is created, changed or deleted, except that all sets which are not archived are
+	// paused as well. Defaults to false.
 	Paused bool `json:"paused,omitempty"`
 	// RevisionHistoryLimit is how many archived sets are kept. Defaults to 10.
 	// +kubebuilder:default=10
 	// +kubebuilder:validation:Minimum=0
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
-	// ProgressDeadlineSeconds is how long a set may take to become available before it is reported as stalled. Defaults to 600.
+	// ProgressDeadlineSeconds is how long a set may take to become available before it is reported as stalled. Defaults
+	// to 600.
 	// +kubebuilder:default=600
 	// +kubebuilder:validation:Minimum=1
 	ProgressDeadlineSeconds int32 `json:"progressDeadlineSeconds,omitempty"`
-	// Selector must match the labels of the template. It selects nothing: the sets of the deployment have the label core.component-operator.dev/revisions-of.
-	// Defaults to none.
+	// Selector must match the labels of the template. It selects nothing: the sets of the deployment have the label
+	// core.component-operator.dev/revisions-of. Defaults to none.
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
-	// RollbackTo has the spec of an earlier set copied to the template. The same write removes this field. Defaults to none.
+	// RollbackTo has the spec of an earlier set copied to the template. The same write removes this field. Defaults to
+	// none.
 	RollbackTo *RollbackTarget `json:"rollbackTo,omitempty"`
 }
 
@@ -61,8 +66,9 @@ type ObjectSetTemplate struct {
 // ObjectSetTemplateSpec is the part of the spec of an ObjectSet that a deployment does not decide about.
 type ObjectSetTemplateSpec struct {
 	SetContent `json:",inline"`
-	// ServiceAccountName is the name of a ServiceAccount in the namespace of the deployment. Objects are read and written with its permissions. Without it, they are with those of the
-	// operator, and must be in the namespace of the deployment.
+	// ServiceAccountName is the name of a ServiceAccount in the namespace of the deployment. Objects are read and
+	// written with its permissions. Without it, they are with those of the operator, and must be in the namespace of
+	// the deployment.
 	// +kubebuilder:default=""
 	// +kubebuilder:validation:MaxLength=253
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
@@ -75,8 +81,8 @@ type ObjectDeploymentSpec struct {
 	Template ObjectSetTemplate `json:"template"`
 }
 
-// ObjectDeployment rolls out ObjectSets: each change of its template makes a new set, which adopts the objects of the earlier ones phase by phase. The earlier
-// ones are archived when it has succeeded.
+// ObjectDeployment rolls out ObjectSets: each change of its template makes a new set, which adopts the objects of the
+// earlier ones phase by phase. The earlier ones are archived when it has succeeded.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -173,9 +179,11 @@ const (
 	DeploymentProgressing = "Progressing"
 	// DeploymentPaused is True while the deployment is paused, and is missing otherwise.
 	DeploymentPaused = "Paused"
-	// DeploymentReady is True if the newest set is available and nothing is left to do. It is for tools that know this condition from other objects.
+	// DeploymentReady is True if the newest set is available and nothing is left to do. It is for tools that know this
+	// condition from other objects.
 	DeploymentReady = "Ready"
-	// DeploymentStalled is True if nothing goes on without a change by somebody. It is for tools that know this condition from other objects.
+	// DeploymentStalled is True if nothing goes on without a change by somebody. It is for tools that know this
+	// condition from other objects.
 	DeploymentStalled = "Stalled"
 )
 

@@ -26,9 +26,11 @@ type Deployment interface {
 	GetDeploymentStatus() *DeploymentStatus
 	// NewSet returns a set that is made from the template, without a name and revision.
 	NewSet() Set
-	// Makes reports whether the template makes a set with the spec of the given one. Whether that is paused or archived, its revision and its metadata do not matter.
+	// Makes reports whether the template makes a set with the spec of the given one. Whether that is paused or
+	// archived, its revision and its metadata do not matter.
 	Makes(set Set) bool
-	// TemplateSpec returns the spec of the template, TemplateSpecOf that of a template that makes a set with the spec of the given one.
+	// TemplateSpec returns the spec of the template, TemplateSpecOf that of a template that makes a set with the spec
+	// of the given one.
 	TemplateSpec() any
 	TemplateSpecOf(set Set) any
 }
@@ -107,7 +109,8 @@ func TemplateDigest(deployment Deployment) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// equal reports whether two contents are the same. Manifests are compared as values: how they are written does not matter.
+// equal reports whether two contents are the same. Manifests are compared as values: how they are written does not
+// matter.
 func (c *SetContent) equal(other *SetContent) bool {
 	return c.CollisionProtection == other.CollisionProtection && c.SuccessDelaySeconds == other.SuccessDelaySeconds &&
 		equality.Semantic.DeepEqual(c.AvailabilityProbes, other.AvailabilityProbes) &&
@@ -118,7 +121,8 @@ func (c *SetContent) equal(other *SetContent) bool {
 		})
 }
 
-// equalManifests reports whether two manifests have the same value. The API server writes equal ones equally, so values are seldom needed.
+// equalManifests reports whether two manifests have the same value. The API server writes equal ones equally, so values
+// are seldom needed.
 func equalManifests(a, b runtime.RawExtension) bool {
 	if bytes.Equal(a.Raw, b.Raw) {
 		return true

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1alpha1 has the kinds ObjectSet and ClusterObjectSet: objects in phases, of which each begins when the one before is available. On top of them are the kinds
-// ObjectDeployment and ClusterObjectDeployment, which make such sets from a template.
+// Package v1alpha1 has the kinds ObjectSet and ClusterObjectSet: objects in phases, of which each begins when the one
+// before is available. On top of them are the kinds ObjectDeployment and ClusterObjectDeployment, which make such sets
+// from a template.
 //
 // +kubebuilder:object:generate=true
 // +groupName=core.component-operator.dev

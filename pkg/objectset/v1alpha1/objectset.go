@@ -10,8 +10,8 @@ import (
 // ObjectSetSpec is the desired state of an ObjectSet.
 type ObjectSetSpec struct {
 	SetSpec `json:",inline"`
-	// ServiceAccountName is the name of a ServiceAccount in the namespace of the set. Objects are read and written with its permissions. Without it, they are with those of the
-	// operator, and must be in the namespace of the set.
+	// ServiceAccountName is the name of a ServiceAccount in the namespace of the set. Objects are read and written with
+	// its permissions. Without it, they are with those of the operator, and must be in the namespace of the set.
 	// +kubebuilder:default=""
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="serviceAccountName cannot be changed; create another set"

@@ -10,13 +10,15 @@ import (
 	"github.com/component-operator/runtime/pkg/probes"
 )
 
-// LabelRevisionsOf is a label of sets. Sets of one kind and namespace that have the same value of it are revisions of one set: see SetSpec.Revision.
+// LabelRevisionsOf is a label of sets. Sets of one kind and namespace that have the same value of it are revisions of
+// one set: see SetSpec.Revision.
 const LabelRevisionsOf = "core.component-operator.dev/revisions-of"
 
 // MaxRevision is the maximum revision of a set: the largest integer that all readers of JSON keep.
 const MaxRevision = 1 << 53
 
-// SetSpec is what the specs of ObjectSets and ClusterObjectSets have in common. All but the lifecycle state and the deadline is fixed once the set exists.
+// SetSpec is what the specs of ObjectSets and ClusterObjectSets have in common. All but the lifecycle state and the
+// deadline is fixed once the set exists.
 //
 // +kubebuilder:validation:XValidation:rule="self.phases == oldSelf.phases",message="phases cannot be changed; create another set"
 // +kubebuilder:validation:XValidation:rule="self.availabilityProbes == oldSelf.availabilityProbes",message="availabilityProbes cannot be changed; create another set"
@@ -25,20 +27,24 @@ const MaxRevision = 1 << 53
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.revision) || self.?revision == oldSelf.?revision",message="revision cannot be changed; create another set"
 type SetSpec struct {
 	SetContent `json:",inline"`
-	// LifecycleState is Active, Paused or Archived. Active: the objects are applied, and corrected if others change them. Paused: nothing is written or deleted, and the
-	// probes are evaluated. Archived: the objects are deleted in reversed order of the phases, and the set stays. Defaults to Active.
+	// LifecycleState is Active, Paused or Archived. Active: the objects are applied, and corrected if others change
+	// them. Paused: nothing is written or deleted, and the probes are evaluated. Archived: the objects are deleted in
+	// reversed order of the phases, and the set stays. Defaults to Active.
 	// +kubebuilder:default=Active
 	LifecycleState LifecycleState `json:"lifecycleState,omitempty"`
-	// ProgressDeadlineSeconds is how long the set may take to become available before it is reported as stalled. Defaults to 600.
+	// ProgressDeadlineSeconds is how long the set may take to become available before it is reported as stalled.
+	// Defaults to 600.
 	// +kubebuilder:default=600
 	// +kubebuilder:validation:Minimum=1
 	ProgressDeadlineSeconds int32 `json:"progressDeadlineSeconds,omitempty"`
-	// Revision orders the sets that have the same value of the label core.component-operator.dev/revisions-of: a set adopts objects from sets with lower
-	// revisions, and leaves objects of sets with higher revisions alone. It cannot be changed once it is set.
+	// Revision orders the sets that have the same value of the label core.component-operator.dev/revisions-of: a set
+	// adopts objects from sets with lower revisions, and leaves objects of sets with higher revisions alone. It cannot
+	// be changed once it is set.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=9007199254740992
 	Revision int64 `json:"revision,omitempty"`
-	// Previous are sets, of the same kind and namespace, whose objects this set adopts, whatever their revisions. A set that does not exist is ignored.
+	// Previous are sets, of the same kind and namespace, whose objects this set adopts, whatever their revisions. A set
+	// that does not exist is ignored.
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:default={}
@@ -49,18 +55,21 @@ type SetSpec struct {
 
 // SetContent is what a set consists of, and what the template of a deployment has.
 type SetContent struct {
-	// Phases are applied in this order, and deleted in the reverse. A phase begins when all objects of the one before are available.
+	// Phases are applied in this order, and deleted in the reverse. A phase begins when all objects of the one before
+	// are available.
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=256
 	Phases []Phase `json:"phases"`
-	// AvailabilityProbes say when an object is available. An object that no probe selects is available as soon as it is applied. Defaults to none.
+	// AvailabilityProbes say when an object is available. An object that no probe selects is available as soon as it is
+	// applied. Defaults to none.
 	// +listType=atomic
 	// +kubebuilder:default={}
 	// +kubebuilder:validation:MaxItems=256
 	AvailabilityProbes []probes.Probe `json:"availabilityProbes,omitempty"`
-	// CollisionProtection says what happens if an object already exists, and the set, or an earlier revision of it, has not created it. Defaults to Prevent.
+	// CollisionProtection says what happens if an object already exists, and the set, or an earlier revision of it, has
+	// not created it. Defaults to Prevent.
 	// +kubebuilder:default=Prevent
 	CollisionProtection CollisionProtection `json:"collisionProtection,omitempty"`
 	// SuccessDelaySeconds is how long the set must be available before the condition Succeeded is True. Defaults to 0.
@@ -83,7 +92,8 @@ const (
 	LifecycleStateArchived LifecycleState = "Archived"
 )
 
-// CollisionProtection says what happens if an object already exists, and the set has not created it. Objects of earlier revisions are always adopted.
+// CollisionProtection says what happens if an object already exists, and the set has not created it. Objects of earlier
+// revisions are always adopted.
 //
 // +kubebuilder:validation:Enum=Prevent;IfNoController;None
 type CollisionProtection string
@@ -91,7 +101,8 @@ type CollisionProtection string
 const (
 	// CollisionProtectionPrevent means that an existing object is not adopted.
 	CollisionProtectionPrevent CollisionProtection = "Prevent"
-	// CollisionProtectionIfNoController means that an existing object is adopted if it has no other owner: no set, no controller reference, no Helm release.
+	// CollisionProtectionIfNoController means that an existing object is adopted if it has no other owner: no set, no
+	// controller reference, no Helm release.
 	CollisionProtectionIfNoController CollisionProtection = "IfNoController"
 	// CollisionProtectionNone means that an existing object is adopted from any owner.
 	CollisionProtectionNone CollisionProtection = "None"
@@ -104,7 +115,8 @@ type Phase struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
-	// Objects of the phase. They are applied at the same time; only Namespaces, definitions of types and the like come first. Defaults to none.
+	// Objects of the phase. They are applied at the same time; only Namespaces, definitions of types and the like come
+	// first. Defaults to none.
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=5000
 	Objects []Object `json:"objects,omitempty"`
@@ -112,7 +124,8 @@ type Phase struct {
 
 // Object is one object of a phase.
 type Object struct {
-	// Object is the manifest, with apiVersion, kind and metadata.name. Fields that the API server sets, such as metadata.uid and status, are ignored.
+	// Object is the manifest, with apiVersion, kind and metadata.name. Fields that the API server sets, such as
+	// metadata.uid and status, are ignored.
 	// +kubebuilder:validation:EmbeddedResource
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Object runtime.RawExtension `json:"object"`
@@ -130,7 +143,8 @@ type PreviousReference struct {
 
 // SetStatus is the status of a set.
 //
-// Beside Ready, Reconciling and Stalled, a set has the conditions Available, Progressing, InTransition, Succeeded, Paused and Archived.
+// Beside Ready, Reconciling and Stalled, a set has the conditions Available, Progressing, InTransition, Succeeded,
+// Paused and Archived.
 type SetStatus struct {
 	component.Status `json:",inline"`
 	// Phases says how far each phase is.
@@ -155,17 +169,20 @@ type PhaseStatus struct {
 
 // Types of the conditions of a set.
 const (
-	// ConditionTypeAvailable is True if all objects of all phases are available. Otherwise, its message names the first phase that is not, its objects, and what their probes saw.
+	// ConditionTypeAvailable is True if all objects of all phases are available. Otherwise, its message names the first
+	// phase that is not, its objects, and what their probes saw.
 	ConditionTypeAvailable component.ConditionType = "Available"
 	// ConditionTypeProgressing is True while the set is rolled out, archived or deleted.
 	ConditionTypeProgressing component.ConditionType = "Progressing"
-	// ConditionTypeInTransition is True while some objects do not belong to the set: because they are not applied yet, or because a later revision has adopted them.
+	// ConditionTypeInTransition is True while some objects do not belong to the set: because they are not applied yet,
+	// or because a later revision has adopted them.
 	ConditionTypeInTransition component.ConditionType = "InTransition"
 	// ConditionTypeSucceeded becomes True when the set has been available for spec.successDelaySeconds, and stays so.
 	ConditionTypeSucceeded component.ConditionType = "Succeeded"
 	// ConditionTypePaused is True while the set is paused, and is missing otherwise.
 	ConditionTypePaused component.ConditionType = "Paused"
-	// ConditionTypeArchived is True if the set is archived and has no objects any more, False while they are being deleted, and is missing otherwise.
+	// ConditionTypeArchived is True if the set is archived and has no objects any more, False while they are being
+	// deleted, and is missing otherwise.
 	ConditionTypeArchived component.ConditionType = "Archived"
 )
 
@@ -177,7 +194,8 @@ const (
 	ReasonProbeFailure = "ProbeFailure"
 	// ReasonCollisionDetected means that an object belongs to somebody else.
 	ReasonCollisionDetected = "CollisionDetected"
-	// ReasonPreflightError means that the set, or one of its objects, cannot be accepted as it is, or that the type of an object is not served.
+	// ReasonPreflightError means that the set, or one of its objects, cannot be accepted as it is, or that the type of
+	// an object is not served.
 	ReasonPreflightError = "PreflightError"
 	// ReasonRollingOut means that phases are being applied.
 	ReasonRollingOut = "RollingOut"

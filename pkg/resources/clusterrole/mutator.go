@@ -18,7 +18,8 @@ func (m *Mutator) AddRule(rule rbacv1.PolicyRule) {
 	})
 }
 
-// SetAggregationRule records which other ClusterRoles have the rules of this one. Nil records that it has rules of its own. Within a feature, the last call wins.
+// SetAggregationRule records which other ClusterRoles have the rules of this one. Nil records that it has rules of its
+// own. Within a feature, the last call wins.
 func (m *Mutator) SetAggregationRule(rule *rbacv1.AggregationRule) {
 	rule = rule.DeepCopy()
 	m.aggregation.Record(func(field **rbacv1.AggregationRule) error {

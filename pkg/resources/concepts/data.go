@@ -21,8 +21,9 @@ type Cell interface {
 	Clear()
 }
 
-// Data is a value that is extracted from one resource, and used by others. Resources that use it say so, so that it is known when their objects are complete;
-// a mutation that uses a value without that is refused. Make a new one in each call of the generator, and capture it in mutations. It must not be used concurrently.
+// Data is a value that is extracted from one resource, and used by others. Resources that use it say so, so that it is
+// known when their objects are complete; a mutation that uses a value without that is refused. Make a new one in each
+// call of the generator, and capture it in mutations. It must not be used concurrently.
 type Data[V any] struct {
 	name   string
 	value  V
@@ -30,7 +31,8 @@ type Data[V any] struct {
 	onRead func()
 }
 
-// NewData returns a Data without value. The name, such as "database host", appears in messages, and must be unique among the resources of a component.
+// NewData returns a Data without value. The name, such as "database host", appears in messages, and must be unique
+// among the resources of a component.
 func NewData[V any](name string) *Data[V] { return &Data[V]{name: name} }
 
 // Name returns the name.
@@ -80,7 +82,8 @@ type Extraction[O any] struct {
 	Extract func(object O) error
 }
 
-// Into returns the Extraction that puts the result of a function into a Data. If the function reports that there is no value yet, the Data stays without.
+// Into returns the Extraction that puts the result of a function into a Data. If the function reports that there is no
+// value yet, the Data stays without.
 func Into[O, V any](data *Data[V], extract func(object O) (value V, found bool, err error)) Extraction[O] {
 	if data == nil || extract == nil {
 		return Extraction[O]{}

@@ -13,8 +13,8 @@ import (
 type Inspectable interface {
 	// Mutations returns all mutations, in the order in which they are applied.
 	Mutations() []MutationState
-	// Preview returns the object with all mutations that are on, and without what suspends it, and what these have noticed (see Warning). It changes nothing.
-	// It fails if two mutations give one field different values.
+	// Preview returns the object with all mutations that are on, and without what suspends it, and what these have
+	// noticed (see Warning). It changes nothing. It fails if two mutations give one field different values.
 	Preview() (object client.Object, warnings []string, err error)
 }
 
@@ -24,7 +24,8 @@ type MutationState struct {
 	Name string
 	// Enabled means that the mutation is on.
 	Enabled bool
-	// Why begins with "on" or "off", or says that this cannot be told; as far as the gate can explain its answer, the reason follows.
+	// Why begins with "on" or "off", or says that this cannot be told; as far as the gate can explain its answer, the
+	// reason follows.
 	Why string
 }
 

@@ -43,7 +43,8 @@ type Suspendable interface {
 
 // Guardable is implemented by resources that are applied only if a guard allows it.
 type Guardable interface {
-	// GuardStatus returns whether the object may be applied. As long as it is Blocked, neither the object nor what comes later is applied.
+	// GuardStatus returns whether the object may be applied. As long as it is Blocked, neither the object nor what
+	// comes later is applied.
 	GuardStatus() (GuardStatusWithReason, error)
 }
 
@@ -53,14 +54,17 @@ type DataExtractable interface {
 	ExtractData() error
 }
 
-// ObservationRecorder is implemented by resources that keep an object as it is in the cluster, because other methods speak about it.
+// ObservationRecorder is implemented by resources that keep an object as it is in the cluster, because other methods
+// speak about it.
 type ObservationRecorder interface {
-	// RecordObservation keeps the object, which has the Go type of the resource's own object, and must not be changed afterwards.
+	// RecordObservation keeps the object, which has the Go type of the resource's own object, and must not be changed
+	// afterwards.
 	RecordObservation(object client.Object) error
 }
 
-// Amendable is implemented by resources whose mutations can be applied to a given manifest. This is necessary if a resource is suspendable, or if it comes after one
-// whose data are extracted, because its manifest has been changed by transformers then.
+// Amendable is implemented by resources whose mutations can be applied to a given manifest. This is necessary if a
+// resource is suspendable, or if it comes after one whose data are extracted, because its manifest has been changed by
+// transformers then.
 type Amendable interface {
 	// Amend applies the mutations to a manifest that has none of them yet, and then, if suspended, what suspends it.
 	Amend(manifest client.Object, suspended bool) error
@@ -68,7 +72,8 @@ type Amendable interface {
 	AmendSuspended(manifest client.Object) error
 }
 
-// Warning is implemented by resources that notice mistakes which are no errors, such as a selector that matches no container.
+// Warning is implemented by resources that notice mistakes which are no errors, such as a selector that matches no
+// container.
 type Warning interface {
 	// Warnings returns what the last mutation has noticed.
 	Warnings() []string

@@ -9,7 +9,8 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/feature"
 )
 
-// Registration says how a resource takes part in a set of resources. The zero value is that of a resource without any options.
+// Registration says how a resource takes part in a set of resources. The zero value is that of a resource without any
+// options.
 type Registration struct {
 	// Gate decides whether the object exists: if it is off, the object is deleted. Nil means that it is on.
 	Gate feature.Gate
@@ -19,7 +20,8 @@ type Registration struct {
 	Absence Absence
 	// Auxiliary means that nothing waits until the object is ready, and that its health does not count.
 	Auxiliary bool
-	// GracePeriod is how long the object may be not ready before its GraceStatus counts; zero means that the set decides.
+	// GracePeriod is how long the object may be not ready before its GraceStatus counts; zero means that the set
+	// decides.
 	GracePeriod time.Duration
 	// Policies has values of policy annotations, by the part of their keys that follows the name of the reconciler.
 	Policies map[string]string
@@ -35,11 +37,14 @@ type Registration struct {
 	Guarded bool
 	// Suspendable means that the object has a suspended form.
 	Suspendable bool
-	// Judged means that ConvergingStatus decides whether the object is ready. Otherwise, the judge of the component decides.
+	// Judged means that ConvergingStatus decides whether the object is ready. Otherwise, the judge of the component
+	// decides.
 	Judged bool
-	// Custom means that the status is computed by functions of the author, which may depend on the input of the generator.
+	// Custom means that the status is computed by functions of the author, which may depend on the input of the
+	// generator.
 	Custom bool
-	// MayVary means that functions of the author may depend on more than the input of the generator and cells; so the resource must be made again for each pass.
+	// MayVary means that functions of the author may depend on more than the input of the generator and cells; so the
+	// resource must be made again for each pass.
 	MayVary bool
 }
 

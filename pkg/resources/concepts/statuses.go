@@ -9,7 +9,8 @@ type ConvergingOperation string
 const (
 	// ConvergingOperationCreated means that the object has the spec with which it was created.
 	ConvergingOperationCreated ConvergingOperation = "Created"
-	// ConvergingOperationUpdated means that the spec was changed, and that the controller of the object has not observed the change yet.
+	// ConvergingOperationUpdated means that the spec was changed, and that the controller of the object has not
+	// observed the change yet.
 	ConvergingOperationUpdated ConvergingOperation = "Updated"
 	// ConvergingOperationNone means that the spec was not changed since it was observed.
 	ConvergingOperationNone ConvergingOperation = "None"

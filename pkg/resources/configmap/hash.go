@@ -12,8 +12,9 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
-// DataHash returns the SHA-256, in hexadecimal form, of the entries of a ConfigMap. As an annotation of a pod template, it has the pods replaced when an entry changes. It fails if
-// a key is in both data and binaryData, which the API server does not allow.
+// DataHash returns the SHA-256, in hexadecimal form, of the entries of a ConfigMap. As an annotation of a pod template,
+// it has the pods replaced when an entry changes. It fails if a key is in both data and binaryData, which the API
+// server does not allow.
 func DataHash(configmap *corev1.ConfigMap) (string, error) {
 	if configmap == nil {
 		return "", errors.New("hashing a ConfigMap: it must not be nil")
@@ -31,8 +32,9 @@ func DataHash(configmap *corev1.ConfigMap) (string, error) {
 	return handlers.Hash(all)
 }
 
-// DesiredHash returns the DataHash of the ConfigMap as it will be, with all mutations whose features are on. It fails if the resource is nil or read-only: what will be in an
-// object that somebody else writes is not known. Extract the data of that object, or their DataHash (WithData), and use them in the pod template.
+// DesiredHash returns the DataHash of the ConfigMap as it will be, with all mutations whose features are on. It fails
+// if the resource is nil or read-only: what will be in an object that somebody else writes is not known. Extract the
+// data of that object, or their DataHash (WithData), and use them in the pod template.
 func DesiredHash(resource *Resource) (string, error) {
 	return handlers.DesiredHash(resource, "ConfigMap", DataHash)
 }

@@ -23,7 +23,8 @@ func (m *Mutator) RemoveEntry(key string) {
 	})
 }
 
-// MergeYAML records that a YAML document is laid over the one in an entry of data. See the editor's method of that name for the rules, and for what is an error.
+// MergeYAML records that a YAML document is laid over the one in an entry of data. See the editor's method of that name
+// for the rules, and for what is an error.
 func (m *Mutator) MergeYAML(key, patch string) {
 	m.EditData(func(e *editors.ConfigMapDataEditor) error { return e.MergeYAML(key, patch) })
 }

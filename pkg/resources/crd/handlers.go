@@ -14,8 +14,9 @@ import (
 // rule says what the conditions of a CustomResourceDefinition mean.
 var rule = handlers.Rule{Works: string(apiextensionsv1.Established), Fails: []string{string(apiextensionsv1.NamesAccepted)}}
 
-// DefaultConvergingStatusHandler returns how far a CustomResourceDefinition is: OperationFailing if its names conflict with those of another one (the condition NamesAccepted is
-// False); Operational if objects can be created (Established is True); and otherwise OperationPending.
+// DefaultConvergingStatusHandler returns how far a CustomResourceDefinition is: OperationFailing if its names conflict
+// with those of another one (the condition NamesAccepted is False); Operational if objects can be created (Established
+// is True); and otherwise OperationPending.
 func DefaultConvergingStatusHandler(_ concepts.ConvergingOperation, crd *apiextensionsv1.CustomResourceDefinition) (concepts.OperationalStatusWithReason, error) {
 	found := make([]handlers.Condition, 0, len(crd.Status.Conditions))
 	for _, c := range crd.Status.Conditions {

@@ -13,7 +13,8 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/generic"
 )
 
-// DefaultConvergingStatusHandler returns Operational: a CronJob works as soon as it exists, whatever becomes of its Jobs.
+// DefaultConvergingStatusHandler returns Operational: a CronJob works as soon as it exists, whatever becomes of its
+// Jobs.
 func DefaultConvergingStatusHandler(op concepts.ConvergingOperation, cronjob *batchv1.CronJob) (concepts.OperationalStatusWithReason, error) {
 	return generic.Applied(op, cronjob)
 }
@@ -30,7 +31,8 @@ func DefaultSuspendMutationHandler(mutator *Mutator) error {
 	return nil
 }
 
-// DefaultSuspensionStatusHandler returns how far the suspension of a CronJob is. It is Suspended if it has spec.suspend and none of its Jobs is running.
+// DefaultSuspensionStatusHandler returns how far the suspension of a CronJob is. It is Suspended if it has spec.suspend
+// and none of its Jobs is running.
 func DefaultSuspensionStatusHandler(cronjob *batchv1.CronJob) (concepts.SuspensionStatusWithReason, error) {
 	if running := len(cronjob.Status.Active); running > 0 {
 		return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspending, Reason: fmt.Sprintf("Waiting for %d running jobs", running)}, nil

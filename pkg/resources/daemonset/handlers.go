@@ -11,8 +11,8 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
-// workload returns the numbers of a DaemonSet, which has a pod on each node that it selects. With the strategy OnDelete, its rollout does not count, because it goes on only when
-// somebody deletes pods.
+// workload returns the numbers of a DaemonSet, which has a pod on each node that it selects. With the strategy
+// OnDelete, its rollout does not count, because it goes on only when somebody deletes pods.
 func workload(daemonset *appsv1.DaemonSet) handlers.Workload {
 	status := &daemonset.Status
 	w := handlers.Workload{

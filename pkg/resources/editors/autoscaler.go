@@ -49,13 +49,14 @@ func (e *HPASpecEditor) SetBehavior(behavior *autoscalingv2.HorizontalPodAutosca
 //   - Pods, External: the name and the selector of the metric
 //   - Object: the described object, and the name and the selector of the metric
 //
-// Selectors are the same if they select by the same requirements, in any order. No selector is the same as an empty one.
+// Selectors are the same if they select by the same requirements, in any order. No selector is the same as an empty
+// one.
 func (e *HPASpecEditor) EnsureMetric(metric autoscalingv2.MetricSpec) {
 	ensure(&e.spec.Metrics, *metric.DeepCopy(), by(identifyMetric))
 }
 
-// RemoveMetric removes all metrics with a type and a name, whatever selector, container or described object they have. For the types Resource and
-// ContainerResource the name is that of the resource.
+// RemoveMetric removes all metrics with a type and a name, whatever selector, container or described object they have.
+// For the types Resource and ContainerResource the name is that of the resource.
 func (e *HPASpecEditor) RemoveMetric(metricType autoscalingv2.MetricSourceType, name string) {
 	remove(&e.spec.Metrics, func(metric autoscalingv2.MetricSpec) bool {
 		identity := identifyMetric(metric)

@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// ConfigMapDataEditor edits the entries of a ConfigMap. An entry is identified by its key. Since the API server allows a key only once, setting it in
-// one of the fields data and binaryData removes it from the other one.
+// ConfigMapDataEditor edits the entries of a ConfigMap. An entry is identified by its key. Since the API server allows
+// a key only once, setting it in one of the fields data and binaryData removes it from the other one.
 type ConfigMapDataEditor struct {
 	configMap *corev1.ConfigMap
 }

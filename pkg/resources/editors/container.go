@@ -26,8 +26,8 @@ func (e *ContainerEditor) Raw() *corev1.Container { return e.container }
 // SetImage sets the image, with its tag or digest.
 func (e *ContainerEditor) SetImage(image string) { e.container.Image = image }
 
-// EnsureArg appends an argument, unless there is one that is exactly the same. Unlike other Ensure methods it removes no duplicates, because an argument
-// may be given twice on purpose.
+// EnsureArg appends an argument, unless there is one that is exactly the same. Unlike other Ensure methods it removes
+// no duplicates, because an argument may be given twice on purpose.
 func (e *ContainerEditor) EnsureArg(arg string) {
 	if !slices.Contains(e.container.Args, arg) {
 		e.container.Args = append(slices.Clone(e.container.Args), arg)
@@ -90,8 +90,8 @@ func (e *ContainerEditor) SetResources(resources corev1.ResourceRequirements) {
 	e.container.Resources = *resources.DeepCopy()
 }
 
-// EnsurePort sets a port. A port with a name is identified by the name, one without by containerPort and protocol among those without a name. An empty
-// protocol is the same as TCP.
+// EnsurePort sets a port. A port with a name is identified by the name, one without by containerPort and protocol among
+// those without a name. An empty protocol is the same as TCP.
 func (e *ContainerEditor) EnsurePort(port corev1.ContainerPort) {
 	ensure(&e.container.Ports, port, by(func(p corev1.ContainerPort) portKey { return keyOfPort(p.Name, p.ContainerPort, p.Protocol) }))
 }

@@ -19,8 +19,8 @@ func NewPodDisruptionBudgetSpecEditor(spec *policyv1.PodDisruptionBudgetSpec) *P
 	return &PodDisruptionBudgetSpecEditor{specEditorOf(spec)}
 }
 
-// SetMinAvailable sets how many pods, or what percentage, must stay available. The API server refuses a budget that has maxUnavailable as well; see
-// [PodDisruptionBudgetSpecEditor.ClearMaxUnavailable].
+// SetMinAvailable sets how many pods, or what percentage, must stay available. The API server refuses a budget that has
+// maxUnavailable as well; see [PodDisruptionBudgetSpecEditor.ClearMaxUnavailable].
 func (e *PodDisruptionBudgetSpecEditor) SetMinAvailable(value intstr.IntOrString) {
 	e.spec.MinAvailable = &value
 }
@@ -28,8 +28,8 @@ func (e *PodDisruptionBudgetSpecEditor) SetMinAvailable(value intstr.IntOrString
 // ClearMinAvailable clears minAvailable.
 func (e *PodDisruptionBudgetSpecEditor) ClearMinAvailable() { e.spec.MinAvailable = nil }
 
-// SetMaxUnavailable sets how many pods, or what percentage, may be unavailable. The API server refuses a budget that has minAvailable as well; see
-// [PodDisruptionBudgetSpecEditor.ClearMinAvailable].
+// SetMaxUnavailable sets how many pods, or what percentage, may be unavailable. The API server refuses a budget that
+// has minAvailable as well; see [PodDisruptionBudgetSpecEditor.ClearMinAvailable].
 func (e *PodDisruptionBudgetSpecEditor) SetMaxUnavailable(value intstr.IntOrString) {
 	e.spec.MaxUnavailable = &value
 }
@@ -37,7 +37,8 @@ func (e *PodDisruptionBudgetSpecEditor) SetMaxUnavailable(value intstr.IntOrStri
 // ClearMaxUnavailable clears maxUnavailable.
 func (e *PodDisruptionBudgetSpecEditor) ClearMaxUnavailable() { e.spec.MaxUnavailable = nil }
 
-// SetSelector replaces the selector of pods. With nil the budget selects no pods, with an empty selector it selects all pods of the namespace.
+// SetSelector replaces the selector of pods. With nil the budget selects no pods, with an empty selector it selects all
+// pods of the namespace.
 func (e *PodDisruptionBudgetSpecEditor) SetSelector(selector *metav1.LabelSelector) {
 	e.spec.Selector = selector.DeepCopy()
 }

@@ -26,8 +26,8 @@ func specEditorOf[T any](spec *T) specEditor[T] { return specEditor[T]{orNew(spe
 // Raw returns the edited spec itself.
 func (e specEditor[T]) Raw() *T { return e.spec }
 
-// ensure replaces the first item that is the same as the given one, and removes the others. If there is none, it appends the item. The list
-// becomes a new one, because another object might share the old one.
+// ensure replaces the first item that is the same as the given one, and removes the others. If there is none, it
+// appends the item. The list becomes a new one, because another object might share the old one.
 func ensure[T any](items *[]T, item T, same func(a, b T) bool) {
 	result := make([]T, 0, len(*items)+1)
 	placed := false
@@ -47,7 +47,8 @@ func ensure[T any](items *[]T, item T, same func(a, b T) bool) {
 	*items = result
 }
 
-// remove removes all items that match, and leaves nil if none remains. If it removes something, the list becomes a new one, as in ensure.
+// remove removes all items that match, and leaves nil if none remains. If it removes something, the list becomes a new
+// one, as in ensure.
 func remove[T any](items *[]T, match func(T) bool) {
 	if !slices.ContainsFunc(*items, match) {
 		return
@@ -77,7 +78,8 @@ func by[T any, K comparable](key func(T) K) func(a, b T) bool {
 // equal reports whether two values are the same.
 func equal[T comparable](a, b T) bool { return a == b }
 
-// deepEqual reports whether two items have the same content. A nil list or map is the same as an empty one, and 1000m the same quantity as 1.
+// deepEqual reports whether two items have the same content. A nil list or map is the same as an empty one, and 1000m
+// the same quantity as 1.
 func deepEqual[T any](a, b T) bool { return equality.Semantic.DeepEqual(a, b) }
 
 // is returns a function that reports whether an item is this one.

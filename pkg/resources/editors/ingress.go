@@ -25,7 +25,8 @@ func (e *IngressSpecEditor) SetDefaultBackend(backend *networkingv1.IngressBacke
 	e.spec.DefaultBackend = backend.DeepCopy()
 }
 
-// EnsureRule sets a rule with all its paths, identified by its host. The empty host is one of them: it stands for all hosts.
+// EnsureRule sets a rule with all its paths, identified by its host. The empty host is one of them: it stands for all
+// hosts.
 func (e *IngressSpecEditor) EnsureRule(rule networkingv1.IngressRule) {
 	ensure(&e.spec.Rules, *rule.DeepCopy(), by(func(r networkingv1.IngressRule) string { return r.Host }))
 }

@@ -63,7 +63,8 @@ func parseYAML(text string) (*yamlv3.Node, error) {
 	return &document, checkPlain(&document)
 }
 
-// checkPlain returns an error about the first anchor, alias or merge key: what it stands for could be changed at other places, too.
+// checkPlain returns an error about the first anchor, alias or merge key: what it stands for could be changed at other
+// places, too.
 func checkPlain(node *yamlv3.Node) error {
 	if node.Anchor != "" || node.Kind == yamlv3.AliasNode || node.ShortTag() == "!!merge" {
 		return fmt.Errorf("line %d: anchors (&), aliases (*) and merge keys (<<) are not allowed here; replace them with what they stand for", node.Line)
@@ -81,7 +82,8 @@ func checkPlain(node *yamlv3.Node) error {
 
 func isMap(node *yamlv3.Node) bool { return node.Kind == yamlv3.MappingNode }
 
-// mergeMaps changes the lower map, and reports whether there was anything to change. A changed map has no braces: there is no place for comments in these.
+// mergeMaps changes the lower map, and reports whether there was anything to change. A changed map has no braces: there
+// is no place for comments in these.
 func mergeMaps(under, over *yamlv3.Node) (changed bool) {
 	for i := 0; i < len(over.Content); i += 2 {
 		key, value := over.Content[i], over.Content[i+1]
@@ -111,7 +113,8 @@ func mergeMaps(under, over *yamlv3.Node) (changed bool) {
 
 const quoted = yamlv3.SingleQuotedStyle | yamlv3.DoubleQuotedStyle | yamlv3.LiteralStyle | yamlv3.FoldedStyle
 
-// isSame reports whether two values are the same to every reader: some take yes for true, but none takes "yes" for that.
+// isSame reports whether two values are the same to every reader: some take yes for true, but none takes "yes" for
+// that.
 func isSame(a, b *yamlv3.Node) bool {
 	return a.Kind == b.Kind && a.ShortTag() == b.ShortTag() && a.Value == b.Value && (a.Style&quoted == 0) == (b.Style&quoted == 0) && slices.EqualFunc(a.Content, b.Content, isSame)
 }

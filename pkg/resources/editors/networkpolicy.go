@@ -10,7 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// NetworkPolicySpecEditor edits the spec of a NetworkPolicy. Rules have no name, so they can only be added, or removed all together.
+// NetworkPolicySpecEditor edits the spec of a NetworkPolicy. Rules have no name, so they can only be added, or removed
+// all together.
 type NetworkPolicySpecEditor struct {
 	specEditor[networkingv1.NetworkPolicySpec]
 }
@@ -20,7 +21,8 @@ func NewNetworkPolicySpecEditor(spec *networkingv1.NetworkPolicySpec) *NetworkPo
 	return &NetworkPolicySpecEditor{specEditorOf(spec)}
 }
 
-// SetPodSelector replaces the selector of the pods to which the policy applies. An empty one selects all pods of the namespace.
+// SetPodSelector replaces the selector of the pods to which the policy applies. An empty one selects all pods of the
+// namespace.
 func (e *NetworkPolicySpecEditor) SetPodSelector(selector metav1.LabelSelector) {
 	e.spec.PodSelector = *selector.DeepCopy()
 }
@@ -30,7 +32,8 @@ func (e *NetworkPolicySpecEditor) AppendIngressRule(rule networkingv1.NetworkPol
 	e.spec.Ingress = append(slices.Clone(e.spec.Ingress), *rule.DeepCopy())
 }
 
-// RemoveIngressRules removes all rules for incoming traffic. If the policy has the type Ingress, it allows no such traffic then.
+// RemoveIngressRules removes all rules for incoming traffic. If the policy has the type Ingress, it allows no such
+// traffic then.
 func (e *NetworkPolicySpecEditor) RemoveIngressRules() { e.spec.Ingress = nil }
 
 // AppendEgressRule adds a rule for outgoing traffic, also if there is an equal one.
@@ -38,10 +41,12 @@ func (e *NetworkPolicySpecEditor) AppendEgressRule(rule networkingv1.NetworkPoli
 	e.spec.Egress = append(slices.Clone(e.spec.Egress), *rule.DeepCopy())
 }
 
-// RemoveEgressRules removes all rules for outgoing traffic. If the policy has the type Egress, it allows no such traffic then.
+// RemoveEgressRules removes all rules for outgoing traffic. If the policy has the type Egress, it allows no such
+// traffic then.
 func (e *NetworkPolicySpecEditor) RemoveEgressRules() { e.spec.Egress = nil }
 
-// SetPolicyTypes replaces the kinds of traffic to which the policy applies. If nil, the API server derives them from the rules.
+// SetPolicyTypes replaces the kinds of traffic to which the policy applies. If nil, the API server derives them from
+// the rules.
 func (e *NetworkPolicySpecEditor) SetPolicyTypes(types []networkingv1.PolicyType) {
 	e.spec.PolicyTypes = slices.Clone(types)
 }

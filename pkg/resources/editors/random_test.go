@@ -32,7 +32,8 @@ func forEachMethod(t *testing.T, test func(t *testing.T, construct reflect.Value
 	}
 }
 
-// filler makes random values, the same for the same seed. Sometimes pointers are nil, maps and lists empty. Texts are few, so that items are often the same.
+// filler makes random values, the same for the same seed. Sometimes pointers are nil, maps and lists empty. Texts are
+// few, so that items are often the same.
 func filler(seed int64) *randfill.Filler {
 	return randfill.NewWithSeed(seed).NilChance(.3).NumElements(0, 3).MaxDepth(8).Funcs(
 		func(text *string, c randfill.Continue) { *text = string(rune('a' + c.Intn(4))) },
@@ -84,7 +85,8 @@ func edit(construct, value reflect.Value) reflect.Value {
 	return construct.Call([]reflect.Value{value})[0]
 }
 
-// call calls a method. Errors do not matter: the random content might not have the field that the random path leads through.
+// call calls a method. Errors do not matter: the random content might not have the field that the random path leads
+// through.
 func call(editor reflect.Value, method string, args []reflect.Value) {
 	function := editor.MethodByName(method)
 	if function.Type().IsVariadic() {
@@ -94,7 +96,8 @@ func call(editor reflect.Value, method string, args []reflect.Value) {
 	function.Call(args)
 }
 
-// visit calls note with the addresses of all memory that a value refers to, apart from what never changes. Values without size have no memory of their own.
+// visit calls note with the addresses of all memory that a value refers to, apart from what never changes. Values
+// without size have no memory of their own.
 func visit(value reflect.Value, note func(address uintptr)) {
 	if value.Kind() != reflect.Invalid && value.Type() == reflect.TypeFor[*time.Location]() {
 		return

@@ -37,8 +37,8 @@ func (e *PolicyRulesEditor) EnsureRule(rule rbacv1.PolicyRule) {
 	ensure(e.rules, *rule.DeepCopy(), deepEqual)
 }
 
-// RemoveRuleByIndex removes the rule at an index, counted from 0. It does nothing if there is none. The rules behind it move, so that the next call with
-// the same index removes another rule.
+// RemoveRuleByIndex removes the rule at an index, counted from 0. It does nothing if there is none. The rules behind it
+// move, so that the next call with the same index removes another rule.
 func (e *PolicyRulesEditor) RemoveRuleByIndex(index int) {
 	if index >= 0 && index < len(*e.rules) {
 		*e.rules = slices.Concat((*e.rules)[:index], (*e.rules)[index+1:])

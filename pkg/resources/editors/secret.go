@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// SecretDataEditor edits the entries of a Secret. An entry is identified by its key. Since the API server prefers stringData, setting a key in one
-// of the fields data and stringData removes it from the other one.
+// SecretDataEditor edits the entries of a Secret. An entry is identified by its key. Since the API server prefers
+// stringData, setting a key in one of the fields data and stringData removes it from the other one.
 type SecretDataEditor struct {
 	secret *corev1.Secret
 }

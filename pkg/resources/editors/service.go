@@ -21,8 +21,8 @@ func NewServiceSpecEditor(spec *corev1.ServiceSpec) *ServiceSpecEditor {
 // SetType sets the type. Fields that only another type has stay.
 func (e *ServiceSpecEditor) SetType(serviceType corev1.ServiceType) { e.spec.Type = serviceType }
 
-// EnsurePort sets a port. A port with a name is identified by the name, one without by port and protocol among those without a name. An empty protocol
-// is the same as TCP.
+// EnsurePort sets a port. A port with a name is identified by the name, one without by port and protocol among those
+// without a name. An empty protocol is the same as TCP.
 func (e *ServiceSpecEditor) EnsurePort(port corev1.ServicePort) {
 	ensure(&e.spec.Ports, *port.DeepCopy(), by(func(p corev1.ServicePort) portKey { return keyOfPort(p.Name, p.Port, p.Protocol) }))
 }
@@ -48,7 +48,8 @@ func (e *ServiceSpecEditor) SetSessionAffinity(affinity corev1.ServiceAffinity) 
 	e.spec.SessionAffinity = affinity
 }
 
-// SetSessionAffinityConfig replaces the parameters of the session affinity; nil clears them. They require the affinity ClientIP.
+// SetSessionAffinityConfig replaces the parameters of the session affinity; nil clears them. They require the affinity
+// ClientIP.
 func (e *ServiceSpecEditor) SetSessionAffinityConfig(config *corev1.SessionAffinityConfig) {
 	e.spec.SessionAffinityConfig = config.DeepCopy()
 }
@@ -58,7 +59,8 @@ func (e *ServiceSpecEditor) SetPublishNotReadyAddresses(publish bool) {
 	e.spec.PublishNotReadyAddresses = publish
 }
 
-// SetExternalTrafficPolicy sets which pods get traffic from outside the cluster. The API server refuses it for Services that get no such traffic.
+// SetExternalTrafficPolicy sets which pods get traffic from outside the cluster. The API server refuses it for Services
+// that get no such traffic.
 func (e *ServiceSpecEditor) SetExternalTrafficPolicy(policy corev1.ServiceExternalTrafficPolicy) {
 	e.spec.ExternalTrafficPolicy = policy
 }

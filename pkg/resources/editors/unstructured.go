@@ -12,17 +12,18 @@ import (
 	"github.com/component-operator/runtime/internal/manifest"
 )
 
-// UnstructuredContentEditor edits the content of an unstructured object. A field is given by its path: the names of the fields that lead to it, so that
-// "spec", "replicas" stands for spec.replicas.
+// UnstructuredContentEditor edits the content of an unstructured object. A field is given by its path: the names of the
+// fields that lead to it, so that "spec", "replicas" stands for spec.replicas.
 //
-// Set and Ensure methods create the maps on the path that are missing or null. They return an error if the path is empty or leads through a value
-// that is not a map. Values are converted to what unstructured objects consist of: an int becomes an int64, a []string a []any. Types that have no JSON
-// form are an error.
+// Set and Ensure methods create the maps on the path that are missing or null. They return an error if the path is
+// empty or leads through a value that is not a map. Values are converted to what unstructured objects consist of: an
+// int becomes an int64, a []string a []any. Types that have no JSON form are an error.
 type UnstructuredContentEditor struct {
 	content map[string]any
 }
 
-// NewUnstructuredContentEditor returns an editor of the given content, such as the field Object of an *unstructured.Unstructured.
+// NewUnstructuredContentEditor returns an editor of the given content, such as the field Object of an
+// *unstructured.Unstructured.
 func NewUnstructuredContentEditor(content map[string]any) *UnstructuredContentEditor {
 	if content == nil {
 		content = map[string]any{}
@@ -107,7 +108,8 @@ func (e *UnstructuredContentEditor) EnsureNestedStringMapEntry(key, value string
 	return e.SetNestedField(value, append(slices.Clone(path), key)...)
 }
 
-// RemoveNestedStringMapEntry removes an entry of a map of strings. The path is that of the map. The map stays, even if it is empty then.
+// RemoveNestedStringMapEntry removes an entry of a map of strings. The path is that of the map. The map stays, even if
+// it is empty then.
 func (e *UnstructuredContentEditor) RemoveNestedStringMapEntry(key string, path ...string) {
 	if len(path) > 0 {
 		e.RemoveNestedField(append(slices.Clone(path), key)...)
@@ -116,8 +118,8 @@ func (e *UnstructuredContentEditor) RemoveNestedStringMapEntry(key string, path 
 
 var errNoPath = errors.New("the path of a field is empty; must be one or more names of fields")
 
-// parent returns the map that has the last field of a path, and creates what is missing. If it returns an error, it has created nothing: an existing
-// value that is not a map lies above all that is missing.
+// parent returns the map that has the last field of a path, and creates what is missing. If it returns an error, it has
+// created nothing: an existing value that is not a map lies above all that is missing.
 func (e *UnstructuredContentEditor) parent(path []string) (map[string]any, error) {
 	current := e.content
 	for i, name := range path[:len(path)-1] {

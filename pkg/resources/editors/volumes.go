@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// PVCSpecEditor edits the spec of a PersistentVolumeClaim. Once the claim exists, the API server allows hardly more than a larger storage request.
+// PVCSpecEditor edits the spec of a PersistentVolumeClaim. Once the claim exists, the API server allows hardly more
+// than a larger storage request.
 type PVCSpecEditor struct {
 	specEditor[corev1.PersistentVolumeClaimSpec]
 }
@@ -30,7 +31,8 @@ func (e *PVCSpecEditor) SetAccessModes(modes []corev1.PersistentVolumeAccessMode
 	e.spec.AccessModes = slices.Clone(modes)
 }
 
-// SetStorageClassName sets the StorageClass. The empty name is a value as well: it means that no volume is provisioned for the claim.
+// SetStorageClassName sets the StorageClass. The empty name is a value as well: it means that no volume is provisioned
+// for the claim.
 func (e *PVCSpecEditor) SetStorageClassName(name string) { e.spec.StorageClassName = &name }
 
 // SetVolumeMode sets whether the volume is a file system or a block device.

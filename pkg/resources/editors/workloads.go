@@ -86,7 +86,8 @@ func (e *StatefulSetSpecEditor) SetRevisionHistoryLimit(limit int32) {
 // SetMinReadySeconds sets how long a pod must be ready until it counts as available.
 func (e *StatefulSetSpecEditor) SetMinReadySeconds(seconds int32) { e.spec.MinReadySeconds = seconds }
 
-// SetPersistentVolumeClaimRetentionPolicy replaces the rule that says when the claims of pods are deleted; nil clears it.
+// SetPersistentVolumeClaimRetentionPolicy replaces the rule that says when the claims of pods are deleted; nil clears
+// it.
 func (e *StatefulSetSpecEditor) SetPersistentVolumeClaimRetentionPolicy(policy *appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy) {
 	e.spec.PersistentVolumeClaimRetentionPolicy = policy.DeepCopy()
 }

@@ -27,8 +27,8 @@ func IsOn(gate Gate) (bool, error) {
 	return on, nil
 }
 
-// GateError means that a gate could not decide whether its feature is on. The component is then refused until its spec changes, unless the gate returned a
-// types.RetriableError.
+// GateError means that a gate could not decide whether its feature is on. The component is then refused until its spec
+// changes, unless the gate returned a types.RetriableError.
 type GateError struct {
 	// Err is the error of the gate.
 	Err error
@@ -48,7 +48,8 @@ type Explainer interface {
 
 // VersionConstraint decides whether a feature exists in a version. See Semver.
 type VersionConstraint interface {
-	// Enabled reports whether the version has the feature. An error means that this cannot be told, for instance because the version is malformed.
+	// Enabled reports whether the version has the feature. An error means that this cannot be told, for instance
+	// because the version is malformed.
 	Enabled(version string) (bool, error)
 }
 
@@ -59,7 +60,8 @@ type VersionGate struct {
 	conditions  []bool
 }
 
-// NewVersionGate returns a VersionGate for the version that is deployed. Constraints that are nil are ignored. Without constraints and conditions, the gate is on.
+// NewVersionGate returns a VersionGate for the version that is deployed. Constraints that are nil are ignored. Without
+// constraints and conditions, the gate is on.
 func NewVersionGate(current string, constraints []VersionConstraint) *VersionGate {
 	given := slices.DeleteFunc(slices.Clone(constraints), func(constraint VersionConstraint) bool { return constraint == nil })
 	return &VersionGate{current: current, constraints: given}
@@ -71,7 +73,8 @@ func (g *VersionGate) When(condition bool) *VersionGate {
 	return g
 }
 
-// Enabled reports whether the gate is on. Conditions are checked first; if one of them is false, a malformed version is no error.
+// Enabled reports whether the gate is on. Conditions are checked first; if one of them is false, a malformed version is
+// no error.
 func (g *VersionGate) Enabled() (bool, error) {
 	condition, constraint, err := g.obstacle()
 	return err == nil && condition < 0 && constraint == nil, err
@@ -99,7 +102,8 @@ func (g *VersionGate) Why() string {
 	return "on: " + strings.Join(reasons, ", ")
 }
 
-// obstacle returns the number of the first condition that is false, or else -1 and the first constraint that does not accept the version; nil if there is none.
+// obstacle returns the number of the first condition that is false, or else -1 and the first constraint that does not
+// accept the version; nil if there is none.
 func (g *VersionGate) obstacle() (condition int, constraint VersionConstraint, err error) {
 	if i := slices.Index(g.conditions, false); i >= 0 {
 		return i, nil, nil

@@ -3,7 +3,8 @@
 
 package feature
 
-// Mutation is a change of a resource that belongs to a feature. M is the type that records changes, such as *deployment.Mutator.
+// Mutation is a change of a resource that belongs to a feature. M is the type that records changes, such as
+// *deployment.Mutator.
 type Mutation[M any] struct {
 	// Name identifies the mutation in messages. It should be unique among the mutations of a resource.
 	Name string

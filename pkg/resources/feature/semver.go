@@ -15,8 +15,9 @@ type semverConstraint struct {
 	constraint *semver.Constraints
 }
 
-// Semver returns a VersionConstraint such as ">= 1.4, < 3" for semantic versions, in the notation of github.com/Masterminds/semver. As there, versions with a suffix
-// such as "1.4.0-rc.1" are accepted only by constraints that have one, such as ">= 1.4.0-0".
+// Semver returns a VersionConstraint such as ">= 1.4, < 3" for semantic versions, in the notation of
+// github.com/Masterminds/semver. As there, versions with a suffix such as "1.4.0-rc.1" are accepted only by constraints
+// that have one, such as ">= 1.4.0-0".
 func Semver(constraint string) (VersionConstraint, error) {
 	parsed, err := semver.NewConstraint(constraint)
 	if err != nil {

@@ -21,7 +21,8 @@ import (
 
 // Builder collects what a resource consists of. Its methods change it and return it. It must not be used concurrently.
 //
-// T is the Go type of the object, P the pointer to it, M the mutator of the kind, F the type of its mutations, and S the type of its status.
+// T is the Go type of the object, P the pointer to it, M the mutator of the kind, F the type of its mutations, and S
+// the type of its status.
 type Builder[T any, P Object[T], M Mutator, F Mutation[M], S concepts.Converging] struct {
 	kind         Kind[P, M, S]
 	base         P
@@ -37,7 +38,8 @@ type Builder[T any, P Object[T], M Mutator, F Mutation[M], S concepts.Converging
 	addressed    bool
 }
 
-// NewBuilder returns a Builder. The object is the desired state, before mutations; it is copied when the resource is built.
+// NewBuilder returns a Builder. The object is the desired state, before mutations; it is copied when the resource is
+// built.
 func NewBuilder[F Mutation[M], T any, P Object[T], M Mutator, S concepts.Converging](kind Kind[P, M, S], object P) *Builder[T, P, M, F, S] {
 	return &Builder[T, P, M, F, S]{kind: kind, base: object}
 }
@@ -50,42 +52,44 @@ func (b *Builder[T, P, M, F, S]) WithMutation(mutations ...F) *Builder[T, P, M, 
 	return b
 }
 
-// WithCustomConvergeStatus replaces the function that says how far the object is. It should depend on the object and the input of the generator only. Nil restores the
-// default.
+// WithCustomConvergeStatus replaces the function that says how far the object is. It should depend on the object and
+// the input of the generator only. Nil restores the default.
 func (b *Builder[T, P, M, F, S]) WithCustomConvergeStatus(handler func(concepts.ConvergingOperation, P) (S, error)) *Builder[T, P, M, F, S] {
 	b.handlers.ConvergingStatus = handler
 	return b
 }
 
-// WithCustomGraceStatus replaces the function that says how well the object does its job. It should depend on the object and the input of the generator only. Nil restores
-// the default.
+// WithCustomGraceStatus replaces the function that says how well the object does its job. It should depend on the
+// object and the input of the generator only. Nil restores the default.
 func (b *Builder[T, P, M, F, S]) WithCustomGraceStatus(handler func(P) (concepts.GraceStatusWithReason, error)) *Builder[T, P, M, F, S] {
 	b.handlers.GraceStatus = handler
 	return b
 }
 
-// WithCustomSuspendStatus replaces the function that says how far the suspension is. It should depend on the object and the input of the generator only. Nil restores the
-// default.
+// WithCustomSuspendStatus replaces the function that says how far the suspension is. It should depend on the object and
+// the input of the generator only. Nil restores the default.
 func (b *Builder[T, P, M, F, S]) WithCustomSuspendStatus(handler func(P) (concepts.SuspensionStatusWithReason, error)) *Builder[T, P, M, F, S] {
 	b.handlers.SuspensionStatus = handler
 	return b
 }
 
-// WithCustomSuspendMutation replaces what suspends the object. It is applied after all mutations. Nil restores the default.
+// WithCustomSuspendMutation replaces what suspends the object. It is applied after all mutations. Nil restores the
+// default.
 func (b *Builder[T, P, M, F, S]) WithCustomSuspendMutation(handler func(M) error) *Builder[T, P, M, F, S] {
 	b.handlers.SuspendMutation = handler
 	return b
 }
 
-// WithCustomSuspendDeletionDecision replaces the decision whether the object is deleted when it is suspended. The function gets the object as it is declared. Nil restores
-// the default.
+// WithCustomSuspendDeletionDecision replaces the decision whether the object is deleted when it is suspended. The
+// function gets the object as it is declared. Nil restores the default.
 func (b *Builder[T, P, M, F, S]) WithCustomSuspendDeletionDecision(handler func(P) bool) *Builder[T, P, M, F, S] {
 	b.handlers.DeleteOnSuspend = handler
 	return b
 }
 
-// WithDataExtractor adds a function that reads data from a copy of the object as it is in the cluster, after it was applied. Nil is ignored. Resources that are registered later
-// can use these data. It is not known which of them do, so each of them is made anew in each pass; prefer WithData.
+// WithDataExtractor adds a function that reads data from a copy of the object as it is in the cluster, after it was
+// applied. Nil is ignored. Resources that are registered later can use these data. It is not known which of them do, so
+// each of them is made anew in each pass; prefer WithData.
 func (b *Builder[T, P, M, F, S]) WithDataExtractor(extractor func(T) error) *Builder[T, P, M, F, S] {
 	if extractor != nil {
 		b.extractors = append(b.extractors, extractor)
@@ -93,33 +97,37 @@ func (b *Builder[T, P, M, F, S]) WithDataExtractor(extractor func(T) error) *Bui
 	return b
 }
 
-// WithData adds extractions: each puts data of the object, as it is in the cluster after it was applied, into a Data. See concepts.Into.
+// WithData adds extractions: each puts data of the object, as it is in the cluster after it was applied, into a Data.
+// See concepts.Into.
 func (b *Builder[T, P, M, F, S]) WithData(extractions ...concepts.Extraction[T]) *Builder[T, P, M, F, S] {
 	b.extractions = append(b.extractions, extractions...)
 	return b
 }
 
-// WithDataGuard lets the object be applied only when all these data exist. A resource that is registered earlier must extract them.
+// WithDataGuard lets the object be applied only when all these data exist. A resource that is registered earlier must
+// extract them.
 func (b *Builder[T, P, M, F, S]) WithDataGuard(data ...concepts.Cell) *Builder[T, P, M, F, S] {
 	b.registration.Requires = append(b.registration.Requires, data...)
 	return b
 }
 
-// WithOptionalData says that mutations use these data if they exist. A resource that is registered earlier must extract them.
+// WithOptionalData says that mutations use these data if they exist. A resource that is registered earlier must extract
+// them.
 func (b *Builder[T, P, M, F, S]) WithOptionalData(data ...concepts.Cell) *Builder[T, P, M, F, S] {
 	b.registration.Uses = append(b.registration.Uses, data...)
 	return b
 }
 
-// WithGuard sets a function that says whether the object may be applied. It gets a copy of the object without mutations. If it returns Blocked, neither the object nor resources
-// that are registered later are applied; what was applied before stays. Nil removes the guard. It is not asked while the component is suspended.
+// WithGuard sets a function that says whether the object may be applied. It gets a copy of the object without
+// mutations. If it returns Blocked, neither the object nor resources that are registered later are applied; what was
+// applied before stays. Nil removes the guard. It is not asked while the component is suspended.
 func (b *Builder[T, P, M, F, S]) WithGuard(guard func(T) (concepts.GuardStatusWithReason, error)) *Builder[T, P, M, F, S] {
 	b.guard = guard
 	return b
 }
 
-// WithStrictSelectors makes a container selector that matches nothing an error. Without it, it is a warning. A selector that accepts any container, such as AllContainers, may
-// match nothing.
+// WithStrictSelectors makes a container selector that matches nothing an error. Without it, it is a warning. A selector
+// that accepts any container, such as AllContainers, may match nothing.
 func (b *Builder[T, P, M, F, S]) WithStrictSelectors() *Builder[T, P, M, F, S] {
 	b.strict = true
 	return b
@@ -131,7 +139,8 @@ func (b *Builder[T, P, M, F, S]) GatedBy(gate feature.Gate) *Builder[T, P, M, F,
 	return b
 }
 
-// ReadOnly makes the object one that somebody else owns. It is read, watched and judged, and never written, suspended or deleted. Mutations have no effect.
+// ReadOnly makes the object one that somebody else owns. It is read, watched and judged, and never written, suspended
+// or deleted. Mutations have no effect.
 func (b *Builder[T, P, M, F, S]) ReadOnly(absence concepts.Absence) *Builder[T, P, M, F, S] {
 	b.registration.ReadOnly, b.registration.Absence = true, absence
 	return b
@@ -143,22 +152,24 @@ func (b *Builder[T, P, M, F, S]) Auxiliary() *Builder[T, P, M, F, S] {
 	return b
 }
 
-// AwaitAddress makes an Ingress ready only when it has an address. Without it, an Ingress is ready without one, because not every cluster gives it one.
-// Services of type LoadBalancer always wait for theirs. Resources of other kinds cannot be built with it.
+// AwaitAddress makes an Ingress ready only when it has an address. Without it, an Ingress is ready without one, because
+// not every cluster gives it one. Services of type LoadBalancer always wait for theirs. Resources of other kinds cannot
+// be built with it.
 func (b *Builder[T, P, M, F, S]) AwaitAddress() *Builder[T, P, M, F, S] {
 	b.addressed = true
 	b.handlers.ConvergingStatus = b.kind.AddressStatus
 	return b
 }
 
-// WithGracePeriod sets how long the object may be not ready before its GraceStatus counts. Defaults to that of the generator.
+// WithGracePeriod sets how long the object may be not ready before its GraceStatus counts. Defaults to that of the
+// generator.
 func (b *Builder[T, P, M, F, S]) WithGracePeriod(period time.Duration) *Builder[T, P, M, F, S] {
 	b.registration.GracePeriod = period
 	return b
 }
 
-// Build returns the resource. It fails if there is no object, if the object lacks its name or namespace, or if an option is not valid. The error names all that is wrong with an
-// object.
+// Build returns the resource. It fails if there is no object, if the object lacks its name or namespace, or if an
+// option is not valid. The error names all that is wrong with an object.
 func (b *Builder[T, P, M, F, S]) Build() (*Resource[T, P, S], error) {
 	if b.base == nil {
 		return nil, fmt.Errorf("building a %s: object must not be nil", b.kind.Kind)

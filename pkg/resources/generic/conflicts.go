@@ -25,8 +25,8 @@ import (
 	"github.com/component-operator/runtime/internal/texts"
 )
 
-// conflictCheck finds fields to which two mutations give different values. It compares the object before and after each feature, so a mutation that writes the value that is there
-// already has written nothing.
+// conflictCheck finds fields to which two mutations give different values. It compares the object before and after each
+// feature, so a mutation that writes the value that is there already has written nothing.
 type conflictCheck struct {
 	object  client.Object
 	before  map[string]field
@@ -58,7 +58,8 @@ func newConflictCheck(object client.Object) (*conflictCheck, error) {
 	return &conflictCheck{object: object, before: before, writers: map[string]write{}}, err
 }
 
-// after compares the object with what it was before a feature of a mutation. What suspends the object may overwrite anything.
+// after compares the object with what it was before a feature of a mutation. What suspends the object may overwrite
+// anything.
 func (c *conflictCheck) after(m mutation) error {
 	if m.number == 0 {
 		return nil
@@ -108,7 +109,8 @@ func (w write) text(secret bool) string {
 	return texts.Truncate(text, maxValueText)
 }
 
-// fieldsOf returns all values of an object. If an entry of data or stringData is a map in YAML or JSON, it returns the values in it.
+// fieldsOf returns all values of an object. If an entry of data or stringData is a map in YAML or JSON, it returns the
+// values in it.
 func fieldsOf(object client.Object) (map[string]field, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
@@ -141,8 +143,8 @@ func documentOf(entry any) any {
 	return entry
 }
 
-// collect adds all values below a value by their keys. The key of an element of a list has its name or, if it has none, its content: mutations may add different elements to one
-// list.
+// collect adds all values below a value by their keys. The key of an element of a list has its name or, if it has none,
+// its content: mutations may add different elements to one list.
 func collect(fields map[string]field, value any, key, path string) {
 	switch value := value.(type) {
 	case map[string]any:

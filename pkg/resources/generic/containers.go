@@ -13,7 +13,8 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/selectors"
 )
 
-// containers are two categories for a list of containers: first what is added and removed, then edits of those that are selected.
+// containers are two categories for a list of containers: first what is added and removed, then edits of those that are
+// selected.
 type containers struct {
 	plan     *Plan
 	title    string
@@ -112,7 +113,8 @@ func (c *containers) checkMatched(feature int, edits []containerEdit, matched []
 	return nil
 }
 
-// acceptsAny reports whether a selector accepts a container of which nothing is known. One that fails because of that does not.
+// acceptsAny reports whether a selector accepts a container of which nothing is known. One that fails because of that
+// does not.
 func acceptsAny(selector selectors.ContainerSelector) (accepts bool) {
 	defer func() {
 		if recover() != nil {

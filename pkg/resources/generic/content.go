@@ -10,7 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// copyServerFields copies the fields that only the server and controllers set, some of the metadata and the status, between objects of the same Go type.
+// copyServerFields copies the fields that only the server and controllers set, some of the metadata and the status,
+// between objects of the same Go type.
 func copyServerFields(to, from client.Object) {
 	to.SetUID(from.GetUID())
 	to.SetResourceVersion(from.GetResourceVersion())

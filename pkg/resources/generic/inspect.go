@@ -35,7 +35,8 @@ func (r *Resource[T, P, S]) Mutations() []concepts.MutationState {
 	return states
 }
 
-// Preview is PreviewObject for callers that do not know the Go type of the object. It also returns what mutations have noticed; Warnings does not change.
+// Preview is PreviewObject for callers that do not know the Go type of the object. It also returns what mutations have
+// noticed; Warnings does not change.
 func (r *Resource[T, P, S]) Preview() (object client.Object, warnings []string, err error) {
 	previewed, warnings, err := r.preview()
 	if err != nil {

@@ -36,7 +36,8 @@ type Policies struct {
 	ReadyTimeout time.Duration
 }
 
-// annotations returns the policies as annotations have them, by the part of the key that follows the name of the reconciler.
+// annotations returns the policies as annotations have them, by the part of the key that follows the name of the
+// reconciler.
 func (p Policies) annotations() map[string]string {
 	given := map[string]string{}
 	if p == (Policies{}) {
@@ -72,7 +73,8 @@ func (b *Builder[T, P, M, F, S]) WithPolicies(policies Policies) *Builder[T, P, 
 	return b
 }
 
-// Unowned leaves the object in the cluster when the component is deleted, and deletes it when it is not declared any more. It overrides Policies.Delete.
+// Unowned leaves the object in the cluster when the component is deleted, and deletes it when it is not declared any
+// more. It overrides Policies.Delete.
 func (b *Builder[T, P, M, F, S]) Unowned() *Builder[T, P, M, F, S] {
 	return b.set(types.AnnotationKeySuffixDeletePolicy, types.DeletePolicyOrphanOnDelete)
 }
@@ -82,12 +84,14 @@ func (b *Builder[T, P, M, F, S]) WithApplyOrder(order int) *Builder[T, P, M, F, 
 	return b.set(types.AnnotationKeySuffixApplyOrder, strconv.Itoa(order))
 }
 
-// WithDeleteOrder sets the wave in which the object is deleted. Defaults to the reverse of the order in which the resources of the component are applied.
+// WithDeleteOrder sets the wave in which the object is deleted. Defaults to the reverse of the order in which the
+// resources of the component are applied.
 func (b *Builder[T, P, M, F, S]) WithDeleteOrder(order int) *Builder[T, P, M, F, S] {
 	return b.set(types.AnnotationKeySuffixDeleteOrder, strconv.Itoa(order))
 }
 
-// WithPurgeOrder sets the wave at whose end the object is deleted again; see types.AnnotationKeySuffixPurgeOrder. Defaults to never.
+// WithPurgeOrder sets the wave at whose end the object is deleted again; see types.AnnotationKeySuffixPurgeOrder.
+// Defaults to never.
 func (b *Builder[T, P, M, F, S]) WithPurgeOrder(order int) *Builder[T, P, M, F, S] {
 	return b.set(types.AnnotationKeySuffixPurgeOrder, strconv.Itoa(order))
 }

@@ -17,8 +17,8 @@ type Mutator interface {
 	Apply() error
 }
 
-// Plan holds the edits that are recorded for an object. Mutators embed it. The zero value is ready for use. It must not be copied after a category was added, and not be
-// used concurrently.
+// Plan holds the edits that are recorded for an object. Mutators embed it. The zero value is ready for use. It must not
+// be copied after a category was added, and not be used concurrently.
 type Plan struct {
 	categories []stage
 	// current is the feature that is being recorded, applied the number of features that were applied.
@@ -55,8 +55,8 @@ func (p *Plan) NextFeature() {
 // BeginFeature is NextFeature.
 func (p *Plan) BeginFeature() { p.NextFeature() }
 
-// Apply makes the edits that were recorded since the last call, in the order that the documentation of the package states. It ends at the first error; then the object
-// may have some of the edits.
+// Apply makes the edits that were recorded since the last call, in the order that the documentation of the package
+// states. It ends at the first error; then the object may have some of the edits.
 func (p *Plan) Apply() error {
 	defer func() {
 		p.current++

@@ -106,7 +106,8 @@ func TestNothingIsRecordedTwice(t *testing.T) {
 	}
 }
 
-// TestContainersAreCopied: what a mutation captures is not changed by edits of an object, and so not by those of other objects.
+// TestContainersAreCopied: what a mutation captures is not changed by edits of an object, and so not by those of other
+// objects.
 func TestContainersAreCopied(t *testing.T) {
 	t.Parallel()
 	captured := corev1.Container{Name: "proxy", Args: []string{"--a"}}

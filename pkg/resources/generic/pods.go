@@ -10,7 +10,8 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/selectors"
 )
 
-// PodTemplate is the part of a mutator that edits a pod template. A mutation of pod templates that several kinds share takes a *PodTemplate.
+// PodTemplate is the part of a mutator that edits a pod template. A mutation of pod templates that several kinds share
+// takes a *PodTemplate.
 type PodTemplate struct {
 	PodSpec
 
@@ -30,14 +31,15 @@ func (p *PodTemplate) EditPodTemplateMetadata(edit func(*editors.ObjectMetaEdito
 	p.metadata.Record(edit)
 }
 
-// PodSpec is the part of a mutator that edits the spec of pods. Selectors see the containers as they are after the current feature has added and removed containers, and before
-// it has edited any.
+// PodSpec is the part of a mutator that edits the spec of pods. Selectors see the containers as they are after the
+// current feature has added and removed containers, and before it has edited any.
 type PodSpec struct {
 	spec                       *Category[*editors.PodSpecEditor]
 	containers, initContainers *containers
 }
 
-// NewPodSpec adds the categories of a pod spec to a plan: the spec as such; containers that are added and removed; edits of containers; and the same for init containers.
+// NewPodSpec adds the categories of a pod spec to a plan: the spec as such; containers that are added and removed;
+// edits of containers; and the same for init containers.
 func NewPodSpec(plan *Plan, spec *corev1.PodSpec) PodSpec {
 	return PodSpec{
 		spec:           NewCategory(plan, "pod spec", editors.NewPodSpecEditor(spec)),
@@ -63,7 +65,8 @@ func (p *PodSpec) RemoveContainer(name string) { p.containers.remove(name) }
 // RemoveContainers records that there are no containers with these names.
 func (p *PodSpec) RemoveContainers(names []string) { p.containers.remove(names...) }
 
-// EditInitContainers records an edit of the init containers that are selected. It is ignored if the selector or the edit is nil.
+// EditInitContainers records an edit of the init containers that are selected. It is ignored if the selector or the
+// edit is nil.
 func (p *PodSpec) EditInitContainers(selector selectors.ContainerSelector, edit func(*editors.ContainerEditor) error) {
 	p.initContainers.edit(selector, edit)
 }
@@ -77,7 +80,8 @@ func (p *PodSpec) RemoveInitContainer(name string) { p.initContainers.remove(nam
 // RemoveInitContainers records that there are no init containers with these names.
 func (p *PodSpec) RemoveInitContainers(names []string) { p.initContainers.remove(names...) }
 
-// EnsureContainerEnvVar records that all containers have the environment variable with this value. Init containers are not concerned.
+// EnsureContainerEnvVar records that all containers have the environment variable with this value. Init containers are
+// not concerned.
 func (p *PodSpec) EnsureContainerEnvVar(ev corev1.EnvVar) {
 	p.editAll(func(e *editors.ContainerEditor) { e.EnsureEnvVar(ev) })
 }

@@ -13,10 +13,12 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Resource is an object with all that is known about its life. A generator returns it to the reconciler (see resources.NewGenerator), which calls its methods at the right time.
-// They can also be called by a reconciler that is written by hand. A Resource must not be used concurrently.
+// Resource is an object with all that is known about its life. A generator returns it to the reconciler (see
+// resources.NewGenerator), which calls its methods at the right time. They can also be called by a reconciler that is
+// written by hand. A Resource must not be used concurrently.
 //
-// Methods about the state of the object speak of the object that Mutate or RecordObservation got last; before that, of the object that was passed to the builder.
+// Methods about the state of the object speak of the object that Mutate or RecordObservation got last; before that, of
+// the object that was passed to the builder.
 type Resource[T any, P Object[T], S concepts.Converging] struct {
 	base         P
 	amend        func(object P, form form) (warnings []string, err error)
@@ -88,7 +90,8 @@ func copyOf[T any, P Object[T]](object P) P {
 	return copied
 }
 
-// Identity returns version, kind, namespace and name, such as "apps/v1/Deployment/shop/web". Cluster-scoped objects have no namespace in it.
+// Identity returns version, kind, namespace and name, such as "apps/v1/Deployment/shop/web". Cluster-scoped objects
+// have no namespace in it.
 func (r *Resource[T, P, S]) Identity() string {
 	gvk := r.base.GetObjectKind().GroupVersionKind()
 	identity := gvk.GroupVersion().String() + "/" + gvk.Kind + "/"
@@ -101,8 +104,9 @@ func (r *Resource[T, P, S]) Identity() string {
 // Object returns a copy of the object that was passed to the builder, with its type.
 func (r *Resource[T, P, S]) Object() (client.Object, error) { return copyOf[T](r.base), nil }
 
-// Mutate turns any object of this kind into the desired one. The content is that of the object which was passed to the builder, with all mutations whose features are on; after
-// Suspend, also with what suspends it. What the server keeps in the metadata, and the status, stay; all other content of the given object is lost. If it fails, the object may
+// Mutate turns any object of this kind into the desired one. The content is that of the object which was passed to the
+// builder, with all mutations whose features are on; after Suspend, also with what suspends it. What the server keeps
+// in the metadata, and the status, stay; all other content of the given object is lost. If it fails, the object may
 // have some of the mutations.
 func (r *Resource[T, P, S]) Mutate(current client.Object) error {
 	object, err := r.typed(current)
@@ -118,7 +122,8 @@ func (r *Resource[T, P, S]) Mutate(current client.Object) error {
 	return r.Amend(object, suspending)
 }
 
-// Amend applies the mutations whose features are on to a manifest that has none of them yet, and then, if suspended, what suspends it.
+// Amend applies the mutations whose features are on to a manifest that has none of them yet, and then, if suspended,
+// what suspends it.
 func (r *Resource[T, P, S]) Amend(manifest client.Object, suspended bool) error {
 	if suspended {
 		return r.change(manifest, whole)
@@ -154,9 +159,11 @@ func (r *Resource[T, P, S]) checkIdentity(object P) error {
 	return nil
 }
 
-// PreviewObject returns the object with all mutations whose features are on, and without what suspends it. It changes nothing. It fails if two mutations give one field different
-// values. In an entry of data or stringData with a map in YAML or JSON, each key of that map counts as a field. A mutation that writes the value that is there already has written
-// nothing, because the objects before and after each mutation are compared. Values of Secrets are not in the error.
+// PreviewObject returns the object with all mutations whose features are on, and without what suspends it. It changes
+// nothing. It fails if two mutations give one field different values. In an entry of data or stringData with a map in
+// YAML or JSON, each key of that map counts as a field. A mutation that writes the value that is there already has
+// written nothing, because the objects before and after each mutation are compared. Values of Secrets are not in the
+// error.
 func (r *Resource[T, P, S]) PreviewObject() (P, error) {
 	object, _, err := r.preview()
 	return object, err

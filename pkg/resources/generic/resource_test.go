@@ -21,7 +21,8 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/generic"
 )
 
-// TestMutateAgain: an object that was mutated before, or comes from a cluster, gets the same content. It cannot be renamed.
+// TestMutateAgain: an object that was mutated before, or comes from a cluster, gets the same content. It cannot be
+// renamed.
 func TestMutateAgain(t *testing.T) {
 	t.Parallel()
 	resource := build(t, newBuilder(base("a", "b")).WithMutation(named("proxy", func(m *mutator) {

@@ -13,8 +13,8 @@ import (
 // rule says what the conditions of a HorizontalPodAutoscaler mean.
 var rule = handlers.Rule{Works: string(autoscalingv2.ScalingActive), Fails: []string{string(autoscalingv2.AbleToScale), string(autoscalingv2.ScalingActive)}}
 
-// DefaultConvergingStatusHandler returns how far a HorizontalPodAutoscaler is: OperationFailing if its condition AbleToScale or ScalingActive is False; Operational if
-// ScalingActive is True; and otherwise OperationPending.
+// DefaultConvergingStatusHandler returns how far a HorizontalPodAutoscaler is: OperationFailing if its condition
+// AbleToScale or ScalingActive is False; Operational if ScalingActive is True; and otherwise OperationPending.
 func DefaultConvergingStatusHandler(_ concepts.ConvergingOperation, hpa *autoscalingv2.HorizontalPodAutoscaler) (concepts.OperationalStatusWithReason, error) {
 	found := make([]handlers.Condition, 0, len(hpa.Status.Conditions))
 	for _, c := range hpa.Status.Conditions {

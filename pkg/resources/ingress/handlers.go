@@ -16,7 +16,8 @@ func DefaultConvergingStatusHandler(op concepts.ConvergingOperation, ingress *ne
 	return generic.Applied(op, ingress)
 }
 
-// AddressConvergingStatusHandler is used after AwaitAddress. It returns OperationPending until the Ingress has an address, and then Operational.
+// AddressConvergingStatusHandler is used after AwaitAddress. It returns OperationPending until the Ingress has an
+// address, and then Operational.
 func AddressConvergingStatusHandler(_ concepts.ConvergingOperation, ingress *networkingv1.Ingress) (concepts.OperationalStatusWithReason, error) {
 	return handlers.AddressStatus(ingress.Status.LoadBalancer.Ingress, func(point networkingv1.IngressLoadBalancerIngress) (ip, hostname string) {
 		return point.IP, point.Hostname

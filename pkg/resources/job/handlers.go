@@ -15,8 +15,8 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
-// DefaultConvergingStatusHandler returns how far a Job is: Completed or TaskFailing by its conditions Complete and Failed; TaskRunning if it has active pods; and otherwise
-// TaskPending.
+// DefaultConvergingStatusHandler returns how far a Job is: Completed or TaskFailing by its conditions Complete and
+// Failed; TaskRunning if it has active pods; and otherwise TaskPending.
 func DefaultConvergingStatusHandler(_ concepts.ConvergingOperation, job *batchv1.Job) (concepts.CompletionStatusWithReason, error) {
 	end := endOf(job)
 	switch {
@@ -31,8 +31,9 @@ func DefaultConvergingStatusHandler(_ concepts.ConvergingOperation, job *batchv1
 	}
 }
 
-// DefaultDeleteOnSuspendHandler returns true: a suspended Job is deleted, so that it runs from the beginning when the component is resumed. That is also true of a Job that has
-// finished: it runs again. Use WithCustomSuspendDeletionDecision if it must not.
+// DefaultDeleteOnSuspendHandler returns true: a suspended Job is deleted, so that it runs from the beginning when the
+// component is resumed. That is also true of a Job that has finished: it runs again. Use
+// WithCustomSuspendDeletionDecision if it must not.
 func DefaultDeleteOnSuspendHandler(_ *batchv1.Job) bool { return true }
 
 // DefaultSuspendMutationHandler sets spec.suspend, so that the pods of the Job end before it is deleted.
@@ -44,8 +45,8 @@ func DefaultSuspendMutationHandler(mutator *Mutator) error {
 	return nil
 }
 
-// DefaultSuspensionStatusHandler returns how far the suspension of a Job is. It is Suspended if the Job has finished, or if it has spec.suspend and no pods that are
-// active or terminating.
+// DefaultSuspensionStatusHandler returns how far the suspension of a Job is. It is Suspended if the Job has finished,
+// or if it has spec.suspend and no pods that are active or terminating.
 func DefaultSuspensionStatusHandler(job *batchv1.Job) (concepts.SuspensionStatusWithReason, error) {
 	left := job.Status.Active
 	if job.Status.Terminating != nil {

@@ -14,8 +14,10 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
-// DefaultConvergingStatusHandler returns how far a Pod is. It is Healthy if all containers are ready, including sidecars, or have succeeded. It is Failing if the Pod has failed, a
-// container is in CrashLoopBackOff, or one has ended with an error and is not started again. Otherwise it is Updating after an update, and Creating in all other cases.
+// DefaultConvergingStatusHandler returns how far a Pod is. It is Healthy if all containers are ready, including
+// sidecars, or have succeeded. It is Failing if the Pod has failed, a container is in CrashLoopBackOff, or one has
+// ended with an error and is not started again. Otherwise it is Updating after an update, and Creating in all other
+// cases.
 func DefaultConvergingStatusHandler(op concepts.ConvergingOperation, pod *corev1.Pod) (concepts.AliveStatusWithReason, error) {
 	failure, unready := failure(pod), unready(pod)
 	switch {
@@ -36,8 +38,8 @@ func DefaultConvergingStatusHandler(op concepts.ConvergingOperation, pod *corev1
 	return waiting, nil
 }
 
-// DefaultGraceStatusHandler returns how well a Pod does its job. It is Healthy if all containers are ready, or have succeeded; Degraded if the Pod runs otherwise; and Down if it
-// does not run.
+// DefaultGraceStatusHandler returns how well a Pod does its job. It is Healthy if all containers are ready, or have
+// succeeded; Degraded if the Pod runs otherwise; and Down if it does not run.
 func DefaultGraceStatusHandler(pod *corev1.Pod) (concepts.GraceStatusWithReason, error) {
 	status, err := DefaultConvergingStatusHandler(concepts.ConvergingOperationNone, pod)
 	grade := concepts.GraceStatusDown
@@ -50,7 +52,8 @@ func DefaultGraceStatusHandler(pod *corev1.Pod) (concepts.GraceStatusWithReason,
 	return concepts.GraceStatusWithReason{Status: grade, Reason: status.Reason}, err
 }
 
-// failure says why the Pod will not become ready; empty if nothing is known. Messages of the kubelet about containers are left out, because they change all the time.
+// failure says why the Pod will not become ready; empty if nothing is known. Messages of the kubelet about containers
+// are left out, because they change all the time.
 func failure(pod *corev1.Pod) string {
 	failed := pod.Status.Phase == corev1.PodFailed
 	if failed && pod.Status.Reason != "" {

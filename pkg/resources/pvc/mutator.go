@@ -9,7 +9,8 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/editors"
 )
 
-// SetStorageRequest records how much storage the claim requests, as an edit of the spec. The API server allows only larger requests for a claim that is bound.
+// SetStorageRequest records how much storage the claim requests, as an edit of the spec. The API server allows only
+// larger requests for a claim that is bound.
 func (m *Mutator) SetStorageRequest(quantity resource.Quantity) {
 	quantity = quantity.DeepCopy()
 	m.EditPVCSpec(func(e *editors.PVCSpecEditor) error {

@@ -12,8 +12,9 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
-// DataHash returns the SHA-256, in hexadecimal form, of the entries of a Secret. As an annotation of a pod template, it has the pods replaced when an entry changes. Entries of
-// stringData count as if they were in data, where the API server puts them.
+// DataHash returns the SHA-256, in hexadecimal form, of the entries of a Secret. As an annotation of a pod template, it
+// has the pods replaced when an entry changes. Entries of stringData count as if they were in data, where the API
+// server puts them.
 func DataHash(secret *corev1.Secret) (string, error) {
 	if secret == nil {
 		return "", errors.New("hashing a Secret: it must not be nil")
@@ -26,8 +27,9 @@ func DataHash(secret *corev1.Secret) (string, error) {
 	return handlers.Hash(all)
 }
 
-// DesiredHash returns the DataHash of the Secret as it will be, with all mutations whose features are on. It fails if the resource is nil or read-only: what will be in an
-// object that somebody else writes is not known. Extract the data of that object, or their DataHash (WithData), and use them in the pod template.
+// DesiredHash returns the DataHash of the Secret as it will be, with all mutations whose features are on. It fails if
+// the resource is nil or read-only: what will be in an object that somebody else writes is not known. Extract the data
+// of that object, or their DataHash (WithData), and use them in the pod template.
 func DesiredHash(resource *Resource) (string, error) {
 	return handlers.DesiredHash(resource, "Secret", DataHash)
 }

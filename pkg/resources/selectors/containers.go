@@ -9,8 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// ContainerSelector reports whether a container is selected. It gets the position of the container in its list, and the container, which it must not change. If it selects none,
-// it is called once more, with position -1 and an empty container: if it accepts that, it accepts any container, and may select none.
+// ContainerSelector reports whether a container is selected. It gets the position of the container in its list, and the
+// container, which it must not change. If it selects none, it is called once more, with position -1 and an empty
+// container: if it accepts that, it accepts any container, and may select none.
 type ContainerSelector func(index int, container *corev1.Container) bool
 
 // AllContainers selects all containers.

@@ -27,8 +27,8 @@ func (m *Mutator) RemoveImagePullSecret(name string) {
 	})
 }
 
-// SetAutomountServiceAccountToken records whether pods which run as the ServiceAccount get its token, unless their own spec says something else. Nil removes the field; then they
-// get it.
+// SetAutomountServiceAccountToken records whether pods which run as the ServiceAccount get its token, unless their own
+// spec says something else. Nil removes the field; then they get it.
 func (m *Mutator) SetAutomountServiceAccountToken(automount *bool) {
 	if automount != nil {
 		automount = new(*automount)

@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// EnsureVolumeClaimTemplate records that there is a volume claim template with this content. It replaces the one with the same name. The API server refuses to change the templates
-// of a StatefulSet that exists.
+// EnsureVolumeClaimTemplate records that there is a volume claim template with this content. It replaces the one with
+// the same name. The API server refuses to change the templates of a StatefulSet that exists.
 func (m *Mutator) EnsureVolumeClaimTemplate(template corev1.PersistentVolumeClaim) {
 	template = *template.DeepCopy()
 	m.claims.Record(func(list *[]corev1.PersistentVolumeClaim) error {

@@ -19,29 +19,34 @@ import (
 type (
 	// Builder collects what a Resource consists of.
 	Builder = generic.Builder[unstructured.Unstructured, *unstructured.Unstructured, *Mutator, Mutation, concepts.OperationalStatusWithReason]
-	// Resource is an object with all that is known about its life. It is Operational, Graceful, Suspendable, Guardable and DataExtractable.
+	// Resource is an object with all that is known about its life. It is Operational, Graceful, Suspendable, Guardable
+	// and DataExtractable.
 	Resource = generic.Resource[unstructured.Unstructured, *unstructured.Unstructured, concepts.OperationalStatusWithReason]
 	// WorkloadBuilder collects what a WorkloadResource consists of.
 	WorkloadBuilder = generic.Builder[unstructured.Unstructured, *unstructured.Unstructured, *Mutator, Mutation, concepts.AliveStatusWithReason]
-	// WorkloadResource is an object that runs something. It is Alive, Graceful, Suspendable, Guardable and DataExtractable.
+	// WorkloadResource is an object that runs something. It is Alive, Graceful, Suspendable, Guardable and
+	// DataExtractable.
 	WorkloadResource = generic.Resource[unstructured.Unstructured, *unstructured.Unstructured, concepts.AliveStatusWithReason]
 	// TaskBuilder collects what a TaskResource consists of.
 	TaskBuilder = generic.Builder[unstructured.Unstructured, *unstructured.Unstructured, *Mutator, Mutation, concepts.CompletionStatusWithReason]
-	// TaskResource is an object that runs to completion. It is Completable, Graceful, Suspendable, Guardable and DataExtractable.
+	// TaskResource is an object that runs to completion. It is Completable, Graceful, Suspendable, Guardable and
+	// DataExtractable.
 	TaskResource = generic.Resource[unstructured.Unstructured, *unstructured.Unstructured, concepts.CompletionStatusWithReason]
 	// Mutation is a change of an object that belongs to a feature. All builders take it.
 	Mutation feature.Mutation[*Mutator]
 )
 
-// NewBuilder returns a Builder for an object that is ready when the reconciler says so. The object needs apiVersion, kind and name; a namespace only if its kind is namespaced,
-// which is not checked. All constructors of this package copy the object at once, and convert values that are not as JSON has them, such as an int.
+// NewBuilder returns a Builder for an object that is ready when the reconciler says so. The object needs apiVersion,
+// kind and name; a namespace only if its kind is namespaced, which is not checked. All constructors of this package
+// copy the object at once, and convert values that are not as JSON has them, such as an int.
 func NewBuilder(object *unstructured.Unstructured) *Builder {
 	kind := kindOf(object, generic.Applied[*unstructured.Unstructured])
 	kind.Applied = true
 	return generic.NewBuilder[Mutation](kind, plain(object))
 }
 
-// NewIntegrationBuilder returns a Builder for an object that works without running something itself, such as a database of an operator. The function says how far it is; required.
+// NewIntegrationBuilder returns a Builder for an object that works without running something itself, such as a database
+// of an operator. The function says how far it is; required.
 func NewIntegrationBuilder(
 	object *unstructured.Unstructured, converge func(concepts.ConvergingOperation, *unstructured.Unstructured) (concepts.OperationalStatusWithReason, error),
 ) *Builder {
@@ -74,7 +79,8 @@ func kindOf[S concepts.Converging](
 	return kind
 }
 
-// plain returns a copy of the object that can be copied further. If that is not possible, it returns the object, about which check says the same.
+// plain returns a copy of the object that can be copied further. If that is not possible, it returns the object, about
+// which check says the same.
 func plain(object *unstructured.Unstructured) *unstructured.Unstructured {
 	if object == nil {
 		return nil

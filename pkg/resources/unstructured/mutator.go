@@ -57,7 +57,8 @@ func (m *Mutator) EditObjectMetadata(edit func(*editors.ObjectMetaEditor) error)
 	})
 }
 
-// EditContent records an edit of the whole content of the object. Values that are not as JSON has them, such as an int, are converted afterwards. Nil is ignored.
+// EditContent records an edit of the whole content of the object. Values that are not as JSON has them, such as an int,
+// are converted afterwards. Nil is ignored.
 func (m *Mutator) EditContent(edit func(*editors.UnstructuredContentEditor) error) {
 	if edit == nil {
 		return

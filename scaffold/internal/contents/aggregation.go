@@ -14,8 +14,9 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// aggregationNotes names the cluster roles that collect the rules of others. The API server lets only those write and bind such a role who have all rights that there are, or
-// may escalate and bind; the names of the roles are not known beforehand, and for any role these are the rights of an administrator.
+// aggregationNotes names the cluster roles that collect the rules of others. The API server lets only those write and
+// bind such a role who have all rights that there are, or may escalate and bind; the names of the roles are not known
+// beforehand, and for any role these are the rights of an administrator.
 func aggregationNotes(objects []*unstructured.Unstructured) []string {
 	var notes []string
 	for _, object := range objects {

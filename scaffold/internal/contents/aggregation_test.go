@@ -31,8 +31,8 @@ aggregationRule:
   - matchLabels: {to: {{ .Release.Name }}}
 `
 
-// TestAggregatedRoles checks that the note on an aggregated role is right: the operator may not write it with the rules that are computed, and may with
-// what the note names.
+// TestAggregatedRoles checks that the note on an aggregated role is right: the operator may not write it with the rules
+// that are computed, and may with what the note names.
 func TestAggregatedRoles(t *testing.T) {
 	t.Parallel()
 	chart := fstest.MapFS{

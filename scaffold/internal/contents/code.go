@@ -15,7 +15,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Code returns the contents of a generator that is written in Go: no files, and the rights for the kinds that the scaffolded code renders.
+// Code returns the contents of a generator that is written in Go: no files, and the rights for the kinds that the
+// scaffolded code renders.
 func Code(ctx context.Context, request Request) (*Contents, error) {
 	contents := &Contents{}
 	rendered := generator.Func(func(_ context.Context, namespace, name string, _ types.Unstructurable) ([]client.Object, error) {

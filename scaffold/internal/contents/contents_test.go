@@ -63,7 +63,8 @@ var noOperators = map[string]string{
 	"dependency-packaged.txtar": "a package is described by a folder there",
 }
 
-// unpack writes the chart of an archive into a folder. It returns an empty path if the chart makes no operator, or if Helm does not render it.
+// unpack writes the chart of an archive into a folder. It returns an empty path if the chart makes no operator, or if
+// Helm does not render it.
 func unpack(t *testing.T, path string) string {
 	t.Helper()
 	archive := parse(t, path)
@@ -218,8 +219,8 @@ metadata: {name: metrics}
 {{- end }}
 `
 
-// TestVariety finds objects that depend on values of charts inside, on one of several allowed values, and on what the cluster serves; and says what it
-// cannot find.
+// TestVariety finds objects that depend on values of charts inside, on one of several allowed values, and on what the
+// cluster serves; and says what it cannot find.
 func TestVariety(t *testing.T) {
 	t.Parallel()
 	for _, enabled := range []string{"", "store: {enabled: false}\n"} {

@@ -47,7 +47,8 @@ type cases struct {
 
 // TestDefinitionsOfCharts has an API server take the schemas that come out of every chart that the repository has for
 // other purposes. They accept and keep the sample, the chart's own values, and what the archives render the chart with;
-// they refuse what the chart's schema refuses, unless a note names it. What is accepted gets through the types unchanged.
+// they refuse what the chart's schema refuses, unless a note names it. What is accepted gets through the types
+// unchanged.
 func TestDefinitionsOfCharts(t *testing.T) {
 	t.Parallel()
 	c := testenv.Client(t)
@@ -180,7 +181,8 @@ func main() {
 // refusing is an archive whose chart refuses the values that it is rendered with.
 const refusing = "schema-violated.txtar"
 
-// beyondValues are archives that render with values of which neither schema nor values.yaml tell, with what these are. Charts of that kind need free-form values.
+// beyondValues are archives that render with values of which neither schema nor values.yaml tell, with what these are.
+// Charts of that kind need free-form values.
 var beyondValues = map[string]string{
 	"import-values-exports.txtar": "values that the chart imports",
 	"numbers-of-values.txtar":     "fields that values.yaml does not have",

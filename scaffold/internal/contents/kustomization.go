@@ -14,7 +14,8 @@ import (
 // kustomizationFolder is where a kustomization is in the package of the generator.
 const kustomizationFolder = "kustomization"
 
-// Kustomization reads a kustomization from a folder. References that lead out of the folder are refused: the program has nothing but the folder.
+// Kustomization reads a kustomization from a folder. References that lead out of the folder are refused: the program
+// has nothing but the folder.
 func Kustomization(ctx context.Context, request Request) (*Contents, error) {
 	contents := &Contents{Files: map[string][]byte{}, Folder: kustomizationFolder}
 	if err := contents.readFolder(request.Reference); err != nil {

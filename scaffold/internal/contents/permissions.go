@@ -37,7 +37,8 @@ type Rendered struct {
 	Optional map[string]any
 	// Choices are further values that a component may set. Default to none.
 	Choices []values.Choice
-	// APIVersions are versions, or kinds in versions, that clusters may serve, and whose existence the manifests depend on. Default to none.
+	// APIVersions are versions, or kinds in versions, that clusters may serve, and whose existence the manifests depend
+	// on. Default to none.
 	APIVersions []string
 	// LooksUp means that the manifests depend on objects in the cluster, which nobody knows before.
 	LooksUp bool

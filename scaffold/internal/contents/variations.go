@@ -28,8 +28,9 @@ type variation struct {
 	invented bool
 }
 
-// variationsOf returns variations with each boolean turned, with all of them true, with each choice and each optional value set, and with all of that, also
-// in a cluster that serves all versions that the manifests ask for; and the number of values that are left out.
+// variationsOf returns variations with each boolean turned, with all of them true, with each choice and each optional
+// value set, and with all of that, also in a cluster that serves all versions that the manifests ask for; and the
+// number of values that are left out.
 func variationsOf(source Rendered) (variations []variation, left int) {
 	everything := map[string]any{}
 	add := func(text string, path []string, value any, invented bool) {
@@ -69,8 +70,8 @@ func variationsOf(source Rendered) (variations []variation, left int) {
 	return variations, left
 }
 
-// walkOptional visits all optional values in the order of their names. A map is visited as a whole if it is missing by default, because its fields may be
-// required together.
+// walkOptional visits all optional values in the order of their names. A map is visited as a whole if it is missing by
+// default, because its fields may be required together.
 func walkOptional(optional, defaults map[string]any, path []string, visit func(path []string, value any)) {
 	for _, key := range slices.Sorted(maps.Keys(optional)) {
 		below := append(slices.Clip(path), key)

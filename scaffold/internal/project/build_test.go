@@ -59,7 +59,8 @@ func TestProjects(t *testing.T) {
 	}
 }
 
-// startsAsMakeRun builds the program of a project, and starts it with the arguments of "make run" in a cluster that knows the kind.
+// startsAsMakeRun builds the program of a project, and starts it with the arguments of "make run" in a cluster that
+// knows the kind.
 func startsAsMakeRun(t *testing.T, folder string) {
 	t.Helper()
 	define(t, folder)
@@ -98,7 +99,8 @@ func startsAsMakeRun(t *testing.T, folder string) {
 	}
 }
 
-// define creates the definition of the project's kind, unless the tests of the project have left one, and waits until it is served.
+// define creates the definition of the project's kind, unless the tests of the project have left one, and waits until
+// it is served.
 func define(t *testing.T, folder string) {
 	t.Helper()
 	c := testenv.Client(t)
@@ -127,8 +129,8 @@ func define(t *testing.T, folder string) {
 	})
 }
 
-// fillModuleCache downloads the tools of projects, and what "go mod tidy" looks at beyond what is needed for building the runtime, such as the requirements
-// of tests of dependencies.
+// fillModuleCache downloads the tools of projects, and what "go mod tidy" looks at beyond what is needed for building
+// the runtime, such as the requirements of tests of dependencies.
 func fillModuleCache(t *testing.T, runtimePath string) {
 	t.Helper()
 	for _, name := range []string{"go-both", "resources-plain", "helm-both", "kustomize-mutate"} { // one of each generator

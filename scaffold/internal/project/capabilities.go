@@ -15,7 +15,8 @@ type capability struct {
 	TypedLine string
 	// Fields are the JSON names of its fields.
 	Fields []string
-	// Embedded reports whether it is on from the start. It is if its fields steer nothing but the reconciliation of the component itself.
+	// Embedded reports whether it is on from the start. It is if its fields steer nothing but the reconciliation of the
+	// component itself.
 	Embedded bool
 }
 

@@ -23,8 +23,9 @@ const generatedPrefix = "zz_generated."
 // apiFolder has a folder for each version of the API.
 const apiFolder = "api"
 
-// BeginVersions makes versions of the API that are new begin as the former one is, edits included. Files that the author has added to it become files of the new versions, too. A
-// file with edits that cannot be merged begins as the templates have it, and is a conflict.
+// BeginVersions makes versions of the API that are new begin as the former one is, edits included. Files that the
+// author has added to it become files of the new versions, too. A file with edits that cannot be merged begins as the
+// templates have it, and is a conflict.
 func (u *Update) BeginVersions(ctx context.Context, former string, then, now Tree) error {
 	for _, version := range slices.Sorted(maps.Keys(versionsOf(now))) {
 		if versionsOf(then)[version] {
@@ -45,8 +46,8 @@ func (u *Update) BeginVersions(ctx context.Context, former string, then, now Tre
 	return nil
 }
 
-// EndVersions removes what was generated for versions of the API that are left out. A version with files of the author's own stays as it is, because only
-// the author knows whether they are needed elsewhere.
+// EndVersions removes what was generated for versions of the API that are left out. A version with files of the
+// author's own stays as it is, because only the author knows whether they are needed elsewhere.
 func (u *Update) EndVersions(then, now Tree) error {
 	for _, version := range slices.Sorted(maps.Keys(versionsOf(then))) {
 		if versionsOf(now)[version] {

@@ -15,7 +15,8 @@ import (
 // generatorFolder has the generator of a project, with the chart or kustomization that it renders.
 const generatorFolder = "pkg/generator"
 
-// ContentsFolder returns the folder of the chart or kustomization of a project, relative to the project; empty if it has none.
+// ContentsFolder returns the folder of the chart or kustomization of a project, relative to the project; empty if it
+// has none.
 func ContentsFolder(options *Options) string {
 	switch options.Generator {
 	case GeneratorHelm:
@@ -27,8 +28,8 @@ func ContentsFolder(options *Options) string {
 	return ""
 }
 
-// LoadContents reads what the operator is built around. With a folder, it is what the project in that folder has already, edits included. Else errors name the flag that says
-// where it is.
+// LoadContents reads what the operator is built around. With a folder, it is what the project in that folder has
+// already, edits included. Else errors name the flag that says where it is.
 func LoadContents(ctx context.Context, options *Options, folder string) (*contents.Contents, error) {
 	request := contents.Request{
 		OperatorName: options.OperatorName, TypeName: options.Kind + "Values",

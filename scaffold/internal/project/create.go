@@ -17,7 +17,8 @@ type Destination struct {
 	path string
 }
 
-// NewDestination returns the destination with that path. It changes nothing; an existing folder that is not empty, or no folder, is refused.
+// NewDestination returns the destination with that path. It changes nothing; an existing folder that is not empty, or
+// no folder, is refused.
 func NewDestination(path string) (Destination, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -39,7 +40,8 @@ func (d Destination) Path() string {
 	return d.path
 }
 
-// Fill writes the files into a temporary folder beside the destination, has them processed there, and then puts them into place.
+// Fill writes the files into a temporary folder beside the destination, has them processed there, and then puts them
+// into place.
 func (d Destination) Fill(ctx context.Context, tree Tree, process func(ctx context.Context, folder string) error) (err error) {
 	parent := filepath.Dir(d.path)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
@@ -65,8 +67,8 @@ func (d Destination) Fill(ctx context.Context, tree Tree, process func(ctx conte
 	return d.receive(temporary)
 }
 
-// receive puts the content of a folder into the destination. An existing folder stays the same folder, because it may be the working
-// directory of a shell.
+// receive puts the content of a folder into the destination. An existing folder stays the same folder, because it may
+// be the working directory of a shell.
 func (d Destination) receive(temporary string) error {
 	err := os.Mkdir(d.path, 0o755)
 	if err != nil && !errors.Is(err, fs.ErrExist) {

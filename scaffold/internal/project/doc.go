@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package project makes the project of an operator: it checks the options, renders the templates into a tree of files, builds what is generated
-// from these, and puts the result into place.
+// Package project makes the project of an operator: it checks the options, renders the templates into a tree of files,
+// builds what is generated from these, and puts the result into place.
 //
 // # Contract
 //
-// Options.Complete checks everything that can be known without writing: after it, Render fails only because of a defect of the templates.
-// Equal options yield equal trees. Create works in a temporary folder beside the destination and renames it at the end. Whoever interrupts it, or
-// whatever fails, finds the destination as it was; only a process that is killed leaves the temporary folder, whose name says what it is.
+// Options.Complete checks everything that can be known without writing: after it, Render fails only because of a defect
+// of the templates. Equal options yield equal trees. Create works in a temporary folder beside the destination and
+// renames it at the end. Whoever interrupts it, or whatever fails, finds the destination as it was; only a process that
+// is killed leaves the temporary folder, whose name says what it is.
 package project

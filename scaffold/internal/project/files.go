@@ -16,7 +16,8 @@ import (
 	"strings"
 )
 
-// pendingMark exists while an update is not complete: some files are not written, or what is generated from them is not.
+// pendingMark exists while an update is not complete: some files are not written, or what is generated from them is
+// not.
 const pendingMark = ".scaffold/pending"
 
 const pendingText = `An update of this project was interrupted or has failed. "scaffold --update" with the same flags completes it.
@@ -36,8 +37,8 @@ func Complete(folder string) error {
 	return nil
 }
 
-// Apply writes the changes, and the record after all of them: whoever interrupts it and starts it again has lost nothing. The update is pending until
-// Complete is called.
+// Apply writes the changes, and the record after all of them: whoever interrupts it and starts it again has lost
+// nothing. The update is pending until Complete is called.
 func (u *Update) Apply(ctx context.Context) error {
 	if len(u.Changes) > 0 {
 		if err := u.write(pendingMark, &File{Content: []byte(pendingText)}); err != nil {
@@ -60,7 +61,8 @@ func (u *Update) Apply(ctx context.Context) error {
 	return nil
 }
 
-// locate returns where a file of the project is. A symbolic link is followed. The error says so if that leads out of the project.
+// locate returns where a file of the project is. A symbolic link is followed. The error says so if that leads out of
+// the project.
 func (u *Update) locate(path string) (string, error) {
 	target := filepath.Join(u.folder, filepath.FromSlash(path))
 	found, err := filepath.EvalSymlinks(target)

@@ -20,7 +20,8 @@ var update = flag.Bool("update", false, "write the golden trees")
 // copied are files with the content of other files.
 var copied = []string{"LICENSE", "tools/go.mod", "tools/go.sum", filesRecord}
 
-// TestGoldenTrees compares the files of each variant with testdata. To keep this readable, all variants but the first show only what differs from it.
+// TestGoldenTrees compares the files of each variant with testdata. To keep this readable, all variants but the first
+// show only what differs from it.
 func TestGoldenTrees(t *testing.T) {
 	t.Parallel()
 	base := render(t, variants["go-both"])

@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// TestLife makes an operator from the chart of the parcel operator and takes a component through its life, in a test that is added to the project. The
-// operator has the rights of its own chart. The test fails if a right is denied or not used.
+// TestLife makes an operator from the chart of the parcel operator and takes a component through its life, in a test
+// that is added to the project. The operator has the rights of its own chart. The test fails if a right is denied or
+// not used.
 func TestLife(t *testing.T) {
 	if os.Getenv(allVariants) == "" {
 		t.Skip("it builds a project, which takes minutes; make test-scaffold runs it")

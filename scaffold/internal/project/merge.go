@@ -43,9 +43,9 @@ func mergeFiles(ctx context.Context, then, now, current []byte) (merged []byte, 
 	return merged, 0, err
 }
 
-// mergeModule brings the requirements of a go.mod file into another one: versions that are missing or older, the version
-// of Go, and what the template changed in replacements, or has added to the folders that the go command ignores. Lines
-// do not matter, because the go command rearranges the file.
+// mergeModule brings the requirements of a go.mod file into another one: versions that are missing or older, the
+// version of Go, and what the template changed in replacements, or has added to the folders that the go command
+// ignores. Lines do not matter, because the go command rearranges the file.
 func mergeModule(then, now, current []byte) ([]byte, error) {
 	former, err := modfile.Parse("go.mod", then, nil)
 	latest, latestErr := modfile.Parse("go.mod", now, nil)

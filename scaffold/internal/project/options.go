@@ -48,14 +48,15 @@ const (
 	LicenseApache License = "Apache-2.0"
 )
 
-// Options are what the author of an operator chooses. They are recorded in the project. The comments give the flags and the defaults.
+// Options are what the author of an operator chooses. They are recorded in the project. The comments give the flags and
+// the defaults.
 type Options struct {
 	// GroupName is the API group of the component (--group-name). Required.
 	GroupName string `json:"groupName"`
 	// GroupVersion is the version of the API (--group-version). Defaults to v1alpha1.
 	GroupVersion string `json:"groupVersion"`
-	// ServedVersions are further versions of the API that users may use (--served-version). The operator converts between them and GroupVersion, which is what
-	// it works with, and what is stored. Defaults to none.
+	// ServedVersions are further versions of the API that users may use (--served-version). The operator converts
+	// between them and GroupVersion, which is what it works with, and what is stored. Defaults to none.
 	ServedVersions []string `json:"servedVersions,omitempty"`
 	// Kind is the kind of the component (--kind). Required.
 	Kind string `json:"kind"`
@@ -67,11 +68,14 @@ type Options struct {
 	GoModule string `json:"goModule"`
 	// GoVersion is the version of Go that the project is built with (--go-version). Defaults to that of the runtime.
 	GoVersion string `json:"goVersion"`
-	// KubernetesVersion is the version of the Kubernetes libraries (--kubernetes-version). Defaults to that of the runtime.
+	// KubernetesVersion is the version of the Kubernetes libraries (--kubernetes-version). Defaults to that of the
+	// runtime.
 	KubernetesVersion string `json:"kubernetesVersion"`
-	// ControllerRuntimeVersion is the version of controller-runtime (--controller-runtime-version). Defaults to that of the runtime.
+	// ControllerRuntimeVersion is the version of controller-runtime (--controller-runtime-version). Defaults to that of
+	// the runtime.
 	ControllerRuntimeVersion string `json:"controllerRuntimeVersion"`
-	// ControllerToolsVersion is the version of controller-gen (--controller-tools-version). Defaults to that of the runtime.
+	// ControllerToolsVersion is the version of controller-gen (--controller-tools-version). Defaults to that of the
+	// runtime.
 	ControllerToolsVersion string `json:"controllerToolsVersion"`
 	// Image is the name of the operator's image (--image). Defaults to the name of the program, with the tag latest.
 	Image string `json:"image"`
@@ -81,7 +85,8 @@ type Options struct {
 	License License `json:"license"`
 	// SPDXHeaders begins each source file with owner and license (--spdx-license-headers). Needs a license.
 	SPDXHeaders bool `json:"spdxLicenseHeaders"`
-	// Generator says what renders the dependents (--generator). Defaults to helm with a chart, kustomize with a kustomization, else go.
+	// Generator says what renders the dependents (--generator). Defaults to helm with a chart, kustomize with a
+	// kustomization, else go.
 	Generator GeneratorKind `json:"generator"`
 	// Chart is where the chart came from (--chart). Required with the generator helm.
 	Chart string `json:"chart,omitempty"`
@@ -115,8 +120,8 @@ var takenPackages = []string{
 	"operator", "operators", "main", "run", "settings", "scheme", "uncached", "err",
 }
 
-// Complete sets what has a default, and checks all options. The error has one line for each problem, which names the flag, its value
-// and what is allowed.
+// Complete sets what has a default, and checks all options. The error has one line for each problem, which names the
+// flag, its value and what is allowed.
 func (o *Options) Complete() error {
 	o.setDefaults()
 	var problems []error
@@ -199,7 +204,8 @@ func (o *Options) RaiseVersions() {
 	}
 }
 
-// RequiredProblem returns what is wrong with a value for a required option, by the name of its flag; empty if nothing is.
+// RequiredProblem returns what is wrong with a value for a required option, by the name of its flag; empty if nothing
+// is.
 func RequiredProblem(flag, value string) string {
 	var problems []string
 	switch flag {

@@ -33,7 +33,8 @@ type Switch struct {
 
 // Permissions are what the operator may do.
 type Permissions struct {
-	// Cluster are rules for all namespaces and cluster-scoped objects, Namespace those for the namespace of the operator.
+	// Cluster are rules for all namespaces and cluster-scoped objects, Namespace those for the namespace of the
+	// operator.
 	Cluster, Namespace []Rule
 	// Switches are for rules that not every operator needs.
 	Switches []Switch

@@ -24,7 +24,8 @@ rules:
     verbs: [get]
 `
 
-// TestOperatorMayHandOutPaths checks that the operator has the rights of a role in its chart, and that the README lists them.
+// TestOperatorMayHandOutPaths checks that the operator has the rights of a role in its chart, and that the README lists
+// them.
 func TestOperatorMayHandOutPaths(t *testing.T) {
 	t.Parallel()
 	chart := t.TempDir()

@@ -41,7 +41,8 @@ var (
 	vet      = step{[]string{"go", "vet", "./..."}, "check that it builds"}
 )
 
-// Process completes a new project in a folder with what is generated: requirements, code, definitions, golden files. It writes a line for each step.
+// Process completes a new project in a folder with what is generated: requirements, code, definitions, golden files. It
+// writes a line for each step.
 func Process(ctx context.Context, options *Options, folder string, out io.Writer) error {
 	if err := seedChecksums(options, folder); err != nil {
 		return err
@@ -93,7 +94,8 @@ func (s step) run(ctx context.Context, folder string, out io.Writer) error {
 	return nil
 }
 
-// seedChecksums gives the project the checksums of a local runtime, whose requirements it will have: they are verified already, and need no network.
+// seedChecksums gives the project the checksums of a local runtime, whose requirements it will have: they are verified
+// already, and need no network.
 func seedChecksums(options *Options, folder string) error {
 	if options.RuntimePath == "" {
 		return nil

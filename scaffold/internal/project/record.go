@@ -51,8 +51,8 @@ func recordOf(tree Tree) File {
 	return File{Content: txtar.Format(archive)}
 }
 
-// encodedPrefix marks a file in the record whose content is encoded, because a txtar archive cannot hold it: it does not end with a newline, or has a line
-// that begins a file of an archive.
+// encodedPrefix marks a file in the record whose content is encoded, because a txtar archive cannot hold it: it does
+// not end with a newline, or has a line that begins a file of an archive.
 const encodedPrefix = "base64 "
 
 // isRecordable reports whether a txtar archive can hold content as it is.

@@ -34,7 +34,8 @@ type parameters struct {
 	Program string
 	// Package is how main.go calls the operator's package.
 	Package string
-	// Group, Version, Plural and Singular name the component's resource. In files of the API, Version is that of the file; elsewhere it is the one that is stored.
+	// Group, Version, Plural and Singular name the component's resource. In files of the API, Version is that of the
+	// file; elsewhere it is the one that is stored.
 	Group, Version, Plural, Singular string
 	// Stored reports whether Version is stored.
 	Stored bool

@@ -31,8 +31,9 @@ type Update struct {
 	open map[string]bool
 }
 
-// PlanUpdate compares what a project was made from with what it would be made from now, and with what it is. With markers, a file that cannot be merged gets
-// conflict markers. Kept is the folder of the chart or kustomization if that is the project's own, with the edits of its author; empty if it is another one.
+// PlanUpdate compares what a project was made from with what it would be made from now, and with what it is. With
+// markers, a file that cannot be merged gets conflict markers. Kept is the folder of the chart or kustomization if that
+// is the project's own, with the edits of its author; empty if it is another one.
 func PlanUpdate(ctx context.Context, folder string, then, now Tree, markers bool, kept string) (*Update, error) {
 	update := &Update{folder: folder, Changes: map[string]*File{}, Conflicts: map[string]string{}, record: Tree{}, open: map[string]bool{}, windows: map[string]bool{}}
 	paths := map[string]bool{}

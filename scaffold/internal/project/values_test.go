@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestNumbersThatAreNoIntegers renders a project around a chart with such a value: controller-gen takes its type only with an option.
+// TestNumbersThatAreNoIntegers renders a project around a chart with such a value: controller-gen takes its type only
+// with an option.
 func TestNumbersThatAreNoIntegers(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]string{
@@ -26,7 +27,8 @@ func TestNumbersThatAreNoIntegers(t *testing.T) {
 	}
 }
 
-// TestRandomValues renders a project around a chart that makes a password: the golden file of the generator must not have it.
+// TestRandomValues renders a project around a chart that makes a password: the golden file of the generator must not
+// have it.
 func TestRandomValues(t *testing.T) {
 	t.Parallel()
 	for data, random := range map[string]bool{"data: {password: '{{ randAlphaNum 12 }}'}\n": true, "data: {}\n": false} {

@@ -6,8 +6,8 @@ package project
 // runtimeModule is the module that scaffolded projects build on.
 const runtimeModule = "github.com/component-operator/runtime"
 
-// versions are those that the runtime itself is built with: older ones do not work, because the go command never selects a version that is older than
-// what the runtime requires. A test compares them with go.mod.
+// versions are those that the runtime itself is built with: older ones do not work, because the go command never
+// selects a version that is older than what the runtime requires. A test compares them with go.mod.
 var versions = struct {
 	golang, kubernetes, controllerRuntime, logr string
 	controllerTools                             string

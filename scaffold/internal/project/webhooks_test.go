@@ -17,8 +17,8 @@ import (
 	"github.com/component-operator/runtime/internal/helm"
 )
 
-// TestConversionInChart renders the operator's chart, with a certificate of its own and with one of cert-manager, and checks that the definition and the admission
-// webhooks trust it.
+// TestConversionInChart renders the operator's chart, with a certificate of its own and with one of cert-manager, and
+// checks that the definition and the admission webhooks trust it.
 func TestConversionInChart(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -14,7 +14,8 @@ import (
 // something else: a duration is one of Go there.
 var formats = []string{"date", "date-time", "email", "hostname", "ipv4", "ipv6", "uri", "uuid"}
 
-// int32Only is a rule for integers or strings. An operator could not read a larger integer, nor any component beside it.
+// int32Only is a rule for integers or strings. An operator could not read a larger integer, nor any component beside
+// it.
 const int32Only = `XValidation:rule="type(self) != int || (self >= -2147483648 && self <= 2147483647)",` +
 	`message="must be an integer of 32 bits, or a string"`
 

@@ -85,8 +85,8 @@ func parameters(content []byte) map[string]string {
 	return texts
 }
 
-// commentText returns the prose of a comment. Of several paragraphs the last one counts: those before it belong to a section.
-// What is not prose is left out: annotations of generators, and values that are commented out.
+// commentText returns the prose of a comment. Of several paragraphs the last one counts: those before it belong to a
+// section. What is not prose is left out: annotations of generators, and values that are commented out.
 func commentText(comment string) string {
 	paragraphs := strings.Split(strings.TrimSpace(comment), "\n\n")
 	var lines []string

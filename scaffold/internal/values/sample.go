@@ -77,7 +77,8 @@ func isEmpty(value any) bool {
 	return value == nil || value == "" || isList && len(list) == 0 || isObject
 }
 
-// texts are tried for strings. The first one is a DNS name, because strings that are empty by default often are host names.
+// texts are tried for strings. The first one is a DNS name, because strings that are empty by default often are host
+// names.
 var texts = []any{"example.org", "example", "value", "1"}
 
 // value returns a value that all schemas accept, as far as it is found. Nil if there is none.

@@ -46,7 +46,8 @@ type Options struct {
 type Types struct {
 	// Declarations is formatted Go source without package clause and imports.
 	Declarations string
-	// Imports are the paths of the packages that Declarations refers to, each under the name that Alias returns. Sorted.
+	// Imports are the paths of the packages that Declarations refers to, each under the name that Alias returns.
+	// Sorted.
 	Imports []string
 	// Fields are the JSON names of the root's fields. Sorted.
 	Fields []string
@@ -93,8 +94,8 @@ func Alias(path string) string {
 	return path[strings.LastIndex(path, "/")+1:]
 }
 
-// Derive returns the Go declarations for the values of a chart. It fails if values or schema cannot be read, if the root is no
-// object, or if a name cannot be a JSON tag; the error names the path and what is allowed.
+// Derive returns the Go declarations for the values of a chart. It fails if values or schema cannot be read, if the
+// root is no object, or if a name cannot be a JSON tag; the error names the path and what is allowed.
 func Derive(chart Chart, options Options) (*Types, error) {
 	loaded, err := load(chart, "")
 	if err != nil {

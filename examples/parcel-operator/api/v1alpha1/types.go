@@ -9,8 +9,8 @@ import (
 	"github.com/component-operator/runtime/pkg/component"
 )
 
-// ParcelServiceSpec is the desired state of a parcel service. The embedded types belong to the runtime: where to deploy, as which
-// user, and the intervals and timeout of the reconciler. The other fields are the values of the chart.
+// ParcelServiceSpec is the desired state of a parcel service. The embedded types belong to the runtime: where to
+// deploy, as which user, and the intervals and timeout of the reconciler. The other fields are the values of the chart.
 type ParcelServiceSpec struct {
 	component.PlacementSpec     `json:",inline"`
 	component.ImpersonationSpec `json:",inline"`

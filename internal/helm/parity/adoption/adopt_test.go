@@ -13,7 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestAdopt makes a release of each version of Helm one of clm: with two revisions and one that has failed, hooks, and an object that is kept.
+// TestAdopt makes a release of each version of Helm one of clm: with two revisions and one that has failed, hooks, and
+// an object that is kept.
 func TestAdopt(t *testing.T) {
 	t.Parallel()
 	for name, tool := range map[string]helm{"Helm3": helm3{}, "Helm3ConfigMaps": helm3{driver: "configmap"}, "Helm4": helm4{}} {
@@ -68,7 +69,8 @@ func (p *place) adopt() {
 	}
 }
 
-// states has the identities of the objects, and the versions of those that nobody but Helm and clm changes; absent ones are left out.
+// states has the identities of the objects, and the versions of those that nobody but Helm and clm changes; absent ones
+// are left out.
 func (p *place) states() map[string]string {
 	p.Helper()
 	states := map[string]string{}
@@ -110,7 +112,8 @@ func (p *place) expectHistory(want [][3]string) {
 	}
 }
 
-// goOn applies the same chart, whose only change is the run of the upgrade hook, and then a version of it that declares less: fields that Helm had set go.
+// goOn applies the same chart, whose only change is the run of the upgrade hook, and then a version of it that declares
+// less: fields that Helm had set go.
 func (p *place) goOn(chart string) {
 	p.Helper()
 	p.expect(p.clm(0, "plan", "web", chart, "--set", "color=blue,port=80"), "± Job PLACE/upgrade", "1 to recreate, 6 unchanged")
@@ -144,7 +147,8 @@ func (p *place) returnAndEnd() {
 		left = append(left, object)
 	}
 	slices.Sort(left)
-	// As with helm uninstall: it is to be kept, and what the hook of an installation has created is not part of the release.
+	// As with helm uninstall: it is to be kept, and what the hook of an installation has created is not part of the
+	// release.
 	if diff := cmp.Diff([]string{"ConfigMap kept", "Secret password"}, left); diff != "" {
 		p.Errorf("unexpected objects after the deletion:\n%s", diff)
 	}
@@ -158,7 +162,8 @@ const plain = `
 {apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 80}]}}
 `
 
-// TestAdoptedIsUpToDate adopts the newest revision: it has the number that Helm gave it, and the same chart with the same values is no new revision.
+// TestAdoptedIsUpToDate adopts the newest revision: it has the number that Helm gave it, and the same chart with the
+// same values is no new revision.
 func TestAdoptedIsUpToDate(t *testing.T) {
 	t.Parallel()
 	for name, tool := range map[string]helm{"Helm3": helm3{}, "Helm4": helm4{}} {
@@ -178,7 +183,8 @@ func TestAdoptedIsUpToDate(t *testing.T) {
 	}
 }
 
-// TestUninstallAfterAdoption uninstalls the release with Helm, which still has its record. Helm from 4.3 on looks for its marks before it deletes objects.
+// TestUninstallAfterAdoption uninstalls the release with Helm, which still has its record. Helm from 4.3 on looks for
+// its marks before it deletes objects.
 func TestUninstallAfterAdoption(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

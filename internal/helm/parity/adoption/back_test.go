@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// TestBack returns a release from clm to Helm, as page migrating.md describes it: no object is deleted or created again, and afterwards Helm removes what its chart no
-// longer has.
+// TestBack returns a release from clm to Helm, as page migrating.md describes it: no object is deleted or created
+// again, and afterwards Helm removes what its chart no longer has.
 func TestBack(t *testing.T) {
 	t.Parallel()
 	for name, tool := range map[string]helm{"Helm3": helm3{}, "Helm4": helm4{}} {
@@ -66,7 +66,8 @@ func (p *place) giveUpFields() {
 	}
 }
 
-// giveUp does with an object what kubectl apply --server-side does if no field is declared, and then what kubectl annotate does.
+// giveUp does with an object what kubectl apply --server-side does if no field is declared, and then what kubectl
+// annotate does.
 func (p *place) giveUp(object *unstructured.Unstructured) {
 	p.Helper()
 	p.must(p.client.Apply(p.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("clm.cs.sap.com")))

@@ -13,10 +13,11 @@ import (
 	"github.com/component-operator/runtime/internal/digest"
 )
 
-// A user who may read a status may lack the permission to read Secrets. With a plain digest of a Secret's content, that user could check guesses, and
-// guess weak values quickly. So recorded digests are keyed by the UIDs of the Secrets that the component refers to. UIDs are random, the same for all
-// processes, and independent of the content; and reading the metadata of a Secret takes the permission to read the Secret. A user who sees a UID
-// elsewhere knows it nevertheless: in events about the Secret, or in owner references to it.
+// A user who may read a status may lack the permission to read Secrets. With a plain digest of a Secret's content, that
+// user could check guesses, and guess weak values quickly. So recorded digests are keyed by the UIDs of the Secrets
+// that the component refers to. UIDs are random, the same for all processes, and independent of the content; and
+// reading the metadata of a Secret takes the permission to read the Secret. A user who sees a UID elsewhere knows it
+// nevertheless: in events about the Secret, or in owner references to it.
 
 // Digest identifies what a component declares.
 type Digest struct {
@@ -24,8 +25,8 @@ type Digest struct {
 	Value string
 	// Key is the key of the digest; nil if the component refers to no Secret.
 	Key []byte
-	// Former is another digest of the same declaration that may be recorded: the plain one, by a version without keys, or one with another key, if a
-	// Secret was created again with the same content. Empty if there is none.
+	// Former is another digest of the same declaration that may be recorded: the plain one, by a version without keys,
+	// or one with another key, if a Secret was created again with the same content. Empty if there is none.
 	Former string
 	// plain is the digest without the key.
 	plain string
@@ -62,7 +63,8 @@ func newDigest(plain string, uids secretUIDs) Digest {
 	return d
 }
 
-// Recognize replaces a former digest of the same declaration, which must not cause a new revision, and remembers this one.
+// Recognize replaces a former digest of the same declaration, which must not cause a new revision, and remembers this
+// one.
 func (d *Digest) Recognize(memory *Memory, recorded ...*string) {
 	if memory.plain == d.plain && memory.keyed != d.Value {
 		d.Former = memory.keyed

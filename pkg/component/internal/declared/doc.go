@@ -5,8 +5,8 @@
 //
 // # Contract
 //
-// A pass waits for missing references. While a component is being deleted, only the kubeconfig is required; other references are loaded
-// if they exist, and only if code of the operator may use them.
+// A pass waits for missing references. While a component is being deleted, only the kubeconfig is required; other
+// references are loaded if they exist, and only if code of the operator may use them.
 //
 // A recorded digest does not help to guess the content of a Secret; see secretUIDs.
 package declared

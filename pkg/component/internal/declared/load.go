@@ -33,7 +33,8 @@ type Reference interface {
 type Source interface {
 	// Use says which objects an owner refers to.
 	Use(owner apitypes.NamespacedName, keys []observe.ReferenceKey)
-	// Read returns the content of an object to an owner that uses it. If the object does not exist, the error is that of the API server.
+	// Read returns the content of an object to an owner that uses it. If the object does not exist, the error is that
+	// of the API server.
 	Read(ctx context.Context, owner apitypes.NamespacedName, key observe.ReferenceKey) (*observe.ReferencedContent, error)
 }
 
@@ -51,14 +52,15 @@ type Loader struct {
 type Component struct {
 	Key  apitypes.NamespacedName
 	Spec any
-	// Generation, Annotations and Generator are part of the declaration: the annotations that affect dependents, and the fingerprint of the
-	// generator.
+	// Generation, Annotations and Generator are part of the declaration: the annotations that affect dependents, and
+	// the fingerprint of the generator.
 	Generation  int64
 	Annotations map[string]string
 	Generator   string
 	// Deleting is set if the component is being deleted.
 	Deleting bool
-	// NeedsReferences is set if code of the operator may use references other than the kubeconfig while the component is being deleted.
+	// NeedsReferences is set if code of the operator may use references other than the kubeconfig while the component
+	// is being deleted.
 	NeedsReferences bool
 	// TargetUnknown is set if it is not known which references determine the target.
 	TargetUnknown bool
@@ -219,7 +221,8 @@ type content struct {
 	Generator   string            `json:"generator"`
 }
 
-// ErrNoKubeConfig says that the key exists and is empty. Without a kubeconfig, dependents would be applied to the cluster of the component.
+// ErrNoKubeConfig says that the key exists and is empty. Without a kubeconfig, dependents would be applied to the
+// cluster of the component.
 var ErrNoKubeConfig = errors.New("holds an empty kubeconfig")
 
 func isMissing(err error) bool {

@@ -12,7 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// tagLoadedAs is the tag of a struct field with a reference that says under which name the loaded content replaces the reference; "-" drops the reference.
+// tagLoadedAs is the tag of a struct field with a reference that says under which name the loaded content replaces the
+// reference; "-" drops the reference.
 const tagLoadedAs = "loadedAs"
 
 // Converter converts specs to the parameters of generators.
@@ -25,7 +26,8 @@ type Converter struct {
 	Content func(reference any) (content any, set bool)
 }
 
-// Convert returns what a spec, a pointer to a struct, is in JSON, without the fields for the reconciler, and with the content of the references that have the tag loadedAs.
+// Convert returns what a spec, a pointer to a struct, is in JSON, without the fields for the reconciler, and with the
+// content of the references that have the tag loadedAs.
 func (c *Converter) Convert(spec any) (map[string]any, error) {
 	value := reflect.ValueOf(spec)
 	if value.Kind() != reflect.Pointer || value.IsNil() || value.Elem().Kind() != reflect.Struct {

@@ -55,8 +55,8 @@ type Walker struct {
 	TargetType reflect.Type
 }
 
-// Walk calls visit for each reference in the value that spec points to. Map values are visited as copies and put back afterwards, in the order of
-// their keys.
+// Walk calls visit for each reference in the value that spec points to. Map values are visited as copies and put back
+// afterwards, in the order of their keys.
 func (w *Walker) Walk(spec any, visit func(Occurrence) error) error {
 	value := reflect.ValueOf(spec)
 	if !value.IsValid() {
@@ -146,8 +146,8 @@ func isVisited(field reflect.StructField) bool {
 	return field.IsExported() || field.Anonymous && field.Type.Kind() == reflect.Struct
 }
 
-// isEmbeddedReference reports whether the field turns the surrounding struct into a reference and has no tags of its own. Then the tags of the field
-// that holds the struct apply.
+// isEmbeddedReference reports whether the field turns the surrounding struct into a reference and has no tags of its
+// own. Then the tags of the field that holds the struct apply.
 func (w *Walker) isEmbeddedReference(field reflect.StructField) bool {
 	_, keys := field.Tag.Lookup("fallbackKeys")
 	_, policy := field.Tag.Lookup("notFoundPolicy")
@@ -176,8 +176,8 @@ func (w *Walker) visitMap(value reflect.Value, at Occurrence, visit func(Occurre
 	return nil
 }
 
-// isLeaf reports whether values of the type are references, and whether their methods need no pointer. A struct that embeds one of our references has
-// its methods, but may hold further references; so it is no leaf.
+// isLeaf reports whether values of the type are references, and whether their methods need no pointer. A struct that
+// embeds one of our references has its methods, but may hold further references; so it is no leaf.
 func (w *Walker) isLeaf(t reflect.Type) (leaf bool, byValue bool) {
 	switch {
 	case slices.Contains(w.Leaves, t):

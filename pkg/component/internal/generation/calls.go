@@ -26,7 +26,8 @@ func (e *UnfinishedError) Error() string { return e.message }
 
 // Options are the options of Calls.
 type Options struct {
-	// Patience is how long a call lasts before it is announced, and how long a generator has to return after it was canceled.
+	// Patience is how long a call lasts before it is announced, and how long a generator has to return after it was
+	// canceled.
 	Patience time.Duration
 	// Wake schedules a pass of a component. It must not block.
 	Wake func(component apitypes.NamespacedName)
@@ -36,8 +37,8 @@ type Options struct {
 	Panics *Catcher
 }
 
-// Calls calls generators, and remembers calls that do not return. A component has at most one call at a time, even if nothing else is remembered of it. Calls are safe for
-// concurrent use.
+// Calls calls generators, and remembers calls that do not return. A component has at most one call at a time, even if
+// nothing else is remembered of it. Calls are safe for concurrent use.
 type Calls struct {
 	options Options
 
@@ -59,7 +60,8 @@ type call struct {
 	done   chan struct{}
 	answer answer
 
-	// The mutex of the calls protects the fields below. The call was canceled after some time, perhaps because its pass was cut off. The pass has left it then.
+	// The mutex of the calls protects the fields below. The call was canceled after some time, perhaps because its pass
+	// was cut off. The pass has left it then.
 	after     time.Duration
 	cut, left bool
 }
@@ -78,7 +80,8 @@ type answer struct {
 // freshness is how long an answer is of use that may depend on more than the inputs.
 const freshness = time.Minute
 
-// isOfUse reports whether an answer that comes after the pass that has asked for it can be used. An error is an answer, too, unless it may be due to the end of that pass.
+// isOfUse reports whether an answer that comes after the pass that has asked for it can be used. An error is an answer,
+// too, unless it may be due to the end of that pass.
 func (l *call) isOfUse(isPure bool) bool {
 	if l.answer.err == nil && isPure && !l.answer.reads.Any() {
 		return true
@@ -149,7 +152,8 @@ func (c *Calls) begin(ctx context.Context, inputs string, request Request, param
 	return begun
 }
 
-// await waits a moment for a call that was canceled. It fails if the call does not end; the component will be woken then.
+// await waits a moment for a call that was canceled. It fails if the call does not end; the component will be woken
+// then.
 func (c *Calls) await(ctx context.Context, canceled *call) error {
 	patience := time.NewTimer(c.options.Patience)
 	defer patience.Stop()

@@ -37,7 +37,8 @@ type sleeper struct {
 	pure    bool
 
 	mu sync.Mutex
-	// calls and running are the numbers of calls, and of those that have not returned; most is the maximum of the latter.
+	// calls and running are the numbers of calls, and of those that have not returned; most is the maximum of the
+	// latter.
 	calls, running, most int
 }
 

@@ -23,8 +23,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Memory has the last result for one component. Losing it costs a call of the generator. Only one pass uses it at a time. The zero value is ready for
-// use.
+// Memory has the last result for one component. Losing it costs a call of the generator. Only one pass uses it at a
+// time. The zero value is ready for use.
 type Memory struct {
 	// result is the last one, if it may be reused.
 	result *Result
@@ -46,7 +46,8 @@ type Result struct {
 
 	// key is empty if the result must not be used again.
 	key string
-	// discovery is the digest of the types of the cluster that the generator has looked up; empty if it has looked up none.
+	// discovery is the digest of the types of the cluster that the generator has looked up; empty if it has looked up
+	// none.
 	discovery string
 }
 
@@ -92,16 +93,19 @@ type Request struct {
 	// Reconciler is the name of the reconciler, the prefix of its annotations.
 	Reconciler string
 	Scheme     *runtime.Scheme
-	// Prepare returns the context and the parameters of the generator, which nobody else must change even after the pass. It is called only if the generator is.
+	// Prepare returns the context and the parameters of the generator, which nobody else must change even after the
+	// pass. It is called only if the generator is.
 	Prepare func() (context.Context, types.Unstructurable)
 	// Slow is called once with a message if a call takes long.
 	Slow func(message string)
-	// LookedAtTypes receives whether the generator has looked up types of the cluster. It is called only if the generator was.
+	// LookedAtTypes receives whether the generator has looked up types of the cluster. It is called only if the
+	// generator was.
 	LookedAtTypes func(looked bool)
 	Log           logr.Logger
 }
 
-// Generate returns the dependents and the deletion hooks. It fails with an UnfinishedError if a generator does not return.
+// Generate returns the dependents and the deletion hooks. It fails with an UnfinishedError if a generator does not
+// return.
 func Generate(ctx context.Context, calls *Calls, memory *Memory, request Request) (*Result, error) {
 	inputs, err := digest.Of(request.Inputs)
 	if err != nil {

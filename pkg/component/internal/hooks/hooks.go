@@ -23,8 +23,8 @@ import (
 // hookField is the field of the status that refers to deletion hooks.
 const hookField = "deletionHooks"
 
-// Memory is what a process remembers about the deletion hooks of one component. Losing it costs requests, nothing else. Only one pass uses it at a
-// time. The zero value is ready for use.
+// Memory is what a process remembers about the deletion hooks of one component. Losing it costs requests, nothing else.
+// Only one pass uses it at a time. The zero value is ready for use.
 type Memory struct {
 	// stored are the hooks as they are stored; nil if they are not known.
 	stored *storedHooks
@@ -67,8 +67,8 @@ func Open(memory *Memory, handle *resource.Handle, record *records.Record, place
 	return &Hooks{memory: memory, handle: handle, record: record, stores: places, options: options}
 }
 
-// Record stores deletion hooks beside the component, and makes the status refer to them. Equal versions mean equal hooks; an empty version is never
-// equal. With a key, the checksum in the status does not help to guess the content.
+// Record stores deletion hooks beside the component, and makes the status refer to them. Equal versions mean equal
+// hooks; an empty version is never equal. With a key, the checksum in the status does not help to guess the content.
 func (h *Hooks) Record(ctx context.Context, hooks []deletionhooks.Hook, version string, key []byte) error {
 	reference := *h.options.Field
 	if len(hooks) == 0 && reference == nil {
@@ -119,8 +119,8 @@ func (h *Hooks) checkKept(count int) error {
 // chunkSize is the average size of the manifests in one Secret, in bytes of JSON.
 const chunkSize = 512 << 10
 
-// saltedHook is the stored form of a hook. The status has a checksum of the stored hooks, and Secrets are named after their content; the salt keeps
-// readers of both from guessing the content.
+// saltedHook is the stored form of a hook. The status has a checksum of the stored hooks, and Secrets are named after
+// their content; the salt keeps readers of both from guessing the content.
 type saltedHook struct {
 	deletionhooks.Hook `json:",inline"`
 	Salt               string `json:"salt,omitempty"`
@@ -146,8 +146,8 @@ func encode(hooks []deletionhooks.Hook, key []byte) ([][]byte, error) {
 	return chunks.Spread(items, 0, chunkSize), nil
 }
 
-// replace writes new Secrets, then the annotation that confirms them, then the status, and then removes the Secrets that the status no longer refers
-// to.
+// replace writes new Secrets, then the annotation that confirms them, then the status, and then removes the Secrets
+// that the status no longer refers to.
 func (h *Hooks) replace(ctx context.Context, contents [][]byte, count int) error {
 	recorded := *h.options.Field
 	namespace := h.stores.Namespace()
@@ -241,7 +241,8 @@ func (h *Hooks) list(ctx context.Context) (chunks.Handles, error) {
 	return h.stores.List(ctx, chunks.Secret, "")
 }
 
-// Remove deletes the Secrets with hooks, and reports whether none is left. It first records that they are no longer needed.
+// Remove deletes the Secrets with hooks, and reports whether none is left. It first records that they are no longer
+// needed.
 func (h *Hooks) Remove(ctx context.Context) (complete bool, err error) {
 	reference := *h.options.Field
 	if reference == nil && !h.record.IsLost() {

@@ -27,8 +27,8 @@ func (h *Hooks) proof() (value string, found bool) {
 	return value, found
 }
 
-// prove makes the annotation confirm a checksum. The one that the status refers to stays confirmed, because the process may die before it changes the
-// status.
+// prove makes the annotation confirm a checksum. The one that the status refers to stays confirmed, because the process
+// may die before it changes the status.
 func (h *Hooks) prove(ctx context.Context, checksum string) error {
 	proof, _ := h.proof()
 	current, _, _ := strings.Cut(proof, proofSeparator)

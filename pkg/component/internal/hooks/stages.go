@@ -109,7 +109,8 @@ func (h *Hooks) take(state deletionhooks.State) {
 	reference.Stage, reference.Inventory = state.Stage, state.Inventory
 }
 
-// Wanted returns the hooks of a time that are still to be applied or awaited; none if they are skipped. The progress is Lost if they cannot be read.
+// Wanted returns the hooks of a time that are still to be applied or awaited; none if they are skipped. The progress is
+// Lost if they cannot be read.
 func (h *Hooks) Wanted(ctx context.Context, at deletionhooks.Time) ([]client.Object, Progress, error) {
 	reference := *h.options.Field
 	if reference == nil || !at.Wants(reference.Stage) {

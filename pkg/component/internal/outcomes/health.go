@@ -113,8 +113,9 @@ var messages = map[string]string{
 	string(concepts.GraceStatusDegraded): "component is degraded: ",
 }
 
-// graded returns the grade of a dependent whose grace period is over; otherwise empty, and how much of the period is left. A dependent that does its job is not graded,
-// although it is not ready; one of which that is not known counts as degraded.
+// graded returns the grade of a dependent whose grace period is over; otherwise empty, and how much of the period is
+// left. A dependent that does its job is not graded, although it is not ready; one of which that is not known counts as
+// degraded.
 func (f HealthFacts) graded(notice inventory.Notice) (grade string, left time.Duration) {
 	if notice.Grace == 0 {
 		return "", 0
@@ -139,8 +140,8 @@ func (f HealthFacts) since() time.Time {
 	return f.Since
 }
 
-// reasonOf returns why a dependent is not ready. The judge, which sees only the object, does not know whether it was ready before; so it may call an object created or
-// scaled that is, in fact, the other.
+// reasonOf returns why a dependent is not ready. The judge, which sees only the object, does not know whether it was
+// ready before; so it may call an object created or scaled that is, in fact, the other.
 func reasonOf(notice inventory.Notice, phase inventory.Phase, failed bool) string {
 	created, scaling := string(concepts.AliveConvergingStatusCreating), string(concepts.AliveConvergingStatusScaling)
 	switch {

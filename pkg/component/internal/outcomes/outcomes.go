@@ -39,7 +39,8 @@ const (
 	Refused
 	// Error is any other failure.
 	Error
-	// Blocked means that the deletion does not begin: foreign objects or finalizers of other controllers block it, or a user has to approve it.
+	// Blocked means that the deletion does not begin: foreign objects or finalizers of other controllers block it, or a
+	// user has to approve it.
 	Blocked
 	// Deleting means that dependents are being deleted.
 	Deleting
@@ -88,7 +89,8 @@ func Of(err error) Outcome {
 	}
 }
 
-// Retry returns the outcome of a step that is expected to succeed later, and is retried after the delay, or after an event.
+// Retry returns the outcome of a step that is expected to succeed later, and is retried after the delay, or after an
+// event.
 func Retry(message string, delay time.Duration) Outcome {
 	return Outcome{Kind: Retriable, Message: message, RetryAfter: &delay}
 }

@@ -21,7 +21,8 @@ import (
 // MaxMessageLength is the maximum length of messages of conditions, in bytes. Events repeat them; their limit is 1 KiB.
 const MaxMessageLength = 1024
 
-// Bound returns a sentence that fits into a condition, without rejected values. The path of a field at its beginning stays as it is.
+// Bound returns a sentence that fits into a condition, without rejected values. The path of a field at its beginning
+// stays as it is.
 func Bound(message string) string {
 	message = redact.Text(message)
 	first, size := utf8.DecodeRuneInString(message)
@@ -62,7 +63,8 @@ func Notices(notices []reconciler.Notice) string {
 	return Join(items, "; ")
 }
 
-// Waves names waves, by their apply or delete orders. Where it is nil, or returns an empty name, they have their numbers.
+// Waves names waves, by their apply or delete orders. Where it is nil, or returns an empty name, they have their
+// numbers.
 type Waves func(order int) string
 
 // Name returns the name of a wave.
@@ -120,7 +122,8 @@ func Drift(result reconciler.Result) string {
 	return fmt.Sprintf("; %d changed by other clients: %s", len(result.Drift), Notices(result.Drift))
 }
 
-// Unhealthy continues a sentence about dependents that are ready by those that are not healthy; empty if there are none.
+// Unhealthy continues a sentence about dependents that are ready by those that are not healthy; empty if there are
+// none.
 func Unhealthy(dependents []reconciler.Unhealthy) string {
 	if len(dependents) == 0 {
 		return ""

@@ -20,7 +20,8 @@ func named(name string) reconcile.Request {
 	return reconcile.Request{NamespacedName: apitypes.NamespacedName{Name: name}}
 }
 
-// churningQueue is a queue that is never empty: busy items are added again at once, with the priority of a user's change.
+// churningQueue is a queue that is never empty: busy items are added again at once, with the priority of a user's
+// change.
 type churningQueue struct {
 	*agingQueue
 	clock *clocktesting.FakeClock

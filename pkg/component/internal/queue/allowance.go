@@ -11,14 +11,16 @@ import (
 )
 
 const (
-	// Burst is how many passes of a component events of other objects may cause in quick succession. Dependents that become ready need far fewer.
+	// Burst is how many passes of a component events of other objects may cause in quick succession. Dependents that
+	// become ready need far fewer.
 	Burst = 50
 	// Recovery is the time after which one more pass is allowed.
 	Recovery = time.Second
 )
 
-// Allowances limit the passes that events of other objects cause. A user who may write an object that a component watches, or an object with the
-// label of a dependent, must not be able to keep a worker busy. The zero value is ready for use.
+// Allowances limit the passes that events of other objects cause. A user who may write an object that a component
+// watches, or an object with the label of a dependent, must not be able to keep a worker busy. The zero value is ready
+// for use.
 type Allowances struct {
 	mu    sync.Mutex
 	spent map[apitypes.NamespacedName]allowance

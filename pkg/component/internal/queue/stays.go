@@ -14,7 +14,8 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 )
 
-// StayMemory is what a process remembers about the failures of one target to answer. Only one pass uses it at a time. The zero value is ready for use.
+// StayMemory is what a process remembers about the failures of one target to answer. Only one pass uses it at a time.
+// The zero value is ready for use.
 type StayMemory struct {
 	// unanswered says why the target was not reached; noAnswers is the number of consecutive passes without an answer.
 	unanswered string
@@ -53,8 +54,8 @@ func (s *Stay) slowed() {
 	}
 }
 
-// Visit starts the work with a remote cluster, unless too many components wait for slow clusters. Only the first call of
-// a pass has an effect.
+// Visit starts the work with a remote cluster, unless too many components wait for slow clusters. Only the first call
+// of a pass has an effect.
 func (s *Stay) Visit(target string) outcomes.Outcome {
 	if s.visit == nil {
 		s.visit = s.places.enter(target)
@@ -65,7 +66,8 @@ func (s *Stay) Visit(target string) outcomes.Outcome {
 	return outcomes.Proceed
 }
 
-// crowded is the outcome of a pass that has no place. The last error of the target is more useful to users than the reason for the wait.
+// crowded is the outcome of a pass that has no place. The last error of the target is more useful to users than the
+// reason for the wait.
 func (s *Stay) crowded() outcomes.Outcome {
 	message := s.memory.unanswered
 	if message == "" {
@@ -84,8 +86,8 @@ type Remote struct {
 	KubeConfigFrom string
 }
 
-// Interpret replaces the outcome of a pass that was cut off, or got no answer, by one that says so. The delay grows with each failure, up to the limit. Errors, and what the API
-// server rejects, say where the dependents are.
+// Interpret replaces the outcome of a pass that was cut off, or got no answer, by one that says so. The delay grows
+// with each failure, up to the limit. Errors, and what the API server rejects, say where the dependents are.
 func (s *Stay) Interpret(ctx context.Context, o outcomes.Outcome, remote Remote, limit time.Duration) outcomes.Outcome {
 	if slices.Contains([]outcomes.Kind{outcomes.Ready, outcomes.Gone, outcomes.Abandoned, outcomes.Suspended, outcomes.Paused, outcomes.Archived}, o.Kind) {
 		s.memory.unanswered, s.memory.noAnswers = "", 0

@@ -9,7 +9,8 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 )
 
-// Turns ensures that passes of one component do not overlap. The controller does so anyway, but Reconcile is public. The zero value is ready for use.
+// Turns ensures that passes of one component do not overlap. The controller does so anyway, but Reconcile is public.
+// The zero value is ready for use.
 type Turns struct {
 	mu     sync.Mutex
 	active map[apitypes.NamespacedName]*turn

@@ -17,14 +17,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// Components are reconciled in the order of their priorities, the highest first, and, with equal priority, in the order in which they became due.
-// Several reasons for a pass count with the highest of their priorities. A component that was created, changed or deleted has priority 0, the default
-// of controller-runtime. Waiting raises the priority; see NewQueue.
+// Components are reconciled in the order of their priorities, the highest first, and, with equal priority, in the order
+// in which they became due. Several reasons for a pass count with the highest of their priorities. A component that was
+// created, changed or deleted has priority 0, the default of controller-runtime. Waiting raises the priority; see
+// NewQueue.
 const (
 	// PriorityWoken is the priority of a component after a change of another object, or after a failure.
 	PriorityWoken = handler.LowPriority / 2
-	// PriorityPeriodic is the priority of a component without an event: of all components when the operator starts, set by controller-runtime, and of
-	// components whose requeue interval has ended.
+	// PriorityPeriodic is the priority of a component without an event: of all components when the operator starts, set
+	// by controller-runtime, and of components whose requeue interval has ended.
 	PriorityPeriodic = handler.LowPriority
 )
 
@@ -68,8 +69,8 @@ func (w *Wakeups) add(key apitypes.NamespacedName, priority int, after time.Dura
 	w.Queue.AddAfter(request, after)
 }
 
-// Wake schedules a pass of the component at once. Before the controller runs it does nothing, because the controller reconciles all components when
-// it starts. It does not block.
+// Wake schedules a pass of the component at once. Before the controller runs it does nothing, because the controller
+// reconciles all components when it starts. It does not block.
 func (w *Wakeups) Wake(key apitypes.NamespacedName) { w.WakeAfter(key, 0) }
 
 // WakeAfter schedules a pass after a delay. It has no effect if the component is due earlier.

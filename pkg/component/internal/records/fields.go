@@ -81,8 +81,8 @@ func (f Fields) hasRecord() bool { return *f.Record != nil && !(*f.Record).Inlin
 type form int
 
 const (
-	// formList is status.inventory. It is readable, and the most expensive for the server: the cost of each status write grows with the number of
-	// items.
+	// formList is status.inventory. It is readable, and the most expensive for the server: the cost of each status
+	// write grows with the number of items.
 	formList form = iota
 	// formPacked is a single compressed value in the status.
 	formPacked

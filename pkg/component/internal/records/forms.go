@@ -16,7 +16,8 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// plan chooses the form of the inventory and writes chunks if needed. Its choice takes effect when the status is written.
+// plan chooses the form of the inventory and writes chunks if needed. Its choice takes effect when the status is
+// written.
 func (r *Record) plan(ctx context.Context) error {
 	if !r.known || r.options.Deleting && (r.fields.hasRecord() || r.lost) {
 		return nil
@@ -62,8 +63,8 @@ func (p *planning) run(ctx context.Context) error {
 	return nil
 }
 
-// nextForm returns the form for the size. An inventory that reaches a limit moves to the next larger form, and back once it is below half of that
-// limit.
+// nextForm returns the form for the size. An inventory that reaches a limit moves to the next larger form, and back
+// once it is below half of that limit.
 func (p *planning) nextForm() form {
 	reached := func(limit int, form form) bool {
 		return p.size >= limit || p.record.fields.form() >= form && p.size >= limit/2
@@ -78,7 +79,8 @@ func (p *planning) nextForm() form {
 	}
 }
 
-// planStatus moves the inventory into the status. The record keeps the namespace of former chunks: as long as it is there, passes look for leftovers.
+// planStatus moves the inventory into the status. The record keeps the namespace of former chunks: as long as it is
+// there, passes look for leftovers.
 func (p *planning) planStatus(ctx context.Context, record inventory.Record) {
 	next := &nextRecord{previous: *p.record.fields.Record, swept: p.record.memory.swept}
 	if next.previous != nil {
@@ -96,7 +98,8 @@ func (p *planning) planStatus(ctx context.Context, record inventory.Record) {
 	}
 }
 
-// planPacked compresses the inventory. If dependents are recorded already, it first tries whether the server keeps the field.
+// planPacked compresses the inventory. If dependents are recorded already, it first tries whether the server keeps the
+// field.
 func (p *planning) planPacked(ctx context.Context) error {
 	list, err := chunks.PackItems(p.encoded)
 	if err != nil {
@@ -160,8 +163,8 @@ func (p *planning) tooLarge(why string) error {
 		p.record.options.Subject, outcomes.Dependents(len(*p.record.fields.Inventory)), p.size, p.record.options.ChunkLimit, why)}}
 }
 
-// tryOut finds out whether the server keeps the record before anything depends on it. It writes the record as inline, so that the present inventory
-// still counts.
+// tryOut finds out whether the server keeps the record before anything depends on it. It writes the record as inline,
+// so that the present inventory still counts.
 func (p *planning) tryOut(ctx context.Context, record inventory.Record) (kept bool, err error) {
 	record.Inline = true
 	encoded, err := toMap(&record)
@@ -182,8 +185,8 @@ func (p *planning) tryOut(ctx context.Context, record inventory.Record) (kept bo
 	return true, nil
 }
 
-// staleChunks returns the chunks to remove once the status no longer refers to them, and whether these are all. It lists chunks of earlier processes
-// once. If the listing fails, they stay until a later write.
+// staleChunks returns the chunks to remove once the status no longer refers to them, and whether these are all. It
+// lists chunks of earlier processes once. If the listing fails, they stay until a later write.
 func (r *Record) staleChunks(ctx context.Context) (stale chunks.Handles, all bool) {
 	stale = chunks.Handles{}
 	maps.Copy(stale, r.chunks)

@@ -8,15 +8,17 @@ import (
 	"strings"
 )
 
-// The status records the number of dependents and a checksum of their names. So an inventory that a user has emptied or shortened, or that a
-// definition without inventoryRecord has dropped, is not mistaken for a complete one. This mark follows the digest in status.processingDigest, a
-// field that every definition has, and is part of the write that changes the inventory. Operators that do not know the mark overwrite it when they
-// process the component, because it does not look like their digest. They do not count that as a new revision, which depends on
+// The status records the number of dependents and a checksum of their names. So an inventory that a user has emptied or
+// shortened, or that a definition without inventoryRecord has dropped, is not mistaken for a complete one. This mark
+// follows the digest in status.processingDigest, a field that every definition has, and is part of the write that
+// changes the inventory. Operators that do not know the mark overwrite it when they process the component, because it
+// does not look like their digest. They do not count that as a new revision, which depends on
 // status.lastProcessingDigest.
 
 // mark is the text after the digest.
 type mark struct {
-	// inventory is the number of dependents and the checksum of their names; empty if there are none, or if the inventory is not known.
+	// inventory is the number of dependents and the checksum of their names; empty if there are none, or if the
+	// inventory is not known.
 	inventory string
 	// cluster identifies the cluster of the dependents.
 	cluster string
@@ -50,7 +52,8 @@ func (f Fields) putMark(next mark) (undo func()) {
 	return func() { *f.Digest = digest }
 }
 
-// nextMark returns the mark for the next write. While the inventory is not known, the recorded mark stays; an inherited one has none.
+// nextMark returns the mark for the next write. While the inventory is not known, the recorded mark stays; an inherited
+// one has none.
 func (r *Record) nextMark() mark {
 	if !r.known || r.lost || r.Inherited {
 		return r.mark

@@ -39,7 +39,8 @@ type RebuildRequest struct {
 	Generation int64
 }
 
-// Rebuild completes an inventory with gaps by finding dependents by their labels. It does nothing if the inventory is complete.
+// Rebuild completes an inventory with gaps by finding dependents by their labels. It does nothing if the inventory is
+// complete.
 func (r *Record) Rebuild(ctx context.Context, request RebuildRequest) error {
 	if r.gap == "" && !mustListAgain(r, request) {
 		return nil
@@ -101,8 +102,8 @@ func (r *Record) lostTypes(leaving bool) []reconciler.TypeVersionInfo {
 	return kinds
 }
 
-// announce reports what was found: now by an event, and in the conditions until the spec changes. A lost inventory that was empty is not worth a
-// report.
+// announce reports what was found: now by an event, and in the conditions until the spec changes. A lost inventory that
+// was empty is not worth a report.
 func (r *Record) announce(result reconciler.RebuildResult) {
 	if r.gap == "" && result.Found == 0 || r.lost && result.Found == 0 && len(result.Unlisted) == 0 {
 		return
@@ -135,8 +136,8 @@ func (r *Record) Note() string {
 	return note
 }
 
-// Remove deletes all chunks, and reports whether none is left. It first writes a status that records no dependents, so that a missing chunk is no
-// loss.
+// Remove deletes all chunks, and reports whether none is left. It first writes a status that records no dependents, so
+// that a missing chunk is no loss.
 func (r *Record) Remove(ctx context.Context) (complete bool, err error) {
 	reference, namespace := *r.fields.Record, r.fields.chunkNamespace()
 	if !r.lost && (reference == nil || r.fields.form() == formPacked && reference.Namespace == "") {

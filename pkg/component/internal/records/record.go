@@ -21,12 +21,13 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// Memory is what a process remembers about the record of one component. Losing it costs requests, nothing else. Only one pass uses it at a time. The
-// zero value is ready for use.
+// Memory is what a process remembers about the record of one component. Losing it costs requests, nothing else. Only
+// one pass uses it at a time. The zero value is ready for use.
 type Memory struct {
 	// recalled is an inventory that is not in the status; nil if it has not been read.
 	recalled *recalled
-	// swept is set once there are no chunks but those that the status names. Before, an earlier process may have left some.
+	// swept is set once there are no chunks but those that the status names. Before, an earlier process may have left
+	// some.
 	swept bool
 	// unpacked is set once the server has dropped a packed inventory, because the definition lacks the field.
 	unpacked bool
@@ -43,8 +44,8 @@ func (m *Memory) ForgetNote() { m.rebuilt = "" }
 
 // Record is the inventory of a component during one pass.
 type Record struct {
-	// Inherited means that the predecessor of this SDK has recorded the inventory: it does not write a mark. As long as it is set, writes do not
-	// add a mark, so that later passes find the same.
+	// Inherited means that the predecessor of this SDK has recorded the inventory: it does not write a mark. As long as
+	// it is set, writes do not add a mark, so that later passes find the same.
 	Inherited bool
 
 	memory  *Memory
@@ -78,7 +79,8 @@ type Record struct {
 type nextRecord struct {
 	previous *inventory.Record
 	written  chunks.Written
-	// stale are the chunks that the status will no longer refer to, as they were read before the write; nil if there never were chunks.
+	// stale are the chunks that the status will no longer refer to, as they were read before the write; nil if there
+	// never were chunks.
 	stale chunks.Handles
 	// swept means that stale has all leftover chunks.
 	swept bool
@@ -90,8 +92,8 @@ type Options struct {
 	Subject string
 	// Deleting is set if the component is being deleted.
 	Deleting bool
-	// ListLimit and ChunkLimit are sizes of an inventory, in bytes of JSON. From ListLimit on it is compressed, from ChunkLimit on it is stored in
-	// chunks.
+	// ListLimit and ChunkLimit are sizes of an inventory, in bytes of JSON. From ListLimit on it is compressed, from
+	// ChunkLimit on it is stored in chunks.
 	ListLimit, ChunkLimit int
 	Log                   logr.Logger
 	// Warn writes an event about the component.
@@ -121,8 +123,8 @@ func (r *Record) NoteLoss() { r.lost = r.fields.isEmpty() }
 // IsLost reports whether there is no record although there must have been one.
 func (r *Record) IsLost() bool { return r.lost }
 
-// IsKept reports whether the server has a record that the next process can rely on. Until then, the generation of the component must not count as
-// observed.
+// IsKept reports whether the server has a record that the next process can rely on. Until then, the generation of the
+// component must not count as observed.
 func (r *Record) IsKept() bool { return !r.lost && !r.memory.unkept }
 
 // Gap says why the inventory is not known and must be rebuilt; empty if it is known.
@@ -175,8 +177,9 @@ type recalled struct {
 	chunks   chunks.Handles
 }
 
-// Recall loads the inventory into the status in memory. It reads chunks once per process, and again after another client has written the status. If
-// the record is lost or damaged, Gap says so, and the inventory must be rebuilt before anything depends on it.
+// Recall loads the inventory into the status in memory. It reads chunks once per process, and again after another
+// client has written the status. If the record is lost or damaged, Gap says so, and the inventory must be rebuilt
+// before anything depends on it.
 func (r *Record) Recall(ctx context.Context) error {
 	reference, known := *r.fields.Record, r.memory.recalled
 	switch {
@@ -274,7 +277,8 @@ func (r *Record) save(ctx context.Context) error {
 	return err
 }
 
-// persistent returns the status to write. It has no list if the inventory is stored elsewhere, or if the list would be mistaken for a complete one.
+// persistent returns the status to write. It has no list if the inventory is stored elsewhere, or if the list would be
+// mistaken for a complete one.
 func (r *Record) persistent() (map[string]any, error) {
 	defer r.fields.putMark(r.nextMark())()
 	if r.fields.hasRecord() || r.lost {
@@ -285,8 +289,8 @@ func (r *Record) persistent() (map[string]any, error) {
 	return r.handle.Status()
 }
 
-// checkKept checks whether the server has kept the record. If not, the definition is an older one: a packed inventory is then written as a list, and
-// one in chunks has to be rebuilt by the next process.
+// checkKept checks whether the server has kept the record. If not, the definition is an older one: a packed inventory
+// is then written as a list, and one in chunks has to be rebuilt by the next process.
 func (r *Record) checkKept(ctx context.Context, status map[string]any) error {
 	before := r.memory.unkept
 	r.memory.unkept = r.fields.hasRecord() && !reflect.DeepEqual(r.handle.Stored(recordField), status[recordField])
@@ -306,7 +310,8 @@ func (r *Record) checkKept(ctx context.Context, status map[string]any) error {
 	return r.handle.Write(ctx, status)
 }
 
-// unpack moves the inventory back to the list after the server has dropped the packed form. Earlier chunks are removed when the list is written.
+// unpack moves the inventory back to the list after the server has dropped the packed form. Earlier chunks are removed
+// when the list is written.
 func (r *Record) unpack() {
 	reference := *r.fields.Record
 	record := inventory.Record{Inline: true, Namespace: reference.Namespace, Unlisted: reference.Unlisted}
@@ -319,8 +324,9 @@ func (r *Record) unpack() {
 	}
 }
 
-// saved completes or undoes a change of the record after the status write. After a refused write, it removes new chunks only if the status certainly
-// does not refer to them; after a successful one, it removes stale chunks only if the record has changed.
+// saved completes or undoes a change of the record after the status write. After a refused write, it removes new chunks
+// only if the status certainly does not refer to them; after a successful one, it removes stale chunks only if the
+// record has changed.
 func (r *Record) saved(ctx context.Context, changed bool, err error) {
 	next := r.next
 	r.next = nil
@@ -357,8 +363,9 @@ func (r *Record) saved(ctx context.Context, changed bool, err error) {
 	}
 }
 
-// unreferenced returns the chunks that were written for a refused status and that the status on the server does not name. The server may have that
-// status nevertheless: clients repeat a request whose outcome the server could not tell, and then the refusal answers the second attempt.
+// unreferenced returns the chunks that were written for a refused status and that the status on the server does not
+// name. The server may have that status nevertheless: clients repeat a request whose outcome the server could not tell,
+// and then the refusal answers the second attempt.
 func (r *Record) unreferenced(ctx context.Context, written chunks.Handles) chunks.Handles {
 	reference, err := liveRecord(ctx, r.handle)
 	if err != nil {

@@ -38,8 +38,8 @@ func (s *Stores) Namespace() string {
 	return cmp.Or(s.Component.Namespace, s.StateNamespace)
 }
 
-// Trusts reports whether objects of the component may be in the namespace that a status names. The status alone is not enough: a user who may write it
-// must not make the operator read or delete objects elsewhere.
+// Trusts reports whether objects of the component may be in the namespace that a status names. The status alone is not
+// enough: a user who may write it must not make the operator read or delete objects elsewhere.
 func (s *Stores) Trusts(namespace string) bool {
 	return namespace != "" && namespace == s.Namespace()
 }
@@ -77,8 +77,8 @@ func (s *Stores) Of(kind chunks.Kind) *chunks.Store {
 	})
 }
 
-// List finds all objects of a kind that belong to the component. Without the permission to list them, there are none, unless the status names their
-// namespace.
+// List finds all objects of a kind that belong to the component. Without the permission to list them, there are none,
+// unless the status names their namespace.
 func (s *Stores) List(ctx context.Context, kind chunks.Kind, recorded string) (chunks.Handles, error) {
 	if s.Namespace() == "" {
 		return nil, nil

@@ -10,8 +10,8 @@ import (
 	"github.com/component-operator/runtime/internal/apiserver"
 )
 
-// Memory is what a process remembers about its writes of one component. Losing it costs requests, nothing else. Only one pass uses it at a time,
-// except for Awaits. The zero value is ready for use.
+// Memory is what a process remembers about its writes of one component. Losing it costs requests, nothing else. Only
+// one pass uses it at a time, except for Awaits. The zero value is ready for use.
 type Memory struct {
 	mu sync.Mutex
 	// written is the resource version of our last write; protected.
@@ -51,8 +51,8 @@ func (m *Memory) wrote(version string) {
 	m.written = version
 }
 
-// isOutdated reports whether the version is older than our last write. If so, the next event with a current version passes the filter, whatever it is
-// about; see Awaits.
+// isOutdated reports whether the version is older than our last write. If so, the next event with a current version
+// passes the filter, whatever it is about; see Awaits.
 func (m *Memory) isOutdated(version string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -25,7 +25,8 @@ import (
 // ErrChanged ends a pass that has read the component before its latest change.
 var ErrChanged = errors.New("another client modified the component during the reconciliation")
 
-// ErrNotOurs ends a pass for a component that belongs to another replica, or may belong to it. The errors of HandleOptions.Fence wrap it.
+// ErrNotOurs ends a pass for a component that belongs to another replica, or may belong to it. The errors of
+// HandleOptions.Fence wrap it.
 var ErrNotOurs = errors.New("this replica may have lost the shard of the component")
 
 // RejectedError says that the server rejects a status.
@@ -48,8 +49,8 @@ func IsRejected(err error) bool {
 // maxConflicts is how often a write is tried while other clients write at the same time.
 const maxConflicts = 8
 
-// Write replaces the status. It fails with ErrChanged if another client has changed the status meanwhile, and with a RejectedError if the server
-// rejects the status.
+// Write replaces the status. It fails with ErrChanged if another client has changed the status meanwhile, and with a
+// RejectedError if the server rejects the status.
 func (h *Handle) Write(ctx context.Context, status map[string]any) error {
 	patched, err := h.patch(ctx, "status", func() map[string]any {
 		// Dropped fields are sent again: the server may keep them now, and a part of a value is worse than none.
@@ -108,8 +109,8 @@ func (h *Handle) AnnotateAll(ctx context.Context, annotations map[string]any) er
 	return err
 }
 
-// ChangeMetadata changes annotations and finalizers of the component as the content of a JSON merge patch says, and reports whether there was any. If another client has
-// changed the component, it fails with ErrChanged.
+// ChangeMetadata changes annotations and finalizers of the component as the content of a JSON merge patch says, and
+// reports whether there was any. If another client has changed the component, it fails with ErrChanged.
 func (h *Handle) ChangeMetadata(ctx context.Context, content func(component client.Object) map[string]any) (changed bool, err error) {
 	calls := 0
 	changed, err = h.changeMetadata(ctx, func() map[string]any {
@@ -160,8 +161,8 @@ func isFinal(err error) bool {
 	return errors.Is(err, ErrChanged) || errors.As(err, &reread)
 }
 
-// patch sends a merge patch that is guarded by the version of the pass, and returns the response. After a conflict with another client, it sends the
-// new result of content. It returns nil if there is no content.
+// patch sends a merge patch that is guarded by the version of the pass, and returns the response. After a conflict with
+// another client, it sends the new result of content. It returns nil if there is no content.
 func (h *Handle) patch(ctx context.Context, subresource string, content func() map[string]any) (client.Object, error) {
 	for range maxConflicts {
 		wanted := content()
@@ -264,8 +265,8 @@ func (h *Handle) LiveStatus(ctx context.Context) (map[string]any, error) {
 	return StatusOf(live)
 }
 
-// Rebase continues the pass from the version on the server. It fails with ErrChanged if that is another component, or its status is not the last one
-// known.
+// Rebase continues the pass from the version on the server. It fails with ErrChanged if that is another component, or
+// its status is not the last one known.
 func (h *Handle) Rebase(ctx context.Context) error {
 	live, err := h.reread(ctx)
 	if err != nil {
@@ -275,8 +276,8 @@ func (h *Handle) Rebase(ctx context.Context) error {
 	return nil
 }
 
-// Confirm fails with ErrChanged if, on the server, the component is being deleted, its declaration has changed, or another process has written its
-// status.
+// Confirm fails with ErrChanged if, on the server, the component is being deleted, its declaration has changed, or
+// another process has written its status.
 func (h *Handle) Confirm(ctx context.Context) error {
 	live, err := h.reread(ctx)
 	if err == nil && Concerns(h.component, live) {
@@ -285,7 +286,8 @@ func (h *Handle) Confirm(ctx context.Context) error {
 	return err
 }
 
-// reread reads the component from the server. It fails with ErrChanged if that is another component, or its status is not the last one known.
+// reread reads the component from the server. It fails with ErrChanged if that is another component, or its status is
+// not the last one known.
 func (h *Handle) reread(ctx context.Context) (client.Object, error) {
 	live, err := h.client.read(ctx, h.client.Live, h.key)
 	if err != nil {
@@ -329,9 +331,10 @@ type Client struct {
 	Clock     clock.PassiveClock
 }
 
-// Fetch returns the component; if the cache does not show the last write yet, it returns none, and a delay. The error is NotFound if the component is
-// gone. With confirm, a component that this process does not know is read from the server: another process may have seen, and applied, a version that
-// the cache does not show yet. It must not be called concurrently for one component.
+// Fetch returns the component; if the cache does not show the last write yet, it returns none, and a delay. The error
+// is NotFound if the component is gone. With confirm, a component that this process does not know is read from the
+// server: another process may have seen, and applied, a version that the cache does not show yet. It must not be called
+// concurrently for one component.
 func (c *Client) Fetch(ctx context.Context, key apitypes.NamespacedName, memoryOf func(uid apitypes.UID) *Memory, confirm bool) (client.Object, time.Duration, error) {
 	component, wait, err := c.fetch(ctx, key, memoryOf, confirm)
 	if err != nil {
@@ -397,8 +400,8 @@ func (c *Client) read(ctx context.Context, reader client.Reader, key apitypes.Na
 	return component, nil
 }
 
-// Concerns reports whether a change of a component may matter to its reconciliation: everything but changes of status and of metadata other than
-// labels, annotations and finalizers.
+// Concerns reports whether a change of a component may matter to its reconciliation: everything but changes of status
+// and of metadata other than labels, annotations and finalizers.
 func Concerns(before, after client.Object) bool {
 	return before.GetUID() != after.GetUID() ||
 		before.GetGeneration() != after.GetGeneration() ||

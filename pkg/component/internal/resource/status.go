@@ -15,8 +15,8 @@ import (
 // inventoryField is the field of the status that is by far the largest. It is decoded only when necessary.
 const inventoryField = "inventory"
 
-// StatusOf returns the status of a component in its JSON form, including the fields of the component's own type. The inventory is a json.RawMessage;
-// since it is encoded from the same Go type, equal inventories have the same text.
+// StatusOf returns the status of a component in its JSON form, including the fields of the component's own type. The
+// inventory is a json.RawMessage; since it is encoded from the same Go type, equal inventories have the same text.
 func StatusOf(component client.Object) (map[string]any, error) {
 	raw, err := json.Marshal(withStatus(component))
 	if err != nil {
@@ -44,8 +44,8 @@ func StatusOf(component client.Object) (map[string]any, error) {
 	return status, nil
 }
 
-// withStatus returns what has to be encoded to have the status of a component in JSON: its field of that name, because the spec may be large, or the whole
-// component if its type has no such field, or encodes itself.
+// withStatus returns what has to be encoded to have the status of a component in JSON: its field of that name, because
+// the spec may be large, or the whole component if its type has no such field, or encodes itself.
 func withStatus(component client.Object) any {
 	value := reflect.Indirect(reflect.ValueOf(component))
 	if _, encodesItself := component.(json.Marshaler); encodesItself || value.Kind() != reflect.Struct {

@@ -57,7 +57,8 @@ func MergePatch(from, to map[string]any) map[string]any {
 	return patch
 }
 
-// Dropped returns the paths of fields that were sent and are not in the response, sorted and without indices, such as status.inventory[].uid.
+// Dropped returns the paths of fields that were sent and are not in the response, sorted and without indices, such as
+// status.inventory[].uid.
 func Dropped(sent, received any, path string) []string {
 	found := map[string]bool{}
 	collectDropped(sent, received, path, found)

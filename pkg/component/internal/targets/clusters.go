@@ -36,7 +36,8 @@ func (t *Targets) Identify(ctx context.Context, id Identity) (Cluster, error) {
 		return Cluster{}, err
 	}
 	if uid == LocalCluster || len(validation.IsValidLabelValue(string(uid))) > 0 {
-		// It would be believed that the dependents are in the cluster of the component, where their deletion is not their server's business.
+		// It would be believed that the dependents are in the cluster of the component, where their deletion is not
+		// their server's business.
 		return Cluster{}, fmt.Errorf("the cluster at %s: the UID of namespace %s is not valid; must be a UUID", HostOf(connection.Config().Host), metav1.NamespaceSystem)
 	}
 	if uid != "" {

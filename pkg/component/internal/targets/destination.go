@@ -49,8 +49,8 @@ type DestinationOptions struct {
 	// OwnCluster is the UID of the cluster of the component.
 	OwnCluster string
 	Connector  Connector
-	// Identity returns the identity that writes the dependents; references must be loaded before. Local returns the identity in the component's own
-	// cluster, whether dependents are there or not.
+	// Identity returns the identity that writes the dependents; references must be loaded before. Local returns the
+	// identity in the component's own cluster, whether dependents are there or not.
 	Identity func() Identity
 	Local    func() Identity
 	Deleting bool
@@ -81,7 +81,8 @@ func (d *Destination) Move() string {
 // IsRemote reports whether a kubeconfig determines the cluster of the dependents.
 func (d *Destination) IsRemote() bool { return len(d.options.Identity().KubeConfig) > 0 }
 
-// Server returns the address of the cluster of the dependents, for messages; empty if it is the cluster of the component, or not known.
+// Server returns the address of the cluster of the dependents, for messages; empty if it is the cluster of the
+// component, or not known.
 func (d *Destination) Server() string {
 	switch {
 	case !d.IsRemote():
@@ -93,7 +94,8 @@ func (d *Destination) Server() string {
 	}
 }
 
-// IsElsewhere reports whether the dependents are in another cluster than the component. A kubeconfig may refer to the same one.
+// IsElsewhere reports whether the dependents are in another cluster than the component. A kubeconfig may refer to the
+// same one.
 func (d *Destination) IsElsewhere() bool {
 	return d.IsRemote() && d.cluster.UID != LocalCluster && d.cluster.UID != d.options.OwnCluster
 }
@@ -117,8 +119,8 @@ func (d *Destination) isOccupied() bool {
 	return len(d.leftBehind()) > 0 || d.record.Gap() != "" || d.options.Deleting && d.hooks.Awaited()
 }
 
-// Connect connects to the cluster of the dependents. While the component is being deleted, the kubeconfig may be missing: lost then says what is
-// missing; otherwise it is nil.
+// Connect connects to the cluster of the dependents. While the component is being deleted, the kubeconfig may be
+// missing: lost then says what is missing; otherwise it is nil.
 func (d *Destination) Connect(ctx context.Context, lost error) outcomes.Outcome {
 	if lost != nil {
 		return d.holdOrLose(lost)
@@ -153,7 +155,8 @@ func (d *Destination) holdOrLose(reason error) outcomes.Outcome {
 	return d.loseTarget(reason)
 }
 
-// hold makes the deletion continue with the connection of an earlier pass. It reports whether there is one to the cluster of the dependents.
+// hold makes the deletion continue with the connection of an earlier pass. It reports whether there is one to the
+// cluster of the dependents.
 func (d *Destination) hold() bool {
 	held, cluster := d.options.Connector.Held(d.options.Key)
 	if held == nil || d.isGivenUp() || d.cluster.UID != "" && cluster.UID != d.cluster.UID {
@@ -163,8 +166,8 @@ func (d *Destination) hold() bool {
 	return true
 }
 
-// identify finds out which cluster an identity connects to, with at most one request per connection. The result is unknown if the identity may not
-// read the namespace kube-system.
+// identify finds out which cluster an identity connects to, with at most one request per connection. The result is
+// unknown if the identity may not read the namespace kube-system.
 func (d *Destination) identify(ctx context.Context, id Identity) (Cluster, error) {
 	if len(id.KubeConfig) == 0 {
 		return Cluster{UID: LocalCluster}, nil
@@ -172,7 +175,8 @@ func (d *Destination) identify(ctx context.Context, id Identity) (Cluster, error
 	return d.options.Connector.Identify(ctx, id)
 }
 
-// connectFormer connects to the former cluster of dependents that move, and reports whether they do. A former cluster without a connection is lost.
+// connectFormer connects to the former cluster of dependents that move, and reports whether they do. A former cluster
+// without a connection is lost.
 func (d *Destination) connectFormer(ctx context.Context, id Identity) (moved bool, o outcomes.Outcome) {
 	occupied, deleting := d.isOccupied(), d.options.Deleting
 	if deleting && (!occupied || d.cluster.UID == "") {

@@ -59,7 +59,8 @@ func (c Cluster) Describe() string {
 	}
 }
 
-// IsOther reports whether two clusters are certainly different. A kubeconfig may refer to the cluster of the component, whose UID is own.
+// IsOther reports whether two clusters are certainly different. A kubeconfig may refer to the cluster of the component,
+// whose UID is own.
 func (c Cluster) IsOther(other Cluster, own string) bool {
 	uid := func(c Cluster) string {
 		if c.UID == LocalCluster {

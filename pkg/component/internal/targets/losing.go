@@ -20,7 +20,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// loseTarget decides what happens to a component whose dependents are unreachable while it is being deleted or they move.
+// loseTarget decides what happens to a component whose dependents are unreachable while it is being deleted or they
+// move.
 func (d *Destination) loseTarget(reason error) outcomes.Outcome {
 	left, gap, awaited := d.leftBehind(), d.record.Gap(), d.hooks.Awaited()
 	switch {
@@ -68,8 +69,8 @@ func (d *Destination) abandon(reason error) {
 	}
 }
 
-// Unreachable handles an error of the engine while dependents are deleted. If the error means that the target is unreachable, the target may be
-// abandoned.
+// Unreachable handles an error of the engine while dependents are deleted. If the error means that the target is
+// unreachable, the target may be abandoned.
 func (d *Destination) Unreachable(ctx context.Context, err error) outcomes.Outcome {
 	o := outcomes.Of(err)
 	switch {
@@ -86,8 +87,9 @@ func (d *Destination) Unreachable(ctx context.Context, err error) outcomes.Outco
 	return o
 }
 
-// Held returns the outcome of a step that does nothing before a user has approved deletions, unless the user has allowed to abandon the dependents, and they
-// could not be deleted anyway: the server is asked what would become of the deletion of one of them.
+// Held returns the outcome of a step that does nothing before a user has approved deletions, unless the user has
+// allowed to abandon the dependents, and they could not be deleted anyway: the server is asked what would become of the
+// deletion of one of them.
 func (d *Destination) Held(ctx context.Context, held *reconciler.HeldDeletions, o outcomes.Outcome) outcomes.Outcome {
 	if !d.isGivenUp() || d.target == nil {
 		return o
@@ -105,8 +107,8 @@ func (d *Destination) rehearseDeletion(ctx context.Context, of reconciler.Object
 	return d.target.Client.Delete(ctx, object, client.DryRunAll)
 }
 
-// isOutOfReach reports whether an error of the engine means that another cluster does not answer, or that a permission is missing. A failure to read
-// the component, or to write its status, says nothing about that cluster.
+// isOutOfReach reports whether an error of the engine means that another cluster does not answer, or that a permission
+// is missing. A failure to read the component, or to write its status, says nothing about that cluster.
 func (d *Destination) isOutOfReach(ctx context.Context, err error) bool {
 	var status apierrors.APIStatus
 	var refused *reconciler.RefusedError

@@ -33,7 +33,8 @@ type Target struct {
 	ID     string
 	Client cluster.Client
 	Engine Engine
-	// unwatchable returns the kinds of dependents that cannot be watched; see reconciler.Reconciler.Unwatched. May be nil.
+	// unwatchable returns the kinds of dependents that cannot be watched; see reconciler.Reconciler.Unwatched. May be
+	// nil.
 	unwatchable func() []schema.GroupKind
 	// types starts watching the types of the cluster. May be nil.
 	types func()
@@ -62,8 +63,8 @@ func (t *Target) Unwatched(kinds map[string]bool) []string {
 
 // Connector connects components to targets.
 type Connector interface {
-	// Connect returns the target for an identity, without a request. The owner, a component, has one target at a time; Connect releases the earlier
-	// one.
+	// Connect returns the target for an identity, without a request. The owner, a component, has one target at a time;
+	// Connect releases the earlier one.
 	Connect(owner apitypes.NamespacedName, ownerID string, id Identity) (*Target, error)
 	// Identify returns the cluster that the kubeconfig of an identity refers to, with one request per connection.
 	Identify(ctx context.Context, id Identity) (Cluster, error)
@@ -193,7 +194,8 @@ func (t *Targets) Local() (*reconciler.Reconciler, error) {
 	return t.engineLocked(localView, t.options.Factory.Local())
 }
 
-// maxObservedBytes is how much memory the observations of the dependents in one remote cluster may take: enough for some 90,000.
+// maxObservedBytes is how much memory the observations of the dependents in one remote cluster may take: enough for
+// some 90,000.
 const maxObservedBytes = 64 << 20
 
 // engineLocked returns the engine that watches a cluster, as the observer.

@@ -11,8 +11,9 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
-// settlingTimes are the delays after the last change of a definition before the types are read again: a short one, since types are usually served by
-// then, and a longer one for aggregated types, which the API server reports seconds later.
+// settlingTimes are the delays after the last change of a definition before the types are read again: a short one,
+// since types are usually served by then, and a longer one for aggregated types, which the API server reports seconds
+// later.
 var settlingTimes = []time.Duration{time.Second, 10 * time.Second}
 
 // typeChanges combines changes of types in quick succession.

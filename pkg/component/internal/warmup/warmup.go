@@ -24,7 +24,8 @@ import (
 // owner owns the kinds that no component has asked for yet. No component can have this ID.
 const owner = "*"
 
-// grace is how long after the election the kinds stay watched. Meanwhile, the first passes of the components ask for them.
+// grace is how long after the election the kinds stay watched. Meanwhile, the first passes of the components ask for
+// them.
 const grace = 10 * time.Minute
 
 // Options configure a Warmup.
@@ -40,7 +41,8 @@ type Options struct {
 	Grace time.Duration
 	// Recorded returns the dependents, and their kinds, that the status of a component records in the local cluster.
 	Recorded func(component client.Object) ([]*reconciler.InventoryItem, []reconciler.TypeVersionInfo)
-	// Judge is called with a component before the kinds of its dependents are watched, so that these are judged by its rules from the beginning.
+	// Judge is called with a component before the kinds of its dependents are watched, so that these are judged by its
+	// rules from the beginning.
 	Judge func(component client.Object)
 }
 
@@ -190,11 +192,12 @@ func (k kinds) add(kind schema.GroupVersionKind, namespaces ...string) {
 	k[kind].Insert(namespaces...).Delete("")
 }
 
-// mostKinds is the maximum number of kinds of one component that are watched before its first pass. Each kind costs a watch, or a request if it does
-// not exist, and a status can be forged.
+// mostKinds is the maximum number of kinds of one component that are watched before its first pass. Each kind costs a
+// watch, or a request if it does not exist, and a status can be forged.
 const mostKinds = 100
 
-// mostKindsInAll is the maximum number of kinds of all components together that are watched before their first passes: more than most clusters have.
+// mostKindsInAll is the maximum number of kinds of all components together that are watched before their first passes:
+// more than most clusters have.
 const mostKindsInAll = 500
 
 // kindsOf returns the recorded kinds, up to mostKinds.

@@ -35,7 +35,8 @@ func TestWarmupIsBounded(t *testing.T) {
 	}
 }
 
-// TestKindsOfManyComponentsAreBounded has components whose statuses name kinds that no other component has: they do not displace the kinds of others.
+// TestKindsOfManyComponentsAreBounded has components whose statuses name kinds that no other component has: they do not
+// displace the kinds of others.
 func TestKindsOfManyComponentsAreBounded(t *testing.T) {
 	t.Parallel()
 	u := New(Options{})

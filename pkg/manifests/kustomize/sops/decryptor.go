@@ -18,25 +18,26 @@ import (
 
 // Options say what a Decryptor decrypts with. Without any keys it lets plain files pass, and refuses encrypted ones.
 type Options struct {
-	// AgeIdentities are the private keys of age, one per line, as in a file keys.txt: empty lines and those that begin with # are
-	// ignored. Identities of plugins and SSH keys are refused. Defaults to none.
+	// AgeIdentities are the private keys of age, one per line, as in a file keys.txt: empty lines and those that begin
+	// with # are ignored. Identities of plugins and SSH keys are refused. Defaults to none.
 	AgeIdentities []byte
-	// PGPPrivateKeys are the private keys of PGP, armored, one block after the other. Keys that are protected by a passphrase are
-	// refused. Defaults to none.
+	// PGPPrivateKeys are the private keys of PGP, armored, one block after the other. Keys that are protected by a
+	// passphrase are refused. Defaults to none.
 	PGPPrivateKeys []byte
 	// AskCloudServices makes that the key management services that a file mentions (of AWS, Azure, Google, Huawei, and
-	// HashiCorp Vault) are asked, with the credentials that their SDKs find in the environment, which also decide for how long.
-	// Defaults to false.
+	// HashiCorp Vault) are asked, with the credentials that their SDKs find in the environment, which also decide for
+	// how long. Defaults to false.
 	AskCloudServices bool
 }
 
-// Decryptor decrypts the files that are encrypted by SOPS, and leaves others as they are. It is safe for concurrent use.
+// Decryptor decrypts the files that are encrypted by SOPS, and leaves others as they are. It is safe for concurrent
+// use.
 type Decryptor struct {
 	services []keyservice.KeyServiceClient
 }
 
-// NewDecryptor returns a Decryptor, or an error that tells which key cannot be read, but not its text. What is given is not used
-// after that.
+// NewDecryptor returns a Decryptor, or an error that tells which key cannot be read, but not its text. What is given is
+// not used after that.
 func NewDecryptor(options Options) (*Decryptor, error) {
 	identities, err := parseIdentities(options.AgeIdentities)
 	if err != nil {
@@ -53,14 +54,14 @@ func NewDecryptor(options Options) (*Decryptor, error) {
 	return &Decryptor{services: services}, nil
 }
 
-// encryptedValue matches a complete value. Each file that is encrypted has at least one, the encrypted checksum. A program that has
-// written the file again may have escaped some characters, as \/ or \u003d.
+// encryptedValue matches a complete value. Each file that is encrypted has at least one, the encrypted checksum. A
+// program that has written the file again may have escaped some characters, as \/ or \u003d.
 var encryptedValue = regexp.MustCompile(`ENC\[AES256_GCM,data:[A-Za-z0-9+/=\\]*,iv:[A-Za-z0-9+/=\\]+,tag:[A-Za-z0-9+/=\\]+,type:[a-z]+\]`)
 
-// Decrypt returns the plain form of a file that is encrypted, and any other as it is. As for SOPS, the end of the path decides about the
-// format: .yaml, .yml, .json, .env, .ini, and binary for all others. It fails if the file is encrypted for other keys, has been
-// changed since it was encrypted, or contains encrypted values although it has not the form of an encrypted file; nothing that is
-// encrypted passes.
+// Decrypt returns the plain form of a file that is encrypted, and any other as it is. As for SOPS, the end of the path
+// decides about the format: .yaml, .yml, .json, .env, .ini, and binary for all others. It fails if the file is
+// encrypted for other keys, has been changed since it was encrypted, or contains encrypted values although it has not
+// the form of an encrypted file; nothing that is encrypted passes.
 func (d *Decryptor) Decrypt(input []byte, path string) ([]byte, error) {
 	if !encryptedValue.Match(input) {
 		return input, nil

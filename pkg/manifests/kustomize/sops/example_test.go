@@ -22,7 +22,8 @@ import (
 //go:embed all:testdata/app
 var manifestsFS embed.FS
 
-// keySecret stands for what the operator reads at its start, for instance from a mounted Secret. Never publish such a key.
+// keySecret stands for what the operator reads at its start, for instance from a mounted Secret. Never publish such a
+// key.
 var keySecret = corev1.Secret{Data: map[string][]byte{
 	"keys.txt": []byte("AGE-SECRET-KEY-1GEETSZA56WLLP0AW5503NUWZ5QUHHXH8DY9FC03E07V9VXM5YPDQ3ZCQE3\n"),
 }}

@@ -22,8 +22,8 @@ type format struct {
 	endings []string
 }
 
-// formats ends with the one for files with other endings. It is created for each file: SOPS does not say that its stores may be
-// used concurrently.
+// formats ends with the one for files with other endings. It is created for each file: SOPS does not say that its
+// stores may be used concurrently.
 func formats() []format {
 	defaults := config.NewStoresConfig()
 	return []format{

@@ -56,7 +56,8 @@ func TestUnusableKeys(t *testing.T) {
 	}
 }
 
-// TestNoOtherKeys: keys that SOPS itself would find on its own are not used. It changes the environment, so it is not parallel.
+// TestNoOtherKeys: keys that SOPS itself would find on its own are not used. It changes the environment, so it is not
+// parallel.
 func TestNoOtherKeys(t *testing.T) {
 	key, ring := ageKey(t), pgpKey(t)
 	home := t.TempDir()
@@ -92,8 +93,8 @@ func TestNoOtherKeys(t *testing.T) {
 	}
 }
 
-// TestCloudServices: a service is asked if the options say so, and not without that. It changes the environment, so it is not
-// parallel.
+// TestCloudServices: a service is asked if the options say so, and not without that. It changes the environment, so it
+// is not parallel.
 func TestCloudServices(t *testing.T) {
 	t.Setenv("VAULT_TOKEN", "token")
 	var requests atomic.Int64

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command definitions completes generated definitions: it requires apiVersion, kind and metadata.name of each embedded object, which it knows by the mark
-// EmbeddedResource. The generator cannot say that of an object with fields of any kind. A CEL rule could, but the server would evaluate it for each object in each write,
-// also of the status. The same is true of the server's own checks of embedded objects, which take a fifth of the time of a write of a large set. So the mark is removed,
-// and the reconciler makes these checks.
+// Command definitions completes generated definitions: it requires apiVersion, kind and metadata.name of each embedded
+// object, which it knows by the mark EmbeddedResource. The generator cannot say that of an object with fields of any
+// kind. A CEL rule could, but the server would evaluate it for each object in each write, also of the status. The same
+// is true of the server's own checks of embedded objects, which take a fifth of the time of a write of a large set. So
+// the mark is removed, and the reconciler makes these checks.
 package main
 
 import (

@@ -18,9 +18,11 @@ import (
 
 // Decision is what is to be done for a deployment.
 type Decision struct {
-	// RollBackTo is a set whose spec is to be copied to the template, by a write that also removes spec.rollbackTo. Nothing else is to be done before. Nil if there is none.
+	// RollBackTo is a set whose spec is to be copied to the template, by a write that also removes spec.rollbackTo.
+	// Nothing else is to be done before. Nil if there is none.
 	RollBackTo v1alpha1.Set
-	// Adopt are sets of the series without a controller. Nothing else is to be done before, unless they cannot be adopted; see [Revisions.WithoutOrphans].
+	// Adopt are sets of the series without a controller. Nothing else is to be done before, unless they cannot be
+	// adopted; see [Revisions.WithoutOrphans].
 	Adopt []v1alpha1.Set
 	// Release are sets whose ownership is to end, because the deployment is deleted without them.
 	Release []v1alpha1.Set
@@ -43,7 +45,8 @@ type Change struct {
 // Revisions are the sets of a deployment.
 type Revisions struct {
 	deployment v1alpha1.Deployment
-	// own are those that it controls, the newest first. Series are all sets of its series, with those that others control.
+	// own are those that it controls, the newest first. Series are all sets of its series, with those that others
+	// control.
 	own, series []v1alpha1.Set
 	// names are those of all sets in the namespace.
 	names map[string]bool
@@ -89,7 +92,8 @@ func (r Revisions) WithoutOrphans() Revisions {
 	return r
 }
 
-// Decide returns what is to be done. The error says why no set is created: because spec.rollbackTo is refused, or because there is no higher revision.
+// Decide returns what is to be done. The error says why no set is created: because spec.rollbackTo is refused, or
+// because there is no higher revision.
 func (r Revisions) Decide() (Decision, error) {
 	switch {
 	case r.deployment.GetDeletionTimestamp() != nil:
@@ -136,8 +140,9 @@ func (r Revisions) checkSelector() error {
 	return nil
 }
 
-// hasCurrent reports whether the newest set is the one that the template makes: because it has that content, or was made from this template and changed by the
-// API server. Of two sets with the highest revision, none is: neither can adopt what the other has.
+// hasCurrent reports whether the newest set is the one that the template makes: because it has that content, or was
+// made from this template and changed by the API server. Of two sets with the highest revision, none is: neither can
+// adopt what the other has.
 func (r Revisions) hasCurrent() bool {
 	current := r.Current()
 	switch {
@@ -164,8 +169,8 @@ func (r Revisions) orphans() []v1alpha1.Set {
 	return found
 }
 
-// next returns the set that the template makes. Its revision is higher than that of any set of the series, and such that its name is free. The error says
-// that there is no such revision, and which set has the highest one.
+// next returns the set that the template makes. Its revision is higher than that of any set of the series, and such
+// that its name is free. The error says that there is no such revision, and which set has the highest one.
 func (r Revisions) next() (v1alpha1.Set, error) {
 	set, revision, holder := r.deployment.NewSet(), lastRevision(r.deployment), ""
 	for _, other := range slices.Concat(r.own, r.series) {
@@ -188,8 +193,8 @@ func (r Revisions) next() (v1alpha1.Set, error) {
 	return set, nil
 }
 
-// lastRevision returns the highest revision that a deployment has had, as its status says. If no higher one would be allowed, only the sets count, so that
-// it is enough to delete the one with that revision.
+// lastRevision returns the highest revision that a deployment has had, as its status says. If no higher one would be
+// allowed, only the sets count, so that it is enough to delete the one with that revision.
 func lastRevision(deployment v1alpha1.Deployment) int64 {
 	if last := deployment.GetDeploymentStatus().Revision; last < v1alpha1.MaxRevision {
 		return last
@@ -285,7 +290,8 @@ func (r Revisions) teardown() Decision {
 	return decision
 }
 
-// RollbackTarget returns the set to roll back to. Revision 0 stands for the latest one before the current one that has succeeded.
+// RollbackTarget returns the set to roll back to. Revision 0 stands for the latest one before the current one that has
+// succeeded.
 func (r Revisions) RollbackTarget(revision int64) (v1alpha1.Set, error) {
 	var allowed []string
 	for i, set := range r.own {

@@ -85,7 +85,8 @@ func set(t *testing.T, description string) v1alpha1.Set {
 	return result
 }
 
-// deployment returns the deployment web from words: the content of its template, then any of paused, deleting, orphaning, limit=, rollback=, selector=.
+// deployment returns the deployment web from words: the content of its template, then any of paused, deleting,
+// orphaning, limit=, rollback=, selector=.
 func deployment(t *testing.T, description string) *v1alpha1.ObjectDeployment {
 	t.Helper()
 	words := strings.Fields(description)

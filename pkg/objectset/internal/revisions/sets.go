@@ -30,7 +30,8 @@ func isTrue(set v1alpha1.Set, name component.ConditionType) bool {
 	return condition(set, name).Status == component.ConditionTrue
 }
 
-// isAvailable reports whether a set is available. The content of a set never changes, so what was seen before the last change of its settings holds.
+// isAvailable reports whether a set is available. The content of a set never changes, so what was seen before the last
+// change of its settings holds.
 func isAvailable(set v1alpha1.Set) bool {
 	found, _ := set.GetStatus().GetCondition(v1alpha1.ConditionTypeAvailable)
 	return found.Status == component.ConditionTrue
@@ -68,7 +69,8 @@ func wasRolledOut(set v1alpha1.Set) bool {
 	return everSucceeded(set) || len(set.GetSetStatus().Phases) > 0 && total.Applied+total.Progressed >= total.Objects
 }
 
-// hasNothingLeft reports whether later sets have adopted all objects of a set that were applied, as far as the set has seen.
+// hasNothingLeft reports whether later sets have adopted all objects of a set that were applied, as far as the set has
+// seen.
 func hasNothingLeft(set v1alpha1.Set) bool {
 	return len(set.GetSetStatus().Phases) > 0 && counts(set).Applied == 0
 }

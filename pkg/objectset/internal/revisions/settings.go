@@ -9,7 +9,8 @@ import (
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
-// Settings are what a deployment decides about its sets, besides their content: the lifecycle state, the progress deadline in seconds, the series, and the change cause.
+// Settings are what a deployment decides about its sets, besides their content: the lifecycle state, the progress
+// deadline in seconds, the series, and the change cause.
 type Settings struct {
 	Lifecycle   v1alpha1.LifecycleState
 	Deadline    int32

@@ -23,7 +23,8 @@ type verdict struct {
 	reason, message string
 }
 
-// Report returns the status of the deployment. The errors are those of [Revisions.Decide], and of a write; nil if there are none.
+// Report returns the status of the deployment. The errors are those of [Revisions.Decide], and of a write; nil if there
+// are none.
 func (r Revisions) Report(refusal, failure error) v1alpha1.DeploymentStatus {
 	status := *r.deployment.GetDeploymentStatus().DeepCopy()
 	status.ObservedGeneration = r.deployment.GetGeneration()

@@ -58,12 +58,13 @@ type Decision struct {
 	Verb   inventory.Verb
 	// Message is the reason; empty for actions that need none.
 	Message string
-	// Again is how long to wait before deciding again even if no event arrives; zero if only an event can change the decision.
+	// Again is how long to wait before deciding again even if no event arrives; zero if only an event can change the
+	// decision.
 	Again time.Duration
 }
 
-// MayChangeNothing reports whether the manifest is applied because it differs from the recorded one, which may never have
-// been applied. Hooks count as applied again even if nothing changes.
+// MayChangeNothing reports whether the manifest is applied because it differs from the recorded one, which may never
+// have been applied. Hooks count as applied again even if nothing changes.
 func (d Decision) MayChangeNothing(t *prepare.Object) bool {
 	return d.Action == Write && d.Message == ManifestChanged && t.Reconcile != inventory.ReconcilePolicyOnObjectOrComponentChange
 }
@@ -117,7 +118,8 @@ func decideAbsent(t *prepare.Object, item *inventory.Item, s Situation) Decision
 	}
 }
 
-// decideEnded decides about an object that does not exist because it has ended. It reports whether it is such an object.
+// decideEnded decides about an object that does not exist because it has ended. It reports whether it is such an
+// object.
 func decideEnded(t *prepare.Object, item *inventory.Item, s Situation) (d Decision, ended bool) {
 	finished := t.RemovesItself && item.Phase == inventory.PhaseReady && item.Status != status.FailedStatus ||
 		s.Ended == status.CurrentStatus && (t.RemovesItself || t.PurgeOrder != nil)
@@ -134,12 +136,14 @@ func decideEnded(t *prepare.Object, item *inventory.Item, s Situation) (d Decisi
 	}
 }
 
-// mayBeHidden reports whether it matters that the cache does not prove that an object is gone: it may only have lost its label.
+// mayBeHidden reports whether it matters that the cache does not prove that an object is gone: it may only have lost
+// its label.
 func (s Situation) mayBeHidden(t *prepare.Object) bool {
 	return !s.Proven && t.Drift == inventory.DriftPolicyReport
 }
 
-// repeatedlyDeleted says why a deleted object is not created again yet. The last correction may have been one of a change.
+// repeatedlyDeleted says why a deleted object is not created again yet. The last correction may have been one of a
+// change.
 func (s Situation) repeatedlyDeleted() string {
 	if s.Fight != "" {
 		return "is repeatedly changed or deleted by other clients"
@@ -147,7 +151,8 @@ func (s Situation) repeatedlyDeleted() string {
 	return "is repeatedly deleted by other clients"
 }
 
-// decideCededAbsent decides about an object that does not exist, and that a newer sibling had. A Job that removes itself has served its purpose there.
+// decideCededAbsent decides about an object that does not exist, and that a newer sibling had. A Job that removes
+// itself has served its purpose there.
 func decideCededAbsent(t *prepare.Object, item *inventory.Item, s Situation) Decision {
 	if t.RemovesItself && item.Status == status.CurrentStatus {
 		return Decision{Action: Complete, Verb: inventory.VerbCompleted, Message: "has finished, and is gone"}
@@ -176,7 +181,8 @@ func Foreign(t *prepare.Object, item *inventory.Item, s Situation) Decision {
 	adopt := Decision{Action: Write, Verb: inventory.VerbAdopted, Message: alreadyExists + " and " + owner}
 	switch {
 	case t.Reconcile == inventory.ReconcilePolicyOnce:
-		// The object exists, which is all that the policy asks for. Its content may be what the manifest would have generated only the first time.
+		// The object exists, which is all that the policy asks for. Its content may be what the manifest would have
+		// generated only the first time.
 		adopt.Action = Mark
 	case t.Update == inventory.UpdatePolicyRecreate:
 		adopt.Action = Recreate
@@ -202,7 +208,8 @@ func mayAdopt(t *prepare.Object, s Situation) bool {
 	return false
 }
 
-// decideUnlabelled decides about an object that we wrote, and of which only the label is gone. It reports whether it is such an object.
+// decideUnlabelled decides about an object that we wrote, and of which only the label is gone. It reports whether it is
+// such an object.
 func decideUnlabelled(t *prepare.Object, item *inventory.Item, s Situation) (d Decision, ours bool) {
 	switch {
 	case !s.unlabelled(item):
@@ -230,8 +237,8 @@ func ownership(s Situation) string {
 	}
 }
 
-// decideTakeOver decides about an object that is adopted from any owner. Such an object must not be deleted, not even to be
-// recreated.
+// decideTakeOver decides about an object that is adopted from any owner. Such an object must not be deleted, not even
+// to be recreated.
 func decideTakeOver(t *prepare.Object, item *inventory.Item, s Situation) Decision {
 	d := Decision{Action: Write, Verb: inventory.VerbAdopted, Message: alreadyExists + " and " + ownership(s)}
 	if t.Reconcile == inventory.ReconcilePolicyOnce && IsWritten(item) {
@@ -259,14 +266,15 @@ func decideChanged(t *prepare.Object, item *inventory.Item, s Situation) Decisio
 		// We created it, but the process ended before it could record that.
 		d.Message = Unrecorded
 		if t.Reconcile == inventory.ReconcilePolicyOnce {
-			// The creation has set the content. If the whole record was lost, the content may rightly have changed since.
+			// The creation has set the content. If the whole record was lost, the content may rightly have changed
+			// since.
 			d.Action = Mark
 			return d
 		}
 	}
-	// Another object than the recorded one may have been created from this manifest already. Then applying changes nothing, and there is no
-	// need to recreate it.
-	// Neither is there to suspend it, and to resume it; if that changes a field that cannot be changed, it is recreated after all.
+	// Another object than the recorded one may have been created from this manifest already. Then applying changes
+	// nothing, and there is no need to recreate it. Neither is there to suspend it, and to resume it; if that changes a
+	// field that cannot be changed, it is recreated after all.
 	isReplaced := t.Update == inventory.UpdatePolicyRecreate || item.Status == status.FailedStatus
 	if isReplaced && item.UID != "" && s.Seen.UID == item.UID && !t.Suspended && !s.Seen.Suspended {
 		d.Action = Recreate

@@ -118,8 +118,8 @@ func (s Situation) leave(item *inventory.Item, d Deletion, why string) (Ending, 
 	return RefuseEnd, markedByText(operator)
 }
 
-// sameOwner returns the name of another operator whose marks the recorded object has in place of ours, for the same owner, such as this operator under
-// another name; empty if there is none.
+// sameOwner returns the name of another operator whose marks the recorded object has in place of ours, for the same
+// owner, such as this operator under another name; empty if there is none.
 func (s Situation) sameOwner(item *inventory.Item) (operator string) {
 	if item.UID == "" || s.Seen.UID != item.UID || s.Seen.Owner != "" || s.Rival.owner == "" || digest.OwnerLabel(s.Rival.owner) != s.Owner {
 		return ""
@@ -163,8 +163,8 @@ func (s Situation) adopter() string {
 	}
 }
 
-// wasOrphaned reports whether an earlier pass has removed our marks from an object, and ended before it could record that. The object may belong to
-// others by now.
+// wasOrphaned reports whether an earlier pass has removed our marks from an object, and ended before it could record
+// that. The object may belong to others by now.
 func (s Situation) wasOrphaned(item *inventory.Item) bool {
 	// An object that defines types may still have our finalizer.
 	return s.Proven && s.Seen.Owner == "" && s.Whose == "" && !prepare.DefinesTypes(item.GroupVersionKind().GroupKind())

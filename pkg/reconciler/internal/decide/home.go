@@ -32,11 +32,12 @@ type Owner struct {
 	AdditionalManagedTypes []inventory.TypeInfo
 }
 
-// isHome reports whether deleting the object of an item would delete the owner: the object is a namespace that holds what the
-// owner needs, or defines the owner's type.
+// isHome reports whether deleting the object of an item would delete the owner: the object is a namespace that holds
+// what the owner needs, or defines the owner's type.
 func (o Owner) isHome(item *inventory.Item) bool { return o.WhyOrphaned(item) != "" }
 
-// WhyOrphaned says why an object is orphaned instead of deleted because the owner needs it; empty if the owner does not.
+// WhyOrphaned says why an object is orphaned instead of deleted because the owner needs it; empty if the owner does
+// not.
 func (o Owner) WhyOrphaned(item *inventory.Item) string {
 	kind := item.GroupVersionKind().GroupKind()
 	switch {
@@ -51,8 +52,8 @@ func (o Owner) WhyOrphaned(item *inventory.Item) string {
 	}
 }
 
-// ProtectHome sets the delete policy Orphan on the namespaces that the owner needs, and on the definition of its type, whatever their annotations
-// say. It changes the items.
+// ProtectHome sets the delete policy Orphan on the namespaces that the owner needs, and on the definition of its type,
+// whatever their annotations say. It changes the items.
 func (o Owner) ProtectHome(items []*inventory.Item) {
 	for _, item := range items {
 		item.DeletePolicy = o.DeletePolicy(item, item.DeletePolicy)
@@ -67,8 +68,8 @@ func (o Owner) DeletePolicy(item *inventory.Item, declared inventory.DeletePolic
 	return declared
 }
 
-// Ending decides what to do about an object that should be gone. Objects that the owner needs are gone only after the owner; so
-// it does not wait until they are.
+// Ending decides what to do about an object that should be gone. Objects that the owner needs are gone only after the
+// owner; so it does not wait until they are.
 func (o Owner) Ending(item *inventory.Item, s Situation, d Deletion) (Ending, string) {
 	if o.isHome(item) {
 		s.Seen.Deleting = false

@@ -34,7 +34,8 @@ type ObjectMemory struct {
 	Retries       Repetition
 	// Deletion is what is known about failures of the API server to delete the object.
 	Deletion FailedDeletion
-	// Fight says, for repeated corrections, who has changed which fields before the last one; empty if that is not known.
+	// Fight says, for repeated corrections, who has changed which fields before the last one; empty if that is not
+	// known.
 	Fight string
 	// Consumer remembers whether a claim waits for its first consumer, by the UID of the claim.
 	Consumer map[apitypes.UID]bool
@@ -90,7 +91,8 @@ func (o OwnerMemory) Recall() *prepare.Set {
 	return o.all.prepared[o.owner]
 }
 
-// Retain remembers the desired objects of a call for the next one. It forgets the former ones if computed is nil or has no version.
+// Retain remembers the desired objects of a call for the next one. It forgets the former ones if computed is nil or has
+// no version.
 func (o OwnerMemory) Retain(computed *prepare.Set) {
 	o.all.mu.Lock()
 	defer o.all.mu.Unlock()
@@ -130,8 +132,8 @@ type Repetition struct {
 	last  time.Time
 }
 
-// Pacing says how a repetition is spaced out: the first free times at once, then after Step, doubling up to limit. It starts over
-// after a pause that is longer than calm and than twice the current delay.
+// Pacing says how a repetition is spaced out: the first free times at once, then after Step, doubling up to limit. It
+// starts over after a pause that is longer than calm and than twice the current delay.
 type Pacing struct {
 	free  int
 	Step  time.Duration
@@ -161,8 +163,8 @@ func (r *Repetition) Happened(now time.Time) {
 	r.last = now
 }
 
-// Operations that are repeated because others keep writing are delayed up to the reapply interval, but up to these durations at least: a short reapply
-// interval in a manifest or component must not put the operator into a hot loop.
+// Operations that are repeated because others keep writing are delayed up to the reapply interval, but up to these
+// durations at least: a short reapply interval in a manifest or component must not put the operator into a hot loop.
 const (
 	leastCorrectionLimit   = 10 * time.Minute
 	leastVerificationLimit = time.Minute

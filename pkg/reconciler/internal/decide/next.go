@@ -20,7 +20,8 @@ type Plan struct {
 	Items []*inventory.Item
 	// Wanted are the items of the desired objects, in the order of these.
 	Wanted []*inventory.Item
-	// Apart are the items of the desired objects that another call applies, in the order of these. Those that are not recorded are not among Items.
+	// Apart are the items of the desired objects that another call applies, in the order of these. Those that are not
+	// recorded are not among Items.
 	Apart []*inventory.Item
 	// applied are the policies that the desired objects may have been applied with; empty for an object that has none.
 	applied []appliedPolicies
@@ -28,16 +29,17 @@ type Plan struct {
 	prune inventory.PrunePolicy
 	// late says which desired objects are late.
 	late []bool
-	// SaveFirst means that the recorded inventory lacks items, or has items that it expects to be gone; the plan must be saved before the first
-	// write.
+	// SaveFirst means that the recorded inventory lacks items, or has items that it expects to be gone; the plan must
+	// be saved before the first write.
 	SaveFirst bool
-	// NewOrphans means that the recorded inventory does not say that some items are going to be orphaned; the plan must be saved before the first
-	// of them is.
+	// NewOrphans means that the recorded inventory does not say that some items are going to be orphaned; the plan must
+	// be saved before the first of them is.
 	NewOrphans bool
 }
 
-// Next plans the next inventory; prune is what happens to redundant objects that have no policy of their own. Objects apart are applied by another
-// call: their items say how far that has come. It does not change items of the recorded inventory.
+// Next plans the next inventory; prune is what happens to redundant objects that have no policy of their own. Objects
+// apart are applied by another call: their items say how far that has come. It does not change items of the recorded
+// inventory.
 func Next(wanted, apart []*prepare.Object, before []*inventory.Item, prune inventory.PrunePolicy) Plan {
 	old := make(map[types.ObjectID]int, len(before))
 	for i, item := range before {
@@ -97,7 +99,8 @@ func (p *Plan) takeApart(apart []*prepare.Object, old map[types.ObjectID]int, be
 	}
 }
 
-// leaveApart plans the item of an object that another call applies, if at all. If that is a hook, which may never be applied again, its policies hold from now on.
+// leaveApart plans the item of an object that another call applies, if at all. If that is a hook, which may never be
+// applied again, its policies hold from now on.
 func (p *Plan) leaveApart(t *prepare.Object, recorded *inventory.Item) *inventory.Item {
 	item := recorded.DeepCopy()
 	if t.Hook != types.ApplyHookOnFailure {
@@ -140,7 +143,8 @@ type appliedPolicies struct {
 	prune  inventory.PrunePolicy
 }
 
-// appliedTo returns the policies that a recorded object may have been applied with; empty if the object was about to be deleted.
+// appliedTo returns the policies that a recorded object may have been applied with; empty if the object was about to be
+// deleted.
 func (p *Plan) appliedTo(recorded *inventory.Item) appliedPolicies {
 	isHeld := recorded.Phase == inventory.PhaseScheduledForDeletion && !recorded.DeletionApproved
 	switch {
@@ -157,7 +161,8 @@ func (p *Plan) appliedTo(recorded *inventory.Item) appliedPolicies {
 	}
 }
 
-// RerunFailed has the objects that should run to completion, and have failed, be applied again. Their status says why. It must be called before the plan is saved.
+// RerunFailed has the objects that should run to completion, and have failed, be applied again. Their status says why.
+// It must be called before the plan is saved.
 func (p *Plan) RerunFailed(wanted []*prepare.Object) {
 	for i, t := range wanted {
 		item := p.Wanted[i]
@@ -168,8 +173,9 @@ func (p *Plan) RerunFailed(wanted []*prepare.Object) {
 	}
 }
 
-// ProtectUnwritten orphans or keeps an object that still has to be written wherever its former policies or its new ones say so: a later call
-// that deletes the owner or prunes the object does not know how far the writes came. It must be called before the plan is saved.
+// ProtectUnwritten orphans or keeps an object that still has to be written wherever its former policies or its new ones
+// say so: a later call that deletes the owner or prunes the object does not know how far the writes came. It must be
+// called before the plan is saved.
 func (p *Plan) ProtectUnwritten() {
 	for i, item := range p.Wanted {
 		applied := p.applied[i]
@@ -192,7 +198,8 @@ func (p *Plan) ProtectUnwritten() {
 	}
 }
 
-// recordedAt returns where an object is recorded. The record may lack the namespace if the type was not served when it was made.
+// recordedAt returns where an object is recorded. The record may lack the namespace if the type was not served when it
+// was made.
 func recordedAt(t *prepare.Object, old map[types.ObjectID]int, before []*inventory.Item) (at int, known bool) {
 	if at, known = old[t.Key]; known || t.Key.Namespace == "" {
 		return at, known
@@ -217,7 +224,8 @@ func planWanted(t *prepare.Object, item *inventory.Item) {
 	planDigest(t, item)
 }
 
-// Resolve changes the item of a late object whose manifest is complete now. It reports whether the inventory must be saved before the object is written.
+// Resolve changes the item of a late object whose manifest is complete now. It reports whether the inventory must be
+// saved before the object is written.
 func Resolve(t *prepare.Object, item *inventory.Item) (saveFirst bool) {
 	ended := IsCompleting(item) || item.Phase == inventory.PhaseFailed
 	planDigest(t, item)
@@ -240,7 +248,8 @@ func planDigest(t *prepare.Object, item *inventory.Item) {
 			item.Phase = inventory.PhaseReady
 		}
 	case (item.Phase == inventory.PhaseCompleted || IsDismissed(item)) && HasOtherFormat(item):
-		// Digests in different formats cannot be compared, and that alone must not run an object again that has served its purpose.
+		// Digests in different formats cannot be compared, and that alone must not run an object again that has served
+		// its purpose.
 		item.Digest = t.Digest
 	default:
 		item.Digest = t.Digest
@@ -254,8 +263,8 @@ func wasApplied(item *inventory.Item) bool {
 	return (IsWritten(item) || IsCompleting(item) || item.Phase == inventory.PhaseKept) && !IsSuspended(item)
 }
 
-// Unwanted returns the item of an object that becomes redundant; nil if there is nothing left to do. Whether the object is
-// orphaned or deleted is decided once, when it becomes redundant.
+// Unwanted returns the item of an object that becomes redundant; nil if there is nothing left to do. Whether the object
+// is orphaned or deleted is decided once, when it becomes redundant.
 func Unwanted(recorded *inventory.Item, orphaned func(inventory.DeletePolicy) bool) *inventory.Item {
 	if recorded.Phase == inventory.PhaseCompleted || IsDismissed(recorded) {
 		return nil
@@ -276,8 +285,8 @@ func isKept(recorded *inventory.Item, prune inventory.PrunePolicy) bool {
 	return cmp.Or(recorded.PrunePolicy, prune) == inventory.PrunePolicyKeep && !ends && !prepare.IsOrphanedOnApply(recorded.DeletePolicy)
 }
 
-// IsNewOrphan reports whether an object is going to be orphaned, and its record does not say so: a process that finds the old record might delete the
-// object although it belongs to others by then. The planned item may be nil.
+// IsNewOrphan reports whether an object is going to be orphaned, and its record does not say so: a process that finds
+// the old record might delete the object although it belongs to others by then. The planned item may be nil.
 func IsNewOrphan(recorded, planned *inventory.Item) bool {
 	return planned != nil && planned.DeletePolicy == inventory.DeletePolicyOrphan && recorded.DeletePolicy != inventory.DeletePolicyOrphan
 }

@@ -29,7 +29,8 @@ type Summary struct {
 	Held *inventory.HeldDeletions
 	// Actions are sorted by wave and verb.
 	Actions []inventory.Action
-	// RequeueAfter is how long to wait before repeating the call if no event arrives; zero if only an event can change anything.
+	// RequeueAfter is how long to wait before repeating the call if no event arrives; zero if only an event can change
+	// anything.
 	RequeueAfter time.Duration
 	// Guarded are the resources whose last foreign instance the call waits for.
 	Guarded []schema.GroupVersionResource

@@ -28,16 +28,18 @@ const (
 
 // Rival is who else claims an object, apart from owners of the same reconciler.
 type Rival struct {
-	// text completes "already exists and …", for example "is controlled by ReplicaSet web"; empty if nobody claims the object.
+	// text completes "already exists and …", for example "is controlled by ReplicaSet web"; empty if nobody claims the
+	// object.
 	text string
-	// operator is the name of another operator of this kind whose owner label or annotation the object has; empty if there is
-	// none.
+	// operator is the name of another operator of this kind whose owner label or annotation the object has; empty if
+	// there is none.
 	operator string
 	// owner is the ID of the owner that has the object there; empty if it is not known.
 	owner string
 }
 
-// RivalOf returns who claims an object according to its metadata: another operator of this kind, whose keys have another prefix; a controller; or a Helm release.
+// RivalOf returns who claims an object according to its metadata: another operator of this kind, whose keys have
+// another prefix; a controller; or a Helm release.
 func RivalOf(object metav1.Object, own prepare.Keys) Rival {
 	if operator, owner := operatorOf(object, own); operator != "" {
 		text := fmt.Sprintf("belongs to operator %s", operator)

@@ -51,7 +51,8 @@ type Situation struct {
 	Fight string
 	// TakeOver means that the object is adopted from any owner.
 	TakeOver bool
-	// Relation says what the other owner of the object is to us; if the object does not exist, the owner that is recorded as its holder. It is empty if that owner is not a sibling.
+	// Relation says what the other owner of the object is to us; if the object does not exist, the owner that is
+	// recorded as its holder. It is empty if that owner is not a sibling.
 	Relation inventory.Relation
 	// Holder is the ID of that owner.
 	Holder string
@@ -59,8 +60,8 @@ type Situation struct {
 	WantedAs string
 }
 
-// unlabelled reports whether the observed object is the recorded one and was written by us, although our label is gone. The
-// recorded UID proves nothing, because a user who may write the record can make it up.
+// unlabelled reports whether the observed object is the recorded one and was written by us, although our label is gone.
+// The recorded UID proves nothing, because a user who may write the record can make it up.
 func (s Situation) unlabelled(item *inventory.Item) bool {
 	recorded := s.Seen.Owner == "" && item.UID != "" && s.Seen.UID == item.UID
 	lost := s.Rival.operator == "" && (s.Whose == "" || digest.OwnerLabel(s.Whose) == s.Owner)

@@ -22,7 +22,8 @@ func Vanish(i *inventory.Item) {
 	i.UID, i.Digest, i.Fingerprint, i.Baseline, i.LastAppliedAt = "", "", "", "", nil
 }
 
-// RecordKept records that the object is redundant, and stays. What happens to it with its owner does not change, and whether it is in its suspended form stays known.
+// RecordKept records that the object is redundant, and stays. What happens to it with its owner does not change, and
+// whether it is in its suspended form stays known.
 func RecordKept(i *inventory.Item) {
 	digest := ""
 	if IsSuspended(i) {
@@ -42,8 +43,8 @@ func MayExist(i *inventory.Item) bool {
 	return i.Phase != inventory.PhaseScheduledForApplication || i.UID != "" || i.LastAppliedAt != nil
 }
 
-// HasOtherFormat reports whether the recorded digest has another format than ours, because an operator with the predecessor of this
-// SDK recorded it, or a program that knows no digests.
+// HasOtherFormat reports whether the recorded digest has another format than ours, because an operator with the
+// predecessor of this SDK recorded it, or a program that knows no digests.
 func HasOtherFormat(i *inventory.Item) bool {
 	return i.Digest != "" && i.Digest != prepare.DigestOnce && i.Digest != prepare.DigestLate && !strings.HasPrefix(i.Digest, prepare.DigestRules)
 }
@@ -69,7 +70,8 @@ func IsCompleting(i *inventory.Item) bool {
 	return i.Phase == inventory.PhaseScheduledForCompletion || i.Phase == inventory.PhaseCompleting || i.Phase == inventory.PhaseCompleted
 }
 
-// IsRedundant reports whether the manifest of the object is gone, and the object is being deleted, is about to be, or is kept.
+// IsRedundant reports whether the manifest of the object is gone, and the object is being deleted, is about to be, or
+// is kept.
 func IsRedundant(i *inventory.Item) bool { return IsUnwanted(i) || i.Phase == inventory.PhaseKept }
 
 // IsUnwanted reports whether the object is being deleted, or is about to be, because its manifest is gone.

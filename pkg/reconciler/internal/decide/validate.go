@@ -28,8 +28,8 @@ func Validate(wanted []*prepare.Object, items []*inventory.Item, additional []in
 	return nil
 }
 
-// holding refuses policies of objects that others depend on. They cannot be purged, nor be hooks; and a propagation policy would promise what cannot be
-// kept, since what goes with them has no owner references to them.
+// holding refuses policies of objects that others depend on. They cannot be purged, nor be hooks; and a propagation
+// policy would promise what cannot be kept, since what goes with them has no owner references to them.
 func holding(wanted []*prepare.Object, _ []*inventory.Item, _ prepare.TypeSet) []string {
 	var problems []string
 	for _, t := range wanted {

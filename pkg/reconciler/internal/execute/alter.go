@@ -13,9 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Alterations compares the manifest with the stored object, and returns what admission changed. It compares scalars, and lists
-// only if they have kept their length: additions and normalisations are no alterations, and neither are values in place of
-// 0 and the empty text, which typed objects have where nothing is set. The texts contain no values, because they may be secret.
+// Alterations compares the manifest with the stored object, and returns what admission changed. It compares scalars,
+// and lists only if they have kept their length: additions and normalisations are no alterations, and neither are
+// values in place of 0 and the empty text, which typed objects have where nothing is set. The texts contain no values,
+// because they may be secret.
 func Alterations(declared, stored *unstructured.Unstructured) []string {
 	var texts []string
 	for _, field := range slices.Sorted(maps.Keys(declared.Object)) {
@@ -55,8 +56,8 @@ func compareValues(path string, declared, stored any, texts *[]string) {
 	}
 }
 
-// sameValue compares scalars as JSON, where integers of different Go types are equal, or as quantities, which the server
-// normalises.
+// sameValue compares scalars as JSON, where integers of different Go types are equal, or as quantities, which the
+// server normalises.
 func sameValue(a, b any) bool {
 	first, errFirst := json.Marshal(a)
 	second, errSecond := json.Marshal(b)

@@ -28,8 +28,8 @@ func IsNotFound(err error) bool { return apierrors.IsNotFound(err) }
 // IsGone reports whether the object, or its type, does not exist.
 func IsGone(err error) bool { return IsNotFound(err) || IsTypeless(err) }
 
-// IsTypeless reports whether an object was not found because its type is not served in the requested version, or with the
-// requested scope.
+// IsTypeless reports whether an object was not found because its type is not served in the requested version, or with
+// the requested scope.
 func IsTypeless(err error) bool { return cluster.IsTypeless(err) || errors.Is(err, ErrOtherScope) }
 
 // IsOutdated reports whether a guarded write was refused because the object has changed since it was observed.
@@ -44,7 +44,8 @@ func IsOutdated(err error) bool {
 // IsInvalid reports whether the server rejected the content of an object.
 func IsInvalid(err error) bool { return err != nil && apierrors.IsInvalid(err) && !IsOutdated(err) }
 
-// IsImmutable reports whether the server says that it refused a change because the field cannot be changed. It says so in many ways, not all of which are known.
+// IsImmutable reports whether the server says that it refused a change because the field cannot be changed. It says so
+// in many ways, not all of which are known.
 func IsImmutable(err error) bool {
 	if !IsInvalid(err) {
 		return false
@@ -126,8 +127,8 @@ func KindOf(err error) string {
 
 // IsRefusal reports whether the server will never accept the object as it is.
 func IsRefusal(err error) bool {
-	// The server reports values that do not fit the schema or the type, such as bad quantities, as internal errors without a reason. Failures
-	// of conversion webhooks have another text.
+	// The server reports values that do not fit the schema or the type, such as bad quantities, as internal errors
+	// without a reason. Failures of conversion webhooks have another text.
 	if strings.Contains(err.Error(), "failed to create typed patch object") || strings.Contains(err.Error(), "unable to convert unstructured object to") {
 		return true
 	}
@@ -167,16 +168,16 @@ func IsAboutObjects(err error) bool {
 	return !errors.As(err, &fenced) && !errors.As(err, &stale) && !errors.As(err, &unsaved) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// IsFailure reports whether an error means that something has failed, so that on-failure hooks run. Whatever may succeed
-// without a change of the input does not count, nor do objects of other owners.
+// IsFailure reports whether an error means that something has failed, so that on-failure hooks run. Whatever may
+// succeed without a change of the input does not count, nor do objects of other owners.
 func IsFailure(err error) bool {
 	var refused *inventory.RefusedError
 	isRefused := errors.As(err, &refused)
 	return isRefused && !refused.Foreign || err != nil && (apiserver.IsDenied(err) || apiserver.IsAdmission(err))
 }
 
-// ErrOtherScope means that an object cannot exist as recorded, because its type has another scope now. The client's knowledge of
-// the scope may be outdated, which the caller has to check.
+// ErrOtherScope means that an object cannot exist as recorded, because its type has another scope now. The client's
+// knowledge of the scope may be outdated, which the caller has to check.
 var ErrOtherScope = errors.New("its type has another scope")
 
 // IsNoDryRun reports whether a dry run failed merely because a webhook does not support dry runs.

@@ -54,7 +54,8 @@ func overlay(entries, recent map[string]string) map[string]string {
 	return result
 }
 
-// NoteAnswer reports warnings of the server, and what admission changed. Ignored fields have the values of others, which is no alteration.
+// NoteAnswer reports warnings of the server, and what admission changed. Ignored fields have the values of others,
+// which is no alteration.
 func (x *Executor) NoteAnswer(t *prepare.Object, item *inventory.Item, object *unstructured.Unstructured, collector *clients.Collector) error {
 	manifest, err := x.Manifests.Of(t)
 	if err != nil {
@@ -70,8 +71,8 @@ func (x *Executor) NoteAnswer(t *prepare.Object, item *inventory.Item, object *u
 	return nil
 }
 
-// Apply makes the apply request. It creates a missing namespace if the policy says so, and leaves out fields that the server does
-// not know.
+// Apply makes the apply request. It creates a missing namespace if the policy says so, and leaves out fields that the
+// server does not know.
 func (x *Executor) Apply(ctx context.Context, t *prepare.Object, item *inventory.Item, s decide.Situation, action decide.Action) (*unstructured.Unstructured, error) {
 	live, err := x.read(ctx, t, item, s, action)
 	if err != nil {
@@ -118,7 +119,8 @@ func (x *Executor) Apply(ctx context.Context, t *prepare.Object, item *inventory
 	}
 }
 
-// read reads the observed object if fields of it may belong to others; otherwise it returns nil. The error is a conflict if the object has changed.
+// read reads the observed object if fields of it may belong to others; otherwise it returns nil. The error is a
+// conflict if the object has changed.
 func (x *Executor) read(ctx context.Context, t *prepare.Object, item *inventory.Item, s decide.Situation, action decide.Action) (*unstructured.Unstructured, error) {
 	if len(t.IgnoreFields) == 0 || action == decide.Create {
 		return nil, nil
@@ -126,8 +128,8 @@ func (x *Executor) read(ctx context.Context, t *prepare.Object, item *inventory.
 	return x.readUnchanged(ctx, item, s)
 }
 
-// marked returns the manifest with the marks of the owner. Callers may change its metadata only; the rest is shared with the
-// manifest.
+// marked returns the manifest with the marks of the owner. Callers may change its metadata only; the rest is shared
+// with the manifest.
 func (x *Executor) marked(t *prepare.Object) (*unstructured.Unstructured, error) {
 	manifest, err := x.Manifests.Of(t)
 	if err != nil {
@@ -144,8 +146,9 @@ func (x *Executor) marked(t *prepare.Object) (*unstructured.Unstructured, error)
 	return object, nil
 }
 
-// Desired returns the manifest as it is applied to the observed object: an object whose outcome has to be recorded has our finalizer until then. Ignored fields
-// that others own in the live object are left out; live is needed only if there are ignored fields.
+// Desired returns the manifest as it is applied to the observed object: an object whose outcome has to be recorded has
+// our finalizer until then. Ignored fields that others own in the live object are left out; live is needed only if
+// there are ignored fields.
 func (x *Executor) Desired(t *prepare.Object, item *inventory.Item, s decide.Situation, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	object, err := x.marked(t)
 	if err != nil {
@@ -155,7 +158,8 @@ func (x *Executor) Desired(t *prepare.Object, item *inventory.Item, s decide.Sit
 		return nil, err
 	}
 	recorded := s.Exists && item.Phase == inventory.PhaseReady && !x.Holds(s)
-	// What has ended already, such as a hook of another operator that is taken over, needs no finalizer for the moment until that is recorded.
+	// What has ended already, such as a hook of another operator that is taken over, needs no finalizer for the moment
+	// until that is recorded.
 	ended := s.Exists && s.Seen.Status == status.CurrentStatus && t.RemovesItself && t.PurgeOrder == nil && !x.Holds(s)
 	if t.Decisive && x.Retains && !recorded && !ended {
 		controllerutil.AddFinalizer(object, x.Finalizers.Outcome)
@@ -202,15 +206,15 @@ func (x *Executor) createNamespace(ctx context.Context, name string) error {
 	return outcome()
 }
 
-// isAlone reports whether no other field manager has written the object that we have just applied, or field ownership is not
-// tracked.
+// isAlone reports whether no other field manager has written the object that we have just applied, or field ownership
+// is not tracked.
 func isAlone(managedFields any) bool {
 	entries, _ := managedFields.([]any)
 	return len(entries) < 2
 }
 
-// RemoveSurplus removes what other field managers added to the declared fields, as far as the update policy says so. It returns the new object and the removed fields; nil if it
-// removed nothing.
+// RemoveSurplus removes what other field managers added to the declared fields, as far as the update policy says so. It
+// returns the new object and the removed fields; nil if it removed nothing.
 func (x *Executor) RemoveSurplus(
 	ctx context.Context, t *prepare.Object, item *inventory.Item, object *unstructured.Unstructured, metadata bool,
 ) (*unstructured.Unstructured, []fieldpath.Path, error) {
@@ -232,7 +236,8 @@ func (x *Executor) RemoveSurplus(
 	return cleaned, surplus, nil
 }
 
-// withoutSurplus returns the object without the fields that RemoveSurplus removes, and their paths; nil if there are none.
+// withoutSurplus returns the object without the fields that RemoveSurplus removes, and their paths; nil if there are
+// none.
 func (x *Executor) withoutSurplus(t *prepare.Object, object *unstructured.Unstructured, metadata bool) (*unstructured.Unstructured, []fieldpath.Path, error) {
 	restored, err := x.restoredAccount(t, object)
 	if err != nil {

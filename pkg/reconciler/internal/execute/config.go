@@ -16,8 +16,8 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
 )
 
-// Observer answers from watches what is known about dependents; see observe.Cache. Owners are identified by the value of their
-// label.
+// Observer answers from watches what is known about dependents; see observe.Cache. Owners are identified by the value
+// of their label.
 type Observer interface {
 	Watch(ctx context.Context, owner string, needs []observe.Need) error
 	Get(gvk schema.GroupVersionKind, namespace, name string) (observe.Observation, observe.View)

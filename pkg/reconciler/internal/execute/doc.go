@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package execute reads dependents, from the observer if that suffices, otherwise from the API server, and makes the
-// requests that change them. Each is guarded by the UID and the resource version of the observed object. With a server that
-// makes dry runs, the same requests change nothing: so a Preview shows what they would make of an object.
+// requests that change them. Each is guarded by the UID and the resource version of the observed object. With a server
+// that makes dry runs, the same requests change nothing: so a Preview shows what they would make of an object.
 //
-// It counts requests, limits concurrent ones to what the API server serves well, and interprets errors of the API server.
+// It counts requests, limits concurrent ones to what the API server serves well, and interprets errors of the API
+// server.
 package execute

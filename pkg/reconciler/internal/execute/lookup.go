@@ -19,8 +19,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// ReadAnyway makes a read that a deletion depends on: as the client or, if that is forbidden, as the client of the reconciler
-// from which Reconciler.As made this one.
+// ReadAnyway makes a read that a deletion depends on: as the client or, if that is forbidden, as the client of the
+// reconciler from which Reconciler.As made this one.
 func (api *Server) ReadAnyway(read func(cluster.Client) error) error {
 	err := api.Read(func() error { return read(api.Client) })
 	if api.Reading == nil || !apierrors.IsForbidden(err) {
@@ -73,7 +73,8 @@ func LookUp(ctx context.Context, clnt client.Client, item *inventory.Item) (*uns
 	}
 }
 
-// lacksNamespace reports whether the client has sent no request because the type is namespaced, and the recorded object is not.
+// lacksNamespace reports whether the client has sent no request because the type is namespaced, and the recorded object
+// is not.
 func lacksNamespace(clnt client.Client, item *inventory.Item, err error) bool {
 	var status apierrors.APIStatus
 	if item.Namespace != "" || errors.As(err, &status) || cluster.IsNoMatch(err) {

@@ -12,7 +12,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// RejectionText says that the API server has rejected a desired object, and what helps if a field cannot be changed, or a list has a key twice. The prefix is that of annotations.
+// RejectionText says that the API server has rejected a desired object, and what helps if a field cannot be changed, or
+// a list has a key twice. The prefix is that of annotations.
 func RejectionText(t *prepare.Object, prefix string, err error) string {
 	// What the server says about a whole spec ends with a difference of several lines.
 	text := "rejected by the API server: " + strings.TrimRight(err.Error(), " \n")
@@ -25,6 +26,6 @@ func RejectionText(t *prepare.Object, prefix string, err error) string {
 	return text
 }
 
-// duplicateEntries is what the API server says of a list that has a key several times, such as the name of an environment
-// variable, or the number of a container's port. Other requests than an apply may have such lists.
+// duplicateEntries is what the API server says of a list that has a key several times, such as the name of an
+// environment variable, or the number of a container's port. Other requests than an apply may have such lists.
 const duplicateEntries = "duplicate entries for key"

@@ -24,9 +24,9 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// RequestDeletion requests the deletion of the observed object, and reports whether the response proves that it is gone. An
-// answer that it does not exist is neither an error nor proof; an answer that its type is not served is an error, because another
-// version may be served.
+// RequestDeletion requests the deletion of the observed object, and reports whether the response proves that it is
+// gone. An answer that it does not exist is neither an error nor proof; an answer that its type is not served is an
+// error, because another version may be served.
 func (x *Executor) RequestDeletion(ctx context.Context, item *inventory.Item, s decide.Situation) (gone bool, err error) {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(item.GroupVersionKind())
@@ -90,8 +90,8 @@ func (x *Executor) RemoveFinalizer(ctx context.Context, item *inventory.Item) er
 	return fmt.Errorf("removing the finalizer of %s: it %s: %s", types.IDOf(item), decide.ChangedOnEveryAttempt, apiserver.Reason(last))
 }
 
-// RetryDeletion changes an object that is being deleted, so that the API server goes on with its deletion. A refusal is ignored: the deletion then
-// waits as it would have anyway.
+// RetryDeletion changes an object that is being deleted, so that the API server goes on with its deletion. A refusal is
+// ignored: the deletion then waits as it would have anyway.
 func (x *Executor) RetryDeletion(ctx context.Context, item *inventory.Item, s decide.Situation) error {
 	key := x.Server.Keys.Prefix + types.AnnotationKeySuffixDeletionRetriedAt
 	err := x.patch(ctx, reference(item, s), map[string]any{"annotations": map[string]any{key: x.Server.Clock.Now().UTC().Format(time.RFC3339)}})
@@ -101,7 +101,8 @@ func (x *Executor) RetryDeletion(ctx context.Context, item *inventory.Item, s de
 	return err
 }
 
-// Orphan removes all our marks from the observed object, so that others may adopt it. What remains says who has released it, and may take it back.
+// Orphan removes all our marks from the observed object, so that others may adopt it. What remains says who has
+// released it, and may take it back.
 func (x *Executor) Orphan(ctx context.Context, item *inventory.Item, s decide.Situation) error {
 	object := reference(item, s)
 	changes := map[string]any{

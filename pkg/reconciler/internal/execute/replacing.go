@@ -22,9 +22,10 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
 )
 
-// An apply request merges the manifest with what others and the server itself have set. So the API server may reject the result although it would accept the
-// manifest: another client has renamed a port, or a default does not go with a new value. Then the object is replaced by its manifest, if the update
-// policy permits that. If that is rejected as well, a field cannot be changed.
+// An apply request merges the manifest with what others and the server itself have set. So the API server may reject
+// the result although it would accept the manifest: another client has renamed a port, or a default does not go with a
+// new value. Then the object is replaced by its manifest, if the update policy permits that. If that is rejected as
+// well, a field cannot be changed.
 
 // Remedy is what helps after the API server has rejected an apply request as invalid.
 type Remedy int
@@ -36,8 +37,8 @@ const (
 	Recreation
 )
 
-// Remedy replaces an observed object for which the API server has rejected an apply request (cause), and returns the response. The error is the cause
-// if nothing helps.
+// Remedy replaces an observed object for which the API server has rejected an apply request (cause), and returns the
+// response. The error is the cause if nothing helps.
 func (x *Executor) Remedy(ctx context.Context, t *prepare.Object, item *inventory.Item, s decide.Situation, cause error) (Remedy, *unstructured.Unstructured, error) {
 	live, err := x.readUnchanged(ctx, item, s)
 	if apierrors.IsForbidden(err) {
@@ -79,8 +80,9 @@ func (x *Executor) readUnchanged(ctx context.Context, item *inventory.Item, s de
 	return live, err
 }
 
-// replacement returns the object that replaces the live one: the manifest, what Kubernetes maintains, and labels and annotations of others that the update policy keeps. Kept
-// are other fields that the policy keeps, and that it does not have.
+// replacement returns the object that replaces the live one: the manifest, what Kubernetes maintains, and labels and
+// annotations of others that the update policy keeps. Kept are other fields that the policy keeps, and that it does not
+// have.
 func (x *Executor) replacement(
 	t *prepare.Object, item *inventory.Item, s decide.Situation, live *unstructured.Unstructured,
 ) (object *unstructured.Unstructured, kept []fieldpath.Path, err error) {
@@ -118,7 +120,8 @@ func (x *Executor) replacement(
 	return object, kept, nil
 }
 
-// othersFields returns the fields of an object that only managers have whose fields are reclaimed, and that need not stay.
+// othersFields returns the fields of an object that only managers have whose fields are reclaimed, and that need not
+// stay.
 func (x *Executor) othersFields(t *prepare.Object, live *unstructured.Unstructured, reclaim func(manager string) bool) ([]fieldpath.Path, error) {
 	fields, err := fieldset.Surplus(t.Key.GroupKind, live.GetManagedFields(), x.Server.FieldOwner, reclaim, t.IgnoreFields...)
 	if err != nil {
@@ -127,8 +130,9 @@ func (x *Executor) othersFields(t *prepare.Object, live *unstructured.Unstructur
 	return fields, nil
 }
 
-// ProbeCreation returns the error with which the API server would reject the manifest if it had to create the object now. The object may exist: what does not fit
-// is rejected before the server finds that out. What is missing only because the object exists, such as quota, does not count.
+// ProbeCreation returns the error with which the API server would reject the manifest if it had to create the object
+// now. The object may exist: what does not fit is rejected before the server finds that out. What is missing only
+// because the object exists, such as quota, does not count.
 func (x *Executor) ProbeCreation(ctx context.Context, t *prepare.Object, item *inventory.Item) error {
 	object, err := x.Desired(t, item, decide.Situation{}, nil)
 	if err != nil {
@@ -148,8 +152,8 @@ func (x *Executor) ProbeCreation(ctx context.Context, t *prepare.Object, item *i
 	}
 }
 
-// restoredAccount returns the fields of a pod template that name a ServiceAccount, although the manifest has dropped it, and nobody else declares it: the deprecated field
-// serviceAccount, which the API server adds, brings it back.
+// restoredAccount returns the fields of a pod template that name a ServiceAccount, although the manifest has dropped
+// it, and nobody else declares it: the deprecated field serviceAccount, which the API server adds, brings it back.
 func (x *Executor) restoredAccount(t *prepare.Object, object *unstructured.Unstructured) ([]fieldpath.Path, error) {
 	pod, ok := podSpecs[t.Key.GroupKind]
 	if !ok {

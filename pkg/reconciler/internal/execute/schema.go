@@ -17,8 +17,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/validate"
 )
 
-// OpenSchema is the schema of a type in a CustomResourceDefinition, used for what the server does to an object: refusing it, setting
-// defaults and dropping unknown fields. Nil changes nothing.
+// OpenSchema is the schema of a type in a CustomResourceDefinition, used for what the server does to an object:
+// refusing it, setting defaults and dropping unknown fields. Nil changes nothing.
 type OpenSchema map[string]any
 
 // OpenSchemas returns the schemas in a CustomResourceDefinition by version.
@@ -33,7 +33,8 @@ func OpenSchemas(definition *unstructured.Unstructured) map[string]OpenSchema {
 	return schemas
 }
 
-// Complete drops unknown fields of the content and sets defaults, as the server would. It returns the unknown fields, sorted.
+// Complete drops unknown fields of the content and sets defaults, as the server would. It returns the unknown fields,
+// sorted.
 func (s OpenSchema) Complete(content map[string]any) (unknown []string) {
 	if s == nil {
 		return nil
@@ -45,7 +46,8 @@ func (s OpenSchema) Complete(content map[string]any) (unknown []string) {
 	return p.dropped
 }
 
-// Problems returns why the server would refuse the content, as far as the schema says so; sorted. Rules in the Common Expression Language do not count.
+// Problems returns why the server would refuse the content, as far as the schema says so; sorted. Rules in the Common
+// Expression Language do not count.
 func (s OpenSchema) Problems(content map[string]any) []string {
 	if s == nil {
 		return nil
@@ -98,7 +100,8 @@ func (s OpenSchema) of(key string) (OpenSchema, bool) {
 	return additional, ok
 }
 
-// lenient returns a copy of a schema without formats, of which servers ignore some, and without the types of values that may be integers or strings.
+// lenient returns a copy of a schema without formats, of which servers ignore some, and without the types of values
+// that may be integers or strings.
 func lenient(node any) any {
 	switch node := node.(type) {
 	case OpenSchema:

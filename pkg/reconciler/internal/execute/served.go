@@ -36,10 +36,10 @@ func (api *Server) group(ctx context.Context, name string) (*cluster.Group, erro
 	return answer()
 }
 
-// served returns the mappings of a type that is served now, the preferred version first. It returns none only if there cannot be
-// objects that anybody could read: no version is served, and no CustomResourceDefinition defines the type (apart from one that is
-// being deleted). If the server does not prove that, the error is an *UnknownTypeError; if a definition serves no version, it is
-// a *RefusedError.
+// served returns the mappings of a type that is served now, the preferred version first. It returns none only if there
+// cannot be objects that anybody could read: no version is served, and no CustomResourceDefinition defines the type
+// (apart from one that is being deleted). If the server does not prove that, the error is an *UnknownTypeError; if a
+// definition serves no version, it is a *RefusedError.
 func (api *Server) served(ctx context.Context, kind schema.GroupKind) ([]*meta.RESTMapping, error) {
 	group, err := api.group(ctx, kind.Group)
 	if err != nil {
@@ -64,8 +64,8 @@ func (api *Server) served(ctx context.Context, kind schema.GroupKind) ([]*meta.R
 		crd.GetName(), strings.Join(stored, ", ")))
 }
 
-// definition returns the CustomResourceDefinition of a type; nil if there is none. One that is being deleted, or was never served
-// and so has no instances, does not count.
+// definition returns the CustomResourceDefinition of a type; nil if there is none. One that is being deleted, or was
+// never served and so has no instances, does not count.
 func (api *Server) definition(ctx context.Context, kind schema.GroupKind) (*unstructured.Unstructured, error) {
 	api.definitionsOnce.Do(func() {
 		api.definitions.SetGroupVersionKind(schema.GroupVersionKind{Group: prepare.GroupCRD, Version: "v1", Kind: "CustomResourceDefinitionList"})
@@ -111,7 +111,8 @@ func servedVersion(crd *unstructured.Unstructured) string {
 
 // LookServed is Look for an object that should be gone. Only the server can tell that it is, not the observer.
 func (api *Server) LookServed(ctx context.Context, item *inventory.Item) (decide.Situation, error) {
-	// Whether an object without our label is still ours also depends on its annotations, which the observer does not have.
+	// Whether an object without our label is still ours also depends on its annotations, which the observer does not
+	// have.
 	if s, ok := api.Known(item); ok && s.Exists {
 		return s, nil
 	}
@@ -120,9 +121,9 @@ func (api *Server) LookServed(ctx context.Context, item *inventory.Item) (decide
 	return s, err
 }
 
-// AskServed is Ask for an object that should be gone: with ReadAnyway, and in each served version. It sets the item's version to
-// the one in which the server has answered. The object counts as gone only if the server says so, or does not serve the type at
-// all.
+// AskServed is Ask for an object that should be gone: with ReadAnyway, and in each served version. It sets the item's
+// version to the one in which the server has answered. The object counts as gone only if the server says so, or does
+// not serve the type at all.
 func (api *Server) AskServed(ctx context.Context, item *inventory.Item) (decide.Situation, error) {
 	s, err := api.askAnyway(ctx, item)
 	if err != nil || s.Exists || s.Typed {
@@ -156,8 +157,8 @@ func (api *Server) AskServed(ctx context.Context, item *inventory.Item) (decide.
 	return s, api.checkScope(ctx, item)
 }
 
-// checkScope returns an error unless it is certain that the type no longer has the scope of the object: then the object was
-// deleted with the former definition of the type.
+// checkScope returns an error unless it is certain that the type no longer has the scope of the object: then the object
+// was deleted with the former definition of the type.
 func (api *Server) checkScope(ctx context.Context, item *inventory.Item) error {
 	kind := item.GroupVersionKind().GroupKind()
 	crd, err := api.definition(ctx, kind)

@@ -42,9 +42,10 @@ func (api *Server) Read(send func() error) error {
 	return api.request("read", send)
 }
 
-// Mutate makes a request that may change something. The caller has already observed what the request is guarded by. If another
-// process takes over the owner only after the permission, the guard fails as soon as that process has changed the object. (A
-// create has no guard that would fail if the other process does not want the object, and found that it does not exist.)
+// Mutate makes a request that may change something. The caller has already observed what the request is guarded by. If
+// another process takes over the owner only after the permission, the guard fails as soon as that process has changed
+// the object. (A create has no guard that would fail if the other process does not want the object, and found that it
+// does not exist.)
 func (api *Server) Mutate(operation string, send func() error) error {
 	if api.Permit != nil {
 		if err := api.Permit(); err != nil {
@@ -80,7 +81,8 @@ func (api *Server) Look(ctx context.Context, item *inventory.Item) (decide.Situa
 	return s, err
 }
 
-// Known returns what the observer knows about a dependent; ok means that nobody has to read it. The observer does not watch objects without our label.
+// Known returns what the observer knows about a dependent; ok means that nobody has to read it. The observer does not
+// watch objects without our label.
 func (api *Server) Known(item *inventory.Item) (s decide.Situation, ok bool) {
 	seen, view := api.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
 	switch {
@@ -100,8 +102,8 @@ func (api *Server) Renew(item *inventory.Item, s decide.Situation, err error) {
 	}
 }
 
-// Outdated reports whether the status of an object has to be computed again although the object is the same: because of the time, or because other
-// rules hold for the owner now.
+// Outdated reports whether the status of an object has to be computed again although the object is the same: because of
+// the time, or because other rules hold for the owner now.
 func (api *Server) Outdated(id types.ObjectID, seen observe.Observation) bool {
 	return !seen.Deadline.IsZero() && !api.Clock.Now().Before(seen.Deadline) || seen.Owner == api.Label && seen.Rules != api.Judges.Rules(api.Label, id)
 }

@@ -16,8 +16,8 @@ import (
 // undeclaredField matches how the server names a field that is not in the schema of a type.
 var undeclaredField = regexp.MustCompile(`(\.[^\s:]+): field not declared in schema`)
 
-// Undeclared returns the unknown fields because of which an apply was refused, sorted. Other writes drop such fields with a
-// warning, but an apply is refused.
+// Undeclared returns the unknown fields because of which an apply was refused, sorted. Other writes drop such fields
+// with a warning, but an apply is refused.
 func Undeclared(err error) []string {
 	var fields []string
 	for _, match := range undeclaredField.FindAllStringSubmatch(err.Error(), -1) {

@@ -25,7 +25,8 @@ import (
 )
 
 const (
-	// DefaultPause is how long a barrier must be enforced by one instance of the API server until all instances are taken to enforce it.
+	// DefaultPause is how long a barrier must be enforced by one instance of the API server until all instances are
+	// taken to enforce it.
 	DefaultPause = 3 * time.Second
 	// probeInterval is the time between two checks whether a new barrier is enforced, which takes up to two seconds.
 	probeInterval = time.Second
@@ -36,7 +37,8 @@ const (
 	Awaited = "making sure that no instance of its type is created while it is being deleted"
 )
 
-// Barriers creates and removes the barriers of one owner, for one call. It is safe for concurrent use about different items.
+// Barriers creates and removes the barriers of one owner, for one call. It is safe for concurrent use about different
+// items.
 type Barriers struct {
 	Server *execute.Server
 	Report *decide.Reporter
@@ -65,8 +67,8 @@ func (bs *Barriers) For(item *inventory.Item, uid apitypes.UID) *Barrier {
 	return b
 }
 
-// Await reports whether the object must wait because the recorded barrier has not been enforced for long enough. It removes a
-// recorded barrier that belongs to a former object of that name.
+// Await reports whether the object must wait because the recorded barrier has not been enforced for long enough. It
+// removes a recorded barrier that belongs to a former object of that name.
 func (bs *Barriers) Await(ctx context.Context, item *inventory.Item, b *Barrier) (awaited bool, err error) {
 	if item.Barrier == "" {
 		return false, nil
@@ -130,7 +132,8 @@ func (bs *Barriers) Record(item *inventory.Item, b *Barrier) {
 	bs.Reach(item)
 }
 
-// PutUp applies a recorded barrier, and reports whether it has to be awaited. An object that cannot have a barrier need not wait.
+// PutUp applies a recorded barrier, and reports whether it has to be awaited. An object that cannot have a barrier need
+// not wait.
 func (bs *Barriers) PutUp(ctx context.Context, item *inventory.Item, b *Barrier) (awaited bool, err error) {
 	bs.Memory.Of(types.IDOf(item)).Barrier = decide.Barrier{Name: b.name}
 	if awaited, err = bs.Await(ctx, item, b); err != nil {
@@ -139,8 +142,8 @@ func (bs *Barriers) PutUp(ctx context.Context, item *inventory.Item, b *Barrier)
 	return awaited, nil
 }
 
-// doWithout notes that the object cannot have a barrier if the error says so; otherwise it returns the error. Without a barrier,
-// the object is deleted as soon as it has no instances.
+// doWithout notes that the object cannot have a barrier if the error says so; otherwise it returns the error. Without a
+// barrier, the object is deleted as soon as it has no instances.
 func (bs *Barriers) doWithout(ctx context.Context, item *inventory.Item, b *Barrier, err error) error {
 	var reason string
 	switch {
@@ -167,9 +170,10 @@ func (bs *Barriers) Reach(item *inventory.Item) {
 	}
 }
 
-// LiftUnreached removes, at the end of a pass, the barriers of items that the pass did not reach because it waits for something
-// else. A later pass applies them again. The barrier of an object whose deletion was requested stays, since the object will be
-// gone; so do all barriers if another process works for the owner now. It returns the error of the pass, joined with its own.
+// LiftUnreached removes, at the end of a pass, the barriers of items that the pass did not reach because it waits for
+// something else. A later pass applies them again. The barrier of an object whose deletion was requested stays, since
+// the object will be gone; so do all barriers if another process works for the owner now. It returns the error of the
+// pass, joined with its own.
 func (bs *Barriers) LiftUnreached(ctx context.Context, reason error) error {
 	var fenced *inventory.FencedError
 	if errors.As(reason, &fenced) {
@@ -186,8 +190,9 @@ func (bs *Barriers) LiftUnreached(ctx context.Context, reason error) error {
 	return reason
 }
 
-// isEnforced reports whether the API server enforces the barrier. It makes a dry run that creates a ConfigMap with the name of
-// the barrier, which nothing but the barrier denies. If the request fails for another reason in one namespace, it tries the next.
+// isEnforced reports whether the API server enforces the barrier. It makes a dry run that creates a ConfigMap with the
+// name of the barrier, which nothing but the barrier denies. If the request fails for another reason in one namespace,
+// it tries the next.
 func (bs *Barriers) isEnforced(ctx context.Context, b *Barrier) (bool, error) {
 	var reason error
 	for _, namespace := range []string{bs.Owner.Namespace, metav1.NamespaceDefault} {

@@ -33,9 +33,9 @@ type Barrier struct {
 	plural, group string // of the instances
 }
 
-// newBarrier returns the barrier for a CustomResourceDefinition; nil if the item has not the name of one. Its name contains a
-// hash of the UID, so that what is known about the barrier of a former CustomResourceDefinition of that name does not count for
-// this one.
+// newBarrier returns the barrier for a CustomResourceDefinition; nil if the item has not the name of one. Its name
+// contains a hash of the UID, so that what is known about the barrier of a former CustomResourceDefinition of that name
+// does not count for this one.
 func newBarrier(reconcilerName, ownerID string, item *inventory.Item, uid apitypes.UID) *Barrier {
 	plural, group, ok := strings.Cut(item.Name, ".")
 	if !ok || uid == "" {
@@ -55,8 +55,8 @@ func barrierKinds() (policy, binding schema.GroupVersionKind) {
 	return version.WithKind("ValidatingAdmissionPolicy"), version.WithKind("ValidatingAdmissionPolicyBinding")
 }
 
-// objects returns the policy and the binding. The policy matches only requests that it denies: instances of the type, and
-// ConfigMaps with the name of the barrier. The owner reference lets garbage collection remove it after the
+// objects returns the policy and the binding. The policy matches only requests that it denies: instances of the type,
+// and ConfigMaps with the name of the barrier. The owner reference lets garbage collection remove it after the
 // CustomResourceDefinition.
 func (b *Barrier) objects(of *Barriers) []*unstructured.Unstructured {
 	policyKind, bindingKind := barrierKinds()

@@ -22,8 +22,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// ownedClaims are the claims and volumes with data that garbage collection would delete after an object, because the object owns them directly or
-// indirectly.
+// ownedClaims are the claims and volumes with data that garbage collection would delete after an object, because the
+// object owns them directly or indirectly.
 type ownedClaims struct {
 	objects []string // sorted
 	unknown []string // objects that would have to be read, which is forbidden; sorted
@@ -48,9 +48,9 @@ func (c ownedClaims) keepFromRecreation(kind schema.GroupKind) string {
 	}
 }
 
-// claimsOf finds the claims (and, if the object is cluster-scoped, the volumes) that would be deleted with an object. Where
-// listing them is forbidden, it relies on what Kubernetes itself does: of its own kinds, only StatefulSets own claims. Live is
-// the object; it is needed for StatefulSets.
+// claimsOf finds the claims (and, if the object is cluster-scoped, the volumes) that would be deleted with an object.
+// Where listing them is forbidden, it relies on what Kubernetes itself does: of its own kinds, only StatefulSets own
+// claims. Live is the object; it is needed for StatefulSets.
 func (l *Losses) claimsOf(ctx context.Context, item *inventory.Item, uid apitypes.UID, live *unstructured.Unstructured) (ownedClaims, error) {
 	kind := item.GroupVersionKind().GroupKind()
 	search := claimSearch{losses: l, root: uid, custom: !isKubernetes(kind.Group), leads: map[apitypes.UID]bool{}}
@@ -151,8 +151,8 @@ func (c *claimSearch) take(ctx context.Context, object *unstructured.Unstructure
 	return err
 }
 
-// owned reports whether an object is owned by the root. Garbage collection may spare it if it has further owners, but owned does
-// not rely on that.
+// owned reports whether an object is owned by the root. Garbage collection may spare it if it has further owners, but
+// owned does not rely on that.
 func (c *claimSearch) owned(ctx context.Context, object metav1.Object) (bool, error) {
 	for _, reference := range object.GetOwnerReferences() {
 		if reference.Kind == "Pod" && reference.Controller != nil && *reference.Controller {

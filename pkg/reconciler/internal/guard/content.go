@@ -48,9 +48,9 @@ func (c content) String() string {
 	}
 }
 
-// contentOf searches a namespace for what its deletion would destroy: all objects that no other object in it owns, and that
-// Kubernetes does not create in each namespace. With spareDependents, dependents of the owner do not count. The search ends with
-// the first type that has such objects, and begins with the type that had some the last time.
+// contentOf searches a namespace for what its deletion would destroy: all objects that no other object in it owns, and
+// that Kubernetes does not create in each namespace. With spareDependents, dependents of the owner do not count. The
+// search ends with the first type that has such objects, and begins with the type that had some the last time.
 func (l *Losses) contentOf(ctx context.Context, item *inventory.Item, spareDependents bool) (content, error) {
 	look := contentSearch{losses: l, namespace: item.Name}
 	if spareDependents {
@@ -147,9 +147,9 @@ func (c *contentSearch) take(kind schema.GroupKind, object *metav1.PartialObject
 	c.found.objects = append(c.found.objects, types.ObjectText(kind, object.Namespace, object.Name))
 }
 
-// isDependent reports whether an object is a dependent that does not count. The label does not prove it, since others copy
-// objects with their labels: the object must be recorded, or written by us (by a process that did not know yet that it is
-// redundant, for example).
+// isDependent reports whether an object is a dependent that does not count. The label does not prove it, since others
+// copy objects with their labels: the object must be recorded, or written by us (by a process that did not know yet
+// that it is redundant, for example).
 func (c *contentSearch) isDependent(kind schema.GroupKind, object *metav1.PartialObjectMetadata) bool {
 	if c.dependents == nil || object.Labels[c.losses.Server.Keys.OwnerLabel] != c.losses.Server.Label {
 		return false
@@ -158,9 +158,9 @@ func (c *contentSearch) isDependent(kind schema.GroupKind, object *metav1.Partia
 	return recorded != nil || !fieldset.IsCopy(object, c.losses.Server.FieldOwner)
 }
 
-// isOwned reports whether an object has owners that are all namespaced. If they exist, they are in the same namespace and count
-// themselves; otherwise garbage collection deletes the object anyway. Owners of kinds that do not count, such as Leases, are no
-// such owners.
+// isOwned reports whether an object has owners that are all namespaced. If they exist, they are in the same namespace
+// and count themselves; otherwise garbage collection deletes the object anyway. Owners of kinds that do not count, such
+// as Leases, are no such owners.
 func (c *contentSearch) isOwned(object metav1.Object) bool {
 	for _, owner := range object.GetOwnerReferences() {
 		kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
@@ -172,8 +172,8 @@ func (c *contentSearch) isOwned(object metav1.Object) bool {
 	return len(object.GetOwnerReferences()) > 0
 }
 
-// isTransient reports whether objects of a kind do not count, because controllers derive them from other objects or renew them
-// all the time.
+// isTransient reports whether objects of a kind do not count, because controllers derive them from other objects or
+// renew them all the time.
 func isTransient(kind schema.GroupKind) bool {
 	return slices.Contains([]string{"Event", "Event.events.k8s.io", "Endpoints", "EndpointSlice.discovery.k8s.io", "Lease.coordination.k8s.io"}, kind.String())
 }
@@ -185,8 +185,8 @@ var standard = map[schema.GroupKind][]string{
 	{Group: prepare.GroupRBAC, Kind: "RoleBinding"}: {"system:image-pullers", "system:image-builders", "system:deployers"},
 }
 
-// isStandard reports whether an object is one that each namespace has, or the token of a ServiceAccount, which is deleted with
-// it.
+// isStandard reports whether an object is one that each namespace has, or the token of a ServiceAccount, which is
+// deleted with it.
 func isStandard(kind schema.GroupKind, object metav1.Object) bool {
 	isToken := kind == schema.GroupKind{Kind: "Secret"} && object.GetAnnotations()["kubernetes.io/service-account.uid"] != ""
 	return isToken || slices.Contains(standard[kind], object.GetName())

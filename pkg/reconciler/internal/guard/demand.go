@@ -27,7 +27,8 @@ type Demand struct {
 	configured bool
 }
 
-// Demands returns the managed types of the owner, except those whose definitions are going to be orphaned: their instances stay.
+// Demands returns the managed types of the owner, except those whose definitions are going to be orphaned: their
+// instances stay.
 func (l *Losses) Demands(ctx context.Context) ([]Demand, error) {
 	var demands []Demand
 	for _, additional := range l.Configured {
@@ -53,8 +54,9 @@ func inAnyVersion(t inventory.TypeInfo) inventory.TypeVersionInfo {
 	return inventory.TypeVersionInfo{Group: t.Group, Version: prepare.Wildcard, Kind: t.Kind}
 }
 
-// DefinedBy returns the types that a dependent defines, according to its name. Recorded types count only if they match the name,
-// so that instances are not lost because of a forged or incomplete record; otherwise the definition itself is read.
+// DefinedBy returns the types that a dependent defines, according to its name. Recorded types count only if they match
+// the name, so that instances are not lost because of a forged or incomplete record; otherwise the definition itself is
+// read.
 func (l *Losses) DefinedBy(ctx context.Context, item *inventory.Item) ([]Demand, error) {
 	var defined []inventory.TypeVersionInfo
 	switch kind := item.GroupVersionKind().GroupKind(); {
@@ -75,8 +77,8 @@ func (l *Losses) DefinedBy(ctx context.Context, item *inventory.Item) ([]Demand,
 	return demands, nil
 }
 
-// crdTypes returns the type that a CustomResourceDefinition defines, in any version; nothing if the CustomResourceDefinition does
-// not exist.
+// crdTypes returns the type that a CustomResourceDefinition defines, in any version; nothing if the
+// CustomResourceDefinition does not exist.
 func (l *Losses) crdTypes(ctx context.Context, item *inventory.Item) ([]inventory.TypeVersionInfo, error) {
 	for _, recorded := range item.ManagedTypes {
 		mapping, err := l.Server.Client.RESTMapper().RESTMapping(schema.GroupKind{Group: recorded.Group, Kind: recorded.Kind})
@@ -104,7 +106,8 @@ const (
 	listedByReader               // the client of the reconciler from which Reconciler.As made this one
 )
 
-// decideLister decides who lists the instances of a type. The record is no proof that an owner defines a type; the definition must be ours.
+// decideLister decides who lists the instances of a type. The record is no proof that an owner defines a type; the
+// definition must be ours.
 func decideLister(demands []Demand, gvk schema.GroupVersionKind, isOurs func(*inventory.Item) (bool, error)) (lister, error) {
 	who := listedByNobody
 	for _, d := range demands {

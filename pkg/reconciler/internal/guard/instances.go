@@ -36,8 +36,9 @@ type inquiry struct {
 	recorded func() map[types.ObjectID]*inventory.Item
 }
 
-// Instances returns one instance for each demanded type that has instances without the given owner label (if the label is empty:
-// any instances), and the resources of these types; at most maxBlockers types. It asks about as many types in parallel as the API server serves well.
+// Instances returns one instance for each demanded type that has instances without the given owner label (if the label
+// is empty: any instances), and the resources of these types; at most maxBlockers types. It asks about as many types in
+// parallel as the API server serves well.
 func (l *Losses) Instances(ctx context.Context, demands []Demand, except string) ([]inventory.Blocker, []schema.GroupVersionResource, error) {
 	mappings, err := l.resolve(ctx, demands)
 	if err != nil {
@@ -73,8 +74,8 @@ func (l *Losses) Instances(ctx context.Context, demands []Demand, except string)
 	return blockers, resources, nil
 }
 
-// anInstance returns one instance of a type; nil if there is none. Discovery may be outdated: another version of the type may be
-// served, and a server that forbids listing does not say that the type is not served at all.
+// anInstance returns one instance of a type; nil if there is none. Discovery may be outdated: another version of the
+// type may be served, and a server that forbids listing does not say that the type is not served at all.
 func (q *inquiry) anInstance(ctx context.Context, mapping *meta.RESTMapping) (*inventory.Blocker, error) {
 	found, err := q.search(ctx, mapping)
 	if !execute.IsTypeless(err) && !apierrors.IsForbidden(err) {
@@ -93,9 +94,9 @@ func (q *inquiry) anInstance(ctx context.Context, mapping *meta.RESTMapping) (*i
 	}
 }
 
-// search lists a type as the client. If that is forbidden, the other reader lists it, but only to find out whether there are
-// instances, and only if not just the owner names the type. With except, instances do not count if the type's definition is not
-// ours any more. Without it, any instance counts, because the definition is about to be deleted.
+// search lists a type as the client. If that is forbidden, the other reader lists it, but only to find out whether
+// there are instances, and only if not just the owner names the type. With except, instances do not count if the type's
+// definition is not ours any more. Without it, any instance counts, because the definition is about to be deleted.
 func (q *inquiry) search(ctx context.Context, mapping *meta.RESTMapping) (*inventory.Blocker, error) {
 	found, err := q.list(ctx, q.losses.Server.Client, mapping)
 	forbidden := apierrors.IsForbidden(err)
@@ -126,8 +127,9 @@ func (q *inquiry) search(ctx context.Context, mapping *meta.RESTMapping) (*inven
 
 // list returns one instance of a type that counts; nil if there is none.
 //
-// The first page has no label selector, and a limit: the API server reads such a list from etcd while its cache of the type is empty. With a selector it would
-// answer 429 (Too Many Requests), and ask to come again after a second, for each type that nobody has listed before.
+// The first page has no label selector, and a limit: the API server reads such a list from etcd while its cache of the
+// type is empty. With a selector it would answer 429 (Too Many Requests), and ask to come again after a second, for
+// each type that nobody has listed before.
 func (q *inquiry) list(ctx context.Context, clnt cluster.Client, mapping *meta.RESTMapping) (*inventory.Blocker, error) {
 	page := []client.ListOption{client.Limit(2)} // two, because one may be the owner itself
 	found, next, err := q.listPage(ctx, clnt, mapping, page)
@@ -149,7 +151,8 @@ func (q *inquiry) list(ctx context.Context, clnt cluster.Client, mapping *meta.R
 	}
 }
 
-// listPage returns one instance on a page that counts, or nil if there is none, and where the next page continues; empty if there is none.
+// listPage returns one instance on a page that counts, or nil if there is none, and where the next page continues;
+// empty if there is none.
 func (q *inquiry) listPage(ctx context.Context, clnt cluster.Client, mapping *meta.RESTMapping, page []client.ListOption) (found *inventory.Blocker, next string, err error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(mapping.GroupVersionKind)
@@ -165,8 +168,8 @@ func (q *inquiry) listPage(ctx context.Context, clnt cluster.Client, mapping *me
 	return nil, list.Continue, nil
 }
 
-// isOwn reports whether an instance belongs to the owner: it has our label, it is the owner itself, or it is a dependent whose label others have removed. The
-// record alone does not prove that; we must have written the instance.
+// isOwn reports whether an instance belongs to the owner: it has our label, it is the owner itself, or it is a
+// dependent whose label others have removed. The record alone does not prove that; we must have written the instance.
 func (q *inquiry) isOwn(instance *metav1.PartialObjectMetadata) bool {
 	label := instance.Labels[q.losses.Server.Keys.OwnerLabel]
 	if label == q.except {
@@ -180,8 +183,9 @@ func (q *inquiry) isOwn(instance *metav1.PartialObjectMetadata) bool {
 		label == "" && !fieldset.IsCopy(instance, q.losses.Server.FieldOwner)
 }
 
-// isDeparting reports whether an instance is about to go, so that it does not count. Another object of the same name counts. If no UID is recorded, because the process died that
-// had created the instance, its label and its field manager prove whose it is.
+// isDeparting reports whether an instance is about to go, so that it does not count. Another object of the same name
+// counts. If no UID is recorded, because the process died that had created the instance, its label and its field
+// manager prove whose it is.
 func (q *inquiry) isDeparting(instance *metav1.PartialObjectMetadata) bool {
 	return slices.ContainsFunc(q.losses.Departing, func(owner Departing) bool {
 		isWritten := instance.Labels[q.losses.Server.Keys.OwnerLabel] == owner.Label && !fieldset.IsCopy(instance, q.losses.Server.FieldOwner)

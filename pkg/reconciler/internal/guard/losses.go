@@ -42,8 +42,8 @@ func (l *Losses) Stay(item *inventory.Item) { l.staying.Store(item, true) }
 // Leave notes that a redundant object does not stay, or is gone.
 func (l *Losses) Leave(item *inventory.Item) { l.staying.Delete(item) }
 
-// Retains reports whether the deletion of an object would delete redundant objects that stay: the object is their namespace, or defines their type. It
-// makes no request, and is safe for concurrent use.
+// Retains reports whether the deletion of an object would delete redundant objects that stay: the object is their
+// namespace, or defines their type. It makes no request, and is safe for concurrent use.
 func (l *Losses) Retains(item *inventory.Item) bool {
 	isNamespace := prepare.IsNamespace(item.GroupVersionKind().GroupKind())
 	if !isNamespace && len(item.ManagedTypes) == 0 {

@@ -17,8 +17,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// isHolder reports whether objects of the kind hold content that is lost when they are recreated, even if they do not own it.
-// Objects that define types do so too; requestEnd checks their instances before any deletion.
+// isHolder reports whether objects of the kind hold content that is lost when they are recreated, even if they do not
+// own it. Objects that define types do so too; requestEnd checks their instances before any deletion.
 func isHolder(kind schema.GroupKind) bool {
 	return prepare.IsNamespace(kind) || kind == schema.GroupKind{Kind: "PersistentVolumeClaim"} || kind == schema.GroupKind{Kind: "PersistentVolume"}
 }
@@ -39,8 +39,8 @@ func heldData(object *unstructured.Unstructured) string {
 	return ""
 }
 
-// KeepsFromRecreation says why the object with the UID must not be recreated; empty if it may be. Live is the object; it is
-// needed if DependsOnContent reports so.
+// KeepsFromRecreation says why the object with the UID must not be recreated; empty if it may be. Live is the object;
+// it is needed if DependsOnContent reports so.
 func (l *Losses) KeepsFromRecreation(ctx context.Context, item *inventory.Item, uid apitypes.UID, live *unstructured.Unstructured) (string, error) {
 	kind := item.GroupVersionKind().GroupKind()
 	var held string
@@ -80,8 +80,8 @@ func (l *Losses) KeepsFromRecreation(ctx context.Context, item *inventory.Item, 
 	return notRecreated("it holds "+held+", which would be destroyed", "move or delete its contents first"), nil
 }
 
-// HeldByInstances says why an object that defines types must not be recreated. Instances of the owner count too, because they
-// would be lost.
+// HeldByInstances says why an object that defines types must not be recreated. Instances of the owner count too,
+// because they would be lost.
 func HeldByInstances(instances string) string {
 	return notRecreated("there are instances of its types: "+instances, "delete them first")
 }

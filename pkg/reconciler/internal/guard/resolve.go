@@ -27,14 +27,15 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// maxBlockers is the number of types with instances that a result names. The others are named when these have none left.
+// maxBlockers is the number of types with instances that a result names. The others are named when these have none
+// left.
 const maxBlockers = 10
 
 // UnknownTypeDelay is how long to wait before checking again whether an API answers.
 const UnknownTypeDelay = 10 * time.Second
 
-// resolve returns the demanded types that are served. The error is an *UnknownTypeError if it is not known whether a type is
-// served.
+// resolve returns the demanded types that are served. The error is an *UnknownTypeError if it is not known whether a
+// type is served.
 func (l *Losses) resolve(ctx context.Context, demands []Demand) ([]*meta.RESTMapping, error) {
 	found := map[schema.GroupKind]*meta.RESTMapping{}
 	var open []Demand
@@ -78,8 +79,8 @@ func (l *Losses) resolve(ctx context.Context, demands []Demand) ([]*meta.RESTMap
 	return mappings, nil
 }
 
-// discover adds all listable types that match one of the patterns. An aggregated API that does not answer hides its objects: if
-// one of the patterns may match them, the error is an *UnknownTypeError.
+// discover adds all listable types that match one of the patterns. An aggregated API that does not answer hides its
+// objects: if one of the patterns may match them, the error is an *UnknownTypeError.
 func (l *Losses) discover(ctx context.Context, demands []Demand, found map[schema.GroupKind]*meta.RESTMapping) error {
 	mappings, silent, err := Listable(l.Server, func(gvk schema.GroupVersionKind, _ metav1.APIResource) bool {
 		return slices.ContainsFunc(demands, func(d Demand) bool { return prepare.Matches(d.TypeVersionInfo, gvk) })
@@ -96,8 +97,8 @@ func (l *Losses) discover(ctx context.Context, demands []Demand, found map[schem
 	return nil
 }
 
-// decideUnanswered returns an *UnknownTypeError if an API that does not answer may have objects of a demanded type. An API that has
-// never answered since a dependent defined it has none.
+// decideUnanswered returns an *UnknownTypeError if an API that does not answer may have objects of a demanded type. An
+// API that has never answered since a dependent defined it has none.
 func decideUnanswered(demands []Demand, silent map[schema.GroupVersion]error, hasAnswered func(*inventory.Item) (bool, error)) error {
 	versions := slices.SortedFunc(maps.Keys(silent), func(a, b schema.GroupVersion) int { return cmp.Compare(a.String(), b.String()) })
 	for _, version := range versions {
@@ -124,8 +125,8 @@ func decideUnanswered(demands []Demand, silent map[schema.GroupVersion]error, ha
 // firstCheck is how long Kubernetes takes at most for the first check whether a new APIService is available.
 const firstCheck = 10 * time.Second
 
-// hasAnswered reports whether the API of an APIService has answered since the APIService was created: the dependent was ready, or
-// the APIService is available now, or has become unavailable only after the first check.
+// hasAnswered reports whether the API of an APIService has answered since the APIService was created: the dependent was
+// ready, or the APIService is available now, or has become unavailable only after the first check.
 func (l *Losses) hasAnswered(ctx context.Context, item *inventory.Item) (bool, error) {
 	if item.Phase == inventory.PhaseReady {
 		return true, nil
@@ -146,7 +147,8 @@ func (l *Losses) hasAnswered(ctx context.Context, item *inventory.Item) (bool, e
 	return false, nil
 }
 
-// Listable returns the types that fit and can be listed, as the API server announces them, and the versions whose APIs do not answer.
+// Listable returns the types that fit and can be listed, as the API server announces them, and the versions whose APIs
+// do not answer.
 func Listable(server *execute.Server, fits func(schema.GroupVersionKind, metav1.APIResource) bool) (mappings []*meta.RESTMapping, silent map[schema.GroupVersion]error, err error) {
 	lists, err := server.Client.DiscoveryClient().ServerPreferredResources()
 	var failed *discovery.ErrGroupDiscoveryFailed

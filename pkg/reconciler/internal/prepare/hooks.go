@@ -11,8 +11,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// ofHook returns the policies of an owner as they hold for a hook: it is applied again whenever the owner changes, and what runs to completion is
-// deleted and created then.
+// ofHook returns the policies of an owner as they hold for a hook: it is applied again whenever the owner changes, and
+// what runs to completion is deleted and created then.
 func ofHook(hook string, object *unstructured.Unstructured, policies inventory.Policies) inventory.Policies {
 	if hook == "" {
 		return policies
@@ -24,8 +24,8 @@ func ofHook(hook string, object *unstructured.Unstructured, policies inventory.P
 	return policies
 }
 
-// takePlace moves a hook behind all other objects. Unless an annotation says otherwise, it is deleted before them, and so is an object whose type others
-// define, because they may have to do something before it is gone.
+// takePlace moves a hook behind all other objects. Unless an annotation says otherwise, it is deleted before them, and
+// so is an object whose type others define, because they may have to do something before it is gone.
 func (e *Effective) takePlace(p *annotationParser) {
 	base := map[string]int{types.ApplyHookPostApply: types.PostApplyOrder, types.ApplyHookOnFailure: types.OnFailureOrder}[e.Hook]
 	if base == 0 && !e.AwaitsType {

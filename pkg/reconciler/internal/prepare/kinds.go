@@ -41,7 +41,8 @@ func HasContent(kind schema.GroupKind) bool {
 	return IsNamespace(kind) || DefinesTypes(kind)
 }
 
-// Policies returns the policies of an owner as they hold for objects of the kind: its propagation policy concerns owner references.
+// Policies returns the policies of an owner as they hold for objects of the kind: its propagation policy concerns owner
+// references.
 func Policies(kind schema.GroupKind, policies inventory.Policies) inventory.Policies {
 	if HasContent(kind) {
 		policies.DeletePropagation = ""
@@ -57,10 +58,10 @@ func IsWebhookConfiguration(kind schema.GroupKind) bool {
 // TierLast is the tier of webhook configurations that do not exist, the last one of a stage.
 const TierLast = 1
 
-// ApplyTier ranks kinds within a stage: kinds that others refer to, or that concern Pods from their start, come first. A webhook configuration that does not exist comes
-// last, because the server that answers its calls may be among the objects, which would be denied until it runs. One that exists
-// calls its server already, and may deny objects until its manifest is applied; so it comes early. Without our label, the
-// observer does not see that it exists.
+// ApplyTier ranks kinds within a stage: kinds that others refer to, or that concern Pods from their start, come first.
+// A webhook configuration that does not exist comes last, because the server that answers its calls may be among the
+// objects, which would be denied until it runs. One that exists calls its server already, and may deny objects until
+// its manifest is applied; so it comes early. Without our label, the observer does not see that it exists.
 func ApplyTier(kind schema.GroupKind, exists bool) int {
 	if IsWebhookConfiguration(kind) {
 		if !exists {

@@ -47,8 +47,9 @@ func (m *Manifests) judge(t *Object) status.Judge {
 	return judge
 }
 
-// Complete completes the manifest of a late object, for the rest of the call, and returns the desired object that belongs to it. The error of the
-// behavior is a *LateError; any other one means that the completed manifest cannot be accepted.
+// Complete completes the manifest of a late object, for the rest of the call, and returns the desired object that
+// belongs to it. The error of the behavior is a *LateError; any other one means that the completed manifest cannot be
+// accepted.
 func (m *Manifests) Complete(t *Object) (*Object, error) {
 	late, ok := behaviors.Of[behaviors.Late](m.Source(t))
 	if !ok {
@@ -59,7 +60,8 @@ func (m *Manifests) Complete(t *Object) (*Object, error) {
 	})
 }
 
-// Suspended returns the desired objects with suspended forms in the places of those that have one. Those of late objects are not complete yet.
+// Suspended returns the desired objects with suspended forms in the places of those that have one. Those of late
+// objects are not complete yet.
 func (m *Manifests) Suspended(wanted []*Object) ([]*Object, error) {
 	forms := slices.Clone(wanted)
 	for i, t := range wanted {
@@ -90,11 +92,12 @@ func (m *Manifests) Suspended(wanted []*Object) ([]*Object, error) {
 	return forms, nil
 }
 
-// Suspend makes the manifest of a desired object that of its suspended form, for the rest of the call, and returns the desired object that belongs to it. A
-// late manifest is completed before. Errors are those of Complete.
+// Suspend makes the manifest of a desired object that of its suspended form, for the rest of the call, and returns the
+// desired object that belongs to it. A late manifest is completed before. Errors are those of Complete.
 func (m *Manifests) Suspend(t *Object) (*Object, error) { return m.suspend(t, true) }
 
-// SuspendIncomplete is Suspend for a late manifest that cannot be completed: the suspended form is that of the manifest that was announced.
+// SuspendIncomplete is Suspend for a late manifest that cannot be completed: the suspended form is that of the manifest
+// that was announced.
 func (m *Manifests) SuspendIncomplete(t *Object) (*Object, error) { return m.suspend(t, false) }
 
 func (m *Manifests) suspend(t *Object, completed bool) (*Object, error) {
@@ -129,7 +132,8 @@ func (m *Manifests) suspend(t *Object, completed bool) (*Object, error) {
 	return form, nil
 }
 
-// change has a behavior change a copy of the announced manifest of a desired object. What the result is called is part of errors.
+// change has a behavior change a copy of the announced manifest of a desired object. What the result is called is part
+// of errors.
 func (m *Manifests) change(t *Object, what string, behavior func(manifest *unstructured.Unstructured) error) (*Object, error) {
 	announced, err := m.announced(t)
 	if err != nil {
@@ -195,7 +199,8 @@ func (m *Manifests) Reset(wanted []*Object) {
 // Uncomplete makes all late manifests those that were announced.
 func (m *Manifests) Uncomplete() { m.completed = nil }
 
-// changedPolicy returns the first annotation of the reconciler that differs between two manifests; empty if there is none.
+// changedPolicy returns the first annotation of the reconciler that differs between two manifests; empty if there is
+// none.
 func (p Preparer) changedPolicy(announced, completed *unstructured.Unstructured) string {
 	before, after := announced.GetAnnotations(), completed.GetAnnotations()
 	all := maps.Clone(after)

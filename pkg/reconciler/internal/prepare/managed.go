@@ -38,7 +38,8 @@ func MatchesGroup(pattern, group string) bool {
 	return pattern == group
 }
 
-// CheckPatterns returns what is wrong with patterns of types: which ones cannot match any type. Each problem begins with the index of the pattern.
+// CheckPatterns returns what is wrong with patterns of types: which ones cannot match any type. Each problem begins
+// with the index of the pattern.
 func CheckPatterns(patterns []inventory.TypeInfo) []string {
 	var problems []string
 	for i, pattern := range patterns {

@@ -62,11 +62,13 @@ const (
 	DigestRules = "2:"
 	// DigestSuspended is the prefix of the digests of suspended forms.
 	DigestSuspended = DigestRules + "suspended:"
-	// DigestReleased is the prefix of what orphaned objects have instead of a digest; the label of their former owner follows.
+	// DigestReleased is the prefix of what orphaned objects have instead of a digest; the label of their former owner
+	// follows.
 	DigestReleased = DigestRules + "released:"
 )
 
-// newObjects returns the desired objects for manifests, with the policies of their annotations. Those of awaited types wait for these.
+// newObjects returns the desired objects for manifests, with the policies of their annotations. Those of awaited types
+// wait for these.
 func (p Preparer) newObjects(objects []*unstructured.Unstructured, source Source, awaited map[schema.GroupVersionKind]bool) ([]*Object, error) {
 	wanted := make([]*Object, len(objects))
 	problems, failures := make([][]string, len(objects)), make([]error, len(objects))
@@ -95,7 +97,8 @@ func (p Preparer) newObjects(objects []*unstructured.Unstructured, source Source
 	return wanted, nil
 }
 
-// newObject returns the desired object for one manifest, with its policies and without its traits, and what is wrong with the policies.
+// newObject returns the desired object for one manifest, with its policies and without its traits, and what is wrong
+// with the policies.
 func (p Preparer) newObject(index int, object *unstructured.Unstructured, source Source) (t *Object, problems []string, err error) {
 	t = &Object{
 		Index:        index,
@@ -120,7 +123,8 @@ func (p Preparer) newObject(index int, object *unstructured.Unstructured, source
 	return t, problems, err
 }
 
-// orderDeletion takes the delete order from the behaviors of an object without an annotation, and returns what is wrong with it; empty if nothing is.
+// orderDeletion takes the delete order from the behaviors of an object without an annotation, and returns what is wrong
+// with it; empty if nothing is.
 func (t *Object) orderDeletion(manifest *unstructured.Unstructured, object client.Object, prefix string) string {
 	ordered, ok := behaviors.Of[behaviors.Ordered](object)
 	if !ok {
@@ -157,7 +161,8 @@ func (t *Object) come(object client.Object) string {
 	return ""
 }
 
-// dependsOnOthers reports whether behaviors of the object need other objects of the same call, or the state of the owner.
+// dependsOnOthers reports whether behaviors of the object need other objects of the same call, or the state of the
+// owner.
 func (t *Traits) dependsOnOthers() bool {
 	return t.Guarded || t.Extracting || t.Reading || t.Late || t.Suspending
 }
@@ -176,8 +181,8 @@ func (t *Object) GVK() schema.GroupVersionKind {
 	return t.Key.WithVersion(t.Version)
 }
 
-// digestsOf returns the digest of a manifest, and another digest of it that may be recorded because it has no key, or the former
-// digest of the owner; former is empty if both are equal.
+// digestsOf returns the digest of a manifest, and another digest of it that may be recorded because it has no key, or
+// the former digest of the owner; former is empty if both are equal.
 func digestsOf(object *unstructured.Unstructured, policy inventory.ReconcilePolicy, source Source) (now, former string, err error) {
 	former, err = DigestOf(object, policy, cmp.Or(source.FormerDigest, source.Digest))
 	if err != nil || policy == inventory.ReconcilePolicyOnce {
@@ -256,12 +261,14 @@ func DeclaresData(object *unstructured.Unstructured) bool {
 	return false
 }
 
-// runsOnce reports whether an object that ends is a hook, or runs once for each state of the owner, so that it has served its purpose when it is gone after that.
+// runsOnce reports whether an object that ends is a hook, or runs once for each state of the owner, so that it has
+// served its purpose when it is gone after that.
 func runsOnce(t *Object) bool {
 	return t.Reconcile == inventory.ReconcilePolicyOnObjectOrComponentChange || t.Hook != ""
 }
 
-// ends reports whether an object is a Job, or a Pod that is ready when it has ended. Other Pods run as long as they exist.
+// ends reports whether an object is a Job, or a Pod that is ready when it has ended. Other Pods run as long as they
+// exist.
 func (p Preparer) ends(kind schema.GroupKind, object *unstructured.Unstructured) bool {
 	hints, _ := status.ParseHints(object.GetAnnotations()[p.Keys.Prefix+types.AnnotationKeySuffixStatusHint])
 	return observe.RunsToCompletion(kind) && (kind.Kind != "Pod" || hints.RunToCompletion)
@@ -289,7 +296,8 @@ type Effective struct {
 	// Prune is the policy of the object itself; empty if the owner decides.
 	Prune inventory.PrunePolicy
 	Drift inventory.DriftPolicy
-	// Hook is the event after which the object is applied; empty if it is not an apply hook. Then the apply and purge orders are above those of other objects.
+	// Hook is the event after which the object is applied; empty if it is not an apply hook. Then the apply and purge
+	// orders are above those of other objects.
 	Hook           string
 	ApplyOrder     int
 	PurgeOrder     *int
@@ -375,7 +383,8 @@ type annotationParser struct {
 	problems []string
 }
 
-// AwaitsType reports whether the type of an object need not be served before the object's wave: what its annotations say, or else the default.
+// AwaitsType reports whether the type of an object need not be served before the object's wave: what its annotations
+// say, or else the default.
 func AwaitsType(prefix string, values map[string]string, byDefault bool) bool {
 	text, declared := values[prefix+types.AnnotationKeySuffixMissingTypePolicy]
 	if !declared {

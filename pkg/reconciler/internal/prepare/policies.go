@@ -11,7 +11,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// policyOf returns what parses the values of a policy; suffix is that of its annotation. It returns "" for the deprecated value "default".
+// policyOf returns what parses the values of a policy; suffix is that of its annotation. It returns "" for the
+// deprecated value "default".
 func policyOf[P ~string](suffix string) func(text string) (P, error) {
 	return func(text string) (P, error) {
 		value, err := annotations.Policy(suffix, text)
@@ -50,8 +51,9 @@ func PruneOf(text string) inventory.PrunePolicy {
 	return policy
 }
 
-// Final returns the outcome of a policy when its object becomes redundant: DeletePolicyOrphan, or one that deletes the object. The outcome
-// is recorded, because the reason for it may change before the object is gone. That a deletion with the owner has to be approved holds until then.
+// Final returns the outcome of a policy when its object becomes redundant: DeletePolicyOrphan, or one that deletes the
+// object. The outcome is recorded, because the reason for it may change before the object is gone. That a deletion with
+// the owner has to be approved holds until then.
 func Final(p inventory.DeletePolicy, orphaned func(inventory.DeletePolicy) bool) inventory.DeletePolicy {
 	switch {
 	case orphaned(p):
@@ -63,8 +65,9 @@ func Final(p inventory.DeletePolicy, orphaned func(inventory.DeletePolicy) bool)
 	}
 }
 
-// Join returns the policy that orphans an object in each case in which one of the two does, and demands approval where one of them does. No policy both orphans
-// objects whose manifests are removed and demands approval: then the object is orphaned in all cases.
+// Join returns the policy that orphans an object in each case in which one of the two does, and demands approval where
+// one of them does. No policy both orphans objects whose manifests are removed and demands approval: then the object is
+// orphaned in all cases.
 func Join(p, other inventory.DeletePolicy) inventory.DeletePolicy {
 	onApply, onDelete := IsOrphanedOnApply(p) || IsOrphanedOnApply(other), IsOrphanedOnDelete(p) || IsOrphanedOnDelete(other)
 	confirmed := p == inventory.DeletePolicyConfirmOnDelete || other == inventory.DeletePolicyConfirmOnDelete

@@ -26,8 +26,9 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// prepareObjects returns normalised copies of the objects, in the same order: without fields that only the server sets, and with
-// or without a namespace as the scope of the type requires. Awaited are the unknown types that their objects wait for. It reports all problems at once.
+// prepareObjects returns normalised copies of the objects, in the same order: without fields that only the server sets,
+// and with or without a namespace as the scope of the type requires. Awaited are the unknown types that their objects
+// wait for. It reports all problems at once.
 func (p Preparer) prepareObjects(objects []client.Object, namespace string) (
 	prepared []*unstructured.Unstructured, awaited map[schema.GroupVersionKind]bool, err error,
 ) {
@@ -157,8 +158,8 @@ func encodeStringData(u *unstructured.Unstructured) string {
 	return ""
 }
 
-// secretProblem says what is wrong with the content of a Secret. It quotes no values, because messages are shown and recorded;
-// for the same reason, the server does not get to report such a problem.
+// secretProblem says what is wrong with the content of a Secret. It quotes no values, because messages are shown and
+// recorded; for the same reason, the server does not get to report such a problem.
 func secretProblem(content any, encoded bool) string {
 	values, ok := content.(map[string]any)
 	if !ok && content != nil {
@@ -226,7 +227,8 @@ func newScopes(p Preparer, objects []*unstructured.Unstructured) *scopes {
 	return s
 }
 
-// place sets or removes the namespace of an object, as its scope requires. What is wrong with its type is among the problems of all objects.
+// place sets or removes the namespace of an object, as its scope requires. What is wrong with its type is among the
+// problems of all objects.
 func (s *scopes) place(u *unstructured.Unstructured, namespace string) (problem string, err error) {
 	scope, err := s.of(u.GroupVersionKind())
 	if err != nil {
@@ -307,12 +309,14 @@ func (s *scopes) of(gvk schema.GroupVersionKind) (scope, error) {
 	return s.known[gvk], nil
 }
 
-// Preparer turns the objects of requests into desired objects, for one reconciler. It asks the cluster only which types are served.
+// Preparer turns the objects of requests into desired objects, for one reconciler. It asks the cluster only which types
+// are served.
 type Preparer struct {
 	Scheme *runtime.Scheme
 	Mapper meta.RESTMapper
 	Keys   Keys
-	// OwnAnnotations are the suffixes of annotations that begin with the name of the reconciler, and mean nothing to it.
+	// OwnAnnotations are the suffixes of annotations that begin with the name of the reconciler, and mean nothing to
+	// it.
 	OwnAnnotations []string
 	// FailuresAreFinal means that what removes itself is not applied again after it has failed.
 	FailuresAreFinal bool
@@ -327,7 +331,8 @@ type Source struct {
 	Version string
 	// Namespace is the namespace of namespaced objects that do not name one.
 	Namespace string
-	// Digest is that of the owner. FormerDigest is another digest of the same state that may be recorded; empty if there is none.
+	// Digest is that of the owner. FormerDigest is another digest of the same state that may be recorded; empty if
+	// there is none.
 	Digest, FormerDigest string
 	DigestKey            []byte
 	// Policies have no empty fields.
@@ -337,8 +342,8 @@ type Source struct {
 	RunOnce    bool
 }
 
-// Set has the desired objects of a source. The next call for the same owner uses it again if it has the same source. Usually it does not
-// keep the objects, because nobody needs them while nothing changes.
+// Set has the desired objects of a source. The next call for the same owner uses it again if it has the same source.
+// Usually it does not keep the objects, because nobody needs them while nothing changes.
 type Set struct {
 	// Source is what the objects are made from, without the objects of the request.
 	Source  Source
@@ -374,7 +379,8 @@ func (p Preparer) Prepare(source Source, known *Set) (*Set, *Manifests, error) {
 	return &Set{Source: source, Objects: wanted}, manifests, nil
 }
 
-// Manifests has the normalised manifests of desired objects. Only one goroutine at a time may use it for a desired object.
+// Manifests has the normalised manifests of desired objects. Only one goroutine at a time may use it for a desired
+// object.
 type Manifests struct {
 	preparer Preparer
 	source   Source
@@ -398,8 +404,8 @@ func (m *Manifests) Keep(set *Set) {
 	}
 }
 
-// Of returns the manifest of a desired object, without the marks of the owner; that of a late object as announced until it is completed. It must not be
-// changed.
+// Of returns the manifest of a desired object, without the marks of the owner; that of a late object as announced until
+// it is completed. It must not be changed.
 func (m *Manifests) Of(t *Object) (*unstructured.Unstructured, error) {
 	if completed := m.completed[t.Index]; completed != nil {
 		return completed, nil

@@ -108,7 +108,8 @@ func (c *Call) HoldAll(ctx context.Context, occasion string) (concerned []*inven
 	return concerned, held, identify(held, candidates, occasion)
 }
 
-// candidates looks at the objects of items concurrently, and returns those that would be deleted, in the order of the items.
+// candidates looks at the objects of items concurrently, and returns those that would be deleted, in the order of the
+// items.
 func (c *Call) candidates(ctx context.Context, items []*inventory.Item, look func(*inventory.Item) (candidate Candidate, goes bool, err error)) ([]Candidate, error) {
 	var mu sync.Mutex
 	var failures Failures

@@ -43,8 +43,8 @@ func (p *planned) mustRead(t *prepare.Object, d decide.Decision, s decide.Situat
 	}
 }
 
-// asksBeforeCreation reports whether an object is read that the cache does not show: without our label, it may exist. Its
-// creation by a dry run would show that, too.
+// asksBeforeCreation reports whether an object is read that the cache does not show: without our label, it may exist.
+// Its creation by a dry run would show that, too.
 func (p *planned) asksBeforeCreation(t *prepare.Object) bool {
 	depth := p.depthOf(t)
 	return depth == depthAsked || depth == depthCompared && p.preview.IsLocal(t)

@@ -97,8 +97,8 @@ func unread(item *inventory.Item, why string, cause error, grace time.Duration) 
 	return &shortage{reason: fmt.Sprintf("%s cannot be read: %s", types.IDOf(item), why), object: item.Info(), lack: "cannot be read: " + why, cause: cause, grace: grace}
 }
 
-// read hands a desired object what it reads before its step. missing is nil if that is all the object needs. If the call awaits what is read, the component
-// waits for what is not ready.
+// read hands a desired object what it reads before its step. missing is nil if that is all the object needs. If the
+// call awaits what is read, the component waits for what is not ready.
 func (s *steps) read(ctx context.Context, t *prepare.Object, awaits bool) (missing *shortage, err error) {
 	for _, read := range readsOf(s.call, t) {
 		if read.After {

@@ -96,8 +96,8 @@ func (r *Remover) deleteTier(ctx context.Context, tier []*inventory.Item) ([]out
 	return t.unready, t.Err()
 }
 
-// deleteCopy deletes the object of an item that is wanted again later, or stays recorded for another reason; so the progress of the deletion goes into
-// a copy. When the object is gone, that is recorded.
+// deleteCopy deletes the object of an item that is wanted again later, or stays recorded for another reason; so the
+// progress of the deletion goes into a copy. When the object is gone, that is recorded.
 func (r *Remover) deleteCopy(ctx context.Context, item *inventory.Item, d decide.Deletion, record func(*inventory.Item)) (outcome, error) {
 	going := *item
 	o, err := r.deleteOne(ctx, &going, d)

@@ -9,8 +9,8 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/concepts"
 )
 
-// AddressStatus returns Operational if one of the points through which a load balancer can be reached has an address, and OperationPending otherwise. The function returns the two
-// forms that an address can have.
+// AddressStatus returns Operational if one of the points through which a load balancer can be reached has an address,
+// and OperationPending otherwise. The function returns the two forms that an address can have.
 func AddressStatus[P any](points []P, of func(P) (ip, hostname string)) concepts.OperationalStatusWithReason {
 	assigned := slices.ContainsFunc(points, func(point P) bool {
 		ip, hostname := of(point)

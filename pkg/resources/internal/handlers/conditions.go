@@ -22,11 +22,13 @@ type Condition struct {
 type Rule struct {
 	// Works is the condition that is True if the object works.
 	Works string
-	// Fails are the conditions that are False if the object will not work without intervention. The first one that is False is the reason.
+	// Fails are the conditions that are False if the object will not work without intervention. The first one that is
+	// False is the reason.
 	Fails []string
 }
 
-// Operational returns what the rule says about the conditions: OperationFailing, Operational, or otherwise OperationPending.
+// Operational returns what the rule says about the conditions: OperationFailing, Operational, or otherwise
+// OperationPending.
 func (r Rule) Operational(conditions []Condition) concepts.OperationalStatusWithReason {
 	for _, name := range r.Fails {
 		if c := find(conditions, name); c.Status == corev1.ConditionFalse {

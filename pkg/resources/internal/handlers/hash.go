@@ -10,7 +10,8 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/concepts"
 )
 
-// Hash returns the SHA-256 of entries, in hexadecimal form. It depends on keys and values only: not on their order, and not on the field that an entry is in.
+// Hash returns the SHA-256 of entries, in hexadecimal form. It depends on keys and values only: not on their order, and
+// not on the field that an entry is in.
 func Hash(entries map[string][]byte) (string, error) {
 	// Nil has another digest than what is empty.
 	all := make(map[string][]byte, len(entries))
@@ -28,8 +29,8 @@ type resource[P any] interface {
 	Identity() string
 }
 
-// DesiredHash returns the hash of the object of a resource as it is still to be made. An error of making it is passed on. It is an error if the resource is nil, or read-only: then
-// the object is made by somebody else.
+// DesiredHash returns the hash of the object of a resource as it is still to be made. An error of making it is passed
+// on. It is an error if the resource is nil, or read-only: then the object is made by somebody else.
 func DesiredHash[P any, R resource[P]](r R, kind string, hash func(P) (string, error)) (string, error) {
 	var none R
 	if r == none {

@@ -9,7 +9,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// CheckRoleRef returns an error that names the empty fields of the reference from a binding to its role; nil if none is empty.
+// CheckRoleRef returns an error that names the empty fields of the reference from a binding to its role; nil if none is
+// empty.
 func CheckRoleRef(ref rbacv1.RoleRef) error {
 	var problems []error
 	if ref.APIGroup == "" {

@@ -24,7 +24,8 @@ type Workload struct {
 	Failure string
 }
 
-// Converging returns how far the workload is. It is Healthy if the controller has observed the spec, all replicas have the declared form and are ready, and there are no others.
+// Converging returns how far the workload is. It is Healthy if the controller has observed the spec, all replicas have
+// the declared form and are ready, and there are no others.
 func (w Workload) Converging(op concepts.ConvergingOperation) concepts.AliveStatusWithReason {
 	switch {
 	case w.Observed < w.Generation:

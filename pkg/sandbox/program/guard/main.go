@@ -10,8 +10,8 @@
 //	guard [-remove DIR] -- COMMAND [ARG...]
 //
 // SIGINT, SIGTERM and SIGHUP are passed on to the group. If the guard's own group is the foreground group of the
-// terminal on stdin, the command's group takes its place for as long as it runs. The guard ends with the exit code of the command,
-// or 128 plus the number of the signal that ended it, after whatever remained of the group has been killed
+// terminal on stdin, the command's group takes its place for as long as it runs. The guard ends with the exit code of
+// the command, or 128 plus the number of the signal that ended it, after whatever remained of the group has been killed
 // and the folders given by -remove have been deleted.
 package main
 
@@ -107,8 +107,9 @@ func run(args []string, remove string) int {
 	return code
 }
 
-// wait returns the exit code of the command when it has ended. When Ctrl-Z stops it, the guard hands the terminal back and stops its
-// own group too, so that the shell notices, and lets the command continue when the shell does so with the guard.
+// wait returns the exit code of the command when it has ended. When Ctrl-Z stops it, the guard hands the terminal back
+// and stops its own group too, so that the shell notices, and lets the command continue when the shell does so with the
+// guard.
 func wait(process int, foreground bool) int {
 	continued := make(chan os.Signal, 1)
 	signal.Notify(continued, syscall.SIGCONT)
@@ -145,8 +146,8 @@ func inForeground() bool {
 	return err == nil && group == syscall.Getpgrp()
 }
 
-// setForeground makes the group the foreground group of the terminal: the command's while it runs, and the guard's own when the shell that
-// started all of this expects the terminal back.
+// setForeground makes the group the foreground group of the terminal: the command's while it runs, and the guard's own
+// when the shell that started all of this expects the terminal back.
 func setForeground(group int) {
 	_ = unix.IoctlSetPointerInt(int(os.Stdin.Fd()), unix.TIOCSPGRP, group)
 }
