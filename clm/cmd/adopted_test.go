@@ -39,7 +39,7 @@ func TestRollbackKeepsWhatWasAdopted(t *testing.T) {
 	p := newPlace(t)
 	const kept = "These objects existed before the release"
 	first := p.file("first.yaml", configMap("ours", "1")+configMap("also", "1"))
-	failing := configMap("ours", "2") + configMap("new", "2") + inVain(job("bad", "update-policy", "recreate"))
+	failing := configMap("ours", "2") + configMap("new", "2") + failingJobs(job("bad", "update-policy", "recreate"))
 	p.must("apply", "web", first)
 
 	// In the same second as the revision begins, so that its age does not tell.
@@ -88,7 +88,7 @@ func TestRevertKeepsWhatWasHandedOver(t *testing.T) {
 	if owner := p.owner("moved"); owner != "web" {
 		t.Fatalf("unexpected owner %q", owner)
 	}
-	source := p.file("web.yaml", manifestOf("own", "moved")+inVain(job("bad", "update-policy", "recreate")))
+	source := p.file("web.yaml", manifestOf("own", "moved")+failingJobs(job("bad", "update-policy", "recreate")))
 	p.expect(p.clm("apply", "web", source, "--revert-on-failure"), exitNotReady, "Job PLACE/bad", "ConfigMap PLACE/moved")
 	p.expectNobodys("it was handed over after the revision that was ready", "moved")
 	p.must("delete", "web")

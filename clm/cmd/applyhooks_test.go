@@ -14,8 +14,8 @@ import (
 	"github.com/component-operator/runtime/pkg/sandbox"
 )
 
-// inVain makes Jobs fail.
-func inVain(jobs string) string {
+// failingJobs makes Jobs fail.
+func failingJobs(jobs string) string {
 	return strings.ReplaceAll(jobs, "template: {spec:", `template: {metadata: {annotations: {`+sandbox.AnnotationFail+`: "true"}}, spec:`)
 }
 
@@ -50,12 +50,12 @@ func TestApplyHooks(t *testing.T) {
 	expectJobs("creation", "seed", "main", "smoke")
 	p.expect(apply(main), 0)
 	expectJobs("nothing has changed", "seed", "main", "smoke")
-	p.expect(apply(inVain(main)), exitNotReady, "Job PLACE/main", "failed")
+	p.expect(apply(failingJobs(main)), exitNotReady, "Job PLACE/main", "failed")
 	expectJobs("failure", "seed", "main", "smoke", "seed", "main", "smoke-syncfail", "alert")
 	if names := p.names("batch/v1", "Job"); !slices.Equal(names, []string{"alert", "main", "seed"}) {
 		t.Errorf("want the hooks to go as their policies say, got %v", names)
 	}
-	p.expect(apply(inVain(main)), exitNotReady, "Job PLACE/main")
+	p.expect(apply(failingJobs(main)), exitNotReady, "Job PLACE/main")
 	expectJobs("the same revision again", "seed", "main", "smoke", "seed", "main", "smoke-syncfail", "alert", "main")
 	p.expect(apply(main), 0, "release PLACE/web, revision 3, is ready")
 	expectJobs("repair", "seed", "main", "smoke", "seed", "main", "smoke-syncfail", "alert", "main", "seed", "main", "smoke")

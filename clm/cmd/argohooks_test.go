@@ -30,7 +30,7 @@ func argoDirectory(prefix string, fails bool) string {
 	}
 	main := job(prefix+"main", "update-policy", "recreate")
 	if fails {
-		main = inVain(main)
+		main = failingJobs(main)
 	}
 	short := strings.Replace(job(prefix+"short", hook, "PreSync"), "spec: {backoffLimit", "spec: {ttlSecondsAfterFinished: 0, backoffLimit", 1)
 	generated := strings.Replace(job("NAME", hook, "PreSync,PostSync", policy, "HookSucceeded"), "name: NAME", "generateName: "+prefix+"gen-", 1)

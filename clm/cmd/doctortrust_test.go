@@ -15,9 +15,9 @@ import (
 	"github.com/component-operator/runtime/internal/digest"
 )
 
-// trap makes a ConfigMap look as if a release of another namespace had written it, which any user with write access
+// forge makes a ConfigMap look as if a release of another namespace had written it, which any user with write access
 // there can do.
-func (p *place) trap(name, release string) {
+func (p *place) forge(name, release string) {
 	p.Helper()
 	owner := "clm.cs.sap.com/" + release
 	object := &unstructured.Unstructured{}
@@ -38,8 +38,8 @@ func TestDoctorBelievesNoMarksElsewhere(t *testing.T) {
 	t.Parallel()
 	prod, team := newPlace(t), newPlace(t)
 	prod.must("apply", "shop", prod.file("app.yaml", manifestOf("one")))
-	team.trap("trap", prod.namespace+"/shop")
-	team.trap("ghost", prod.namespace+"/ghost")
+	team.forge("trap", prod.namespace+"/shop")
+	team.forge("ghost", prod.namespace+"/ghost")
 	const proves = "proves nothing, because any user with write access there can set"
 	got := prod.clm("doctor", "--fix", "-y")
 	prod.expect(got, exitChanges, "Unrecorded  ConfigMap "+team.namespace+"/trap", "LostRecord", proves, "--trust-namespace "+team.namespace)
@@ -76,7 +76,7 @@ func TestDoctorBelievesMarksWhereTheReleaseIs(t *testing.T) {
 	prod, other := newPlace(t), newPlace(t)
 	elsewhere := strings.Replace(configMap("there", "1"), "name: there", "name: there, namespace: "+other.namespace, 1)
 	prod.must("apply", "shop", prod.file("app.yaml", configMap("one", "1")+elsewhere))
-	other.trap("more", prod.namespace+"/shop")
+	other.forge("more", prod.namespace+"/shop")
 	prod.expect(prod.clm("doctor", "shop", "--fix", "-y"), 0, "repaired: release PLACE/shop, Unrecorded: ConfigMap "+other.namespace+"/more")
 
 	prod.must("delete", "shop")

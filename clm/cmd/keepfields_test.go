@@ -158,7 +158,7 @@ func TestKeptFieldsAtARollback(t *testing.T) {
 	}
 	p.must("apply", "web", file(1, "a", ""))
 	p.scale(3)
-	failing := file(1, "b", inVain(job("bad", "update-policy", "recreate")))
+	failing := file(1, "b", failingJobs(job("bad", "update-policy", "recreate")))
 	p.expect(p.clm("apply", "web", failing, "--conflicts=keep", "--revert-on-failure"), exitNotReady, "Job PLACE/bad")
 	p.expectScaled("reverted", "3 a info", "spec.replicas")
 	p.expectIdle("reverted", file(1, "a", ""))

@@ -17,9 +17,9 @@ const (
 	pluginDisplayName    = "kubectl clm"
 )
 
-// beThePlugin finds out by the name of the program, which is the first argument, whether kubectl runs it. Then texts
+// adaptToPluginName finds out by the name of the program, which is the first argument, whether kubectl runs it. Then texts
 // say "kubectl clm" where people have to enter that. It returns the other arguments as the root command wants them.
-func beThePlugin(root *cobra.Command, args []string) []string {
+func adaptToPluginName(root *cobra.Command, args []string) []string {
 	name, args := strings.TrimSuffix(filepath.Base(args[0]), ".exe"), args[1:]
 	if name != pluginName && name != pluginCompletionName {
 		return args

@@ -47,7 +47,7 @@ func Main(args []string) int {
 	context.AfterFunc(ctx, stop)
 
 	root := newCommand()
-	return execute(ctx, root, beThePlugin(root, args))
+	return execute(ctx, root, adaptToPluginName(root, args))
 }
 
 // requestsToEnd are the signals that end clm, except those that the parent process has set to be ignored, as nohup does

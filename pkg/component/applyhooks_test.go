@@ -19,8 +19,8 @@ import (
 	"github.com/component-operator/runtime/pkg/sandbox"
 )
 
-// inVain makes Jobs fail.
-func inVain(jobs string) string {
+// failing makes Jobs fail.
+func failing(jobs string) string {
 	return strings.ReplaceAll(jobs, "template: {spec:", `template: {metadata: {annotations: {`+sandbox.AnnotationFail+`: "true"}}, spec:`)
 }
 
@@ -63,7 +63,7 @@ func newHookedLife(t *testing.T) *hookedLife {
 		strings.Replace(r.job("brief", "reconcile-policy", "on-object-or-component-change"), "spec: {", "spec: {ttlSecondsAfterFinished: 0, ", 1)
 	return &hookedLife{rig: r, widget: r.widget(""), phases: []hookedPhase{
 		{oneConfigMap + main + hooks, StateReady, []string{"brief", "main", "smoke"}},
-		{oneConfigMap + inVain(main) + hooks, StateError, []string{"brief", "main", "notify"}},
+		{oneConfigMap + failing(main) + hooks, StateError, []string{"brief", "main", "notify"}},
 		{main + hooks, StateReady, []string{"brief", "main", "smoke"}},
 	}}
 }

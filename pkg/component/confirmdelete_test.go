@@ -41,7 +41,7 @@ func (r *rig) awaitText(widget *Widget, state State, part string) {
 func TestDeletionAwaitsApproval(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	d := &diary{}
+	d := &hookLog{}
 	stop := r.start(r.reconciler(ReconcilerOptions{}).WithPreDeleteHook(d.hook(r, "pre-delete")))
 	data := strings.Replace(oneConfigMap, "{name: settings}", "{name: settings, annotations: {"+r.name+"/delete-policy: confirm-on-delete}}", 1)
 	widget := r.widget(data + "\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: other}}" + r.job("before", "deletion-hook", "pre-delete"))

@@ -112,23 +112,23 @@ func TestAReplicaThatWasStopped(t *testing.T) {
 			t.Parallel()
 			f := newFleet(t, 1)
 			f.inlineLimit = 512 // so that the inventory is in chunks
-			trap := newTrap()
+			breakpoint := newBreakpoint()
 			for i := range 2 {
 				f.join(strconv.Itoa(i), func(ctx context.Context, namespace, name string, parameters types.Unstructurable) ([]client.Object, error) {
 					if test.beforeFence {
-						trap.pass(i)
+						breakpoint.pass(i)
 					}
 					return specObjects(ctx, namespace, name, parameters)
 				})
 			}
-			t.Cleanup(trap.open) // before the replicas are stopped
+			t.Cleanup(breakpoint.open) // before the replicas are stopped
 			f.declare(1)
 			f.awaitContent(1)
 			f.awaitShares(f.replicas...)
 			halt := func(i int) func(request *http.Request) error {
 				return func(request *http.Request) error {
 					if !test.beforeFence && request.Method == http.MethodPatch && strings.Contains(request.URL.Path, "/configmaps/component-0-") {
-						trap.pass(i)
+						breakpoint.pass(i)
 					}
 					return nil
 				}
@@ -137,16 +137,16 @@ func TestAReplicaThatWasStopped(t *testing.T) {
 				r.forgetWrites()
 				r.set(halt(i))
 			}
-			trap.armed.Store(true)
+			breakpoint.armed.Store(true)
 			f.declare(2)
-			index := <-trap.caught
+			index := <-breakpoint.caught
 			victim, other := f.replicas[index], f.replicas[1-index]
 			// Writes of the same pass that come only now are on their way, too.
 			victim.set(func(request *http.Request) error { return errors.Join(halt(index)(request), failLeases(request)) })
 			f.awaitShares(other)
 			f.declare(3)
 			f.awaitContent(3)
-			trap.open()
+			breakpoint.open()
 			f.awaitEnd(victim)
 			sent := victim.forgetWrites()
 			if (len(sent) > 0) == test.beforeFence {
@@ -162,8 +162,8 @@ func TestAReplicaThatWasStopped(t *testing.T) {
 	}
 }
 
-// trap stops the first replica that comes by once it is armed, and no other.
-type trap struct {
+// breakpoint stops the first replica that comes by once it is armed, and no other.
+type breakpoint struct {
 	armed  atomic.Bool
 	prey   atomic.Int64
 	caught chan int
@@ -171,14 +171,14 @@ type trap struct {
 	open   func()
 }
 
-func newTrap() *trap {
-	t := &trap{caught: make(chan int, 1), opened: make(chan struct{})}
+func newBreakpoint() *breakpoint {
+	t := &breakpoint{caught: make(chan int, 1), opened: make(chan struct{})}
 	t.prey.Store(-1)
 	t.open = sync.OnceFunc(func() { close(t.opened) })
 	return t
 }
 
-func (t *trap) pass(replica int) {
+func (t *breakpoint) pass(replica int) {
 	if !t.armed.Load() {
 		return
 	}

@@ -25,8 +25,8 @@ import (
 
 const oneConfigMap = `{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {color: red}}`
 
-// diary notes what hooks see.
-type diary struct {
+// hookLog notes what hooks see.
+type hookLog struct {
 	mu      sync.Mutex
 	entries []string
 	// fail is returned by the hook of that name.
@@ -35,7 +35,7 @@ type diary struct {
 	boom map[string]any
 }
 
-func (d *diary) hook(r *rig, name string) HookFunc[*Widget] {
+func (d *hookLog) hook(r *rig, name string) HookFunc[*Widget] {
 	return func(ctx context.Context, _ client.Client, widget *Widget) error {
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -63,13 +63,13 @@ func (d *diary) hook(r *rig, name string) HookFunc[*Widget] {
 	}
 }
 
-func (d *diary) set(name string, err error, reason any) {
+func (d *hookLog) set(name string, err error, reason any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.fail, d.boom = map[string]error{name: err}, map[string]any{name: reason}
 }
 
-func (d *diary) take() []string {
+func (d *hookLog) take() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	entries := d.entries
@@ -77,7 +77,7 @@ func (d *diary) take() []string {
 	return entries
 }
 
-func (d *diary) addTo(r *rig, reconciler *Reconciler[*Widget]) *Reconciler[*Widget] {
+func (d *hookLog) addTo(r *rig, reconciler *Reconciler[*Widget]) *Reconciler[*Widget] {
 	return reconciler.
 		WithPostReadHook(d.hook(r, "post-read")).
 		WithPreReconcileHook(d.hook(r, "pre-reconcile 1")).WithPreReconcileHook(d.hook(r, "pre-reconcile 2")).
@@ -89,7 +89,7 @@ func (d *diary) addTo(r *rig, reconciler *Reconciler[*Widget]) *Reconciler[*Widg
 func TestHooks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	notes := &diary{}
+	notes := &hookLog{}
 	reconciler := notes.addTo(r, r.reconciler(ReconcilerOptions{}))
 	notes.set("pre-reconcile 2", errors.New("not now"), nil)
 	r.start(reconciler)
@@ -151,7 +151,7 @@ func TestLateHookIsReported(t *testing.T) {
 		t.Errorf("want %v before the setup, got %v", errNotSetUp, err)
 	}
 	r.start(reconciler)
-	reconciler.WithPreReconcileHook((&diary{}).hook(r, "late"))
+	reconciler.WithPreReconcileHook((&hookLog{}).hook(r, "late"))
 	if _, err := reconciler.Reconcile(t.Context(), request("a", "b")); !errors.Is(err, errLateHook) {
 		t.Errorf("want %v, got %v", errLateHook, err)
 	}

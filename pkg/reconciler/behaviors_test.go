@@ -259,13 +259,13 @@ func TestDeathInSteps(t *testing.T) {
 			if err == nil {
 				t.Fatalf("the process has survived: %v", result.Waits)
 			}
-			heir := w.restart()
-			heir.settleFlow(&flowing{}, done)
-			if got := heir.user(); got != "a" {
+			successor := w.restart()
+			successor.settleFlow(&flowing{}, done)
+			if got := successor.user(); got != "a" {
 				t.Errorf("expected the data of the source, got %q", got)
 			}
-			heir.mustDelete()
-			if heir.user() != "" || heir.configMap("after") != nil || heir.configMap("early") != nil {
+			successor.mustDelete()
+			if successor.user() != "" || successor.configMap("after") != nil || successor.configMap("early") != nil {
 				t.Error("objects were left behind")
 			}
 		})
@@ -438,7 +438,7 @@ func TestObjectsOfOthersAreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	settle("Secret database: its data cannot be used: has no host; later objects wait for it")
-	w = w.heir()
+	w = w.successor()
 	settle("Secret database: its data cannot be used: has no host; later objects wait for it")
 	w.patch(w.get("v1", "Secret", "database"), `{"data":{"host":"YQ=="}}`)
 	w.settleObjects(generate, done)
@@ -497,7 +497,7 @@ func TestAwaitedReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	settle("Secret database: not started")
-	w = w.heir()
+	w = w.successor()
 	settle("Secret database: not started")
 	w.patch(w.get("v1", "Secret", "database"), `{"data":{"phase":"YnJva2Vu"}}`)
 	settle("Secret database: broken")

@@ -235,24 +235,24 @@ func TestDeletePropagation(t *testing.T) {
 				w := newWorld(t)
 				w.mustApply(strings.ReplaceAll(propagated, "POLICY", policy))
 				w.createOwned("owned", "owner")
-				heir := w.heir()
-				if _, err := end(heir); err != nil {
+				successor := w.successor()
+				if _, err := end(successor); err != nil {
 					t.Fatal(err)
 				}
 				if keeps {
 					// The owner stays as long as what it owns, also in the next process.
 					w.awaitOwned("owned", func(deleting bool, owners int) bool { return deleting && owners == 1 })
-					heir = heir.heir()
+					successor = successor.successor()
 					for range 2 {
-						if result, err := end(heir); err != nil || result.Done || notices(result.Waits) != "ConfigMap owner: "+foreground {
+						if result, err := end(successor); err != nil || result.Done || notices(result.Waits) != "ConfigMap owner: "+foreground {
 							t.Fatalf("expected to wait, got %s, %v", notices(result.Waits), err)
 						}
 					}
-					heir.expectInventory("ConfigMap owner Deleting Terminating")
+					successor.expectInventory("ConfigMap owner Deleting Terminating")
 					w.release("owned")
 				}
-				heir.finish(func() (reconciler.Result, error) { return end(heir) })
-				heir.expectInventory()
+				successor.finish(func() (reconciler.Result, error) { return end(successor) })
+				successor.expectInventory()
 				if w.configMap("owner") != nil {
 					t.Error("the object still exists")
 				}

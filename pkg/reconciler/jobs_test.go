@@ -116,7 +116,7 @@ kind: Pod
 metadata: {name: runs, annotations: {` + purged + `}}
 spec: {terminationGracePeriodSeconds: 0, containers: [{name: main, image: example.com/none}]}
 `
-	manifests := inVain(fails) + rest
+	manifests := failing(fails) + rest
 	w.settle(manifests, func(result reconciler.Result) (bool, string) {
 		return len(result.Failures) > 0 && w.get("batch/v1", "Job", "ends") == nil && w.get("v1", "Pod", "runs") != nil, strings.Join(w.inventory(), ", ")
 	})
@@ -146,8 +146,8 @@ spec:
 `)
 }
 
-// inVain returns a manifest of Jobs that fail.
-func inVain(jobs string) string {
+// failing returns a manifest of Jobs that fail.
+func failing(jobs string) string {
 	return strings.ReplaceAll(jobs, "template:\n", "template:\n    metadata: {annotations: {sandbox.component-operator.io/fail: \"true\"}}\n")
 }
 
@@ -220,7 +220,7 @@ func TestOnFailure(t *testing.T) {
 	w := newWorld(t)
 	hooks := job("notify", onFailure+`, PREFIX/purge-order: "7"`) + job("restore", onFailure+`, PREFIX/apply-order: "1"`)
 	w.digest = "one"
-	good, bad := job("main", "PREFIX/update-policy: recreate"), inVain(job("main", "PREFIX/update-policy: recreate"))
+	good, bad := job("main", "PREFIX/update-policy: recreate"), failing(job("main", "PREFIX/update-policy: recreate"))
 	w.settle(good+hooks, done)
 	w.expectInventory("Job main Ready Current")
 
@@ -261,7 +261,7 @@ func TestOnRefusal(t *testing.T) {
 	t.Parallel()
 	for reason, manifests := range map[string]string{
 		"the API server rejects an object": "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: [{port: 70000}]}\n",
-		"a post-apply hook fails":          inVain(job("smoke", postApply)),
+		"a post-apply hook fails":          failing(job("smoke", postApply)),
 	} {
 		w := newWorld(t)
 		hook := job("notify", onFailure)
@@ -289,7 +289,7 @@ func TestOnFailureLeavesRedundantObjects(t *testing.T) {
 	w := newWorld(t)
 	w.policies.PruneAt = reconciler.PruneAtWaves
 	w.mustApply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: old, annotations: {PREFIX/delete-order: \"10\"}}\n")
-	w.settle(inVain(job("main", ""))+job("notify", onFailure), func(result reconciler.Result) (bool, string) {
+	w.settle(failing(job("main", ""))+job("notify", onFailure), func(result reconciler.Result) (bool, string) {
 		return len(result.Failures) > 0 && len(result.Aftermath.Waits) == 0, notices(result.Waits)
 	})
 	if w.configMap("old") == nil {
@@ -303,7 +303,7 @@ func TestBadOnFailure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	hook := "\n---\napiVersion: v1\nkind: Service\nmetadata: {name: a, annotations: {" + onFailure + "}}\nspec: {ports: [{port: 70000}]}\n"
-	result := w.settle(inVain(job("main", ""))+hook, func(result reconciler.Result) (bool, string) { return len(result.Failures) > 0, notices(result.Waits) })
+	result := w.settle(failing(job("main", ""))+hook, func(result reconciler.Result) (bool, string) { return len(result.Failures) > 0, notices(result.Waits) })
 	if !strings.Contains(result.Aftermath.Problem, "Service "+w.namespace+"/a: rejected by the API server") || result.RequeueAfter > 0 {
 		t.Errorf("got %+v", result)
 	}
@@ -386,8 +386,8 @@ func (w *world) awaitEnd(condition string) {
 	})
 }
 
-// heir is a process that knows only what was recorded.
-func (w *world) heir(options ...option) *world {
+// successor is a process that knows only what was recorded.
+func (w *world) successor(options ...option) *world {
 	w.Helper()
 	return w.restart(append(options, retaining)...)
 }
@@ -421,12 +421,12 @@ func TestOutcomesAreNotLost(t *testing.T) {
 			if w.get("batch/v1", "Job", "migrate") == nil {
 				t.Fatal("the Job is gone before its outcome is recorded")
 			}
-			heir := w.heir()
+			successor := w.successor()
 			if test.unrecorded {
-				heir.owner.Inventory = w.unrecorded("migrate")
+				successor.owner.Inventory = w.unrecorded("migrate")
 			}
-			heir.settle(test.manifests, func(reconciler.Result) (bool, string) {
-				got := heir.inventory()
+			successor.settle(test.manifests, func(reconciler.Result) (bool, string) {
+				got := successor.inventory()
 				slices.Sort(got)
 				want := slices.Sorted(slices.Values(test.want))
 				return slices.Equal(got, want), strings.Join(got, ", ")
@@ -434,7 +434,7 @@ func TestOutcomesAreNotLost(t *testing.T) {
 			if job := w.get("batch/v1", "Job", "migrate"); job != nil {
 				t.Errorf("the Job has not gone, or runs again: former UID %s, got %s", uid, job.GetUID())
 			}
-			heir.mustDelete()
+			successor.mustDelete()
 		})
 	}
 }
@@ -471,16 +471,16 @@ func TestFinishedJobIsReleased(t *testing.T) {
 	}
 	// A correction does not put the finalizer back.
 	w.patch(w.get("batch/v1", "Job", "migrate"), `{"metadata":{"annotations":{"PREFIX/owner-id":"other"}}}`)
-	heir := w.heir()
-	heir.mustApply(manifests)
+	successor := w.successor()
+	successor.mustApply(manifests)
 	if finalizers := w.get("batch/v1", "Job", "migrate").GetFinalizers(); len(finalizers) > 0 {
 		t.Errorf("a correction has set the finalizers %v", finalizers)
 	}
 	w.remove(w.get("batch/v1", "Job", "migrate"))
-	heir.settle(manifests, func(reconciler.Result) (bool, string) {
-		return slices.Contains(heir.inventory(), "Job migrate Completed "), strings.Join(heir.inventory(), ", ")
+	successor.settle(manifests, func(reconciler.Result) (bool, string) {
+		return slices.Contains(successor.inventory(), "Job migrate Completed "), strings.Join(successor.inventory(), ", ")
 	})
-	heir.mustDelete()
+	successor.mustDelete()
 }
 
 // TestOutcomeSurvivesDeath ends the process at each write of the pass that records an outcome.
@@ -493,17 +493,17 @@ func TestOutcomeSurvivesDeath(t *testing.T) {
 		w.awaitEnd("Complete")
 		w.engine.Close()
 		w.remove(w.get("batch/v1", "Job", "migrate"))
-		mortal := w.heir(func(s *setup) { s.config = dying(s.config, survived) })
+		mortal := w.successor(func(s *setup) { s.config = dying(s.config, survived) })
 		mortal.owner.Store = w
 		if _, err := mortal.engine.Apply(t.Context(), w.request(manifests)); survived == 0 && err == nil {
 			t.Fatal("expected to die")
 		}
 		mortal.engine.Close()
-		heir := w.heir()
-		heir.settle(manifests, func(reconciler.Result) (bool, string) {
-			return slices.Contains(heir.inventory(), "Job migrate Completed "), strings.Join(heir.inventory(), ", ")
+		successor := w.successor()
+		successor.settle(manifests, func(reconciler.Result) (bool, string) {
+			return slices.Contains(successor.inventory(), "Job migrate Completed "), strings.Join(successor.inventory(), ", ")
 		})
-		heir.mustDelete()
+		successor.mustDelete()
 	}
 }
 
@@ -525,11 +525,11 @@ func TestOutcomesOfHooks(t *testing.T) {
 	w.awaitEnd("Complete")
 	w.engine.Close()
 	w.remove(w.get("batch/v1", "Job", "migrate"))
-	heir := w.heir()
+	successor := w.successor()
 	testenv.Eventually(t, func() (bool, string) {
-		result := apply(heir)
+		result := apply(successor)
 		return result.Done, notices(result.Waits)
 	})
-	heir.expectInventory("Job migrate Completed ", "ConfigMap after Ready Current")
-	heir.mustDelete()
+	successor.expectInventory("Job migrate Completed ", "ConfigMap after Ready Current")
+	successor.mustDelete()
 }

@@ -63,19 +63,19 @@ func TestReadyWhen(t *testing.T) {
 	w.settle(afterBalancer, waitsFor("Service lb: ready-when does not hold: "+condition))
 	w.expectInventory("ConfigMap after ScheduledForApplication InProgress", "Service lb Creating InProgress")
 
-	heir := w.restart()
-	heir.settle(afterBalancer, waitsFor("Service lb: ready-when does not hold: "+condition))
-	heir.balance(`{"status":{"loadBalancer":{"ingress":[{"ip":"10.0.0.2"}]}}}`)
-	heir.settle(afterBalancer, done)
-	heir.rest(afterBalancer)
-	heir.requests.Reset()
-	heir.mustApply(afterBalancer)
-	if n := heir.requests.Count(func(testenv.Request) bool { return true }); n != 0 {
-		t.Errorf("expected rest, got:\n%s", heir.requests)
+	successor := w.restart()
+	successor.settle(afterBalancer, waitsFor("Service lb: ready-when does not hold: "+condition))
+	successor.balance(`{"status":{"loadBalancer":{"ingress":[{"ip":"10.0.0.2"}]}}}`)
+	successor.settle(afterBalancer, done)
+	successor.rest(afterBalancer)
+	successor.requests.Reset()
+	successor.mustApply(afterBalancer)
+	if n := successor.requests.Count(func(testenv.Request) bool { return true }); n != 0 {
+		t.Errorf("expected rest, got:\n%s", successor.requests)
 	}
 
-	heir.balance(`{"status":{"conditions":[{"type":"Refused","status":"True","reason":"Quota","message":"","lastTransitionTime":"2024-01-01T00:00:00Z"}]}}`)
-	result := heir.settle(afterBalancer, func(result reconciler.Result) (bool, string) { return len(result.Failures) > 0, notices(result.Waits) })
+	successor.balance(`{"status":{"conditions":[{"type":"Refused","status":"True","reason":"Quota","message":"","lastTransitionTime":"2024-01-01T00:00:00Z"}]}}`)
+	result := successor.settle(afterBalancer, func(result reconciler.Result) (bool, string) { return len(result.Failures) > 0, notices(result.Waits) })
 	if got, want := notices(result.Failures), "Service lb: fail-when holds: self.?status.conditions"; !strings.HasPrefix(got, want) {
 		t.Errorf("expected %q, got %q", want, got)
 	}
@@ -157,18 +157,18 @@ func TestRulesChange(t *testing.T) {
 		t.Errorf("expected no more requests, got:\n%s", w.requests)
 	}
 
-	heir := newWorld(t)
-	heir.planner = nil
-	heir.owner, heir.namespace, heir.judge = w.owner, w.namespace, labelled{"first", func() {}}
-	heir.owner.Store = heir
-	heir.mustApply(manifests)
-	if reads := heir.requests.Count(func(r testenv.Request) bool {
+	successor := newWorld(t)
+	successor.planner = nil
+	successor.owner, successor.namespace, successor.judge = w.owner, w.namespace, labelled{"first", func() {}}
+	successor.owner.Store = successor
+	successor.mustApply(manifests)
+	if reads := successor.requests.Count(func(r testenv.Request) bool {
 		return r.Method == http.MethodGet && !r.IsWatch() && strings.Contains(r.Path, "/configmaps/")
 	}); reads != 0 {
-		t.Errorf("expected that the watch delivers all, got:\n%s", heir.requests)
+		t.Errorf("expected that the watch delivers all, got:\n%s", successor.requests)
 	}
-	if heir.judge = nil; heir.mustApply(manifests).Done {
-		heir.expectActions(heir.mustApply(manifests))
+	if successor.judge = nil; successor.mustApply(manifests).Done {
+		successor.expectActions(successor.mustApply(manifests))
 	}
 }
 
@@ -219,21 +219,21 @@ func TestReadyTimeout(t *testing.T) {
 			w.patch(w.get("v1", "Service", "slow"), `{"metadata":{"labels":{"other":"x"}}}`)
 			w.awaitEvent()
 			w.settle(manifests, waitsFor("Service slow: "+reason))
-			heir := w.restart(withClock)
+			successor := w.restart(withClock)
 			now.SetTime(now.Now().Add(5 * time.Minute))
-			result = heir.settle(manifests, waitsFor("Service slow: not ready within 10m0s: "+reason))
+			result = successor.settle(manifests, waitsFor("Service slow: not ready within 10m0s: "+reason))
 			if got := notices(result.Failures); got != tc.failures || result.Done || result.Wave != tc.wave {
 				t.Errorf("expected %q, got %q in wave %d", tc.failures, got, result.Wave)
 			}
-			if exists := heir.configMap("last") != nil; exists != tc.later {
+			if exists := successor.configMap("last") != nil; exists != tc.later {
 				t.Errorf("later waves were applied: %v", exists)
 			}
 
-			heir.patch(heir.get("v1", "Service", "slow"), `{"metadata":{"labels":{"ready":"true"}}}`)
-			heir.settle(manifests, done)
+			successor.patch(successor.get("v1", "Service", "slow"), `{"metadata":{"labels":{"ready":"true"}}}`)
+			successor.settle(manifests, done)
 			now.SetTime(now.Now().Add(10 * time.Minute))
-			heir.patch(heir.get("v1", "Service", "slow"), `{"metadata":{"labels":{"ready":"false"}}}`)
-			result = heir.settle(manifests, func(result reconciler.Result) (bool, string) { return !result.Done, "it is ready" })
+			successor.patch(successor.get("v1", "Service", "slow"), `{"metadata":{"labels":{"ready":"false"}}}`)
+			result = successor.settle(manifests, func(result reconciler.Result) (bool, string) { return !result.Done, "it is ready" })
 			if got := notices(result.Waits); len(result.Failures) > 0 || strings.Contains(got, "within") {
 				t.Errorf("an object that was ready has exceeded its time: %s, %s", notices(result.Failures), got)
 			}
@@ -260,13 +260,13 @@ func TestAwaitReports(t *testing.T) {
 	manifests := withConditions(ty)
 	const waits = "Widget own: its controller has not reported any condition yet"
 	ty.settle(manifests, waitsFor(waits))
-	heir := ty.heir(withOptions(awaitingReports))
-	heir.settle(manifests, waitsFor(waits))
+	successor := ty.successor(withOptions(awaitingReports))
+	successor.settle(manifests, waitsFor(waits))
 	if ty.configMap("after") != nil {
 		t.Error("the next wave has begun")
 	}
 	ty.report(`{"status":{"conditions":[{"type":"Synced","status":"True"}]}}`)
-	heir.settle(manifests, done)
+	successor.settle(manifests, done)
 	if ty.configMap("after") == nil {
 		t.Error("the next wave has not begun")
 	}

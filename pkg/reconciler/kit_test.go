@@ -133,11 +133,11 @@ func newClusterClient(t testing.TB, config *rest.Config) cluster.Client {
 // restart returns a world with another process for the same owner.
 func (w *world) restart(options ...option) *world {
 	w.Helper()
-	heir := newWorld(w.TB, options...)
-	heir.owner, heir.namespace, heir.digest, heir.policies, heir.judge, heir.deletions = w.owner, w.namespace, w.digest, w.policies, w.judge, w.deletions
-	heir.owner.Store = heir
-	heir.engine.Subscribe(heir.owner.ID, func() { heir.woken <- heir.owner.ID })
-	return heir
+	successor := newWorld(w.TB, options...)
+	successor.owner, successor.namespace, successor.digest, successor.policies, successor.judge, successor.deletions = w.owner, w.namespace, w.digest, w.policies, w.judge, w.deletions
+	successor.owner.Store = successor
+	successor.engine.Subscribe(successor.owner.ID, func() { successor.woken <- successor.owner.ID })
+	return successor
 }
 
 // Save makes the world a store that counts.

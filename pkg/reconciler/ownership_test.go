@@ -256,9 +256,9 @@ func (w *world) withUID(text string) string {
 
 // heirOf returns a world in the same namespace whose owner is another one.
 func heirOf(w *world) *world {
-	heir := newWorld(w.TB)
-	heir.namespace, heir.owner.Namespace = w.namespace, w.namespace
-	return heir
+	successor := newWorld(w.TB)
+	successor.namespace, successor.owner.Namespace = w.namespace, w.namespace
+	return successor
 }
 
 // applyAmong makes one pass of an owner with siblings, and plans it before.

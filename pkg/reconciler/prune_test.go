@@ -42,13 +42,13 @@ func TestKeptObjects(t *testing.T) {
 			b := withPrunePolicy("b", "delete")
 			w.mustApply(tc.manifest + b + configMapsNamed("c"))
 			uid := w.configMap("a").GetUID()
-			w = w.heir()
+			w = w.successor()
 			w.expectActions(w.mustApply(configMapsNamed("c")), "Deleted ConfigMap b")
 			w.expectInventory("ConfigMap a Kept Current", "ConfigMap c Ready Current")
 
 			// It is left alone, by the next process, too.
 			w.patch(w.configMap("a"), `{"data":{"value":"other"}}`)
-			w = w.heir()
+			w = w.successor()
 			w.mustApply(configMapsNamed("c"))
 			w.rest(configMapsNamed("c"))
 			if diff := diffData(map[string]any{"value": "other"}, w.configMap("a")); diff != "" {
@@ -84,14 +84,14 @@ func TestConfirmedDeletions(t *testing.T) {
 				manifest = configMapsNamed("a")
 			}
 			w.mustApply(manifest + withPrunePolicy("b", "delete") + configMapsNamed("c"))
-			w = w.heir()
+			w = w.successor()
 			result := w.settle(configMapsNamed("c"), heldBack)
 			w.expectActions(result, "Deleted ConfigMap b")
 			digest := w.expectHeld(result, 2, 0, "a")
 			if got := result.Held.String(); got != "1 of 2 dependents would be deleted, which needs approval because of the prune policy" {
 				t.Errorf("got %q", got)
 			}
-			w = w.heir()
+			w = w.successor()
 			w.settle(configMapsNamed("c"), heldBack)
 			w.expectInventory("ConfigMap a ScheduledForDeletion Terminating", "ConfigMap c Ready Current")
 			w.deletions.Approved = "other"
@@ -118,7 +118,7 @@ func TestLostPrunePolicies(t *testing.T) {
 	w.expectHeld(w.settle("", heldBack), 1, 0, "b")
 	w.expectInventory("ConfigMap a Kept Current", "ConfigMap b ScheduledForDeletion Terminating")
 	forget()
-	w.expectHeld(w.heir().settle("", heldBack), 1, 0, "b")
+	w.expectHeld(w.successor().settle("", heldBack), 1, 0, "b")
 	w.mustDelete()
 	w.expectInventory()
 }
@@ -137,7 +137,7 @@ func TestWhatContainsKeptObjectsStays(t *testing.T) {
 		w := newWorld(t)
 		w.mustApply(withinOwn("keep"))
 		w.mustApply("")
-		w = w.heir()
+		w = w.successor()
 		w.mustApply("")
 		w.expectInventory("ConfigMap a Kept Current", "Namespace NS-own Kept Current")
 		if got := w.get("v1", "Namespace", w.namespace+"-own"); got == nil || got.GetDeletionTimestamp() != nil {
@@ -196,7 +196,7 @@ func TestPruneAtWaves(t *testing.T) {
 	w.mustApply(inWaves("drop-first", 0, -10) + inWaves("drop-middle", 0, 5) + inWaves("drop-last", 0, 10))
 	w.patch(w.configMap("drop-middle"), `{"metadata":{"finalizers":["example.com/hold"]}}`)
 	next := inWaves("zero", 0, 0) + inWaves("five", 5, 0) + inWaves("seven", 7, 0)
-	w = w.heir()
+	w = w.successor()
 	waits := func(r reconciler.Result) (bool, string) { return len(r.Waits) > 0, "nothing is awaited" }
 	if result := w.settle(next, waits); result.Wave != 5 || !strings.HasPrefix(notices(result.Waits), "ConfigMap drop-middle: being deleted") {
 		t.Errorf("want the deletion to be awaited in wave 5, got wave %d: %s", result.Wave, notices(result.Waits))
@@ -204,7 +204,7 @@ func TestPruneAtWaves(t *testing.T) {
 	if diff := cmp.Diff([]string{"DELETE drop-first", "PATCH zero", "DELETE drop-middle"}, w.changed(0)); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
-	w = w.heir()
+	w = w.successor()
 	w.settle(next, waits)
 	w.release("drop-middle")
 	w.mustApply(next)

@@ -443,15 +443,15 @@ func TestDeathInARemedy(t *testing.T) {
 				w.patch(w.get("v1", "Service", "a"), tc.patch)
 				mortal := w.restart(func(s *setup) { s.config = dying(s.config, survived) })
 				_, _ = mortal.engine.Apply(t.Context(), mortal.request(tc.after))
-				heir := w.restart()
-				heir.owner.Inventory = mortal.owner.Inventory
-				heir.mustApply(tc.after)
+				successor := w.restart()
+				successor.owner.Inventory = mortal.owner.Inventory
+				successor.mustApply(tc.after)
 				live := w.get("v1", "Service", "a")
 				ports, _, _ := unstructured.NestedSlice(live.Object, "spec", "ports")
 				if len(ports) != 1 || ports[0].(map[string]any)["port"] != int64(80) || (live.GetUID() != uid) != tc.recreated {
 					t.Errorf("recreated: %t, ports %v", live.GetUID() != uid, ports)
 				}
-				heir.mustDelete()
+				successor.mustDelete()
 			})
 		}
 	}

@@ -168,9 +168,9 @@ func TestDeathAfterAnyWrite(t *testing.T) {
 					t.Fatal("the pass does not come to an end")
 				}
 				before := w.uids()
-				heir := w.restart()
-				tc.next(heir)
-				now := heir.uids()
+				successor := w.restart()
+				tc.next(successor)
+				now := successor.uids()
 				if got := strings.Join(slices.Sorted(maps.Keys(now)), " "); got != tc.want {
 					t.Errorf("after %d writes: %q exist, want %q", survived, got, tc.want)
 				}
@@ -214,8 +214,8 @@ func TestDeathWhilePurging(t *testing.T) {
 	if w.configMap("a") != nil {
 		t.Fatal("expected a to be purged")
 	}
-	heir := w.restart()
-	result := heir.mustApply(manifest)
+	successor := w.restart()
+	result := successor.mustApply(manifest)
 	if verbs := actions(result); slices.Contains(verbs, "Created ConfigMap a") || slices.Contains(verbs, "Corrected ConfigMap a") {
 		t.Errorf("what was purged was run again: %v", verbs)
 	}

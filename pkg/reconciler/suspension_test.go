@@ -118,23 +118,23 @@ func TestSuspension(t *testing.T) {
 	if all := w.requests.All(); len(all) > 0 {
 		t.Errorf("at rest: %v", all)
 	}
-	heir := w.restart()
-	heir.expectActions(heir.suspended(suspendable, usualSuspension))
+	successor := w.restart()
+	successor.expectActions(successor.suspended(suspendable, usualSuspension))
 	// Others cannot wake what is suspended.
 	w.patch(w.get("apps/v1", "Deployment", "shop"), `{"spec":{"replicas":3}}`)
-	heir.settleSuspended(func(result reconciler.Result) bool {
+	successor.settleSuspended(func(result reconciler.Result) bool {
 		return slices.Contains(actions(result), "Corrected Deployment shop")
 	})
 	var resumed reconciler.Result
-	heir.settleObjects(everything, func(result reconciler.Result) (bool, string) {
+	successor.settleObjects(everything, func(result reconciler.Result) (bool, string) {
 		resumed.Actions = append(resumed.Actions, result.Actions...)
 		return result.Done, notices(result.Waits)
 	})
-	heir.expectActions(resumed, "Corrected ConfigMap settings", "Updated Deployment database", "Created ConfigMap cache", "Updated Deployment shop")
+	successor.expectActions(resumed, "Corrected ConfigMap settings", "Updated Deployment database", "Created ConfigMap cache", "Updated Deployment shop")
 	if w.replicas("database") != 1 || w.replicas("shop") != 2 || w.configMap("cache") == nil {
-		t.Errorf("%v", heir.inventory())
+		t.Errorf("%v", successor.inventory())
 	}
-	heir.mustDelete()
+	successor.mustDelete()
 }
 
 // settleSuspended makes passes that suspend until condition holds and everything is suspended.
@@ -191,18 +191,18 @@ func TestDeathWhileSuspending(t *testing.T) {
 					return err != nil, notices(result.Waits)
 				})
 				mortal.engine.Close()
-				heir := mortal.restart()
+				successor := mortal.restart()
 				if !resumed {
-					heir.suspended(suspendable, usualSuspension)
+					successor.suspended(suspendable, usualSuspension)
 					if w.replicas("database") != 0 || w.replicas("shop") != 0 || w.configMap("cache") != nil || w.configMap("settings") == nil {
-						t.Errorf("%v", heir.inventory())
+						t.Errorf("%v", successor.inventory())
 					}
 				}
-				heir.settleObjects(everything, done)
+				successor.settleObjects(everything, done)
 				if w.replicas("database") != 1 || w.replicas("shop") != 2 || w.configMap("cache") == nil {
-					t.Errorf("%v", heir.inventory())
+					t.Errorf("%v", successor.inventory())
 				}
-				heir.mustDelete()
+				successor.mustDelete()
 			})
 		}
 	}

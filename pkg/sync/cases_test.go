@@ -60,9 +60,9 @@ func TestHookDeletePolicies(t *testing.T) {
 			hook := job("hook", hookAnnotation, tc.phase, policyAnnotation, tc.policy)
 			switch {
 			case tc.fails:
-				w.fails(w.begin("one", inVain(hook)), "Job "+w.namespace+"/hook: ")
+				w.fails(w.begin("one", failingJobs(hook)), "Job "+w.namespace+"/hook: ")
 			case tc.beside != "":
-				w.fails(w.begin("one", hook+inVain(job("other", hookAnnotation, tc.beside))), "Job "+w.namespace+"/other: ")
+				w.fails(w.begin("one", hook+failingJobs(job("other", hookAnnotation, tc.beside))), "Job "+w.namespace+"/other: ")
 			default:
 				w.succeeds(w.begin("one", hook))
 			}

@@ -94,13 +94,13 @@ func (d *definition) check(ctx context.Context, w *work) ([]ResourceSyncResult, 
 	if err := invalid.orNil(); err != nil {
 		return nil, err
 	}
-	var foreseen []ResourceSyncResult
+	var planned []ResourceSyncResult
 	for _, change := range changes {
-		if result, ok := w.foresee(change); ok {
-			foreseen = append(foreseen, result)
+		if result, ok := w.plannedResult(change); ok {
+			planned = append(planned, result)
 		}
 	}
-	return append(foreseen, d.skipped(w)...), nil
+	return append(planned, d.skipped(w)...), nil
 }
 
 // isContinued reports whether another process has begun the operation.

@@ -199,15 +199,15 @@ func (c *syncContext) ready(ctx context.Context) (w *work, settled []ResourceSyn
 		return nil, nil, err
 	}
 	// An operation that is continued was checked when it began.
-	var foreseen []ResourceSyncResult
+	var planned []ResourceSyncResult
 	if c.dryRun || !c.isContinued() {
-		foreseen, err = c.check(ctx, w)
+		planned, err = c.check(ctx, w)
 	} else {
 		// What exists may have changed since.
 		err = c.checkPermissions(ctx, w)
 	}
 	if c.dryRun {
-		return w, foreseen, err
+		return w, planned, err
 	}
 	if err == nil {
 		settled, err = c.claim(ctx, w)

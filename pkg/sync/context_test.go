@@ -64,7 +64,7 @@ func TestOperation(t *testing.T) {
 	}, w.succeeds(w.begin("one", manifests)))
 	w.expect([]string{"ConfigMap early", "ConfigMap late", "ConfigMap main"}, w.exists())
 
-	failing := strings.Replace(manifests, configMap("late", waveAnnotation, "7"), inVain(job("work", waveAnnotation, "3")), 1) + configMap("never", waveAnnotation, "8")
+	failing := strings.Replace(manifests, configMap("late", waveAnnotation, "7"), failingJobs(job("work", waveAnnotation, "3")), 1) + configMap("never", waveAnnotation, "8")
 	results := w.fails(w.begin("two", failing, sync.WithPrune(true)), "Job "+w.namespace+"/work: ")
 	for i, prefix := range []string{
 		"Sync ConfigMap early: Synced Succeeded: ", "PreSync hook Job migrate: Synced Succeeded: completed, and deleted",
@@ -195,7 +195,7 @@ func TestRefusals(t *testing.T) {
 		{"an unknown field, when objects are replaced", unknownField, "unknown field", []string{"Sync ConfigMap bad: SyncFailed Failed: unknown field"}, []sync.SyncOpt{sync.WithReplace(true)}},
 		{"a type", "\n---\napiVersion: example.com/v1\nkind: Bad\nmetadata: {name: bad}\n", "Bad", []string{"Sync Bad bad: SyncFailed Failed: "}, nil},
 		{
-			"missing permissions", job("bad") + inVain(job("worse")) + configMap("more"), "not permitted",
+			"missing permissions", job("bad") + failingJobs(job("worse")) + configMap("more"), "not permitted",
 			[]string{"Sync Job bad: SyncFailed Failed: batch/v1 jobs is not permitted", "Sync Job worse: SyncFailed Failed: batch/v1 jobs is not permitted"},
 			[]sync.SyncOpt{permission},
 		},

@@ -115,7 +115,7 @@ func TestFinalizers(t *testing.T) {
 	t.Run("Failed", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
-		w.fails(w.begin("one", inVain(hook)), "Job "+w.namespace+"/hook: ")
+		w.fails(w.begin("one", failingJobs(hook)), "Job "+w.namespace+"/hook: ")
 		w.expect(nil, finalizers(w, "hook"))
 	})
 	t.Run("Abandoned", func(t *testing.T) {
@@ -294,7 +294,7 @@ func TestFailureHooksOfEarlierOperations(t *testing.T) {
 				return []sync.SyncOpt{sync.WithStore(stored), sync.WithInventory(stored.inventory)}
 			}
 			hooks := job("migrate", hookAnnotation, "PreSync") + unending(job("alert", hookAnnotation, "SyncFail"))
-			w.until(w.begin("one", hooks+inVain(job("work")), options()...), runs("Job alert"))
+			w.until(w.begin("one", hooks+failingJobs(job("work")), options()...), runs("Job alert"))
 			w.expect([]string{
 				"Sync Job work: PruneSkipped Succeeded: kept because pruning is off", "PreSync hook Job migrate: Synced Succeeded: updated", "Sync ConfigMap a: Synced Succeeded: created",
 			}, w.succeeds(w.begin("two", hooks+configMap("a"), options()...)))

@@ -200,7 +200,7 @@ func TestRemovalAfterAFailure(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			jobs := w.jobs()
-			operation := w.begin("one", removingItself(inVain(job("short", hookAnnotation, "PreSync")), 0)+unending(job("long", hookAnnotation, "PreSync")), options...)
+			operation := w.begin("one", removingItself(failingJobs(job("short", hookAnnotation, "PreSync")), 0)+unending(job("long", hookAnnotation, "PreSync")), options...)
 			w.until(operation, func(_ sync.OperationPhase, _ string, results []string) bool {
 				return slices.ContainsFunc(results, func(result string) bool { return strings.Contains(result, "Job short: Synced Failed: ") })
 			})
@@ -223,7 +223,7 @@ func TestRemovalAfterAFailure(t *testing.T) {
 func application(fails bool) string {
 	main := job("main", optionsAnnotation, "Force=true")
 	if fails {
-		main = inVain(main)
+		main = failingJobs(main)
 	}
 	short := removingItself(job("short", hookAnnotation, "PreSync"), 0)
 	generated := strings.Replace(job("NAME", hookAnnotation, "PreSync,PostSync", policyAnnotation, "HookSucceeded"), "name: NAME", "generateName: gen-", 1)

@@ -77,8 +77,8 @@ spec:
 `, name, annotated(annotations))
 }
 
-// inVain makes the pods of Jobs fail; unending makes them run for ever.
-func inVain(jobs string) string { return withPods(jobs, "fail") }
+// failingJobs makes the pods of Jobs fail; unending makes them run for ever.
+func failingJobs(jobs string) string { return withPods(jobs, "fail") }
 
 func unending(jobs string) string { return withPods(jobs, "never-ready") }
 

@@ -127,8 +127,8 @@ func isSame(change reconciler.Change) bool {
 	return !change.Recreate && change.Before != nil && reflect.DeepEqual(change.Before, change.After)
 }
 
-// foresee returns the result of a dry run about one object; false if the object is none of the operation's business.
-func (w *work) foresee(change reconciler.Change) (result ResourceSyncResult, ok bool) {
+// plannedResult returns the result of a dry run about one object; false if the object is none of the operation's business.
+func (w *work) plannedResult(change reconciler.Change) (result ResourceSyncResult, ok bool) {
 	id := w.id(change.Object)
 	result = ResourceSyncResult{Status: ResultCodeSynced, HookPhase: OperationSucceeded, Message: "would not change"}
 	if task, wanted := w.tasks[id]; wanted {

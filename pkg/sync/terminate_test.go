@@ -88,7 +88,7 @@ func TestTerminationOfOthers(t *testing.T) {
 func TestTerminationOfHooksThatHaveEnded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	manifests := job("good", hookAnnotation, "Sync") + inVain(job("bad", hookAnnotation, "Sync")) + unending(job("work", hookAnnotation, "Sync"))
+	manifests := job("good", hookAnnotation, "Sync") + failingJobs(job("bad", hookAnnotation, "Sync")) + unending(job("work", hookAnnotation, "Sync"))
 	operation := w.begin("one", manifests)
 	operation.Sync(t.Context())
 	testenv.Eventually(t, func() (bool, string) {

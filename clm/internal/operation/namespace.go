@@ -67,7 +67,7 @@ func createNamespace(ctx context.Context, p *Plan) error {
 // revision does not declare them.
 func (p *Plan) Shown() []reconciler.Change {
 	missing := slices.Clone(p.exact.Namespaces)
-	if p.homeless && !slices.Contains(missing, p.Release.Namespace) {
+	if p.namespaceMissing && !slices.Contains(missing, p.Release.Namespace) {
 		missing = append(missing, p.Release.Namespace)
 		slices.Sort(missing)
 	}
@@ -84,7 +84,7 @@ func (p *Plan) Shown() []reconciler.Change {
 func creationOf(p *Plan, name string) reconciler.Change {
 	change := reconciler.Change{Verb: reconciler.VerbCreated, Reason: "is needed by objects; will not be deleted with the release"}
 	change.Object.Version, change.Object.Kind, change.Object.Name = "v1", "Namespace", name
-	if p.homeless && name == p.Release.Namespace {
+	if p.namespaceMissing && name == p.Release.Namespace {
 		change.Reason = "is needed by the release; will not be deleted with it"
 		if !p.CreateNamespace {
 			change.Reason, change.Refusal = "", "does not exist; to create it: --create-namespace"

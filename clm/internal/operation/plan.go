@@ -91,8 +91,8 @@ type Plan struct {
 	// again means that the last operation has failed, so that who applies the sources again wants what has failed to
 	// run again. One that was interrupted goes on.
 	again bool
-	// homeless means that the namespace of a new release does not exist.
-	homeless bool
+	// namespaceMissing means that the namespace of a new release does not exist.
+	namespaceMissing bool
 	// spared names the redundant objects that stay because they were adopted.
 	spared []string
 	// past are revisions of Helm that are recorded before that of the plan.
@@ -135,7 +135,7 @@ func IsOver(change reconciler.Change) bool {
 // nil if there is nothing like that.
 func (p *Plan) Refused() error {
 	var missing error
-	if p.homeless && !p.CreateNamespace {
+	if p.namespaceMissing && !p.CreateNamespace {
 		missing = errMissing(p.Release.Namespace)
 	}
 	return errors.Join(missing, protected(p.Release, p.Changes), p.Unapproved())
@@ -184,7 +184,7 @@ func PlanSources(ctx context.Context, c *connection.Connection, request Request,
 	}
 	plan := &Plan{connection: c, Release: release, Operation: Apply, adoption: request.Policies.Adoption, CreateNamespace: request.CreateNamespace, approved: request.Approved}
 	if !release.Recorded() {
-		if plan.homeless, err = isMissing(ctx, c.Client(), release.Namespace); err != nil {
+		if plan.namespaceMissing, err = isMissing(ctx, c.Client(), release.Namespace); err != nil {
 			return nil, err
 		}
 	}

@@ -145,7 +145,7 @@ func Load(ctx context.Context, c *connection.Connection, path, namespace, name, 
 		CreateNamespace: saved.CreateNamespace,
 	}
 	if !release.Recorded() {
-		if p.homeless, err = isMissing(ctx, c.Client(), namespace); err != nil {
+		if p.namespaceMissing, err = isMissing(ctx, c.Client(), namespace); err != nil {
 			return nil, err
 		}
 	}

@@ -115,9 +115,9 @@ type Lock struct {
 	over error
 }
 
-// reliance is how long the process relies on the lease after sending the request that renewed it. Other processes take
+// trustPeriod is how long the process relies on the lease after sending the request that renewed it. Other processes take
 // it over only some time later.
-func (l *Lock) reliance() time.Duration { return l.options.validity * 2 / 3 }
+func (l *Lock) trustPeriod() time.Duration { return l.options.validity * 2 / 3 }
 
 // interval is the time between two renewals.
 func (l *Lock) interval() time.Duration { return l.options.validity / 3 }
@@ -158,11 +158,11 @@ func (l *Lock) held() (doubt error, settled <-chan struct{}, err error) {
 	switch {
 	case l.over != nil:
 		return nil, nil, l.over
-	case l.lease == nil || age < l.reliance():
+	case l.lease == nil || age < l.trustPeriod():
 		return nil, nil, nil
 	}
 	doubt = fmt.Errorf("waiting for the API server to renew the lock of release %s, which was last renewed %s ago, and is trusted for %s",
-		l.release, age.Round(time.Second), l.reliance())
+		l.release, age.Round(time.Second), l.trustPeriod())
 	if l.failure != nil {
 		doubt = fmt.Errorf("%w: %w", doubt, l.failure)
 	}

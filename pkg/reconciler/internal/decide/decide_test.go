@@ -26,8 +26,8 @@ const (
 	wave      = 7
 )
 
-// wish is a desired object with the default behaviour, changed by the given functions.
-func wish(changes ...func(*prepare.Object)) *prepare.Object {
+// desired is a desired object with the default behaviour, changed by the given functions.
+func desired(changes ...func(*prepare.Object)) *prepare.Object {
 	t := &prepare.Object{Digest: "new"}
 	named("v1", "ConfigMap", "default", "a")(t)
 	t.Adoption, t.Reconcile, t.Update, t.Delete = inventory.AdoptionPolicyIfUnowned, inventory.ReconcilePolicyOnObjectChange, inventory.UpdatePolicyReplace, inventory.DeletePolicyDelete
@@ -131,29 +131,29 @@ func TestDecideApplyAbsent(t *testing.T) {
 		s      Situation
 		want   Decision
 	}{
-		{"a new object is created without reading", wish(), recorded(inventory.PhaseScheduledForApplication, unrecorded), cached, Decision{Action: Create, Verb: inventory.VerbCreated, Message: "does not exist"}},
-		{"also if the server said that it is absent", wish(), recorded(inventory.PhaseScheduledForApplication, unrecorded), proven, Decision{Action: Create, Verb: inventory.VerbCreated, Message: "does not exist"}},
-		{"whatever its drift policy", wish(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseScheduledForApplication, unrecorded), cached, Decision{Action: Create, Verb: inventory.VerbCreated, Message: "does not exist"}},
-		{"a new object is not a correction that could be put off", wish(), recorded(inventory.PhaseScheduledForApplication, unrecorded), fought, Decision{Action: Create, Verb: inventory.VerbCreated, Message: "does not exist"}},
-		{"a job that removes itself must run before it is complete", wish(selfRemovingJob), recorded(inventory.PhaseScheduledForApplication, unrecorded), proven, Decision{Action: Create, Verb: inventory.VerbCreated, Message: "does not exist"}},
-		{"between the deletion and the creation of a recreation it is absent", wish(update(inventory.UpdatePolicyRecreate)), recorded(inventory.PhaseScheduledForApplication), proven, Decision{Action: Create, Verb: inventory.VerbCreated, Message: "does not exist"}},
-		{"it was deleted by us, and is wanted again", wish(), recorded(inventory.PhaseDeleting), proven, Decision{Action: Create, Verb: inventory.VerbCreated, Message: "does not exist"}},
-		{"it vanished before it was ready", wish(), recorded(inventory.PhaseCreating), cached, Decision{Action: Create, Verb: inventory.VerbRestored, Message: "was deleted by another client"}},
-		{"it vanished while being updated", wish(), recorded(inventory.PhaseUpdating), cached, Decision{Action: Create, Verb: inventory.VerbRestored, Message: "was deleted by another client"}},
-		{"it vanished", wish(), recorded(inventory.PhaseReady), cached, Decision{Action: Create, Verb: inventory.VerbRestored, Message: "was deleted by another client"}},
-		{"once means that content is left alone, not that it may vanish", wish(reconcileBy(inventory.ReconcilePolicyOnce)), recorded(inventory.PhaseReady), cached, Decision{Action: Create, Verb: inventory.VerbRestored, Message: "was deleted by another client"}},
-		{"an item of the ancestor vanished", wish(), recorded(inventory.PhaseReady, ancestors), cached, Decision{Action: Create, Verb: inventory.VerbRestored, Message: "was deleted by another client"}},
-		{"others delete it repeatedly", wish(), recorded(inventory.PhaseReady), fought, Decision{Action: Report, Message: "is repeatedly deleted by other clients", Again: time.Second}},
-		{"one who has changed it may not have deleted it", wish(), recorded(inventory.PhaseReady), Situation{Owner: usLabel, Correction: time.Second, Fight: "is changed by x"}, Decision{Action: Report, Message: "is repeatedly changed or deleted by other clients", Again: time.Second}},
-		{"reporting must not rest on the cache", wish(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), cached, Decision{Action: Ask}},
-		{"reported", wish(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), proven, Decision{Action: Report, Message: "was deleted by another client"}},
-		{"completion must not rest on the cache", wish(selfRemovingJob), recorded(inventory.PhaseReady), cached, Decision{Action: Ask}},
-		{"a finished job that removed itself", wish(selfRemovingJob), recorded(inventory.PhaseReady), proven, Decision{Action: Complete, Verb: inventory.VerbCompleted, Message: "has finished, and is gone"}},
-		{"completion is no drift", wish(selfRemovingJob, drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), proven, Decision{Action: Complete, Verb: inventory.VerbCompleted, Message: "has finished, and is gone"}},
-		{"a failed job that is deleted runs again", wish(selfRemovingJob), recorded(inventory.PhaseReady, func(i *inventory.Item) { i.Status = status.FailedStatus }), proven, Decision{Action: Create, Verb: inventory.VerbRestored, Message: "was deleted by another client"}},
-		{"a failure that is final must not rest on the cache", wish(selfRemovingJob, failsFinally), recorded(inventory.PhaseCreating, func(i *inventory.Item) { i.Status = status.FailedStatus }), cached, Decision{Action: Ask}},
-		{"a failed job whose failure is final", wish(selfRemovingJob, failsFinally), recorded(inventory.PhaseCreating, func(i *inventory.Item) { i.Status = status.FailedStatus }), proven, Decision{Action: Dismiss, Message: "has failed, and is gone"}},
-		{"a job that never finished runs again", wish(selfRemovingJob), recorded(inventory.PhaseCreating), proven, Decision{Action: Create, Verb: inventory.VerbRestored, Message: "was deleted by another client"}},
+		{"a new object is created without reading", desired(), recorded(inventory.PhaseScheduledForApplication, unrecorded), cached, Decision{Action: Create, Verb: inventory.VerbCreated, Message: "does not exist"}},
+		{"also if the server said that it is absent", desired(), recorded(inventory.PhaseScheduledForApplication, unrecorded), proven, Decision{Action: Create, Verb: inventory.VerbCreated, Message: "does not exist"}},
+		{"whatever its drift policy", desired(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseScheduledForApplication, unrecorded), cached, Decision{Action: Create, Verb: inventory.VerbCreated, Message: "does not exist"}},
+		{"a new object is not a correction that could be put off", desired(), recorded(inventory.PhaseScheduledForApplication, unrecorded), fought, Decision{Action: Create, Verb: inventory.VerbCreated, Message: "does not exist"}},
+		{"a job that removes itself must run before it is complete", desired(selfRemovingJob), recorded(inventory.PhaseScheduledForApplication, unrecorded), proven, Decision{Action: Create, Verb: inventory.VerbCreated, Message: "does not exist"}},
+		{"between the deletion and the creation of a recreation it is absent", desired(update(inventory.UpdatePolicyRecreate)), recorded(inventory.PhaseScheduledForApplication), proven, Decision{Action: Create, Verb: inventory.VerbCreated, Message: "does not exist"}},
+		{"it was deleted by us, and is wanted again", desired(), recorded(inventory.PhaseDeleting), proven, Decision{Action: Create, Verb: inventory.VerbCreated, Message: "does not exist"}},
+		{"it vanished before it was ready", desired(), recorded(inventory.PhaseCreating), cached, Decision{Action: Create, Verb: inventory.VerbRestored, Message: "was deleted by another client"}},
+		{"it vanished while being updated", desired(), recorded(inventory.PhaseUpdating), cached, Decision{Action: Create, Verb: inventory.VerbRestored, Message: "was deleted by another client"}},
+		{"it vanished", desired(), recorded(inventory.PhaseReady), cached, Decision{Action: Create, Verb: inventory.VerbRestored, Message: "was deleted by another client"}},
+		{"once means that content is left alone, not that it may vanish", desired(reconcileBy(inventory.ReconcilePolicyOnce)), recorded(inventory.PhaseReady), cached, Decision{Action: Create, Verb: inventory.VerbRestored, Message: "was deleted by another client"}},
+		{"an item of the ancestor vanished", desired(), recorded(inventory.PhaseReady, ancestors), cached, Decision{Action: Create, Verb: inventory.VerbRestored, Message: "was deleted by another client"}},
+		{"others delete it repeatedly", desired(), recorded(inventory.PhaseReady), fought, Decision{Action: Report, Message: "is repeatedly deleted by other clients", Again: time.Second}},
+		{"one who has changed it may not have deleted it", desired(), recorded(inventory.PhaseReady), Situation{Owner: usLabel, Correction: time.Second, Fight: "is changed by x"}, Decision{Action: Report, Message: "is repeatedly changed or deleted by other clients", Again: time.Second}},
+		{"reporting must not rest on the cache", desired(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), cached, Decision{Action: Ask}},
+		{"reported", desired(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), proven, Decision{Action: Report, Message: "was deleted by another client"}},
+		{"completion must not rest on the cache", desired(selfRemovingJob), recorded(inventory.PhaseReady), cached, Decision{Action: Ask}},
+		{"a finished job that removed itself", desired(selfRemovingJob), recorded(inventory.PhaseReady), proven, Decision{Action: Complete, Verb: inventory.VerbCompleted, Message: "has finished, and is gone"}},
+		{"completion is no drift", desired(selfRemovingJob, drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), proven, Decision{Action: Complete, Verb: inventory.VerbCompleted, Message: "has finished, and is gone"}},
+		{"a failed job that is deleted runs again", desired(selfRemovingJob), recorded(inventory.PhaseReady, func(i *inventory.Item) { i.Status = status.FailedStatus }), proven, Decision{Action: Create, Verb: inventory.VerbRestored, Message: "was deleted by another client"}},
+		{"a failure that is final must not rest on the cache", desired(selfRemovingJob, failsFinally), recorded(inventory.PhaseCreating, func(i *inventory.Item) { i.Status = status.FailedStatus }), cached, Decision{Action: Ask}},
+		{"a failed job whose failure is final", desired(selfRemovingJob, failsFinally), recorded(inventory.PhaseCreating, func(i *inventory.Item) { i.Status = status.FailedStatus }), proven, Decision{Action: Dismiss, Message: "has failed, and is gone"}},
+		{"a job that never finished runs again", desired(selfRemovingJob), recorded(inventory.PhaseCreating), proven, Decision{Action: Create, Verb: inventory.VerbRestored, Message: "was deleted by another client"}},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()
@@ -190,13 +190,13 @@ func TestDecideTakeOver(t *testing.T) {
 		owner  string
 		want   Decision
 	}{
-		{"never does not count", wish(adoption(inventory.AdoptionPolicyNever)), fresh, themLabel, apply(owned)},
-		{"nobody's", wish(adoption(inventory.AdoptionPolicyNever)), fresh, "", apply(unowned)},
-		{"what is taken over must not be deleted", wish(update(inventory.UpdatePolicyRecreate)), fresh, themLabel, apply(owned)},
-		{"what was stolen comes back", wish(), recorded(inventory.PhaseReady), themLabel, apply(owned)},
-		{"although drift is only reported", wish(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), themLabel, apply(owned)},
-		{"what was never applied is applied once", wish(reconcileBy(inventory.ReconcilePolicyOnce)), fresh, themLabel, apply(owned)},
-		{"what was applied once is not applied again", wish(reconcileBy(inventory.ReconcilePolicyOnce)), recorded(inventory.PhaseReady), themLabel, mark},
+		{"never does not count", desired(adoption(inventory.AdoptionPolicyNever)), fresh, themLabel, apply(owned)},
+		{"nobody's", desired(adoption(inventory.AdoptionPolicyNever)), fresh, "", apply(unowned)},
+		{"what is taken over must not be deleted", desired(update(inventory.UpdatePolicyRecreate)), fresh, themLabel, apply(owned)},
+		{"what was stolen comes back", desired(), recorded(inventory.PhaseReady), themLabel, apply(owned)},
+		{"although drift is only reported", desired(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), themLabel, apply(owned)},
+		{"what was never applied is applied once", desired(reconcileBy(inventory.ReconcilePolicyOnce)), fresh, themLabel, apply(owned)},
+		{"what was applied once is not applied again", desired(reconcileBy(inventory.ReconcilePolicyOnce)), recorded(inventory.PhaseReady), themLabel, mark},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()
@@ -227,31 +227,31 @@ func TestDecideApplyForeign(t *testing.T) {
 		uid    bool // of another object
 		want   Decision
 	}{
-		{"never means never", wish(adoption(inventory.AdoptionPolicyNever)), fresh, "", true, refuse(unowned + "never")},
-		{"never means never", wish(adoption(inventory.AdoptionPolicyNever)), fresh, themLabel, true, refuse(owned + "never")},
-		{"nobody's", wish(), fresh, "", true, apply},
-		{"another owner's", wish(), fresh, themLabel, true, refuse(owned + "if-unowned")},
-		{"always means always", wish(adoption(inventory.AdoptionPolicyAlways)), fresh, "", true, apply},
-		{"always means always", wish(adoption(inventory.AdoptionPolicyAlways)), fresh, themLabel, true, apply},
-		{"adoption and recreation go together", wish(update(inventory.UpdatePolicyRecreate)), fresh, "", true, recreate},
-		{"adoption and recreation go together", wish(adoption(inventory.AdoptionPolicyAlways), update(inventory.UpdatePolicyRecreate)), fresh, themLabel, true, recreate},
-		{"recreation does not bypass adoption", wish(update(inventory.UpdatePolicyRecreate)), fresh, themLabel, true, refuse(owned + "if-unowned")},
-		{"adopted by apply", wish(update(inventory.UpdatePolicySsaMerge)), fresh, "", true, apply},
-		{"adopted by apply", wish(update(inventory.UpdatePolicySsaOverride)), fresh, "", true, apply},
-		{"an object that is to be applied once exists, and keeps its content", wish(reconcileBy(inventory.ReconcilePolicyOnce)), fresh, "", true, mark},
-		{"all the more it is not deleted", wish(reconcileBy(inventory.ReconcilePolicyOnce), update(inventory.UpdatePolicyRecreate)), fresh, "", true, mark},
-		{"the drift policy is not about adoption", wish(drift(inventory.DriftPolicyReport)), fresh, "", true, apply},
-		{"what we wrote, and another owner adopted, belongs to that owner", wish(), recorded(inventory.PhaseReady), themLabel, false, refuse(owned + "if-unowned")},
-		{"what we wrote, and another owner adopted, is ours again with policy always", wish(adoption(inventory.AdoptionPolicyAlways)), recorded(inventory.PhaseReady), themLabel, false, apply},
-		{"a foreign object in the place of ours", wish(), recorded(inventory.PhaseReady), "", true, apply},
-		{"a foreign object in the place of ours", wish(adoption(inventory.AdoptionPolicyNever)), recorded(inventory.PhaseReady), "", true, refuse(unowned + "never")},
-		{"ours, only the label is gone", wish(), recorded(inventory.PhaseReady), "", false, corrected},
-		{"ours although never adopting", wish(adoption(inventory.AdoptionPolicyNever)), recorded(inventory.PhaseReady), "", false, corrected},
-		{"drift is not repaired by recreation", wish(update(inventory.UpdatePolicyRecreate)), recorded(inventory.PhaseUpdating), "", false, corrected},
-		{"label gone, reported", wish(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), "", false, Decision{Action: Report, Message: "lost its owner label"}},
-		{"label gone, ignored", wish(drift(inventory.DriftPolicyIgnore)), recorded(inventory.PhaseReady), "", false, Decision{Action: Keep}},
-		{"label gone, applied once", wish(reconcileBy(inventory.ReconcilePolicyOnce)), recorded(inventory.PhaseReady), "", false, Decision{Action: Keep}},
-		{"an ancestor's item proves nothing by UID", wish(adoption(inventory.AdoptionPolicyNever)), recorded(inventory.PhaseReady, ancestors), "", false, refuse(unowned + "never")},
+		{"never means never", desired(adoption(inventory.AdoptionPolicyNever)), fresh, "", true, refuse(unowned + "never")},
+		{"never means never", desired(adoption(inventory.AdoptionPolicyNever)), fresh, themLabel, true, refuse(owned + "never")},
+		{"nobody's", desired(), fresh, "", true, apply},
+		{"another owner's", desired(), fresh, themLabel, true, refuse(owned + "if-unowned")},
+		{"always means always", desired(adoption(inventory.AdoptionPolicyAlways)), fresh, "", true, apply},
+		{"always means always", desired(adoption(inventory.AdoptionPolicyAlways)), fresh, themLabel, true, apply},
+		{"adoption and recreation go together", desired(update(inventory.UpdatePolicyRecreate)), fresh, "", true, recreate},
+		{"adoption and recreation go together", desired(adoption(inventory.AdoptionPolicyAlways), update(inventory.UpdatePolicyRecreate)), fresh, themLabel, true, recreate},
+		{"recreation does not bypass adoption", desired(update(inventory.UpdatePolicyRecreate)), fresh, themLabel, true, refuse(owned + "if-unowned")},
+		{"adopted by apply", desired(update(inventory.UpdatePolicySsaMerge)), fresh, "", true, apply},
+		{"adopted by apply", desired(update(inventory.UpdatePolicySsaOverride)), fresh, "", true, apply},
+		{"an object that is to be applied once exists, and keeps its content", desired(reconcileBy(inventory.ReconcilePolicyOnce)), fresh, "", true, mark},
+		{"all the more it is not deleted", desired(reconcileBy(inventory.ReconcilePolicyOnce), update(inventory.UpdatePolicyRecreate)), fresh, "", true, mark},
+		{"the drift policy is not about adoption", desired(drift(inventory.DriftPolicyReport)), fresh, "", true, apply},
+		{"what we wrote, and another owner adopted, belongs to that owner", desired(), recorded(inventory.PhaseReady), themLabel, false, refuse(owned + "if-unowned")},
+		{"what we wrote, and another owner adopted, is ours again with policy always", desired(adoption(inventory.AdoptionPolicyAlways)), recorded(inventory.PhaseReady), themLabel, false, apply},
+		{"a foreign object in the place of ours", desired(), recorded(inventory.PhaseReady), "", true, apply},
+		{"a foreign object in the place of ours", desired(adoption(inventory.AdoptionPolicyNever)), recorded(inventory.PhaseReady), "", true, refuse(unowned + "never")},
+		{"ours, only the label is gone", desired(), recorded(inventory.PhaseReady), "", false, corrected},
+		{"ours although never adopting", desired(adoption(inventory.AdoptionPolicyNever)), recorded(inventory.PhaseReady), "", false, corrected},
+		{"drift is not repaired by recreation", desired(update(inventory.UpdatePolicyRecreate)), recorded(inventory.PhaseUpdating), "", false, corrected},
+		{"label gone, reported", desired(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), "", false, Decision{Action: Report, Message: "lost its owner label"}},
+		{"label gone, ignored", desired(drift(inventory.DriftPolicyIgnore)), recorded(inventory.PhaseReady), "", false, Decision{Action: Keep}},
+		{"label gone, applied once", desired(reconcileBy(inventory.ReconcilePolicyOnce)), recorded(inventory.PhaseReady), "", false, Decision{Action: Keep}},
+		{"an ancestor's item proves nothing by UID", desired(adoption(inventory.AdoptionPolicyNever)), recorded(inventory.PhaseReady, ancestors), "", false, refuse(unowned + "never")},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()
@@ -287,14 +287,14 @@ func TestDecideApplyRival(t *testing.T) {
 		rival  Rival
 		want   Decision
 	}{
-		{"it belongs to others", wish(), fresh, unwritten, theirs, refuse("if-unowned")},
-		{"never", wish(adoption(inventory.AdoptionPolicyNever)), fresh, unwritten, theirs, refuse("never")},
-		{"always means always", wish(adoption(inventory.AdoptionPolicyAlways)), fresh, unwritten, theirs, adopt},
-		{"others have created it in the place of ours", wish(), recorded(inventory.PhaseReady), seenAs(owner(""), uid("u2"), fingerprint("")), theirs, refuse("if-unowned")},
-		{"it is ours, lost its label, and got a controller", wish(), recorded(inventory.PhaseReady), seenAs(owner("")), theirs, corrected},
-		{"another operator has replaced our label", wish(), recorded(inventory.PhaseReady), seenAs(owner("")), marked, refuse("if-unowned")},
-		{"the recorded UID is no proof", wish(), recorded(inventory.PhaseReady), unwritten, theirs, refuse("if-unowned")},
-		{"ours that others claim as well", wish(), recorded(inventory.PhaseReady), seenAs(), marked, Decision{Action: Keep}},
+		{"it belongs to others", desired(), fresh, unwritten, theirs, refuse("if-unowned")},
+		{"never", desired(adoption(inventory.AdoptionPolicyNever)), fresh, unwritten, theirs, refuse("never")},
+		{"always means always", desired(adoption(inventory.AdoptionPolicyAlways)), fresh, unwritten, theirs, adopt},
+		{"others have created it in the place of ours", desired(), recorded(inventory.PhaseReady), seenAs(owner(""), uid("u2"), fingerprint("")), theirs, refuse("if-unowned")},
+		{"it is ours, lost its label, and got a controller", desired(), recorded(inventory.PhaseReady), seenAs(owner("")), theirs, corrected},
+		{"another operator has replaced our label", desired(), recorded(inventory.PhaseReady), seenAs(owner("")), marked, refuse("if-unowned")},
+		{"the recorded UID is no proof", desired(), recorded(inventory.PhaseReady), unwritten, theirs, refuse("if-unowned")},
+		{"ours that others claim as well", desired(), recorded(inventory.PhaseReady), seenAs(), marked, Decision{Action: Keep}},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()
@@ -307,7 +307,7 @@ func TestDecideApplyRival(t *testing.T) {
 		t.Parallel()
 		s := present(unwritten)
 		s.Proven = false
-		expectDecision(t, wish(), fresh.DeepCopy(), s, Decision{Action: Ask})
+		expectDecision(t, desired(), fresh.DeepCopy(), s, Decision{Action: Ask})
 	})
 }
 
@@ -317,7 +317,7 @@ func TestDecideApplyDeleting(t *testing.T) {
 	for _, phase := range []inventory.Phase{inventory.PhaseScheduledForApplication, inventory.PhaseCreating, inventory.PhaseUpdating, inventory.PhaseReady} {
 		for _, o := range []string{usLabel, themLabel, ""} {
 			for _, p := range []inventory.AdoptionPolicy{inventory.AdoptionPolicyNever, inventory.AdoptionPolicyIfUnowned, inventory.AdoptionPolicyAlways} {
-				expectDecision(t, wish(adoption(p)), recorded(phase), present(seenAs(deleting, owner(o))), want)
+				expectDecision(t, desired(adoption(p)), recorded(phase), present(seenAs(deleting, owner(o))), want)
 			}
 		}
 	}
@@ -331,16 +331,16 @@ func TestDecideApplyChanged(t *testing.T) {
 		item   *inventory.Item
 		want   Decision
 	}{
-		{"the manifest changed", wish(), recorded(inventory.PhaseScheduledForApplication), Decision{Action: Write, Verb: inventory.VerbUpdated, Message: "the manifest changed"}},
-		{"merge is an apply", wish(update(inventory.UpdatePolicySsaMerge)), recorded(inventory.PhaseScheduledForApplication), Decision{Action: Write, Verb: inventory.VerbUpdated, Message: "the manifest changed"}},
-		{"override is an apply", wish(update(inventory.UpdatePolicySsaOverride)), recorded(inventory.PhaseScheduledForApplication), Decision{Action: Write, Verb: inventory.VerbUpdated, Message: "the manifest changed"}},
-		{"recreate deletes first", wish(update(inventory.UpdatePolicyRecreate)), recorded(inventory.PhaseScheduledForApplication), Decision{Action: Recreate, Verb: inventory.VerbUpdated, Message: "the manifest changed"}},
-		{"an item of the ancestor is written in place, never recreated", wish(update(inventory.UpdatePolicyRecreate)), recorded(inventory.PhaseScheduledForApplication, ancestors), Decision{Action: Write, Verb: inventory.VerbUpdated, Message: "the manifest changed"}},
-		{"created by a process that died before it could record", wish(), recorded(inventory.PhaseScheduledForApplication, unrecorded), Decision{Action: Write, Verb: inventory.VerbUpdated, Message: Unrecorded}},
-		{"the same under recreate: it need not be deleted again", wish(update(inventory.UpdatePolicyRecreate)), recorded(inventory.PhaseScheduledForApplication, unrecorded), Decision{Action: Write, Verb: inventory.VerbUpdated, Message: Unrecorded}},
-		{"a change of the manifest is applied whatever the drift policy", wish(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseScheduledForApplication), Decision{Action: Write, Verb: inventory.VerbUpdated, Message: "the manifest changed"}},
-		{"a change of the manifest is applied whatever the drift policy", wish(drift(inventory.DriftPolicyIgnore)), recorded(inventory.PhaseScheduledForApplication), Decision{Action: Write, Verb: inventory.VerbUpdated, Message: "the manifest changed"}},
-		{"an object that is to be applied once came with its content", wish(reconcileBy(inventory.ReconcilePolicyOnce)), recorded(inventory.PhaseScheduledForApplication, unrecorded), Decision{Action: Mark, Verb: inventory.VerbUpdated, Message: Unrecorded}},
+		{"the manifest changed", desired(), recorded(inventory.PhaseScheduledForApplication), Decision{Action: Write, Verb: inventory.VerbUpdated, Message: "the manifest changed"}},
+		{"merge is an apply", desired(update(inventory.UpdatePolicySsaMerge)), recorded(inventory.PhaseScheduledForApplication), Decision{Action: Write, Verb: inventory.VerbUpdated, Message: "the manifest changed"}},
+		{"override is an apply", desired(update(inventory.UpdatePolicySsaOverride)), recorded(inventory.PhaseScheduledForApplication), Decision{Action: Write, Verb: inventory.VerbUpdated, Message: "the manifest changed"}},
+		{"recreate deletes first", desired(update(inventory.UpdatePolicyRecreate)), recorded(inventory.PhaseScheduledForApplication), Decision{Action: Recreate, Verb: inventory.VerbUpdated, Message: "the manifest changed"}},
+		{"an item of the ancestor is written in place, never recreated", desired(update(inventory.UpdatePolicyRecreate)), recorded(inventory.PhaseScheduledForApplication, ancestors), Decision{Action: Write, Verb: inventory.VerbUpdated, Message: "the manifest changed"}},
+		{"created by a process that died before it could record", desired(), recorded(inventory.PhaseScheduledForApplication, unrecorded), Decision{Action: Write, Verb: inventory.VerbUpdated, Message: Unrecorded}},
+		{"the same under recreate: it need not be deleted again", desired(update(inventory.UpdatePolicyRecreate)), recorded(inventory.PhaseScheduledForApplication, unrecorded), Decision{Action: Write, Verb: inventory.VerbUpdated, Message: Unrecorded}},
+		{"a change of the manifest is applied whatever the drift policy", desired(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseScheduledForApplication), Decision{Action: Write, Verb: inventory.VerbUpdated, Message: "the manifest changed"}},
+		{"a change of the manifest is applied whatever the drift policy", desired(drift(inventory.DriftPolicyIgnore)), recorded(inventory.PhaseScheduledForApplication), Decision{Action: Write, Verb: inventory.VerbUpdated, Message: "the manifest changed"}},
+		{"an object that is to be applied once came with its content", desired(reconcileBy(inventory.ReconcilePolicyOnce)), recorded(inventory.PhaseScheduledForApplication, unrecorded), Decision{Action: Mark, Verb: inventory.VerbUpdated, Message: Unrecorded}},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()
@@ -369,33 +369,33 @@ func TestDecideApplyDrift(t *testing.T) {
 		correction, verification time.Duration
 		want                     Decision
 	}{
-		{"nothing happened", wish(), recorded(inventory.PhaseReady), seenAs(), 0, 0, keep},
-		{"nothing happened, and nothing is due", wish(), recorded(inventory.PhaseReady), seenAs(), time.Second, time.Second, keep},
-		{"the status moved on", wish(), recorded(inventory.PhaseCreating), seenAs(func(o *observe.Observation) { o.ResourceVersion, o.Status = "999", status.FailedStatus }), 0, 0, keep},
-		{"others changed a field of ours", wish(), recorded(inventory.PhaseReady), seenAs(fingerprint("f2"), generation(4)), 0, 0, correct},
-		{"also without a new generation, as a label of ours", wish(), recorded(inventory.PhaseReady), seenAs(fingerprint("f2")), 0, 0, correct},
-		{"while it is not ready yet", wish(), recorded(inventory.PhaseCreating), seenAs(fingerprint("f2")), 0, 0, correct},
-		{"nobody keeps fields any longer, so that our fingerprint is lost", wish(), recorded(inventory.PhaseReady), seenAs(fingerprint("")), 0, 0, correct},
-		{"by apply, also under recreate", wish(update(inventory.UpdatePolicyRecreate)), recorded(inventory.PhaseReady), seenAs(fingerprint("f2")), 0, 0, correct},
-		{"drift, reported", wish(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), seenAs(fingerprint("f2")), 0, 0, report("was changed by another client")},
-		{"drift, ignored", wish(drift(inventory.DriftPolicyIgnore)), recorded(inventory.PhaseReady), seenAs(fingerprint("f2"), generation(4)), 0, 0, keep},
-		{"never for what is applied once", wish(reconcileBy(inventory.ReconcilePolicyOnce)), recorded(inventory.PhaseReady), seenAs(fingerprint("f2"), generation(4)), 0, 0, keep},
-		{"never for what is applied once", wish(reconcileBy(inventory.ReconcilePolicyOnce), drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), seenAs(uid("u2")), 0, 0, keep},
-		{"recreated with our label", wish(), recorded(inventory.PhaseReady), seenAs(uid("u2")), 0, 0, Decision{Action: Write, Verb: inventory.VerbCorrected, Message: "was recreated by another client"}},
-		{"recreated, reported", wish(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), seenAs(uid("u2")), 0, 0, report("was recreated by another client")},
-		{"recreated by others repeatedly", wish(), recorded(inventory.PhaseReady), seenAs(uid("u2")), time.Second, 0, Decision{Action: Report, Message: "was recreated by another client repeatedly", Again: time.Second}},
-		{"a fight is backed off", wish(), recorded(inventory.PhaseReady), seenAs(fingerprint("f2")), time.Minute, 0, Decision{Action: Report, Message: "was changed by another client repeatedly", Again: time.Minute}},
-		{"suspicion: a new generation and the same fields", wish(), recorded(inventory.PhaseReady), seenAs(generation(4)), 0, 0, verify},
-		{"suspicion is paced by its own measure", wish(), recorded(inventory.PhaseReady), seenAs(generation(4)), time.Minute, 0, verify},
-		{"suspicion waits", wish(), recorded(inventory.PhaseReady), seenAs(generation(4)), 0, time.Minute, Decision{Action: Keep, Again: time.Minute}},
-		{"suspicion under report is answered without writing", wish(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), seenAs(generation(4)), 0, 0, Decision{Action: Compare}},
-		{"suspicion under report waits as well", wish(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), seenAs(generation(4)), 0, time.Second, Decision{Action: Keep, Again: time.Second}},
-		{"kinds without generation: the resource version is the baseline", wish(), recorded(inventory.PhaseReady, func(i *inventory.Item) { i.Baseline = "rv10" }), seenAs(generation(0)), 0, 0, keep},
-		{"kinds without generation: any other version is suspect", wish(), recorded(inventory.PhaseReady, func(i *inventory.Item) { i.Baseline = "rv9" }), seenAs(generation(0)), 0, 0, verify},
-		{"no baseline is known, as in a record of the ancestor", wish(), recorded(inventory.PhaseReady, noBaseline), seenAs(), 0, 0, verify},
-		{"nothing is known at all", wish(), recorded(inventory.PhaseReady, ancestors), seenAs(), 0, 0, verify},
-		{"no fingerprint was known: the baseline decides", wish(), recorded(inventory.PhaseReady, noFingerprint), seenAs(fingerprint("f2")), 0, 0, keep},
-		{"no fingerprint was known, and the baseline differs", wish(), recorded(inventory.PhaseReady, noFingerprint), seenAs(fingerprint("f2"), generation(4)), 0, 0, verify},
+		{"nothing happened", desired(), recorded(inventory.PhaseReady), seenAs(), 0, 0, keep},
+		{"nothing happened, and nothing is due", desired(), recorded(inventory.PhaseReady), seenAs(), time.Second, time.Second, keep},
+		{"the status moved on", desired(), recorded(inventory.PhaseCreating), seenAs(func(o *observe.Observation) { o.ResourceVersion, o.Status = "999", status.FailedStatus }), 0, 0, keep},
+		{"others changed a field of ours", desired(), recorded(inventory.PhaseReady), seenAs(fingerprint("f2"), generation(4)), 0, 0, correct},
+		{"also without a new generation, as a label of ours", desired(), recorded(inventory.PhaseReady), seenAs(fingerprint("f2")), 0, 0, correct},
+		{"while it is not ready yet", desired(), recorded(inventory.PhaseCreating), seenAs(fingerprint("f2")), 0, 0, correct},
+		{"nobody keeps fields any longer, so that our fingerprint is lost", desired(), recorded(inventory.PhaseReady), seenAs(fingerprint("")), 0, 0, correct},
+		{"by apply, also under recreate", desired(update(inventory.UpdatePolicyRecreate)), recorded(inventory.PhaseReady), seenAs(fingerprint("f2")), 0, 0, correct},
+		{"drift, reported", desired(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), seenAs(fingerprint("f2")), 0, 0, report("was changed by another client")},
+		{"drift, ignored", desired(drift(inventory.DriftPolicyIgnore)), recorded(inventory.PhaseReady), seenAs(fingerprint("f2"), generation(4)), 0, 0, keep},
+		{"never for what is applied once", desired(reconcileBy(inventory.ReconcilePolicyOnce)), recorded(inventory.PhaseReady), seenAs(fingerprint("f2"), generation(4)), 0, 0, keep},
+		{"never for what is applied once", desired(reconcileBy(inventory.ReconcilePolicyOnce), drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), seenAs(uid("u2")), 0, 0, keep},
+		{"recreated with our label", desired(), recorded(inventory.PhaseReady), seenAs(uid("u2")), 0, 0, Decision{Action: Write, Verb: inventory.VerbCorrected, Message: "was recreated by another client"}},
+		{"recreated, reported", desired(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), seenAs(uid("u2")), 0, 0, report("was recreated by another client")},
+		{"recreated by others repeatedly", desired(), recorded(inventory.PhaseReady), seenAs(uid("u2")), time.Second, 0, Decision{Action: Report, Message: "was recreated by another client repeatedly", Again: time.Second}},
+		{"a fight is backed off", desired(), recorded(inventory.PhaseReady), seenAs(fingerprint("f2")), time.Minute, 0, Decision{Action: Report, Message: "was changed by another client repeatedly", Again: time.Minute}},
+		{"suspicion: a new generation and the same fields", desired(), recorded(inventory.PhaseReady), seenAs(generation(4)), 0, 0, verify},
+		{"suspicion is paced by its own measure", desired(), recorded(inventory.PhaseReady), seenAs(generation(4)), time.Minute, 0, verify},
+		{"suspicion waits", desired(), recorded(inventory.PhaseReady), seenAs(generation(4)), 0, time.Minute, Decision{Action: Keep, Again: time.Minute}},
+		{"suspicion under report is answered without writing", desired(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), seenAs(generation(4)), 0, 0, Decision{Action: Compare}},
+		{"suspicion under report waits as well", desired(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), seenAs(generation(4)), 0, time.Second, Decision{Action: Keep, Again: time.Second}},
+		{"kinds without generation: the resource version is the baseline", desired(), recorded(inventory.PhaseReady, func(i *inventory.Item) { i.Baseline = "rv10" }), seenAs(generation(0)), 0, 0, keep},
+		{"kinds without generation: any other version is suspect", desired(), recorded(inventory.PhaseReady, func(i *inventory.Item) { i.Baseline = "rv9" }), seenAs(generation(0)), 0, 0, verify},
+		{"no baseline is known, as in a record of the ancestor", desired(), recorded(inventory.PhaseReady, noBaseline), seenAs(), 0, 0, verify},
+		{"nothing is known at all", desired(), recorded(inventory.PhaseReady, ancestors), seenAs(), 0, 0, verify},
+		{"no fingerprint was known: the baseline decides", desired(), recorded(inventory.PhaseReady, noFingerprint), seenAs(fingerprint("f2")), 0, 0, keep},
+		{"no fingerprint was known, and the baseline differs", desired(), recorded(inventory.PhaseReady, noFingerprint), seenAs(fingerprint("f2"), generation(4)), 0, 0, verify},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()

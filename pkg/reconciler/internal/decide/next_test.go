@@ -56,7 +56,7 @@ func TestPlanWanted(t *testing.T) {
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()
-			wanted := wish(func(t *prepare.Object) {
+			wanted := desired(func(t *prepare.Object) {
 				t.Adoption, t.Update, t.Reconcile = inventory.AdoptionPolicyAlways, inventory.UpdatePolicySsaMerge, inventory.ReconcilePolicyOnObjectOrComponentChange
 				t.Digest, t.DeleteOrder, t.Delete = "2:new", 5, inventory.DeletePolicyOrphan
 				t.ManagedTypes = []inventory.TypeVersionInfo{{Group: "g", Version: "*", Kind: "K"}}
@@ -115,7 +115,7 @@ func TestPlanInventory(t *testing.T) {
 		i.Phase, i.Digest, i.Status, i.UID = inventory.PhaseReady, "2:new", status.CurrentStatus, "u"
 	}
 	current := func(t *prepare.Object) { t.Digest = "2:new" }
-	cm := func(name string) *prepare.Object { return wish(named("v1", "ConfigMap", "ns", name), current) }
+	cm := func(name string) *prepare.Object { return desired(named("v1", "ConfigMap", "ns", name), current) }
 	for _, tc := range []struct {
 		reason    string
 		wanted    []*prepare.Object
@@ -126,19 +126,19 @@ func TestPlanInventory(t *testing.T) {
 		{"nothing is wanted, nothing recorded", nil, nil, nil, false},
 		{"first", []*prepare.Object{cm("a")}, nil, []string{"a ScheduledForApplication"}, true},
 		{"nothing new", []*prepare.Object{cm("a")}, []*inventory.Item{item(configMapKind, "ns", "a", ready)}, []string{"a Ready"}, false},
-		{"a change need not be saved before it is written", []*prepare.Object{wish(named("v1", "ConfigMap", "ns", "a"))}, []*inventory.Item{item(configMapKind, "ns", "a", ready)}, []string{"a ScheduledForApplication"}, false},
+		{"a change need not be saved before it is written", []*prepare.Object{desired(named("v1", "ConfigMap", "ns", "a"))}, []*inventory.Item{item(configMapKind, "ns", "a", ready)}, []string{"a ScheduledForApplication"}, false},
 		{"an object that is created again after it was purged counts as new", []*prepare.Object{cm("a")}, []*inventory.Item{item(configMapKind, "ns", "a", func(i *inventory.Item) { i.Phase, i.Digest, i.UID = inventory.PhaseCompleted, "2:old", "u" })}, []string{"a ScheduledForApplication"}, true},
 		{"so is what was being deleted", []*prepare.Object{cm("a")}, []*inventory.Item{item(configMapKind, "ns", "a", func(i *inventory.Item) { i.Phase, i.Digest, i.UID = inventory.PhaseDeleting, "", "u" })}, []string{"a ScheduledForApplication"}, true},
 		{"one more, one less", []*prepare.Object{cm("b")}, []*inventory.Item{item(configMapKind, "ns", "a", ready)}, []string{"a ScheduledForDeletion", "b ScheduledForApplication"}, true},
-		{"the version does not matter", []*prepare.Object{wish(named("example.com/v2", "Widget", "ns", "a"), current)}, []*inventory.Item{item(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}, "ns", "a", ready)}, []string{"a Ready"}, false},
-		{"the namespace does", []*prepare.Object{wish(named("v1", "ConfigMap", "other", "a"), current)}, []*inventory.Item{item(configMapKind, "ns", "a", ready)}, []string{"a ScheduledForDeletion", "a ScheduledForApplication"}, true},
-		{"the group does", []*prepare.Object{wish(named("g/v1", "ConfigMap", "ns", "a"), current)}, []*inventory.Item{item(configMapKind, "ns", "a", ready)}, []string{"a ScheduledForDeletion", "a ScheduledForApplication"}, true},
+		{"the version does not matter", []*prepare.Object{desired(named("example.com/v2", "Widget", "ns", "a"), current)}, []*inventory.Item{item(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}, "ns", "a", ready)}, []string{"a Ready"}, false},
+		{"the namespace does", []*prepare.Object{desired(named("v1", "ConfigMap", "other", "a"), current)}, []*inventory.Item{item(configMapKind, "ns", "a", ready)}, []string{"a ScheduledForDeletion", "a ScheduledForApplication"}, true},
+		{"the group does", []*prepare.Object{desired(named("g/v1", "ConfigMap", "ns", "a"), current)}, []*inventory.Item{item(configMapKind, "ns", "a", ready)}, []string{"a ScheduledForDeletion", "a ScheduledForApplication"}, true},
 		{"what was purged and is no longer in the manifests is forgotten", nil, []*inventory.Item{item(configMapKind, "ns", "a", func(i *inventory.Item) { i.Phase = inventory.PhaseCompleted })}, nil, false},
-		{"an item whose namespace was not known yet is the same", []*prepare.Object{wish(named("g/v1", "K", "ns", "a"))}, []*inventory.Item{item(schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "K"}, "", "a", func(i *inventory.Item) { i.Phase = inventory.PhaseScheduledForApplication })}, []string{"a ScheduledForApplication"}, true},
-		{"of two such objects only one can be the item", []*prepare.Object{wish(named("g/v1", "K", "ns", "a")), wish(named("g/v1", "K", "other", "a"))}, []*inventory.Item{item(schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "K"}, "", "a", func(i *inventory.Item) { i.Phase = inventory.PhaseScheduledForApplication })}, []string{"a ScheduledForApplication", "a ScheduledForApplication"}, true},
+		{"an item whose namespace was not known yet is the same", []*prepare.Object{desired(named("g/v1", "K", "ns", "a"))}, []*inventory.Item{item(schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "K"}, "", "a", func(i *inventory.Item) { i.Phase = inventory.PhaseScheduledForApplication })}, []string{"a ScheduledForApplication"}, true},
+		{"of two such objects only one can be the item", []*prepare.Object{desired(named("g/v1", "K", "ns", "a")), desired(named("g/v1", "K", "other", "a"))}, []*inventory.Item{item(schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "K"}, "", "a", func(i *inventory.Item) { i.Phase = inventory.PhaseScheduledForApplication })}, []string{"a ScheduledForApplication", "a ScheduledForApplication"}, true},
 		{"what is recorded twice is not unwanted by that", []*prepare.Object{cm("a")}, []*inventory.Item{item(configMapKind, "ns", "a", ready), item(configMapKind, "ns", "a", ready)}, []string{"a Ready"}, false},
 		{"nor deleted twice", nil, []*inventory.Item{item(configMapKind, "ns", "a", ready), item(configMapKind, "ns", "a", ready)}, []string{"a ScheduledForDeletion"}, false},
-		{"a cluster-scoped object that may exist is not the same", []*prepare.Object{wish(named("g/v1", "K", "ns", "a"))}, []*inventory.Item{item(schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "K"}, "", "a", ready)}, []string{"a ScheduledForDeletion", "a ScheduledForApplication"}, true},
+		{"a cluster-scoped object that may exist is not the same", []*prepare.Object{desired(named("g/v1", "K", "ns", "a"))}, []*inventory.Item{item(schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "K"}, "", "a", ready)}, []string{"a ScheduledForDeletion", "a ScheduledForApplication"}, true},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()
@@ -227,7 +227,7 @@ func TestProtectUnwritten(t *testing.T) {
 		recorded := item(configMapKind, "ns", "a", func(i *inventory.Item) {
 			i.Phase, i.Digest, i.DeletePolicy, i.PrunePolicy = tc.phase, "2:old", tc.applied, tc.prune
 		})
-		plan := Next([]*prepare.Object{wish(named("v1", "ConfigMap", "ns", "a"), func(t *prepare.Object) {
+		plan := Next([]*prepare.Object{desired(named("v1", "ConfigMap", "ns", "a"), func(t *prepare.Object) {
 			t.Digest, t.Delete, t.Prune = "2:new", tc.declared, tc.declaredPrune
 		})}, nil, []*inventory.Item{recorded}, prune)
 		plan.ProtectUnwritten()

@@ -46,31 +46,31 @@ func TestValidatePlan(t *testing.T) {
 		additional []inventory.TypeInfo
 		want       []string
 	}{
-		{"an ordinary object", wish(orders(-5, 9)), nil, nil, nil},
-		{"may be purged", wish(purge), nil, nil, nil},
-		{"a namespace may not be purged", wish(named("v1", "Namespace", "", "ns"), purge), nil, nil, []string{"Namespace ns: a purge order"}},
-		{"a definition may not be purged", wish(named("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "x"), purge), nil, nil, []string{"a purge order"}},
-		{"an APIService may not be purged", wish(named("apiregistration.k8s.io/v1", "APIService", "", "x"), purge), nil, nil, []string{"a purge order"}},
-		{"a namespace may not be a hook", wish(named("v1", "Namespace", "", "ns"), func(t *prepare.Object) { t.Hook = types.ApplyHookOnFailure }), nil, nil, []string{"Namespace ns: apply-hook is not allowed"}},
-		{"the content of a namespace goes with it", wish(named("v1", "Namespace", "", "ns"), func(t *prepare.Object) { t.DeletePropagation = metav1.DeletePropagationOrphan }), nil, nil, []string{"Namespace ns: delete propagation orphan is not allowed"}},
-		{"what stays would go with its namespace", wish(named("v1", "ConfigMap", "ns", "a"), func(t *prepare.Object) { t.Delete = inventory.DeletePolicyOrphan }), []*inventory.Item{namespace(inventory.PhaseReady, 0, 0)}, nil, []string{"ConfigMap ns/a: delete policy orphan is not allowed; the object would be deleted with Namespace ns"}},
-		{"in the same wave as its type", wish(widget, instance, orders(2, 2)), []*inventory.Item{crd(inventory.PhaseReady, 2, 2)}, nil, nil},
-		{"after, and before", wish(widget, instance, orders(3, 1)), []*inventory.Item{crd(inventory.PhaseReady, 2, 2)}, nil, nil},
-		{"before its type", wish(widget, instance, orders(1, 2)), []*inventory.Item{crd(inventory.PhaseReady, 2, 2)}, nil, []string{"Widget.example.com ns/w: apply order 1 is not allowed; it must be at least that of CustomResourceDefinition widgets (2), which defines its type"}},
-		{"after its type is gone", wish(widget, instance, orders(2, 3)), []*inventory.Item{crd(inventory.PhaseReady, 2, 2)}, nil, []string{"delete order 3 is not allowed; it must be at most that of CustomResourceDefinition widgets (2)"}},
-		{"both are reported", wish(widget, instance, orders(1, 3)), []*inventory.Item{crd(inventory.PhaseReady, 2, 2)}, nil, []string{"apply order 1", "delete order 3"}},
-		{"the type goes", wish(widget, instance), []*inventory.Item{crd(inventory.PhaseScheduledForDeletion, 0, 0)}, nil, []string{"cannot be kept, because CustomResourceDefinition widgets, which defines its type, will be deleted"}},
-		{"the type is going", wish(widget, instance), []*inventory.Item{crd(inventory.PhaseDeleting, 0, 0)}, nil, []string{"cannot be kept"}},
-		{"the type is only orphaned", wish(widget, orders(-9, 9)), []*inventory.Item{released(crd(inventory.PhaseScheduledForDeletion, 0, 0))}, nil, nil},
-		{"the namespace is only orphaned", wish(named("v1", "ConfigMap", "ns", "a")), []*inventory.Item{released(namespace(inventory.PhaseScheduledForDeletion, 0, 0))}, nil, nil},
-		{"the type is being deleted, and orphaning comes too late", wish(widget), []*inventory.Item{released(crd(inventory.PhaseDeleting, 0, 0))}, nil, []string{"cannot be kept"}},
-		{"additional types have no definition here", wish(widget, instance, orders(-9, 9)), nil, additional, nil},
-		{"in the same wave as its namespace", wish(orders(2, 2), named("v1", "ConfigMap", "ns", "a")), []*inventory.Item{namespace(inventory.PhaseReady, 2, 2)}, nil, nil},
-		{"before its namespace", wish(orders(1, 2), named("v1", "ConfigMap", "ns", "a")), []*inventory.Item{namespace(inventory.PhaseReady, 2, 2)}, nil, []string{"ConfigMap ns/a: apply order 1 is not allowed; it must be at least that of Namespace ns (2), which contains it"}},
-		{"after its namespace is gone", wish(orders(2, 3), named("v1", "ConfigMap", "ns", "a")), []*inventory.Item{namespace(inventory.PhaseReady, 2, 2)}, nil, []string{"delete order 3"}},
-		{"the namespace goes", wish(named("v1", "ConfigMap", "ns", "a")), []*inventory.Item{namespace(inventory.PhaseScheduledForDeletion, 0, 0)}, nil, []string{"cannot be kept, because Namespace ns, which contains it, will be deleted"}},
-		{"another namespace", wish(orders(-9, 9), named("v1", "ConfigMap", "other", "a")), []*inventory.Item{namespace(inventory.PhaseReady, 2, 2)}, nil, nil},
-		{"no namespace", wish(orders(-9, 9), named("v1", "Node", "", "ns")), []*inventory.Item{namespace(inventory.PhaseReady, 2, 2)}, nil, nil},
+		{"an ordinary object", desired(orders(-5, 9)), nil, nil, nil},
+		{"may be purged", desired(purge), nil, nil, nil},
+		{"a namespace may not be purged", desired(named("v1", "Namespace", "", "ns"), purge), nil, nil, []string{"Namespace ns: a purge order"}},
+		{"a definition may not be purged", desired(named("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "x"), purge), nil, nil, []string{"a purge order"}},
+		{"an APIService may not be purged", desired(named("apiregistration.k8s.io/v1", "APIService", "", "x"), purge), nil, nil, []string{"a purge order"}},
+		{"a namespace may not be a hook", desired(named("v1", "Namespace", "", "ns"), func(t *prepare.Object) { t.Hook = types.ApplyHookOnFailure }), nil, nil, []string{"Namespace ns: apply-hook is not allowed"}},
+		{"the content of a namespace goes with it", desired(named("v1", "Namespace", "", "ns"), func(t *prepare.Object) { t.DeletePropagation = metav1.DeletePropagationOrphan }), nil, nil, []string{"Namespace ns: delete propagation orphan is not allowed"}},
+		{"what stays would go with its namespace", desired(named("v1", "ConfigMap", "ns", "a"), func(t *prepare.Object) { t.Delete = inventory.DeletePolicyOrphan }), []*inventory.Item{namespace(inventory.PhaseReady, 0, 0)}, nil, []string{"ConfigMap ns/a: delete policy orphan is not allowed; the object would be deleted with Namespace ns"}},
+		{"in the same wave as its type", desired(widget, instance, orders(2, 2)), []*inventory.Item{crd(inventory.PhaseReady, 2, 2)}, nil, nil},
+		{"after, and before", desired(widget, instance, orders(3, 1)), []*inventory.Item{crd(inventory.PhaseReady, 2, 2)}, nil, nil},
+		{"before its type", desired(widget, instance, orders(1, 2)), []*inventory.Item{crd(inventory.PhaseReady, 2, 2)}, nil, []string{"Widget.example.com ns/w: apply order 1 is not allowed; it must be at least that of CustomResourceDefinition widgets (2), which defines its type"}},
+		{"after its type is gone", desired(widget, instance, orders(2, 3)), []*inventory.Item{crd(inventory.PhaseReady, 2, 2)}, nil, []string{"delete order 3 is not allowed; it must be at most that of CustomResourceDefinition widgets (2)"}},
+		{"both are reported", desired(widget, instance, orders(1, 3)), []*inventory.Item{crd(inventory.PhaseReady, 2, 2)}, nil, []string{"apply order 1", "delete order 3"}},
+		{"the type goes", desired(widget, instance), []*inventory.Item{crd(inventory.PhaseScheduledForDeletion, 0, 0)}, nil, []string{"cannot be kept, because CustomResourceDefinition widgets, which defines its type, will be deleted"}},
+		{"the type is going", desired(widget, instance), []*inventory.Item{crd(inventory.PhaseDeleting, 0, 0)}, nil, []string{"cannot be kept"}},
+		{"the type is only orphaned", desired(widget, orders(-9, 9)), []*inventory.Item{released(crd(inventory.PhaseScheduledForDeletion, 0, 0))}, nil, nil},
+		{"the namespace is only orphaned", desired(named("v1", "ConfigMap", "ns", "a")), []*inventory.Item{released(namespace(inventory.PhaseScheduledForDeletion, 0, 0))}, nil, nil},
+		{"the type is being deleted, and orphaning comes too late", desired(widget), []*inventory.Item{released(crd(inventory.PhaseDeleting, 0, 0))}, nil, []string{"cannot be kept"}},
+		{"additional types have no definition here", desired(widget, instance, orders(-9, 9)), nil, additional, nil},
+		{"in the same wave as its namespace", desired(orders(2, 2), named("v1", "ConfigMap", "ns", "a")), []*inventory.Item{namespace(inventory.PhaseReady, 2, 2)}, nil, nil},
+		{"before its namespace", desired(orders(1, 2), named("v1", "ConfigMap", "ns", "a")), []*inventory.Item{namespace(inventory.PhaseReady, 2, 2)}, nil, []string{"ConfigMap ns/a: apply order 1 is not allowed; it must be at least that of Namespace ns (2), which contains it"}},
+		{"after its namespace is gone", desired(orders(2, 3), named("v1", "ConfigMap", "ns", "a")), []*inventory.Item{namespace(inventory.PhaseReady, 2, 2)}, nil, []string{"delete order 3"}},
+		{"the namespace goes", desired(named("v1", "ConfigMap", "ns", "a")), []*inventory.Item{namespace(inventory.PhaseScheduledForDeletion, 0, 0)}, nil, []string{"cannot be kept, because Namespace ns, which contains it, will be deleted"}},
+		{"another namespace", desired(orders(-9, 9), named("v1", "ConfigMap", "other", "a")), []*inventory.Item{namespace(inventory.PhaseReady, 2, 2)}, nil, nil},
+		{"no namespace", desired(orders(-9, 9), named("v1", "Node", "", "ns")), []*inventory.Item{namespace(inventory.PhaseReady, 2, 2)}, nil, nil},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()
@@ -93,7 +93,7 @@ func TestTypeMustNotGoBeforeItsInstances(t *testing.T) {
 	recorded := []*inventory.Item{item(crdKind, "", "widgets", func(i *inventory.Item) {
 		i.Phase, i.Digest, i.ManagedTypes = inventory.PhaseReady, "2:x", []inventory.TypeVersionInfo{{Group: "example.com", Version: "*", Kind: "Widget"}}
 	})}
-	wanted := []*prepare.Object{wish(named("example.com/v1", "Widget", "ns", "w"))}
+	wanted := []*prepare.Object{desired(named("example.com/v1", "Widget", "ns", "w"))}
 	err := Validate(wanted, Next(wanted, nil, recorded, inventory.PrunePolicyDelete).Items, nil)
 	if err == nil || !strings.Contains(err.Error(), "Widget.example.com ns/w: cannot be kept") {
 		t.Errorf("expected a refusal that names the instance, got %v", err)
