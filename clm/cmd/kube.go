@@ -80,7 +80,7 @@ func (k *kube) connection(printer display.Printer) (*connection.Connection, erro
 	})
 }
 
-// holder names this process to others who want to change the same release.
+// holder names this process to other processes that change the same release.
 func holder() string {
 	name, host := "unknown", "unknown"
 	if current, err := user.Current(); err == nil {

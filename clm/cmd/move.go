@@ -89,7 +89,7 @@ func runMove(ctx context.Context, e *environment, o moveOptions) error {
 func (o *moveOptions) attempt(ctx context.Context, e *environment, s *connection.Connection, request operation.MoveRequest) error {
 	c := e.consent(o.yes || o.dryRun.value != "", false)
 	defer c.Close()
-	// Who has an object that one of them does not have, only the server knows.
+	// Only the server knows the owner of an object that one of them does not have.
 	t, err := operation.PlanMove(ctx, s, request, c.needed() || o.diff.show || o.dryRun.value != "")
 	if err != nil {
 		return err

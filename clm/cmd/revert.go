@@ -19,7 +19,7 @@ import (
 // The command has failed in any case.
 func (o *applyOptions) revert(ctx context.Context, e *environment, p *operation.Plan, failure error) error {
 	p.Close()
-	// Whoever has changed the release since then has seen the failure.
+	// A process that has changed the release since then has seen the failure.
 	o.CancelOlder = false
 	ready := p.Release.LastReady()
 	if !p.NeverReady() {

@@ -2,6 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command objectset-operator reconciles ObjectSets and ObjectDeployments, and their cluster-scoped forms. Its chart
-// installs it with the rights to do that; which objects sets may have is up to whoever installs it: see the README of
+// installs it with the rights to do that; its installation decides which objects sets may have: see the README of
 // the chart.
 package main

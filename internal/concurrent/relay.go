@@ -24,7 +24,7 @@ type Panic struct {
 	Stack []byte
 }
 
-// String returns value and place, for panics that nobody catches.
+// String returns value and place, for panics that are not caught.
 func (p *Panic) String() string { return fmt.Sprintf("%v (%s)", p.Value, p.Place) }
 
 // NewPanic returns the panic with a recovered value. Call it in the deferred function that has recovered.

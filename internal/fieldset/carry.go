@@ -14,9 +14,9 @@ import (
 
 // Carry completes the content of an object that replaces the live one: it adds the fields that must stay although the
 // manifest does not declare them, see Surplus, those that were written through a subresource, and those at or below the
-// given paths. The number of replicas is one of them in any case: the API server does not always record who has scaled
-// an object. It adds no field of a list item that the content does not have, and no caBundle without the configuration
-// around it.
+// given paths. The number of replicas is one of them in any case: the API server does not always record the client that
+// scaled an object. It adds no field of a list item that the content does not have, and no caBundle without the
+// configuration around it.
 func Carry(kind schema.GroupKind, live, content map[string]any, entries []metav1.ManagedFieldsEntry, paths ...fieldpath.Path) error {
 	if status, ok := live["status"]; ok {
 		content["status"] = runtime.DeepCopyJSONValue(status)

@@ -71,7 +71,7 @@ func hostOf(clnt cluster.Client) string {
 }
 
 const (
-	// discoveryLifetime bounds how long a chart may not notice that somebody else added a type to the cluster.
+	// discoveryLifetime bounds how long a chart may not notice that a type was added to the cluster.
 	discoveryLifetime = 5 * time.Minute
 	// watchedDiscoveryLifetime bounds how long the version of the API server may be an old one, of which no watch
 	// tells.

@@ -56,7 +56,7 @@ func (c *discoveryCache) get(ctx context.Context, clnt discovery.DiscoveryInterf
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	// Whoever held the entry before may have left a result. Its failure is not shared: the reason may have
+	// The previous holder of the entry may have left a result. Its failure is not shared: the reason may have
 	// been its context.
 	value, generation := c.current(entry)
 	if value != nil {

@@ -22,7 +22,7 @@ const (
 	HelmHookWeightAnnotation       = "helm.sh/hook-weight"
 )
 
-// HookFinalizer is the finalizer of Argo CD on hooks that it runs. Whoever takes over a hook removes it: nobody else
+// HookFinalizer is the finalizer of Argo CD on hooks that it runs. A new owner of the hook removes it: nobody else
 // will.
 const HookFinalizer = "argocd.argoproj.io/hook-finalizer"
 

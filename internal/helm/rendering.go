@@ -87,7 +87,7 @@ func (r *rendering) add(parsed *chart.Chart, given chartutil.Values) chartutil.V
 // isPartial reports whether a file only has definitions for others.
 func isPartial(name string) bool { return strings.HasPrefix(path.Base(name), "_") }
 
-// render returns the output of all files but partials, and but notes if nobody wants them: charts fail in notes on
+// render returns the output of all files but partials, and but notes if they are not wanted: charts fail in notes on
 // purpose, to speak to users of Helm.
 func (r *rendering) render(ctx context.Context, getClient func() (client.Client, error)) (map[string]string, error) {
 	set, err := templating.Parse(r.files, templating.Options{Library: library, KeepNoValue: true})

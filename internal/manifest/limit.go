@@ -9,9 +9,9 @@ import (
 )
 
 // CheckJSON returns an error if JSON texts together may have more than that many values: objects, lists, and what
-// follows the first value in these. A value may take a hundred times as much memory as text, so texts from somebody who
-// is not trusted are checked before they are decoded. CheckJSON needs no memory. It does not check whether the texts
-// are valid.
+// follows the first value in these. A value may take a hundred times as much memory as text, so texts from a client
+// that is not trusted are checked before they are decoded. CheckJSON needs no memory. It does not check whether the
+// texts are valid.
 func CheckJSON(limit int, texts ...[]byte) error {
 	values := 0
 	for _, text := range texts {

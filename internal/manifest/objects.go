@@ -157,7 +157,7 @@ func checkMetadata(content map[string]any) error {
 // hookAnnotation makes an object a hook of Argo CD.
 const hookAnnotation = "argocd.argoproj.io/hook"
 
-// isNamedLater reports whether an object is a hook of Argo CD. Whoever reads hooks gives it a name; if nobody does, it
+// isNamedLater reports whether an object is a hook of Argo CD. The reader of hooks gives it a name; if nobody does, it
 // is refused when it would be applied.
 func isNamedLater(metadata map[string]any) bool {
 	annotations, _ := metadata["annotations"].(map[string]any)

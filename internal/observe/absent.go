@@ -32,7 +32,7 @@ type absences struct {
 	watched bool // changes of types are reported
 	// attempts counts discoveries since the last reason to expect another answer.
 	attempts int
-	timer    *time.Timer // nil if nobody waits, or during a discovery
+	timer    *time.Timer // nil without waiting feeds, or during a discovery
 	due      time.Time   // when the timer fires
 	looking  bool        // a discovery is under way
 }

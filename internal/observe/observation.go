@@ -71,7 +71,7 @@ func Kept(object *unstructured.Unstructured) *unstructured.Unstructured {
 	return kept
 }
 
-// Baseline identifies the declared state of the object: while it is the same, nobody has changed anything but the
+// Baseline identifies the declared state of the object: while it is the same, no client has changed anything but the
 // status or (for kinds with a generation) the metadata.
 func (o Observation) Baseline() string {
 	if o.Generation > 0 {
@@ -90,7 +90,7 @@ func (o Observation) OlderThan(resourceVersion string) bool {
 type Judges interface {
 	// Judge returns the status of a dependent, and the rules that hold for its owner.
 	Judge(owner string, object *unstructured.Unstructured) (result status.Result, rules string)
-	// Glance is Judge for events. If the rules are expensive, it returns rules that hold for nobody, so that the owner
+	// Glance is Judge for events. If the rules are expensive, it returns rules of no owner, so that the owner
 	// reads and judges the object. They differ for each resource version: each change of such an object is news,
 	// because it may arrive while the owner judges the previous state.
 	Glance(owner string, object *unstructured.Unstructured) (result status.Result, rules string)

@@ -16,7 +16,7 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
-// KubernetesVersion is the version of a cluster whose version nobody cares for.
+// KubernetesVersion is the version of a cluster whose version does not matter.
 const KubernetesVersion = "v1.36.0"
 
 // OfflineOptions describe the cluster.

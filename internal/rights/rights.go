@@ -130,8 +130,8 @@ func (r *rights) addObject(object *unstructured.Unstructured) error {
 	if resource.Namespaced {
 		namespace = cmp.Or(object.GetNamespace(), r.Namespace)
 	}
-	// An object is created by applying it, which is a patch. Whoever may not list and watch asks for one object after
-	// the other.
+	// An object is created by applying it, which is a patch. Without permission to list and watch, the operator asks
+	// for one object after the other.
 	verbs := []string{"get", "list", "watch", "create", "patch", "delete"}
 	if r.removesFields(object) {
 		verbs = append(verbs, "update")
@@ -181,7 +181,7 @@ func (r *rights) addFurther(object *unstructured.Unstructured, kind schema.Group
 	case schema.GroupKind{Group: rbacv1.GroupName, Kind: "RoleBinding"}, schema.GroupKind{Group: rbacv1.GroupName, Kind: "ClusterRoleBinding"}:
 		r.addBinding(object, namespace)
 	case schema.GroupKind{Kind: "PersistentVolumeClaim"}:
-		// It is found out whether a claim waits for somebody who uses it.
+		// The status of a claim depends on the pods that use it.
 		var names []string
 		if class, found, _ := unstructured.NestedString(object.Object, "spec", "storageClassName"); found {
 			names = []string{class}

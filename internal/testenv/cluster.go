@@ -75,7 +75,7 @@ func fromUserConfig() (*cluster, error) {
 	return &cluster{kubeconfig: rules.GetDefaultFilename(), config: config, failed: noFailure}, nil
 }
 
-// startSandbox starts one that nobody stops: it ends, files included, with this process.
+// startSandbox starts one that is not stopped: it ends, files included, with this process.
 func startSandbox() (*cluster, error) {
 	s, err := sandbox.Start(context.Background(), sandbox.Options{Log: os.Stderr})
 	if err != nil {

@@ -79,7 +79,7 @@ func (p *pass) checkApproved(ctx context.Context) outcomes.Outcome {
 		return p.destination.Held(ctx, held, outcomes.Outcome{Kind: outcomes.Blocked, Message: "deletion blocked: " + approval.message(held)})
 	}
 	if p.record.Gap() != "" {
-		// There may be further dependents, which nobody could approve yet.
+		// There may be further dependents, which could not be approved yet.
 		return outcomes.Proceed
 	}
 	if err := p.handle.Annotate(ctx, p.worker.name+"/"+types.AnnotationKeySuffixDeletionApproved, p.occasion()); err != nil {

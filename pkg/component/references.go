@@ -244,7 +244,7 @@ func awaiting(missing []string) string {
 // source reads references from a client.Reader.
 type source struct{ client.Reader }
 
-// Use does nothing: nobody waits for changes.
+// Use does nothing: changes are not awaited.
 func (source) Use(apitypes.NamespacedName, []observe.ReferenceKey) {}
 
 // Read reads an object.

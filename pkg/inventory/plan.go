@@ -49,7 +49,7 @@ type Change struct {
 	// (ReconcilePolicyOnObjectOrComponentChange), and that its manifest is the recorded one: a hook that stays the
 	// same.
 	Repeats bool `json:"repeats,omitempty"`
-	// DependsOn are objects whose data decide what would be done, and which nobody knows before these are applied: then
+	// DependsOn are objects whose data decide what would be done, and which is unknown before these are applied: then
 	// Verb says what would be done at most, and Reason names them. Only for objects with behaviors.
 	DependsOn []ObjectInfo `json:"dependsOn,omitempty"`
 	// Stays means that the object is redundant, and would not be deleted: it is kept, or its deletion is held. Then

@@ -17,7 +17,7 @@ const (
 	AdoptionPolicyNever AdoptionPolicy = "Never"
 	// AdoptionPolicyIfUnowned adopts the object if it has no owner, and refuses it otherwise.
 	AdoptionPolicyIfUnowned AdoptionPolicy = "IfUnowned"
-	// AdoptionPolicyAlways adopts the object, whoever owns it.
+	// AdoptionPolicyAlways adopts the object, also if it has another owner.
 	AdoptionPolicyAlways AdoptionPolicy = "Always"
 )
 

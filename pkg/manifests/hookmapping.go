@@ -144,8 +144,7 @@ func demandRepetition(demanded map[string]string, steering gitops.Steering, phas
 }
 
 // demandRecreation demands that a hook of an earlier run is deleted before it runs again, with its pods: to replace it
-// would not run it again. What is there to be used by others is updated or replaced instead, unless somebody has asked
-// for its deletion.
+// would not run it again. Objects for use by others are updated or replaced instead, unless its deletion was requested.
 func demandRecreation(demanded map[string]string, steering gitops.Steering, kind schema.GroupKind, lacks func(suffix string) bool) {
 	if steering.Defaulted && (isPassive(kind) || !lacks(types.AnnotationKeySuffixUpdatePolicy)) {
 		return

@@ -241,7 +241,7 @@ func (r *hookReading) lift(namespace string, objects []hooked) error {
 		}
 		if value, ok := each.object.GetAnnotations()[r.prefix+types.AnnotationKeySuffixApplyOrder]; ok {
 			if place.Order, err = annotations.Order(value); err != nil {
-				// Whoever applies the object reports that.
+				// The call that applies the object reports that.
 				continue
 			}
 		}

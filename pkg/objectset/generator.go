@@ -157,8 +157,8 @@ func (r *reading) read(where string, order int, declared v1alpha1.Object) error 
 	return nil
 }
 
-// guarded returns an object of a confined set with a guard if nobody knows yet whether it is namespaced: its phase does
-// not begin before this is read again, with the type known.
+// guarded returns an object of a confined set with a guard if it is not known yet whether it is namespaced: its phase
+// does not begin before this is read again, with the type known.
 func (r *reading) guarded(object *unstructured.Unstructured) client.Object {
 	kind := object.GroupVersionKind()
 	if !r.confined || r.scopes[kind].known {

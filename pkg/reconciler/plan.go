@@ -24,7 +24,7 @@ type PlanOptions struct {
 }
 
 // Plan returns what Apply would do with the same request until it is done, and changes nothing. It assumes that all
-// objects become ready, and that nobody else changes them.
+// objects become ready, and that no other client changes them.
 //
 // Without PlanOptions, the only requests are those of watches, and reads of objects that cannot be watched. Then an
 // object that exists without our label counts as absent, although Apply may adopt, correct or refuse it;

@@ -307,7 +307,7 @@ func (m *member) noteWarnings() {
 	}
 }
 
-// read returns how an object is read that somebody else owns. Again means that another read decides whether it is
+// read returns how an object of another owner is read. Again means that another read decides whether it is
 // ready.
 func (m *member) read(again bool) (behaviors.Read, error) {
 	object, err := m.resource.Object()
@@ -340,7 +340,7 @@ func (m *member) readSources(besides []*member) []*member {
 	return sources
 }
 
-// take takes data from an object that somebody else owns; nil if it does not exist.
+// take takes data from an object of another owner; nil if it does not exist.
 func (m *member) take(object *unstructured.Unstructured) error {
 	if object != nil {
 		return m.extract(object)

@@ -158,7 +158,7 @@ func outcome(item *inventory.Item) OperationPhase {
 		if item.Status == status.FailedStatus {
 			return OperationFailed
 		}
-		// A Job or Pod that was ready before somebody has deleted it had ended.
+		// A Job or Pod that was ready before it was deleted had ended.
 		isEnding := item.Status == status.TerminatingStatus && observe.RunsToCompletion(item.GroupVersionKind().GroupKind())
 		if item.Phase == inventory.PhaseReady && (item.Status == status.CurrentStatus || isEnding) {
 			return OperationSucceeded

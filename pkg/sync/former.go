@@ -51,7 +51,7 @@ func (d *definition) recallHooks(ctx context.Context, w *work, before *results) 
 			w.request.Inventory = append(w.request.Inventory, completed(id, task, result))
 			w.release(live)
 		case result.hasEnded():
-			// It may be gone in a moment, because nobody holds it any more.
+			// It may be gone in a moment, because no finalizer holds it any more.
 			w.request.Inventory = append(w.request.Inventory, ended(live, result))
 		}
 	}
@@ -63,7 +63,7 @@ func isLeaving(live *unstructured.Unstructured) bool {
 	return live == nil || live.GetDeletionTimestamp() != nil
 }
 
-// abandon has the finalizer removed from a SyncFail hook of an earlier operation: nobody waits for it any more.
+// abandon has the finalizer removed from a SyncFail hook of an earlier operation: it is no longer awaited.
 func (w *work) abandon(task syncTask, live *unstructured.Unstructured) {
 	if task.Phase == gitops.SyncFail {
 		w.release(live)

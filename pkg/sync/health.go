@@ -17,7 +17,7 @@ type HealthStatusCode string
 const (
 	// HealthStatusHealthy means that the object does its job, or has done it.
 	HealthStatusHealthy HealthStatusCode = "Healthy"
-	// HealthStatusSuspended means that the object waits for somebody to resume it.
+	// HealthStatusSuspended means that the object waits until it is resumed.
 	HealthStatusSuspended HealthStatusCode = "Suspended"
 	// HealthStatusProgressing means that the object is not healthy yet.
 	HealthStatusProgressing HealthStatusCode = "Progressing"

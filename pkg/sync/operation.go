@@ -119,7 +119,7 @@ func goes(aftermath reconciler.Aftermath) bool {
 }
 
 // mustRecreate reports whether dependents are being deleted to be created again, after other objects were refused:
-// nobody else would create them.
+// they would not be created otherwise.
 func mustRecreate(result reconciler.Result, err error) bool {
 	_, isRefused := errors.AsType[*reconciler.RefusedError](err)
 	return isRefused && slices.ContainsFunc(result.Waits, func(notice reconciler.Notice) bool { return notice.Recreating })

@@ -181,7 +181,7 @@ func sortedIDs[T any](all map[types.ObjectID]T) []types.ObjectID {
 	return slices.SortedFunc(maps.Keys(all), types.ObjectID.Compare)
 }
 
-// unsaved is a store that drops everything: nobody needs a record of hooks that are being deleted.
+// unsaved is a store that drops everything: hooks need no record that are being deleted.
 type unsaved struct{}
 
 // Save does nothing.

@@ -51,7 +51,7 @@ type work struct {
 	// pruned are the items of objects to be deleted.
 	pruned map[types.ObjectID]*inventory.Item
 	// strays are live objects of which no finalizer must hold back the deletion any more: their operation has ended, or
-	// nobody has brought it to its end, or they are hooks that Argo CD has run.
+	// it was not completed, or they are hooks that Argo CD has run.
 	strays []*unstructured.Unstructured
 	// stays are obsolete objects that are not deleted.
 	stays []pruneItem
@@ -261,7 +261,7 @@ func (d *definition) judgeObsolete(w *work, recorded []*inventory.Item) {
 			w.stays = append(w.stays, item)
 		}
 		if live != nil {
-			// An operation that nobody has brought to its end may have left it with a finalizer.
+			// An operation that was not completed may have left it with a finalizer.
 			w.release(live)
 		}
 		if isRecorded[id] {

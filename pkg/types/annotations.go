@@ -38,8 +38,8 @@ const (
 	// AnnotationKeySuffixRecreateIfImmutable, set to "true", deletes an object and creates it again if the API server
 	// refuses an update because a field cannot be changed.
 	AnnotationKeySuffixRecreateIfImmutable = "recreate-if-immutable"
-	// AnnotationKeySuffixIgnoreFields is a comma-separated list of fields that belong to whoever changes them after the
-	// object was created: their drift is not corrected, and an update does not reset them.
+	// AnnotationKeySuffixIgnoreFields is a comma-separated list of fields that belong to the clients that change them
+	// after the object was created: their drift is not corrected, and an update does not reset them.
 	AnnotationKeySuffixIgnoreFields = "ignore-fields"
 	// AnnotationKeySuffixKeptFields lists those ignored fields of an object of a clm release that the manifest does not
 	// name: clm has left them to others because that was asked for.

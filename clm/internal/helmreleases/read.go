@@ -90,7 +90,7 @@ func (r *Release) check() error {
 	return nil
 }
 
-// damagedError says what is wrong with a record that nobody can read.
+// damagedError says what is wrong with a record that cannot be read.
 type damagedError struct{ reason error }
 
 func (e *damagedError) Error() string { return texts.Truncate(e.reason.Error(), maxReason) }
@@ -106,7 +106,7 @@ type stored struct {
 	data       []byte
 }
 
-// decode returns the revision without its content. The error is a damagedError if nobody could read the record.
+// decode returns the revision without its content. The error is a damagedError if the record cannot be read.
 func (s stored) decode(namespace, name string) (Revision, error) {
 	if s.kind == kindSecret && s.secretType != recordType {
 		return Revision{}, fmt.Errorf("its type is %.64q; supported is %q, the type of Helm 3 and 4", s.secretType, recordType)

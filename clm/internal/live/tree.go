@@ -110,7 +110,7 @@ func (s *survey) dependent(t *target) *display.Node {
 // completedMessage says why a dependent is not expected to exist.
 func completedMessage(item *reconciler.InventoryItem) string {
 	if item.Digest == display.DigestTakenOver {
-		// Nobody knows whether it exists, and it does not matter.
+		// It may not exist, which does not matter.
 		return "another tool has applied it before the release was adopted"
 	}
 	return "has served its purpose and was deleted"

@@ -129,7 +129,7 @@ func encodeStringData(object *unstructured.Unstructured) {
 	_ = unstructured.SetNestedStringMap(object.Object, data, "data") // it cannot fail: data is a map of texts, or was missing
 }
 
-// changes says who has changed the fields of an object.
+// changes names the clients that changed the fields of an object.
 func (f *Found) changes(actual *unstructured.Unstructured, fields []fieldpath.Path) ([]reconciler.FieldChange, error) {
 	writers, err := fieldset.Writers(actual.GetManagedFields(), fields, f.reconcilerName())
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Tree returns the objects of a set, and what they own. Those that belong to somebody else, because they were handed
+// Tree returns the objects of a set, and what they own. Those that belong to another owner, because they were handed
 // over or never adopted, have the status Stolen, and nothing below them. An archived set has no objects.
 func (f *Found) Tree(ctx context.Context, c cluster.Client, set v1alpha1.Set) (*live.Report, error) {
 	if set.GetSetSpec().GetPresence() == component.PresenceArchived {

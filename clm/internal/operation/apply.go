@@ -212,7 +212,7 @@ func (p *Plan) apply(ctx context.Context, options Options, b *runner.Board) erro
 	err = p.CarryOut(ctx, o, options)
 	done()
 	if failures.IsChanged(err) {
-		// The next attempt has another lock, of which nobody has asked anything. A request that came late was found
+		// The next attempt has another lock, without requests so far. A request that came late was found
 		// when the lock was given back.
 		return cmp.Or(o.CheckCanceled(), err)
 	}

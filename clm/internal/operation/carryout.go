@@ -205,8 +205,8 @@ func noteFailure(revision *releases.Revision, reason string) {
 	}
 }
 
-// unawait records of the Jobs that remove themselves, and that nobody is going to wait for, that they need not be
-// there: once one is gone, nobody can tell how it has ended, and it must not run again for that.
+// unawait records that Jobs that remove themselves, and are no longer awaited, need not exist: the outcome of a Job
+// that is gone is unknown, and it must not run again for that.
 func unawait(p *Plan) {
 	rules := KeptFieldsRules{Namespace: p.Release.Namespace}
 	removeThemselves := map[display.Key]bool{}

@@ -23,7 +23,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// lastManifest is the manifest of the current revision of a release, which is read once, and only if somebody needs it.
+// lastManifest is the manifest of the current revision of a release, which is read once, and only if it is needed.
 // It is not safe for concurrent use.
 type lastManifest struct {
 	connection *connection.Connection

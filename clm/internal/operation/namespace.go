@@ -30,7 +30,7 @@ func lacksNamespace(err error) bool {
 	return details != nil && details.Kind == "namespaces"
 }
 
-// isMissing reports whether a namespace does not exist. Who may not read it does not know.
+// isMissing reports whether a namespace does not exist. Without permission to read it, the answer is no.
 func isMissing(ctx context.Context, clnt client.Client, name string) (bool, error) {
 	namespace := &metav1.PartialObjectMetadata{}
 	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))

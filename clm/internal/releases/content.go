@@ -18,7 +18,7 @@ import (
 	"github.com/component-operator/runtime/internal/texts"
 )
 
-// maxContentValues is how many JSON values a content may have: one for each 16 bytes of the largest one. Somebody else
+// maxContentValues is how many JSON values a content may have: one for each 16 bytes of the largest one. Another client
 // may have written it.
 const maxContentValues = 4 << 20
 

@@ -40,7 +40,7 @@ const (
 	// maxMessage is how much of a message is kept, in bytes.
 	maxMessage = 4096
 	// maxValues is how many JSON values an index may have: one for each 8 bytes. maxRevisions is how many revisions:
-	// one for each 64 bytes. Somebody else may have written the Secret, and decoded values take much more memory than
+	// one for each 64 bytes. Another client may have written the Secret, and decoded values take much more memory than
 	// their text.
 	maxValues, maxRevisions = maxIndex / 8, maxIndex / 64
 	// maxDamage is how long a text about an index may be, in bytes: some errors have all of a value.

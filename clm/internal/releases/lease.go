@@ -26,7 +26,7 @@ func (l *Lock) describe(lease *coordinationv1.Lease, now time.Time) {
 	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, operationAnnotation, l.options.Operation)
 	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, cancelableAnnotation, strconv.FormatBool(l.options.Cancelable))
 	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, startedAnnotation, l.options.Started.UTC().Format(time.RFC3339Nano))
-	// Whoever was asked to end does not have the lock any more.
+	// A process that was asked to end has lost the lock.
 	delete(lease.Annotations, cancelAnnotation)
 	transitions := int32(0)
 	if lease.Spec.LeaseTransitions != nil {

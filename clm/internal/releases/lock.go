@@ -25,7 +25,7 @@ import (
 type LockOptions struct {
 	// Namespace and Name of the release, which need not exist. Required.
 	Namespace, Name string
-	// Holder tells people who has the lock, for example "jane@laptop/4711". Required.
+	// Holder names the process for people, for example "jane@laptop/4711". Required.
 	Holder string
 	// Timeout is how long to wait for other processes. If it is negative, Lock does not wait. Defaults to no limit.
 	Timeout time.Duration
@@ -42,7 +42,7 @@ type LockOptions struct {
 	Started time.Time
 	// Cancelable means that the process ends its operation when Requested says so.
 	Cancelable bool
-	// CancelOlder asks whoever has the lock to end its operation, if that is cancelable and its process was started
+	// CancelOlder asks the holder of the lock to end its operation, if that is cancelable and its process was started
 	// earlier, by the clocks of the two machines. Lock then waits until the lock is given back. If there are several
 	// newer processes, whichever gets the lock is asked in turn by those that were started later than it; if a newer
 	// process is faster, [Begun.Overtaken] tells the older one, so that the last one remains. Two processes never ask
@@ -115,8 +115,8 @@ type Lock struct {
 	over error
 }
 
-// trustPeriod is how long the process relies on the lease after sending the request that renewed it. Other processes take
-// it over only some time later.
+// trustPeriod is how long the process relies on the lease after sending the request that renewed it. Other processes
+// take it over only some time later.
 func (l *Lock) trustPeriod() time.Duration { return l.options.validity * 2 / 3 }
 
 // interval is the time between two renewals.

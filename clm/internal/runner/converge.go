@@ -88,12 +88,12 @@ func (c *Convergence) isEnough(result reconciler.Result) bool {
 	return isHeld(result) || c.Enough != nil && c.Enough(result)
 }
 
-// isHeld reports whether nothing is left but deletions that nobody has approved.
+// isHeld reports whether nothing is left but deletions without approval.
 func isHeld(result reconciler.Result) bool {
 	return !result.Done && result.Held != nil && len(result.Waits) == 0 && !result.Aftermath.Goes()
 }
 
-// Unapproved returns the RefusedError for deletions that nobody has approved; nil if there are none.
+// Unapproved returns the RefusedError for deletions without approval; nil if there are none.
 func Unapproved(held *reconciler.HeldDeletions) error {
 	if held == nil {
 		return nil

@@ -14,7 +14,7 @@ import (
 type Registration struct {
 	// Gate decides whether the object exists: if it is off, the object is deleted. Nil means that it is on.
 	Gate feature.Gate
-	// ReadOnly means that the object belongs to somebody else: it is read, and never written or deleted.
+	// ReadOnly means that the object has another owner: it is read, and never written or deleted.
 	ReadOnly bool
 	// Absence says what it means if a read-only object does not exist.
 	Absence Absence

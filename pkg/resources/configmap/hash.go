@@ -33,7 +33,7 @@ func DataHash(configmap *corev1.ConfigMap) (string, error) {
 }
 
 // DesiredHash returns the DataHash of the ConfigMap as it will be, with all mutations whose features are on. It fails
-// if the resource is nil or read-only: what will be in an object that somebody else writes is not known. Extract the
+// if the resource is nil or read-only: the content of an object of another owner is not known. Extract the
 // data of that object, or their DataHash (WithData), and use them in the pod template.
 func DesiredHash(resource *Resource) (string, error) {
 	return handlers.DesiredHash(resource, "ConfigMap", DataHash)

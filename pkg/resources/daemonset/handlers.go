@@ -12,7 +12,7 @@ import (
 )
 
 // workload returns the numbers of a DaemonSet, which has a pod on each node that it selects. With the strategy
-// OnDelete, its rollout does not count, because it goes on only when somebody deletes pods.
+// OnDelete, its rollout does not count, because it goes on only when pods are deleted.
 func workload(daemonset *appsv1.DaemonSet) handlers.Workload {
 	status := &daemonset.Status
 	w := handlers.Workload{

@@ -139,7 +139,7 @@ func (b *Builder[T, P, M, F, S]) GatedBy(gate feature.Gate) *Builder[T, P, M, F,
 	return b
 }
 
-// ReadOnly makes the object one that somebody else owns. It is read, watched and judged, and never written, suspended
+// ReadOnly means that the object has another owner. It is read, watched and judged, and never written, suspended
 // or deleted. Mutations have no effect.
 func (b *Builder[T, P, M, F, S]) ReadOnly(absence concepts.Absence) *Builder[T, P, M, F, S] {
 	b.registration.ReadOnly, b.registration.Absence = true, absence

@@ -9,7 +9,7 @@
 // What is returned can be embedded into a Go program, and renders with the values of the sample. Everything else is
 // refused, with the reason. Nothing is written.
 //
-// The files may be those of somebody else: repositories of version control systems, and links that leave the folder,
+// The files are not trusted: repositories of version control systems, and links that leave the folder,
 // are refused. Go files are not, so the project has the go command ignore the folder. Notes and names are single lines
 // without control characters, and otherwise as they were found: whoever writes them to a file escapes them.
 package contents

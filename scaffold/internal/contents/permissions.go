@@ -40,7 +40,7 @@ type Rendered struct {
 	// APIVersions are versions, or kinds in versions, that clusters may serve, and whose existence the manifests depend
 	// on. Default to none.
 	APIVersions []string
-	// LooksUp means that the manifests depend on objects in the cluster, which nobody knows before.
+	// LooksUp means that the manifests depend on objects in the cluster, which are unknown at this point.
 	LooksUp bool
 }
 

@@ -46,7 +46,7 @@ func (c *Contents) checkRepositories() error {
 	return nil
 }
 
-// folder is a folder of somebody else. Links that leave it are not followed.
+// folder is an untrusted folder. Links that leave it are not followed.
 type folder struct {
 	*os.Root
 }

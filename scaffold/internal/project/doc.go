@@ -8,6 +8,6 @@
 //
 // Options.Complete checks everything that can be known without writing: after it, Render fails only because of a defect
 // of the templates. Equal options yield equal trees. Create works in a temporary folder beside the destination and
-// renames it at the end. Whoever interrupts it, or whatever fails, finds the destination as it was; only a process that
+// renames it at the end. After an interrupt or a failure the destination is as it was; only a process that
 // is killed leaves the temporary folder, whose name says what it is.
 package project

@@ -53,7 +53,7 @@ func NewCalls(options Options) *Calls {
 
 // call is one call of a generator.
 type call struct {
-	// inputs is the digest of the inputs; empty if nobody wants the answer.
+	// inputs is the digest of the inputs; empty if the answer is not wanted.
 	inputs string
 	begun  time.Time
 	// done is closed when there is an answer.

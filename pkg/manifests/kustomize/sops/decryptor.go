@@ -71,7 +71,7 @@ func (d *Decryptor) Decrypt(input []byte, path string) ([]byte, error) {
 
 func (d *Decryptor) decrypt(input []byte, path string) (output []byte, err error) {
 	defer func() {
-		// SOPS does so at some files that somebody has changed. The cause may contain what was decrypted.
+		// SOPS does so at some files that were changed. The cause may contain what was decrypted.
 		if cause := recover(); cause != nil {
 			output, err = nil, errors.New("it was changed after it was encrypted: SOPS panics on it")
 		}

@@ -25,7 +25,7 @@
 //
 // "has succeeded" means that the set has the condition Succeeded, and is available now. An earlier set that was rolled
 // out goes on correcting what it still has, until the current one has succeeded. One that was not must not go on: its
-// objects belong to a content that nobody wants any more. "has nothing left" means that later sets have adopted all
+// objects belong to outdated content. "has nothing left" means that later sets have adopted all
 // objects that were applied. It is certain only of a set that is paused: another one may be writing.
 //
 // When the deployment is deleted, the sets are deleted from the oldest to the newest, and the newer ones are paused

@@ -57,7 +57,7 @@ func (r Revisions) Report(refusal, failure error) v1alpha1.DeploymentStatus {
 	return status
 }
 
-// stalls are the reasons of Progressing for which somebody has to do something.
+// stalls are the reasons of Progressing that need a user.
 var stalls = []string{
 	v1alpha1.ReasonProgressDeadlineExceeded, v1alpha1.ReasonCollisionDetected, v1alpha1.ReasonPreflightError, v1alpha1.ReasonRollbackRefused, v1alpha1.ReasonWriteRefused,
 }

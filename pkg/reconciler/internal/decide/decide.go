@@ -202,7 +202,7 @@ func mayAdopt(t *prepare.Object, s Situation) bool {
 	case inventory.AdoptionPolicyIfUnowned:
 		return unowned
 	case inventory.AdoptionPolicyNever:
-		// What the owner has released itself may be taken back, if nobody has written it anew since.
+		// What the owner has released itself may be taken back, unless it was written again since.
 		return unowned && s.Released && s.Seen.Fingerprint != ""
 	}
 	return false

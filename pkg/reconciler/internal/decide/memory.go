@@ -34,8 +34,8 @@ type ObjectMemory struct {
 	Retries       Repetition
 	// Deletion is what is known about failures of the API server to delete the object.
 	Deletion FailedDeletion
-	// Fight says, for repeated corrections, who has changed which fields before the last one; empty if that is not
-	// known.
+	// Fight names, for repeated corrections, the clients and the fields that they changed before the last one; empty if
+	// that is not known.
 	Fight string
 	// Consumer remembers whether a claim waits for its first consumer, by the UID of the claim.
 	Consumer map[apitypes.UID]bool

@@ -128,7 +128,7 @@ func (p *Plan) unwant(recorded *inventory.Item) *inventory.Item {
 	return item
 }
 
-// Release orphans redundant objects that desired objects read: somebody else is to own them from now on.
+// Release orphans redundant objects that desired objects read: another owner takes them over.
 func (p *Plan) Release(read map[types.ObjectID]bool) {
 	for _, item := range p.Items {
 		if read[types.IDOf(item)] && IsUnwanted(item) && item.DeletePolicy != inventory.DeletePolicyOrphan {

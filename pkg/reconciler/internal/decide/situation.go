@@ -47,7 +47,7 @@ type Situation struct {
 	Correction, Verification time.Duration
 	// Ended is the outcome of the recorded object, which does not exist any more; empty if it is not known.
 	Ended status.Status
-	// Fight says who changes the object repeatedly; empty if nobody does.
+	// Fight names the client that changes the object repeatedly; optional.
 	Fight string
 	// TakeOver means that the object is adopted from any owner.
 	TakeOver bool

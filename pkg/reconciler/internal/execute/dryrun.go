@@ -198,8 +198,8 @@ func (p *Preview) recreated(change *inventory.Change, t *prepare.Object, s decid
 	return nil
 }
 
-// changedBy says who changed which fields. It names nobody if fields were removed, because nothing records who did
-// that.
+// changedBy names the clients that changed fields. It is empty if fields were removed, because managed fields do not
+// record that.
 func (p *Preview) changedBy(c comparison) string {
 	fields := p.contested(c)
 	if len(fields) == 0 {

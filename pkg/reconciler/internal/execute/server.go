@@ -81,7 +81,7 @@ func (api *Server) Look(ctx context.Context, item *inventory.Item) (decide.Situa
 	return s, err
 }
 
-// Known returns what the observer knows about a dependent; ok means that nobody has to read it. The observer does not
+// Known returns what the observer knows about a dependent; ok means that it need not be read. The observer does not
 // watch objects without our label.
 func (api *Server) Known(item *inventory.Item) (s decide.Situation, ok bool) {
 	seen, view := api.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)

@@ -129,7 +129,7 @@ func (q *inquiry) search(ctx context.Context, mapping *meta.RESTMapping) (*inven
 //
 // The first page has no label selector, and a limit: the API server reads such a list from etcd while its cache of the
 // type is empty. With a selector it would answer 429 (Too Many Requests), and ask to come again after a second, for
-// each type that nobody has listed before.
+// each type that was not listed before.
 func (q *inquiry) list(ctx context.Context, clnt cluster.Client, mapping *meta.RESTMapping) (*inventory.Blocker, error) {
 	page := []client.ListOption{client.Limit(2)} // two, because one may be the owner itself
 	found, next, err := q.listPage(ctx, clnt, mapping, page)

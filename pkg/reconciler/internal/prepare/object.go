@@ -40,7 +40,7 @@ type Object struct {
 	Former        []string // other digests of the same manifest that may be recorded
 	ManagedTypes  []inventory.TypeVersionInfo
 	Instance      bool     // of a managed type, or of one that others may define
-	Ends          bool     // it is a Job, or a Pod that is ready when it has ended; nobody needs it then
+	Ends          bool     // it is a Job, or a Pod that is ready when it has ended; it is not needed then
 	RemovesItself bool     // it counts as completed if it is gone after it was ready
 	Decisive      bool     // its outcome decides something
 	FailsFinally  bool     // it counts as failed if it is gone after it has failed
@@ -290,7 +290,7 @@ type Effective struct {
 	Update    inventory.UpdatePolicy
 	// RecreateIfImmutable means that the object is recreated if a field of it cannot be changed, whatever Update says.
 	RecreateIfImmutable bool
-	// IgnoreFields are fields that belong to whoever changes them.
+	// IgnoreFields are fields that belong to the clients that change them.
 	IgnoreFields []fieldpath.Path
 	Delete       inventory.DeletePolicy
 	// Prune is the policy of the object itself; empty if the owner decides.

@@ -343,7 +343,7 @@ type Source struct {
 }
 
 // Set has the desired objects of a source. The next call for the same owner uses it again if it has the same source.
-// Usually it does not keep the objects, because nobody needs them while nothing changes.
+// Usually it does not keep the objects, because they are not needed while nothing changes.
 type Set struct {
 	// Source is what the objects are made from, without the objects of the request.
 	Source  Source

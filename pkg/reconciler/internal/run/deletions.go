@@ -146,5 +146,5 @@ func identify(held *inventory.HeldDeletions, concerned []Candidate, occasion str
 	return nil
 }
 
-// approvalLength is the length of the digest of held objects. A user types or copies it; nobody gains by guessing it.
+// approvalLength is the length of the digest of held objects. A user types or copies it; guessing it gains nothing.
 const approvalLength = 16

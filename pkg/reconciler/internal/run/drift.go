@@ -35,8 +35,9 @@ func (l *live) ownershipBefore(ctx context.Context, t *prepare.Object, s decide.
 	return object.GetManagedFields()
 }
 
-// corrected returns the reason of a correction, as far as it is known who has changed what: given the managed fields
-// before the correction, the object after it, and what was removed from that. It remembers them in case that goes on.
+// corrected returns the reason of a correction, as far as the clients and the changed fields are known: given the
+// managed fields before the correction, the object after it, and what was removed from that. It remembers them in case
+// that goes on.
 func (l *live) corrected(t *prepare.Object, d decide.Decision, before []metav1.ManagedFieldsEntry, object *unstructured.Unstructured, surplus []fieldpath.Path) string {
 	if !d.Verb.IsCorrection() {
 		return d.Message
@@ -64,7 +65,7 @@ func (l *live) corrected(t *prepare.Object, d decide.Decision, before []metav1.M
 	return texts(managers, changed, without(restored, changed), d.Message)
 }
 
-// texts says who has changed fields. Nobody owns those that were removed.
+// texts names the clients that changed fields. Removed fields have no owner.
 func texts(managers []string, changed, removed []fieldpath.Path, otherwise string) string {
 	switch {
 	case len(changed)+len(removed) == 0:

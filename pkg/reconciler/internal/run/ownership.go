@@ -39,7 +39,7 @@ func (w *Waves) CheckOwnership(ctx context.Context, wanted []*prepare.Object) er
 			case silent || err != nil && ctx.Err() != nil:
 				return fmt.Errorf("looking at %s, which has another owner: %w", t.Key, err)
 			case err != nil:
-				// Whoever must not read it does not learn the names of others either.
+				// A user without permission to read it must not learn the names of other owners.
 				named = namedOwners
 			default:
 				s.Whose, s.Named = live.Whose, live.Named

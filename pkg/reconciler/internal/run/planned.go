@@ -49,7 +49,7 @@ type planned struct {
 	// The fields below do not change during concurrent work.
 	served  map[schema.GroupVersionKind]bool // whether the types of instances are served
 	types   prepare.TypeSet                  // types that Apply would create
-	unknown []inventory.ObjectInfo           // objects whose data nobody knows, because they would be created or changed, or cannot be read
+	unknown []inventory.ObjectInfo           // objects whose data is unknown, because they would be created or changed, or cannot be read
 	lacking map[int]*shortage                // what desired objects need that is missing, by their index
 	open    map[int]string                   // why late manifests cannot be completed yet, by the index of the desired object
 }
@@ -221,7 +221,7 @@ func (p *planned) extract(ctx context.Context, t *prepare.Object) (isKnown bool,
 	return err == nil && object != nil && p.steps.extract(t, object) == nil, err
 }
 
-// dependence names the objects whose data nobody knows.
+// dependence names the objects whose data is unknown.
 func (p *planned) dependence() string {
 	names := make([]string, len(p.unknown))
 	for i, object := range p.unknown {

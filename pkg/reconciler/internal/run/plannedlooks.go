@@ -53,7 +53,7 @@ func (p *planned) asksBeforeCreation(t *prepare.Object) bool {
 // isOwnerUnknown reports whether the cache does not show whose an object is, apart from parts of records.
 func isOwnerUnknown(s decide.Situation) bool { return !s.Proven && s.Seen.Record == "" }
 
-// lookAgain reads an object. Since nobody repeats a plan later, it waits before that if another client has changed the
+// lookAgain reads an object. Since a plan is not repeated, it waits before that if another client has changed the
 // object.
 func (p *planned) lookAgain(ctx context.Context, item *inventory.Item, last decide.Situation, attempt int) (decide.Situation, error) {
 	if last.Live != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // purge deletes, at the end of a wave, applied desired objects that have served their purpose, and reports whether all
-// of them are gone. A desired object has served its purpose if it is ready, also if nobody waits for that, and its
+// of them are gone. A desired object has served its purpose if it is ready, also if that is not awaited, and its
 // purge order is not above over, the last order before the next wave.
 func (w *Waves) purge(ctx context.Context, purgeable []*prepare.Object, order, over int) (done bool, err error) {
 	var due []*prepare.Object
@@ -37,7 +37,8 @@ func (w *Waves) purge(ctx context.Context, purgeable []*prepare.Object, order, o
 }
 
 // purgeEnded deletes what has ended and would be purged at the end of a wave, which does not come because other objects
-// have failed. What these may need when they are applied again stays. Nobody waits until the objects are gone.
+// have failed. What these may need when they are applied again stays. The call does not wait until the objects are
+// gone.
 func (w *Waves) purgeEnded(ctx context.Context, wanted []*prepare.Object) error {
 	due := slices.DeleteFunc(slices.Clone(wanted), func(t *prepare.Object) bool {
 		return t.PurgeOrder == nil || !t.Ends || !isPurgeable(w.call.Ledger.Of(t))

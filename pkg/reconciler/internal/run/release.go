@@ -60,7 +60,7 @@ func wasApplied(ctx context.Context, call *Call, t *prepare.Object, s decide.Sit
 func noteOutcome(t *prepare.Object, item *inventory.Item, result status.Status) bool {
 	switch {
 	case result == status.CurrentStatus && t.PurgeOrder != nil:
-		// Not ScheduledForCompletion: nobody has to request its deletion any more.
+		// Not ScheduledForCompletion: its deletion was requested.
 		item.Phase = inventory.PhaseCompleting
 		return true
 	case result == status.CurrentStatus:

@@ -47,7 +47,7 @@ type Options struct {
 	RecordAdoptions bool
 	// CarryOn begins each wave although the one before is not ready.
 	CarryOn bool
-	// AfterWave is called when a wave is written; nil if nobody wants to know.
+	// AfterWave is called when a wave is written; optional.
 	AfterWave func(ctx context.Context, order int, final bool) error
 	// Last is the greatest apply order of all objects of the call.
 	Last int

@@ -30,7 +30,7 @@ type resource[P any] interface {
 }
 
 // DesiredHash returns the hash of the object of a resource as it is still to be made. An error of making it is passed
-// on. It is an error if the resource is nil, or read-only: then the object is made by somebody else.
+// on. It is an error if the resource is nil, or read-only: then the object has another owner.
 func DesiredHash[P any, R resource[P]](r R, kind string, hash func(P) (string, error)) (string, error) {
 	var none R
 	if r == none {

@@ -83,7 +83,7 @@ func run(args []string, remove string) int {
 	group := command.Process.Pid
 	var broken atomic.Bool
 	go func() {
-		// Nobody ever writes: this returns when the last write end is closed.
+		// Nothing is ever written: this returns when the last write end is closed.
 		_, _ = io.Copy(io.Discard, lifeline)
 		broken.Store(true)
 		_ = syscall.Kill(-group, syscall.SIGKILL)
