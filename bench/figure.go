@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// What a bar is about.
+// Subjects of bars.
 const (
 	barValue = "value"
 	barP99   = "p99"

@@ -191,7 +191,7 @@ func runSteps(ctx context.Context, steps []chartStep, program, chart string, tim
 	}
 	defer func() { err = errors.Join(err, box.Stop(context.WithoutCancel(ctx))) }()
 	for _, step := range steps {
-		// What the servers still do because of the step before must not count: it would count against the faster tool.
+		// Work of the servers that the previous step has caused must not count: it would count against the faster tool.
 		if err := pause(ctx, 3*time.Second); err != nil {
 			return err
 		}

@@ -74,7 +74,7 @@ At the end, the notes of charts (NOTES.txt) are written to standard output.`,
 	// The other process has changed the release since the plan was saved, and would be ended in vain.
 	command.MarkFlagsMutuallyExclusive("plan", "cancel-older")
 	for _, name := range planned {
-		// What these say is a part of the plan.
+		// Their values are part of the plan.
 		command.MarkFlagsMutuallyExclusive("plan", name)
 	}
 	return command

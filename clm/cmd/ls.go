@@ -114,7 +114,7 @@ func (o lsOptions) judge(ctx context.Context, e *environment, s *connection.Conn
 		}
 		snapshot, err := views.Look(ctx, s, release.Namespace, release.Name, views.NoReasons)
 		if err != nil && isApplying && ctx.Err() == nil {
-			// What is recorded is good enough for a list.
+			// The record suffices for a list.
 			return nil
 		}
 		if err != nil {

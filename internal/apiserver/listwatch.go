@@ -29,7 +29,7 @@ type Change struct {
 // Watch calls a function for all objects, and then for each change, until the context ends, which is no error. An error
 // of the function ends the watch. If changes were missed, the function gets all objects again.
 func Watch(ctx context.Context, source *cache.ListWatch, tell func(Change) error) error {
-	// What is logged is also returned.
+	// Logged errors are also returned.
 	ctx = klog.NewContext(ctx, logr.Discard())
 	for {
 		err := listAndWatch(ctx, source, tell)

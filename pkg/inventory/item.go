@@ -104,9 +104,9 @@ type Item struct {
 	// Delete order.
 	// +optional
 	DeleteOrder int `json:"deleteOrder"`
-	// What happens to the objects that this object owns when it is deleted; empty for Background.
+	// The propagation policy of its deletion; empty for Background.
 	DeletePropagation metav1.DeletionPropagation `json:"deletePropagation,omitempty"`
-	// What happens to the object when its manifest is removed; empty if the owner decides.
+	// The policy for the object when its manifest is removed; empty if the owner decides.
 	PrunePolicy PrunePolicy `json:"prunePolicy,omitempty"`
 	// Types that this object defines, as a CustomResourceDefinition or APIService.
 	// +kubebuilder:validation:MaxItems=1000

@@ -36,7 +36,7 @@ func withoutPrefix(key, prefix string) string {
 func (r *hookReading) phasesOf(ctx context.Context, object client.Object, kind schema.GroupKind, steering *gitops.Steering) []gitops.Phase {
 	phases := slices.Clone(steering.Phases)
 	if isContainer(kind) {
-		// What others are in, or are instances of, must not run again.
+		// Namespaces and definitions must not run again.
 		for i, phase := range phases {
 			if phase == gitops.PostSync || phase == gitops.SyncFail {
 				phases[i] = gitops.Sync

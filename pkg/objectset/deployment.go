@@ -123,7 +123,7 @@ func (d deployments) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	failure := writer.do(ctx, decision)
 	if len(decision.Adopt) > 0 && failure != nil && !isStale(failure) {
-		// What cannot be adopted hinders nothing else.
+		// Sets that cannot be adopted do not hold up the others.
 		decision, refusal = found.WithoutOrphans().Decide()
 		failure = errors.Join(failure, writer.do(ctx, decision))
 	}

@@ -26,7 +26,7 @@ func (d deployments) report(ctx context.Context, deployment v1alpha1.Deployment,
 	for i := range status.Conditions {
 		condition := &status.Conditions[i]
 		condition.Message = texts.Truncate(condition.Message, messageLimit)
-		// What is stored has no fractions of seconds.
+		// Stored times have no fractions of seconds.
 		condition.LastTransitionTime = condition.LastTransitionTime.Rfc3339Copy()
 	}
 	if equality.Semantic.DeepEqual(deployment.GetDeploymentStatus(), &status) {

@@ -45,7 +45,7 @@ func (j *judge) Judge(object *unstructured.Unstructured) status.Result {
 		if err != nil {
 			return unknown(err)
 		}
-		// What is being suspended need not do its job any more.
+		// A resource that is being suspended need not do its job.
 		result := status.Result{Status: status.InProgressStatus, Reason: string(suspension.Status), Message: suspension.Reason, Grade: status.GradeHealthy}
 		if suspension.Status == concepts.SuspensionStatusSuspended {
 			result.Status = status.CurrentStatus

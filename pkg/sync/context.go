@@ -77,7 +77,7 @@ func NewSyncContext(revision string, reconciliationResult ReconciliationResult, 
 	}
 	c.engine, err = reconciler.New(Name, c.client, reconciler.Options{
 		FieldOwner: cmp.Or(c.manager, Name), Owner: c.owner, Judge: c.judge, AwaitReports: true, RetainOutcomes: true, FailuresAreFinal: true, Log: c.log,
-		// What client-side apply has left in an object, and is not declared any more, goes.
+		// Fields of client-side apply that are no longer declared are removed.
 		ReclaimedFieldManagers: []string{"kubectl-client-side-apply", "argocd-controller"},
 		FormerFinalizers:       []string{gitops.HookFinalizer},
 	})
@@ -203,7 +203,7 @@ func (c *syncContext) ready(ctx context.Context) (w *work, settled []ResourceSyn
 	if c.dryRun || !c.isContinued() {
 		planned, err = c.check(ctx, w)
 	} else {
-		// What exists may have changed since.
+		// Objects may have changed since.
 		err = c.checkPermissions(ctx, w)
 	}
 	if c.dryRun {

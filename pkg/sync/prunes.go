@@ -225,7 +225,7 @@ func (c *pruneCandidate) take(object *unstructured.Unstructured, options pruneOp
 		return
 	}
 	c.wave, c.last = steering.Wave, steering.Options.Get(gitops.PruneLast) == gitops.True
-	// What an earlier operation has written into its annotations does not count.
+	// Annotations of an earlier operation do not count.
 	c.item.PrunePolicy = inventory.PrunePolicyDelete
 	switch steering.Options.Get(gitops.Prune) {
 	case gitops.False:

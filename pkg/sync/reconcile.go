@@ -37,7 +37,7 @@ func Reconcile(
 	paired := map[apitypes.UID]bool{}
 	for _, target := range targetObjs {
 		if isHook(target) && !isLeftOut(target) {
-			// What is wrong with a hook is a matter of the operation.
+			// The operation reports problems of hooks.
 			result.Hooks = append(result.Hooks, target)
 			continue
 		}

@@ -30,7 +30,7 @@ func (c *syncContext) call(ctx context.Context) (reconciler.Result, error) {
 	if c.store == nil {
 		return result, err
 	}
-	// What was done must not be lost because something has failed, or because the step is being ended.
+	// Results must not be lost by a failure, or by the end of the step.
 	ctx, done := concurrent.ContextWithGrace(ctx, requestGrace)
 	defer done()
 	unsaved := c.Save(ctx, result.Inventory)

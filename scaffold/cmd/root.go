@@ -28,7 +28,7 @@ const (
 
 // Main runs scaffold with the arguments, which do not include the name of the program, and returns its exit code.
 func Main(arguments []string) int {
-	// What the parent process has set to be ignored stays ignored, as nohup does with SIGHUP.
+	// Signals that the parent process ignores stay ignored, as with nohup and SIGHUP.
 	requests := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
 	ctx, stop := signal.NotifyContext(context.Background(), requests...)
 	defer stop()

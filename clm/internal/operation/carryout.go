@@ -51,7 +51,7 @@ func (a *application) run(ctx context.Context) error {
 	if err := a.enter(ctx); err != nil {
 		return a.operation.UnlessChanged(err)
 	}
-	// What enter records has been recorded completely before the operation can be canceled.
+	// The record of enter is complete before the operation can be canceled.
 	ctx, stopListening := a.operation.UntilCanceled(ctx)
 	defer stopListening()
 	ctx, stopTimer := runner.Limited(ctx, a.options.Timeout)

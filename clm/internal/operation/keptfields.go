@@ -56,7 +56,7 @@ func (r KeptFieldsRules) Carry(rendered, recorded []*unstructured.Unstructured, 
 			continue
 		}
 		kept := slices.Clone(further[key])
-		// What cannot be read was not written by us.
+		// An unreadable value was not written by us.
 		paths, _ := annotations.Fields(last.GetAnnotations()[r.kept()])
 		for _, path := range paths {
 			if r.isSame(object, last, path) {
@@ -129,7 +129,7 @@ func without(fields, others string) string {
 	paths, err := annotations.Fields(fields)
 	excluded, _ := annotations.Fields(others)
 	if err != nil {
-		// What is wrong with them, the engine says.
+		// The engine reports their problems.
 		return fields
 	}
 	var rest []string
@@ -227,7 +227,7 @@ func stored(object *unstructured.Unstructured) map[string]any {
 func (r KeptFieldsRules) withKept(object *unstructured.Unstructured, kept []string) *unstructured.Unstructured {
 	values := object.GetAnnotations()
 	for _, key := range []string{r.ignored(), r.kept()} {
-		// What is wrong with them, the engine says.
+		// The engine reports their problems.
 		paths, _ := annotations.Fields(values[key])
 		kept = slices.DeleteFunc(kept, func(field string) bool {
 			return slices.ContainsFunc(paths, func(path fieldpath.Path) bool { return annotations.FieldText(path) == field })

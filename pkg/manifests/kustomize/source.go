@@ -46,7 +46,7 @@ func newSource(fsys fs.FS, name string, decryptor manifests.Decryptor) (*source,
 	if err != nil {
 		return nil, "", err
 	}
-	// What ../base means in a folder depends on where the folder really is.
+	// The meaning of ../base depends on the real location of the folder.
 	if absolute, err = filepath.EvalSymlinks(absolute); err != nil {
 		return nil, "", err
 	}

@@ -6,7 +6,7 @@
 //
 // # Contract
 //
-// What is returned can be embedded into a Go program, and renders with the values of the sample. Everything else is
+// The result can be embedded into a Go program, and renders with the values of the sample. Everything else is
 // refused, with the reason. Nothing is written.
 //
 // The files are not trusted: repositories of version control systems, and links that leave the folder,

@@ -50,7 +50,7 @@ func PlanUpdate(ctx context.Context, folder string, then, now Tree, markers bool
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		if isKept := kept != "" && strings.HasPrefix(path, kept+"/"); isKept || update.open[path] {
-			// What the project has is not what scaffold wrote: the next update compares with that.
+			// The files of the project differ from those that scaffold wrote: the next update compares with the latter.
 			delete(base, path)
 			if file, exists := then[path]; exists {
 				base[path] = file

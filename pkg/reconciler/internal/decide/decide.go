@@ -202,7 +202,7 @@ func mayAdopt(t *prepare.Object, s Situation) bool {
 	case inventory.AdoptionPolicyIfUnowned:
 		return unowned
 	case inventory.AdoptionPolicyNever:
-		// What the owner has released itself may be taken back, unless it was written again since.
+		// An object that the owner itself has released may be taken back, unless it was written again since.
 		return unowned && s.Released && s.Seen.Fingerprint != ""
 	}
 	return false

@@ -89,7 +89,7 @@ func (c *Call) HoldAll(ctx context.Context, occasion string) (concerned []*inven
 	if err := c.Needs.Watch(ctx, nil, prepare.Regular); err != nil {
 		return nil, nil, err
 	}
-	// What is gone already, or belongs to others, needs no approval.
+	// Objects that are gone, or belong to others, need no approval.
 	candidates, err := c.candidates(ctx, demanding, func(item *inventory.Item) (Candidate, bool, error) {
 		s, err := c.Server.LookServed(ctx, item)
 		ending, _ := c.Owner.Ending(item, s, decide.Deletion{})

@@ -238,7 +238,7 @@ func (l *live) write(ctx context.Context, t *prepare.Object, s decide.Situation,
 	changed := d.Action != decide.Verify || object.GetResourceVersion() != s.Seen.ResourceVersion
 	isCorrection := d.Verb.IsCorrection()
 	cleaned, surplus, err := l.call.Executor.RemoveSurplus(ctx, t, l.call.Ledger.Of(t), object, changed && !isCorrection)
-	// What was corrected before another client interfered must still be reported; the next pass removes the rest.
+	// Corrections before the interference of another client must still be reported; the next pass removes the rest.
 	interrupted := isCorrection && execute.IsOutdated(err)
 	if err != nil && !interrupted {
 		return outcome{}, err

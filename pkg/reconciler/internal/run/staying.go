@@ -13,7 +13,7 @@ import (
 // their turn comes.
 func (c *Call) SettleKept(redundant []*inventory.Item) {
 	isStaying := map[*inventory.Item]bool{}
-	// What contains an object that stays may be contained itself.
+	// The container of an object that stays may itself be in a container.
 	for more := true; more; {
 		more = false
 		for _, item := range redundant {

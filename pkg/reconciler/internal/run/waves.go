@@ -119,7 +119,7 @@ func (w *Waves) walk(ctx context.Context, wanted []*prepare.Object) (done int, r
 		if i+1 < len(waves) {
 			over = waves[i+1][0].ApplyOrder - 1
 		}
-		// What is not ready may need what would be purged. It is purged in a later call.
+		// Objects that are not ready may need those that would be purged. A later call purges these.
 		if !w.passed {
 			if ready, err := w.purge(ctx, purgeable, wave[0].ApplyOrder, over); err != nil || !ready {
 				return done, false, err
