@@ -209,7 +209,7 @@ func Example_handWritten() {
 // A test that looks at an object, without a cluster.
 func Example_preview() {
 	address := concepts.NewData[string]("address")
-	address.Set("shop.example.org") // in a test, nobody extracts it
+	address.Set("shop.example.org") // in a test, it is not extracted
 	web, err := deployment.NewBuilder(webServers()).WithDataGuard(address).
 		WithMutation(deployment.Mutation{Name: "address", Mutate: func(m *deployment.Mutator) error {
 			host, err := address.Require()
