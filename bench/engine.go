@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/tools/record"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/judges"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/probes"
@@ -159,7 +159,7 @@ func memory(ctx context.Context, l *lab) ([]figure, error) {
 	objects := make([]*unstructured.Unstructured, pick(l, 5000, 50000))
 	for i := range objects {
 		objects[i] = newConfigMap(dependentName("observed", i), payload(2000))
-		objects[i].SetLabels(map[string]string{reader.OwnerLabel: digest.OwnerLabel(fmt.Sprint(i / 50))})
+		objects[i].SetLabels(map[string]string{reader.OwnerLabel: manifest.OwnerLabel(fmt.Sprint(i / 50))})
 	}
 	if _, err := l.bare.applyEach(ctx, l.namespace, objects); err != nil {
 		return nil, err

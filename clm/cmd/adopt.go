@@ -16,8 +16,9 @@ objects have that name.`
 func newAdoptCommand(e *environment) *cobra.Command {
 	o := adoptOptions{changeOptions: changeOptions{undeclared: true}}
 	command := &cobra.Command{
-		Use:   "adopt NAME [OBJECT...]",
-		Short: "Adopt existing objects, or a release of Helm",
+		Use:        "adopt NAME [OBJECT...]",
+		SuggestFor: []string{"import"},
+		Short:      "Adopt existing objects, or a release of Helm",
 		Long: `Adopt objects that the current revision of release NAME renders and that already exist, even if they have another owner or their adoption
 policies forbid it. Then continue to apply the revision. Objects that the revision does not render are refused.
 

@@ -12,11 +12,9 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/helmreleases"
 	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releases"
-	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -102,11 +100,11 @@ func (o *adoptOptions) adopt(ctx context.Context, e *environment, s *connection.
 // warnOfHelm says what does not become a part of the release of clm.
 func (e *environment) warnOfHelm(a *operation.HelmAdoption) {
 	for _, text := range a.Skipped {
-		fmt.Fprintf(e.err, "Warning: %s\n", terminal.CleanLines(text))
+		fmt.Fprintf(e.err, "Warning: %s\n", display.CleanLines(text))
 	}
 	for _, program := range a.Programs {
 		fmt.Fprintf(e.err, "Warning: objects of the release were installed by %s, a program with Helm's packages. If it is a controller, stop it from managing the release first. "+
-			"clm does not remove the fields that it has set and the chart no longer has; to remove them: clm apply with --update-policy replace\n", terminal.Clean(program))
+			"clm does not remove the fields that it has set and the chart no longer has; to remove them: clm apply with --update-policy replace\n", display.Clean(program))
 	}
 }
 
@@ -130,7 +128,7 @@ func (o *adoptOptions) retireAlone(ctx context.Context, e *environment, s *conne
 			return err
 		}
 		if adopted.State != releases.StateReady {
-			return failures.Refused("Helm's record is not deleted as long as release %s is not ready (it is %s); to see why: clm status %s -n %s",
+			return releases.Refused("Helm's record is not deleted as long as release %s is not ready (it is %s); to see why: clm status %s -n %s",
 				adopted, adopted.State, adopted.Name, adopted.Namespace)
 		}
 		c := e.consent(o.yes, false)
@@ -150,7 +148,7 @@ func (o *adoptOptions) retire(ctx context.Context, e *environment, s *connection
 	}
 	err := release.Retire(ctx, s.Client())
 	if errors.Is(err, helmreleases.ErrChanged) {
-		return failures.Refused("%s; its record was not deleted. To adopt what Helm has installed since, run the same command again", err)
+		return releases.Refused("%s; its record was not deleted. To adopt what Helm has installed since, run the same command again", err)
 	}
 	if err != nil {
 		return err

@@ -32,9 +32,10 @@ type applyOptions struct {
 func newApplyCommand(e *environment) *cobra.Command {
 	o := applyOptions{}
 	command := &cobra.Command{
-		Use:     "apply NAME SOURCE...",
-		Aliases: []string{"install", "upgrade"},
-		Short:   "Create or change a release",
+		Use:        "apply NAME SOURCE...",
+		SuggestFor: []string{"create", "deploy", "sync"},
+		Aliases:    []string{"install", "upgrade"},
+		Short:      "Create or change a release",
 		Long: `Create or change the release NAME so that it consists of the objects that the sources render. Missing objects are created, existing ones are
 updated, and those that are no longer in the manifests are deleted. This happens wave by wave, in the order that annotations define. Then wait until all objects are ready.
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/operation"
+	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -158,10 +158,10 @@ func (m *maxDeletions) check(p *operation.Plan) error {
 	case deletions <= allowed:
 		return nil
 	case m.limit == "":
-		return &failures.RefusedError{Reason: fmt.Sprintf(
+		return &releases.RefusedError{Reason: fmt.Sprintf(
 			"all dependents of release %s (%d) would be deleted; if that is what you want: --max-deletions 100%%", p.Release, dependents)}
 	default:
-		return &failures.RefusedError{Reason: fmt.Sprintf(
+		return &releases.RefusedError{Reason: fmt.Sprintf(
 			"%d of %d dependents of release %s would be deleted, but --max-deletions %s allows only %d", deletions, dependents, p.Release, m, allowed)}
 	}
 }

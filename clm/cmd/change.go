@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/operation"
+	"github.com/component-operator/runtime/clm/internal/releases"
 )
 
 const outputJSON = "json"
@@ -169,7 +169,7 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connecti
 	}
 	if p.Idle() {
 		// Objects that another client may have changed are applied nevertheless.
-		if err := p.Await(ctx, o.Options); !failures.IsChanged(err) {
+		if err := p.Await(ctx, o.Options); !releases.IsChanged(err) {
 			return shown(err)
 		}
 	}
@@ -192,7 +192,7 @@ func (o *changeOptions) carryOut(ctx context.Context, e *environment, s *connect
 	if !o.events() {
 		e.explain(ctx, s, p.Release, err)
 	}
-	if err != nil && o.failed != nil && failures.IsFailure(err) {
+	if err != nil && o.failed != nil && releases.IsFailure(err) {
 		return o.failed(ctx, p, err)
 	}
 	return o.conclude(e, p, err)
@@ -252,7 +252,7 @@ func conflicting(p *operation.Plan, conflicts choice) error {
 // refusedByServer returns a RefusedError if the API server would refuse objects of the plan.
 func refusedByServer(p *operation.Plan) error {
 	if count := p.Rejected(); count > 0 {
-		return failures.Refused("the API server rejects %d of the objects, as shown above", count)
+		return releases.Refused("the API server rejects %d of the objects, as shown above", count)
 	}
 	return nil
 }

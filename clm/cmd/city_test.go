@@ -19,7 +19,7 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/internal/clients"
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
@@ -94,7 +94,7 @@ func (c *city) recorded() bool {
 // labelled returns the objects that carry a label with the owner's digest.
 func (c *city) labelled(label string, kinds ...schema.GroupVersionKind) []string {
 	c.Helper()
-	value := digest.OwnerLabel(releases.OwnerID(c.namespace, c.release))
+	value := manifest.OwnerLabel(releases.OwnerID(c.namespace, c.release))
 	var names []string
 	for _, kind := range kinds {
 		list := &unstructured.UnstructuredList{}

@@ -21,7 +21,6 @@ import (
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
-	"github.com/component-operator/runtime/clm/internal/terminal"
 )
 
 // completionTimeout limits how long the user waits after pressing the tab key.
@@ -50,7 +49,7 @@ var flagCompleters = map[string]completer{
 	"revision":       completeRevisions,
 	"state":          completeTexts(stateNames()...),
 	"types":          completeTexts(eventTypes...),
-	"color":          completeTexts(string(terminal.ColorAuto), string(terminal.ColorAlways), string(terminal.ColorNever)),
+	"color":          completeTexts(string(display.ColorAuto), string(display.ColorAlways), string(display.ColorNever)),
 	"from":           completeReleases,
 	"to":             completeReleases,
 }
@@ -205,7 +204,7 @@ func completeRevisions(ctx context.Context, e *environment, args []string) ([]co
 	}
 	var offers []cobra.Completion
 	for _, revision := range slices.Backward(release.Revisions) {
-		offers = append(offers, cobra.CompletionWithDesc(fmt.Sprint(revision.Number), terminal.Clean(string(revision.State)+", "+revision.Description)))
+		offers = append(offers, cobra.CompletionWithDesc(fmt.Sprint(revision.Number), display.Clean(string(revision.State)+", "+revision.Description)))
 	}
 	return offers, nil
 }

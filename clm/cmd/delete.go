@@ -19,7 +19,6 @@ import (
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/sources"
-	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/internal/deletionhooks"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -40,9 +39,10 @@ type deleteOptions struct {
 func newDeleteCommand(e *environment) *cobra.Command {
 	o := deleteOptions{output: choice{allowed: []string{outputJSON}}}
 	command := &cobra.Command{
-		Use:     "delete NAME",
-		Aliases: []string{"uninstall"},
-		Short:   "Delete a release and its dependents",
+		Use:        "delete NAME",
+		SuggestFor: []string{"rm", "remove", "destroy"},
+		Aliases:    []string{"uninstall"},
+		Short:      "Delete a release and its dependents",
 		Long: `Delete the release NAME and its dependents, wave by wave, and wait until they are gone. Dependents whose delete policy says so are orphaned:
 they stay in the cluster without an owner.
 
@@ -117,7 +117,7 @@ func (o *deleteOptions) attempt(ctx context.Context, e *environment, s *connecti
 			if err := d.FindKept(ctx); ctx.Err() != nil {
 				return ctx.Err()
 			} else if err != nil {
-				fmt.Fprintf(e.err, "note: it is not known which namespaces will be kept: %s\n", terminal.Clean(err.Error()))
+				fmt.Fprintf(e.err, "note: it is not known which namespaces will be kept: %s\n", display.Clean(err.Error()))
 			}
 		}
 		out := e.out
@@ -162,7 +162,7 @@ func showDeletion(out io.Writer, d *operation.Deletion) {
 		fmt.Fprintln(out, "Of these, the following namespaces will be kept until nothing else is left in them:")
 	}
 	for _, notice := range d.Kept {
-		writeWrapped(out, "  ", terminal.Clean(names.Of(notice.Object)+": "+notice.Message))
+		writeWrapped(out, "  ", display.Clean(names.Of(notice.Object)+": "+notice.Message))
 	}
 	show(counted(len(d.Stays), "will be orphaned (kept in the cluster without an owner):"), textsOf(names, d.Stays))
 	show("These hooks will run last, and be deleted afterwards:", textsOf(names, afterwards))
@@ -206,10 +206,10 @@ func textsOf[O types.ObjectKey](names *display.Names, objects []O) []string {
 // than the line.
 func writeObjects(out io.Writer, names []string) {
 	const indent = "  "
-	limit := terminal.Limit(out)
+	limit := display.Limit(out)
 	for _, name := range names {
-		if name = terminal.Clean(name); limit > 0 {
-			name = terminal.Elide(name, limit-len(indent))
+		if name = display.Clean(name); limit > 0 {
+			name = display.Elide(name, limit-len(indent))
 		}
 		fmt.Fprintln(out, indent+name)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/clm/internal/terminal"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/internal/helm/remote"
 )
@@ -63,7 +63,7 @@ func newFetchDependenciesCommand(e *environment, command *cobra.Command, fetch f
 		}
 		warnings, err := fetch(command.Context(), args[0], options)
 		for _, warning := range warnings {
-			fmt.Fprintln(e.err, "Warning:", terminal.Clean(warning))
+			fmt.Fprintln(e.err, "Warning:", display.Clean(warning))
 		}
 		if err != nil {
 			return fmt.Errorf("fetching the dependencies of %s: %w", args[0], err)
@@ -98,10 +98,10 @@ func showDependencies(e *environment, folder string) error {
 		texts = append(texts, dependency.Name+" "+dependency.Versions())
 	}
 	if len(texts) == 0 {
-		fmt.Fprintf(e.out, "chart %s has no dependencies\n", terminal.Clean(name))
+		fmt.Fprintf(e.out, "chart %s has no dependencies\n", display.Clean(name))
 		return nil
 	}
-	writeWrapped(e.out, "", terminal.Clean(fmt.Sprintf("chart %s has its dependencies: %s", name, strings.Join(texts, ", "))))
+	writeWrapped(e.out, "", display.Clean(fmt.Sprintf("chart %s has its dependencies: %s", name, strings.Join(texts, ", "))))
 	return nil
 }
 
@@ -136,12 +136,12 @@ func runListDependencies(e *environment, folder string, printed output) error {
 		return printed.printList(e.out, objects)
 	}
 	if len(found) == 0 {
-		fmt.Fprintf(e.err, "chart %s has no dependencies\n", terminal.Clean(name))
+		fmt.Fprintf(e.err, "chart %s has no dependencies\n", display.Clean(name))
 		return nil
 	}
-	list := newTable(e.out, terminal.Column{Header: "NAME", Fit: terminal.Middle}, terminal.Column{Header: "VERSION", Fit: terminal.End},
-		terminal.Column{Header: "LOCKED", Fit: terminal.End, Spare: true}, terminal.Column{Header: "FOUND", Fit: terminal.End, Spare: true},
-		terminal.Column{Header: "REPOSITORY", Fit: terminal.Middle, Spare: true}, terminal.Column{Header: "STATUS", Fit: terminal.End})
+	list := newTable(e.out, display.Column{Header: "NAME", Fit: display.Middle}, display.Column{Header: "VERSION", Fit: display.End},
+		display.Column{Header: "LOCKED", Fit: display.End, Spare: true}, display.Column{Header: "FOUND", Fit: display.End, Spare: true},
+		display.Column{Header: "REPOSITORY", Fit: display.Middle, Spare: true}, display.Column{Header: "STATUS", Fit: display.End})
 	for _, d := range found {
 		list.AddTexts(d.Name, cmp.Or(d.Version, "-"), cmp.Or(d.Locked, "-"), cmp.Or(d.Versions(), "-"), cmp.Or(d.Repository, "-"), cmp.Or(d.Problem, declaration(d)))
 	}

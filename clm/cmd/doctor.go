@@ -17,7 +17,6 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/doctor"
-	"github.com/component-operator/runtime/clm/internal/terminal"
 )
 
 type doctorOptions struct {
@@ -105,7 +104,7 @@ func (o *doctorOptions) print(e *environment, diagnosis *doctor.Diagnosis) error
 			objects[i] = resource("Finding", namespace, fmt.Sprintf("%s.%d", cmp.Or(name, "cluster"), i+1), findingContent(finding))
 		}
 		for _, note := range diagnosis.Notes {
-			fmt.Fprintln(e.err, "note:", terminal.Clean(note))
+			fmt.Fprintln(e.err, "note:", display.Clean(note))
 		}
 		return o.output.printList(e.out, objects)
 	}
@@ -118,18 +117,18 @@ func writeDiagnosis(e *environment, out io.Writer, diagnosis *doctor.Diagnosis) 
 	for _, finding := range diagnosis.Findings {
 		if finding.Release != release {
 			release = finding.Release
-			writeWrapped(out, "", style.Bold("release "+terminal.Clean(release)))
+			writeWrapped(out, "", style.Bold("release "+display.Clean(release)))
 		}
-		writeWrapped(out, "  ", style.Yellow(string(finding.Kind))+"  "+terminal.Clean(findingText(finding)))
+		writeWrapped(out, "  ", style.Yellow(string(finding.Kind))+"  "+display.Clean(findingText(finding)))
 		if finding.Repair != "" {
-			writeWrapped(out, "      ", "with --fix: "+terminal.Clean(finding.Repair))
+			writeWrapped(out, "      ", "with --fix: "+display.Clean(finding.Repair))
 		}
 		if finding.Advice != "" {
-			writeWrapped(out, "      ", terminal.Clean(finding.Advice))
+			writeWrapped(out, "      ", display.Clean(finding.Advice))
 		}
 	}
 	for _, note := range diagnosis.Notes {
-		writeWrapped(out, "", style.Faint("note: "+terminal.Clean(note)))
+		writeWrapped(out, "", style.Faint("note: "+display.Clean(note)))
 	}
 	_, err := fmt.Fprintf(out, "%s examined, %s\n", display.Count(diagnosis.Releases, "release"), display.Count(len(diagnosis.Findings), "finding"))
 	return err
@@ -202,7 +201,7 @@ func (o *doctorOptions) repair(ctx context.Context, e *environment, diagnosis *d
 			continue
 		}
 		repaired++
-		fmt.Fprintf(e.err, "repaired: release %s, %s: %s\n", finding.Release, finding.Kind, terminal.Clean(findingText(finding)))
+		fmt.Fprintf(e.err, "repaired: release %s, %s: %s\n", finding.Release, finding.Kind, display.Clean(findingText(finding)))
 	}
 	return repaired, errors.Join(failures...)
 }

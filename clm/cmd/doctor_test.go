@@ -13,13 +13,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 )
 
 // mark is a patch that makes an object look as if it belonged to a release.
 func (p *place) mark(release string) string {
 	owner := "clm.cs.sap.com/" + p.namespace + "/" + release
-	return `{"metadata":{"labels":{"clm.cs.sap.com/owner-id":"` + digest.OwnerLabel(owner) + `"},"annotations":{"clm.cs.sap.com/owner-id":"` + owner + `"}}}`
+	return `{"metadata":{"labels":{"clm.cs.sap.com/owner-id":"` + manifest.OwnerLabel(owner) + `"},"annotations":{"clm.cs.sap.com/owner-id":"` + owner + `"}}}`
 }
 
 func (p *place) create(object client.Object) {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 )
 
 // forge makes a ConfigMap look as if a release of another namespace had written it, which any user with write access
@@ -25,7 +25,7 @@ func (p *place) forge(name, release string) {
 	object.SetKind("ConfigMap")
 	object.SetNamespace(p.namespace)
 	object.SetName(name)
-	object.SetLabels(map[string]string{"clm.cs.sap.com/owner-id": digest.OwnerLabel(owner)})
+	object.SetLabels(map[string]string{"clm.cs.sap.com/owner-id": manifest.OwnerLabel(owner)})
 	object.SetAnnotations(map[string]string{"clm.cs.sap.com/owner-id": owner})
 	if err := p.client.Apply(p.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("clm.cs.sap.com")); err != nil {
 		p.Fatal(err)

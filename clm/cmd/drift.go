@@ -16,8 +16,8 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/operation"
+	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -101,7 +101,7 @@ func (o *driftOptions) attempt(ctx context.Context, e *environment, s *connectio
 	}
 	switch {
 	case o.heal && among(drift, operation.DriftRefused):
-		return &failures.RefusedError{Reason: fmt.Sprintf("the drift of release %s cannot be corrected: all corrections are refused, as shown above", p.Release)}
+		return &releases.RefusedError{Reason: fmt.Sprintf("the drift of release %s cannot be corrected: all corrections are refused, as shown above", p.Release)}
 	case o.exitCode && len(drift) > 0:
 		return &exitError{code: exitChanges}
 	}

@@ -20,7 +20,6 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/live"
-	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/clm/internal/views"
 )
 
@@ -93,7 +92,7 @@ func (o eventOptions) list(ctx context.Context, e *environment, options live.Opt
 		return err
 	}
 	for _, note := range report.Notes {
-		fmt.Fprintln(e.err, terminal.Clean(fmt.Sprint(note)))
+		fmt.Fprintln(e.err, display.Clean(fmt.Sprint(note)))
 	}
 	found := slices.DeleteFunc(report.Events, func(event live.Event) bool { return !o.wants(event) })
 	if !o.output.forPeople() {
@@ -114,12 +113,12 @@ func (o eventOptions) list(ctx context.Context, e *environment, options live.Opt
 
 // write prints a table of events.
 func (o eventOptions) write(out io.Writer, found []live.Event) error {
-	names := display.NewNames(terminal.Limit(out)/2, o.namespace)
+	names := display.NewNames(display.Limit(out)/2, o.namespace)
 	for _, event := range found {
 		names.Include(event.Object)
 	}
-	table := newTable(out, terminal.Column{Header: "LAST SEEN"}, terminal.Column{Header: "TYPE"}, terminal.Column{Header: "REASON", Fit: terminal.Middle},
-		terminal.Column{Header: "OBJECT", Fit: terminal.Middle}, terminal.Column{Header: "COUNT", Spare: true}, terminal.Column{Header: "MESSAGE", Fit: terminal.Below})
+	table := newTable(out, display.Column{Header: "LAST SEEN"}, display.Column{Header: "TYPE"}, display.Column{Header: "REASON", Fit: display.Middle},
+		display.Column{Header: "OBJECT", Fit: display.Middle}, display.Column{Header: "COUNT", Spare: true}, display.Column{Header: "MESSAGE", Fit: display.Below})
 	for _, event := range found {
 		table.AddTexts(age(event.Time, time.Now()), event.Type, event.Reason, names.Of(event.Object), fmt.Sprint(event.Count), event.Message)
 	}
@@ -144,12 +143,12 @@ func (o eventOptions) follow(ctx context.Context, e *environment, options live.O
 				stop(err)
 			}
 		},
-		Note: func(note display.Note) { fmt.Fprintln(e.err, terminal.Clean(fmt.Sprint(note))) },
+		Note: func(note display.Note) { fmt.Fprintln(e.err, display.Clean(fmt.Sprint(note))) },
 	})
 	return interrupted(ctx, err)
 }
 
-func (o eventOptions) printEvent(e *environment, event live.Event, style terminal.Style) error {
+func (o eventOptions) printEvent(e *environment, event live.Event, style display.Style) error {
 	if !o.output.forPeople() {
 		object, err := eventObject(event)
 		if err != nil {
@@ -157,7 +156,7 @@ func (o eventOptions) printEvent(e *environment, event live.Event, style termina
 		}
 		return o.output.write(e.out, object)
 	}
-	kind := terminal.Clean(event.Type)
+	kind := display.Clean(event.Type)
 	if kind == corev1.EventTypeWarning {
 		kind = style.Yellow(kind)
 	}
@@ -166,8 +165,8 @@ func (o eventOptions) printEvent(e *environment, event live.Event, style termina
 		often = fmt.Sprintf(" (%d times)", event.Count)
 	}
 	const kindWidth = len(corev1.EventTypeWarning)
-	_, err := fmt.Fprintf(e.out, "%s  %s  %s: %s: %s%s\n", event.Time.Local().Format(time.DateTime), terminal.Pad(kind, kindWidth),
-		terminal.Clean(event.Object.String()), terminal.Clean(event.Reason), terminal.Clean(event.Message), often)
+	_, err := fmt.Fprintf(e.out, "%s  %s  %s: %s: %s%s\n", event.Time.Local().Format(time.DateTime), display.Pad(kind, kindWidth),
+		display.Clean(event.Object.String()), display.Clean(event.Reason), display.Clean(event.Message), often)
 	return err
 }
 

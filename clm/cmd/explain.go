@@ -10,7 +10,6 @@ import (
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
-	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/clm/internal/views"
 )
 
@@ -18,15 +17,15 @@ import (
 func (e *environment) explain(ctx context.Context, s *connection.Connection, release *releases.Release, failure error) {
 	report, err := views.Unready(ctx, s, release, failure)
 	if err != nil {
-		fmt.Fprintln(e.err, "the reasons cannot be determined:", terminal.CleanLines(err.Error()))
+		fmt.Fprintln(e.err, "the reasons cannot be determined:", display.CleanLines(err.Error()))
 		return
 	}
 	if report == nil {
 		return
 	}
-	options := display.WriteOptions{Color: bool(e.color.Style(e.err)), Width: terminal.Limit(e.err), Namespace: release.Namespace, Why: true, Flat: true}
+	options := display.WriteOptions{Color: bool(e.color.Style(e.err)), Width: display.Limit(e.err), Namespace: release.Namespace, Why: true, Flat: true}
 	_ = display.Write(e.err, report.Nodes, options)
 	for _, note := range report.Notes {
-		fmt.Fprintln(e.err, terminal.Clean(fmt.Sprint(note)))
+		fmt.Fprintln(e.err, display.Clean(fmt.Sprint(note)))
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
-	"github.com/component-operator/runtime/clm/internal/terminal"
 )
 
 type getOptions struct {
@@ -24,9 +24,10 @@ type getOptions struct {
 
 func newGetCommand(e *environment) *cobra.Command {
 	command := &cobra.Command{
-		Use:   "get",
-		Short: "Print the manifest or the values of a revision",
-		Args:  cobra.NoArgs,
+		Use:        "get",
+		SuggestFor: []string{"show"},
+		Short:      "Print the manifest or the values of a revision",
+		Args:       cobra.NoArgs,
 	}
 	command.AddCommand(
 		newGetPartCommand(e, "manifest", "Print the objects of a revision, as they were generated", func(content releases.Content) any {
@@ -101,7 +102,7 @@ func runGetNotes(ctx context.Context, e *environment, o getOptions) error {
 
 // printNotes writes notes, which come from the author of a chart.
 func printNotes(out io.Writer, notes string) error {
-	_, err := fmt.Fprintln(out, terminal.CleanLines(notes))
+	_, err := fmt.Fprintln(out, display.CleanLines(notes))
 	return err
 }
 

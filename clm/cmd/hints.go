@@ -4,6 +4,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,11 +16,78 @@ import (
 	"github.com/component-operator/runtime/internal/texts"
 )
 
-// suggestFlag adds to the error about an unknown flag the name of one that may have been meant.
+// foreignFlags are flags that similar tools have, and what there is here instead.
+var foreignFlags = map[string]string{
+	"install":             "clm apply creates a release that does not exist",
+	"wait":                "clm waits unless --no-wait is given",
+	"wait-for-jobs":       "clm waits for Jobs, too, unless --no-wait is given",
+	"atomic":              "clm apply has --revert-on-failure",
+	"rollback-on-failure": "clm apply has --revert-on-failure",
+	"cleanup-on-fail":     "clm apply has --revert-on-failure",
+	"reuse-values":        "values are not reused from the last revision; to reuse them: clm get values NAME > FILE, then -f FILE",
+	"reset-values":        "values are never reused from the last revision",
+	"repo":                "a chart in a repository is the source https://HOST/PATH#CHART, or REPO/CHART after helm repo add",
+	"devel":               "--version '>0.0.0-0' includes development versions",
+	"force":               "clm apply has --update-policy recreate, and --adopt always for objects of other owners",
+	"force-replace":       "clm apply has --update-policy recreate",
+	"take-ownership":      "clm apply has --adopt always",
+	"force-conflicts":     "clm apply --conflicts=force is the default: it overwrites declared fields that others have changed",
+	"server-side":         "clm always uses server-side apply",
+	"diff-changes":        "clm apply has --diff, and clm plan only shows the changes",
+	"diff-run":            "clm plan only shows the changes",
+	"wait-timeout":        "use --timeout",
+	"detailed-exitcode":   "use --exit-code",
+	"allow-unreleased":    "clm diff also compares with a release that does not exist",
+	"three-way-merge":     "clm always compares with the objects in the cluster",
+	"suppress-secrets":    "values of Secrets are shown only with --show-secrets",
+	"debug":               "-v 6 logs the requests to the API server",
+	"qps":                 "--max-concurrency limits the concurrent requests",
+	"kube-api-qps":        "--max-concurrency limits the concurrent requests",
+	"burst-limit":         "--max-concurrency limits the concurrent requests",
+	"purge":               "clm delete removes the history, too",
+	"cascade":             "clm orphan leaves the objects in the cluster",
+	"keep-history":        "clm delete removes the history with the release; to keep what it was made of: clm get manifest NAME > FILE, and clm get values NAME",
+	"no-hooks":            "hooks are objects of the release, in waves of their own; the values of the chart may turn them off, and --post-renderer may leave them out",
+	"dependency-update":   "clm dependency update CHART fetches the dependencies",
+}
+
+// foreignSourceFlags are those of commands that have sources.
+var foreignSourceFlags = map[string]string{
+	"filename":  "manifests are sources: clm apply NAME FILE",
+	"file":      "manifests are sources: clm apply NAME FILE",
+	"recursive": "subdirectories are not read; give each of them as a source",
+	"app":       "the release name is an argument: clm apply NAME SOURCE",
+}
+
+// storedCredentials is the hint at what takes the place of flags that would send the same credentials to all
+// repositories of a chart.
+const storedCredentials = "clm uses the credentials that helm repo add and helm registry login have stored"
+
+// foreignChartFlags are those of commands about the dependencies of a chart.
+var foreignChartFlags = map[string]string{
+	"username":         storedCredentials,
+	"password":         storedCredentials,
+	"pass-credentials": storedCredentials,
+	"cert-file":        storedCredentials,
+	"key-file":         storedCredentials,
+}
+
+// suggestFlag adds to the error about an unknown flag what may have been meant.
 func suggestFlag(command *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return err
+	}
+	name := unknown.GetSpecifiedName()
+	instead := foreignFlags[name]
+	if strings.Contains(command.Use, "SOURCE") {
+		instead = cmp.Or(instead, foreignSourceFlags[name])
+	}
+	if strings.HasSuffix(command.Use, " CHART") {
+		instead = cmp.Or(instead, foreignChartFlags[name])
+	}
+	if instead != "" {
+		return fmt.Errorf("%w; %s", err, named(command, instead))
 	}
 	var known []string
 	command.Flags().VisitAll(func(flag *pflag.Flag) {
@@ -27,10 +95,22 @@ func suggestFlag(command *cobra.Command, err error) error {
 			known = append(known, flag.Name)
 		}
 	})
-	if nearest := texts.Nearest(unknown.GetSpecifiedName(), known); nearest != "" {
+	if nearest := texts.Nearest(name, known); nearest != "" {
 		return fmt.Errorf("%w; did you mean --%s?", err, nearest)
 	}
 	return err
+}
+
+// named puts the release that a command was given into a hint, in place of NAME.
+func named(command *cobra.Command, hint string) string {
+	name := command.Flags().Arg(0)
+	if wanted, _ := placeholders(command.Use); name == "" || len(wanted) == 0 || wanted[0] != "NAME" {
+		return hint
+	}
+	if flag := command.Flag("namespace"); flag != nil && flag.Changed {
+		name += " -n " + flag.Value.String()
+	}
+	return strings.ReplaceAll(hint, "NAME", name)
 }
 
 // refuseUnknown is the check of the arguments of commands that just have others below them.

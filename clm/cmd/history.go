@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
-	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/internal/texts"
 )
 
@@ -45,8 +45,8 @@ func runHistory(ctx context.Context, e *environment, name string, printed output
 		}
 		return printed.printList(e.out, objects)
 	}
-	table := newTable(e.out, terminal.Column{Header: "REVISION"}, terminal.Column{Header: "STATE"}, terminal.Column{Header: "OBJECTS", Spare: true}, terminal.Column{Header: "AGE"},
-		terminal.Column{Header: "SOURCE", Fit: terminal.Middle}, terminal.Column{Header: "DESCRIPTION", Fit: terminal.End})
+	table := newTable(e.out, display.Column{Header: "REVISION"}, display.Column{Header: "STATE"}, display.Column{Header: "OBJECTS", Spare: true}, display.Column{Header: "AGE"},
+		display.Column{Header: "SOURCE", Fit: display.Middle}, display.Column{Header: "DESCRIPTION", Fit: display.End})
 	for _, revision := range release.Revisions {
 		table.AddTexts(fmt.Sprint(revision.Number), string(revision.State), fmt.Sprint(revision.Objects), age(revision.Created, time.Now()),
 			sourceTexts(revision.Sources), descriptionText(revision))

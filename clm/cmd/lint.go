@@ -20,7 +20,6 @@ import (
 	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/sources"
-	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/internal/helm/linter"
 )
 
@@ -180,7 +179,7 @@ func (o *lintOptions) print(e *environment, findings []operation.Finding) error 
 					text = where + ": " + text
 				}
 			}
-			fmt.Fprintf(e.out, "%s: %s\n", label, terminal.Clean(text))
+			fmt.Fprintf(e.out, "%s: %s\n", label, display.Clean(text))
 		}
 		return nil
 	}

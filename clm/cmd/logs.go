@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/live"
-	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/clm/internal/views"
 )
 
@@ -74,7 +74,7 @@ func runLogs(ctx context.Context, e *environment, o logOptions) error {
 	}
 	o.Select = chosen.Has
 	o.Color = bool(e.color.Style(e.out))
-	o.Problem = func(text string) { fmt.Fprintln(e.err, terminal.Clean(text)) }
+	o.Problem = func(text string) { fmt.Fprintln(e.err, display.Clean(text)) }
 	err = live.Logs(ctx, o.LogOptions, e.out)
 	if o.Follow {
 		return interrupted(ctx, err)

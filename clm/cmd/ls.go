@@ -19,7 +19,6 @@ import (
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
-	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/clm/internal/views"
 	"github.com/component-operator/runtime/internal/concurrent"
 )
@@ -130,7 +129,7 @@ func (o lsOptions) judge(ctx context.Context, e *environment, s *connection.Conn
 		return nil
 	})
 	for _, note := range slices.Sorted(maps.Keys(noted)) {
-		fmt.Fprintln(e.err, terminal.Clean(note))
+		fmt.Fprintln(e.err, display.Clean(note))
 	}
 	return err
 }
@@ -174,19 +173,19 @@ func nothingFound(namespace string, states []string) string {
 }
 
 func printReleases(e *environment, found []*releases.Release, namespaces bool) error {
-	columns := []terminal.Column{
-		{Header: "NAME", Fit: terminal.Middle},
+	columns := []display.Column{
+		{Header: "NAME", Fit: display.Middle},
 		{Header: "REVISION"},
 		{Header: "STATE"},
 		{Header: "DEPENDENTS", Spare: true},
 		{Header: "UPDATED", Spare: true},
-		{Header: "SOURCE", Fit: terminal.Middle},
-		{Header: "MESSAGE", Fit: terminal.Below},
+		{Header: "SOURCE", Fit: display.Middle},
+		{Header: "MESSAGE", Fit: display.Below},
 	}
 	if namespaces {
-		columns = slices.Insert(columns, 0, terminal.Column{Header: "NAMESPACE", Fit: terminal.Middle})
+		columns = slices.Insert(columns, 0, display.Column{Header: "NAMESPACE", Fit: display.Middle})
 	}
-	table, limit := newTable(e.out, columns...), terminal.Limit(e.out)
+	table, limit := newTable(e.out, columns...), display.Limit(e.out)
 	for _, release := range found {
 		revision, sources := "", ""
 		if current := release.Current(); current != nil {
@@ -211,10 +210,10 @@ func printReleases(e *environment, found []*releases.Release, namespaces bool) e
 
 // briefly shortens a message to a line of a terminal; clm status shows all of it.
 func briefly(message string, limit int) string {
-	if limit <= len(terminal.BelowIndent) {
+	if limit <= len(display.BelowIndent) {
 		return message
 	}
-	return terminal.Truncate(message, limit-len(terminal.BelowIndent))
+	return display.Truncate(message, limit-len(display.BelowIndent))
 }
 
 // awaitedText says what to do about a record that holds its namespace.

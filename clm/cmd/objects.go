@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/objectsets"
-	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
@@ -86,7 +86,7 @@ that time.`,
 				return fmt.Errorf("%s is a set; only deployments have a history", found.Target)
 			}
 			if printed.forPeople() {
-				return writeSets(e.out, found.Sets, terminal.Limit(e.out))
+				return writeSets(e.out, found.Sets, display.Limit(e.out))
 			}
 			objects := make([]*unstructured.Unstructured, len(found.Sets))
 			for i, set := range found.Sets {
@@ -228,16 +228,16 @@ func runObjectsRollback(ctx context.Context, e *environment, text string, revisi
 	last := ""
 	err = objectsets.Await(ctx, s.Client(), found.Target, func(reason, message string) {
 		last = reason + ": " + message
-		fmt.Fprintln(e.out, terminal.Clean(last))
+		fmt.Fprintln(e.out, display.Clean(last))
 	})
 	switch {
 	case errors.Is(err, errTimeout):
-		fmt.Fprintf(e.err, "timed out after %s; last status: %s\n", timeout, terminal.Clean(last))
+		fmt.Fprintf(e.err, "timed out after %s; last status: %s\n", timeout, display.Clean(last))
 		return &exitError{code: exitNotReady}
 	case err != nil && ctx.Err() != nil:
 		return &exitError{code: exitInterrupted}
 	case err != nil:
-		fmt.Fprintln(e.err, "Error:", terminal.CleanLines(err.Error()))
+		fmt.Fprintln(e.err, "Error:", display.CleanLines(err.Error()))
 		return &exitError{code: exitNotReady}
 	}
 	return nil
@@ -245,9 +245,9 @@ func runObjectsRollback(ctx context.Context, e *environment, text string, revisi
 
 // writeSets prints a table of sets.
 func writeSets(out io.Writer, sets []v1alpha1.Set, width int) error {
-	table := terminal.NewTable(width, terminal.Column{Header: "REVISION"}, terminal.Column{Header: "SET", Fit: terminal.Middle}, terminal.Column{Header: "STATE"},
-		terminal.Column{Header: "AVAILABLE"}, terminal.Column{Header: "SUCCEEDED", Spare: true}, terminal.Column{Header: "OBJECTS", Spare: true}, terminal.Column{Header: "AGE"},
-		terminal.Column{Header: "CHANGE CAUSE", Fit: terminal.End, Spare: true})
+	table := display.NewTable(width, display.Column{Header: "REVISION"}, display.Column{Header: "SET", Fit: display.Middle}, display.Column{Header: "STATE"},
+		display.Column{Header: "AVAILABLE"}, display.Column{Header: "SUCCEEDED", Spare: true}, display.Column{Header: "OBJECTS", Spare: true}, display.Column{Header: "AGE"},
+		display.Column{Header: "CHANGE CAUSE", Fit: display.End, Spare: true})
 	for _, set := range sets {
 		table.AddTexts(fmt.Sprint(set.GetSetSpec().Revision), set.GetName(), string(set.GetSetSpec().GetPresence()), conditionText(set, v1alpha1.ConditionTypeAvailable),
 			conditionText(set, v1alpha1.ConditionTypeSucceeded), fmt.Sprint(objectsOf(set)), age(set.GetCreationTimestamp().Time, time.Now()),

@@ -13,7 +13,6 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/objectsets"
-	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/component"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -92,7 +91,7 @@ func (o objectsDriftOptions) write(e *environment, set v1alpha1.Set, drift []obj
 	}
 	writeWrapped(e.out, "", fmt.Sprintf("set %s, %s (-) and the cluster (+)", set.GetName(), set.GetSetSpec().GetPresence()))
 	changes := make([]display.Change, len(drift))
-	names := display.NewNames(terminal.Limit(e.out)/2, set.GetNamespace())
+	names := display.NewNames(display.Limit(e.out)/2, set.GetNamespace())
 	for _, d := range drift {
 		names.Include(d.Object)
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/objectsets"
-	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/component"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
@@ -71,7 +70,7 @@ func (v objectsView) conditions() []metav1.Condition {
 	return slices.DeleteFunc(found, func(condition metav1.Condition) bool { return condition.ObservedGeneration != generation })
 }
 
-func (v objectsView) write(out io.Writer, style terminal.Style, width int) error {
+func (v objectsView) write(out io.Writer, style display.Style, width int) error {
 	if v.whole {
 		return v.writeTrees(out, style, width)
 	}
@@ -112,14 +111,14 @@ func (v objectsView) write(out io.Writer, style terminal.Style, width int) error
 var forTools = []string{string(component.ConditionTypeReconciling), v1alpha1.DeploymentStalled}
 
 // head shows the conditions.
-func (v objectsView) head(style terminal.Style) [][2]string {
+func (v objectsView) head(style display.Style) [][2]string {
 	var rows [][2]string
 	said := ""
 	for _, condition := range v.conditions() {
 		if slices.Contains(forTools, condition.Type) {
 			continue
 		}
-		text := terminal.Clean(fmt.Sprintf("%s, %s", condition.Status, condition.Reason))
+		text := display.Clean(fmt.Sprintf("%s, %s", condition.Status, condition.Reason))
 		if condition.Type == v1alpha1.DeploymentAvailable {
 			paint := style.Yellow
 			if condition.Status == metav1.ConditionTrue {
@@ -129,7 +128,7 @@ func (v objectsView) head(style terminal.Style) [][2]string {
 		}
 		rows = append(rows, [2]string{condition.Type, text})
 		if condition.Message != said && condition.Message != "" {
-			rows = append(rows, [2]string{"", terminal.Clean(condition.Message)})
+			rows = append(rows, [2]string{"", display.Clean(condition.Message)})
 		}
 		said = condition.Message
 	}
@@ -146,15 +145,15 @@ func writePhases(out io.Writer, set v1alpha1.Set, width int) error {
 		return nil
 	}
 	fmt.Fprintln(out)
-	table := terminal.NewTable(width, terminal.Column{Header: "PHASE", Fit: terminal.Middle}, terminal.Column{Header: "OBJECTS"}, terminal.Column{Header: "APPLIED"},
-		terminal.Column{Header: "AVAILABLE"}, terminal.Column{Header: "HANDED OVER", Spare: true})
+	table := display.NewTable(width, display.Column{Header: "PHASE", Fit: display.Middle}, display.Column{Header: "OBJECTS"}, display.Column{Header: "APPLIED"},
+		display.Column{Header: "AVAILABLE"}, display.Column{Header: "HANDED OVER", Spare: true})
 	for _, phase := range phases {
 		table.AddTexts(phase.Name, fmt.Sprint(phase.Objects), fmt.Sprint(phase.Applied), fmt.Sprint(phase.Available), fmt.Sprint(phase.Progressed))
 	}
 	return table.Write(out)
 }
 
-func (v objectsView) writeTrees(out io.Writer, style terminal.Style, width int) error {
+func (v objectsView) writeTrees(out io.Writer, style display.Style, width int) error {
 	for i, tree := range v.trees {
 		if i > 0 {
 			fmt.Fprintln(out)

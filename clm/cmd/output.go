@@ -18,7 +18,6 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
-	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -85,15 +84,15 @@ func resource(kind string, namespace, name string, content map[string]any) *unst
 }
 
 // newTable returns a table that fits in the terminal, if the writer is one.
-func newTable(out io.Writer, columns ...terminal.Column) *terminal.Table {
-	return terminal.NewTable(terminal.Limit(out), columns...)
+func newTable(out io.Writer, columns ...display.Column) *display.Table {
+	return display.NewTable(display.Limit(out), columns...)
 }
 
 // writeWrapped writes a text behind the indentation. On a terminal it is wrapped between words.
 func writeWrapped(out io.Writer, indent, text string) {
 	lines := []string{text}
-	if limit := terminal.Limit(out); limit > 0 {
-		lines = terminal.WrapHanging(text, limit-len(indent))
+	if limit := display.Limit(out); limit > 0 {
+		lines = display.WrapHanging(text, limit-len(indent))
 	}
 	for _, line := range lines {
 		fmt.Fprintln(out, indent+line)
@@ -102,7 +101,7 @@ func writeWrapped(out io.Writer, indent, text string) {
 
 // namesFor returns the names of objects in a list that is written to out. The namespace is that of the release.
 func namesFor[O types.ObjectKey](out io.Writer, namespace string, objects []O) *display.Names {
-	names := display.NewNames(terminal.Limit(out), namespace)
+	names := display.NewNames(display.Limit(out), namespace)
 	for _, object := range objects {
 		names.Include(object)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/operation"
-	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -101,7 +100,7 @@ func (o planOptions) summary(p *operation.Plan) string {
 
 // cell makes a text safe for a cell of a table in Markdown, where it means nothing but itself.
 func cell(text string) string {
-	return strings.NewReplacer("|", `\|`, `\`, `\\`, "&", "&amp;", "<", "&lt;", "~", `\~`, "`", "'", "*", `\*`, "_", `\_`, "[", `\[`, "@", "@\u200b").Replace(terminal.Clean(text))
+	return strings.NewReplacer("|", `\|`, `\`, `\\`, "&", "&amp;", "<", "&lt;", "~", `\~`, "`", "'", "*", `\*`, "_", `\_`, "[", `\[`, "@", "@\u200b").Replace(display.Clean(text))
 }
 
 // fenceFor returns a fence that does not occur in a text.

@@ -16,7 +16,6 @@ import (
 	kubectlresource "k8s.io/cli-runtime/pkg/resource"
 
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -53,7 +52,7 @@ func runReconcile(e *environment, args []string) error {
 		component, _ := info.Object.(*unstructured.Unstructured)
 		name := display.ObjectOf(component).String()
 		if state, _, _ := unstructured.NestedString(component.Object, "status", "state"); state == "" {
-			problems = append(problems, failures.Refused("%s is no component: no operator has reported its status.state", name))
+			problems = append(problems, releases.Refused("%s is no component: no operator has reported its status.state", name))
 			continue
 		}
 		_, err := kubectlresource.NewHelper(info.Client, info.Mapping).WithFieldManager(releases.ReconcilerName).

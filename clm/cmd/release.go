@@ -13,10 +13,8 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
-	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -25,9 +23,9 @@ type environment struct {
 	streams
 
 	kube  *kube
-	color terminal.Color
+	color display.Color
 	// dialog opens the terminal for questions; nil if there is none.
-	dialog func() (*terminal.Dialog, error)
+	dialog func() (*display.Dialog, error)
 }
 
 // patience is how long a command may be silent on a terminal while it makes a plan; 0 means any time. Only tests change
@@ -37,7 +35,7 @@ var patience = time.Second
 // announce says on a terminal what a command does if that takes long. Nothing is said once the function that it returns
 // has returned.
 func (e *environment) announce(what string) (done func()) {
-	if patience == 0 || !terminal.IsTerminal(e.err) {
+	if patience == 0 || !display.IsTerminal(e.err) {
 		return func() {}
 	}
 	said := make(chan struct{})
@@ -55,12 +53,12 @@ func (e *environment) announce(what string) (done func()) {
 // exitCode returns the exit code for an error of a command.
 func exitCode(err error) int {
 	var exit *exitError
-	var notReady *failures.NotReadyError
-	var refused *failures.RefusedError
+	var notReady *releases.NotReadyError
+	var refused *releases.RefusedError
 	var locked *releases.LockedError
 	var stale *reconciler.StaleError
 	var rejected *reconciler.RefusedError
-	var interrupted *failures.InterruptedError
+	var interrupted *releases.InterruptedError
 	switch {
 	case err == nil:
 		return 0
@@ -70,7 +68,7 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case errors.As(err, &notReady):
 		return exitNotReady
-	case errors.As(err, &refused), errors.As(err, &locked), errors.As(err, &stale), failures.IsChanged(err), errors.As(err, &rejected) && rejected.Foreign:
+	case errors.As(err, &refused), errors.As(err, &locked), errors.As(err, &stale), releases.IsChanged(err), errors.As(err, &rejected) && rejected.Foreign:
 		return exitRefused
 	default:
 		return 1
@@ -105,7 +103,7 @@ func (u *unattended) Update(state display.Progress) {
 
 // shown converts an error that was shown as the outcome of an operation to an exit code.
 func shown(err error) error {
-	if err == nil || failures.IsChanged(err) {
+	if err == nil || releases.IsChanged(err) {
 		return err
 	}
 	return &exitError{code: exitCode(err)}
@@ -118,7 +116,7 @@ const attempts = 5
 func (e *environment) again(s *connection.Connection, limit int, attempt func() error) error {
 	for n := 1; ; n++ {
 		err := attempt()
-		if !failures.IsChanged(err) {
+		if !releases.IsChanged(err) {
 			return err
 		}
 		if n == limit {

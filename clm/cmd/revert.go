@@ -10,8 +10,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/operation"
+	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -82,7 +82,7 @@ func unreverted(ctx context.Context, p *operation.Plan, failure, err error) erro
 	if !isInterrupted(ctx, err) {
 		return errors.Join(failure, notReverted(err))
 	}
-	return fmt.Errorf("%w before revision %d was reverted; to %s", &failures.InterruptedError{}, p.Release.Current().Number, insteadOfRevert(p))
+	return fmt.Errorf("%w before revision %d was reverted; to %s", &releases.InterruptedError{}, p.Release.Current().Number, insteadOfRevert(p))
 }
 
 // insteadOfRevert says how to revert a plan that has failed without the command that applied it. The deletion of a
@@ -101,7 +101,7 @@ func insteadOfRevert(p *operation.Plan) string {
 
 // isInterrupted reports whether an error comes from an interrupt by the user.
 func isInterrupted(ctx context.Context, err error) bool {
-	var interrupted *failures.InterruptedError
+	var interrupted *releases.InterruptedError
 	return ctx.Err() != nil && (errors.As(err, &interrupted) || errors.Is(err, context.Canceled))
 }
 
@@ -114,7 +114,7 @@ func notReverted(err error) error {
 // unless the revert was interrupted or canceled: then the release is in the hands of another process, or to be reverted
 // by the user.
 func concluded(ctx context.Context, failure, reverting error) error {
-	var canceled *failures.InterruptedError
+	var canceled *releases.InterruptedError
 	if errors.As(reverting, &canceled) || isInterrupted(ctx, reverting) {
 		return shown(reverting)
 	}
@@ -124,7 +124,7 @@ func concluded(ctx context.Context, failure, reverting error) error {
 // unrepeated returns an error that does not make the command start again, which would apply the failed revision once
 // more.
 func unrepeated(err error) error {
-	if failures.IsChanged(err) {
+	if releases.IsChanged(err) {
 		return notReverted(err)
 	}
 	return err

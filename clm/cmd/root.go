@@ -19,8 +19,8 @@ import (
 	"k8s.io/klog/v2"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/component-operator/runtime/clm/internal/failures"
-	"github.com/component-operator/runtime/clm/internal/terminal"
+	"github.com/component-operator/runtime/clm/internal/display"
+	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -74,7 +74,7 @@ func execute(ctx context.Context, root *cobra.Command, args []string) int {
 		fmt.Fprintln(root.ErrOrStderr(), "interrupted")
 		return exitInterrupted
 	default:
-		fmt.Fprintln(root.ErrOrStderr(), "Error:", terminal.CleanLines(inLines(err)))
+		fmt.Fprintln(root.ErrOrStderr(), "Error:", display.CleanLines(inLines(err)))
 	}
 	return exitCode(err)
 }
@@ -85,7 +85,7 @@ func inLines(err error) string {
 	if !errors.As(err, &refused) || len(refused.Problems) < 2 {
 		return err.Error()
 	}
-	return strings.Replace(err.Error(), refused.Error(), fmt.Sprintf("%d problems:\n  %s", len(refused.Problems), strings.Join(failures.Grouped(refused.Problems), "\n  ")), 1)
+	return strings.Replace(err.Error(), refused.Error(), fmt.Sprintf("%d problems:\n  %s", len(refused.Problems), strings.Join(releases.Grouped(refused.Problems), "\n  ")), 1)
 }
 
 // Command returns clm with all its commands, for the reference pages.
@@ -100,7 +100,7 @@ func newCommand() *cobra.Command {
 func newRootCommand(e *environment) *cobra.Command {
 	// Commands that run other commands give them the terminal itself.
 	unguarded := e.streams
-	e.out, e.err = terminal.Guard(e.out), terminal.Guard(e.err)
+	e.out, e.err = display.Guard(e.out), display.Guard(e.err)
 	command := &cobra.Command{
 		Use:   "clm",
 		Short: "Manage releases of charts, kustomizations and manifests",

@@ -13,7 +13,6 @@ import (
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releases"
-	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -50,13 +49,13 @@ func showPlan(e *environment, out io.Writer, p *operation.Plan, flags diffFlags)
 
 // options returns how differences are shown on a writer.
 func (d diffFlags) options(e *environment, out io.Writer) display.DiffOptions {
-	return display.DiffOptions{Style: e.color.Style(out), Context: &d.context, ShowSecrets: d.secrets, Limit: terminal.Limit(out)}
+	return display.DiffOptions{Style: e.color.Style(out), Context: &d.context, ShowSecrets: d.secrets, Limit: display.Limit(out)}
 }
 
 // namesOfChanges returns the names of the objects of a plan.
 func namesOfChanges(out io.Writer, p *operation.Plan) *display.Names {
 	const details = 40 // cells, enough for a short reason
-	limit := terminal.Limit(out)
+	limit := display.Limit(out)
 	names := display.NewNames(max(limit/2, limit-details), p.Release.Namespace)
 	for _, change := range notable(p) {
 		names.Include(change.Object)

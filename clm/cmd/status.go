@@ -23,8 +23,9 @@ type lookOptions struct {
 func newStatusCommand(e *environment) *cobra.Command {
 	o := lookOptions{}
 	command := &cobra.Command{
-		Use:   "status NAME",
-		Short: "Show the status of a release, and why it is not ready",
+		Use:        "status NAME",
+		SuggestFor: []string{"inspect", "describe"},
+		Short:      "Show the status of a release, and why it is not ready",
 		Long: `Show the record of the release NAME, how many of its dependents are ready, and which are not, with the reasons: states of containers,
 conditions, events, the last line in the log of a crashed container. The oldest problem comes first.
 

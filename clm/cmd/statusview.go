@@ -17,9 +17,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
-	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/clm/internal/views"
 )
 
@@ -28,7 +26,7 @@ type statusView struct {
 	*views.Snapshot
 }
 
-func (v statusView) write(out io.Writer, style terminal.Style, width int) error {
+func (v statusView) write(out io.Writer, style display.Style, width int) error {
 	rows := v.head(style)
 	waves := display.Waves(v.Dependents)
 	numbers := 0
@@ -60,15 +58,15 @@ func (v statusView) write(out io.Writer, style terminal.Style, width int) error 
 func writeRows(out io.Writer, rows [][2]string, indent, width int) error {
 	for _, row := range rows {
 		lines := []string{row[1]}
-		if width > 0 && terminal.Width(row[1]) > width-indent {
-			lines = terminal.Wrap(row[1], max(width-indent, indent))
+		if width > 0 && display.Width(row[1]) > width-indent {
+			lines = display.Wrap(row[1], max(width-indent, indent))
 		}
 		for i, line := range lines {
 			label := ""
 			if i == 0 && row[0] != "" {
-				label = terminal.Clean(row[0]) + ":"
+				label = display.Clean(row[0]) + ":"
 			}
-			if _, err := fmt.Fprintf(out, "%s\n", strings.TrimRight(terminal.Pad(label, indent)+line, " ")); err != nil {
+			if _, err := fmt.Fprintf(out, "%s\n", strings.TrimRight(display.Pad(label, indent)+line, " ")); err != nil {
 				return err
 			}
 		}
@@ -77,7 +75,7 @@ func writeRows(out io.Writer, rows [][2]string, indent, width int) error {
 }
 
 // head shows the record.
-func (v statusView) head(style terminal.Style) [][2]string {
+func (v statusView) head(style display.Style) [][2]string {
 	release, now := v.Release, time.Now()
 	rows := [][2]string{
 		{"Release", style.Bold(release.String())},
@@ -96,17 +94,17 @@ func (v statusView) head(style terminal.Style) [][2]string {
 		}
 	}
 	if current := release.Current(); current != nil {
-		rows = append(rows, [2]string{"Revision", fmt.Sprintf("%d, %s %s ago", current.Number, terminal.Clean(current.Description), age(current.Created, now))})
+		rows = append(rows, [2]string{"Revision", fmt.Sprintf("%d, %s %s ago", current.Number, display.Clean(current.Description), age(current.Created, now))})
 		for i, source := range current.Sources {
 			label := ""
 			if i == 0 {
 				label = "Sources"
 			}
-			rows = append(rows, [2]string{label, terminal.Clean(describeSource(source))})
+			rows = append(rows, [2]string{label, display.Clean(describeSource(source))})
 		}
 	}
 	if kept := display.Kept(release.Inventory); kept != "" {
-		rows = append(rows, [2]string{"Kept", terminal.Clean(kept) + ", although no longer in the manifests"})
+		rows = append(rows, [2]string{"Kept", display.Clean(kept) + ", although no longer in the manifests"})
 	}
 	return rows
 }
@@ -115,7 +113,7 @@ func (v statusView) head(style terminal.Style) [][2]string {
 func messageLines(message string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for line := range strings.Lines(message) {
-			if line = terminal.Clean(line); line != "" && !yield(line) {
+			if line = display.Clean(line); line != "" && !yield(line) {
 				return
 			}
 		}
@@ -136,7 +134,7 @@ func describeSource(source releases.Source) string {
 	return text + ", from " + source.Reference
 }
 
-func (v statusView) paintState(style terminal.Style) string {
+func (v statusView) paintState(style display.Style) string {
 	text := v.stateText()
 	switch {
 	case v.Ready():
@@ -170,7 +168,7 @@ func (v statusView) sinceText(now time.Time) string {
 
 // work says which process works on the release, or what to do if none does; empty if there is no work.
 func (v statusView) work(now time.Time) string {
-	command := failures.Continuation(v.Release)
+	command := releases.Continuation(v.Release)
 	switch {
 	case v.Acknowledgment() != "":
 		return "all objects have become ready since; " + v.Acknowledgment()
@@ -181,10 +179,10 @@ func (v statusView) work(now time.Time) string {
 	case v.Holder == nil:
 		return "no process is working on it; to continue: " + command
 	case v.Silent:
-		return fmt.Sprintf("%s was working on it, and last renewed its lock %s ago; to continue: %s", terminal.Clean(v.Holder.Name), age(v.Holder.Renewed, now), command)
+		return fmt.Sprintf("%s was working on it, and last renewed its lock %s ago; to continue: %s", display.Clean(v.Holder.Name), age(v.Holder.Renewed, now), command)
 	default:
 		return fmt.Sprintf("%s has been working on it for %s; its lock lasts another %s",
-			terminal.Clean(v.Holder.Name), age(v.Holder.Since, now), duration.HumanDuration(max(0, v.Holder.Validity-now.Sub(v.Holder.Renewed))))
+			display.Clean(v.Holder.Name), age(v.Holder.Since, now), duration.HumanDuration(max(0, v.Holder.Validity-now.Sub(v.Holder.Renewed))))
 	}
 }
 

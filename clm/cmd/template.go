@@ -15,9 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/sources"
-	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/types"
@@ -110,7 +110,7 @@ func runTemplate(ctx context.Context, e *environment, o templateOptions) error {
 	out := bufio.NewWriter(e.out)
 	for i, document := range encoded {
 		if document != nil {
-			fmt.Fprintf(out, "---\n# Source: %s\n%s", terminal.Clean(origins[i]), document)
+			fmt.Fprintf(out, "---\n# Source: %s\n%s", display.Clean(origins[i]), document)
 		}
 	}
 	return out.Flush()

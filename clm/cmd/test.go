@@ -14,7 +14,6 @@ import (
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/operation"
-	"github.com/component-operator/runtime/clm/internal/terminal"
 )
 
 type testOptions struct {
@@ -114,11 +113,11 @@ func (o *testOptions) show(e *environment, results []operation.TestResult) error
 
 // showTests writes a table, and below it what is known about each test.
 func showTests(out io.Writer, namespace string, results []operation.TestResult) error {
-	names := display.NewNames(terminal.Limit(out)/2, namespace)
+	names := display.NewNames(display.Limit(out)/2, namespace)
 	for _, result := range results {
 		names.Include(result.Test)
 	}
-	table := newTable(out, terminal.Column{Header: "TEST", Fit: terminal.Middle}, terminal.Column{Header: "RESULT"}, terminal.Column{Header: "MESSAGE", Fit: terminal.End})
+	table := newTable(out, display.Column{Header: "TEST", Fit: display.Middle}, display.Column{Header: "RESULT"}, display.Column{Header: "MESSAGE", Fit: display.End})
 	for _, result := range results {
 		table.AddTexts(names.Of(result.Test), string(result.State), result.Message)
 	}
@@ -135,9 +134,9 @@ func showTest(out io.Writer, result operation.TestResult) {
 	if len(result.Why) == 0 && result.Log == "" {
 		return
 	}
-	fmt.Fprintf(out, "\n%s:\n", terminal.Clean(fmt.Sprint(result.Test)))
+	fmt.Fprintf(out, "\n%s:\n", display.Clean(fmt.Sprint(result.Test)))
 	for _, reason := range result.Why {
-		writeWrapped(out, "  ", terminal.Clean(fmt.Sprintf("%s: %s", reason.Source, reason.Text)))
+		writeWrapped(out, "  ", display.Clean(fmt.Sprintf("%s: %s", reason.Source, reason.Text)))
 	}
 	if result.Log != "" {
 		fmt.Fprintln(out, result.Log)

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/clm/internal/views"
 	"github.com/component-operator/runtime/pkg/status"
 )
@@ -94,7 +93,7 @@ type treeView struct {
 	why bool
 }
 
-func (v treeView) write(out io.Writer, style terminal.Style, width int) error {
+func (v treeView) write(out io.Writer, style display.Style, width int) error {
 	return display.Write(out, v.Dependents, display.WriteOptions{Color: bool(style), Width: width, Namespace: v.Release.Namespace, Why: v.why})
 }
 

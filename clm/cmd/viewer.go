@@ -15,13 +15,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/terminal"
 )
 
 // view is something that changes while people look at it.
 type view interface {
 	// write prints it as it is now. Lines are to fit into the width, if that is positive.
-	write(out io.Writer, style terminal.Style, width int) error
+	write(out io.Writer, style display.Style, width int) error
 	// facts are what is told where nothing can be redrawn. They do not change just because time passes.
 	facts() []fact
 	// object is what programs are told.
@@ -38,10 +37,10 @@ type fact struct {
 type viewer struct {
 	*environment
 	output output
-	style  terminal.Style
+	style  display.Style
 	notes  map[display.Note]bool
 	// live is the screen that is redrawn; nil if there is none.
-	live *terminal.Screen
+	live *display.Screen
 	stop chan struct{}
 	over sync.WaitGroup
 
@@ -55,8 +54,8 @@ type viewer struct {
 
 func newViewer(e *environment, printed output, watch bool) *viewer {
 	v := &viewer{environment: e, output: printed, style: e.color.Style(e.out), notes: map[display.Note]bool{}, stop: make(chan struct{})}
-	if watch && printed.forPeople() && terminal.IsAttended(e.out) {
-		v.live = terminal.NewScreen(e.out)
+	if watch && printed.forPeople() && display.IsAttended(e.out) {
+		v.live = display.NewScreen(e.out)
 		v.over.Go(v.tick)
 	}
 	return v
@@ -85,7 +84,7 @@ func (v *viewer) show(next view, notes []display.Note) {
 	v.current, v.problem = next, ""
 	for _, note := range notes {
 		if !v.notes[note] && v.live == nil {
-			fmt.Fprintln(v.environment.err, terminal.Clean(fmt.Sprint(note)))
+			fmt.Fprintln(v.environment.err, display.Clean(fmt.Sprint(note)))
 		}
 		v.notes[note] = true
 	}
@@ -96,7 +95,7 @@ func (v *viewer) show(next view, notes []display.Note) {
 		v.draw()
 	case first:
 		v.said = said(next)
-		v.keep(next.write(v.out, v.style, terminal.Limit(v.out)))
+		v.keep(next.write(v.out, v.style, display.Limit(v.out)))
 	default:
 		v.sayNews(next)
 	}
@@ -108,7 +107,7 @@ func (v *viewer) trouble(err error) {
 	defer v.mu.Unlock()
 	v.problem = err.Error()
 	if v.live == nil {
-		fmt.Fprintln(v.environment.err, terminal.Clean(v.problem))
+		fmt.Fprintln(v.environment.err, display.Clean(v.problem))
 		return
 	}
 	v.draw()
@@ -127,11 +126,11 @@ func (v *viewer) close() error {
 	if v.live == nil || v.current == nil {
 		return v.err
 	}
-	columns, rows := terminal.Size(v.out)
+	columns, rows := display.Size(v.out)
 	v.live.Clear(columns, rows)
 	v.keep(v.current.write(v.out, v.style, columns))
 	for note := range v.notes {
-		fmt.Fprintln(v.environment.err, terminal.Clean(fmt.Sprint(note)))
+		fmt.Fprintln(v.environment.err, display.Clean(fmt.Sprint(note)))
 	}
 	return v.err
 }
@@ -142,18 +141,18 @@ func (v *viewer) draw() {
 		return
 	}
 	// A line that fills the last column leaves the cursor in limbo, and the line below the view belongs to the cursor.
-	columns, rows := terminal.Size(v.out)
+	columns, rows := display.Size(v.out)
 	var text bytes.Buffer
 	v.keep(v.current.write(&text, v.style, columns-1))
 	lines := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
 	if v.problem != "" {
-		lines = append(lines, v.style.Yellow(terminal.Clean(v.problem)))
+		lines = append(lines, v.style.Yellow(display.Clean(v.problem)))
 	}
 	if room := max(rows-1, 1); len(lines) > room {
 		lines = append(lines[:room-1], v.style.Faint(fmt.Sprintf("… and %d more lines", len(lines)-room+1)))
 	}
 	for i, line := range lines {
-		lines[i] = terminal.Truncate(line, columns-1)
+		lines[i] = display.Truncate(line, columns-1)
 	}
 	v.live.Show(lines, columns, rows)
 }
@@ -174,13 +173,13 @@ func (v *viewer) sayNews(next view) {
 	v.said = said(next)
 	for _, fact := range next.facts() {
 		if before[fact.subject] != fact.text {
-			fmt.Fprintf(v.out, "%s: %s\n", terminal.Clean(fact.subject), terminal.Clean(fact.text))
+			fmt.Fprintf(v.out, "%s: %s\n", display.Clean(fact.subject), display.Clean(fact.text))
 			before[fact.subject] = fact.text
 		}
 	}
 	for subject := range before {
 		if _, still := v.said[subject]; !still {
-			fmt.Fprintf(v.out, "%s: gone\n", terminal.Clean(subject))
+			fmt.Fprintf(v.out, "%s: gone\n", display.Clean(subject))
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/component-operator/runtime/internal/expressions"
 	"github.com/component-operator/runtime/internal/fieldset"
+	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -59,8 +59,8 @@ var others = map[string]func(string) error{
 	types.AnnotationKeySuffixReapplyInterval:     errorOf(Interval),
 	types.AnnotationKeySuffixReadyTimeout:        errorOf(Interval),
 	types.AnnotationKeySuffixStatusHint:          errorOf(status.ParseHints),
-	types.AnnotationKeySuffixReadyWhen:           errorOf(expressions.Compile),
-	types.AnnotationKeySuffixFailWhen:            errorOf(expressions.Compile),
+	types.AnnotationKeySuffixReadyWhen:           errorOf(judges.Compile),
+	types.AnnotationKeySuffixFailWhen:            errorOf(judges.Compile),
 	types.AnnotationKeySuffixDeletionHook:        errorOf(DeletionHook),
 	types.AnnotationKeySuffixReleaseHook:         errorOf(ReleaseHook),
 	types.AnnotationKeySuffixApplyHook:           errorOf(ApplyHook),

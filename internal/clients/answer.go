@@ -17,7 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/component-operator/runtime/internal/redact"
+	"github.com/component-operator/runtime/internal/texts"
 )
 
 const (
@@ -59,7 +59,7 @@ func (b *bounds) examine(server string, request *http.Request, response *http.Re
 	switch {
 	case status == nil && b.remote && !isOwnText(head):
 		replaceBody(response, "text/plain", []byte(foreignBody))
-	case status != nil && redact.Status(status, secretIn(request)):
+	case status != nil && texts.Status(status, secretIn(request)):
 		encoded, err := json.Marshal(status)
 		if err != nil {
 			return err

@@ -15,7 +15,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 )
 
 // DefaultValidity is the default of Options.Validity.
@@ -77,7 +77,7 @@ func IsRemote(id string) bool { return strings.HasPrefix(id, remotePrefix) }
 // ID returns the ID of the connection for the key. No content of a kubeconfig makes it fail.
 func (k Key) ID() (string, error) {
 	groups := slices.Compact(slices.Sorted(slices.Values(k.Groups)))
-	content, err := digest.Of([]any{k.KubeConfig, k.User, groups})
+	content, err := manifest.Digest([]any{k.KubeConfig, k.User, groups})
 	if err != nil {
 		return "", err
 	}

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
 
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
@@ -115,7 +115,7 @@ func readDiscovery(ctx context.Context, clnt discovery.DiscoveryInterface) (*clu
 	slices.Sort(result.GroupVersions)
 	result.GroupVersions = slices.Compact(result.GroupVersions)
 	// The error texts of broken groups are left out, because they change from one attempt to the next.
-	if result.Digest, err = digest.Of(result); err != nil {
+	if result.Digest, err = manifest.Digest(result); err != nil {
 		return nil, err
 	}
 	return result, nil

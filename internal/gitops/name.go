@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 )
 
 const (
@@ -24,7 +24,7 @@ func PhaseName(name string, phase Phase) (string, error) {
 	if len(name)+len(suffix) <= maxNameLength {
 		return name + suffix, nil
 	}
-	sum, err := digest.Of(name)
+	sum, err := manifest.Digest(name)
 	if err != nil {
 		return "", fmt.Errorf("shortening the name %s: %w", name, err)
 	}
@@ -35,7 +35,7 @@ func PhaseName(name string, phase Phase) (string, error) {
 // that. It is the same whenever the hook is generated for the same revision, so that a repetition does not run the hook
 // again, and another one for each owner, in each phase and each revision.
 func GeneratedName(hook any, base string, phase Phase, owner, revision string) (string, error) {
-	sum, err := digest.Of(map[string]any{"manifest": hook, "phase": string(phase), "owner": owner, "revision": revision})
+	sum, err := manifest.Digest(map[string]any{"manifest": hook, "phase": string(phase), "owner": owner, "revision": revision})
 	if err != nil {
 		return "", fmt.Errorf("generating a name from %s: %w", base, err)
 	}

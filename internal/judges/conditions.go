@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/internal/expressions"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -40,13 +39,13 @@ func newConditions(reconcilerName string) conditions {
 // reports false if any rule costs more than the limit.
 func (c conditions) judge(object *unstructured.Unstructured, judge guarded, limit uint64) (result status.Result, within bool) {
 	result, within = judge.judge(object, limit)
-	budget := expressions.NewBudget(limit)
+	budget := NewBudget(limit)
 	result = c.annotated(object, judge, result, budget)
 	return result, within && budget.Spend(0) == nil
 }
 
 // annotated returns the status of an object by its annotations; result is the one without them.
-func (c conditions) annotated(object *unstructured.Unstructured, judge guarded, result status.Result, budget *expressions.Budget) status.Result {
+func (c conditions) annotated(object *unstructured.Unstructured, judge guarded, result status.Result, budget *Budget) status.Result {
 	values := object.GetAnnotations()
 	readyWhen, isReadyWhen := values[c.readyWhen]
 	failWhen, isFailWhen := values[c.failWhen]
@@ -71,7 +70,7 @@ func (c conditions) annotated(object *unstructured.Unstructured, judge guarded, 
 }
 
 // byReadyWhen returns the status of an object by its annotation ready-when; base is the status without it.
-func (c conditions) byReadyWhen(object *unstructured.Unstructured, readyWhen string, base status.Result, budget *expressions.Budget) status.Result {
+func (c conditions) byReadyWhen(object *unstructured.Unstructured, readyWhen string, base status.Result, budget *Budget) status.Result {
 	switch ready, err := holds(readyWhen, object, budget); {
 	case ready:
 		return status.Result{Status: status.CurrentStatus, Message: "ready-when holds"}
@@ -106,13 +105,13 @@ func isInvalid(err error) bool {
 }
 
 // holds evaluates the expression of an annotation.
-func holds(text string, object *unstructured.Unstructured, budget *expressions.Budget) (bool, error) {
-	expression, err := expressions.CompileWithin(text, budget)
+func holds(text string, object *unstructured.Unstructured, budget *Budget) (bool, error) {
+	expression, err := CompileWithin(text, budget)
 	if err != nil {
 		return false, invalidError{err}
 	}
 	answer, err := expression.Holds(object, budget)
-	if errors.Is(err, expressions.ErrTooExpensive) {
+	if errors.Is(err, ErrTooExpensive) {
 		return false, invalidError{err}
 	}
 	return answer, err //nolint:wrapcheck // the caller names the annotation

@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/internal/expressions"
 	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
@@ -44,8 +43,8 @@ func TestGlance(t *testing.T) {
 		glance, judged status.Status
 	}{
 		{"a judge without a limit", fixed{result: ready}, widget(nil, content), status.CurrentStatus, status.CurrentStatus},
-		{"a cheap judge", costs{fixed{result: ready}, expressions.Brief}, widget(nil, content), status.CurrentStatus, status.CurrentStatus},
-		{"an expensive judge", costs{fixed{result: ready}, expressions.Brief + 1}, widget(nil, content), status.InProgressStatus, status.CurrentStatus},
+		{"a cheap judge", costs{fixed{result: ready}, judges.Brief}, widget(nil, content), status.CurrentStatus, status.CurrentStatus},
+		{"an expensive judge", costs{fixed{result: ready}, judges.Brief + 1}, widget(nil, content), status.InProgressStatus, status.CurrentStatus},
 		{"a cheap annotation", fixed{result: ready}, annotated("ready-when", "self.status.a.size() == 2000"), status.CurrentStatus, status.CurrentStatus},
 		{"an expensive annotation", fixed{result: ready}, annotated("ready-when", "self.status.a.all(x, x >= 0)"), status.InProgressStatus, status.CurrentStatus},
 		{"an expensive failure", fixed{result: ready}, annotated("fail-when", "self.status.a.all(x, x >= 0)"), status.InProgressStatus, status.FailedStatus},

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/component-operator/runtime/internal/expressions"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -35,9 +34,9 @@ type assigned struct {
 // limit returns what the rules for one dependent may cost.
 func (a assigned) limit() uint64 {
 	if a.count <= 1 {
-		return expressions.Full
+		return Full
 	}
-	return max(expressions.Full/uint64(a.count), expressions.Brief)
+	return max(Full/uint64(a.count), Brief)
 }
 
 // New returns Judges with one judge for all owners. The reconciler name is the prefix of the annotations.
@@ -108,7 +107,7 @@ var costly sync.Mutex
 // Judge returns the status of a dependent, which is not changed, and the rules by which it was computed; see Rules. If
 // the rules are expensive, it waits until no other evaluation of such rules is in progress.
 func (j *Judges) Judge(owner string, object *unstructured.Unstructured) (result status.Result, rules string) {
-	result, rules, within := j.judge(owner, object, expressions.Brief)
+	result, rules, within := j.judge(owner, object, Brief)
 	if within {
 		return result, rules
 	}
@@ -122,7 +121,7 @@ func (j *Judges) Judge(owner string, object *unstructured.Unstructured) (result 
 // Glance is Judge for places where others wait. If the rules are expensive, the object is in progress, and Glance does
 // not return the rules, but a text that identifies no rules and differs for each resource version.
 func (j *Judges) Glance(owner string, object *unstructured.Unstructured) (result status.Result, rules string) {
-	result, rules, within := j.judge(owner, object, expressions.Brief)
+	result, rules, within := j.judge(owner, object, Brief)
 	if !within {
 		return status.Result{Status: status.InProgressStatus, Message: "not judged yet, because its conditions are expensive to evaluate"}, "not judged at " + object.GetResourceVersion()
 	}
@@ -179,7 +178,7 @@ func Guarded(judge status.Judge, object *unstructured.Unstructured) status.Resul
 	if result, terminating := status.Terminating(object); terminating {
 		return result
 	}
-	result, _ := guarded{base: judge}.judge(object, expressions.Full)
+	result, _ := guarded{base: judge}.judge(object, Full)
 	return result
 }
 

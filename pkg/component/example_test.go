@@ -90,7 +90,6 @@ func ExampleNewContext() {
 	fmt.Println(name, revision)
 	fmt.Println(err)
 	// Output:
-	// home 3 client not found in context: the caller of the generator (a reconciler, or a unit test) has to set
-	// Surroundings.Client of generator.NewContext; post-read hooks have no clients, and hooks of a deletion have none
-	// for a lost cluster
+	// home 3
+	// client not found in context: the caller of the generator (a reconciler, or a unit test) has to set Surroundings.Client of generator.NewContext; post-read hooks have no clients, and hooks of a deletion have none for a lost cluster
 }

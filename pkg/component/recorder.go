@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/client-go/tools/record"
 
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 )
 
 // repetitionInterval is the time after which an event that has not changed is sent again.
@@ -49,7 +49,7 @@ func (r *newsRecorder) AnnotatedEventf(object runtime.Object, annotations map[st
 }
 
 func (r *newsRecorder) isNew(object runtime.Object, eventType, reason, message string, annotations map[string]string) bool {
-	content, err := digest.Of([]any{eventType, reason, message, annotations})
+	content, err := manifest.Digest([]any{eventType, reason, message, annotations})
 	about, accessErr := meta.Accessor(object)
 	if err != nil || accessErr != nil {
 		return true

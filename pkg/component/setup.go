@@ -33,7 +33,6 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
 	"github.com/component-operator/runtime/pkg/component/internal/targets"
-	"github.com/component-operator/runtime/pkg/component/internal/warmup"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -236,11 +235,11 @@ func (w *worker) warmUp(mgr ctrl.Manager, local *reconciler.Reconciler) error {
 	if w.options.DisableWarmup {
 		return nil
 	}
-	options := warmup.Options{Cache: w.cache, New: w.resource.New, Engine: local, Recorded: localRecord, Judge: func(object client.Object) { w.judgeBy(local, object) }}
+	options := queue.WarmupOptions{Cache: w.cache, New: w.resource.New, Engine: local, Recorded: localRecord, Judge: func(object client.Object) { w.judgeBy(local, object) }}
 	if w.options.Sharding == nil {
 		options.Elected = mgr.Elected()
 	}
-	w.warmup = warmup.New(options)
+	w.warmup = queue.NewWarmup(options)
 	return mgr.Add(w.warmup)
 }
 

@@ -16,7 +16,7 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -115,7 +115,7 @@ func (l *legacy) dependent(object *unstructured.Unstructured, sum string) {
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	labels[l.name+"/owner-id"] = digest.OwnerLabel(l.ownerID)
+	labels[l.name+"/owner-id"] = manifest.OwnerLabel(l.ownerID)
 	annotations[l.name+"/owner-id"], annotations[l.name+"/digest"] = l.ownerID, sum
 	object.SetLabels(labels)
 	object.SetAnnotations(annotations)

@@ -28,7 +28,6 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
 	"github.com/component-operator/runtime/pkg/component/internal/targets"
-	"github.com/component-operator/runtime/pkg/component/internal/warmup"
 	"github.com/component-operator/runtime/pkg/generator"
 )
 
@@ -62,7 +61,7 @@ type worker struct {
 	// shards is nil without sharding.
 	shards *shards.Keeper
 	// warmup is nil if it is disabled.
-	warmup   *warmup.Warmup
+	warmup   *queue.Warmup
 	memories *memories
 	// calls calls the generator.
 	calls *generation.Calls

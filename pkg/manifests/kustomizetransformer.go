@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/kustomize"
 	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/behaviors"
@@ -244,7 +243,7 @@ func (t *KustomizeObjectTransformer) build(documents [][]byte) (builtObjects, er
 
 // Fingerprint covers all patches and images.
 func (t *KustomizeObjectTransformer) Fingerprint() string {
-	sum, err := digest.Of(map[string]any{"patches": t.patches, "images": t.images})
+	sum, err := manifest.Digest(map[string]any{"patches": t.patches, "images": t.images})
 	if err != nil {
 		return ""
 	}

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/annotations"
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/generator"
 )
 
@@ -176,7 +176,7 @@ func (t *PolicyRulesObjectTransformer) Fingerprint() string {
 	for i, rule := range t.rules {
 		rules[i] = rule.PolicyRule
 	}
-	sum, err := digest.Of(rules)
+	sum, err := manifest.Digest(rules)
 	if err != nil {
 		return ""
 	}

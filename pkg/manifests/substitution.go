@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/types"
@@ -90,7 +89,7 @@ func (t *SubstitutionObjectTransformer) Fingerprint() string {
 		}
 		selection = fmt.Sprintf("%T %q", t.selector, pure.Fingerprint())
 	}
-	sum, err := digest.Of(map[string]any{"substitutions": t.substitutions, "selector": selection})
+	sum, err := manifest.Digest(map[string]any{"substitutions": t.substitutions, "selector": selection})
 	if err != nil {
 		return ""
 	}

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/component-operator/runtime/internal/expressions"
+	"github.com/component-operator/runtime/internal/judges"
 )
 
 // compile returns the probe ready for evaluation. The error begins with the field.
@@ -90,7 +90,7 @@ func conditionCheck(declared Condition) (check, error) {
 	if !slices.Contains([]metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown}, wanted) {
 		return nil, fmt.Errorf(".status: invalid value %q; must be one of: True, False, Unknown", declared.Status)
 	}
-	return func(object *unstructured.Unstructured, budget *expressions.Budget) (answer, string) {
+	return func(object *unstructured.Unstructured, budget *judges.Budget) (answer, string) {
 		found, _, _ := unstructured.NestedFieldNoCopy(object.Object, "status", "conditions")
 		items, isList := found.([]any)
 		if !isList && found != nil {
@@ -135,10 +135,10 @@ func fieldsCheck(declared FieldsEqual) (check, error) {
 	if err != nil {
 		return nil, fmt.Errorf(".fieldB: %w", err)
 	}
-	return func(object *unstructured.Unstructured, budget *expressions.Budget) (answer, string) {
+	return func(object *unstructured.Unstructured, budget *judges.Budget) (answer, string) {
 		left, hasLeft := a.find(object)
 		right, hasRight := b.find(object)
-		if err := budget.Spend(expressions.Size(left) + expressions.Size(right)); err != nil {
+		if err := budget.Spend(judges.Size(left) + judges.Size(right)); err != nil {
 			return unknown, fmt.Sprintf("%s and %s: comparing them %s", a, b, err)
 		}
 		switch {
@@ -165,9 +165,9 @@ func valueCheck(declared FieldValue) (check, error) {
 	if err := json.Unmarshal(declared.Value.Raw, &wanted); err != nil {
 		return nil, fmt.Errorf(".value: invalid value %q: %w; must be a JSON value", declared.Value.Raw, err)
 	}
-	return func(object *unstructured.Unstructured, budget *expressions.Budget) (answer, string) {
+	return func(object *unstructured.Unstructured, budget *judges.Budget) (answer, string) {
 		found, exists := field.find(object)
-		if err := budget.Spend(expressions.Size(found)); err != nil {
+		if err := budget.Spend(judges.Size(found)); err != nil {
 			return unknown, fmt.Sprintf("%s: comparing it %s", field, err)
 		}
 		switch {
@@ -205,11 +205,11 @@ func text(value any) string {
 }
 
 func celCheck(declared CEL) (check, error) {
-	expression, err := expressions.Compile(declared.Rule)
+	expression, err := judges.Compile(declared.Rule)
 	if err != nil {
 		return nil, fmt.Errorf(".rule: %w", err)
 	}
-	return func(object *unstructured.Unstructured, budget *expressions.Budget) (answer, string) {
+	return func(object *unstructured.Unstructured, budget *judges.Budget) (answer, string) {
 		switch holds, err := expression.Holds(object, budget); {
 		case err != nil:
 			return unknown, fmt.Sprintf("%s cannot be evaluated: %s", expression, err)

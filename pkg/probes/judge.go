@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/component-operator/runtime/internal/digest"
-	"github.com/component-operator/runtime/internal/expressions"
+	"github.com/component-operator/runtime/internal/judges"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
@@ -32,7 +32,7 @@ type compiled struct {
 }
 
 // check returns the answer for an object, and the reason if it is not yes. The budget limits what it may cost.
-type check func(object *unstructured.Unstructured, budget *expressions.Budget) (answer, string)
+type check func(object *unstructured.Unstructured, budget *judges.Budget) (answer, string)
 
 const (
 	// MaxChecks is the maximum number of checks of all probes together.
@@ -75,7 +75,7 @@ func New(probes []Probe, base status.Judge) (status.Judge, error) {
 		}
 		j.probes = append(j.probes, c)
 	}
-	sum, err := digest.Of(probes)
+	sum, err := manifest.Digest(probes)
 	if err != nil {
 		return nil, fmt.Errorf("computing the digest of the probes: %w", err)
 	}
@@ -109,19 +109,19 @@ func (j *judge) Overrules(object *unstructured.Unstructured) bool {
 // Judge evaluates all checks of all probes that select the object. If some answers are unknown, the message has only
 // these.
 func (j *judge) Judge(object *unstructured.Unstructured) status.Result {
-	result, _ := j.JudgeWithin(object, expressions.Full)
+	result, _ := j.JudgeWithin(object, judges.Full)
 	return result
 }
 
 // JudgeWithin is Judge with a limit of what all checks together may cost; see package judges. Checks beyond it are
 // unknown, and it reports false.
 func (j *judge) JudgeWithin(object *unstructured.Unstructured, limit uint64) (result status.Result, within bool) {
-	budget := expressions.NewBudget(limit)
+	budget := judges.NewBudget(limit)
 	result = j.judge(object, budget)
 	return result, budget.Spend(0) == nil
 }
 
-func (j *judge) judge(object *unstructured.Unstructured, budget *expressions.Budget) status.Result {
+func (j *judge) judge(object *unstructured.Unstructured, budget *judges.Budget) status.Result {
 	selected := false
 	reasons := map[answer][]string{}
 	for _, c := range j.probes {

@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -81,7 +81,7 @@ func (ty *typed) barriers() []string {
 	for _, kind := range []string{"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"} {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: kind + "List"})
-		if err := ty.client.List(context(ty), list, client.MatchingLabels{prefix + "/barrier-owner-id": digest.OwnerLabel(ty.owner.ID)}); err != nil {
+		if err := ty.client.List(context(ty), list, client.MatchingLabels{prefix + "/barrier-owner-id": manifest.OwnerLabel(ty.owner.ID)}); err != nil {
 			ty.Fatal(err)
 		}
 		for range list.Items {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/component-operator/runtime/internal/clients"
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
@@ -39,7 +39,7 @@ func newCache(r *Reconciler) (*cache, error) {
 	c := &cache{onStatus: options.OnStatus, subscribers: map[string]func(){}}
 	var owner string
 	if options.Owner != "" {
-		owner = digest.OwnerLabel(options.Owner)
+		owner = manifest.OwnerLabel(options.Owner)
 	}
 	watching := observe.Options{
 		Reader: r.reader, Config: r.client.Config(), HTTPClient: r.client.HttpClient(), Mapper: r.client.RESTMapper(),
@@ -97,14 +97,14 @@ func (r *Reconciler) As(clnt cluster.Client) *Reconciler {
 func (r *Reconciler) Subscribe(ownerID string, changed func()) {
 	r.cache.mu.Lock()
 	defer r.cache.mu.Unlock()
-	r.cache.subscribers[digest.OwnerLabel(ownerID)] = changed
+	r.cache.subscribers[manifest.OwnerLabel(ownerID)] = changed
 }
 
 // Forget drops all memory of an owner that this process no longer works for, ends its subscription, and stops watches
 // that no other owner needs. If the process works for the owner again, that only costs computation and perhaps
 // requests. No call for the owner may be under way.
 func (r *Reconciler) Forget(ownerID string) {
-	label := digest.OwnerLabel(ownerID)
+	label := manifest.OwnerLabel(ownerID)
 	r.cache.mu.Lock()
 	delete(r.cache.subscribers, label)
 	r.cache.mu.Unlock()
@@ -133,13 +133,13 @@ func (r *Reconciler) Watch(ownerID string, needs []Need) (await func(ctx context
 	for i, need := range needs {
 		wanted[i] = observe.Need{Kind: need.Kind, Namespaces: need.Namespaces}
 	}
-	return r.cache.watches.Begin(digest.OwnerLabel(ownerID), wanted)
+	return r.cache.watches.Begin(manifest.OwnerLabel(ownerID), wanted)
 }
 
 // JudgeBy sets the judge of an owner's dependents; nil stands for Options.Judge. Apply and Plan do so themselves. A
 // caller that calls Watch before them calls JudgeBy before Watch, so that the dependents are not judged twice.
 func (r *Reconciler) JudgeBy(ownerID string, judge status.Judge) {
-	r.judges.Assign(digest.OwnerLabel(ownerID), judge)
+	r.judges.Assign(manifest.OwnerLabel(ownerID), judge)
 }
 
 // Follow ends Options.WatchDelay: all watches start now. Callers that are going to wait for changes call it.

@@ -10,7 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/component-operator/runtime/internal/concurrent"
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/guard"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
@@ -33,13 +33,13 @@ func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) (
 	}
 	c := r.call(request.Owner, request.Inventory)
 	for _, owner := range request.Departing {
-		c.Losses.Departing = append(c.Losses.Departing, guard.Departing{Label: digest.OwnerLabel(owner.ID), Items: owner.Inventory})
+		c.Losses.Departing = append(c.Losses.Departing, guard.Departing{Label: manifest.OwnerLabel(owner.ID), Items: owner.Inventory})
 	}
 	demands, err := c.Losses.Demands(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("finding the managed types: %w", err)
 	}
-	blockers, resources, err := c.Losses.Instances(ctx, demands, digest.OwnerLabel(request.ID))
+	blockers, resources, err := c.Losses.Instances(ctx, demands, manifest.OwnerLabel(request.ID))
 	if apierrors.IsForbidden(err) && c.Losses.IsNothingLeft(ctx) {
 		// The rights may have been deleted with the dependents, for example with a namespace. Nothing is left to
 		// delete.

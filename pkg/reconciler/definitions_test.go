@@ -16,7 +16,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -69,7 +69,7 @@ func TestRecreationOfForeignDefinitionSparesInstances(t *testing.T) {
 			manifests := strings.Replace(recreated(ty, "a"), "PREFIX/update-policy", "PREFIX/adoption-policy: always, PREFIX/update-policy", 1)
 			foreign := testenv.Object(t, ty.expand(customType))
 			if id != "" {
-				foreign.SetLabels(map[string]string{prefix + "/owner-id": digest.OwnerLabel(id)})
+				foreign.SetLabels(map[string]string{prefix + "/owner-id": manifest.OwnerLabel(id)})
 			}
 			if err := ty.client.Create(t.Context(), foreign); err != nil {
 				t.Fatal(err)
@@ -414,7 +414,7 @@ spec: {replicas: 0, selector: {a: b}, template: {metadata: {labels: {a: b}}, spe
 			t.Parallel()
 			ty := newTyped(t)
 			ty.settle(ty.expand(customType+controller), done)
-			foreign := strings.Replace(widget, "{name: NAME}", strings.ReplaceAll(tc.metadata, "OWNER", digest.OwnerLabel(ty.owner.ID)), 1)
+			foreign := strings.Replace(widget, "{name: NAME}", strings.ReplaceAll(tc.metadata, "OWNER", manifest.OwnerLabel(ty.owner.ID)), 1)
 			ty.create(ty.expand(foreign))
 			for range 3 {
 				result, err := tc.end(ty)

@@ -26,7 +26,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
@@ -651,7 +651,7 @@ func TestNamespaceIsHeldByWhatOthersHaveInIt(t *testing.T) {
 			w.mustApply(ownNamespace + inside + besides)
 			uid := string(w.get("v1", "Namespace", "NS-own").GetUID())
 			// As kubectl exports and creates it, without managed fields.
-			marks := strings.NewReplacer("UID", uid, "LABEL", digest.OwnerLabel(w.owner.ID), "OWNER", w.owner.ID)
+			marks := strings.NewReplacer("UID", uid, "LABEL", manifest.OwnerLabel(w.owner.ID), "OWNER", w.owner.ID)
 			w.create(marks.Replace(tc.content))
 			want := w.expand(tc.want)
 			last := w.lines(w.plan(besides, compare))[2]

@@ -116,7 +116,7 @@ kind: Pod
 metadata: {name: runs, annotations: {` + purged + `}}
 spec: {terminationGracePeriodSeconds: 0, containers: [{name: main, image: example.com/none}]}
 `
-	manifests := failing(fails) + rest
+	manifests := failingJobs(fails) + rest
 	w.settle(manifests, func(result reconciler.Result) (bool, string) {
 		return len(result.Failures) > 0 && w.get("batch/v1", "Job", "ends") == nil && w.get("v1", "Pod", "runs") != nil, strings.Join(w.inventory(), ", ")
 	})
@@ -146,8 +146,8 @@ spec:
 `)
 }
 
-// failing returns a manifest of Jobs that fail.
-func failing(jobs string) string {
+// failingJobs returns a manifest of Jobs that fail.
+func failingJobs(jobs string) string {
 	return strings.ReplaceAll(jobs, "template:\n", "template:\n    metadata: {annotations: {sandbox.component-operator.io/fail: \"true\"}}\n")
 }
 
@@ -220,7 +220,7 @@ func TestOnFailure(t *testing.T) {
 	w := newWorld(t)
 	hooks := job("notify", onFailure+`, PREFIX/purge-order: "7"`) + job("restore", onFailure+`, PREFIX/apply-order: "1"`)
 	w.digest = "one"
-	good, bad := job("main", "PREFIX/update-policy: recreate"), failing(job("main", "PREFIX/update-policy: recreate"))
+	good, bad := job("main", "PREFIX/update-policy: recreate"), failingJobs(job("main", "PREFIX/update-policy: recreate"))
 	w.settle(good+hooks, done)
 	w.expectInventory("Job main Ready Current")
 
@@ -261,7 +261,7 @@ func TestOnRefusal(t *testing.T) {
 	t.Parallel()
 	for reason, manifests := range map[string]string{
 		"the API server rejects an object": "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: [{port: 70000}]}\n",
-		"a post-apply hook fails":          failing(job("smoke", postApply)),
+		"a post-apply hook fails":          failingJobs(job("smoke", postApply)),
 	} {
 		w := newWorld(t)
 		hook := job("notify", onFailure)
@@ -289,7 +289,7 @@ func TestOnFailureLeavesRedundantObjects(t *testing.T) {
 	w := newWorld(t)
 	w.policies.PruneAt = reconciler.PruneAtWaves
 	w.mustApply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: old, annotations: {PREFIX/delete-order: \"10\"}}\n")
-	w.settle(failing(job("main", ""))+job("notify", onFailure), func(result reconciler.Result) (bool, string) {
+	w.settle(failingJobs(job("main", ""))+job("notify", onFailure), func(result reconciler.Result) (bool, string) {
 		return len(result.Failures) > 0 && len(result.Aftermath.Waits) == 0, notices(result.Waits)
 	})
 	if w.configMap("old") == nil {
@@ -303,7 +303,7 @@ func TestBadOnFailure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	hook := "\n---\napiVersion: v1\nkind: Service\nmetadata: {name: a, annotations: {" + onFailure + "}}\nspec: {ports: [{port: 70000}]}\n"
-	result := w.settle(failing(job("main", ""))+hook, func(result reconciler.Result) (bool, string) { return len(result.Failures) > 0, notices(result.Waits) })
+	result := w.settle(failingJobs(job("main", ""))+hook, func(result reconciler.Result) (bool, string) { return len(result.Failures) > 0, notices(result.Waits) })
 	if !strings.Contains(result.Aftermath.Problem, "Service "+w.namespace+"/a: rejected by the API server") || result.RequeueAfter > 0 {
 		t.Errorf("got %+v", result)
 	}

@@ -13,8 +13,8 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/component-operator/runtime/internal/annotations"
-	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/judges"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
@@ -228,7 +228,7 @@ func (r *Reconciler) preparer() prepare.Preparer {
 // forDecisions returns the owner as decisions need it.
 func (o Owner) forDecisions() decide.Owner {
 	return decide.Owner{
-		ID: o.ID, Label: digest.OwnerLabel(o.ID), Namespace: o.Namespace, Home: o.Home, Self: o.Self, AdditionalManagedTypes: o.AdditionalManagedTypes,
+		ID: o.ID, Label: manifest.OwnerLabel(o.ID), Namespace: o.Namespace, Home: o.Home, Self: o.Self, AdditionalManagedTypes: o.AdditionalManagedTypes,
 	}
 }
 

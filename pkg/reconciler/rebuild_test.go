@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -93,7 +93,7 @@ func TestRebuild(t *testing.T) {
 	w.mustApply(lostManifest)
 	before, inventory := w.uids(), w.owner.Inventory
 	// What carries the label without the id is not ours.
-	w.create(fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: copy, labels: {PREFIX/owner-id: %s}}\n", digest.OwnerLabel(w.owner.ID)))
+	w.create(fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: copy, labels: {PREFIX/owner-id: %s}}\n", manifest.OwnerLabel(w.owner.ID)))
 	result := w.rebuild(reconciler.RebuildRequest{Objects: objects(w, lostManifest)})
 	want := []string{
 		`ConfigMap once IfUnowned/Once/Replace/Delete 0 0 Ready ""`,
@@ -149,7 +149,7 @@ func TestRebuildOverAllTypes(t *testing.T) {
 	copied := &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: w.namespace, Name: "mirror",
-			Labels:          map[string]string{prefix + "/owner-id": digest.OwnerLabel(w.owner.ID)},
+			Labels:          map[string]string{prefix + "/owner-id": manifest.OwnerLabel(w.owner.ID)},
 			Annotations:     map[string]string{prefix + "/owner-id": w.owner.ID},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "plain", UID: w.configMap("plain").GetUID(), Controller: &yes}},
 		},
@@ -294,7 +294,7 @@ func TestRebuildSparesCopies(t *testing.T) {
 func TestRebuildFindsWhatTheAncestorWrote(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	manifest := w.expand("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NS, labels: {PREFIX/owner-id: " + digest.OwnerLabel(w.owner.ID) +
+	manifest := w.expand("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NS, labels: {PREFIX/owner-id: " + manifest.OwnerLabel(w.owner.ID) +
 		"}, annotations: {PREFIX/owner-id: " + w.owner.ID + "}}\ndata: {value: a}\n")
 	w.createAs(testenv.Object(t, manifest), prefix)
 	w.patch(w.configMap("a"), `{"data":{"key":"value"}}`)

@@ -17,7 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -322,9 +322,9 @@ func TestTakeoverFromAncestor(t *testing.T) {
 		t.Run(update, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			manifest := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/update-policy: " + update + "}}\ndata: {kept: x}\n"
+			declared := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/update-policy: " + update + "}}\ndata: {kept: x}\n"
 			object := testenv.Objects(t, w.expand("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NS, labels: {PREFIX/owner-id: "+
-				digest.OwnerLabel(w.owner.ID)+"}, annotations: {PREFIX/owner-id: "+w.owner.ID+", PREFIX/digest: abc}}\ndata: {kept: x, dropped: x}\n"))[0]
+				manifest.OwnerLabel(w.owner.ID)+"}, annotations: {PREFIX/owner-id: "+w.owner.ID+", PREFIX/digest: abc}}\ndata: {kept: x, dropped: x}\n"))[0]
 			if err := w.client.Create(t.Context(), object, client.FieldOwner(prefix)); err != nil {
 				t.Fatal(err)
 			}
@@ -340,7 +340,7 @@ func TestTakeoverFromAncestor(t *testing.T) {
 				Status:          "Current",
 				LastAppliedAt:   &metav1.Time{Time: time.Now()},
 			}}
-			result := w.mustApply(manifest)
+			result := w.mustApply(declared)
 			w.expectActions(result, "Updated ConfigMap a")
 			after := w.configMap("a")
 			if after.GetUID() != object.GetUID() {
@@ -349,9 +349,9 @@ func TestTakeoverFromAncestor(t *testing.T) {
 			if diff := diffData(map[string]any{"kept": "x"}, after); diff != "" {
 				t.Errorf("what the manifest does not declare any more goes (-want +got):\n%s", diff)
 			}
-			w.rest(manifest)
+			w.rest(declared)
 			w.requests.Reset()
-			w.expectActions(w.mustApply(manifest))
+			w.expectActions(w.mustApply(declared))
 			if writes := w.writes(); len(writes) > 0 {
 				t.Errorf("expected rest, got %v", writes)
 			}

@@ -53,8 +53,8 @@ func Example_options() {
 		fmt.Println(object.GetName(), object.GetAnnotations())
 	}
 	// Output:
-	// data map[shop.example.org/adoption-policy:always shop.example.org/delete-policy:orphan-on-delete
-	// shop.example.org/prune-policy:confirm] dashboard map[shop.example.org/await:never]
+	// data map[shop.example.org/adoption-policy:always shop.example.org/delete-policy:orphan-on-delete shop.example.org/prune-policy:confirm]
+	// dashboard map[shop.example.org/await:never]
 }
 
 // An object that somebody else owns.

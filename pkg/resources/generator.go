@@ -13,8 +13,8 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/generating"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/types"
@@ -109,7 +109,7 @@ func inputDigest(ctx context.Context, namespace, name string, parameters types.U
 	if err == nil && component != "" {
 		return component, nil
 	}
-	result, err := digest.Of([]any{namespace, name, parameters.ToUnstructured()})
+	result, err := manifest.Digest([]any{namespace, name, parameters.ToUnstructured()})
 	if err != nil {
 		return "", fmt.Errorf("computing the digest of the parameters: %w", err)
 	}

@@ -14,8 +14,8 @@ import (
 
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/apiserver"
-	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/gitops"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -49,13 +49,13 @@ const attempts = 5
 // IsForeign reports whether an object is a dependent of another owner.
 func (o pruneOwner) IsForeign(object client.Object) bool {
 	owner := object.GetLabels()[o.Name+"/"+types.LabelKeySuffixOwnerId]
-	return owner != "" && owner != digest.OwnerLabel(o.ID)
+	return owner != "" && owner != manifest.OwnerLabel(o.ID)
 }
 
 // Claim makes a live object a dependent, so that the engine deletes it. The caller vouches that the object belongs to
 // it.
 func (o pruneOwner) Claim(ctx context.Context, live *unstructured.Unstructured) (claimOutcome, error) {
-	label, owner := o.Name+"/"+types.LabelKeySuffixOwnerId, digest.OwnerLabel(o.ID)
+	label, owner := o.Name+"/"+types.LabelKeySuffixOwnerId, manifest.OwnerLabel(o.ID)
 	claim, err := o.patch(ctx, live, func(object *metav1.PartialObjectMetadata) (claimOutcome, map[string]any) {
 		switch object.GetLabels()[label] {
 		case owner:

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/gitops"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/status"
@@ -87,7 +87,7 @@ func (d *definition) liveHook(ctx context.Context, id types.ObjectID, task syncT
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("reading %s: %w", id, err)
-	case live.GetLabels()[Name+"/"+types.LabelKeySuffixOwnerId] != digest.OwnerLabel(d.owner):
+	case live.GetLabels()[Name+"/"+types.LabelKeySuffixOwnerId] != manifest.OwnerLabel(d.owner):
 		return nil, nil
 	}
 	return live, nil

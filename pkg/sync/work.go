@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/gitops"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -83,7 +83,7 @@ type work struct {
 func (d *definition) assemble(ctx context.Context) (*work, error) {
 	w := &work{
 		tasks: map[types.ObjectID]syncTask{}, obsolete: map[types.ObjectID]*unstructured.Unstructured{}, pruned: map[types.ObjectID]*inventory.Item{},
-		mark: digest.OwnerLabel(d.owner), confirmed: d.pruneConfirmed, operation: d.digest(),
+		mark: manifest.OwnerLabel(d.owner), confirmed: d.pruneConfirmed, operation: d.digest(),
 		same: map[types.ObjectID]bool{}, existed: map[types.ObjectID]bool{}, verbs: map[types.ObjectID]string{}, unplaced: map[types.ObjectID]types.ObjectID{},
 	}
 	d.info = newTypes(d.client.RESTMapper(), d.declared)

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/cluster"
 )
@@ -44,7 +43,7 @@ func Choose(clnt cluster.Client, release *releases.Release, texts []string) (*Ch
 		case len(denoted) > 1:
 			return nil, ambiguous(text, "release "+release.String(), denoted)
 		case len(denoted) == 0 && !c.kinds[schema.GroupKind{Kind: "Pod"}]:
-			return nil, failures.Refused("release %s has no dependent %s; to list them: clm tree %s -n %s", release, text, release.Name, release.Namespace)
+			return nil, releases.Refused("release %s has no dependent %s; to list them: clm tree %s -n %s", release, text, release.Name, release.Namespace)
 		}
 		// A dependent is there, whether it has pods or not.
 		c.found.Store(len(denoted) > 0)
@@ -71,7 +70,7 @@ func (c *Choice) Has(dependent, pod display.Object) bool {
 func (c *Choice) ConfirmFound() error {
 	for _, choice := range c.choices {
 		if !choice.found.Load() {
-			return failures.Refused("release %s has no %s; to list its objects: clm tree %s -n %s", c.release, choice.text, c.release.Name, c.release.Namespace)
+			return releases.Refused("release %s has no %s; to list its objects: clm tree %s -n %s", c.release, choice.text, c.release.Name, c.release.Namespace)
 		}
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/discovery"
 
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -98,7 +98,7 @@ func match[O Object](clnt cluster.Client, r reference, among []O, in Scope) (O, 
 	case 1:
 		return matches[0], nil
 	case 0:
-		return none, failures.Refused("object %s not found in %s; to list its objects: %s", r.text, in.Name, in.Show)
+		return none, releases.Refused("object %s not found in %s; to list its objects: %s", r.text, in.Name, in.Show)
 	default:
 		texts := make([]string, len(matches))
 		for i, match := range matches {
@@ -110,7 +110,7 @@ func match[O Object](clnt cluster.Client, r reference, among []O, in Scope) (O, 
 
 // ambiguous returns the RefusedError about a text that denotes several objects.
 func ambiguous(text, scope string, candidates []string) error {
-	return failures.Refused("%s matches several objects in %s: %s; specify the group or the namespace", text, scope, strings.Join(candidates, ", "))
+	return releases.Refused("%s matches several objects in %s: %s; specify the group or the namespace", text, scope, strings.Join(candidates, ", "))
 }
 
 // isNameOf reports whether a type of this name and group is meant.

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/component-operator/runtime/clm/internal/terminal"
 )
 
 // Action is what an operation would do to an object. The empty action leaves it as it is.
@@ -45,19 +43,19 @@ const (
 var notation = []struct {
 	action Action
 	symbol string
-	paint  func(terminal.Style, string) string
+	paint  func(Style, string) string
 }{
-	{ActionCreate, "+", terminal.Style.Green},
-	{ActionAdopt, "~", terminal.Style.Yellow},
-	{ActionUpdate, "~", terminal.Style.Yellow},
-	{ActionRecreate, "±", terminal.Style.Yellow},
-	{ActionCorrect, "~", terminal.Style.Yellow},
-	{ActionRestore, "+", terminal.Style.Green},
-	{ActionDelete, "-", terminal.Style.Red},
-	{ActionComplete, "-", terminal.Style.Red},
-	{ActionOrphan, "=", terminal.Style.Yellow},
-	{ActionKeep, "=", terminal.Style.Faint},
-	{ActionRepeat, "↻", terminal.Style.Faint},
+	{ActionCreate, "+", Style.Green},
+	{ActionAdopt, "~", Style.Yellow},
+	{ActionUpdate, "~", Style.Yellow},
+	{ActionRecreate, "±", Style.Yellow},
+	{ActionCorrect, "~", Style.Yellow},
+	{ActionRestore, "+", Style.Green},
+	{ActionDelete, "-", Style.Red},
+	{ActionComplete, "-", Style.Red},
+	{ActionOrphan, "=", Style.Yellow},
+	{ActionKeep, "=", Style.Faint},
+	{ActionRepeat, "↻", Style.Faint},
 }
 
 // Change is what would happen to one object.
@@ -82,7 +80,7 @@ type Change struct {
 // DiffOptions are the options of WriteDiff and NewWriter.
 type DiffOptions struct {
 	// Style decides whether the output is coloured.
-	Style terminal.Style
+	Style Style
 	// Context is the number of unchanged lines to show around a change. Defaults to 3; -1 means the whole object.
 	Context *int
 	// ShowSecrets shows values of Secrets unmasked.
@@ -142,7 +140,7 @@ func Repetition(changes []Change) string {
 	var objects []string
 	for _, change := range changes {
 		if change.Action == ActionRepeat && change.Refusal == "" {
-			objects = append(objects, terminal.Clean(change.Object))
+			objects = append(objects, Clean(change.Object))
 		}
 	}
 	switch len(objects) {
@@ -182,10 +180,10 @@ func (w *writer) change(change Change) error {
 		return err
 	}
 	if change.Refusal != "" {
-		w.text("  ", w.Style.Red("refused: "+terminal.Clean(change.Refusal)))
+		w.text("  ", w.Style.Red("refused: "+Clean(change.Refusal)))
 	}
 	for _, note := range change.Notes {
-		w.text("  ", terminal.Clean(note))
+		w.text("  ", Clean(note))
 	}
 	if change.Before != nil || change.After != nil {
 		before, after := w.prepare(change.Before), w.prepare(change.After)
@@ -196,7 +194,7 @@ func (w *writer) change(change Change) error {
 }
 
 func (w *writer) header(change Change) error {
-	symbol, paint, details := "!", terminal.Style.Red, string(change.Action)
+	symbol, paint, details := "!", Style.Red, string(change.Action)
 	if change.Action != "" {
 		i := place(change.Action)
 		if i < 0 {
@@ -207,7 +205,7 @@ func (w *writer) header(change Change) error {
 		}
 	}
 	if change.Reason != "" {
-		details = strings.TrimPrefix(details+": "+terminal.Clean(change.Reason), ": ")
+		details = strings.TrimPrefix(details+": "+Clean(change.Reason), ": ")
 	}
 	if details != "" {
 		details = "(" + details + ")"
@@ -215,20 +213,20 @@ func (w *writer) header(change Change) error {
 	if change.Local {
 		details = strings.TrimPrefix(details+"  [local]", "  ")
 	}
-	w.headline(symbol+" ", terminal.Clean(change.Object), details, paint)
+	w.headline(symbol+" ", Clean(change.Object), details, paint)
 	return nil
 }
 
 // headline writes an object and the details in one line. If that is too long, the details stand below the object.
-func (w *writer) headline(symbol, object, details string, paint func(terminal.Style, string) string) {
+func (w *writer) headline(symbol, object, details string, paint func(Style, string) string) {
 	const gap = "  "
-	room := w.Limit - terminal.Width(symbol+gap+details)
+	room := w.Limit - Width(symbol+gap+details)
 	switch {
 	case details == "" && w.Limit <= 0:
 		w.out.WriteString(paint(w.Style, symbol+object) + "\n")
 	case details == "":
-		w.out.WriteString(paint(w.Style, symbol+terminal.Elide(object, w.Limit-terminal.Width(symbol))) + "\n")
-	case w.Limit <= 0 || room >= terminal.Width(object):
+		w.out.WriteString(paint(w.Style, symbol+Elide(object, w.Limit-Width(symbol))) + "\n")
+	case w.Limit <= 0 || room >= Width(object):
 		w.out.WriteString(paint(w.Style, symbol+object) + gap + details + "\n")
 	default:
 		w.headline(symbol, object, "", paint)
@@ -244,7 +242,7 @@ func (w *writer) repeated(changes []Change) {
 	}
 	line = "↻ " + line
 	if w.Limit > 0 {
-		line = terminal.Truncate(line, w.Limit)
+		line = Truncate(line, w.Limit)
 	}
 	w.out.WriteString(w.Style.Faint(line) + "\n")
 }
@@ -253,7 +251,7 @@ func (w *writer) repeated(changes []Change) {
 func (w *writer) text(indent, text string) {
 	lines := []string{text}
 	if w.Limit > 0 {
-		lines = terminal.WrapHanging(text, w.Limit-len(indent))
+		lines = WrapHanging(text, w.Limit-len(indent))
 	}
 	for _, line := range lines {
 		w.out.WriteString(indent + line + "\n")
@@ -279,7 +277,7 @@ func actions() string {
 }
 
 // summary counts a refused change once, as refused.
-func summary(changes []Change, style terminal.Style) string {
+func summary(changes []Change, style Style) string {
 	counts := map[Action]int{}
 	refused := 0
 	for _, change := range changes {

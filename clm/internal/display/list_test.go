@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/terminal"
 )
 
 // TestFrames lists a plan with long names at the widths that terminals have. No line may be wider, and no reason or
@@ -40,7 +39,7 @@ func TestFramesOfDiffs(t *testing.T) {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(out.String()) {
-			if cells := terminal.Width(strings.TrimSuffix(line, "\n")); cells > width && width > 0 {
+			if cells := display.Width(strings.TrimSuffix(line, "\n")); cells > width && width > 0 {
 				t.Errorf("want %d cells at most, got %d: %s", width, cells, line)
 			}
 		}

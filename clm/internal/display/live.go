@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
-
-	"github.com/component-operator/runtime/clm/internal/terminal"
 )
 
 const (
@@ -26,10 +24,10 @@ type live struct {
 	out   io.Writer
 	clock clock.WithDelayedExecution
 	size  func() (columns, rows int)
-	style terminal.Style
+	style Style
 
 	mu      sync.Mutex
-	screen  *terminal.Screen
+	screen  *Screen
 	started time.Time
 	ended   bool
 	state   Progress
@@ -38,8 +36,8 @@ type live struct {
 	timer      clock.Timer
 }
 
-func newLive(options PrinterOptions, style terminal.Style) *live {
-	return &live{clock: options.Clock, size: options.Size, style: style, out: options.Out, screen: terminal.NewScreen(options.Out)}
+func newLive(options PrinterOptions, style Style) *live {
+	return &live{clock: options.Clock, size: options.Size, style: style, out: options.Out, screen: NewScreen(options.Out)}
 }
 
 func (l *live) Update(state Progress) {

@@ -14,14 +14,13 @@ import (
 	"time"
 
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 func newLive(s *screen) display.Printer {
 	_, _ = s.Write([]byte("$ clm apply shop\r\n"))
 	s.take()
-	return display.NewPrinter(display.PrinterOptions{Out: s, Mode: display.ModeLive, Size: s.size, Color: terminal.ColorNever})
+	return display.NewPrinter(display.PrinterOptions{Out: s, Mode: display.ModeLive, Size: s.size, Color: display.ColorNever})
 }
 
 func TestLive(t *testing.T) {
@@ -219,7 +218,7 @@ func TestConcurrentUpdates(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []display.Mode{display.ModeLive, display.ModePlain, display.ModeJSON, display.ModeQuiet} {
 		s := newScreen(100, 40)
-		printer := display.NewPrinter(display.PrinterOptions{Out: s, Mode: mode, Size: s.size, Color: terminal.ColorAlways})
+		printer := display.NewPrinter(display.PrinterOptions{Out: s, Mode: mode, Size: s.size, Color: display.ColorAlways})
 		var group sync.WaitGroup
 		for worker := range 8 {
 			group.Go(func() {

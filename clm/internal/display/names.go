@@ -6,7 +6,6 @@ package display
 import (
 	"cmp"
 
-	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -76,7 +75,7 @@ func (n *Names) fit(object types.ObjectKey, namespace string) string {
 	if len(n.groups[gk.Kind]) > 1 {
 		kind = gk.String()
 	}
-	if terminal.Width(kind+name) > n.room {
+	if Width(kind+name) > n.room {
 		kind = cmp.Or(shortKinds[kind], kind)
 	}
 	return kind + name

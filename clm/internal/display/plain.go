@@ -13,7 +13,6 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -21,7 +20,7 @@ import (
 type plain struct {
 	out   io.Writer
 	clock clock.WithDelayedExecution
-	style terminal.Style
+	style Style
 	quiet bool
 
 	mu      sync.Mutex
@@ -69,14 +68,14 @@ func (p *plain) Update(state Progress) {
 	phase, message, changes := p.said.advance(state)
 	var b strings.Builder
 	if phase && state.Phase != "" {
-		fmt.Fprintf(&b, "%s: %s\n", p.style.Bold(terminal.Clean(state.title())), terminal.Clean(state.Phase))
+		fmt.Fprintf(&b, "%s: %s\n", p.style.Bold(Clean(state.title())), Clean(state.Phase))
 	}
 	if message && state.Message != "" {
-		fmt.Fprintf(&b, "%s: %s\n", p.style.Bold(terminal.Clean(state.title())), p.style.Yellow(terminal.Clean(state.Message)))
+		fmt.Fprintf(&b, "%s: %s\n", p.style.Bold(Clean(state.title())), p.style.Yellow(Clean(state.Message)))
 	}
 	for _, change := range changes {
 		for _, news := range change.news(p.style) {
-			fmt.Fprintf(&b, "%s: %s\n", terminal.Clean(change.after.String()), news)
+			fmt.Fprintf(&b, "%s: %s\n", Clean(change.after.String()), news)
 		}
 		p.await(change.after, now)
 	}
@@ -141,7 +140,7 @@ func (p *plain) tell() {
 		if isLeaving(object) {
 			label = object.Label()
 		}
-		fmt.Fprintf(&b, "%s: %s: %s\n", terminal.Clean(object.String()), p.style.Yellow(label), terminal.Clean(object.Message))
+		fmt.Fprintf(&b, "%s: %s: %s\n", Clean(object.String()), p.style.Yellow(label), Clean(object.Message))
 	}
 	_, _ = io.WriteString(p.out, b.String())
 	p.schedule(now)
@@ -161,7 +160,7 @@ func (p *plain) Finish(outcome Outcome) {
 }
 
 // news returns what is worth a line at once. What was ready all the time, and what has not had its turn, is not.
-func (c change) news(style terminal.Style) []string {
+func (c change) news(style Style) []string {
 	var news []string
 	if c.acted() {
 		news = append(news, style.Green(c.after.Done()))
@@ -177,7 +176,7 @@ func (c change) acted() bool {
 }
 
 // situation is empty if it is the same as before, or said already by what was done.
-func (c change) situation(style terminal.Style) string {
+func (c change) situation(style Style) string {
 	was, is := c.before.State, c.after.State
 	switch {
 	case is == StateFailed && (was != is || c.before.Message != c.after.Message):

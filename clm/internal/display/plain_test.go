@@ -14,7 +14,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 )
@@ -25,7 +24,7 @@ type stopped struct{ clock.RealClock }
 func (stopped) Now() time.Time { return start }
 
 // play shows the states one after the other, each twice, and then the outcome.
-func play(mode display.Mode, color terminal.Color, outcome display.Outcome, states ...display.Progress) string {
+func play(mode display.Mode, color display.Color, outcome display.Outcome, states ...display.Progress) string {
 	var out bytes.Buffer
 	printer := display.NewPrinter(display.PrinterOptions{Out: &out, Mode: mode, Color: color, Clock: stopped{}})
 	for _, state := range states {
@@ -63,7 +62,7 @@ func course() []display.Progress {
 
 func TestPlain(t *testing.T) {
 	t.Parallel()
-	got := play(display.ModePlain, terminal.ColorAuto, display.Outcome{Summary: "timed out after 5m", Next: "Look closer with: clm status shop\n"}, course()...)
+	got := play(display.ModePlain, display.ColorAuto, display.Outcome{Summary: "timed out after 5m", Next: "Look closer with: clm status shop\n"}, course()...)
 	expect(t, "a line for each change, and none for what was ready before or has not had its turn", got, `
 apply default/shop revision 3: waiting for the lock held by somebody
 apply default/shop revision 3: applying wave 2 of 4
@@ -124,7 +123,7 @@ func TestPlainDeletion(t *testing.T) {
 		return display.Progress{Operation: "delete", Release: "default/shop", Phase: "deleting", Objects: objects}
 	}
 	const web, data = "apps/v1 Deployment default/web", "v1 PersistentVolumeClaim default/data"
-	got := play(display.ModePlain, terminal.ColorAlways, display.Outcome{Done: true, Summary: "deleted"},
+	got := play(display.ModePlain, display.ColorAlways, display.Outcome{Done: true, Summary: "deleted"},
 		state(object(web, 0, reconciler.PhaseScheduledForDeletion), object(data, 1, reconciler.PhaseScheduledForDeletion)),
 		state(object(web, 0, reconciler.PhaseDeleting), object(data, 1, reconciler.PhaseScheduledForDeletion)),
 		state(object(web, 0, reconciler.PhaseDeleting, wait("finalizers: example.com/hold", 0)), object(data, 1, reconciler.PhaseScheduledForDeletion)),
@@ -145,7 +144,7 @@ func TestManyUnready(t *testing.T) {
 	for range 25 {
 		state.Objects = append(state.Objects, object("v1 Pod default/p", 0, reconciler.PhaseCreating))
 	}
-	got := play(display.ModePlain, terminal.ColorAuto, display.Outcome{Summary: "not ready"}, state)
+	got := play(display.ModePlain, display.ColorAuto, display.Outcome{Summary: "not ready"}, state)
 	if lines, more := strings.Count(got, "▸"), strings.Contains(got, "  … and 5 more\n"); lines != 20 || !more {
 		t.Errorf("25 objects are not ready, but %d are named:\n%s", lines, got)
 	}
@@ -153,7 +152,7 @@ func TestManyUnready(t *testing.T) {
 
 func TestOperationEvents(t *testing.T) {
 	t.Parallel()
-	got := play(display.ModeJSON, terminal.ColorAlways, display.Outcome{Done: true, Summary: "ready", Next: "<rest>"}, course()[1:4]...)
+	got := play(display.ModeJSON, display.ColorAlways, display.Outcome{Done: true, Summary: "ready", Next: "<rest>"}, course()[1:4]...)
 	for line := range strings.Lines(got) {
 		if !json.Valid([]byte(line)) {
 			t.Errorf("not JSON: %s", line)

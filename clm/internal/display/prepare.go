@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/component-operator/runtime/internal/redact"
+	"github.com/component-operator/runtime/internal/texts"
 )
 
 // housekeeping are the metadata fields that only the server writes.
@@ -30,7 +30,7 @@ func (w *writer) prepare(object map[string]any) map[string]any {
 	if w.ShowSecrets {
 		return object
 	}
-	return redact.Secret(object, func(value string) any { return w.masks.mask(value) })
+	return texts.Secret(object, func(value string) any { return w.masks.mask(value) })
 }
 
 // masked stands for a secret value.
@@ -51,5 +51,5 @@ func (m masks) mask(text string) masked {
 	if len(text) == 1 {
 		unit = "byte"
 	}
-	return masked(fmt.Sprintf("%s (%d %s, #%d)", redact.Mark, len(text), unit, number))
+	return masked(fmt.Sprintf("%s (%d %s, #%d)", texts.Mark, len(text), unit, number))
 }

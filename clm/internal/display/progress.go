@@ -8,8 +8,6 @@ import (
 	"os"
 
 	"k8s.io/utils/clock"
-
-	"github.com/component-operator/runtime/clm/internal/terminal"
 )
 
 // Printer shows an operation. Its methods may be called from several goroutines; none blocks on anything but the
@@ -68,7 +66,7 @@ type PrinterOptions struct {
 	// Mode defaults to ModeAuto.
 	Mode Mode
 	// Color defaults to ColorAuto. It does not concern ModeJSON.
-	Color terminal.Color
+	Color Color
 	// Clock defaults to the real time.
 	Clock clock.WithDelayedExecution
 	// Size returns the present size of the terminal. Defaults to asking the terminal behind Out.
@@ -84,11 +82,11 @@ func NewPrinter(options PrinterOptions) Printer {
 		options.Clock = clock.RealClock{}
 	}
 	if options.Size == nil {
-		options.Size = func() (int, int) { return terminal.Size(options.Out) }
+		options.Size = func() (int, int) { return Size(options.Out) }
 	}
 	if options.Mode == ModeAuto {
 		options.Mode = ModePlain
-		if terminal.IsAttended(options.Out) {
+		if IsAttended(options.Out) {
 			options.Mode = ModeLive
 		}
 	}

@@ -11,8 +11,6 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/component-operator/runtime/clm/internal/terminal"
 )
 
 // A line of YAML, with the path of its field; all lines of a multi-line string have the path of the string.
@@ -44,7 +42,7 @@ func (d *document) add(indent int, text, path string) {
 
 func (d *document) mapping(mapping map[string]any, indent int, path string) {
 	for _, key := range slices.Sorted(maps.Keys(mapping)) {
-		field := terminal.Clean(key)
+		field := Clean(key)
 		if path != "" {
 			field = path + "." + field
 		}
@@ -79,7 +77,7 @@ func (d *document) sequence(sequence []any, indent int, path string) {
 		switch value := element.(type) {
 		case map[string]any:
 			if known, ok := value["name"].(string); ok {
-				name = terminal.Clean(known)
+				name = Clean(known)
 			}
 			if len(value) > 0 {
 				d.mapping(value, indent+2, path+"["+name+"]")
@@ -123,7 +121,7 @@ func (d *document) text(text, head string, indent int, path, field string) {
 		indent -= 2 // an element of a list: the block is indented relative to the dash
 	}
 	for content := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
-		d.add(indent+2, terminal.Escape(content), field)
+		d.add(indent+2, Escape(content), field)
 	}
 }
 
@@ -144,5 +142,5 @@ func scalar(value any) string {
 	if err != nil {
 		return strconv.Quote(fmt.Sprint(value))
 	}
-	return terminal.Escape(strings.TrimSuffix(string(text), "\n"))
+	return Escape(strings.TrimSuffix(string(text), "\n"))
 }

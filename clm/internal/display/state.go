@@ -6,8 +6,6 @@ package display
 import (
 	"strconv"
 	"strings"
-
-	"github.com/component-operator/runtime/clm/internal/terminal"
 )
 
 // Progress is how an operation stands at one moment.
@@ -61,7 +59,7 @@ func word(state State) string {
 
 // because is why a dependent waits or has failed, to follow upon the label, which it does not repeat.
 func because(d Dependent) string {
-	reason := terminal.Clean(d.Message)
+	reason := Clean(d.Message)
 	rest, repeats := strings.CutPrefix(reason, d.Label())
 	if reason == "" || repeats && (rest == "" || strings.HasPrefix(rest, ": ") || strings.HasPrefix(rest, " (")) {
 		return rest

@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/duration"
-
-	"github.com/component-operator/runtime/clm/internal/terminal"
 )
 
 // maxUnready is how many objects that are not ready the outcome names; the others are counted.
@@ -24,7 +22,7 @@ type summaryOfProgress struct {
 	state        Progress
 	outcome      Outcome
 	started, now time.Time
-	style        terminal.Style
+	style        Style
 	// width is the limit of lines; zero means that there is none.
 	width int
 }
@@ -37,13 +35,13 @@ func writeOutcome(out io.Writer, s summaryOfProgress) {
 		mark = s.style.Red("✗")
 		s.writeUnready(&b)
 	}
-	result := mark + " " + terminal.Clean(s.outcome.Summary)
+	result := mark + " " + Clean(s.outcome.Summary)
 	if details := s.details(); details != "" {
 		result += s.style.Faint(" (" + details + ")")
 	}
 	s.writeText(&b, "", result)
 	for _, note := range s.outcome.Notes {
-		s.writeText(&b, "", s.style.Yellow("note:")+" "+terminal.Clean(note))
+		s.writeText(&b, "", s.style.Yellow("note:")+" "+Clean(note))
 	}
 	if s.outcome.Next != "" {
 		b.WriteString(strings.TrimSuffix(s.outcome.Next, "\n") + "\n")
@@ -55,7 +53,7 @@ func writeOutcome(out io.Writer, s summaryOfProgress) {
 func (s summaryOfProgress) writeText(b *strings.Builder, indent, text string) {
 	lines := []string{text}
 	if s.width > 0 {
-		lines = terminal.WrapHanging(text, s.width-len(indent))
+		lines = WrapHanging(text, s.width-len(indent))
 	}
 	for _, line := range lines {
 		b.WriteString(indent + line + "\n")
@@ -66,7 +64,7 @@ func (s summaryOfProgress) writeUnready(b *strings.Builder) {
 	unready := problems(s.state.Objects)
 	names := namesIn(s.state, s.width)
 	for _, object := range unready[:min(len(unready), maxUnready)] {
-		text := fmt.Sprintf("%s %s: %s", mark(object, s.style), terminal.Clean(names.Of(object)), object.Label())
+		text := fmt.Sprintf("%s %s: %s", mark(object, s.style), Clean(names.Of(object)), object.Label())
 		if age := Age(object.Since, s.now); age != "" {
 			text += " for " + age
 		}
@@ -122,7 +120,7 @@ func problems(list []Dependent) []Dependent {
 	return slices.Concat(failed, others)
 }
 
-func mark(object Dependent, style terminal.Style) string {
+func mark(object Dependent, style Style) string {
 	if object.State == StateFailed {
 		return style.Red("✗")
 	}

@@ -11,7 +11,6 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
@@ -37,9 +36,9 @@ func Write(w io.Writer, nodes []*Node, options WriteOptions) error {
 	if options.Clock == nil {
 		options.Clock = clock.RealClock{}
 	}
-	p := &printer{WriteOptions: options, now: options.Clock.Now(), names: NewNames(options.Width/2, options.Namespace), table: terminal.NewTable(options.Width,
-		terminal.Column{Header: "OBJECT", Fit: terminal.Middle}, terminal.Column{Header: "STATUS"}, terminal.Column{Header: "AGE"},
-		terminal.Column{Header: "MESSAGE", Fit: terminal.End})}
+	p := &printer{WriteOptions: options, now: options.Clock.Now(), names: NewNames(options.Width/2, options.Namespace), table: NewTable(options.Width,
+		Column{Header: "OBJECT", Fit: Middle}, Column{Header: "STATUS"}, Column{Header: "AGE"},
+		Column{Header: "MESSAGE", Fit: End})}
 	for _, node := range nodes {
 		p.include(node)
 	}
@@ -53,7 +52,7 @@ type printer struct {
 	WriteOptions
 	now   time.Time
 	names *Names
-	table *terminal.Table
+	table *Table
 }
 
 // include includes what is shown of a node and of what it owns.
@@ -68,8 +67,8 @@ func (p *printer) include(node *Node) {
 // add prints a node behind the given branch, and below it whatever it has behind the given guides.
 func (p *printer) add(node *Node, title, branch, guides string) {
 	paint := p.paint(node.Status)
-	p.table.Add(terminal.Cell{Lead: branch, Text: title}, terminal.Cell{Text: node.Status.String(), Paint: paint},
-		terminal.Cell{Text: Age(node.Created, p.now)}, terminal.Cell{Text: node.Message})
+	p.table.Add(Cell{Lead: branch, Text: title}, Cell{Text: node.Status.String(), Paint: paint},
+		Cell{Text: Age(node.Created, p.now)}, Cell{Text: node.Message})
 	children := node.Children
 	if p.Flat {
 		children = nil
@@ -80,7 +79,7 @@ func (p *printer) add(node *Node, title, branch, guides string) {
 	}
 	if p.Why {
 		for _, text := range p.reasons(node) {
-			p.table.AddBelow(terminal.Cell{Lead: below, Text: text, Paint: paint})
+			p.table.AddBelow(Cell{Lead: below, Text: text, Paint: paint})
 		}
 	}
 	for i, child := range children {
@@ -169,7 +168,7 @@ func (p *printer) text(reason Reason) string {
 
 // paint returns what colours texts about an object with that status.
 func (p *printer) paint(verdict status.Status) func(text string) string {
-	style := terminal.Style(p.Color)
+	style := Style(p.Color)
 	switch verdict {
 	case "":
 		return nil

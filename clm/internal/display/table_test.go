@@ -16,7 +16,6 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
@@ -142,7 +141,7 @@ func TestFrames(t *testing.T) {
 				t.Fatal(err)
 			}
 			for line := range strings.Lines(out.String()) {
-				if cells := terminal.Width(strings.TrimSuffix(line, "\n")); cells > width {
+				if cells := display.Width(strings.TrimSuffix(line, "\n")); cells > width {
 					t.Errorf("%s: want %d cells at most, got %d: %s", view, width, cells, line)
 				}
 			}

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/duration"
-
-	"github.com/component-operator/runtime/clm/internal/terminal"
 )
 
 // view is what is drawn of a state.
@@ -18,14 +16,14 @@ type view struct {
 	state         Progress
 	started, now  time.Time
 	width, height int
-	style         terminal.Style
+	style         Style
 }
 
 // lines returns at most as many lines as the height allows, none wider than the width.
 func (v view) lines() []string {
 	lines := []string{v.header()}
 	if v.state.Message != "" {
-		lines = append(lines, "  "+v.style.Yellow(terminal.Clean(v.state.Message)))
+		lines = append(lines, "  "+v.style.Yellow(Clean(v.state.Message)))
 	}
 	waves := Merge(Waves(v.state.Objects))
 	room := v.height - len(lines) - len(waves)
@@ -36,7 +34,7 @@ func (v view) lines() []string {
 		labels = max(labels, len(w.Label()))
 	}
 	for _, w := range waves {
-		lines = append(lines, "  "+terminal.Pad(w.Label(), labels)+"  "+w.Summarize(v.style))
+		lines = append(lines, "  "+Pad(w.Label(), labels)+"  "+w.Summarize(v.style))
 		for _, object := range w.Dependents {
 			lines = append(lines, shown[object.Object]...)
 		}
@@ -46,7 +44,7 @@ func (v view) lines() []string {
 	}
 	lines = lines[:max(0, min(len(lines), v.height))]
 	for i, line := range lines {
-		lines[i] = terminal.Truncate(line, v.width)
+		lines[i] = Truncate(line, v.width)
 	}
 	return lines
 }
@@ -57,12 +55,12 @@ func (v view) header() string {
 	if v.state.Writing {
 		phase = ": applying"
 	} else if v.state.Phase != "" {
-		phase = ": " + terminal.Clean(v.state.Phase)
+		phase = ": " + Clean(v.state.Phase)
 	}
 	shown := v.state
-	others := terminal.Width(v.state.title()+phase+age) - terminal.Width(v.state.Release)
-	shown.Release = terminal.Elide(v.state.Release, max(v.width-others, minRelease))
-	return v.style.Bold(terminal.Clean(shown.title())) + phase + v.style.Faint(age)
+	others := Width(v.state.title()+phase+age) - Width(v.state.Release)
+	shown.Release = Elide(v.state.Release, max(v.width-others, minRelease))
+	return v.style.Bold(Clean(shown.title())) + phase + v.style.Faint(age)
 }
 
 // choose returns the objects in motion for which there is room: those that have failed, then those of earlier waves. It
@@ -91,11 +89,11 @@ const (
 // more than one line as long as there are lines to spare.
 func (v view) objects(chosen []Dependent, spare int) map[Object][]string {
 	names := namesIn(v.state, max(v.width/2, minName))
-	table := terminal.NewTable(v.width, terminal.Column{}, terminal.Column{}, terminal.Column{Right: true}, terminal.Column{Fit: terminal.End})
-	rows := make([][]terminal.Cell, len(chosen))
+	table := NewTable(v.width, Column{}, Column{}, Column{Right: true}, Column{Fit: End})
+	rows := make([][]Cell, len(chosen))
 	for i, object := range chosen {
-		rows[i] = []terminal.Cell{
-			{Lead: "    " + mark(object, v.style) + " ", Text: terminal.Elide(terminal.Clean(names.Of(object)), max(v.width/2, minName))},
+		rows[i] = []Cell{
+			{Lead: "    " + mark(object, v.style) + " ", Text: Elide(Clean(names.Of(object)), max(v.width/2, minName))},
 			{Text: object.Label()},
 			{Text: Age(object.Since, v.now)},
 			{Text: strings.TrimLeft(because(object), ": ")},
@@ -114,7 +112,7 @@ func (v view) objects(chosen []Dependent, spare int) map[Object][]string {
 
 // object returns the line of an object. A reason that does not fit in it stands below it, in at most as many lines as
 // there are to spare.
-func (v view) object(layout *terminal.Layout, row []terminal.Cell, spare int) []string {
+func (v view) object(layout *Layout, row []Cell, spare int) []string {
 	line, whole := layout.Line(row...)
 	if whole || spare <= 0 {
 		return []string{line}
@@ -122,7 +120,7 @@ func (v view) object(layout *terminal.Layout, row []terminal.Cell, spare int) []
 	last := len(row) - 1
 	line, _ = layout.Line(row[:last]...)
 	lines := []string{line}
-	below := terminal.Wrap(row[last].Text, max(v.width-reasonIndent, 1))
+	below := Wrap(row[last].Text, max(v.width-reasonIndent, 1))
 	if room := min(spare, maxReasonLines); len(below) > room {
 		below = append(below[:room-1], strings.Join(below[room-1:], " "))
 	}

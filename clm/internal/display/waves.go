@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -104,7 +103,7 @@ func (w *Wave) Number() string {
 }
 
 // Describe says how many dependents are in which state, to be shown by clm status, which tells all states apart.
-func (w *Wave) Describe(style terminal.Style) string {
+func (w *Wave) Describe(style Style) string {
 	return w.describe(
 		part{"✓ %d ready", style.Green, []State{StateReady}},
 		part{"✓ %d completed", style.Green, []State{StateCompleted}},
@@ -117,7 +116,7 @@ func (w *Wave) Describe(style terminal.Style) string {
 }
 
 // Summarize says how many dependents an operation is done with, and how many not.
-func (w *Wave) Summarize(style terminal.Style) string {
+func (w *Wave) Summarize(style Style) string {
 	return w.describe(
 		part{"✓ %d done", style.Green, []State{StateReady, StateCompleted, StateGone, StateStays}},
 		part{"▸ %d in progress", style.Yellow, []State{StateUnready}},

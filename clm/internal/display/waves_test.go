@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -35,10 +34,10 @@ func TestWaves(t *testing.T) {
 	display.Sort(nodes)
 	var detailed, merged []string
 	for _, wave := range display.Waves(nodes) {
-		detailed = append(detailed, wave.Label()+": "+wave.Describe(terminal.Style(false)))
+		detailed = append(detailed, wave.Label()+": "+wave.Describe(display.Style(false)))
 	}
 	for _, wave := range display.Merge(display.Waves(nodes)) {
-		merged = append(merged, wave.Label()+": "+wave.Summarize(terminal.Style(false)))
+		merged = append(merged, wave.Label()+": "+wave.Summarize(display.Style(false)))
 	}
 	if diff := cmp.Diff([]string{
 		"wave 0: ✓ 1 ready  ✓ 1 completed", "wave 1: ✓ 1 gone  = 1 kept", "wave 2: ✓ 1 ready  ▸ 1 not ready  ✗ 1 failed",

@@ -18,7 +18,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 )
 
 // FindingKind says what is wrong.
@@ -184,7 +184,7 @@ func (e *examination) readRecords(ctx context.Context) error {
 func (e *examination) sweepCluster(ctx context.Context) error {
 	operator, values := selection.Exists, []string(nil)
 	if e.Name != "" {
-		operator, values = selection.Equals, []string{digest.OwnerLabel(releases.OwnerID(e.Namespace, e.Name))}
+		operator, values = selection.Equals, []string{manifest.OwnerLabel(releases.OwnerID(e.Namespace, e.Name))}
 	}
 	requirement, err := labels.NewRequirement(releases.Label, operator, values)
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
@@ -174,7 +173,7 @@ var controlSequence = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]`)
 // oneLine makes external text safe to show: one line of limited length, without control sequences.
 func oneLine(text string) string {
 	text = controlSequence.ReplaceAllString(strings.ToValidUTF8(text, "?"), "")
-	text = terminal.Clean(strings.Join(strings.Fields(text), " "))
+	text = display.Clean(strings.Join(strings.Fields(text), " "))
 	if runes := []rune(text); len(runes) > 2*status.MaxMessageLength {
 		return string(runes[:2*status.MaxMessageLength]) + "…"
 	}

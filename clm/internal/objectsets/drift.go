@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/component-operator/runtime/internal/fieldset"
-	"github.com/component-operator/runtime/internal/redact"
+	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -137,7 +137,7 @@ func (f *Found) changes(actual *unstructured.Unstructured, fields []fieldpath.Pa
 	}
 	changed := make([]reconciler.FieldChange, len(fields))
 	for i, path := range fields {
-		changed[i] = reconciler.FieldChange{Path: redact.Text(path.String()), Manager: writers[i].Manager}
+		changed[i] = reconciler.FieldChange{Path: texts.Text(path.String()), Manager: writers[i].Manager}
 		if !writers[i].Time.IsZero() {
 			changed[i].Time = &metav1.Time{Time: writers[i].Time}
 		}

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/objectset"
@@ -50,10 +50,10 @@ func (f *Found) rollbackTarget(revision int64) (v1alpha1.Set, error) {
 		return nil, fmt.Errorf("%s is a set; only deployments can be rolled back", f.Target)
 	}
 	if f.Deployment.GetDeletionTimestamp() != nil {
-		return nil, &failures.RefusedError{Reason: fmt.Sprintf("%s is being deleted", f.Target)}
+		return nil, &releases.RefusedError{Reason: fmt.Sprintf("%s is being deleted", f.Target)}
 	}
 	if f.Deployment.GetDeploymentSpec().Paused {
-		return nil, &failures.RefusedError{Reason: fmt.Sprintf("%s is paused; set spec.paused to false first", f.Target)}
+		return nil, &releases.RefusedError{Reason: fmt.Sprintf("%s is paused; set spec.paused to false first", f.Target)}
 	}
 	set, err := objectset.RollbackTarget(f.Deployment, f.Sets, revision)
 	if err != nil {

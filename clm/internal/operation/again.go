@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 )
 
@@ -18,9 +18,9 @@ func (p *Plan) next(limits runner.Limits, err error) string {
 	if p.Operation != Apply && p.Operation != Rollback || limits.Instead != "" && advice == limits.Instead {
 		return advice
 	}
-	texts := []string{failures.Next(err, p.Release)}
+	texts := []string{releases.Next(err, p.Release)}
 	switch ready := p.Release.LastReady(); {
-	case !failures.IsFailure(err):
+	case !releases.IsFailure(err):
 	case limits.Instead != "":
 		texts = append(texts, limits.Instead)
 	case ready != nil && p.NeverReady() && p.Revision.Target != ready.Number:

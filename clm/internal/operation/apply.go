@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -113,15 +112,15 @@ func (p *Plan) board() *runner.Board {
 
 func applied(plan *Plan, options Options, err error) display.Outcome {
 	release := fmt.Sprintf("release %s, revision %d", plan.Release, plan.Revision.Number)
-	var interrupted *failures.InterruptedError
+	var interrupted *releases.InterruptedError
 	switch {
 	case errors.As(err, &interrupted) && interrupted.Untouched:
 		// The planned revision will not exist; another one may have its number.
-		return display.Outcome{Summary: fmt.Sprintf("release %s: %s", plan.Release, failures.Summary(err)), Next: failures.Next(err, plan.Release)}
-	case err != nil && options.Reverts && failures.IsFailure(err) && plan.NeverReady():
-		return display.Outcome{Summary: release + ": " + failures.Summary(err)}
+		return display.Outcome{Summary: fmt.Sprintf("release %s: %s", plan.Release, releases.Summary(err)), Next: releases.Next(err, plan.Release)}
+	case err != nil && options.Reverts && releases.IsFailure(err) && plan.NeverReady():
+		return display.Outcome{Summary: release + ": " + releases.Summary(err)}
 	case err != nil:
-		return display.Outcome{Summary: release + ": " + failures.Summary(err), Next: plan.next(options.Limits, err)}
+		return display.Outcome{Summary: release + ": " + releases.Summary(err), Next: plan.next(options.Limits, err)}
 	case options.Wait != WaitReady && !written(plan.Release.Inventory, options.Wait.last()):
 		return display.Outcome{
 			Done: true, Summary: release + ", is applied up to the first wave that is not ready",
@@ -162,7 +161,7 @@ func (p *Plan) Await(ctx context.Context, options Options) error {
 	err := p.await(ctx, options, b)
 	outcome := display.Outcome{Done: err == nil, Summary: fmt.Sprintf("release %s, revision %d, is up to date", p.Release, p.Revision.Number), Next: keptText(p.Release)}
 	if err != nil {
-		outcome.Summary, outcome.Next = fmt.Sprintf("release %s, revision %d: %s", p.Release, p.Revision.Number, failures.Summary(err)), p.next(options.Limits, err)
+		outcome.Summary, outcome.Next = fmt.Sprintf("release %s, revision %d: %s", p.Release, p.Revision.Number, releases.Summary(err)), p.next(options.Limits, err)
 	}
 	b.Finish(outcome, err)
 	return err
@@ -171,7 +170,7 @@ func (p *Plan) Await(ctx context.Context, options Options) error {
 func (p *Plan) await(ctx context.Context, options Options, b *runner.Board) error {
 	ctx, stop := runner.Limited(ctx, options.Timeout)
 	defer stop()
-	changed := &failures.ChangedError{Release: p.Release.String()}
+	changed := &releases.ChangedError{Release: p.Release.String()}
 	request := p.request(unsaved{})
 	request.RerunFailed = false
 	request.Fence = func() error { return changed }
@@ -187,7 +186,7 @@ func (p *Plan) await(ctx context.Context, options Options, b *runner.Board) erro
 		},
 	}
 	_, err := c.Run(ctx)
-	if failures.IsChanged(err) {
+	if releases.IsChanged(err) {
 		return changed
 	}
 	return err
@@ -211,7 +210,7 @@ func (p *Plan) apply(ctx context.Context, options Options, b *runner.Board) erro
 	}
 	err = p.CarryOut(ctx, o, options)
 	done()
-	if failures.IsChanged(err) {
+	if releases.IsChanged(err) {
 		// The next attempt has another lock, without requests so far. A request that came late was found
 		// when the lock was given back.
 		return cmp.Or(o.CheckCanceled(), err)

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/internal/texts"
@@ -189,7 +188,7 @@ func written(inventory []*reconciler.InventoryItem, upTo int) bool {
 // goesOn reports whether an operation that has ended with an error, or none, before everything was ready, left a
 // revision with which the next one continues.
 func goesOn(failure error) bool {
-	var interrupted *failures.InterruptedError
+	var interrupted *releases.InterruptedError
 	return failure == nil || errors.As(failure, &interrupted)
 }
 
@@ -226,7 +225,7 @@ func unawait(p *Plan) {
 
 // leave records how the operation ended.
 func (a *application) leave(ctx context.Context, result reconciler.Result, failure error) error {
-	var interrupted *failures.InterruptedError
+	var interrupted *releases.InterruptedError
 	return a.operation.Record(ctx, func(release *releases.Release) {
 		current := release.Current()
 		switch {
@@ -249,7 +248,7 @@ func (a *application) leave(ctx context.Context, result reconciler.Result, failu
 			release.State = releases.StateApplying
 			release.Message = "not everything was ready when the last operation ended"
 			if errors.As(failure, &interrupted) && interrupted.CanceledBy != "" {
-				release.Message = failures.Summary(interrupted)
+				release.Message = releases.Summary(interrupted)
 				if current.State != releases.RevisionReady {
 					current.CanceledBy = interrupted.CanceledBy
 				}

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -18,7 +18,7 @@ func (p *Plan) Conflicting() error {
 	var all []error
 	for _, change := range p.Changes {
 		if len(change.Conflicts) > 0 {
-			all = append(all, failures.Refused("%s: %s", change.Object, conflictsText(change.Conflicts)))
+			all = append(all, releases.Refused("%s: %s", change.Object, conflictsText(change.Conflicts)))
 		}
 	}
 	if len(all) == 0 {
@@ -28,7 +28,7 @@ func (p *Plan) Conflicting() error {
 	if p.Operation == Apply {
 		advice += "; to take over only those that the manifest changes: --conflicts=keep"
 	}
-	return errors.Join(append(all, failures.Refused("%s", advice))...)
+	return errors.Join(append(all, releases.Refused("%s", advice))...)
 }
 
 // shownFields bounds how many fields of an object an error names.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 )
 
@@ -34,12 +33,12 @@ func Current(ctx context.Context, c *connection.Connection, namespace, name stri
 	current := release.Current()
 	switch {
 	case release.State == releases.StateDeleting:
-		return nil, failures.BeingDeleted(release)
+		return nil, releases.BeingDeleted(release)
 	case release.Ancestor:
-		return nil, failures.Refused("release %s was created by an earlier version of clm, which did not record what it applied; to record it: clm apply %s SOURCE... -n %s",
+		return nil, releases.Refused("release %s was created by an earlier version of clm, which did not record what it applied; to record it: clm apply %s SOURCE... -n %s",
 			release, name, namespace)
 	case current == nil:
-		return nil, failures.Refused("release %s has no revisions; to create one: clm apply %s SOURCE... -n %s", release, name, namespace)
+		return nil, releases.Refused("release %s has no revisions; to create one: clm apply %s SOURCE... -n %s", release, name, namespace)
 	}
 	content, err := c.Records().Content(ctx, release, current.Number)
 	if err != nil {

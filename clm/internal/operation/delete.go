@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/internal/deletionhooks"
@@ -29,7 +28,7 @@ func (d *Deletion) Delete(ctx context.Context, limits runner.Limits) error {
 		outcome.Next = "These hooks could not be applied, because their namespaces are being deleted: " + strings.Join(d.leftOut, ", ")
 	}
 	if err != nil {
-		outcome.Summary, outcome.Next = fmt.Sprintf("release %s was not deleted: %s", d.Release, failures.Summary(err)), limits.Next(err, d.Release)
+		outcome.Summary, outcome.Next = fmt.Sprintf("release %s was not deleted: %s", d.Release, releases.Summary(err)), limits.Next(err, d.Release)
 	}
 	b.Finish(outcome, err)
 	return err
@@ -37,7 +36,7 @@ func (d *Deletion) Delete(ctx context.Context, limits runner.Limits) error {
 
 func (d *Deletion) delete(ctx context.Context, limits runner.Limits, b *runner.Board) error {
 	if obstacle := d.obstacle(); obstacle != "" {
-		return failures.Refused("%s", obstacle)
+		return releases.Refused("%s", obstacle)
 	}
 	o, done, err := runner.Begin(ctx, d.connection, d.Release, b, limits)
 	if err != nil {
@@ -137,7 +136,7 @@ func (r *dependentRemoval) deleteTests(ctx context.Context) error {
 		return err
 	}
 	if obstacle := r.obstacle(); obstacle != "" {
-		return failures.Refused("%s", obstacle)
+		return releases.Refused("%s", obstacle)
 	}
 	return nil
 }

@@ -11,11 +11,10 @@ import (
 	"strings"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/internal/deletionhooks"
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -154,7 +153,7 @@ func (d *Deletion) request() reconciler.DeleteRequest {
 // Blocked returns an error if the deletion is forbidden, or has to be approved.
 func (d *Deletion) Blocked() error {
 	if obstacle := d.obstacle(); obstacle != "" {
-		return failures.Refused("release %s cannot be deleted: %s", d.Release, obstacle)
+		return releases.Refused("release %s cannot be deleted: %s", d.Release, obstacle)
 	}
 	return nil
 }
@@ -186,7 +185,7 @@ func (d *Deletion) blockade() string {
 		}
 		if slices.ContainsFunc(d.Release.Inventory, func(item *reconciler.InventoryItem) bool { return item.GroupVersionKind().GroupKind() == kind }) {
 			// The release has instances itself. They are not to be listed.
-			filter = fmt.Sprintf(" -l %s/%s!=%s", releases.ReconcilerName, types.LabelKeySuffixOwnerId, digest.OwnerLabel(d.target.Owner()))
+			filter = fmt.Sprintf(" -l %s/%s!=%s", releases.ReconcilerName, types.LabelKeySuffixOwnerId, manifest.OwnerLabel(d.target.Owner()))
 		}
 	}
 	return fmt.Sprintf("there are instances of types that it defines, which would be deleted with these types, for example: %s; delete them first; to list them: kubectl get %s%s%s",

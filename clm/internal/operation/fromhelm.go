@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/helmreleases"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
@@ -61,7 +60,7 @@ func PlanHelmAdoption(ctx context.Context, c *connection.Connection, request Hel
 	}
 	found, err := helmreleases.Read(ctx, c.Client(), request.Namespace, request.Name)
 	if errors.Is(err, helmreleases.ErrNotFound) {
-		return nil, failures.Refused("%s", err)
+		return nil, releases.Refused("%s", err)
 	}
 	if err != nil {
 		return nil, err
@@ -105,7 +104,7 @@ func PlanHelmAdoption(ctx context.Context, c *connection.Connection, request Hel
 // revisions.
 func confirmOrigin(release *releases.Release, found *helmreleases.Release) error {
 	if release.State == releases.StateDeleting {
-		return failures.BeingDeleted(release)
+		return releases.BeingDeleted(release)
 	}
 	if len(release.Revisions) == 0 && len(release.Inventory) == 0 {
 		// The process has died that was about to record the first revision.
@@ -132,10 +131,10 @@ func confirmOrigin(release *releases.Release, found *helmreleases.Release) error
 		different = ": " + different
 	}
 	if different == "" {
-		return failures.Refused("there is a release %s of clm already, which has no revision in common with the Helm release; if the release was adopted from it, delete Helm's record: "+
+		return releases.Refused("there is a release %s of clm already, which has no revision in common with the Helm release; if the release was adopted from it, delete Helm's record: "+
 			"kubectl delete secrets,configmaps -l owner=helm,name=%s -n %s", release, found.Name, found.Namespace)
 	}
-	return failures.Refused("there is a release %s of clm already, and it was not made from the Helm release%s; nothing was changed", release, different)
+	return releases.Refused("there is a release %s of clm already, and it was not made from the Helm release%s; nothing was changed", release, different)
 }
 
 // isAdopted reports whether a release of clm has all revisions of the Helm release from which it was made, and has been
@@ -157,22 +156,22 @@ func deployed(found *helmreleases.Release) (helmreleases.Revision, error) {
 	last := found.Last()
 	switch {
 	case last.Status == helmreleases.StatusPendingInstall:
-		return last, failures.Refused("an installation of Helm release %s is running, or was interrupted (%s is %s). If it is not running any more: helm uninstall %s -n %s",
+		return last, releases.Refused("an installation of Helm release %s is running, or was interrupted (%s is %s). If it is not running any more: helm uninstall %s -n %s",
 			found, last.Record(), last.Status, found.Name, found.Namespace)
 	case last.Status == helmreleases.StatusUninstalling:
-		return last, failures.Refused("Helm release %s is being uninstalled, or that was interrupted (%s is %s). If it is not running any more: helm uninstall %s -n %s",
+		return last, releases.Refused("Helm release %s is being uninstalled, or that was interrupted (%s is %s). If it is not running any more: helm uninstall %s -n %s",
 			found, last.Record(), last.Status, found.Name, found.Namespace)
 	case last.Status.Pending():
-		return last, failures.Refused("an operation of Helm on release %s is running, or was interrupted (%s is %s). If it is not running any more: helm rollback %s -n %s",
+		return last, releases.Refused("an operation of Helm on release %s is running, or was interrupted (%s is %s). If it is not running any more: helm rollback %s -n %s",
 			found, last.Record(), last.Status, found.Name, found.Namespace)
 	case last.Status == helmreleases.StatusUninstalled:
-		return last, failures.Refused("Helm release %s was uninstalled, and only its history is left, so there is nothing to adopt", found)
+		return last, releases.Refused("Helm release %s was uninstalled, and only its history is left, so there is nothing to adopt", found)
 	}
 	for i := len(found.Revisions) - 1; i >= 0; i-- {
 		if revision := found.Revisions[i]; revision.Status == helmreleases.StatusDeployed {
 			return revision, nil
 		}
 	}
-	return last, failures.Refused("Helm release %s has no revision with status %s, and the newest one is %s; make one first: helm upgrade, or helm rollback",
+	return last, releases.Refused("Helm release %s has no revision with status %s, and the newest one is %s; make one first: helm upgrade, or helm rollback",
 		found, helmreleases.StatusDeployed, last.Status)
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -69,7 +69,7 @@ func confirmAdoptable(plan *Plan, wanted []dependent) error {
 		case change.Refusal != "":
 			return fmt.Errorf("adopting %s: %s", change.Object, change.Refusal)
 		default:
-			return failures.Refused("%s does not exist, so there is nothing to adopt; clm apply, or clm drift --correct, creates it", change.Object)
+			return releases.Refused("%s does not exist, so there is nothing to adopt; clm apply, or clm drift --correct, creates it", change.Object)
 		}
 	}
 	return nil

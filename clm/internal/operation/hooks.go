@@ -11,7 +11,6 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/internal/deletionhooks"
@@ -27,7 +26,7 @@ func hooksOf(ctx context.Context, c *connection.Connection, release *releases.Re
 	content, err := c.Records().Content(ctx, release, current.Number)
 	var damaged *releases.DamagedError
 	if errors.As(err, &damaged) {
-		return nil, failures.Refused("the deletion hooks (%d) of release %s are lost: %s: %s; to delete it without them: clm delete %s -n %s --skip-hooks",
+		return nil, releases.Refused("the deletion hooks (%d) of release %s are lost: %s: %s; to delete it without them: clm delete %s -n %s --skip-hooks",
 			current.DeletionHooks, release, damaged.Part, damaged.Damage, release.Name, release.Namespace)
 	}
 	if err != nil {
@@ -73,7 +72,7 @@ func (r *dependentRemoval) runHooks(ctx context.Context, at deletionhooks.Time) 
 
 // hooksError says that the deletion did not get past its hooks, and how to go on.
 func (r *dependentRemoval) hooksError(at deletionhooks.Time, cause error) error {
-	return &failures.StageError{Stage: at.String() + " hooks", Cause: cause, Advice: fmt.Sprintf(
+	return &releases.StageError{Stage: at.String() + " hooks", Cause: cause, Advice: fmt.Sprintf(
 		"The release is not deleted until its hooks have completed. To rerun failed hooks, run the same command again. "+
 			"Delete a failed hook first, unless its hook-delete-policy is before-hook-creation or its update-policy is recreate. "+
 			"To continue without hooks: clm delete %s -n %s --skip-hooks", r.Release.Name, r.Release.Namespace)}

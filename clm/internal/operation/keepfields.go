@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/clm/internal/releases"
-	"github.com/component-operator/runtime/internal/redact"
+	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -154,7 +154,7 @@ func (k *keeper) confirmLost(p *Plan) error {
 func (k *keeper) note(p *Plan) {
 	for i := range p.Changes {
 		if fields := k.chosen[k.rules.KeyOf(p.Changes[i].Object)]; len(fields) > 0 {
-			p.Changes[i].Notes = append(p.Changes[i].Notes, "fields that are left to other field managers from now on: "+redact.Text(strings.Join(fields, ", ")))
+			p.Changes[i].Notes = append(p.Changes[i].Notes, "fields that are left to other field managers from now on: "+texts.Text(strings.Join(fields, ", ")))
 		}
 	}
 }

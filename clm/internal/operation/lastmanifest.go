@@ -17,7 +17,6 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -77,7 +76,7 @@ func (m *lastManifest) readForFields(ctx context.Context) ([]*unstructured.Unstr
 
 // unknown returns the RefusedError for fields that must be neither taken nor left alone, for a reason.
 func (m *lastManifest) unknown(reason error) error {
-	return failures.Refused("which fields release %s leaves to other field managers is not known: %v; to take all declared fields from them: --conflicts=force", m.release, reason)
+	return releases.Refused("which fields release %s leaves to other field managers is not known: %v; to take all declared fields from them: --conflicts=force", m.release, reason)
 }
 
 // parallelReads is how many objects kept reads at the same time.

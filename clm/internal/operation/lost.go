@@ -11,7 +11,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -40,11 +39,11 @@ func confirmNew(ctx context.Context, records *releases.Store, plan *Plan) error 
 	_, err := records.Get(ctx, release.Namespace, release.Name)
 	switch {
 	case err == nil:
-		return &failures.ChangedError{Release: release.String()}
+		return &releases.ChangedError{Release: release.String()}
 	case !errors.Is(err, releases.ErrNotFound):
 		return err
 	}
-	return failures.Refused("there is no record of release %[1]s, but %[2]s: the record was lost. To rebuild it: clm doctor %[3]s -n %[4]s --fix. "+
+	return releases.Refused("there is no record of release %[1]s, but %[2]s: the record was lost. To rebuild it: clm doctor %[3]s -n %[4]s --fix. "+
 		"Before that, remove the label %[5]s from objects that do not belong to the release, such as copies",
 		release, evidence, release.Name, release.Namespace, releases.Label)
 }

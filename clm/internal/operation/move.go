@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -33,8 +32,8 @@ func (t *Transfer) outcome(err error) display.Outcome {
 	between := fmt.Sprintf("from release %s to release %s", t.From.Release, t.To.Release)
 	switch {
 	case err != nil:
-		summary := fmt.Sprintf("moving %s %s: %s", display.Count(len(t.Objects), "object"), between, failures.Summary(err))
-		return display.Outcome{Summary: summary, Next: failures.Next(err, t.To.Release)}
+		summary := fmt.Sprintf("moving %s %s: %s", display.Count(len(t.Objects), "object"), between, releases.Summary(err))
+		return display.Outcome{Summary: summary, Next: releases.Next(err, t.To.Release)}
 	case t.left == 0:
 		return display.Outcome{Done: true, Summary: fmt.Sprintf("nothing left to move %s", between)}
 	default:
@@ -55,7 +54,7 @@ func (t *Transfer) move(ctx context.Context, options Options, b *runner.Board) e
 	defer stop()
 	options.Enough = t.areReady
 	failure := t.To.CarryOut(ctx, to, options)
-	if failure != nil && !failures.IsFailure(failure) {
+	if failure != nil && !releases.IsFailure(failure) {
 		return failure
 	}
 	if !t.concerns(failure) {
@@ -69,9 +68,9 @@ func (t *Transfer) move(ctx context.Context, options Options, b *runner.Board) e
 	from.Mute()
 	// Nothing is left to be done there.
 	options.Enough = func(reconciler.Result) bool { return true }
-	if err := t.From.CarryOut(ctx, from, options); err != nil && len(failures.Failed(err)) == 0 {
+	if err := t.From.CarryOut(ctx, from, options); err != nil && len(releases.Failed(err)) == 0 {
 		stage := fmt.Sprintf("ending the ownership of release %s", t.From.Release)
-		return errors.Join(failure, &failures.StageError{Stage: stage, Advice: failures.Next(err, t.From.Release), Cause: err})
+		return errors.Join(failure, &releases.StageError{Stage: stage, Advice: releases.Next(err, t.From.Release), Cause: err})
 	}
 	return failure
 }
@@ -92,7 +91,7 @@ func (t *Transfer) concerns(err error) bool {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok && len(joined.Unwrap()) == 1 {
 		err = joined.Unwrap()[0]
 	}
-	notReady, ok := err.(*failures.NotReadyError) //nolint:errorlint // nothing else must have failed
+	notReady, ok := err.(*releases.NotReadyError) //nolint:errorlint // nothing else must have failed
 	if !ok || notReady.Cause != nil {
 		return err != nil
 	}
@@ -136,7 +135,7 @@ func (t *Transfer) confirmOwner(ctx context.Context) error {
 		}
 	}
 	if len(left) > 0 {
-		return failures.Refused("release %s has not adopted %v yet, because earlier waves are not ready; they still belong to release %s. To continue, run the same command again",
+		return releases.Refused("release %s has not adopted %v yet, because earlier waves are not ready; they still belong to release %s. To continue, run the same command again",
 			t.To.Release, left, t.From.Release)
 	}
 	return nil

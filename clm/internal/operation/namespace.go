@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -47,7 +46,7 @@ func isMissing(ctx context.Context, clnt client.Client, name string) (bool, erro
 
 // errMissing is the RefusedError for a release whose namespace does not exist.
 func errMissing(namespace string) error {
-	return failures.Refused("namespace %s does not exist; to create it: --create-namespace", namespace)
+	return releases.Refused("namespace %s does not exist; to create it: --create-namespace", namespace)
 }
 
 // createNamespace creates the namespace of the release if that is wanted. Otherwise it returns a RefusedError.

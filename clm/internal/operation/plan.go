@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/sources"
@@ -153,7 +152,7 @@ func protected(release *releases.Release, changes []reconciler.Change) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return failures.Refused("%s; %s", strings.Join(failures.Grouped(problems), "; "), failures.AdviceForeign(release, problems))
+	return releases.Refused("%s; %s", strings.Join(releases.Grouped(problems), "; "), releases.AdviceForeign(release, problems))
 }
 
 // Rejected returns the number of objects that the API server would refuse as things are. It may accept some of them
@@ -222,7 +221,7 @@ func find(ctx context.Context, c *connection.Connection, namespace, name string)
 	case err != nil:
 		return nil, err
 	case release.State == releases.StateDeleting:
-		return nil, failures.BeingDeleted(release)
+		return nil, releases.BeingDeleted(release)
 	default:
 		return release, nil
 	}

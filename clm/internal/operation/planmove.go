@@ -14,7 +14,6 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -50,7 +49,7 @@ type MoveRequest struct {
 // The caller closes the plan.
 func PlanMove(ctx context.Context, c *connection.Connection, request MoveRequest, compare bool) (*Transfer, error) {
 	if request.From == request.To {
-		return nil, failures.Refused("--from and --to name the same release, %s", request.From)
+		return nil, releases.Refused("--from and --to name the same release, %s", request.From)
 	}
 	t := &Transfer{connection: c}
 	var err error
@@ -126,7 +125,7 @@ func (t *Transfer) choose(ctx context.Context, texts []string) ([]dependent, err
 			continue
 		}
 		if at < 0 || had[at].rendered < 0 {
-			return nil, failures.Refused("%s is not part of the current revision of release %s, nor of that of release %s", object, t.From.Release, t.To.Release)
+			return nil, releases.Refused("%s is not part of the current revision of release %s, nor of that of release %s", object, t.From.Release, t.To.Release)
 		}
 		coming = append(coming, had[at])
 	}
@@ -188,7 +187,7 @@ func (t *Transfer) confirmMovable(ctx context.Context, object dependent) (releas
 	owner, err := releases.ReadOwner(ctx, t.connection.Client(), object)
 	switch {
 	case apierrors.IsNotFound(err):
-		return owner, failures.Refused("%s does not exist, so there is nothing to move", object)
+		return owner, releases.Refused("%s does not exist, so there is nothing to move", object)
 	case err != nil:
 		return owner, err
 	}
@@ -197,5 +196,5 @@ func (t *Transfer) confirmMovable(ctx context.Context, object dependent) (releas
 			return owner, nil
 		}
 	}
-	return owner, failures.Refused("%s belongs to %s, not to release %s or release %s", object, owner, t.From.Release, t.To.Release)
+	return owner, releases.Refused("%s belongs to %s, not to release %s or release %s", object, owner, t.From.Release, t.To.Release)
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/deletionhooks"
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -218,7 +218,7 @@ func inputs(content releases.Content, revision releases.Revision) (string, error
 	if strings.HasPrefix(revision.Inputs, unordered) {
 		prefix = unordered
 	}
-	manifest, err := distinct(content.Manifest, prefix == unordered)
+	objects, err := distinct(content.Manifest, prefix == unordered)
 	if err != nil {
 		return "", err
 	}
@@ -227,11 +227,11 @@ func inputs(content releases.Content, revision releases.Revision) (string, error
 		source.Reference = ""
 		sources[i] = source
 	}
-	all := map[string]any{"values": content.Values, "manifest": manifest, "sources": sources, "policies": revision.Policies}
+	all := map[string]any{"values": content.Values, "manifest": objects, "sources": sources, "policies": revision.Policies}
 	if len(revision.Hooks) > 0 {
 		all["hooks"] = revision.Hooks
 	}
-	result, err := digest.OfMap(all)
+	result, err := manifest.DigestOfMap(all)
 	if err != nil {
 		return "", fmt.Errorf("computing the digest of what is applied: %w", err)
 	}
@@ -250,7 +250,7 @@ func distinct(objects []*unstructured.Unstructured, sorted bool) (any, error) {
 	digests := make([]string, len(objects))
 	for i, object := range objects {
 		var err error
-		if digests[i], err = digest.OfMap(object.Object); err != nil {
+		if digests[i], err = manifest.DigestOfMap(object.Object); err != nil {
 			return nil, fmt.Errorf("computing the digest of %s: %w", display.Text(object), err)
 		}
 	}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -53,7 +52,7 @@ func PlanRollback(ctx context.Context, c *connection.Connection, request Rollbac
 		return nil, err
 	}
 	if release.State == releases.StateDeleting {
-		return nil, failures.BeingDeleted(release)
+		return nil, releases.BeingDeleted(release)
 	}
 	if err := request.Failed.ConfirmLast(release); err != nil {
 		return nil, err
@@ -111,7 +110,7 @@ func resumes(release *releases.Release, number int64) bool {
 func rollbackTarget(release *releases.Release, number int64) (releases.Revision, error) {
 	current := release.Current()
 	if current == nil {
-		return releases.Revision{}, failures.Refused("release %s has no revisions", release)
+		return releases.Revision{}, releases.Refused("release %s has no revisions", release)
 	}
 	if resumes(release, number) {
 		return *current, nil
@@ -126,10 +125,10 @@ func rollbackTarget(release *releases.Release, number int64) (releases.Revision,
 		}
 	}
 	if number == 0 {
-		return releases.Revision{}, failures.Refused("release %s has no earlier revision that was ready; to list its revisions: clm history %s -n %s",
+		return releases.Revision{}, releases.Refused("release %s has no earlier revision that was ready; to list its revisions: clm history %s -n %s",
 			release, release.Name, release.Namespace)
 	}
-	return releases.Revision{}, failures.Refused("release %s has no revision %d; to list its revisions: clm history %s -n %s", release, number, release.Name, release.Namespace)
+	return releases.Revision{}, releases.Refused("release %s has no revision %d; to list its revisions: clm history %s -n %s", release, number, release.Name, release.Namespace)
 }
 
 // objectsOf returns the objects that are applied with the revision of a plan.

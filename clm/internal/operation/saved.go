@@ -17,7 +17,6 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -122,14 +121,14 @@ func Load(ctx context.Context, c *connection.Connection, path, namespace, name, 
 		return nil, err
 	}
 	if saved.Namespace != namespace || saved.Name != name {
-		return nil, failures.Refused("the plan in %s was created for release %s/%s, not for %s/%s", path, saved.Namespace, saved.Name, namespace, name)
+		return nil, releases.Refused("the plan in %s was created for release %s/%s, not for %s/%s", path, saved.Namespace, saved.Name, namespace, name)
 	}
 	uid, err := cluster.UIDOf(ctx, c.Client())
 	if err != nil {
 		return nil, err
 	}
 	if saved.Cluster != "" && uid != "" && saved.Cluster != uid {
-		return nil, failures.Refused("the plan in %s was created for another cluster; create a new plan with clm plan", path)
+		return nil, releases.Refused("the plan in %s was created for another cluster; create a new plan with clm plan", path)
 	}
 	release, err := find(ctx, c, namespace, name)
 	if err != nil {
@@ -167,11 +166,11 @@ func (s savedPlan) confirm(release *releases.Release, path string) error {
 		base = current.Number
 	}
 	if base != s.Base {
-		return failures.Refused("the plan in %s is stale: it was created for revision %d of release %s, which is now at revision %d; create a new plan with clm plan",
+		return releases.Refused("the plan in %s is stale: it was created for revision %d of release %s, which is now at revision %d; create a new plan with clm plan",
 			path, s.Base, release, base)
 	}
 	if release.UID() != s.Record {
-		return failures.Refused("the plan in %s is stale: it was created for another release named %s; create a new plan with clm plan", path, release)
+		return releases.Refused("the plan in %s is stale: it was created for another release named %s; create a new plan with clm plan", path, release)
 	}
 	return nil
 }

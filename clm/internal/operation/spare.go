@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -38,7 +37,7 @@ func (p *Plan) ConfirmLast(release *releases.Release) error {
 	if p == nil || p.Release.SameRecord(release) {
 		return nil
 	}
-	return failures.Refused("another client has changed release %s since revision %d failed; nothing was reverted", release, p.Revision.Number)
+	return releases.Refused("another client has changed release %s since revision %d failed; nothing was reverted", release, p.Revision.Number)
 }
 
 // SparedText names the objects that stay; empty if there are none.

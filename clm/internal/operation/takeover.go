@@ -13,7 +13,6 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/helmreleases"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -34,7 +33,7 @@ func (a *HelmAdoption) planTakeover(ctx context.Context, c *connection.Connectio
 	plan := &Plan{connection: c, Release: release, Operation: Adopt, takeOver: objects.marked, confirm: func(ctx context.Context) error {
 		err := a.Helm.Confirm(ctx, c.Client())
 		if errors.Is(err, helmreleases.ErrChanged) {
-			return &failures.ChangedError{Release: release.String()}
+			return &releases.ChangedError{Release: release.String()}
 		}
 		return err
 	}}

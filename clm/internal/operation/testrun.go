@@ -14,7 +14,6 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -87,7 +86,7 @@ func PlanTests(ctx context.Context, c *connection.Connection, request TestReques
 		return nil, err
 	}
 	if release.State == releases.StateDeleting {
-		return nil, failures.BeingDeleted(release)
+		return nil, releases.BeingDeleted(release)
 	}
 	run := &TestRun{Release: release, connection: c, request: request}
 	run.tests, err = testsOf(ctx, c.Records(), release, request)
@@ -116,16 +115,16 @@ func tested(release *releases.Release, results []TestResult, err error) display.
 		}
 	}
 	counts := fmt.Sprintf("release %s: %d of %d tests passed", release, passed, len(results))
-	var notReady *failures.NotReadyError
+	var notReady *releases.NotReadyError
 	switch {
 	case err == nil:
 		return display.Outcome{Done: true, Summary: counts}
 	case len(results) == 0 || !errors.As(err, &notReady):
-		return display.Outcome{Summary: fmt.Sprintf("release %s was not tested: %s", release, failures.Summary(err))}
+		return display.Outcome{Summary: fmt.Sprintf("release %s was not tested: %s", release, releases.Summary(err))}
 	case notReady.Timeout > 0:
-		return display.Outcome{Summary: counts + "; " + failures.Summary(err)}
+		return display.Outcome{Summary: counts + "; " + releases.Summary(err)}
 	default:
-		if besides := failures.Besides(err); besides != "" {
+		if besides := releases.Besides(err); besides != "" {
 			counts += "; " + besides
 		}
 		return display.Outcome{Summary: counts}
@@ -136,7 +135,7 @@ func tested(release *releases.Release, results []TestResult, err error) display.
 func testsOf(ctx context.Context, records *releases.Store, release *releases.Release, request TestRequest) ([]*unstructured.Unstructured, error) {
 	current := release.Current()
 	if current == nil {
-		return nil, failures.Refused("release %s has no revisions", release)
+		return nil, releases.Refused("release %s has no revisions", release)
 	}
 	content, err := records.Content(ctx, release, current.Number)
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/views"
@@ -70,7 +69,7 @@ func (r *TestRun) isItemOf(test *unstructured.Unstructured, item *reconciler.Inv
 
 // judge returns the results of the tests, in the order of their waves.
 func (r *TestRun) judge(result reconciler.Result) []TestResult {
-	failed, waits := failures.Messages(result.Failures), failures.Messages(result.Waits)
+	failed, waits := releases.Messages(result.Failures), releases.Messages(result.Waits)
 	results := make([]TestResult, 0, len(r.tests))
 	for _, test := range r.tests {
 		judged := TestResult{Test: display.ObjectOf(test), State: NotRun}

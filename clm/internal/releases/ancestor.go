@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/internal/apiserver"
-	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -121,7 +120,7 @@ func decodeAncestor(configMap *corev1.ConfigMap) (*Release, error) {
 	if slices.ContainsFunc(inventory, func(item *reconciler.InventoryItem) bool { return item == nil || item.Kind == "" || item.Name == "" }) {
 		return refuse("inventory has an item without kind or name", repair)
 	}
-	checksum, err := digest.Of(configMap.Data)
+	checksum, err := manifest.Digest(configMap.Data)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +166,7 @@ func (a ancestry) remove(ctx context.Context, namespace, name string, seen *take
 }
 
 func (a ancestry) removeUnchanged(ctx context.Context, configMap *corev1.ConfigMap, seen *takenOver) error {
-	checksum, err := digest.Of(configMap.Data)
+	checksum, err := manifest.Digest(configMap.Data)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -71,7 +71,7 @@ func TestTakeoverFromAncestor(t *testing.T) {
 	owner := OwnerID(w.namespace, "demo")
 	object := testenv.Object(t, fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, data: {kept: x, dropped: x},
 metadata: {name: web, namespace: %s, labels: {clm.cs.sap.com/owner-id: %s}, annotations: {clm.cs.sap.com/owner-id: %s, clm.cs.sap.com/digest: abc}}}`,
-		w.namespace, digest.OwnerLabel(owner), owner))
+		w.namespace, manifest.OwnerLabel(owner), owner))
 	w.must(w.client.Create(t.Context(), object, client.FieldOwner(ReconcilerName)))
 	w.ancestorRecord()
 

@@ -19,4 +19,10 @@
 // because they are all that is known about dependents elsewhere.
 //
 // A [Release] is a value in the memory of one process. It is not safe for concurrent use; a [Store] is.
+//
+// # Failures
+//
+// Errors by which operations on releases end name objects, holders and commands, and can be shown as they are. Commands
+// take their exit codes from the type of the error: a NotReadyError, a RefusedError, an InterruptedError, or one of
+// which IsChanged is true, which requires another plan.
 package releases

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -46,7 +46,7 @@ func (m OwnerMark) OwnerID() string { return m.id }
 func (m OwnerMark) Release() string { return releaseOf(m.id) }
 
 // Is reports whether the label is that of an owner.
-func (m OwnerMark) Is(ownerID string) bool { return m.label == digest.OwnerLabel(ownerID) }
+func (m OwnerMark) Is(ownerID string) bool { return m.label == manifest.OwnerLabel(ownerID) }
 
 // String returns the display name of the owner.
 func (m OwnerMark) String() string {
@@ -97,7 +97,7 @@ func OwnerOf(object metav1.Object) OwnerMark {
 
 // OwnerSelector selects the objects of an owner.
 func OwnerSelector(ownerID string) labels.Selector {
-	return labels.SelectorFromSet(labels.Set{Label: digest.OwnerLabel(ownerID)})
+	return labels.SelectorFromSet(labels.Set{Label: manifest.OwnerLabel(ownerID)})
 }
 
 // releaseOf returns namespace and name of the release with an owner id; empty if the id is invalid. Any user can write

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/chunks"
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -61,7 +61,7 @@ func NewStore(options Options) *Store {
 // chunks returns the place for the chunks of a release.
 func (s *Store) chunks(namespace, name string) *chunks.Store {
 	owner := OwnerID(namespace, name)
-	label := digest.OwnerLabel(owner)
+	label := manifest.OwnerLabel(owner)
 	return chunks.NewStore(chunks.Options{
 		Kind:        chunks.Secret,
 		Client:      s.options.Client,

@@ -15,7 +15,7 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
@@ -269,10 +269,10 @@ func (b *Board) Took(result reconciler.Result, err error, phase string) {
 			b.notes[fmt.Sprintf("%s: is %s: %s", display.Text(dependent.Object), strings.ToLower(string(dependent.Grade)), dependent.Message)] = true
 		}
 	}
-	b.waits = failures.Messages(slices.Concat(result.Waits, result.Aftermath.Waits))
+	b.waits = releases.Messages(slices.Concat(result.Waits, result.Aftermath.Waits))
 	maps.DeleteFunc(b.reasons, func(key display.Key, _ string) bool { return b.waits[key] == "" })
 	b.failed = map[display.Key]bool{}
-	for key, message := range failures.Messages(slices.Concat(result.Failures, result.Aftermath.Failures)) {
+	for key, message := range releases.Messages(slices.Concat(result.Failures, result.Aftermath.Failures)) {
 		b.failed[key] = message != ""
 	}
 	for key := range b.index {
@@ -321,7 +321,7 @@ func (b *Board) deed(d display.Dependent, now reconciler.Verb) string {
 func (b *Board) Finish(outcome display.Outcome, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if failures.IsChanged(err) {
+	if releases.IsChanged(err) {
 		if b.pending != nil {
 			b.pending.Stop()
 			b.pending = nil

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/live"
+	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/sync"
 )
@@ -44,7 +44,7 @@ func (c *Convergence) Run(ctx context.Context) (reconciler.Result, error) {
 	explain, stop := c.Target.explaining()
 	defer stop()
 	operation := &sync.Operation{
-		Engine: c.Target.engine, Owner: c.Target.owner, Call: c.Call, Enough: c.isEnough, IsFinal: failures.IsFinal,
+		Engine: c.Target.engine, Owner: c.Target.owner, Call: c.Call, Enough: c.isEnough, IsFinal: releases.IsFinal,
 		Stepped: func(state sync.State) {
 			c.Board.Took(state.Result, state.Err, c.Phase(state.Result))
 			explain(state.Result)
@@ -63,7 +63,7 @@ func (c *Convergence) Run(ctx context.Context) (reconciler.Result, error) {
 	case state.Err != nil:
 		return result, state.Err
 	default:
-		return result, &failures.NotReadyError{Failed: slices.Concat(result.Failures, result.Aftermath.Failures), Waits: result.Waits}
+		return result, &releases.NotReadyError{Failed: slices.Concat(result.Failures, result.Aftermath.Failures), Waits: result.Waits}
 	}
 }
 
@@ -98,7 +98,7 @@ func Unapproved(held *reconciler.HeldDeletions) error {
 	if held == nil {
 		return nil
 	}
-	return failures.Refused("%s: %s; to delete them, apply the sources again with --approve-deletions %s", held, strings.Join(Names(held), ", "), held.Digest)
+	return releases.Refused("%s: %s; to delete them, apply the sources again with --approve-deletions %s", held, strings.Join(Names(held), ", "), held.Digest)
 }
 
 // Names lists the objects whose deletion has to be approved.
@@ -113,12 +113,12 @@ func Names(held *reconciler.HeldDeletions) []string {
 // ended returns the error for a context that has ended because of cause. The failure is the error of the last call that
 // has come to its end.
 func (c *Convergence) ended(cause error, result reconciler.Result, failure error) error {
-	late := &failures.NotReadyError{
+	late := &releases.NotReadyError{
 		Failed: slices.Concat(result.Failures, result.Aftermath.Failures), Waits: slices.Concat(result.Waits, result.Aftermath.Waits), Cause: failure,
 	}
-	var interrupted *failures.InterruptedError
+	var interrupted *releases.InterruptedError
 	if errors.Is(cause, context.Canceled) {
-		interrupted = &failures.InterruptedError{}
+		interrupted = &releases.InterruptedError{}
 	}
 	isInterrupted := interrupted != nil || errors.As(cause, &interrupted)
 	switch {
@@ -131,7 +131,7 @@ func (c *Convergence) ended(cause error, result reconciler.Result, failure error
 		late.Timeout = c.Timeout
 		return late
 	case isInterrupted:
-		return &failures.InterruptedError{CanceledBy: interrupted.CanceledBy, Waits: result.Waits}
+		return &releases.InterruptedError{CanceledBy: interrupted.CanceledBy, Waits: result.Waits}
 	default:
 		return cause
 	}
@@ -140,9 +140,9 @@ func (c *Convergence) ended(cause error, result reconciler.Result, failure error
 // Interrupted returns the error of an operation. If a request was given up because the user has ended the operation,
 // that is an InterruptedError.
 func Interrupted(ctx context.Context, err error) error {
-	var interrupted *failures.InterruptedError
+	var interrupted *releases.InterruptedError
 	if errors.Is(context.Cause(ctx), context.Canceled) && errors.Is(err, context.Canceled) && !errors.As(err, &interrupted) {
-		return &failures.InterruptedError{}
+		return &releases.InterruptedError{}
 	}
 	return err
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -34,20 +33,20 @@ type Limits struct {
 
 // Next says what to do after an operation on a release with the limits that has ended with an error; may be empty.
 func (l Limits) Next(err error, release *releases.Release) string {
-	var interrupted *failures.InterruptedError
-	var notReady *failures.NotReadyError
-	var staged *failures.StageError
+	var interrupted *releases.InterruptedError
+	var notReady *releases.NotReadyError
+	var staged *releases.StageError
 	switch {
 	case l.Instead == "":
 	case errors.As(err, &interrupted) && interrupted.CanceledBy == "":
 		return l.Instead
 	case errors.As(err, &notReady) && !errors.As(err, &staged):
 		if release.State == releases.StateDeleting {
-			return "To continue: " + failures.Continuation(release)
+			return "To continue: " + releases.Continuation(release)
 		}
 		return l.Instead
 	}
-	return failures.Next(err, release)
+	return releases.Next(err, release)
 }
 
 // saveTimeout bounds how long an operation may take to record its progress after its context has ended.
@@ -80,7 +79,7 @@ func Begin(ctx context.Context, c *connection.Connection, release *releases.Rele
 		CancelOlder: limits.CancelOlder,
 	})
 	if err != nil && errors.Is(context.Cause(ctx), context.Canceled) {
-		return nil, nil, &failures.InterruptedError{}
+		return nil, nil, &releases.InterruptedError{}
 	}
 	if err != nil {
 		return nil, nil, err
@@ -144,7 +143,7 @@ func (o *Operation) ConfirmUnchanged(ctx context.Context) error {
 		}
 	}
 	if err != nil || !current.SameRecord(o.release) {
-		return &failures.ChangedError{Release: o.release.String()}
+		return &releases.ChangedError{Release: o.release.String()}
 	}
 	return nil
 }
@@ -157,7 +156,7 @@ func CheckOvertaken(c *connection.Connection, release *releases.Release, limits 
 		return nil
 	}
 	if by := release.Begun.Overtaken(c.Started(), c.Clock().Now()); by != "" {
-		return &failures.InterruptedError{CanceledBy: by, Untouched: true}
+		return &releases.InterruptedError{CanceledBy: by, Untouched: true}
 	}
 	return nil
 }
@@ -173,7 +172,7 @@ func (o *Operation) Sign() {
 // ChangedError.
 func (o *Operation) UnlessChanged(err error) error {
 	if errors.Is(err, releases.ErrOutdated) {
-		return &failures.ChangedError{Release: o.release.String()}
+		return &releases.ChangedError{Release: o.release.String()}
 	}
 	return err
 }
@@ -238,7 +237,7 @@ func (o *Operation) Record(ctx context.Context, change func(release *releases.Re
 // the lock was given back.
 func (o *Operation) CheckCanceled() error {
 	if by := o.lock.RequestedBy(); by != "" {
-		return &failures.InterruptedError{CanceledBy: by, Untouched: !o.begun}
+		return &releases.InterruptedError{CanceledBy: by, Untouched: !o.begun}
 	}
 	return nil
 }
@@ -251,7 +250,7 @@ func (o *Operation) UntilCanceled(ctx context.Context) (context.Context, context
 	go func() {
 		select {
 		case <-o.lock.Requested():
-			cancel(&failures.InterruptedError{CanceledBy: o.lock.RequestedBy()})
+			cancel(&releases.InterruptedError{CanceledBy: o.lock.RequestedBy()})
 		case <-ctx.Done():
 		}
 	}()

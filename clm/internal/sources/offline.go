@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/rights"
 	"github.com/component-operator/runtime/pkg/cluster"
 )
@@ -43,7 +43,7 @@ func Offline(kubernetesVersion string, apiVersions []string) (*cluster.Discovery
 	for _, list := range result.Resources {
 		result.GroupVersions = append(result.GroupVersions, list.GroupVersion)
 	}
-	if result.Digest, err = digest.Of(result); err != nil {
+	if result.Digest, err = manifest.Digest(result); err != nil {
 		return nil, err
 	}
 	return result, nil

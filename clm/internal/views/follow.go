@@ -15,7 +15,6 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/releases"
 )
@@ -65,7 +64,7 @@ func Follow(ctx context.Context, c *connection.Connection, following Following) 
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case err != nil && (first || failures.IsFinal(err)):
+		case err != nil && (first || releases.IsFinal(err)):
 			return err
 		case err != nil:
 			f.trouble(err)

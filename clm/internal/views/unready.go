@@ -9,7 +9,6 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
@@ -26,7 +25,7 @@ func Inspection(c *connection.Connection, release *releases.Release, items []*re
 // returns nil if that is no NotReadyError.
 func Unready(ctx context.Context, c *connection.Connection, release *releases.Release, err error) (*live.Report, error) {
 	var items []*reconciler.InventoryItem
-	for _, notice := range failures.Unready(err) {
+	for _, notice := range releases.Unready(err) {
 		for _, item := range slices.Concat(release.Inventory, release.HookInventory) {
 			if item.Matches(notice.Object) && len(items) < maxExplained {
 				items = append(items, item)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
@@ -50,9 +49,9 @@ func Wait(ctx context.Context, c *connection.Connection, request WaitRequest) er
 	err := Follow(ctx, c, Following{Namespace: request.Namespace, Name: request.Name, Reasons: MainReasons, Show: w.show, Trouble: w.trouble})
 	switch {
 	case errors.Is(err, runner.ErrTimeout):
-		err = &failures.NotReadyError{Timeout: request.Timeout, Waits: w.waits}
+		err = &releases.NotReadyError{Timeout: request.Timeout, Waits: w.waits}
 	case err != nil && ctx.Err() != nil:
-		err = &failures.InterruptedError{Waits: w.waits}
+		err = &releases.InterruptedError{Waits: w.waits}
 	}
 	w.finish(err)
 	return err
@@ -184,7 +183,7 @@ func (w *waiting) situation(snapshot *Snapshot) string {
 	text := fmt.Sprintf("waiting until the release is %s; it is %s", w.goal, release.State)
 	switch {
 	case w.abandoned:
-		text += ", and no process is working on it; to continue: " + failures.Continuation(release)
+		text += ", and no process is working on it; to continue: " + releases.Continuation(release)
 	case w.goal == GoalReady && snapshot.Acknowledgment() != "":
 		text += ", but all objects have become ready since; " + snapshot.Acknowledgment()
 	case snapshot.Holder != nil:
@@ -200,10 +199,10 @@ func (w *waiting) finish(err error) {
 	}
 	outcome := display.Outcome{Done: err == nil, Summary: release + done}
 	if err != nil {
-		outcome.Summary = fmt.Sprintf("release %s is not %s: %s", w.name, w.goal, failures.Summary(err))
+		outcome.Summary = fmt.Sprintf("release %s is not %s: %s", w.name, w.goal, releases.Summary(err))
 		switch {
 		case w.state.Phase == "":
-			outcome.Summary = fmt.Sprintf("whether release %s is %s is not known: %s", w.name, w.goal, failures.Summary(err))
+			outcome.Summary = fmt.Sprintf("whether release %s is %s is not known: %s", w.name, w.goal, releases.Summary(err))
 			w.state.Phase = "reading the release"
 			w.printer.Update(w.state)
 		case w.abandoned:

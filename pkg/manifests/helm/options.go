@@ -6,7 +6,7 @@ package helm
 import (
 	"bytes"
 
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/manifests"
 )
 
@@ -45,7 +45,7 @@ func (o Options) fingerprint() string {
 		}
 		identity = append(identity, pure.Fingerprint())
 	}
-	result, err := digest.Of(identity)
+	result, err := manifest.Digest(identity)
 	if err != nil {
 		return ""
 	}

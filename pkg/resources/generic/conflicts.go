@@ -21,7 +21,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/redact"
 	"github.com/component-operator/runtime/internal/texts"
 )
 
@@ -91,7 +90,7 @@ func (c *conflictCheck) after(m mutation) error {
 
 func (c *conflictCheck) isSecret(path string) bool {
 	isEntry := strings.HasPrefix(path, ".data") || strings.HasPrefix(path, ".stringData")
-	return isEntry && c.object.GetObjectKind().GroupVersionKind().GroupKind() == secrets || redact.EnvValue.MatchString(path)
+	return isEntry && c.object.GetObjectKind().GroupVersionKind().GroupKind() == secrets || texts.EnvValue.MatchString(path)
 }
 
 // text returns the value for messages: in one line, and shortened. A secret value is not in it.
@@ -100,7 +99,7 @@ func (w write) text(secret bool) string {
 	case !w.exists:
 		return "removed"
 	case secret:
-		return redact.Mark
+		return texts.Mark
 	}
 	text := fmt.Sprintf("%v", w.value)
 	if strings.ContainsFunc(text, unicode.IsControl) {

@@ -10,7 +10,7 @@ import (
 
 	apitypes "k8s.io/apimachinery/pkg/types"
 
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 )
 
 // A user who may read a status may lack the permission to read Secrets. With a plain digest of a Secret's content, that
@@ -56,7 +56,7 @@ func (u secretUIDs) key() []byte {
 
 func newDigest(plain string, uids secretUIDs) Digest {
 	key := uids.key()
-	d := Digest{Value: digest.Keyed(key, plain), Key: key, plain: plain}
+	d := Digest{Value: manifest.Keyed(key, plain), Key: key, plain: plain}
 	if d.Value != plain {
 		d.Former = plain
 	}

@@ -6,7 +6,7 @@ package declared
 import (
 	"testing"
 
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 )
 
 func TestKeyedDigests(t *testing.T) {
@@ -21,11 +21,11 @@ func TestKeyedDigests(t *testing.T) {
 		want       string
 	}{
 		{"without Secrets there is nothing to be guessed", nil, [2]string{}, "plain", "plain"},
-		{"a version without keys has recorded it", one, [2]string{}, "plain", digest.Keyed(key, "plain")},
-		{"it is recorded", one, [2]string{}, digest.Keyed(key, "plain"), digest.Keyed(key, "plain")},
+		{"a version without keys has recorded it", one, [2]string{}, "plain", manifest.Keyed(key, "plain")},
+		{"it is recorded", one, [2]string{}, manifest.Keyed(key, "plain"), manifest.Keyed(key, "plain")},
 		{"something else is recorded", one, [2]string{}, "other", "other"},
-		{"a Secret was recreated", other, [2]string{"plain", digest.Keyed(key, "plain")}, digest.Keyed(key, "plain"), digest.Keyed(other.key(), "plain")},
-		{"a Secret was recreated with another content", other, [2]string{"before", digest.Keyed(key, "before")}, digest.Keyed(key, "before"), digest.Keyed(key, "before")},
+		{"a Secret was recreated", other, [2]string{"plain", manifest.Keyed(key, "plain")}, manifest.Keyed(key, "plain"), manifest.Keyed(other.key(), "plain")},
+		{"a Secret was recreated with another content", other, [2]string{"before", manifest.Keyed(key, "before")}, manifest.Keyed(key, "before"), manifest.Keyed(key, "before")},
 		{"nothing is recorded", one, [2]string{}, "", ""},
 	} {
 		processing, last := test.recorded, test.recorded
@@ -35,7 +35,7 @@ func TestKeyedDigests(t *testing.T) {
 			t.Errorf("%s: want %q, got %q and %q", test.reason, test.want, processing, last)
 		}
 	}
-	if digest.Keyed(key, "plain") == digest.Keyed(other.key(), "plain") || digest.Keyed(key, "plain") == "plain" {
+	if manifest.Keyed(key, "plain") == manifest.Keyed(other.key(), "plain") || manifest.Keyed(key, "plain") == "plain" {
 		t.Error("want digests to depend on the key")
 	}
 }

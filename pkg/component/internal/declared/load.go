@@ -14,7 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -189,7 +189,7 @@ func (l *loading) content(ctx context.Context, found Occurrence) (string, error)
 	if err != nil {
 		return "", fmt.Errorf("%s %w", key, err)
 	}
-	return digest.Of(value)
+	return manifest.Digest(value)
 }
 
 func (l *loading) finish() (Declaration, error) {
@@ -198,7 +198,7 @@ func (l *loading) finish() (Declaration, error) {
 	if l.component.Deleting || len(l.missing) > 0 {
 		return declaration, nil
 	}
-	plain, err := digest.Of(content{
+	plain, err := manifest.Digest(content{
 		Generation:  l.component.Generation,
 		Annotations: l.component.Annotations,
 		Spec:        l.component.Spec,

@@ -16,8 +16,8 @@ import (
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/deletionhooks"
-	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/generating"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/types"
@@ -107,7 +107,7 @@ type Request struct {
 // Generate returns the dependents and the deletion hooks. It fails with an UnfinishedError if a generator does not
 // return.
 func Generate(ctx context.Context, calls *Calls, memory *Memory, request Request) (*Result, error) {
-	inputs, err := digest.Of(request.Inputs)
+	inputs, err := manifest.Digest(request.Inputs)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/component-operator/runtime/internal/concurrent"
-	"github.com/component-operator/runtime/internal/redact"
 	"github.com/component-operator/runtime/internal/texts"
 )
 
@@ -29,7 +28,7 @@ func (e *Error) Error() string { return fmt.Sprintf("panic: %s (%s)", e.text(), 
 // maxText is the maximum length of the text of a value, in bytes.
 const maxText = 2000
 
-func (e *Error) text() string { return texts.Truncate(redact.Text(fmt.Sprint(e.Value)), maxText) }
+func (e *Error) text() string { return texts.Truncate(texts.Text(fmt.Sprint(e.Value)), maxText) }
 
 // Is reports whether an error is, or wraps, a panic.
 func Is(err error) bool {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/deletionhooks"
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/component/internal/records"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
@@ -133,7 +133,7 @@ func encode(hooks []deletionhooks.Hook, key []byte) ([][]byte, error) {
 	}
 	salt := ""
 	if len(key) > 0 {
-		salt = digest.Keyed(key, "deletion hooks")
+		salt = manifest.Keyed(key, "deletion hooks")
 	}
 	salted := make([]saltedHook, len(hooks))
 	for i, hook := range hooks {

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/component-operator/runtime/internal/redact"
+	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -84,7 +84,7 @@ func Of(err error) Outcome {
 		return Outcome{Kind: Refused, Message: err.Error(), Refusal: refused}
 	default:
 		// The controller logs it, too.
-		err = redact.Error(err)
+		err = texts.Error(err)
 		return Outcome{Kind: Error, Message: err.Error(), Err: err}
 	}
 }

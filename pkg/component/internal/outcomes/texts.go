@@ -11,7 +11,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/component-operator/runtime/internal/redact"
 	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
@@ -24,7 +23,7 @@ const MaxMessageLength = 1024
 // Bound returns a sentence that fits into a condition, without rejected values. The path of a field at its beginning
 // stays as it is.
 func Bound(message string) string {
-	message = redact.Text(message)
+	message = texts.Text(message)
 	first, size := utf8.DecodeRuneInString(message)
 	if word, _, _ := strings.Cut(message, " "); size > 0 && !strings.HasPrefix(word, "spec.") {
 		message = string(unicode.ToUpper(first)) + message[size:]

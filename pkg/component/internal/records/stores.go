@@ -14,7 +14,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/chunks"
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -58,7 +58,7 @@ func (s *Stores) CheckNamespace(field, namespace string) error {
 
 // Of returns the store for objects of a kind.
 func (s *Stores) Of(kind chunks.Kind) *chunks.Store {
-	label := digest.OwnerLabel(s.OwnerID)
+	label := manifest.OwnerLabel(s.OwnerID)
 	prefix := "inventory-"
 	if kind == chunks.Secret {
 		prefix = "deletion-hooks-"

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/component-operator/runtime/internal/redact"
+	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/component"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
@@ -88,9 +88,9 @@ func (r Revisions) progressing(refusal, failure error) verdict {
 	current := r.Current()
 	switch {
 	case IsRefused(failure):
-		return verdict{reason: v1alpha1.ReasonWriteRefused, message: redact.Text(failure.Error())}
+		return verdict{reason: v1alpha1.ReasonWriteRefused, message: texts.Text(failure.Error())}
 	case failure != nil:
-		return verdict{holds: true, reason: v1alpha1.ReasonRetrying, message: redact.Text(failure.Error())}
+		return verdict{holds: true, reason: v1alpha1.ReasonRetrying, message: texts.Text(failure.Error())}
 	case r.deployment.GetDeletionTimestamp() != nil:
 		return verdict{holds: true, reason: v1alpha1.ReasonDeleting, message: r.deleting()}
 	case r.deployment.GetDeploymentSpec().Paused:

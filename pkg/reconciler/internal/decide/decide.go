@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/component-operator/runtime/internal/annotations"
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
 	"github.com/component-operator/runtime/pkg/status"
@@ -228,7 +228,7 @@ func ownership(s Situation) string {
 		return s.Rival.text
 	case s.Seen.Owner == "":
 		return "has no owner"
-	case s.Whose == "" || digest.OwnerLabel(s.Whose) != s.Seen.Owner:
+	case s.Whose == "" || manifest.OwnerLabel(s.Whose) != s.Seen.Owner:
 		return "has another owner"
 	case s.Named != "":
 		return "belongs to " + s.Named

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
@@ -411,7 +411,7 @@ func ownedBy(whose string, r Rival) Situation {
 	s := present(seenAs(owner("")))
 	s.Whose, s.Rival = whose, r
 	if whose == "us in plain text" {
-		s.Owner = digest.OwnerLabel(whose)
+		s.Owner = manifest.OwnerLabel(whose)
 	}
 	return s
 }

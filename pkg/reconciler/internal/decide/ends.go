@@ -7,7 +7,7 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
@@ -92,7 +92,7 @@ func (d Deletion) needsApproval(item *inventory.Item) bool {
 func (s Situation) foreign(item *inventory.Item) (why string, foreign bool) {
 	switch {
 	case s.isOthers(item):
-		if item.Holder != "" && digest.OwnerLabel(item.Holder) == s.Seen.Owner {
+		if item.Holder != "" && manifest.OwnerLabel(item.Holder) == s.Seen.Owner {
 			return "", true // it was handed over, as intended
 		}
 		return s.adopter(), true
@@ -121,7 +121,7 @@ func (s Situation) leave(item *inventory.Item, d Deletion, why string) (Ending, 
 // sameOwner returns the name of another operator whose marks the recorded object has in place of ours, for the same
 // owner, such as this operator under another name; empty if there is none.
 func (s Situation) sameOwner(item *inventory.Item) (operator string) {
-	if item.UID == "" || s.Seen.UID != item.UID || s.Seen.Owner != "" || s.Rival.owner == "" || digest.OwnerLabel(s.Rival.owner) != s.Owner {
+	if item.UID == "" || s.Seen.UID != item.UID || s.Seen.Owner != "" || s.Rival.owner == "" || manifest.OwnerLabel(s.Rival.owner) != s.Owner {
 		return ""
 	}
 	return s.Rival.operator
@@ -156,7 +156,7 @@ func (s Situation) adopter() string {
 	switch {
 	case s.Seen.Owner == "":
 		return ""
-	case s.Whose == "" || digest.OwnerLabel(s.Whose) != s.Seen.Owner:
+	case s.Whose == "" || manifest.OwnerLabel(s.Whose) != s.Seen.Owner:
 		return "belongs to another owner, and is left alone"
 	default:
 		return "belongs to " + cmp.Or(s.Named, s.Whose) + ", and is left alone"

@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
@@ -64,6 +64,6 @@ type Situation struct {
 // The recorded UID proves nothing, because a user who may write the record can make it up.
 func (s Situation) unlabelled(item *inventory.Item) bool {
 	recorded := s.Seen.Owner == "" && item.UID != "" && s.Seen.UID == item.UID
-	lost := s.Rival.operator == "" && (s.Whose == "" || digest.OwnerLabel(s.Whose) == s.Owner)
+	lost := s.Rival.operator == "" && (s.Whose == "" || manifest.OwnerLabel(s.Whose) == s.Owner)
 	return recorded && lost && s.Seen.Fingerprint != ""
 }

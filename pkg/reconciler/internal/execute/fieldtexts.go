@@ -9,18 +9,18 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/component-operator/runtime/internal/redact"
+	"github.com/component-operator/runtime/internal/texts"
 )
 
 // FieldTexts lists fields, at most six entries. Items of sets are values, which may be secret.
 func FieldTexts(paths []fieldpath.Path) string {
-	texts := make([]string, 0, len(paths))
+	list := make([]string, 0, len(paths))
 	for i, path := range paths {
 		if i == 5 && len(paths) > 6 {
-			texts = append(texts, fmt.Sprintf("and %d more", len(paths)-i))
+			list = append(list, fmt.Sprintf("and %d more", len(paths)-i))
 			break
 		}
-		texts = append(texts, redact.Text(path.String()))
+		list = append(list, texts.Text(path.String()))
 	}
-	return strings.Join(texts, ", ")
+	return strings.Join(list, ", ")
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/internal/fieldset"
-	"github.com/component-operator/runtime/internal/redact"
+	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
@@ -85,7 +85,7 @@ func (p *Preview) changedFields(c comparison) []inventory.FieldChange {
 
 // fieldChange describes a field and who wrote it.
 func fieldChange(path fieldpath.Path, writer fieldset.Writer) inventory.FieldChange {
-	change := inventory.FieldChange{Path: redact.Text(path.String()), Manager: writer.Manager}
+	change := inventory.FieldChange{Path: texts.Text(path.String()), Manager: writer.Manager}
 	if !writer.Time.IsZero() {
 		change.Time = &metav1.Time{Time: writer.Time}
 	}

@@ -15,7 +15,7 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
@@ -42,7 +42,7 @@ func newBarrier(reconcilerName, ownerID string, item *inventory.Item, uid apityp
 		return nil
 	}
 	return &Barrier{
-		name:       execute.BarrierPrefix + digest.OwnerLabel(strings.Join([]string{reconcilerName, ownerID, item.Name, string(uid)}, "\n")),
+		name:       execute.BarrierPrefix + manifest.OwnerLabel(strings.Join([]string{reconcilerName, ownerID, item.Name, string(uid)}, "\n")),
 		definition: item.Name,
 		uid:        uid,
 		plural:     plural,

@@ -19,8 +19,8 @@ import (
 
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/concurrent"
-	"github.com/component-operator/runtime/internal/digest"
-	"github.com/component-operator/runtime/internal/expressions"
+	"github.com/component-operator/runtime/internal/judges"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/inventory"
@@ -190,7 +190,7 @@ func digestsOf(object *unstructured.Unstructured, policy inventory.ReconcilePoli
 	}
 	sum, _, _ := strings.Cut(strings.TrimPrefix(former, DigestRules), "@")
 	if len(source.DigestKey) > 0 && isSecret(object) {
-		sum = digest.Keyed(source.DigestKey, sum)[:len(sum)]
+		sum = manifest.Keyed(source.DigestKey, sum)[:len(sum)]
 	}
 	now = DigestRules + sum
 	if policy == inventory.ReconcilePolicyOnObjectOrComponentChange {
@@ -213,7 +213,7 @@ func DigestOf(object *unstructured.Unstructured, policy inventory.ReconcilePolic
 		return DigestOnce, nil
 	case inventory.ReconcilePolicyOnObjectChange, inventory.ReconcilePolicyOnObjectOrComponentChange:
 	}
-	sum, err := digest.Of(object.Object)
+	sum, err := manifest.Digest(object.Object)
 	if err != nil {
 		return "", fmt.Errorf("computing the digest of %s: %w", types.IDOf(object).String(), err)
 	}
@@ -359,8 +359,8 @@ func Parse(prefix string, object *unstructured.Unstructured, policies inventory.
 	}
 	b.takePlace(p)
 	parseAnnotation(p, types.AnnotationKeySuffixStatusHint, status.ParseHints)
-	readyWhen := parseAnnotation(p, types.AnnotationKeySuffixReadyWhen, expressions.Compile)
-	failWhen := parseAnnotation(p, types.AnnotationKeySuffixFailWhen, expressions.Compile)
+	readyWhen := parseAnnotation(p, types.AnnotationKeySuffixReadyWhen, judges.Compile)
+	failWhen := parseAnnotation(p, types.AnnotationKeySuffixFailWhen, judges.Compile)
 	b.ReadsContent = readyWhen != nil || failWhen != nil
 	parseAnnotation(p, types.AnnotationKeySuffixDeletionHook, func(string) (string, error) {
 		return "", errors.New("deletion hooks must be taken out before dependents are applied")

@@ -13,7 +13,7 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/internal/concurrent"
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
@@ -138,7 +138,7 @@ func identify(held *inventory.HeldDeletions, concerned []Candidate, occasion str
 	if occasion != "" {
 		identities = append(identities, occasion)
 	}
-	sum, err := digest.Of(identities)
+	sum, err := manifest.Digest(identities)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
@@ -93,7 +93,7 @@ func NoteState(change *inventory.Change, s decide.Situation, keys prepare.Keys) 
 
 // contentFingerprint is a hash of all that a plan shows of an object; empty if that cannot be encoded.
 func contentFingerprint(object *unstructured.Unstructured, keys prepare.Keys) string {
-	sum, err := digest.Of(execute.Presentable(object, keys).Object)
+	sum, err := manifest.Digest(execute.Presentable(object, keys).Object)
 	if err != nil {
 		return ""
 	}

@@ -12,7 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
@@ -151,7 +151,7 @@ func digestOf(content string, b prepare.Effective) (string, error) {
 	if b.Prune != "" {
 		parts = append(parts, "prune", string(b.Prune))
 	}
-	sum, err := digest.Of(parts)
+	sum, err := manifest.Digest(parts)
 	if err != nil {
 		return "", err
 	}

@@ -4,7 +4,7 @@
 package run
 
 import (
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
 )
@@ -19,7 +19,7 @@ type Siblings struct {
 func NewSiblings(relations map[string]inventory.Relation) Siblings {
 	s := Siblings{relations: relations, ids: make(map[string]string, len(relations))}
 	for id := range relations {
-		s.ids[digest.OwnerLabel(id)] = id
+		s.ids[manifest.OwnerLabel(id)] = id
 	}
 	return s
 }

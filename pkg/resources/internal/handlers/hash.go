@@ -6,7 +6,7 @@ package handlers
 import (
 	"fmt"
 
-	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/resources/concepts"
 )
 
@@ -18,7 +18,7 @@ func Hash(entries map[string][]byte) (string, error) {
 	for key, value := range entries {
 		all[key] = append([]byte{}, value...)
 	}
-	return digest.Of(all)
+	return manifest.Digest(all)
 }
 
 // resource is a typed resource whose object is of type P.

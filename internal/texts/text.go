@@ -1,0 +1,221 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package texts
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Mark replaces a value.
+const Mark = "***"
+
+// rejected precedes a value in the error about a field.
+var rejected = regexp.MustCompile(`(\S*?): (?:Invalid value|Duplicate value|(Unsupported value)|Not found): `)
+
+// nameField matches fields whose strings are names or quantities.
+var nameField = regexp.MustCompile(`(?:^|\.)(?:apiVersion|kind|uid|resourceVersion|finalizers|name|namespace|\w*Name|\w*Namespace|targetPort|(?:requests|limits)(?:\[\S+\])?)$`)
+
+// secretField matches fields that have secret values, whatever their types are: the contents of a Secret, which look
+// like those of a ConfigMap, and values of environment variables.
+var secretField = regexp.MustCompile(`^\.?(?:data|stringData|binaryData)\b|` + envValue)
+
+const envValue = `(?:^|\.)\w*[eE]nv\w*(?:\[[^\]]*\])?\.(?:value|[A-Z][A-Z0-9_]*)$`
+
+// EnvValue matches the paths of values of environment variables.
+var EnvValue = regexp.MustCompile(envValue)
+
+// types are the texts that replace a value of a wrong type.
+var types = []string{"", "string", "integer", "number", "boolean", "object", "array"}
+
+// isShown is the decision about a value, which is in quotes if it is a string. Enumerated means that the field has a
+// fixed set of values.
+func isShown(field, value string, enumerated bool) bool {
+	text, err := strconv.Unquote(value)
+	isString := err == nil
+	if !isString {
+		text = value
+	}
+	_, err = strconv.ParseFloat(value, 64)
+	switch {
+	case slices.Contains(types, text), text == "<value omitted>", text == Mark:
+		return true // it is none of the object's values
+	case secretField.MatchString(field):
+		return false
+	case err == nil, text == "true", text == "false", text == "null":
+		return true
+	default:
+		return isString && (enumerated || nameField.MatchString(field))
+	}
+}
+
+// quoting are other texts that quote values, each with its replacement.
+var quoting = []struct {
+	pattern *regexp.Regexp
+	remains string
+}{
+	{regexp.MustCompile(`(?s)Object '(\w+)' is missing in '.*'`), "Object '$1' is missing"},
+	// A number in place of a string may be a secret that lacks its quotes.
+	{regexp.MustCompile(`cannot unmarshal number \S+ (into Go (?:value|struct field \S+) of type (?:string|\[\]))`), "cannot unmarshal number $1"},
+	{regexp.MustCompile(`(?s)((?:parsing|cannot parse|unable to parse|failed to parse|could not parse)(?: time)? )"(?:[^"\\]|\\.)*"`), "${1}" + Mark},
+	{regexp.MustCompile(`(?s)\.\.\.\|.*\|\.\.\.`), "...|" + Mark + "|..."},
+}
+
+// goValue is how a value begins that the server's merging code prints, expected what it says of the field before that,
+// and member an item of a set in a path.
+var (
+	goValue  = regexp.MustCompile(`(?:&?value\.)?value[A-Z][A-Za-z]*\{|&\{`)
+	expected = regexp.MustCompile(`(\S+): expected (\w+)[^\n]*, got $`)
+	member   = regexp.MustCompile(`(\S*?)\[=("(?:[^"\\]|\\.)*")\]`)
+)
+
+// Text returns the message without the values that it quotes, except those that isShown lets pass. It is idempotent.
+func Text(message string) string {
+	message = fieldValues(goValues(message))
+	message = member.ReplaceAllStringFunc(message, func(item string) string {
+		if parts := member.FindStringSubmatch(item); !isShown(parts[1], parts[2], false) {
+			return parts[1] + "[=" + Mark + "]"
+		}
+		return item
+	})
+	for _, quote := range quoting {
+		message = quote.pattern.ReplaceAllString(message, quote.remains)
+	}
+	return message
+}
+
+// goValues removes values in the syntax of Go.
+func goValues(message string) string {
+	var out strings.Builder
+	for {
+		found := goValue.FindStringIndex(message)
+		if found == nil {
+			return out.String() + message
+		}
+		before, rest := message[:found[0]], message[found[1]-1:]
+		length := braces(rest)
+		if message[found[0]:found[1]] == "&{" {
+			// Its strings have no quotes. Further errors are on lines of their own.
+			end := strings.Index(rest+"\n  .", "\n  .")
+			length = max(length, strings.LastIndexByte(rest[:end], '}')+1)
+		}
+		out.WriteString(before)
+		out.WriteString(shownGoValue(before, strings.TrimSuffix(strings.TrimPrefix(rest[1:length], "Value:"), "}")))
+		message = rest[length:]
+	}
+}
+
+// shownGoValue returns the value, or Mark. A number where no boolean is expected may be a string that lacks its quotes,
+// or that was printed without them.
+func shownGoValue(before, value string) string {
+	place := expected.FindStringSubmatch(before)
+	if place == nil || strings.ContainsAny(value, "{[") {
+		return Mark
+	}
+	form := value
+	if place[2] != "boolean" {
+		form = strconv.Quote(value)
+	}
+	if !isShown(place[1], form, false) {
+		return Mark
+	}
+	return value
+}
+
+// braces returns the length of a text in braces or brackets up to its closing counterpart, or the whole length if there
+// is none.
+func braces(text string) int {
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case '"', '`':
+			i += quoted(text[i:]) - 1
+		}
+	}
+	return len(text)
+}
+
+// quoted returns the length of a text in quotes up to the next quote, or the whole length if there is none.
+func quoted(text string) int {
+	for i := 1; i < len(text); i++ {
+		switch {
+		case text[i] == text[0]:
+			return i + 1
+		case text[i] == '\\' && text[0] == '"':
+			i++
+		}
+	}
+	return len(text)
+}
+
+// fieldValues removes values from errors about fields, including later repetitions in the same error.
+func fieldValues(message string) string {
+	var out strings.Builder
+	for {
+		found := rejected.FindStringSubmatchIndex(message)
+		if found == nil {
+			return out.String() + message
+		}
+		field, enumerated := strings.TrimLeft(message[found[2]:found[3]], "["), found[4] >= 0
+		out.WriteString(message[:found[1]])
+		message = message[found[1]:]
+		length := valueLength(message)
+		value, rest := message[:length], message[length:]
+		if isShown(field, value, enumerated) {
+			out.WriteString(value)
+			message = rest
+			continue
+		}
+		if plain, err := strconv.Unquote(value); err == nil {
+			value = plain
+		}
+		out.WriteString(Mark)
+		message = without(rest, value)
+	}
+}
+
+// valueLength returns the length of the value with which a text begins.
+func valueLength(text string) int {
+	switch {
+	case text == "":
+		return 0
+	case text[0] == '"':
+		return quoted(text)
+	case text[0] == '{' || text[0] == '[':
+		decoder := json.NewDecoder(strings.NewReader(text))
+		var value json.RawMessage
+		if err := decoder.Decode(&value); err == nil {
+			return int(decoder.InputOffset())
+		}
+	}
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '{', '[':
+			i += braces(text[i:]) - 1
+		case ':', ',', ']', '\n':
+			return i
+		}
+	}
+	return len(text)
+}
+
+// without removes what quotes a value.
+func without(text string, value string) string {
+	for _, form := range []string{strconv.Quote(value), "'" + value + "'", "`" + value + "`"} {
+		text = strings.ReplaceAll(text, form, Mark)
+	}
+	if len(value) >= shortestSecret {
+		text = strings.ReplaceAll(text, value, Mark)
+	}
+	return text
+}
