@@ -46,6 +46,7 @@ generate: ## Write generated code, CRDs and the reference of clm.
 	$(CONTROLLER_GEN) crd paths=./pkg/objectset/v1alpha1 output:crd:artifacts:config=pkg/objectset/crds
 	go run ./pkg/objectset/internal/definitions pkg/objectset/crds
 	cp pkg/objectset/crds/*.yaml examples/objectset-operator/chart/files/crds
+	go run ./pkg/resources/internal/kinds pkg/resources
 	cd internal/helm/parity && go mod tidy
 	go run ./clm/internal/reference website/content/reference/clm
 	cp internal/tools/go.sum scaffold/templates/common/tools/go.sum.tmpl

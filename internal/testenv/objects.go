@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// Objects parses YAML documents into objects. Empty documents are left out; anything else that is no object ends the
+// Objects parses YAML documents into objects. Empty documents are left out; a document of another form ends the
 // test. Indentation with tabs, as it comes from Go source, is not YAML.
 func Objects(tb testing.TB, documents string) []*unstructured.Unstructured {
 	tb.Helper()

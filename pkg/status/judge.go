@@ -24,7 +24,7 @@ type Judge interface {
 }
 
 // MetadataJudge is a Judge that needs only the metadata of objects of some kinds. Objects of these kinds are watched
-// without their content. A Judge that is no MetadataJudge needs the content of all objects.
+// without their content. A Judge without the methods of MetadataJudge needs the content of all objects.
 type MetadataJudge interface {
 	Judge
 	// JudgesMetadata reports whether the status of objects of this kind depends on their metadata only.

@@ -22,7 +22,7 @@ func Count(count int, unit string) string {
 }
 
 // Age says how long ago something was, as kubectl does; empty for a time that is not known. Clocks differ, and a
-// deletion may be due in the future: that is no age.
+// deletion may be due in the future; it then has no age.
 func Age(since, now time.Time) string {
 	if since.IsZero() {
 		return ""

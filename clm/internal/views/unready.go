@@ -22,7 +22,7 @@ func Inspection(c *connection.Connection, release *releases.Release, items []*re
 }
 
 // Unready reports on the dependents and deletion hooks that are not ready according to the error of an operation. It
-// returns nil if that is no NotReadyError.
+// returns nil for errors other than NotReadyError.
 func Unready(ctx context.Context, c *connection.Connection, release *releases.Release, err error) (*live.Report, error) {
 	var items []*reconciler.InventoryItem
 	for _, notice := range releases.Unready(err) {

@@ -20,7 +20,7 @@ import (
 // Options say how to fetch. The zero value works for everything that is public.
 type Options struct {
 	// Version is a version, or a range of versions. It applies if the reference has none itself. Defaults to the newest
-	// version that is no pre-release.
+	// version other than a pre-release.
 	Version string
 	// PlainHTTP allows unencrypted connections, and uses them for registries. Defaults to false.
 	PlainHTTP bool

@@ -36,16 +36,13 @@ type Kind[P client.Object, M Mutator, S concepts.Converging] struct {
 	AnyScope bool
 	// NewMutator returns the mutator of an object that is being made. Required.
 	NewMutator func(object P) M
-	// Check returns what is wrong with an object, beyond its name and namespace; nil if nothing is. Defaults to no
-	// further check.
+	// Check returns what is wrong with an object, beyond its name and namespace; nil if nothing is. Defaults to no further check.
 	Check func(object P) error
-	// Applied means that objects are ready when they are applied, as far as the reconciler does not know better. Then
-	// ConvergingStatus counts only if a builder sets it.
+	// Applied means that objects are ready when they are applied, as far as the reconciler does not know better. Then ConvergingStatus counts only if a builder sets it.
 	Applied bool
 	// Defaults are the handlers of resources whose builder has no others.
 	Defaults Handlers[P, M, S]
-	// AddressStatus replaces ConvergingStatus in builders that say AwaitAddress; nil if there is no such thing as an
-	// address for the kind.
+	// AddressStatus replaces ConvergingStatus in builders that say AwaitAddress; nil if there is no such thing as an address for the kind.
 	AddressStatus func(op concepts.ConvergingOperation, object P) (S, error)
 }
 
@@ -56,21 +53,18 @@ func NewKind[P client.Object, M Mutator, S concepts.Converging](
 	return Kind[P, M, S]{GroupVersionKind: gvk, NewMutator: newMutator, Defaults: Handlers[P, M, S]{ConvergingStatus: converging}}
 }
 
-// NewAppliedKind returns a kind of namespaced objects that are ready when they are applied. Its fields can be
-// changed.
+// NewAppliedKind returns a kind of namespaced objects that are ready when they are applied. Its fields can be changed.
 func NewAppliedKind[P client.Object, M Mutator](gvk schema.GroupVersionKind, newMutator func(object P) M) Kind[P, M, concepts.OperationalStatusWithReason] {
 	kind := NewKind(gvk, newMutator, Applied[P])
 	kind.Applied = true
 	return kind
 }
 
-// Handlers are the functions that know the life of a kind of objects. They must not change the object, and must
-// not make requests: they are called whenever the object changes.
+// Handlers are the functions that know the life of a kind of objects. They must not change the object, and must not make requests: they are called whenever the object changes.
 type Handlers[P client.Object, M Mutator, S concepts.Converging] struct {
 	// ConvergingStatus returns how far the object is. Required as a default.
 	ConvergingStatus func(op concepts.ConvergingOperation, object P) (S, error)
-	// GraceStatus returns how well the object does its job. Defaults to a status that follows from ConvergingStatus:
-	// Healthy if the object is converged, Down if it
+	// GraceStatus returns how well the object does its job. Defaults to a status that follows from ConvergingStatus: Healthy if the object is converged, Down if it
 	// is failing, and Degraded otherwise.
 	GraceStatus func(object P) (concepts.GraceStatusWithReason, error)
 	// DeleteOnSuspend reports whether the object is deleted when it is suspended. Defaults to false.

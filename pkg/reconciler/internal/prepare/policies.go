@@ -20,7 +20,7 @@ func policyOf[P ~string](suffix string) func(text string) (P, error) {
 	}
 }
 
-// textOf is policyOf for a policy that is no part of the inventory.
+// textOf is policyOf for a policy outside the inventory.
 func textOf(suffix string) func(text string) (string, error) {
 	return func(text string) (string, error) { return annotations.Policy(suffix, text) }
 }
