@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"regexp"
 	"testing"
@@ -40,6 +41,31 @@ func TestWalks(t *testing.T) {
 	}
 	if checked < 30 {
 		t.Errorf("the page names %d functions; either its form has changed or the check does not understand it", checked)
+	}
+}
+
+// sourcePath matches a path of the repository in Markdown, and captures it.
+var sourcePath = regexp.MustCompile("`((?:bench|clm|examples|internal|pkg|scaffold|website)/[\\w./-]+)`")
+
+// TestPathsExist checks the paths on the pages for contributors. Where a section says what its paths are relative to,
+// TestWalks checks them.
+func TestPathsExist(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob(filepath.Join(top, "website/content/contributing/*.md"))
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("found no pages: %v", err)
+	}
+	for _, page := range pages {
+		for _, part := range section.Split(read(t, page), -1) {
+			if baseOfPaths.MatchString(part) {
+				continue
+			}
+			for _, found := range sourcePath.FindAllStringSubmatch(part, -1) {
+				if _, err := os.Stat(filepath.Join(top, found[1])); err != nil {
+					t.Errorf("%s names %s, which does not exist", filepath.Base(page), found[1])
+				}
+			}
+		}
 	}
 }
 
