@@ -35,8 +35,8 @@ type Options struct {
 	Definitions string
 	// Chart is the folder of the operator's own chart. Its CustomResourceDefinitions are installed. The operator acts
 	// as the chart's service account, with the rights that the chart gives it; it elects a leader, and the chart's
-	// admission and conversion webhooks lead to the operator. Defaults to none: the operator may do everything, and
-	// there are neither elections nor webhooks.
+	// admission webhooks lead to the operator. Conversion webhooks are left out of the definitions. Defaults to none: the
+	// operator may do everything, and there are neither elections nor webhooks.
 	Chart string
 	// Values are values for the chart. Default to none.
 	Values map[string]any
@@ -102,9 +102,8 @@ func (c *Cluster) startOperator(tb testing.TB, stop func()) {
 	}
 	config := testenv.Config(tb)
 	var webhooks *webhookServer
-	chart := &operatorChart{}
 	if c.options.Chart != "" {
-		chart = c.renderChart(tb)
+		chart := c.renderChart(tb)
 		c.install(tb, "", chart.definitions)
 		config = c.grantRights(tb, chart)
 		webhooks = c.installWebhooks(tb, chart)
@@ -114,7 +113,6 @@ func (c *Cluster) startOperator(tb testing.TB, stop func()) {
 	}
 	config.Wrap(c.requests.Wrap)
 	mgr := c.newManager(tb, config, webhooks)
-	c.leadConversions(tb, chart, webhooks)
 	go func() {
 		defer close(c.ended)
 		if err := mgr.Start(c.ctx); err != nil {

@@ -27,9 +27,8 @@
 // # Isolation
 //
 // Each Cluster has a namespace of its own, and its operator sees no other components than those in it. So tests may run
-// in parallel, unless the components are cluster-scoped. Definitions are shared. If the operator's chart has a
-// conversion webhook, then the operator that started last converts for all tests of the process; after the last of them
-// the definition converts nothing. So only one process at a time can test such a chart in a cluster.
+// in parallel, unless the components are cluster-scoped. Definitions are shared. They have no
+// conversion webhook, even if the operator's chart has one: test conversions without a Kubernetes.
 //
 // # Waiting
 //

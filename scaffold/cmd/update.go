@@ -29,7 +29,6 @@ func (s *settings) update(ctx context.Context, given *pflag.FlagSet, out, progre
 	if err != nil {
 		return err
 	}
-	formerly := recorded.GroupVersion
 	if err := s.override(recorded, given, absolute); err != nil {
 		return err
 	}
@@ -43,9 +42,6 @@ func (s *settings) update(ctx context.Context, given *pflag.FlagSet, out, progre
 	}
 	update, err := project.PlanUpdate(ctx, absolute, then, now, s.conflictMarkers, kept)
 	if err != nil {
-		return err
-	}
-	if err := update.BeginVersions(ctx, formerly, then, now); err != nil {
 		return err
 	}
 	if err := update.EndVersions(then, now); err != nil {

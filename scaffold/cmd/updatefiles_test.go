@@ -178,28 +178,3 @@ func TestFilesThatNoArchiveHolds(t *testing.T) {
 		}
 	}
 }
-
-// TestLeftOutVersions removes what was generated for a version, unless the version has files of the author's own.
-func TestLeftOutVersions(t *testing.T) {
-	t.Parallel()
-	const generated, own = "api/v1alpha1/zz_generated.deepcopy.go", "api/v1alpha1/mine.go"
-	for _, added := range []string{"", own} {
-		folder := newProject(t, "--group-version=v1", "--served-version=v1alpha1")
-		for _, path := range []string{generated, "api/v1/zz_generated.deepcopy.go", added} {
-			if path != "" {
-				write(t, folder, path, "package x\n")
-			}
-		}
-		shown, err := scaffold(t, "--update", "--served-version=", folder)
-		got := files(t, folder)
-		if _, exists := got[generated]; exists != (added != "") || (err != nil) != (added != "") {
-			t.Errorf("with %q: got %v\n%s", added, err, shown)
-		}
-		if got["api/v1/zz_generated.deepcopy.go"] == "" || got[own] != "" != (added != "") {
-			t.Error("a file that is needed was removed")
-		}
-		if added != "" && !strings.Contains(shown, "api/v1alpha1: the version is left out, but it has files of yours, such as mine.go") {
-			t.Errorf("got:\n%s", shown)
-		}
-	}
-}

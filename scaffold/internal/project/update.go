@@ -170,3 +170,35 @@ func (u *Update) After() Tree {
 	}
 	return after
 }
+
+// EndVersions names the folders of versions of the API that are left out and that still have files: those that the author
+// has added, and those that the project generates itself.
+func (u *Update) EndVersions(then, now Tree) error {
+	for _, version := range slices.Sorted(maps.Keys(versionsOf(then))) {
+		if versionsOf(now)[version] {
+			continue
+		}
+		entries, err := os.ReadDir(filepath.Join(u.folder, filepath.FromSlash(version)))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("reading %s: %w", version, err)
+		}
+		for _, entry := range entries {
+			if change, changed := u.Changes[version+"/"+entry.Name()]; !changed || change != nil {
+				u.Conflicts[version] = "the version is left out, but its folder has other files, such as " + entry.Name() + "; remove the folder if you do not need them"
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// versionsOf returns the folders of the versions of the API that a project has.
+func versionsOf(tree Tree) map[string]bool {
+	versions := map[string]bool{}
+	for name := range tree {
+		if strings.HasPrefix(name, "api/") && strings.Count(name, "/") == 2 {
+			versions[name[:strings.LastIndex(name, "/")]] = true
+		}
+	}
+	return versions
+}
