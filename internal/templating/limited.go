@@ -4,60 +4,63 @@
 package templating
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"reflect"
 	"regexp"
-	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// limitedFunctions returns replacements for those functions of sprig whose arguments decide how much they generate.
-// Untrusted values are often among these arguments.
+// estimates say for functions of sprig how many bytes they generate at most, given their arguments. Untrusted values are
+// often among these arguments.
+var estimates = map[string]func(arguments []reflect.Value) float64{
+	"repeat":  func(a []reflect.Value) float64 { return float64(a[0].Int()) * float64(a[1].Len()) },
+	"indent":  indented,
+	"nindent": indented,
+	"replace": func(a []reflect.Value) float64 {
+		return float64(a[2].Len()) + float64(strings.Count(a[2].String(), a[0].String()))*float64(a[1].Len())
+	},
+	"join": func(a []reflect.Value) float64 { return joined(a[0].Len(), a[1]) },
+	"wrapWith": func(a []reflect.Value) float64 {
+		return float64(a[2].Len()) * float64(1+a[1].Len())
+	},
+	"until":     func(a []reflect.Value) float64 { return items(0, a[0].Int(), 1) },
+	"untilStep": func(a []reflect.Value) float64 { return items(a[0].Int(), a[1].Int(), a[2].Int()) },
+	"seq": func(a []reflect.Value) float64 {
+		bounds, _ := a[0].Interface().([]int)
+		switch len(bounds) {
+		case 1:
+			return items(0, int64(bounds[0]), 1)
+		case 2:
+			return items(int64(bounds[0]), int64(bounds[1]), 1)
+		case 3:
+			return items(int64(bounds[0]), int64(bounds[2]), int64(bounds[1]))
+		}
+		return 0
+	},
+	"printf":       func(a []reflect.Value) float64 { return formatted(a[0].String(), a[1]) },
+	"randAlphaNum": random, "randAlpha": random, "randAscii": random, "randNumeric": random, "randBytes": random,
+	"regexReplaceAll": regexReplaced, "mustRegexReplaceAll": regexReplaced, "regexReplaceAllLiteral": regexReplaced, "mustRegexReplaceAllLiteral": regexReplaced,
+	"regexMatch": compiled, "mustRegexMatch": compiled, "regexFind": compiled, "mustRegexFind": compiled,
+	"regexFindAll": compiled, "mustRegexFindAll": compiled, "regexSplit": compiled, "mustRegexSplit": compiled,
+}
+
+// limitedFunctions returns replacements for the functions that have an estimate.
 func limitedFunctions(sprig map[string]any) map[string]any {
-	limited := map[string]any{
-		"repeat": func(count int, text string) (string, error) {
-			if count < 0 || (count > 0 && len(text) > MaxOutput/count) {
-				return "", fmt.Errorf("repeating %d bytes %d times: the result must have from 0 to %d bytes", len(text), count, MaxOutput)
+	limited := map[string]any{}
+	for name, estimate := range estimates {
+		function := sprig[name]
+		if name == "printf" {
+			function = fmt.Sprintf
+		}
+		limited[name] = checked(function, func(arguments []reflect.Value) error {
+			if bytes := estimate(arguments); bytes > MaxOutput {
+				return fmt.Errorf("the result may have %.0f bytes; at most %d are allowed", bytes, MaxOutput)
 			}
-			return strings.Repeat(text, count), nil
-		},
-		"replace": replace,
-		"join":    joinOf(sprig),
-		"indent":  indent,
-		"nindent": func(blanks int, text string) (string, error) {
-			indented, err := indent(blanks, text)
-			return "\n" + indented, err
-		},
-		"printf":                 printf,
-		"regexReplaceAll":        regexReplace((*regexp.Regexp).ReplaceAllString),
-		"regexReplaceAllLiteral": regexReplace((*regexp.Regexp).ReplaceAllLiteralString),
-	}
-	limited["mustRegexReplaceAll"], limited["mustRegexReplaceAllLiteral"] = limited["regexReplaceAll"], limited["regexReplaceAllLiteral"]
-	integer := func(argument reflect.Value) int { return int(argument.Int()) }
-	checks := map[string]func(arguments []reflect.Value) error{
-		"until":     func(arguments []reflect.Value) error { return checkItems(math.Abs(float64(arguments[0].Int()))) },
-		"untilStep": func(a []reflect.Value) error { return checkSteps(integer(a[0]), integer(a[1]), integer(a[2])) },
-		"seq": func(arguments []reflect.Value) error {
-			bounds, _ := arguments[0].Interface().([]int)
-			return checkSequence(bounds)
-		},
-		"wrapWith": func(arguments []reflect.Value) error {
-			return checkLength("wrapping", float64(arguments[2].Len())*float64(1+arguments[1].Len()))
-		},
-	}
-	for _, name := range []string{"randAlphaNum", "randAlpha", "randAscii", "randNumeric", "randBytes"} {
-		checks[name] = func(arguments []reflect.Value) error { return checkItems(float64(arguments[0].Int())) }
-	}
-	for _, name := range []string{"Match", "Find", "FindAll", "Split"} {
-		check := func(arguments []reflect.Value) error { return checkPattern(arguments[0].String()) }
-		checks["regex"+name], checks["mustRegex"+name] = check, check
-	}
-	for name, check := range checks {
-		limited[name] = checked(sprig[name], check)
+			return nil
+		})
 	}
 	return limited
 }
@@ -80,201 +83,103 @@ func checked(function any, check func(arguments []reflect.Value) error) any {
 	}).Interface()
 }
 
-func replace(old, replacement, text string) (string, error) {
-	if err := checkLength("replacing", float64(len(text))+float64(strings.Count(text, old))*float64(len(replacement)-len(old))); err != nil {
-		return "", err
+// items returns the size of a list of numbers. Numbers so large that the last step would overflow count as too many.
+func items(start, stop, step int64) float64 {
+	if math.Abs(float64(start)) > math.MaxInt/4 || math.Abs(float64(stop)) > math.MaxInt/4 || math.Abs(float64(step)) > math.MaxInt/4 {
+		return math.MaxInt
 	}
-	return strings.ReplaceAll(text, old, replacement), nil
+	if step == 0 {
+		return 0
+	}
+	return 16 * math.Abs((float64(stop)-float64(start))/float64(step))
+}
+
+func indented(a []reflect.Value) float64 {
+	return float64(a[1].Len()) + float64(a[0].Int())*float64(1+strings.Count(a[1].String(), "\n"))
+}
+
+func random(a []reflect.Value) float64 { return 16 * float64(a[0].Int()) }
+
+// regexReplaced takes a replacement that may refer to parts of a match by "$", each of which is at most the whole text.
+func regexReplaced(a []reflect.Value) float64 {
+	text, replacement := a[1].Len(), a[2].String()
+	return max(compiled(a), float64(text)*float64(1+strings.Count(replacement, "$"))+float64(text+1)*float64(len(replacement)))
+}
+
+// compiled returns what a regular expression takes to be matched: each of its instructions may keep the places of all
+// its groups, and a repetition is up to a thousand instructions.
+func compiled(a []reflect.Value) float64 {
+	pattern := a[0].String()
+	if len(pattern) > maxPattern {
+		return math.MaxInt
+	}
+	return 1000 * 16 * float64(strings.Count(pattern, "{")) * float64(1+strings.Count(pattern, "("))
 }
 
 // maxPattern is the maximum length of a regular expression, in bytes.
 const maxPattern = 4096
 
-// checkPattern limits what a regular expression takes to be matched: each of its instructions may keep the places of
-// all its groups.
-func checkPattern(pattern string) error {
-	switch {
-	case len(pattern) > maxPattern:
-		return fmt.Errorf("the regular expression has %d bytes; at most %d are allowed", len(pattern), maxPattern)
-	case len(pattern) <= maxPattern/16 && !strings.Contains(pattern, "{"):
-		return nil // without repetitions, it cannot have that many instructions
+// joined returns the length of the elements of a list with separators.
+func joined(separator int, list reflect.Value) float64 {
+	if list.Kind() == reflect.Interface {
+		list = list.Elem()
 	}
-	parsed, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil {
-		return fmt.Errorf("the regular expression is not valid: %w", err)
+	if list.Kind() != reflect.Slice {
+		return 0
 	}
-	program, err := syntax.Compile(parsed.Simplify())
-	if err != nil {
-		return fmt.Errorf("the regular expression is not valid: %w", err)
-	}
-	if len(program.Inst)*(program.NumCap+1) > maxItems {
-		return errors.New("the regular expression has too many repetitions and groups")
-	}
-	return nil
-}
-
-// regexReplace takes a replacement that may refer to parts of a match by "$", each of which is at most the whole match.
-func regexReplace(replace func(pattern *regexp.Regexp, text, replacement string) string) any {
-	return func(pattern, text, replacement string) (string, error) {
-		if err := checkPattern(pattern); err != nil {
-			return "", err
+	length := float64(list.Len()) * float64(separator)
+	for i := range list.Len() {
+		if text, ok := list.Index(i).Interface().(string); ok {
+			length += float64(len(text))
 		}
-		compiled, err := regexp.Compile(pattern)
-		if err != nil {
-			return "", err
-		}
-		parts := float64(len(text)) * float64(1+strings.Count(replacement, "$"))
-		// There is at most one match more than bytes. The matches are counted if that is not enough.
-		if parts+float64(len(text)+1)*float64(len(replacement)) > MaxOutput {
-			enough := MaxOutput/max(len(replacement), 1) + 1
-			matches := len(compiled.FindAllStringIndex(text, enough))
-			if err := checkLength("replacing", parts+float64(matches)*float64(len(replacement))); err != nil {
-				return "", err
-			}
-		}
-		return replace(compiled, text, replacement), nil
 	}
+	return length
 }
 
 // verb is a verb of printf, with its width and precision.
 var verb = regexp.MustCompile(`%[-+# 0]*(?:\[\d+\])?(\d*|\*)(?:\.(?:\[\d+\])?(\d*|\*))?(?:\[\d+\])?[a-zA-Z%]`)
 
-// printf limits how many blanks the widths and precisions of a format yield.
-func printf(format string, arguments ...any) (string, error) {
-	widest := 0
-	for _, argument := range arguments {
-		if number := reflect.ValueOf(argument); number.CanInt() {
-			widest = max(widest, int(min(number.Int(), math.MaxInt32)))
+// formatted returns how many blanks the widths and precisions of a format yield.
+func formatted(format string, arguments reflect.Value) float64 {
+	widest, total := 0.0, 0.0
+	for i := range arguments.Len() {
+		if number := arguments.Index(i).Elem(); number.CanInt() {
+			widest = max(widest, float64(number.Int()))
 		}
 	}
-	total := 0.0
-	for _, match := range verb.FindAllStringSubmatch(format, maxItems) {
+	for _, match := range verb.FindAllStringSubmatch(format, -1) {
 		for _, text := range match[1:] {
-			switch width, err := strconv.Atoi(text); {
-			case text == "*":
-				total += float64(widest)
-			case err == nil:
+			if width, err := strconv.Atoi(text); err == nil {
 				total += float64(width)
+			} else if text == "*" {
+				total += widest
 			}
 		}
 	}
-	if err := checkLength("formatting", total); err != nil {
-		return "", err
-	}
-	return fmt.Sprintf(format, arguments...), nil
-}
-
-// joinOf returns join, which takes lists of anything.
-func joinOf(sprig map[string]any) any {
-	toStrings, _ := sprig["toStrings"].(func(any) []string)
-	return func(separator string, list any) (string, error) {
-		texts := toStrings(list)
-		length := float64(len(texts)) * float64(len(separator))
-		for _, text := range texts {
-			length += float64(len(text))
-		}
-		if err := checkLength("joining", length); err != nil {
-			return "", err
-		}
-		return strings.Join(texts, separator), nil
-	}
-}
-
-func checkLength(doing string, length float64) error {
-	if length > MaxOutput {
-		return fmt.Errorf("%s yields %.0f bytes; at most %d are allowed", doing, length, MaxOutput)
-	}
-	return nil
-}
-
-func checkItems(count float64) error {
-	if count > maxItems {
-		return fmt.Errorf("%.0f is too many; at most %d are allowed", count, maxItems)
-	}
-	return nil
-}
-
-// checkSteps also excludes numbers so large that the last step would overflow.
-func checkSteps(start, stop, step int) error {
-	for _, number := range []int{start, stop, step} {
-		if number > math.MaxInt/4 || number < -math.MaxInt/4 {
-			return fmt.Errorf("%d is too large", number)
-		}
-	}
-	if step == 0 {
-		return nil
-	}
-	return checkItems((float64(stop) - float64(start)) / float64(step))
-}
-
-// checkSequence takes the arguments of seq: up to three numbers, the last of which is the end.
-func checkSequence(bounds []int) error {
-	switch len(bounds) {
-	case 1:
-		return errors.Join(checkSteps(1, bounds[0], 1), checkSteps(1, bounds[0], -1))
-	case 2:
-		return errors.Join(checkSteps(bounds[0], bounds[1], 1), checkSteps(bounds[0], bounds[1], -1))
-	case 3:
-		return checkSteps(bounds[0], bounds[2], bounds[1])
-	default:
-		return nil
-	}
-}
-
-// indent puts blanks in front of each line.
-func indent(blanks int, text string) (string, error) {
-	if blanks < 0 {
-		return "", fmt.Errorf("indenting by %d blanks: the number must not be negative", blanks)
-	}
-	if lines := strings.Count(text, "\n") + 1; blanks > MaxOutput/lines {
-		return "", fmt.Errorf("indenting %d lines by %d blanks: at most %d bytes are allowed", lines, blanks, MaxOutput)
-	}
-	margin := strings.Repeat(" ", blanks)
-	return margin + strings.ReplaceAll(text, "\n", "\n"+margin), nil
+	return total
 }
 
 // maxDepth is how deep values that are written as YAML, TOML or indented JSON may be nested.
 const maxDepth = 200
 
-// CheckEncoding returns an error if writing a value with indentation takes too much memory: each line begins with
-// blanks for its depth.
+// CheckEncoding returns an error if a value is nested so deep that writing it with indentation takes too much memory.
 func CheckEncoding(value any) error {
-	size, count := 0.0, 0
-	return checkEncoding(reflect.ValueOf(value), 0, &size, &count)
+	if isDeeper(value, maxDepth) {
+		return fmt.Errorf("writing a value: it is nested more than %d levels deep", maxDepth)
+	}
+	return nil
 }
 
-func checkEncoding(value reflect.Value, depth int, size *float64, count *int) error {
-	*count++
-	switch {
-	case depth > maxDepth:
-		return fmt.Errorf("writing a value: it is nested more than %d levels deep", maxDepth)
-	case *count > maxItems/4:
-		return fmt.Errorf("writing a value: it has more than %d parts", maxItems/4)
-	}
-	for value.Kind() == reflect.Interface {
-		value = value.Elem()
-	}
-	*size += float64(2*depth + 1)
-	switch value.Kind() {
-	case reflect.Map:
-		for entries := value.MapRange(); entries.Next(); {
-			*size += float64(len(entries.Key().String()))
-			if err := checkEncoding(entries.Value(), depth+1, size, count); err != nil {
-				return err
+func isDeeper(value any, depth int) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, member := range value {
+			if depth == 0 || isDeeper(member, depth-1) {
+				return true
 			}
 		}
-	case reflect.Slice:
-		if value.Type().Elem().Kind() == reflect.Uint8 {
-			return checkLength("writing a value", *size+float64(value.Len()))
-		}
-		for i := range value.Len() {
-			if err := checkEncoding(value.Index(i), depth+1, size, count); err != nil {
-				return err
-			}
-		}
-	case reflect.String:
-		*size += float64(value.Len()) + float64(strings.Count(value.String(), "\n"))*float64(2*depth)
-	default:
+	case []any:
+		return slices.ContainsFunc(value, func(member any) bool { return depth == 0 || isDeeper(member, depth-1) })
 	}
-	return checkLength("writing a value", *size)
+	return false
 }

@@ -14,8 +14,6 @@ const (
 	MaxOutput = 16 << 20
 	// MaxDepth is the number of nested calls of include and tpl.
 	MaxDepth = 1000
-	// maxItems is the number of items (or of characters that are not copied) that a function may generate.
-	maxItems = 1 << 20
 	// maxFrames protects the stack of the process: between two calls of include, the action template may nest a hundred
 	// thousand times.
 	maxFrames = 100_000
