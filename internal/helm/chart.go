@@ -4,7 +4,6 @@
 package helm
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -147,16 +146,6 @@ func fingerprint(files []*loader.BufferedFile) string {
 		hash.Write(file.Data)
 	}
 	return hex.EncodeToString(hash.Sum(nil))
-}
-
-func readArchive(raw []byte) ([]*loader.BufferedFile, error) {
-	if !bytes.HasPrefix(raw, []byte("\x1f\x8b")) {
-		return nil, errors.New("it is neither a folder nor a gzip-compressed archive")
-	}
-	if err := CheckArchive(raw); err != nil {
-		return nil, err
-	}
-	return loader.LoadArchiveFiles(bytes.NewReader(raw))
 }
 
 // Files returns the files of the chart by their paths, those of its dependencies included. The contents are shared.

@@ -21,8 +21,16 @@ import (
 // byteOrderMark is what some editors put in front of UTF-8 text.
 var byteOrderMark = []byte{0xEF, 0xBB, 0xBF}
 
-// readFiles returns the files of a chart, sorted by name. Names are relative to the chart.
+// readFiles returns the files of a chart, those of a folder sorted by name. Names are relative to the chart.
 func readFiles(fsys fs.FS, name string) ([]*loader.BufferedFile, error) {
+	files, err := unpack(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	return files, checkFiles(files)
+}
+
+func unpack(fsys fs.FS, name string) ([]*loader.BufferedFile, error) {
 	fsys, name, err := locate(fsys, name)
 	if err != nil {
 		return nil, err
@@ -39,14 +47,11 @@ func readFiles(fsys fs.FS, name string) ([]*loader.BufferedFile, error) {
 		return readArchive(raw)
 	}
 	// The SDK can read folders of the operating system only.
-	reader := folderReader{fsys: fsys, root: name, unpacked: newUnpacked()}
+	reader := folderReader{fsys: fsys, root: name}
 	if reader.rules, err = reader.readRules(); err != nil {
 		return nil, err
 	}
 	if err := reader.read("", []fs.FileInfo{info}); err != nil {
-		return nil, err
-	}
-	if err := reader.unpacked.checkDecoded(); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(reader.files, func(a, b *loader.BufferedFile) int { return strings.Compare(a.Name, b.Name) })
@@ -79,8 +84,6 @@ type folderReader struct {
 	root  string
 	rules *ignore.Rules
 	files []*loader.BufferedFile
-	// unpacked counts what an archive of the folder would have.
-	unpacked *unpacked
 }
 
 func (r *folderReader) readRules() (*ignore.Rules, error) {
@@ -116,10 +119,6 @@ func (r *folderReader) read(folder string, parents []fs.FileInfo) error {
 		if r.rules.Ignore(name, info) {
 			continue
 		}
-		// Symbolic links can let a folder be in many others.
-		if r.unpacked.left -= fileOverhead + int64(len(name)); r.unpacked.left < 0 {
-			return tooLarge()
-		}
 		if info.IsDir() {
 			if slices.ContainsFunc(parents, func(parent fs.FileInfo) bool { return os.SameFile(parent, info) }) {
 				return fmt.Errorf("%s is a symbolic link to a folder that contains it", name)
@@ -143,14 +142,8 @@ func (r *folderReader) readFile(name string, info fs.FileInfo) error {
 	if info.Size() > loader.MaxDecompressedFileSize {
 		return fmt.Errorf("%s has %d bytes; must be at most %d", name, info.Size(), loader.MaxDecompressedFileSize)
 	}
-	if r.unpacked.left -= info.Size(); r.unpacked.left < 0 {
-		return tooLarge()
-	}
 	data, err := fs.ReadFile(r.fsys, path.Join(r.root, name))
 	if err != nil {
-		return err
-	}
-	if err := r.unpacked.file(name, data, 0); err != nil {
 		return err
 	}
 	r.files = append(r.files, &loader.BufferedFile{Name: name, Data: bytes.TrimPrefix(data, byteOrderMark)})

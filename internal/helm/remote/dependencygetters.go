@@ -16,7 +16,6 @@ import (
 	"helm.sh/helm/v3/pkg/cli"
 	"helm.sh/helm/v3/pkg/getter"
 
-	"github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/internal/manifest"
 )
 
@@ -69,7 +68,7 @@ func (f transportFunc) RoundTrip(request *http.Request) (*http.Response, error) 
 func checkContent(from string, content []byte) error {
 	switch {
 	case bytes.HasPrefix(content, []byte("\x1f\x8b")):
-		return helm.CheckArchive(content)
+		return nil
 	case path.Base(from) == "index.yaml":
 		return manifest.CheckSize(content)
 	default:
