@@ -52,7 +52,7 @@ If there is no Chart.lock, this is the same as clm dependency update.`,
 }
 
 // fetching is what build and update have in common.
-type fetching func(ctx context.Context, folder string, options remote.DependencyOptions) ([]string, error)
+type fetching func(ctx context.Context, folder string, options remote.DependencyOptions) error
 
 func newFetchDependenciesCommand(e *environment, command *cobra.Command, fetch fetching) *cobra.Command {
 	options := remote.DependencyOptions{}
@@ -61,11 +61,7 @@ func newFetchDependenciesCommand(e *environment, command *cobra.Command, fetch f
 		if command.Flags().Changed("insecure-skip-tls-verify") {
 			return errInsecure
 		}
-		warnings, err := fetch(command.Context(), args[0], options)
-		for _, warning := range warnings {
-			fmt.Fprintln(e.err, "Warning:", display.Clean(warning))
-		}
-		if err != nil {
+		if err := fetch(command.Context(), args[0], options); err != nil {
 			return fmt.Errorf("fetching the dependencies of %s: %w", args[0], err)
 		}
 		return showDependencies(e, args[0])
@@ -80,7 +76,6 @@ var errInsecure = errors.New("flag --insecure-skip-tls-verify is about the API s
 	"--ca-file names the authorities to trust for repositories and registries")
 
 func addFetchFlags(flags *pflag.FlagSet, o *remote.DependencyOptions) {
-	flags.BoolVar(&o.SkipRefresh, "skip-refresh", false, "use the indexes of repositories that Helm's cache has")
 	flags.BoolVar(&o.Verify, "verify", false, "refuse charts without a valid signature")
 	flags.Var(filePath(&o.Keyring), "keyring", "`file` with the public keys for --verify")
 	flags.BoolVar(&o.PlainHTTP, "plain-http", false, "allow repositories without encryption, and use it for registries")

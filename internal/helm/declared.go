@@ -58,7 +58,7 @@ func describe(parsed *chart.Chart, declared *chart.Dependency) Dependency {
 	dependency := Dependency{Name: declared.Name, Alias: declared.Alias, Version: declared.Version, Repository: declared.Repository}
 	if parsed.Lock != nil {
 		for _, locked := range parsed.Lock.Dependencies {
-			if locked.Name == declared.Name && (dependency.Locked == "" || satisfies(locked.Version, declared.Version)) {
+			if locked.Name == declared.Name && (dependency.Locked == "" || Satisfies(locked.Version, declared.Version)) {
 				dependency.Locked = locked.Version
 			}
 		}
@@ -73,13 +73,13 @@ func describe(parsed *chart.Chart, declared *chart.Dependency) Dependency {
 }
 
 func (d Dependency) problem(hasLock bool) string {
-	fits := slices.ContainsFunc(d.Found, func(version string) bool { return satisfies(version, d.Version) })
+	fits := slices.ContainsFunc(d.Found, func(version string) bool { return Satisfies(version, d.Version) })
 	switch {
 	case len(d.Found) == 0:
 		return "missing"
 	case !fits:
 		return "wrong version"
-	case hasLock && !satisfies(d.Locked, d.Version) && d.Locked != d.Version:
+	case hasLock && !Satisfies(d.Locked, d.Version) && d.Locked != d.Version:
 		return "Chart.lock is out of date"
 	case d.Locked != "" && d.Repository != "" && !slices.Contains(d.Found, d.Locked):
 		return "not the locked version"
@@ -91,8 +91,8 @@ func (d Dependency) problem(hasLock bool) string {
 // Versions returns the versions in folder charts as a text; empty if there are none.
 func (d Dependency) Versions() string { return strings.Join(d.Found, ", ") }
 
-// satisfies reports whether a version is in a range. An invalid range has no versions, an empty one has all.
-func satisfies(version, wanted string) bool {
+// Satisfies reports whether a version is in a range. An invalid range has no versions, an empty one has all.
+func Satisfies(version, wanted string) bool {
 	parsed, err := semver.NewVersion(version)
 	if err != nil {
 		return false

@@ -30,7 +30,7 @@ const (
 )
 
 // newClient returns a client whose requests end with the context, even those of Helm's SDK, which takes no context.
-func newClient(ctx context.Context, options Options, limit int64) (*http.Client, error) {
+func newClient(ctx context.Context, options Options) (*http.Client, error) {
 	base := &http.Transport{
 		Proxy: http.ProxyFromEnvironment,
 		// Some servers say of packaged charts that gzip is their encoding; unpacked, they would be no charts any more.
@@ -45,8 +45,8 @@ func newClient(ctx context.Context, options Options, limit int64) (*http.Client,
 	}
 	strangers := base.Clone()
 	strangers.TLSClientConfig.Certificates = nil
-	bounded := &boundedTransport{ctx: ctx, next: retry.NewTransport(base), strangers: retry.NewTransport(strangers), options: options, limit: limit}
-	bounded.left.Store(limit)
+	bounded := &boundedTransport{ctx: ctx, next: retry.NewTransport(base), strangers: retry.NewTransport(strangers), options: options}
+	bounded.left.Store(maxFetched)
 	bounded.closeIdle = func() {
 		base.CloseIdleConnections()
 		strangers.CloseIdleConnections()
@@ -114,8 +114,7 @@ type boundedTransport struct {
 	// next is for URLs that may get the client certificate, strangers is for all others.
 	next, strangers http.RoundTripper
 	options         Options
-	// limit is how many bytes may be read, left is how many still may.
-	limit     int64
+	// left is how many bytes may still be read.
 	left      atomic.Int64
 	closeIdle func()
 }
@@ -127,7 +126,7 @@ func (t *boundedTransport) RoundTrip(request *http.Request) (*http.Response, err
 	if err != nil {
 		return nil, err
 	}
-	response.Body = &boundedBody{ReadCloser: response.Body, left: &t.left, limit: t.limit}
+	response.Body = &boundedBody{ReadCloser: response.Body, left: &t.left}
 	return response, nil
 }
 
@@ -172,14 +171,13 @@ func (t *boundedTransport) CloseIdleConnections() { t.closeIdle() }
 type boundedBody struct {
 	io.ReadCloser
 
-	left  *atomic.Int64
-	limit int64
+	left *atomic.Int64
 }
 
 func (b *boundedBody) Read(buffer []byte) (int, error) {
 	n, err := b.ReadCloser.Read(buffer)
 	if b.left.Add(-int64(n)) < 0 {
-		return 0, fmt.Errorf("the response is larger than %d MiB", b.limit>>20)
+		return 0, fmt.Errorf("the response is larger than %d MiB", maxFetched>>20)
 	}
 	return n, err
 }

@@ -4,19 +4,25 @@
 package remote
 
 import (
-	"bytes"
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/cli"
 	"helm.sh/helm/v3/pkg/downloader"
+	"helm.sh/helm/v3/pkg/repo"
 	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/internal/helm"
@@ -24,9 +30,7 @@ import (
 
 // DependencyOptions say how to fetch dependencies. The zero value works for everything that is public.
 type DependencyOptions struct {
-	// SkipRefresh uses the indexes of repositories in Helm's cache. Defaults to false: they are fetched.
-	SkipRefresh bool
-	// Verify demands that the signature of each chart is valid. Defaults to false.
+	// Verify demands that the signature of each chart is valid, except for charts in folders. Defaults to false.
 	Verify bool
 	// Keyring is the file with the public keys for Verify.
 	Keyring string
@@ -37,78 +41,247 @@ type DependencyOptions struct {
 	CAFile string
 }
 
-// BuildDependencies fetches the versions of Chart.lock, or does what UpdateDependencies does if there is no such file.
-// It returns warnings for people. It fails if Chart.lock does not fit Chart.yaml, and if afterwards a dependency is
-// missing or has another version.
-func BuildDependencies(ctx context.Context, folder string, options DependencyOptions) (warnings []string, err error) {
-	return run(ctx, folder, options, (*downloader.Manager).Build)
-}
-
-// UpdateDependencies fetches the newest versions that Chart.yaml allows, and writes Chart.lock. For results, see
-// BuildDependencies.
-func UpdateDependencies(ctx context.Context, folder string, options DependencyOptions) (warnings []string, err error) {
-	return run(ctx, folder, options, (*downloader.Manager).Update)
-}
-
-func run(ctx context.Context, folder string, options DependencyOptions, do func(*downloader.Manager) error) ([]string, error) {
-	if err := checkFolder(folder); err != nil {
-		return nil, err
-	}
-	_, declared, err := helm.Dependencies(nil, folder)
-	if err != nil {
-		return nil, err
-	}
-	if err := confirmUndeclared(folder, declared); err != nil {
-		return nil, err
-	}
-	settings := cli.New()
-	repositories, err := repositoriesFor(declared, settings.RepositoryConfig, options)
-	if err != nil {
-		return nil, err
-	}
-	defer repositories.remove()
-	registry, err := NewRegistryClient(ctx, Options{PlainHTTP: options.PlainHTTP, CAFile: options.CAFile})
-	if err != nil {
-		return nil, err
-	}
-	var said bytes.Buffer
-	manager := &downloader.Manager{
-		Out: &said, ChartPath: folder, SkipUpdate: options.SkipRefresh, Keyring: options.Keyring,
-		Getters: getters(ctx, settings, repositories, options), RegistryClient: registry,
-		RepositoryConfig: repositories.file, RepositoryCache: settings.RepositoryCache,
-	}
-	if options.Verify {
-		manager.Verify = downloader.VerifyAlways
-	}
-	err = do(manager)
-	warnings := warningsIn(said.String())
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case err != nil && strings.Contains(err.Error(), "is out of sync with"):
-		return nil, fmt.Errorf("the file Chart.lock does not match the dependencies in Chart.yaml; to update it: clm dependency update %s", folder)
-	case err != nil:
-		return nil, errors.Join(append([]error{err}, asErrors(warnings)...)...)
-	}
-	return warnings, check(folder)
-}
-
-// checkFolder refuses what the library would refuse with other words.
-func checkFolder(folder string) error {
-	info, err := os.Stat(folder)
+// BuildDependencies fetches the versions of Chart.lock, or does what UpdateDependencies does if there is no such file. It
+// fails if Chart.lock does not fit Chart.yaml, and if afterwards a dependency is missing or has another version.
+func BuildDependencies(ctx context.Context, folder string, options DependencyOptions) error {
+	b, err := newBuild(folder, options)
 	if err != nil {
 		return err
 	}
-	if !info.IsDir() {
-		return fmt.Errorf("%s is not a folder; dependencies can be put only into a chart that is not packaged", folder)
+	if b.parsed.Lock == nil {
+		return b.update(ctx)
 	}
-	if _, err := os.Stat(filepath.Join(folder, chartutil.ChartfileName)); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is not the folder of a chart: it has no %s", folder, chartutil.ChartfileName)
+	if b.digest(b.parsed.Lock.Dependencies) != b.parsed.Lock.Digest {
+		return fmt.Errorf("the file Chart.lock does not match the dependencies in Chart.yaml; to update it: clm dependency update %s", folder)
+	}
+	_, archives, err := b.fetch(ctx, b.parsed.Lock.Dependencies)
+	if err != nil {
+		return err
+	}
+	return b.replace(archives)
+}
+
+// UpdateDependencies fetches the newest versions that Chart.yaml allows, and writes Chart.lock. It fails if afterwards a
+// dependency is missing or has another version.
+func UpdateDependencies(ctx context.Context, folder string, options DependencyOptions) error {
+	b, err := newBuild(folder, options)
+	if err != nil {
+		return err
+	}
+	return b.update(ctx)
+}
+
+// build puts the dependencies of a chart into its folder.
+type build struct {
+	folder  string
+	parsed  *chart.Chart
+	known   []*repo.Entry
+	options DependencyOptions
+}
+
+func newBuild(folder string, options DependencyOptions) (*build, error) {
+	if info, err := os.Stat(folder); err != nil {
+		return nil, err
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a folder; dependencies can be put only into a chart that is not packaged", folder)
+	}
+	if isChart, err := chartutil.IsChartDir(folder); !isChart {
+		return nil, fmt.Errorf("%s is not the folder of a chart: %w", folder, err)
+	}
+	if _, _, err := helm.Dependencies(nil, folder); err != nil { // it has limits that the loader lacks
+		return nil, err
+	}
+	parsed, err := loader.LoadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	known, err := Repositories(cli.New().RepositoryConfig)
+	if err != nil {
+		return nil, err
+	}
+	b := &build{folder: folder, parsed: parsed, known: known, options: options}
+	for _, declared := range parsed.Metadata.Dependencies {
+		if declared.Repository, err = b.resolve(declared.Repository); err != nil {
+			return nil, fmt.Errorf("dependency %s: %w", declared.Name, err)
+		}
+	}
+	return b, nil
+}
+
+// resolve returns the URL of a repository, which may be given by its name.
+func (b *build) resolve(repository string) (string, error) {
+	name, isName := strings.CutPrefix(repository, "@")
+	if !isName {
+		name, isName = strings.CutPrefix(repository, "alias:")
+	}
+	if !isName {
+		return repository, nil
+	}
+	i := slices.IndexFunc(b.known, func(entry *repo.Entry) bool { return entry.Name == name })
+	if i < 0 {
+		return "", &UnknownRepositoryError{Name: name, Known: Names(b.known)}
+	}
+	return b.known[i].URL, nil
+}
+
+// digest is what Helm calls the digest of Chart.lock.
+func (b *build) digest(locked []*chart.Dependency) string {
+	text, err := json.Marshal([][]*chart.Dependency{b.parsed.Metadata.Dependencies, locked})
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(text)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+func (b *build) update(ctx context.Context) error {
+	locked, archives, err := b.fetch(ctx, b.parsed.Metadata.Dependencies)
+	if err != nil {
+		return err
+	}
+	if err := b.replace(archives); err != nil || len(locked) == 0 {
+		return err
+	}
+	text, err := yaml.Marshal(chart.Lock{Generated: time.Now(), Digest: b.digest(locked), Dependencies: locked})
+	if err != nil {
+		return fmt.Errorf("encoding Chart.lock: %w", err)
+	}
+	name := "Chart.lock"
+	if b.parsed.Metadata.APIVersion == chart.APIVersionV1 {
+		name = "requirements.lock"
+	}
+	temporary := filepath.Join(b.folder, name+".new") // to replace a link, not what it leads to
+	return errors.Join(os.WriteFile(temporary, text, 0o644), os.Rename(temporary, filepath.Join(b.folder, name)))
+}
+
+// fetch fetches dependencies, and returns them with their exact versions, and the archives by file names.
+func (b *build) fetch(ctx context.Context, wanted []*chart.Dependency) (locked []*chart.Dependency, archives map[string][]byte, err error) {
+	archives = map[string][]byte{}
+	for _, dependency := range wanted {
+		found := &chart.Dependency{Name: dependency.Name, Version: dependency.Version, Repository: dependency.Repository}
+		locked = append(locked, found)
+		if dependency.Repository == "" { // it is in folder charts
+			continue
+		}
+		file, err := b.get(ctx, dependency)
+		if err != nil {
+			return nil, nil, fmt.Errorf("dependency %s: %w", dependency.Name, err)
+		}
+		found.Version = file.version
+		archives[filepath.Base(dependency.Name+"-"+file.version+".tgz")] = file.Content
+	}
+	return locked, archives, nil
+}
+
+func (b *build) get(ctx context.Context, dependency *chart.Dependency) (File, error) {
+	if folder, isFolder := strings.CutPrefix(dependency.Repository, "file://"); isFolder {
+		return b.pack(folder, dependency.Version)
+	}
+	reference, err := Parse(strings.TrimSuffix(dependency.Repository, "/"))
+	if err != nil {
+		return File{}, fmt.Errorf("its repository is not valid: %w; must be https://HOST/PATH, oci://HOST/PATH, file://PATH, or @NAME for a Helm repository", err)
+	}
+	if reference.url.Scheme == schemeOCI {
+		reference.url = reference.url.JoinPath(dependency.Name)
+	} else {
+		reference.chart = dependency.Name
+	}
+	reference.version = dependency.Version
+	options := Options{PlainHTTP: b.options.PlainHTTP, provenance: b.options.Verify}
+	i := slices.IndexFunc(b.known, func(entry *repo.Entry) bool {
+		return strings.TrimSuffix(entry.URL, "/") == strings.TrimSuffix(dependency.Repository, "/")
+	})
+	if i >= 0 {
+		reference.repository = b.known[i]
+		options.CAFile = b.known[i].CAFile
+	}
+	options.CAFile = cmp.Or(options.CAFile, b.options.CAFile)
+	file, err := reference.Fetch(ctx, options)
+	if err == nil && b.options.Verify {
+		err = b.verify(file)
+	}
+	return file, err
+}
+
+// pack packages a chart in a folder, whose version must be in a range.
+func (b *build) pack(folder, version string) (File, error) {
+	if !filepath.IsAbs(folder) {
+		folder = filepath.Join(b.folder, folder)
+	}
+	parsed, err := loader.LoadDir(folder)
+	if err != nil {
+		return File{}, err
+	}
+	if !helm.Satisfies(parsed.Metadata.Version, version) {
+		return File{}, fmt.Errorf("%s has version %s, which is not %s", folder, parsed.Metadata.Version, version)
+	}
+	temporary, err := os.MkdirTemp("", "clm-dependency-")
+	if err != nil {
+		return File{}, err
+	}
+	defer func() { _ = os.RemoveAll(temporary) }()
+	archive, err := chartutil.Save(parsed, temporary)
+	if err != nil {
+		return File{}, err
+	}
+	content, err := os.ReadFile(archive)
+	return File{Content: content, version: parsed.Metadata.Version}, err
+}
+
+// verify checks the signature of a chart.
+func (b *build) verify(file File) error {
+	temporary, err := os.MkdirTemp("", "clm-dependency-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(temporary) }()
+	archive := filepath.Join(temporary, filepath.Base(file.Name))
+	if err := errors.Join(os.WriteFile(archive, file.Content, 0o600), os.WriteFile(archive+".prov", file.provenance, 0o600)); err != nil {
+		return err
+	}
+	if _, err := downloader.VerifyChart(archive, b.options.Keyring); err != nil {
+		return fmt.Errorf("verifying the signature of %s: %w", file.Name, err)
 	}
 	return nil
 }
 
-// check looks at the result: the library only mentions files that it cannot replace.
+// replace puts archives into folder charts, in place of all packages of declared and locked dependencies there.
+func (b *build) replace(archives map[string][]byte) error {
+	declared := b.parsed.Metadata.Dependencies
+	if b.parsed.Lock != nil { // a former dependency goes
+		declared = slices.Concat(declared, b.parsed.Lock.Dependencies)
+	}
+	charts := filepath.Join(b.folder, "charts")
+	packages, err := filepath.Glob(filepath.Join(charts, "*.tgz"))
+	if err != nil {
+		return err
+	}
+	for _, path := range packages {
+		name, _, err := helm.Dependencies(os.DirFS(charts), filepath.Base(path))
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(declared, func(d *chart.Dependency) bool { return d.Name == name && d.Repository != "" }) {
+			continue
+		}
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
+	if len(archives) > 0 {
+		if err := os.MkdirAll(charts, 0o755); err != nil {
+			return err
+		}
+	}
+	for name, content := range archives {
+		if err := os.WriteFile(filepath.Join(charts, name), content, 0o644); err != nil {
+			return err
+		}
+	}
+	return check(b.folder)
+}
+
+// check looks at the result: an unpacked chart may be there besides the packaged one.
 func check(folder string) error {
 	_, found, err := helm.Dependencies(nil, folder)
 	if err != nil {
@@ -122,7 +295,7 @@ func check(folder string) error {
 	var problems []string
 	for _, dependency := range found {
 		switch {
-		case dependency.Problem != "":
+		case dependency.Problem != "" && !strings.Contains(dependency.Problem, "lock"): // Chart.lock is written afterwards
 			problems = append(problems, fmt.Sprintf("%s %s: %s", dependency.Name, dependency.Version, dependency.Problem))
 		case len(dependency.Found) > declarations[dependency.Name]:
 			problems = append(problems, fmt.Sprintf("%s: there are versions %s in folder charts; remove all but one", dependency.Name, dependency.Versions()))
@@ -130,81 +303,6 @@ func check(folder string) error {
 	}
 	if len(problems) > 0 {
 		return fmt.Errorf("the dependencies in folder charts are not as declared: %s", strings.Join(problems, "; "))
-	}
-	return nil
-}
-
-// warningsIn picks the lines that say that something did not work. The reason follows in a line of its own.
-func warningsIn(said string) []string {
-	var warnings []string
-	lines := strings.Split(said, "\n")
-	for i, line := range lines {
-		switch {
-		case strings.Contains(line, "Unable to get an update"):
-			line = strings.TrimPrefix(line, "...")
-			if i+1 < len(lines) {
-				line += " " + strings.TrimSpace(lines[i+1])
-			}
-		case strings.HasPrefix(line, "WARNING: "), strings.HasSuffix(line, "(Skipping)"):
-		default:
-			continue
-		}
-		warnings = append(warnings, line)
-	}
-	return warnings
-}
-
-func asErrors(texts []string) []error {
-	var all []error
-	for _, text := range texts {
-		all = append(all, errors.New(text))
-	}
-	return all
-}
-
-// confirmUndeclared refuses a folder with packaged charts that neither Chart.yaml nor Chart.lock declares: Helm's
-// library would delete them without a word.
-func confirmUndeclared(folder string, declared []helm.Dependency) error {
-	packages, err := filepath.Glob(filepath.Join(folder, "charts", "*.tgz"))
-	if err != nil || len(packages) == 0 {
-		return err
-	}
-	known := map[string]bool{}
-	for _, dependency := range declared {
-		if dependency.Version != "" || dependency.Repository != "" {
-			known[dependency.Name] = true
-		}
-	}
-	if err := addLocked(folder, known); err != nil {
-		return err
-	}
-	for _, path := range packages {
-		name, _, err := helm.Dependencies(os.DirFS(filepath.Dir(path)), filepath.Base(path))
-		if err != nil {
-			return err
-		}
-		if !known[name] {
-			return fmt.Errorf("%s is not a dependency in Chart.yaml, and would be deleted; declare %s without a repository, unpack it, or delete it", path, name)
-		}
-	}
-	return nil
-}
-
-// addLocked adds the names in Chart.lock, if there is one: a former dependency may be deleted.
-func addLocked(folder string, known map[string]bool) error {
-	raw, err := os.ReadFile(filepath.Join(folder, "Chart.lock"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	lock := chart.Lock{}
-	if err == nil {
-		err = yaml.Unmarshal(raw, &lock)
-	}
-	if err != nil {
-		return fmt.Errorf("reading Chart.lock: %w", err)
-	}
-	for _, dependency := range lock.Dependencies {
-		known[dependency.Name] = true
 	}
 	return nil
 }

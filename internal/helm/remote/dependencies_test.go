@@ -105,9 +105,8 @@ func TestRegistriesAndFolders(t *testing.T) {
 	options := remote.DependencyOptions{PlainHTTP: true}
 	for range 2 {
 		// First there is no Chart.lock, then there is.
-		warnings, err := remote.BuildDependencies(t.Context(), web, options)
-		if err != nil || len(warnings) > 0 {
-			t.Fatal(err, warnings)
+		if err := remote.BuildDependencies(t.Context(), web, options); err != nil {
+			t.Fatal(err)
 		}
 		want := []string{"cache|1.4.0|1.4.0|", "common|0.3.0|0.3.0|", "inner|>=0.1.0|0.1.0|", "other||0.2.0|"}
 		if diff := cmp.Diff(want, found(t, web)); diff != "" {
@@ -118,14 +117,14 @@ func TestRegistriesAndFolders(t *testing.T) {
 		}
 	}
 	write(t, filepath.Join(root, "common"), "common", "0.4.0", "type: library")
-	if _, err := remote.BuildDependencies(t.Context(), web, options); err == nil || !strings.Contains(err.Error(), "common") {
+	if err := remote.BuildDependencies(t.Context(), web, options); err == nil || !strings.Contains(err.Error(), "common") {
 		t.Errorf("want another version in the folder to be refused, got %v", err)
 	}
 	if err := os.Mkdir(filepath.Join(web, "charts", "cache"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(web, "charts", "cache"), "cache", "1.0.0")
-	if _, err := remote.UpdateDependencies(t.Context(), web, options); err == nil || !strings.Contains(err.Error(), "cache: there are versions 1.0.0, 1.4.0 in folder charts; remove all but one") {
+	if err := remote.UpdateDependencies(t.Context(), web, options); err == nil || !strings.Contains(err.Error(), "cache: there are versions 1.0.0, 1.4.0 in folder charts; remove all but one") {
 		t.Errorf("want a second version to be refused, got %v", err)
 	}
 }
@@ -147,7 +146,7 @@ func TestEnd(t *testing.T) {
 	write(t, web, "web", "1.0.0", "dependencies: [{name: db, version: 1.0.0, repository: '"+server.URL+"'}]")
 	ended := make(chan error, 1)
 	go func() {
-		_, err := remote.BuildDependencies(ctx, web, remote.DependencyOptions{PlainHTTP: true})
+		err := remote.BuildDependencies(ctx, web, remote.DependencyOptions{PlainHTTP: true})
 		ended <- err
 	}()
 	select {
@@ -163,41 +162,23 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// TestPackagedChartsOfOthers has a packaged chart in folder charts that is not declared. It must not be deleted.
+// TestPackagedChartsOfOthers: only packages of declared and of former dependencies are replaced.
 func TestPackagedChartsOfOthers(t *testing.T) {
 	home(t)
-	folder, extra, db := t.TempDir(), t.TempDir(), t.TempDir()
-	write(t, extra, "extra", "1.0.0")
+	folder, db := t.TempDir(), t.TempDir()
 	write(t, db, "db", "1.0.0")
 	write(t, folder, "shop", "1.0.0", "dependencies:", "- {name: db, version: 1.0.0, repository: \"file://"+db+"\"}")
-	loaded, err := loader.LoadDir(extra)
-	if err != nil {
-		t.Fatal(err)
-	}
 	charts := filepath.Join(folder, "charts")
-	if err := os.MkdirAll(charts, 0o700); err != nil {
+	if err := errors.Join(os.MkdirAll(charts, 0o700), os.WriteFile(filepath.Join(charts, "extra-1.0.0.tgz"), pack(t, "extra"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	archive, err := chartutil.Save(loaded, charts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = remote.UpdateDependencies(t.Context(), folder, remote.DependencyOptions{})
-	if err == nil || !strings.Contains(err.Error(), "extra-1.0.0.tgz is not a dependency in Chart.yaml, and would be deleted") {
-		t.Errorf("want the chart to be spared, got %v", err)
-	}
-	if _, err := os.Stat(archive); err != nil {
-		t.Error(err)
-	}
-	// The package of a former dependency is deleted.
-	if err := os.Remove(archive); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := remote.UpdateDependencies(t.Context(), folder, remote.DependencyOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	write(t, folder, "shop", "1.0.0")
-	if _, err := remote.UpdateDependencies(t.Context(), folder, remote.DependencyOptions{}); err != nil {
-		t.Errorf("want the former dependency to go, got %v", err)
+	for _, want := range [][]string{{"db|1.0.0|1.0.0|", "extra||1.0.0|"}, {"extra||1.0.0|"}} {
+		if err := remote.UpdateDependencies(t.Context(), folder, remote.DependencyOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, found(t, folder)); diff != "" {
+			t.Error(diff)
+		}
+		write(t, folder, "shop", "1.0.0")
 	}
 }

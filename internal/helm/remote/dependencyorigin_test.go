@@ -5,7 +5,6 @@ package remote_test
 
 import (
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -102,11 +101,11 @@ func TestCredentials(t *testing.T) {
 		folder := t.TempDir()
 		write(t, folder, "web", "1.0.0", "dependencies:", "- {name: here, version: 1.0.0, repository: '@shop'}", "- {name: there, version: 1.0.0, repository: '@shop'}",
 			"- {name: moved, version: 1.0.0, repository: '@shop'}")
-		_, err := remote.UpdateDependencies(t.Context(), folder, remote.DependencyOptions{})
+		err := remote.UpdateDependencies(t.Context(), folder, remote.DependencyOptions{})
 		if want := strings.TrimPrefix(plain.URL, "http://") + " is not encrypted; --plain-http allows that"; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: want the redirection out of the encryption to be refused, got %v", test.reason, err)
 		}
-		if _, err := remote.UpdateDependencies(t.Context(), folder, remote.DependencyOptions{PlainHTTP: true}); err != nil {
+		if err := remote.UpdateDependencies(t.Context(), folder, remote.DependencyOptions{PlainHTTP: true}); err != nil {
 			t.Fatal(err)
 		}
 		for name, want := range map[string]string{"/index.yaml": "me:secret", "/here-1.0.0.tgz": "me:secret", "/there-1.0.0.tgz": test.want["there"], "/moved-1.0.0.tgz": test.want["moved"]} {
@@ -118,50 +117,6 @@ func TestCredentials(t *testing.T) {
 			if diff := cmp.Diff("1.0.0", strings.Split(each, "|")[2]); diff != "" {
 				t.Errorf("%s: %s", each, diff)
 			}
-		}
-	}
-}
-
-// TestPlugins: a plugin of Helm gets the credentials of repositories with its own scheme only.
-//
-//nolint:paralleltest // Helm is told by environment variables where its files are
-func TestPlugins(t *testing.T) {
-	home(t)
-	plugin, content := os.Getenv("HELM_PLUGINS"), t.TempDir()
-	index := func(name, from string) string {
-		return fmt.Sprintf("apiVersion: v1\nentries: {%[1]s: [{apiVersion: v2, name: %[1]s, version: 1.0.0, urls: ['store://%[2]s/%[1]s.tgz']}]}\n", name, from)
-	}
-	repository := httptest.NewTLSServer(http.HandlerFunc(func(writer http.ResponseWriter, _ *http.Request) { fmt.Fprint(writer, index("db", "bucket")) }))
-	t.Cleanup(repository.Close)
-	files := map[string]string{
-		filepath.Join(plugin, "store", "plugin.yaml"): "name: store\nversion: 1.0.0\ndownloaders: [{command: get.sh, protocols: [store]}]\n",
-		filepath.Join(plugin, "store", "get.sh"):      fmt.Sprintf("#!/bin/sh\ncd %s\necho \"$4 $HELM_PLUGIN_USERNAME:$HELM_PLUGIN_PASSWORD\" >> log\nexec cat \"${4##*/}\"\n", content),
-		filepath.Join(content, "db.tgz"):              string(pack(t, "db")),
-		filepath.Join(content, "cache.tgz"):           string(pack(t, "cache")),
-		filepath.Join(content, "index.yaml"):          index("cache", "bucket"),
-		os.Getenv("HELM_REPOSITORY_CONFIG"): fmt.Sprintf("repositories: [{name: web, url: '%s', username: me, password: secret, insecure_skip_tls_verify: true}, "+
-			"{name: stored, url: 'store://bucket', username: you, password: hidden}]", repository.URL),
-	}
-	for name, text := range files {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o700)); err != nil { //nolint:gosec // one is a program
-			t.Fatal(err)
-		}
-	}
-	for name, want := range map[string]string{
-		"{name: db, version: 1.0.0, repository: '@web'}":       "store://bucket/db.tgz :\n",
-		"{name: cache, version: 1.0.0, repository: '@stored'}": "store://bucket/index.yaml you:hidden\nstore://bucket/cache.tgz you:hidden\n",
-	} {
-		folder, log := t.TempDir(), filepath.Join(content, "log")
-		write(t, folder, "shop", "1.0.0", "dependencies: ["+name+"]")
-		if _, err := remote.UpdateDependencies(t.Context(), folder, remote.DependencyOptions{}); err != nil {
-			t.Error(err)
-		}
-		got, err := os.ReadFile(log)
-		if err := errors.Join(err, os.Remove(log)); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, string(got)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }
@@ -196,7 +151,7 @@ func TestHostileRepositories(t *testing.T) {
 		t.Cleanup(repository.Close)
 		web := t.TempDir()
 		write(t, web, "web", "1.0.0", "dependencies: [{name: db, version: 1.0.0, repository: '"+repository.URL+"'}]")
-		_, err := remote.UpdateDependencies(t.Context(), web, remote.DependencyOptions{PlainHTTP: true})
+		err := remote.UpdateDependencies(t.Context(), web, remote.DependencyOptions{PlainHTTP: true})
 		if want := "with its aliases replaced, it has more than"; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: want an error with %q, got %v", reason, want, err)
 		}

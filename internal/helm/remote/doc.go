@@ -15,9 +15,7 @@
 // Credentials of registries are those of Helm ("helm registry login") or Docker, those of repositories with a name are
 // in repositories.yaml.
 //
-// [BuildDependencies] and [UpdateDependencies] put the dependencies of a chart into its folder charts, with Helm's own
-// library. They read the files that Helm reads: the names of repositories and their credentials in repositories.yaml,
-// the credentials of registries, and the environment variables that say where these files are (HELM_REPOSITORY_CONFIG,
-// HELM_REGISTRY_CONFIG and so on). Indexes of repositories are kept in Helm's cache. Other than Helm, they contact only
-// the repositories that the chart refers to, and fetch also from URLs that repositories.yaml does not have.
+// [BuildDependencies] and [UpdateDependencies] put the dependencies of a chart into its folder charts, each fetched as a
+// reference is. The environment variables HELM_REPOSITORY_CONFIG and HELM_REGISTRY_CONFIG say where the files with
+// repositories and credentials are. Repositories that plugins of Helm serve are refused.
 package remote

@@ -36,6 +36,8 @@ type Options struct {
 	// server certificate, and whether the credentials are for all origins.
 	certFile, keyFile         string
 	insecure, passCredentials bool
+	// provenance also fetches the signature of a chart.
+	provenance bool
 }
 
 // File is a fetched file.
@@ -43,6 +45,10 @@ type File struct {
 	// Name is a file name without a folder, for messages.
 	Name    string
 	Content []byte
+
+	// version is the version of a chart from a repository or registry, provenance its signature if that was asked for.
+	version    string
+	provenance []byte
 }
 
 // Fetch gets the file of a reference. The context ends it. Errors do not repeat the reference.
@@ -56,26 +62,6 @@ func (r Reference) Fetch(ctx context.Context, options Options) (File, error) {
 	}
 	defer f.client.CloseIdleConnections()
 	return f.fetch(ctx, r)
-}
-
-// Get gets what a request of Helm's SDK asks for: the index of a repository, or a file from the index. Of the request,
-// it uses the URL and the header Accept. The credentials are those of the repository, for which Fetch has the same
-// rules; nil means that there are none. The context ends it.
-func Get(ctx context.Context, request *http.Request, repository *repo.Entry, options Options) (File, error) {
-	own := request.URL
-	if repository != nil {
-		var err error
-		if own, err = url.Parse(repository.URL); err != nil {
-			return File{}, fmt.Errorf("repository %s has an invalid URL; must be https://HOST/PATH", repository.Name)
-		}
-	}
-	f, err := newFetcher(ctx, own, repository, options)
-	if err != nil {
-		return File{}, err
-	}
-	defer f.client.CloseIdleConnections()
-	f.accept = request.Header.Get("Accept")
-	return f.get(ctx, request.URL)
 }
 
 func (f *fetcher) fetch(ctx context.Context, r Reference) (File, error) {
@@ -93,15 +79,13 @@ func (f *fetcher) fetch(ctx context.Context, r Reference) (File, error) {
 type fetcher struct {
 	client  *http.Client
 	options Options
-	// accept has the media types that servers may choose from; empty if they are free.
-	accept string
 }
 
 // newFetcher returns a fetcher that sends credentials to the origin of that URL. The repository may be nil.
 func newFetcher(ctx context.Context, own *url.URL, repository *repo.Entry, options Options) (*fetcher, error) {
 	options = options.withRepository(repository)
 	options.origin = options.originOf(own)
-	client, err := newClient(ctx, options, maxFetched)
+	client, err := newClient(ctx, options)
 	return &fetcher{client: client, options: options}, err
 }
 
@@ -120,9 +104,6 @@ func (f *fetcher) get(ctx context.Context, from *url.URL) (File, error) {
 		return File{}, err
 	}
 	request.Header.Set("User-Agent", userAgent)
-	if f.accept != "" {
-		request.Header.Set("Accept", f.accept)
-	}
 	if username, password := f.credentials(from); username != "" || password != "" {
 		request.SetBasicAuth(username, password)
 	}

@@ -129,11 +129,12 @@ func TestTooLarge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		client, err := newClient(t.Context(), Options{CAFile: s.caFile}, 1<<20)
+		client, err := newClient(t.Context(), Options{CAFile: s.caFile})
 		if err != nil {
 			t.Fatal(err)
 		}
+		client.Transport.(*boundedTransport).left.Store(1 << 20) //nolint:errcheck,forcetypeassert // it is of that type
 		_, err = (&fetcher{client: client}).fetch(t.Context(), reference)
-		s.expectError(text, err, "the response is larger than 1 MiB")
+		s.expectError(text, err, "the response is larger than 64 MiB")
 	}
 }

@@ -61,7 +61,7 @@ func newServer(t *testing.T, handler http.Handler) *server {
 func newRegistry(t *testing.T, versions ...string) *server {
 	t.Helper()
 	s := newServer(t, containerregistry.New(containerregistry.Logger(silent)))
-	httpClient, err := newClient(t.Context(), Options{CAFile: s.caFile}, maxFetched)
+	httpClient, err := newClient(t.Context(), Options{CAFile: s.caFile})
 	if err != nil {
 		t.Fatal(err)
 	}

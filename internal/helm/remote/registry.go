@@ -4,7 +4,6 @@
 package remote
 
 import (
-	"context"
 	"fmt"
 	"net/url"
 	"os"
@@ -32,11 +31,16 @@ func (f *fetcher) pull(reference Reference) (File, error) {
 		}
 		reference.suffix = ":" + tag
 	}
-	pulled, err := client.Pull(name+reference.suffix, registry.PullOptWithChart(true))
+	pulled, err := client.Pull(name+reference.suffix, registry.PullOptWithChart(true), registry.PullOptWithProv(f.options.provenance))
 	if err != nil {
 		return File{}, refused(host, 0, fmt.Errorf("pulling %s%s: %w", name, reference.suffix, err))
 	}
-	return File{Name: fmt.Sprintf("%s-%s.tgz", pulled.Chart.Meta.Name, pulled.Chart.Meta.Version), Content: pulled.Chart.Data}, nil
+	meta := pulled.Chart.Meta
+	file := File{Name: fmt.Sprintf("%s-%s.tgz", meta.Name, meta.Version), Content: pulled.Chart.Data, version: meta.Version}
+	if f.options.provenance {
+		file.provenance = pulled.Prov.Data
+	}
+	return file, nil
 }
 
 func (f *fetcher) registryClient(own *url.URL) (*registry.Client, error) {
@@ -52,20 +56,6 @@ func (f *fetcher) registryClient(own *url.URL) (*registry.Client, error) {
 		options = append(options, registry.ClientOptPlainHTTP())
 	}
 	return registry.NewClient(options...)
-}
-
-// maxFetchedByClient is the limit for all responses that a client of NewRegistryClient gets together, in bytes.
-const maxFetchedByClient = 1 << 30
-
-// NewRegistryClient returns a client of Helm's SDK for several charts. Its requests end with the context. Of the
-// options, it uses PlainHTTP and CAFile; credentials are those of Helm and Docker.
-func NewRegistryClient(ctx context.Context, options Options) (*registry.Client, error) {
-	client, err := newClient(ctx, options, maxFetchedByClient)
-	if err != nil {
-		return nil, err
-	}
-	f := &fetcher{client: client, options: Options{PlainHTTP: options.PlainHTTP}}
-	return f.registryClient(&url.URL{})
 }
 
 // findTag returns the tag of a version. It lists the tags only if there is a choice.

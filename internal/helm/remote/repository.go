@@ -63,6 +63,15 @@ func (f *fetcher) fromRepository(ctx context.Context, reference Reference) (File
 	if err != nil {
 		return File{}, fmt.Errorf("fetching version %s of chart %s: %w", found.Version, reference.chart, err)
 	}
+	fetched.version = found.Version
+	if f.options.provenance {
+		target.Path += ".prov"
+		signature, err := f.get(ctx, target)
+		if err != nil {
+			return File{}, fmt.Errorf("fetching the signature of version %s of chart %s: %w", found.Version, reference.chart, err)
+		}
+		fetched.provenance = signature.Content
+	}
 	return fetched, nil
 }
 
