@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // formats are those that the API server checks as JSON Schema does. The others it does not know, or it takes them for
@@ -21,47 +23,32 @@ const int32Only = `XValidation:rule="type(self) != int || (self >= -2147483648 &
 
 // bound translates the validations of a single value into markers. What has no marker is left to the chart's schema.
 func (d *deriver) bound(n *node, f *facts, def fallback) {
-	for _, keyword := range f.beyond {
-		d.unchecked(n, keyword)
-	}
 	switch n.kind {
 	case text:
 		d.boundText(n, f)
 	case integer, number:
-		d.boundNumber(n, f)
+		boundNumber(n, f)
 	case list:
-		n.limit("MinItems", f.minItems)
-		n.limit("MaxItems", f.maxItems)
-		n.isSet = f.unique && slices.Contains([]kind{text, integer, number, boolean}, n.elem.kind)
-		if f.unique && !n.isSet {
+		n.limit("MinItems", first(f, func(s *jsonschema.Schema) *int { return s.MinItems }))
+		n.limit("MaxItems", first(f, func(s *jsonschema.Schema) *int { return s.MaxItems }))
+		isUnique := slices.ContainsFunc(f.schemas, func(s *jsonschema.Schema) bool { return s.UniqueItems })
+		n.isSet = isUnique && slices.Contains([]kind{text, integer, number, boolean}, n.elem.kind)
+		if isUnique && !n.isSet {
 			d.unchecked(n, "uniqueItems")
 		}
-	case mapping, structure, freeMap:
-		d.boundFields(n, f, def)
+	case mapping:
+		// The fields of values.yaml count for the schema, but the custom resource does not have them.
+		if len(def.keys()) == 0 {
+			n.limit("MinProperties", first(f, func(s *jsonschema.Schema) *int { return s.MinProperties }))
+			n.limit("MaxProperties", first(f, func(s *jsonschema.Schema) *int { return s.MaxProperties }))
+		}
 	case intOrString:
 		n.markers = append(n.markers, int32Only)
-		if given(f.min, f.max, f.above, f.below, f.multiple) || given(f.minLength, f.maxLength) || given(f.pattern, f.format) {
-			d.unchecked(n, "bounds and patterns")
-		}
-	case anything, boolean:
+	case anything, boolean, structure, freeMap:
 	}
 	d.boundEnum(n, f)
-}
-
-// given reports whether there is one of several bounds.
-func given[T any](bounds ...*T) bool {
-	return slices.ContainsFunc(bounds, func(bound *T) bool { return bound != nil })
-}
-
-// boundFields bounds the number of fields in a map. Those of values.yaml count for the schema, but the custom resource
-// does not have them.
-func (d *deriver) boundFields(n *node, f *facts, def fallback) {
-	switch {
-	case n.kind == mapping && len(def.keys()) == 0:
-		n.limit("MinProperties", f.minFields)
-		n.limit("MaxProperties", f.maxFields)
-	case given(f.minFields, f.maxFields):
-		d.unchecked(n, "the number of fields")
+	if f.conditional {
+		d.unchecked(n, "conditions of the schema")
 	}
 }
 
@@ -74,18 +61,25 @@ func (n *node) limit(name string, value *int) {
 }
 
 func (d *deriver) boundText(n *node, f *facts) {
-	n.limit("MinLength", f.minLength)
-	n.limit("MaxLength", f.maxLength)
-	if f.pattern != nil {
-		n.mark("Pattern", raw(*f.pattern))
+	n.limit("MinLength", first(f, func(s *jsonschema.Schema) *int { return s.MinLength }))
+	n.limit("MaxLength", first(f, func(s *jsonschema.Schema) *int { return s.MaxLength }))
+	if pattern := first(f, func(s *jsonschema.Schema) *jsonschema.Regexp { return asPointer(s.Pattern) }); pattern != nil {
+		n.mark("Pattern", raw((*pattern).String()))
 	}
-	switch {
-	case f.format == nil:
-	case slices.Contains(formats, *f.format):
-		n.mark("Format", strconv.Quote(*f.format))
-	default:
-		d.unchecked(n, "the format "+*f.format)
+	if format := first(f, func(s *jsonschema.Schema) *jsonschema.Format { return s.Format }); format != nil {
+		if slices.Contains(formats, format.Name) {
+			n.mark("Format", strconv.Quote(format.Name))
+		} else {
+			d.unchecked(n, "the format "+format.Name)
+		}
 	}
+}
+
+func asPointer(pattern jsonschema.Regexp) *jsonschema.Regexp {
+	if pattern == nil {
+		return nil
+	}
+	return &pattern
 }
 
 // raw returns the text as a Go string, without escapes if possible.
@@ -96,27 +90,25 @@ func raw(s string) string {
 	return strconv.Quote(s)
 }
 
-func (d *deriver) boundNumber(n *node, f *facts) {
+func boundNumber(n *node, f *facts) {
 	for _, limit := range []struct {
-		names []string
-		value *big.Rat
+		name, exclusive string
+		keyword         func(s *jsonschema.Schema) *big.Rat
 	}{
-		{[]string{"Minimum"}, f.min},
-		{[]string{"Maximum"}, f.max},
-		{[]string{"MultipleOf"}, f.multiple},
-		{[]string{"Minimum", "ExclusiveMinimum"}, f.above},
-		{[]string{"Maximum", "ExclusiveMaximum"}, f.below},
+		{"Minimum", "", func(s *jsonschema.Schema) *big.Rat { return s.Minimum }},
+		{"Maximum", "", func(s *jsonschema.Schema) *big.Rat { return s.Maximum }},
+		{"MultipleOf", "", func(s *jsonschema.Schema) *big.Rat { return s.MultipleOf }},
+		{"Minimum", "ExclusiveMinimum", func(s *jsonschema.Schema) *big.Rat { return s.ExclusiveMinimum }},
+		{"Maximum", "ExclusiveMaximum", func(s *jsonschema.Schema) *big.Rat { return s.ExclusiveMaximum }},
 	} {
-		isMarked := slices.ContainsFunc(n.markers, func(marker string) bool { return strings.HasPrefix(marker, limit.names[0]+"=") })
-		switch {
-		case limit.value == nil:
-		case isMarked || n.kind == integer && !limit.value.IsInt():
-			d.unchecked(n, strings.ToLower(limit.names[0])+" "+decimal(limit.value))
-		default:
-			n.mark(limit.names[0], decimal(limit.value))
-			for _, exclusive := range limit.names[1:] {
-				n.mark(exclusive, "true")
-			}
+		value := first(f, limit.keyword)
+		isMarked := slices.ContainsFunc(n.markers, func(marker string) bool { return strings.HasPrefix(marker, limit.name+"=") })
+		if value == nil || isMarked || n.kind == integer && !value.IsInt() {
+			continue
+		}
+		n.mark(limit.name, decimal(value))
+		if limit.exclusive != "" {
+			n.mark(limit.exclusive, "true")
 		}
 	}
 }
@@ -131,14 +123,13 @@ func decimal(r *big.Rat) string {
 
 // boundEnum lists the values that are allowed.
 func (d *deriver) boundEnum(n *node, f *facts) {
+	listed := f.enum()
 	switch {
-	case f.enum == nil:
+	case listed == nil:
 	case n.kind == text, n.kind == integer:
 		var values []string
-		for _, value := range *f.enum {
-			if s, ok := value.(string); ok && n.kind == text {
-				values = append(values, strconv.Quote(s))
-			} else if typeOf(value) == tInt && n.kind == integer {
+		for _, value := range *listed {
+			if value != nil { // null is up to the type
 				values = append(values, literal(value))
 			}
 		}

@@ -15,22 +15,24 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A source is a chart as it was read: its schema, and its defaults with those of its subcharts.
+// A source is a chart with its subcharts as it was read. Paths are keys with separators.
 type source struct {
-	schema       *jsonschema.Schema
-	defaults     map[string]any // numbers are json.Number
-	remarks      map[string]remark
-	dependencies []dependency
+	defaults map[string]any // numbers are json.Number; with those of subcharts
+	remarks  map[string]remark
+	// charts are the chart, which has the empty path, and its subcharts.
+	charts map[string]subchart
 }
 
-type dependency struct {
-	Dependency
-	source *source
+// A subchart is what is known of a chart beside its defaults.
+type subchart struct {
+	schema *jsonschema.Schema // nil if it has none
+	// switched means that it can be switched off, off that it is by default.
+	switched, off bool
 }
 
 // load reads a chart and its subcharts. The path is that of the chart's values in those of the outermost parent.
 func load(chart Chart, path string) (*source, error) {
-	s := &source{}
+	s := &source{charts: map[string]subchart{"": {}}}
 	var err error
 	if s.defaults, err = readValues(chart.Values); err != nil {
 		return nil, in(path, err)
@@ -39,53 +41,41 @@ func load(chart Chart, path string) (*source, error) {
 		return nil, in(path, err)
 	}
 	if len(chart.Schema) > 0 {
-		if s.schema, err = compile(chart.Schema); err != nil {
+		schema, err := compile(chart.Schema)
+		if err != nil {
 			return nil, in(path, err)
 		}
+		s.charts[""] = subchart{schema: schema}
 	}
 	for _, d := range chart.Dependencies {
-		key := d.key()
-		if key == "" {
+		if d.key() == "" {
 			return nil, in(path, errors.New("a dependency has no name"))
 		}
-		below, err := load(d.Chart, join(path, key))
+		below, err := load(d.Chart, join(path, d.key()))
 		if err != nil {
 			return nil, err
 		}
-		s.dependencies = append(s.dependencies, dependency{Dependency: d, source: below})
-		if err := s.adopt(key, below); err != nil {
+		if err := s.adopt(d, below); err != nil {
 			return nil, in(path, err)
 		}
 	}
-	s.addSwitches()
+	s.addSwitches(chart.Dependencies)
 	return s, nil
 }
 
 // addSwitches adds the values by which Helm switches subcharts on and off, and those for all charts. Without any, a
 // subchart is on.
-func (s *source) addSwitches() {
+func (s *source) addSwitches(dependencies []Dependency) {
 	add := func(path []string, value any, text string) {
-		values := s.defaults
-		for _, key := range path[:len(path)-1] {
-			below, isObject := values[key].(map[string]any)
-			if !isObject && values[key] != nil {
-				return
-			}
-			if !isObject {
-				below = map[string]any{}
-				values[key] = below
-			}
-			values = below
+		existing, _, err := unstructured.NestedFieldNoCopy(s.defaults, path...)
+		if err == nil && existing == nil {
+			err = unstructured.SetNestedField(s.defaults, value, path...)
 		}
-		if last := path[len(path)-1]; values[last] == nil {
-			values[last] = value
-		}
-		full := strings.Join(path, separator)
-		if s.remarks[full].text == "" {
+		if full := strings.Join(path, separator); err == nil && s.remarks[full].text == "" {
 			s.remarks[full] = remark{text: text}
 		}
 	}
-	for _, d := range s.dependencies {
+	for _, d := range dependencies {
 		for _, condition := range d.conditions() {
 			add(strings.Split(condition, "."), true, "Switches a subchart on and off.")
 		}
@@ -93,7 +83,7 @@ func (s *source) addSwitches() {
 			add([]string{"tags", tag}, true, "Switches subcharts on and off.")
 		}
 	}
-	if len(s.dependencies) > 0 {
+	if len(dependencies) > 0 {
 		add([]string{"global"}, map[string]any{}, "Values for all charts.")
 	}
 }
@@ -117,19 +107,15 @@ func (d Dependency) conditions() []string {
 	return strings.FieldsFunc(d.Condition, func(c rune) bool { return c == ',' || c == ' ' })
 }
 
-// adopt puts the defaults of a subchart below those of its parent, which win.
-func (s *source) adopt(key string, below *source) error {
-	inherited := map[string]any{}
-	for name, value := range below.defaults {
-		if name != "global" {
-			inherited[name] = value
-		}
-	}
+// adopt puts a subchart below its parent, whose defaults win.
+func (s *source) adopt(d Dependency, below *source) error {
+	key := d.key()
+	delete(below.defaults, "global")
 	switch own := s.defaults[key].(type) {
 	case nil:
-		s.defaults[key] = inherited
+		s.defaults[key] = below.defaults
 	case map[string]any:
-		s.defaults[key] = merge(inherited, own)
+		s.defaults[key] = merge(below.defaults, own)
 	default:
 		return fmt.Errorf("values.yaml: %q is the name of a subchart and must be an object, not %s", key, literal(own))
 	}
@@ -139,6 +125,15 @@ func (s *source) adopt(key string, below *source) error {
 			r.text = own.text
 		}
 		s.remarks[full] = r
+	}
+	for path, chart := range below.charts {
+		full := key + separator + path
+		if path == "" {
+			full = key
+			chart.switched = d.Condition != "" || len(d.Tags) > 0
+			chart.off = !d.on(s.defaults)
+		}
+		s.charts[full] = chart
 	}
 	return nil
 }
@@ -184,7 +179,7 @@ func merge(low, high map[string]any) map[string]any {
 
 // on reports whether the subchart is part of a release with the values of the parent: the first condition that is a
 // boolean decides, then tags do.
-func (d dependency) on(parent map[string]any) bool {
+func (d Dependency) on(parent map[string]any) bool {
 	for _, path := range d.conditions() {
 		if value, found, err := unstructured.NestedBool(parent, strings.Split(path, ".")...); found && err == nil {
 			return value
@@ -198,22 +193,43 @@ func (d dependency) on(parent map[string]any) bool {
 	return slices.Contains(given, any(true)) || !slices.Contains(given, any(false))
 }
 
-// dependency returns the subchart whose values are in a field. Nil if there is none.
-func (s *source) dependency(name string) *dependency {
-	for i, d := range s.dependencies {
-		if d.key() == name {
-			return &s.dependencies[i]
+// schemas returns the given schemas of a value with that of the subchart whose values it holds.
+func (s *source) schemas(path string, given []*jsonschema.Schema) []*jsonschema.Schema {
+	if chart := s.charts[path]; chart.schema != nil {
+		return append(slices.Clip(given), chart.schema)
+	}
+	return given
+}
+
+// below returns the subcharts in a value.
+func (s *source) below(path string) []string {
+	var names []string
+	for _, below := range sortedKeys(s.charts) {
+		name := below
+		if path != "" {
+			var isBelow bool
+			if name, isBelow = strings.CutPrefix(below, path+separator); !isBelow {
+				continue
+			}
+		}
+		if name != "" && !strings.Contains(name, separator) {
+			names = append(names, name)
 		}
 	}
-	return nil
+	return names
+}
+
+// isChart reports whether a value has the values of a chart.
+func (s *source) isChart(path string) bool {
+	_, exists := s.charts[path]
+	return exists
 }
 
 // A fallback is the default of a value: what it is if the user does not set it.
 type fallback struct {
-	value   any
-	set     bool // false also for null
-	path    string
-	remarks map[string]remark
+	value any
+	set   bool // false also for null
+	path  string
 }
 
 // below returns the default of a field.
@@ -224,19 +240,11 @@ func (f fallback) below(name string) fallback {
 	}
 	fields, _ := f.value.(map[string]any)
 	value := fields[name]
-	return fallback{value: value, set: value != nil, path: path, remarks: f.remarks}
+	return fallback{value: value, set: value != nil, path: path}
 }
-
-func (f fallback) remark() remark { return f.remarks[f.path] }
 
 // keys returns the names that values.yaml has below this value. Sorted.
 func (f fallback) keys() []string {
 	fields, _ := f.value.(map[string]any)
 	return sortedKeys(fields)
-}
-
-// isInteger reports whether a number has no fraction, and was not written as one.
-func (f fallback) isInteger() bool {
-	n, ok := f.value.(json.Number)
-	return ok && !f.remark().float && !strings.ContainsAny(n.String(), ".eE")
 }

@@ -59,6 +59,7 @@ type field struct {
 
 // A deriver makes nodes of schemas and defaults.
 type deriver struct {
+	source  *source
 	notes   []Note
 	choices []Choice
 	made    map[string]*node
@@ -74,7 +75,6 @@ type input struct {
 	repeated bool // below a list or map
 	partial  bool // what the object requires may come from elsewhere
 	above    []*jsonschema.Schema
-	source   *source // of a chart's root
 }
 
 func (d *deriver) note(path, format string, args ...any) {
@@ -89,21 +89,23 @@ func (d *deriver) unchecked(n *node, what string) {
 	d.note(n.path, "not checked before the chart is rendered: %s", what)
 }
 
-func (d *deriver) root(s *source) (*node, error) {
-	in := input{def: fallback{value: s.defaults, set: true, remarks: s.remarks}, source: s}
-	if s.schema != nil {
-		in.schemas = []*jsonschema.Schema{s.schema}
-		f := gather(s.schema)
+func (d *deriver) root() (*node, error) {
+	in := input{def: fallback{value: d.source.defaults, set: true}, schemas: d.source.schemas("", nil)}
+	if len(in.schemas) > 0 {
+		f := gather(in.schemas...)
 		if f.types&tObject == 0 {
 			return nil, errors.New("values.schema.json: #/type excludes objects: the root must be an object")
 		}
-		if !f.closed {
+		if _, closed := f.additional(); !closed {
 			d.note("", "objects that do not forbid further fields have only those that the schema or values.yaml names")
 		}
 	}
 	n := d.build(in)
 	return n, d.err
 }
+
+// isChart reports whether the value has the values of a chart.
+func (d *deriver) isChart(in input) bool { return !in.repeated && d.source.isChart(in.def.path) }
 
 // build returns the type of a value.
 func (d *deriver) build(in input) *node {
@@ -114,65 +116,67 @@ func (d *deriver) build(in input) *node {
 	if d.err != nil {
 		return &node{kind: anything, path: in.path}
 	}
-	if len(in.schemas) == 0 && in.source == nil {
+	if len(in.schemas) == 0 && !d.isChart(in) {
 		return d.fromDefault(in)
 	}
 	f := gather(in.schemas...)
 	if slices.ContainsFunc(f.schemas, func(s *jsonschema.Schema) bool { return slices.Contains(in.above, s) }) {
 		d.note(in.path, "the schema refers to itself")
-		return &node{kind: anything, path: in.path, doc: f.doc}
+		return &node{kind: anything, path: in.path, doc: f.doc()}
 	}
-	key := in.key()
-	if n := d.made[key]; n != nil {
-		return n
-	}
-	in.above = slices.Concat(in.above, f.schemas)
-	n := d.fromFacts(f, in)
-	if key != "" {
-		d.made[key] = n
-	}
-	return n
-}
-
-// key identifies inputs with the same result. Empty if there is a default, which no other place has.
-func (in input) key() string {
-	if in.def.set || in.source != nil {
-		return ""
+	if in.def.set { // no other place has this default
+		return d.fromFacts(f, in)
 	}
 	key := fmt.Sprint(in.repeated, in.partial)
 	for _, s := range in.schemas {
 		key += " " + s.Location
 	}
-	return key
+	if n := d.made[key]; n != nil {
+		return n
+	}
+	n := d.fromFacts(f, in)
+	d.made[key] = n
+	return n
 }
 
 func (d *deriver) fromFacts(f *facts, in input) *node {
-	n := &node{path: in.path, doc: cmp.Or(f.doc, in.def.remark().text), kind: d.kindOf(f, in)}
-	n.nullable = f.types&tNull != 0 && f.types != tAll && f.enum == nil && !in.def.set
+	in.above = slices.Concat(in.above, f.schemas)
+	n := &node{path: in.path, doc: cmp.Or(f.doc(), d.remark(in).text), kind: d.kindOf(f, in)}
+	n.nullable = f.types&tNull != 0 && f.types != tAll && f.enum() == nil && !in.def.set
 	switch n.kind {
 	case structure:
 		d.addFields(n, f, in)
 	case mapping:
 		in.partial = len(in.def.keys()) > 0
-		n.elem = d.element(f.additional, in)
+		additional, _ := f.additional()
+		n.elem = d.element(additional, in)
 		if in.partial && n.elem.kind == structure {
 			d.note(in.path, "required fields are not checked, since values.yaml may have them")
 		}
 	case list:
 		in.partial = false
-		if f.tuple {
+		items, tuple := f.items()
+		if tuple {
 			n.elem = &node{path: in.path + "[]"}
 			d.note(n.elem.path, "each element has a type of its own")
 			break
 		}
-		n.elem = d.element(f.items, in)
+		n.elem = d.element(items, in)
 	case anything, freeMap, text, integer, number, boolean, intOrString:
 	}
 	d.bound(n, f, in.def)
-	if f.enum != nil && !in.repeated && in.def.path != "" {
-		d.choose(strings.Split(in.def.path, separator), *f.enum)
+	if listed := f.enum(); listed != nil && !in.repeated && in.def.path != "" {
+		d.choose(strings.Split(in.def.path, separator), *listed)
 	}
 	return n
+}
+
+// remark returns what values.yaml says about a value.
+func (d *deriver) remark(in input) remark {
+	if in.repeated {
+		return remark{}
+	}
+	return d.source.remarks[in.def.path]
 }
 
 // choose notes which values the schema lists for a field, in the types of JSON.
@@ -207,7 +211,7 @@ var simpleKinds = map[typeSet]kind{
 
 // kindOf decides what a value becomes.
 func (d *deriver) kindOf(f *facts, in input) kind {
-	if in.source != nil {
+	if d.isChart(in) {
 		return structure
 	}
 	types := f.types &^ tNull
@@ -232,7 +236,9 @@ func (d *deriver) kindOf(f *facts, in input) kind {
 
 // inferred returns the type of a value whose schema has no type, but describes what is in objects or lists.
 func inferred(f *facts) typeSet {
-	isObject, isList := len(f.names())+len(f.required)+len(f.additional) > 0 || f.patterned || f.closed, len(f.items) > 0 || f.tuple
+	additional, closed := f.additional()
+	items, tuple := f.items()
+	isObject, isList := len(f.names())+len(f.required())+len(additional) > 0 || f.hasPatterns() || closed, len(items) > 0 || tuple
 	switch {
 	case isObject && !isList:
 		return tObject
@@ -244,17 +250,18 @@ func inferred(f *facts) typeSet {
 
 // objectKind decides what an object becomes.
 func (d *deriver) objectKind(f *facts, in input) kind {
+	additional, closed := f.additional()
 	named := len(f.names()) > 0
 	switch {
-	case f.enum != nil:
+	case f.enum() != nil:
 		d.note(in.path, "the schema lists objects")
-	case f.patterned:
+	case f.hasPatterns():
 		d.note(in.path, "an object whose fields have types by their names")
-	case named && len(f.additional) > 0:
+	case named && len(additional) > 0:
 		d.note(in.path, "an object with fields of its own and further ones")
-	case named, f.closed:
+	case named, closed:
 		return structure
-	case len(f.additional) > 0:
+	case len(additional) > 0:
 		return mapping
 	default:
 		d.note(in.path, "the schema does not name the fields of this object")
@@ -266,14 +273,12 @@ func (d *deriver) objectKind(f *facts, in input) kind {
 // has, and those of subcharts.
 func (d *deriver) addFields(n *node, f *facts, in input) {
 	names := f.names()
-	if !f.closed {
+	if _, closed := f.additional(); !closed {
 		// A field may be required that the schema does not describe.
-		names = slices.Concat(names, in.def.keys(), f.required)
+		names = slices.Concat(names, in.def.keys(), f.required())
 	}
-	if in.source != nil {
-		for _, dep := range in.source.dependencies {
-			names = append(names, dep.key())
-		}
+	if d.isChart(in) {
+		names = append(names, d.source.below(in.def.path)...)
 	}
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
@@ -289,20 +294,20 @@ func (d *deriver) addFields(n *node, f *facts, in input) {
 	}
 }
 
-// makeField returns the field of a structure. Nil if no value is valid.
+// makeField returns the field of a structure. Nil if no value is valid. A subchart that may be switched off requires
+// nothing.
 func (d *deriver) makeField(name string, f *facts, in input) *field {
-	below := input{
-		path: join(in.path, name), def: in.def.below(name), repeated: in.repeated, above: in.above, schemas: f.properties[name],
-	}
-	if in.source != nil {
-		below.enter(in.source.dependency(name))
+	below := input{path: join(in.path, name), def: in.def.below(name), repeated: in.repeated, above: in.above, schemas: f.property(name)}
+	if !in.repeated {
+		below.schemas = d.source.schemas(below.def.path, below.schemas)
+		below.partial = len(below.schemas) > 0 && d.source.charts[below.def.path].switched
 	}
 	n := d.typeOfField(name, f, below)
 	if n == nil {
 		return nil
 	}
 	child := &field{name: name, node: n, doc: n.doc}
-	required := slices.Contains(f.required, name)
+	required := slices.Contains(f.required(), name)
 	if below.def.set {
 		required = len(below.schemas) > 0 && !accepts(below.schemas, below.def.value)
 	}
@@ -313,26 +318,14 @@ func (d *deriver) makeField(name string, f *facts, in input) *field {
 	return child
 }
 
-// enter makes the input that of a subchart. One that may be switched off requires nothing.
-func (in *input) enter(dep *dependency) {
-	if dep == nil {
-		return
-	}
-	in.source = dep.source
-	if dep.source.schema != nil {
-		in.schemas = append(slices.Clone(in.schemas), dep.source.schema)
-	}
-	in.partial = len(in.schemas) > 0 && (dep.Condition != "" || len(dep.Tags) > 0)
-}
-
 // typeOfField returns the type of a field. Nil if no value is valid.
 func (d *deriver) typeOfField(name string, f *facts, in input) *node {
 	switch {
-	case len(in.schemas) > 0 && gather(in.schemas...).types == 0 && in.source == nil:
+	case len(in.schemas) > 0 && gather(in.schemas...).types == 0 && !d.isChart(in):
 		return nil
 	case len(in.schemas) == 0 && slices.Contains(f.names(), name):
 		d.note(in.path, "only alternatives or conditions of the schema describe it")
-		return &node{kind: anything, path: in.path, doc: in.def.remark().text}
+		return &node{kind: anything, path: in.path, doc: d.remark(in).text}
 	}
 	n := d.build(in)
 	if in.partial {
@@ -352,7 +345,7 @@ var shapes = []string{
 
 // fromDefault returns the type of a value that no schema describes.
 func (d *deriver) fromDefault(in input) *node {
-	n := &node{path: in.path, doc: in.def.remark().text}
+	n := &node{path: in.path, doc: d.remark(in).text}
 	switch value := in.def.value.(type) {
 	case bool:
 		n.kind = boolean
@@ -360,7 +353,7 @@ func (d *deriver) fromDefault(in input) *node {
 		n.kind = text
 	case json.Number:
 		n.kind = number
-		if in.def.isInteger() {
+		if !d.remark(in).float && !strings.ContainsAny(value.String(), ".eE") {
 			n.kind = integer
 		}
 	case []any:

@@ -168,7 +168,7 @@ func TestOptional(t *testing.T) {
 			values: "tag: ''\nclass: ''\nlevel: ''\nshort: ''\n",
 			schema: `{"properties": {"tag": {"type": "string", "pattern": "^(v[0-9]+)?$"}, "class": {"enum": ["", "fast"]},
 				"level": {"type": "string", "enum": [""]}, "short": {"type": "string", "maxLength": 7}}}`,
-			want: "class: fast\nshort: example\n",
+			want: "class: fast\nshort: example\ntag: v1\n",
 		},
 		"a list gets one item, and an object that is missing all its fields": {
 			values: "routes: []\n",

@@ -4,6 +4,7 @@
 package values
 
 import (
+	"cmp"
 	"encoding/json"
 	"math/big"
 	"slices"
@@ -30,74 +31,37 @@ var typeNames = map[string]typeSet{
 	"null": tNull, "boolean": tBool, "integer": tInt, "number": tNumber, "string": tString, "array": tArray, "object": tObject,
 }
 
-// facts are what several schemas say together about a value that all of them describe. References and allOf are
-// resolved, and so are alternatives of which one is left beside null.
+// facts are the schemas that describe a value together: those that are given, and what they refer to by references, by
+// allOf, and by alternatives of which one is left beside null.
 type facts struct {
-	schemas []*jsonschema.Schema // all that were gathered
+	schemas []*jsonschema.Schema
 	types   typeSet
-	enum    *[]any // what is allowed, if listed
-
-	properties map[string][]*jsonschema.Schema
-	required   []string
-	additional []*jsonschema.Schema
-	patterned  bool // has patternProperties
-	closed     bool
-	items      []*jsonschema.Schema
-	tuple      bool
-	unique     bool
-
-	min, max, above, below, multiple *big.Rat // above and below are exclusive
-	minLength, maxLength             *int
-	minItems, maxItems               *int
-	minFields, maxFields             *int
-	pattern, format                  *string
-
-	choices [][]*jsonschema.Schema // anyOf and oneOf
-	beyond  []string               // keywords that no type expresses
-
-	doc   string
-	hints []any // defaults and examples
-}
-
-// first returns the first one of two bounds. There is a second one only if several schemas have the same keyword.
-func first[T any](f *facts, a, b *T) *T {
-	if a == nil {
-		return b
-	}
-	if b != nil {
-		f.beyond = append(f.beyond, "allOf")
-	}
-	return a
+	choices [][]*jsonschema.Schema // several alternatives each
+	// conditional means that there are keywords that no type expresses.
+	conditional bool
 }
 
 func gather(schemas ...*jsonschema.Schema) *facts {
-	f := &facts{types: tAll, properties: map[string][]*jsonschema.Schema{}}
+	f := &facts{types: tAll}
 	for _, s := range schemas {
 		f.add(s)
 	}
-	slices.Sort(f.beyond)
-	f.beyond = slices.Compact(f.beyond)
 	return f
 }
 
-// add makes the facts those of one more schema.
 func (f *facts) add(s *jsonschema.Schema) {
 	if slices.Contains(f.schemas, s) {
 		return
 	}
 	f.schemas = append(f.schemas, s)
 	f.types &= ownTypes(s)
-	f.enum = first(f, f.enum, enumOf(s))
-	f.addObject(s)
-	f.addArray(s)
-	f.addScalar(s)
-	f.addText(s)
-	f.addBeyond(s)
+	f.conditional = f.conditional || s.If != nil || s.Not != nil || s.PropertyNames != nil || s.Contains != nil || s.UnevaluatedItems != nil ||
+		s.RecursiveRef != nil || s.DynamicRef != nil || len(s.Dependencies)+len(s.DependentRequired)+len(s.DependentSchemas) > 0
 	for _, part := range parts(s) {
 		f.add(part)
 	}
-	f.addChoice("anyOf", s.AnyOf)
-	f.addChoice("oneOf", s.OneOf)
+	f.addChoice(s.AnyOf)
+	f.addChoice(s.OneOf)
 }
 
 // parts returns what a schema consists of: references and allOf.
@@ -108,88 +72,8 @@ func parts(s *jsonschema.Schema) []*jsonschema.Schema {
 	return s.AllOf
 }
 
-func (f *facts) addObject(s *jsonschema.Schema) {
-	for _, name := range sortedKeys(s.Properties) {
-		f.properties[name] = append(f.properties[name], s.Properties[name])
-	}
-	f.required = append(f.required, s.Required...)
-	additional := s.UnevaluatedProperties
-	switch own := s.AdditionalProperties.(type) {
-	case bool:
-		f.closed = f.closed || !own
-	case *jsonschema.Schema:
-		additional = own
-	}
-	switch {
-	case additional == nil:
-	case additional.Bool != nil:
-		f.closed = f.closed || !*additional.Bool
-	default:
-		f.additional = append(f.additional, additional)
-	}
-	f.patterned = f.patterned || len(s.PatternProperties) > 0
-	f.minFields, f.maxFields = first(f, f.minFields, s.MinProperties), first(f, f.maxFields, s.MaxProperties)
-}
-
-func (f *facts) addArray(s *jsonschema.Schema) {
-	switch items := s.Items.(type) {
-	case *jsonschema.Schema:
-		f.items = append(f.items, items)
-	case []*jsonschema.Schema:
-		f.tuple = true
-	}
-	if s.Items2020 != nil {
-		f.items = append(f.items, s.Items2020)
-	}
-	f.tuple = f.tuple || len(s.PrefixItems) > 0
-	f.unique = f.unique || s.UniqueItems
-	f.minItems, f.maxItems = first(f, f.minItems, s.MinItems), first(f, f.maxItems, s.MaxItems)
-}
-
-func (f *facts) addScalar(s *jsonschema.Schema) {
-	f.min, f.max = first(f, f.min, s.Minimum), first(f, f.max, s.Maximum)
-	f.above, f.below = first(f, f.above, s.ExclusiveMinimum), first(f, f.below, s.ExclusiveMaximum)
-	f.multiple = first(f, f.multiple, s.MultipleOf)
-	f.minLength, f.maxLength = first(f, f.minLength, s.MinLength), first(f, f.maxLength, s.MaxLength)
-	if s.Pattern != nil {
-		f.pattern = first(f, f.pattern, new(s.Pattern.String()))
-	}
-	if s.Format != nil {
-		f.format = first(f, f.format, &s.Format.Name)
-	}
-}
-
-func (f *facts) addText(s *jsonschema.Schema) {
-	if f.doc == "" {
-		f.doc = s.Description
-	}
-	if f.doc == "" {
-		f.doc = s.Title
-	}
-	if s.Default != nil {
-		f.hints = append(f.hints, *s.Default)
-	}
-	f.hints = append(f.hints, s.Examples...)
-}
-
-func (f *facts) addBeyond(s *jsonschema.Schema) {
-	for keyword, present := range map[string]bool{
-		"if":               s.If != nil && (s.Then != nil || s.Else != nil),
-		"not":              s.Not != nil,
-		"dependencies":     len(s.Dependencies)+len(s.DependentRequired)+len(s.DependentSchemas) > 0,
-		"propertyNames":    s.PropertyNames != nil,
-		"contains":         s.Contains != nil,
-		"unevaluatedItems": s.UnevaluatedItems != nil,
-		"$dynamicRef":      s.RecursiveRef != nil || s.DynamicRef != nil,
-	} {
-		if present {
-			f.beyond = append(f.beyond, keyword)
-		}
-	}
-}
-
 // addChoice restricts the types to those of the alternatives. One that is left beside null holds for sure.
-func (f *facts) addChoice(keyword string, alternatives []*jsonschema.Schema) {
+func (f *facts) addChoice(alternatives []*jsonschema.Schema) {
 	if len(alternatives) == 0 {
 		return
 	}
@@ -203,16 +87,95 @@ func (f *facts) addChoice(keyword string, alternatives []*jsonschema.Schema) {
 		}
 	}
 	f.types &= union
-	switch len(left) {
-	case 0:
-	case 1:
+	if len(left) == 1 {
 		null := f.types & tNull
 		f.add(left[0])
 		f.types |= null
-	default:
-		f.choices = append(f.choices, left)
-		f.beyond = append(f.beyond, keyword)
+	} else {
+		f.choices, f.conditional = append(f.choices, left), true
 	}
+}
+
+// first returns a keyword of the first schema that has it. If several have it, no type expresses that.
+func first[T any](f *facts, keyword func(s *jsonschema.Schema) *T) *T {
+	var found *T
+	for _, s := range f.schemas {
+		if value := keyword(s); value != nil {
+			f.conditional = f.conditional || found != nil
+			found = cmp.Or(found, value)
+		}
+	}
+	return found
+}
+
+// all returns what all schemas have.
+func all[T any](f *facts, keyword func(s *jsonschema.Schema) []T) []T {
+	var values []T
+	for _, s := range f.schemas {
+		values = append(values, keyword(s)...)
+	}
+	return values
+}
+
+func (f *facts) enum() *[]any { return first(f, enumOf) }
+
+func (f *facts) doc() string {
+	return cmp.Or(all(f, func(s *jsonschema.Schema) []string { return []string{s.Description, s.Title} })...)
+}
+
+func (f *facts) property(name string) []*jsonschema.Schema {
+	return all(f, func(s *jsonschema.Schema) []*jsonschema.Schema {
+		if property := s.Properties[name]; property != nil {
+			return []*jsonschema.Schema{property}
+		}
+		return nil
+	})
+}
+
+func (f *facts) required() []string {
+	return all(f, func(s *jsonschema.Schema) []string { return s.Required })
+}
+
+// additional returns the schemas of further fields, and whether these are forbidden.
+func (f *facts) additional() (schemas []*jsonschema.Schema, closed bool) {
+	for _, s := range f.schemas {
+		further := s.UnevaluatedProperties
+		switch own := s.AdditionalProperties.(type) {
+		case bool:
+			closed = closed || !own
+		case *jsonschema.Schema:
+			further = own
+		}
+		switch {
+		case further == nil:
+		case further.Bool != nil:
+			closed = closed || !*further.Bool
+		default:
+			schemas = append(schemas, further)
+		}
+	}
+	return schemas, closed
+}
+
+func (f *facts) hasPatterns() bool {
+	return slices.ContainsFunc(f.schemas, func(s *jsonschema.Schema) bool { return len(s.PatternProperties) > 0 })
+}
+
+// items returns the schemas of the elements of a list. A tuple has elements with schemas of their own.
+func (f *facts) items() (schemas []*jsonschema.Schema, tuple bool) {
+	for _, s := range f.schemas {
+		switch items := s.Items.(type) {
+		case *jsonschema.Schema:
+			schemas = append(schemas, items)
+		case []*jsonschema.Schema:
+			tuple = true
+		}
+		if s.Items2020 != nil {
+			schemas = append(schemas, s.Items2020)
+		}
+		tuple = tuple || len(s.PrefixItems) > 0
+	}
+	return schemas, tuple
 }
 
 // names returns the properties of an object, also those that only alternatives and conditions name. Sorted.
@@ -231,11 +194,6 @@ func (f *facts) names() []string {
 			collect(slices.Concat(parts(s), s.AnyOf, s.OneOf, []*jsonschema.Schema{s.Then, s.Else})...)
 			for _, dependent := range s.DependentSchemas {
 				collect(dependent)
-			}
-			for _, dependent := range s.Dependencies {
-				if dependent, ok := dependent.(*jsonschema.Schema); ok {
-					collect(dependent)
-				}
 			}
 		}
 	}

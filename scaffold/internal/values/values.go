@@ -101,8 +101,8 @@ func Derive(chart Chart, options Options) (*Types, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &deriver{made: map[string]*node{}}
-	root, err := d.root(loaded)
+	d := &deriver{source: loaded, made: map[string]*node{}}
+	root, err := d.root()
 	if err != nil {
 		return nil, err
 	}
@@ -115,8 +115,9 @@ func Derive(chart Chart, options Options) (*Types, error) {
 	types := &Types{Declarations: declarations, Choices: d.choices, Imports: sortedKeys(r.used), Numbers: r.numbers}
 	var defaultsErr, sampleErr, optionalErr error
 	types.Defaults, defaultsErr = yaml.Marshal(loaded.defaults)
-	types.Sample, sampleErr = yaml.Marshal((&sampler{}).chart(loaded))
-	types.Optional, optionalErr = yaml.Marshal((&sampler{everything: true}).chart(loaded))
+	whole, schemas := fallback{value: loaded.defaults, set: true}, loaded.schemas("", nil)
+	types.Sample, sampleErr = yaml.Marshal((&sampler{source: loaded}).object(schemas, whole, 0))
+	types.Optional, optionalErr = yaml.Marshal((&sampler{source: loaded, everything: true}).object(schemas, whole, 0))
 	if err := errors.Join(defaultsErr, sampleErr, optionalErr); err != nil {
 		return nil, fmt.Errorf("writing values as YAML: %w", err)
 	}
