@@ -6,8 +6,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,7 +19,6 @@ import (
 type life struct {
 	created, deleted, applies, removes []time.Duration
 	traffic                            traffic
-	sent                               [][]requests.Request
 }
 
 // liveAndDie creates and deletes components one after the other.
@@ -48,12 +45,12 @@ func (l *lab) liveAndDie(ctx context.Context, spec BundleSpec) (*life, error) {
 		found.created, found.deleted = append(found.created, created), append(found.deleted, deleted)
 		found.applies, found.removes = append(found.applies, limits.apply), append(found.removes, limits.remove)
 		found.traffic.add(sent)
-		found.sent = append(found.sent, sent)
 		return err
 	})
 }
 
-// createComponent measures a component of one wave from its creation until it is ready.
+// createComponent measures a component of one wave from its creation until it is ready, and from the request for its deletion
+// until it is gone.
 func createComponent(ctx context.Context, l *lab) ([]figure, error) {
 	found, err := l.liveAndDie(ctx, usual)
 	if err != nil {
@@ -65,19 +62,11 @@ func createComponent(ctx context.Context, l *lab) ([]figure, error) {
 		most("reads of dependents", found.traffic.reads...).exactly(0),
 		most("other requests", found.traffic.others...).atMost(barValue, 6),
 		most("events", found.traffic.events...).atMost(barValue, 3),
+		speed("500 dependents, deleted to gone", found.deleted, found.removes).atMost(barRatio, 1.5),
 	}, nil
 }
 
-// deleteComponent measures a component from the request for its deletion until it is gone.
-func deleteComponent(ctx context.Context, l *lab) ([]figure, error) {
-	found, err := l.liveAndDie(ctx, usual)
-	if err != nil {
-		return nil, err
-	}
-	return []figure{speed("500 dependents, deleted to gone", found.deleted, found.removes).atMost(barRatio, 1.5)}, nil
-}
-
-// createWaves measures a component of many waves, and the time between two waves.
+// createWaves measures a component of many waves.
 func createWaves(ctx context.Context, l *lab) ([]figure, error) {
 	spec := usual
 	spec.Waves = 10
@@ -85,50 +74,10 @@ func createWaves(ctx context.Context, l *lab) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	var gaps []time.Duration
-	for _, sent := range found.sent {
-		between, err := gapsOf(sent, int(spec.Dependents), int(spec.Waves))
-		if err != nil {
-			return nil, err
-		}
-		gaps = append(gaps, between...)
-	}
 	return []figure{
 		speed("10 waves of 50, created to Ready", found.created, found.applies).atMost(barRatio, 2),
-		latency("last response of a wave to first write of the next", gaps).atMost(barValue, 20),
 		most("writes to dependents", found.traffic.writes...).exactly(manyDependents),
 	}, nil
-}
-
-// gapsOf returns the times between the last response of a wave and the first write of the next. It fails if a wave
-// begins before the one before has ended.
-func gapsOf(list []requests.Request, dependents, waves int) ([]time.Duration, error) {
-	first, last := make([]time.Time, waves), make([]time.Time, waves)
-	for _, r := range list {
-		if !isDependentWrite(r) {
-			continue
-		}
-		index, err := strconv.Atoi(r.Name[strings.LastIndex(r.Name, "-")+1:])
-		if err != nil || index >= dependents {
-			return nil, fmt.Errorf("finding the wave of %s: it is none of the dependents", r.Name)
-		}
-		wave := index * waves / dependents
-		if first[wave].IsZero() || r.Sent.Before(first[wave]) {
-			first[wave] = r.Sent
-		}
-		if r.Answered.After(last[wave]) {
-			last[wave] = r.Answered
-		}
-	}
-	gaps := make([]time.Duration, 0, waves)
-	for wave := range waves - 1 {
-		gap := first[wave+1].Sub(last[wave])
-		if first[wave].IsZero() || gap < 0 {
-			return nil, fmt.Errorf("wave %d did not follow wave %d", wave+1, wave)
-		}
-		gaps = append(gaps, gap)
-	}
-	return gaps, nil
 }
 
 // startWith starts an operator, and creates a component with the usual dependents.

@@ -18,7 +18,6 @@ import (
 	"os/signal"
 	"regexp"
 	"runtime"
-	"runtime/pprof"
 	"strings"
 	"syscall"
 
@@ -45,7 +44,6 @@ func benchmarks() []benchmark {
 		{"change-one", changeOne},
 		{"heal", heal},
 		{"rest", atRest},
-		{"delete", deleteComponent},
 		{"clm", commandLine},
 		{"charts", charts},
 		{"noop", noop},
@@ -58,8 +56,6 @@ func benchmarks() []benchmark {
 type options struct {
 	short, strict bool
 	repeats       int
-	json          string
-	cpuProfile    string
 	run           *regexp.Regexp
 }
 
@@ -89,8 +85,6 @@ func parse(args []string) (options, error) {
 	flags.BoolVar(&o.short, "short", false, "measure less, within three minutes")
 	flags.BoolVar(&o.strict, "strict", false, "fail if a bar is missed")
 	flags.IntVar(&o.repeats, "n", 0, "how often to measure what is compared with a limit (default 5; 1 with -short)")
-	flags.StringVar(&o.json, "json", "bench.json", "write the report to this `file`")
-	flags.StringVar(&o.cpuProfile, "cpuprofile", "", "write a CPU profile of this process to this `file`")
 	pattern := flags.String("run", "", "measure only the cases whose names match this `regexp`: "+strings.Join(names, ", "))
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -123,32 +117,19 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, box.Stop(context.WithoutCancel(ctx))) }()
-	if o.cpuProfile != "" {
-		file, err := os.Create(o.cpuProfile)
-		if err != nil {
-			return fmt.Errorf("creating the CPU profile: %w", err)
-		}
-		if err := pprof.StartCPUProfile(file); err != nil {
-			return fmt.Errorf("starting the CPU profile: %w", err)
-		}
-		defer pprof.StopCPUProfile()
-	}
-	r, err := newReport(ctx, box.Config(), o)
-	if err != nil {
-		return err
-	}
+	r := &report{}
 	for _, b := range benchmarks() {
 		if !o.run.MatchString(b.name) {
 			continue
 		}
-		say("%s", b.name)
+		fmt.Fprintln(os.Stderr, b.name)
 		figures, err := measure(ctx, box, b, o)
 		r.add(b.name, figures, err)
 		if ctx.Err() != nil {
 			break
 		}
 	}
-	return errors.Join(finish(r, o, out), box.Failure())
+	return errors.Join(r.print(ctx, out, o), box.Failure())
 }
 
 // measure measures one case.
@@ -163,19 +144,3 @@ func measure(ctx context.Context, box *sandbox.Sandbox, b benchmark, o options) 
 	runtime.GC()
 	return b.measure(ctx, l)
 }
-
-// finish reports the outcome.
-func finish(r *report, o options, out io.Writer) error {
-	r.print(out)
-	errs := []error{r.writeJSON(o.json)}
-	if len(r.Failures) > 0 {
-		errs = append(errs, fmt.Errorf("%d cases could not be measured", len(r.Failures)))
-	}
-	if missed := r.missed(); o.strict && missed > 0 {
-		errs = append(errs, fmt.Errorf("%d bars were missed", missed))
-	}
-	return errors.Join(errs...)
-}
-
-// say shows the progress.
-func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

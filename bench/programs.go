@@ -156,10 +156,9 @@ func charts(ctx context.Context, l *lab) ([]figure, error) {
 		return nil, err
 	}
 	chart := filepath.Join(folder, "stack")
-	size := pick(l, chartOptions{Group: group, Definitions: 10, Components: 10, Dashboards: 5, Rules: 10}, chartOptions{Group: group})
+	size := pick(l, chartSize{definitions: 10, components: 10, dashboards: 5, rules: 10}, chartSize{definitions: 60, components: 20, dashboards: 30, rules: 40})
 	// Helm cannot store a chart with as many definitions of its own, but one with such a subchart.
-	definitions := chartOptions{Group: group, Definitions: size.Definitions, Components: -1, Dashboards: -1, Rules: -1}
-	if err := errors.Join(writeChart(chart, size), writeChart(chart+"-definitions", definitions)); err != nil {
+	if err := errors.Join(writeChart(chart, group, size), writeChart(chart+"-definitions", group, chartSize{definitions: size.definitions})); err != nil {
 		return nil, err
 	}
 	var figures []figure
@@ -216,6 +215,6 @@ func compareTools(values map[string][]float64, step, what, unit string) figure {
 		better = "helm4"
 	}
 	f := comparison(step+what, unit, values["clm"+step], values[better+step])
-	f.Note = better
+	f.note = better
 	return f
 }
