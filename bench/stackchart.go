@@ -61,7 +61,7 @@ var words = strings.Fields(`the a of to in that is for and this be by with if ar
 
 // definitionOf returns a definition of about 60 kB.
 func definitionOf(kind, group string, random *rand.Rand) string {
-	const groups, fields, wordsOfField = 8, 10, 70
+	const groups, fields, wordsOfField = 11, 10, 70
 	var text strings.Builder
 	fmt.Fprintf(&text, `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

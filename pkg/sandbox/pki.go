@@ -11,21 +11,22 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math/big"
 	"net"
 	"os"
 	"path/filepath"
 	"time"
+
+	"k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
 )
 
-// validity is the lifetime of all certificates, longer than any sandbox runs.
+// validity of all certificates: long enough for data folders that are kept.
 const validity = 10 * 365 * 24 * time.Hour
 
-// pki is the folder with all keys and certificates of a sandbox. The certificate authorities and the key for service
-// account tokens stay the same while the folder exists; all other certificates are issued again at each start.
+// pki is a folder with the certificates and keys of one sandbox. They are made once, so that tokens and kubeconfigs stay
+// valid as long as the folder is kept.
 type pki struct {
 	dir string
 }
@@ -36,138 +37,98 @@ type authority struct {
 	key         crypto.Signer
 }
 
-// newPKI creates the folder and the files that are missing in it.
 func newPKI(dir string) (*pki, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if _, err := os.Stat(dir); err == nil {
+		return &pki{dir: dir}, nil
+	}
+	p := &pki{dir: dir + ".new"}
+	if err := os.RemoveAll(p.dir); err != nil {
 		return nil, err
 	}
-	p := &pki{dir: dir}
-	cluster, err := p.authority("ca", "sandbox")
-	if err != nil {
+	if err := os.MkdirAll(p.dir, 0o700); err != nil {
 		return nil, err
 	}
-	frontProxy, err := p.authority("front-proxy-ca", "sandbox-front-proxy")
-	if err != nil {
+	if err := p.fill(); err != nil {
 		return nil, err
 	}
-	if _, err := p.loadOrCreateKey("sa"); err != nil {
-		return nil, err
+	return &pki{dir: dir}, os.Rename(p.dir, dir)
+}
+
+func (p *pki) fill() error {
+	if _, err := p.createKey("sa"); err != nil {
+		return err
 	}
-	clients := map[string]pkix.Name{
-		"admin":                  {CommonName: "sandbox-admin", Organization: []string{"system:masters"}},
-		programControllerManager: {CommonName: "system:kube-controller-manager", Organization: []string{"system:masters"}},
-		programScheduler:         {CommonName: "system:kube-scheduler", Organization: []string{"system:masters"}},
-		programKwok:              {CommonName: "sandbox-kwok", Organization: []string{"system:masters"}},
-	}
-	for name, subject := range clients {
-		if err := p.issue(cluster, name, clientTemplate(subject)); err != nil {
-			return nil, err
+	const masters = "system:masters"
+	for _, signed := range []struct {
+		authority string
+		clients   map[string]pkix.Name
+	}{
+		{"ca", map[string]pkix.Name{
+			"admin":                  {CommonName: "sandbox-admin", Organization: []string{masters}},
+			programControllerManager: {CommonName: "system:kube-controller-manager", Organization: []string{masters}},
+			programScheduler:         {CommonName: "system:kube-scheduler", Organization: []string{masters}},
+			programKwok:              {CommonName: "sandbox-kwok", Organization: []string{masters}},
+			programAPIServer:         {CommonName: programAPIServer},
+		}},
+		{"front-proxy-ca", map[string]pkix.Name{"front-proxy-client": {CommonName: "front-proxy-client"}}},
+	} {
+		issuer, err := p.createAuthority(signed.authority)
+		if err != nil {
+			return err
+		}
+		for name, subject := range signed.clients {
+			if err := p.issue(issuer, name, subject); err != nil {
+				return err
+			}
 		}
 	}
-	if err := p.issue(frontProxy, "front-proxy-client", clientTemplate(pkix.Name{CommonName: "front-proxy-client"})); err != nil {
-		return nil, err
-	}
-	return p, p.issue(cluster, programAPIServer, serverTemplate())
+	return nil
 }
 
 func (p *pki) cert(name string) string { return filepath.Join(p.dir, name+".crt") }
 
 func (p *pki) key(name string) string { return filepath.Join(p.dir, name+".key") }
 
-func clientTemplate(subject pkix.Name) *x509.Certificate {
-	return &x509.Certificate{Subject: subject, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
-}
-
-// serverTemplate has all names and addresses of the API server; the last address is that of its Service.
-func serverTemplate() *x509.Certificate {
-	return &x509.Certificate{
-		Subject:     pkix.Name{CommonName: programAPIServer},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		DNSNames:    []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"},
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback, net.IPv4(10, 96, 0, 1)},
-	}
-}
-
-// authority returns the certificate authority of that name, and creates it if it is missing.
-func (p *pki) authority(name, commonName string) (*authority, error) {
-	key, err := p.loadOrCreateKey(name)
+func (p *pki) createAuthority(name string) (*authority, error) {
+	key, err := p.createKey(name)
 	if err != nil {
 		return nil, err
 	}
-	content, err := os.ReadFile(p.cert(name))
-	if err == nil {
-		block, _ := pem.Decode(content)
-		if block == nil {
-			return nil, fmt.Errorf("%s holds no certificate", p.cert(name))
-		}
-		certificate, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", p.cert(name), err)
-		}
-		return &authority{certificate: certificate, key: key}, nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	template := &x509.Certificate{
-		Subject:               pkix.Name{CommonName: commonName},
-		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
-		BasicConstraintsValid: true,
-		IsCA:                  true,
-	}
-	certificate, err := p.sign(template, name, &authority{certificate: template, key: key}, key)
+	certificate, err := cert.NewSelfSignedCACert(cert.Config{CommonName: "sandbox-" + name, NotBefore: time.Now().Add(-time.Hour)}, key)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("making the certificate authority %s: %w", name, err)
 	}
-	return &authority{certificate: certificate, key: key}, nil
+	return &authority{certificate: certificate, key: key}, p.writeCertificate(name, certificate.Raw)
 }
 
-// issue writes a new key and certificate of that name.
-func (p *pki) issue(issuer *authority, name string, template *x509.Certificate) error {
+// issue signs a certificate for clients and, with the names and addresses of the API server, for that.
+func (p *pki) issue(issuer *authority, name string, subject pkix.Name) error {
 	key, err := p.createKey(name)
 	if err != nil {
 		return err
 	}
-	template.KeyUsage = x509.KeyUsageDigitalSignature
-	_, err = p.sign(template, name, issuer, key)
-	return err
-}
-
-func (p *pki) sign(template *x509.Certificate, name string, issuer *authority, key crypto.Signer) (*x509.Certificate, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	template.SerialNumber = serial
-	template.NotBefore = time.Now().Add(-time.Hour)
-	template.NotAfter = time.Now().Add(validity)
+	template := &x509.Certificate{
+		Subject: subject, SerialNumber: serial, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(validity),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}
+	if name == programAPIServer {
+		template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+		template.DNSNames = []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"}
+		template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback, net.IPv4(10, 96, 0, 1)}
+	}
 	der, err := x509.CreateCertificate(rand.Reader, template, issuer.certificate, key.Public(), issuer.key)
 	if err != nil {
-		return nil, fmt.Errorf("signing the certificate of %s: %w", name, err)
+		return fmt.Errorf("signing the certificate of %s: %w", name, err)
 	}
-	if err := writePEM(p.cert(name), "CERTIFICATE", der); err != nil {
-		return nil, err
-	}
-	return x509.ParseCertificate(der)
+	return p.writeCertificate(name, der)
 }
 
-func (p *pki) loadOrCreateKey(name string) (crypto.Signer, error) {
-	content, err := os.ReadFile(p.key(name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return p.createKey(name)
-	}
-	if err != nil {
-		return nil, err
-	}
-	block, _ := pem.Decode(content)
-	if block == nil {
-		return nil, fmt.Errorf("%s holds no key", p.key(name))
-	}
-	key, err := x509.ParseECPrivateKey(block.Bytes)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", p.key(name), err)
-	}
-	return key, nil
+func (p *pki) writeCertificate(name string, der []byte) error {
+	return os.WriteFile(p.cert(name), pem.EncodeToMemory(&pem.Block{Type: cert.CertificateBlockType, Bytes: der}), 0o600)
 }
 
 func (p *pki) createKey(name string) (crypto.Signer, error) {
@@ -175,13 +136,9 @@ func (p *pki) createKey(name string) (crypto.Signer, error) {
 	if err != nil {
 		return nil, err
 	}
-	der, err := x509.MarshalECPrivateKey(key)
+	content, err := keyutil.MarshalPrivateKeyToPEM(key)
 	if err != nil {
 		return nil, err
 	}
-	return key, writePEM(p.key(name), "EC PRIVATE KEY", der)
-}
-
-func writePEM(path, kind string, der []byte) error {
-	return os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600)
+	return key, os.WriteFile(p.key(name), content, 0o600)
 }
