@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"time"
 
@@ -39,43 +38,16 @@ func findDiscovery(ctx context.Context) (*cluster.Discovery, error) {
 	if err != nil {
 		return nil, err
 	}
-	return discoveries.get(ctx, clnt.DiscoveryClient(), hostOf(clnt))
+	return discoveries.get(ctx, clnt.DiscoveryClient())
 }
 
-// KeepDiscovery tells for how long information about the cluster that the given client talks to may be remembered: for
-// an hour if the caller watches the types of the cluster, and calls InvalidateDiscovery when they change, and
-// otherwise, as by default, for some minutes. What was read before the watch began is forgotten. Who has said that the
-// types are watched says also when they are not any more.
-func KeepDiscovery(clnt cluster.Client, watched bool) {
-	discoveries.keep(hostOf(clnt), watched)
-}
-
-// InvalidateDiscovery forgets what is remembered about the cluster that the given client talks to, through
-// whatever client it was read. It is to be called when types were added to or removed from the cluster.
-func InvalidateDiscovery(clnt cluster.Client) {
-	discoveries.invalidate(clnt.DiscoveryClient(), hostOf(clnt))
-}
-
-// ForgetDiscovery drops what is remembered about a cluster through the given client, which is not going to be used any
-// more.
-func ForgetDiscovery(clnt cluster.Client) {
-	discoveries.forget(clnt.DiscoveryClient())
-}
-
-// hostOf returns the empty string for a client without configuration.
-func hostOf(clnt cluster.Client) string {
-	if config := clnt.Config(); config != nil {
-		return config.Host
-	}
-	return ""
-}
+// InvalidateDiscovery forgets what is remembered about all clusters. It is to be called when types were added to or removed
+// from one of them, or when they begin to be watched.
+func InvalidateDiscovery() { discoveries.invalidate() }
 
 const (
 	// discoveryLifetime bounds how long a chart may not notice that a type was added to the cluster.
 	discoveryLifetime = 5 * time.Minute
-	// watchedDiscoveryLifetime bounds how long the version of the API server may be an old one, of which no watch
-	// tells.
-	watchedDiscoveryLifetime = time.Hour
 	// brokenDiscoveryLifetime applies while a part of the API is broken, which is expected to be repaired.
 	brokenDiscoveryLifetime = time.Minute
 	// discoveryRetention is the time after which a connection that is no longer used is forgotten.
@@ -134,9 +106,4 @@ func sortedResources(lists []*metav1.APIResourceList) []*metav1.APIResourceList 
 	}
 	slices.SortStableFunc(sorted, func(a, b *metav1.APIResourceList) int { return cmp.Compare(a.GroupVersion, b.GroupVersion) })
 	return sorted
-}
-
-// cacheable tells whether a discovery client has an identity by which it can be recognised.
-func cacheable(clnt discovery.DiscoveryInterface) bool {
-	return clnt != nil && reflect.TypeOf(clnt).Kind() == reflect.Pointer
 }

@@ -5,6 +5,7 @@ package generating
 
 import (
 	"context"
+	"reflect"
 	"sync"
 	"time"
 
@@ -20,33 +21,27 @@ type discoveryCache struct {
 
 	mu      sync.Mutex
 	entries map[discovery.DiscoveryInterface]*discoveryEntry
-	// watched counts who watches the types of the clusters, by their hosts.
-	watched map[string]int
-}
-
-// discoveryEntry is protected by the mutex of the cache, except reading, which is held by who talks to the
-// API server.
-type discoveryEntry struct {
-	reading chan struct{}
-	// host is the address of the API server. Who shares it need not be the same cluster, nor the same user, so
-	// it serves for invalidation only.
-	host string
-
-	value      *cluster.Discovery
-	readAt     time.Time
-	usedAt     time.Time
+	// generation counts invalidations.
 	generation int
 }
 
-func newDiscoveryCache(now func() time.Time) *discoveryCache {
-	return &discoveryCache{now: now, entries: map[discovery.DiscoveryInterface]*discoveryEntry{}, watched: map[string]int{}}
+// discoveryEntry is protected by the mutex of the cache, except reading, which is held during requests.
+type discoveryEntry struct {
+	reading        chan struct{}
+	value          *cluster.Discovery
+	generation     int // in which the value was read
+	readAt, usedAt time.Time
 }
 
-func (c *discoveryCache) get(ctx context.Context, clnt discovery.DiscoveryInterface, host string) (*cluster.Discovery, error) {
-	if !cacheable(clnt) {
-		return readDiscovery(ctx, clnt)
+func newDiscoveryCache(now func() time.Time) *discoveryCache {
+	return &discoveryCache{now: now, entries: map[discovery.DiscoveryInterface]*discoveryEntry{}}
+}
+
+func (c *discoveryCache) get(ctx context.Context, clnt discovery.DiscoveryInterface) (*cluster.Discovery, error) {
+	if clnt == nil || reflect.TypeOf(clnt).Kind() != reflect.Pointer {
+		return readDiscovery(ctx, clnt) // it has no identity
 	}
-	entry := c.entry(clnt, host)
+	entry := c.entry(clnt)
 	if value, _ := c.current(entry); value != nil {
 		return value, nil
 	}
@@ -66,95 +61,48 @@ func (c *discoveryCache) get(ctx context.Context, clnt discovery.DiscoveryInterf
 	if err != nil {
 		return nil, err
 	}
-	c.store(entry, value, generation)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	entry.value, entry.readAt, entry.generation = value, c.now(), generation
 	return value, nil
 }
 
-func (c *discoveryCache) entry(clnt discovery.DiscoveryInterface, host string) *discoveryEntry {
+func (c *discoveryCache) entry(clnt discovery.DiscoveryInterface) *discoveryEntry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := c.now()
-	entry, ok := c.entries[clnt]
-	if !ok {
+	entry := c.entries[clnt]
+	if entry == nil {
 		for other, unused := range c.entries {
-			if now.Sub(unused.usedAt) > discoveryRetention {
+			if c.now().Sub(unused.usedAt) > discoveryRetention {
 				delete(c.entries, other)
 			}
 		}
-		entry = &discoveryEntry{reading: make(chan struct{}, 1), host: host}
+		entry = &discoveryEntry{reading: make(chan struct{}, 1)}
 		c.entries[clnt] = entry
 	}
-	entry.usedAt = now
+	entry.usedAt = c.now()
 	return entry
 }
 
+// current returns the value, unless it is outdated, and the present generation.
 func (c *discoveryCache) current(entry *discoveryEntry) (*cluster.Discovery, int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if entry.value == nil || c.now().Sub(entry.readAt) >= c.lifetime(entry) {
-		return nil, entry.generation
+	if entry.value == nil || entry.generation != c.generation {
+		return nil, c.generation
 	}
-	return entry.value, entry.generation
+	lifetime := discoveryLifetime
+	if len(entry.value.Failed) > 0 {
+		lifetime = brokenDiscoveryLifetime
+	}
+	if c.now().Sub(entry.readAt) >= lifetime {
+		return nil, c.generation
+	}
+	return entry.value, c.generation
 }
 
-// store drops the value if it was invalidated while it was read.
-func (c *discoveryCache) store(entry *discoveryEntry, value *cluster.Discovery, generation int) {
+func (c *discoveryCache) invalidate() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if entry.generation != generation {
-		return
-	}
-	entry.value, entry.readAt = value, c.now()
-}
-
-func (c *discoveryCache) lifetime(entry *discoveryEntry) time.Duration {
-	switch {
-	case len(entry.value.Failed) > 0:
-		return brokenDiscoveryLifetime
-	case c.watched[entry.host] > 0:
-		return watchedDiscoveryLifetime
-	default:
-		return discoveryLifetime
-	}
-}
-
-// keep notes whether the types of a cluster are watched. What was read before they were may be outdated without anybody
-// noticing.
-func (c *discoveryCache) keep(host string, watched bool) {
-	if watched {
-		c.invalidate(nil, host)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case host == "":
-	case watched:
-		c.watched[host]++
-	case c.watched[host] > 1:
-		// The same cluster is watched by others.
-		c.watched[host]--
-	default:
-		delete(c.watched, host)
-	}
-}
-
-// forget drops the entry of a client.
-func (c *discoveryCache) forget(clnt discovery.DiscoveryInterface) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if cacheable(clnt) {
-		delete(c.entries, clnt)
-	}
-}
-
-// invalidate concerns the given client and all that have the same host.
-func (c *discoveryCache) invalidate(clnt discovery.DiscoveryInterface, host string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for other, entry := range c.entries {
-		if (cacheable(clnt) && other == clnt) || (host != "" && entry.host == host) {
-			entry.value = nil
-			entry.generation++
-		}
-	}
+	c.generation++
 }

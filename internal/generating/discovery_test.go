@@ -154,7 +154,7 @@ func TestDiscoveryCache(t *testing.T) {
 	requests := func(reason string, want int32) {
 		t.Helper()
 		before := server.requests.Load()
-		if _, err := cache.get(t.Context(), clnt, ""); err != nil {
+		if _, err := cache.get(t.Context(), clnt); err != nil {
 			t.Fatalf("%s: %v", reason, err)
 		}
 		if got := server.requests.Load() - before; got != want {
@@ -168,27 +168,18 @@ func TestDiscoveryCache(t *testing.T) {
 	requests("it is still fresh", 0)
 	clock.Add(1)
 	requests("it has expired", 3)
-	cache.invalidate(clnt, "")
+	cache.invalidate()
 	requests("it was invalidated", 3)
 
-	cache.entries[clnt].host = "host"
-	cache.keep("host", true)
-	requests("what was read before the watch began may be outdated", 3)
-	clock.Add(int64(watchedDiscoveryLifetime - 1))
-	requests("somebody watches the types", 0)
-	cache.keep("host", false)
-	requests("nobody watches the types any more", 3)
-	cache.keep("host", true)
-
 	server.broken.Store(true)
-	cache.invalidate(clnt, "")
+	cache.invalidate()
 	requests("one API is broken", 3)
 	clock.Add(int64(brokenDiscoveryLifetime))
 	requests("a broken API is looked at sooner", 3)
 
 	server.down.Store(true)
-	cache.invalidate(clnt, "")
-	if _, err := cache.get(t.Context(), clnt, ""); err == nil {
+	cache.invalidate()
+	if _, err := cache.get(t.Context(), clnt); err == nil {
 		t.Error("a failure is not reported")
 	}
 	server.down.Store(false)
@@ -196,7 +187,7 @@ func TestDiscoveryCache(t *testing.T) {
 
 	clock.Add(int64(discoveryRetention + 1))
 	other := (&apiServer{}).client(t)
-	if _, err := cache.get(t.Context(), other, ""); err != nil {
+	if _, err := cache.get(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
 	if _, kept := cache.entries[clnt]; kept || len(cache.entries) != 1 {

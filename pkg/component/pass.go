@@ -236,7 +236,7 @@ func (p *pass) took(result *reconciler.Result) {
 	p.announce(result, p.worker.waves(p.component))
 	if definesTypes(*result) {
 		// Cached discovery information of generators is outdated.
-		generating.InvalidateDiscovery(p.destination.Target().Client)
+		generating.InvalidateDiscovery()
 	}
 }
 

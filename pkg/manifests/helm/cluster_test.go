@@ -83,7 +83,7 @@ func TestCapabilitiesOfTheTargetCluster(t *testing.T) {
 	if got := len(requests.All()); got != 3 {
 		t.Errorf("rendering three times took %d requests, want 3 in total:\n%s", got, requests)
 	}
-	generating.InvalidateDiscovery(target)
+	generating.InvalidateDiscovery()
 	data(t, ctx, generator, "default")
 	if got := len(requests.All()); got != 6 {
 		t.Errorf("after an invalidation there were %d requests, want 6:\n%s", got, requests)

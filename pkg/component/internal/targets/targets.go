@@ -178,7 +178,8 @@ func (t *Targets) make(connection *clients.Connection, remote bool) (*keptTarget
 		Target: Target{
 			ID: connection.ID, Client: connection, Engine: own, unwatchable: own.Unwatched,
 			types: func() {
-				own.WatchTypes(func(watched bool) { generating.KeepDiscovery(observer, watched) }, newTypeChanges(observer, t.options.TypesChanged).noteChange)
+				// What was read before the watch began may be outdated.
+				own.WatchTypes(func(bool) { generating.InvalidateDiscovery() }, newTypeChanges(t.options.TypesChanged).noteChange)
 			},
 		},
 		view:   view,
@@ -240,7 +241,6 @@ func (t *Targets) releaseLocked(owner apitypes.NamespacedName, ownerID string) {
 		delete(t.engines, found.view)
 	}
 	if id != t.options.Factory.Local().ID {
-		generating.ForgetDiscovery(found.Client)
 		t.options.Factory.Drop(id)
 	}
 	t.options.Dropped(id)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/component-operator/runtime/internal/generating"
-	"github.com/component-operator/runtime/pkg/cluster"
 )
 
 // settlingTimes are the delays after the last change of a definition before the types are read again: a short one,
@@ -27,9 +26,9 @@ type typeChanges struct {
 }
 
 // newTypeChanges drops cached discovery information when types change, and calls changed when they have settled.
-func newTypeChanges(clnt cluster.Client, changed func()) *typeChanges {
+func newTypeChanges(changed func()) *typeChanges {
 	return &typeChanges{settled: func() {
-		generating.InvalidateDiscovery(clnt)
+		generating.InvalidateDiscovery()
 		changed()
 	}}
 }
