@@ -25,6 +25,14 @@ import (
 	"github.com/component-operator/runtime/pkg/manifests"
 )
 
+// replica is a further replica of the operator, with requests of its own.
+func (r *rig) replica() *rig {
+	r.tb.Helper()
+	other := *r
+	other.config, other.requests = testenv.CountingConfig(r.tb)
+	return &other
+}
+
 // fleet is an operator with several replicas. Each component has three ConfigMaps, whose content is a number.
 type fleet struct {
 	*rig

@@ -6,10 +6,8 @@ package component
 import (
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
@@ -62,23 +60,6 @@ func (r *rig) uidOf(object client.Object, name string) string {
 		r.tb.Fatal(err)
 	}
 	return string(object.GetUID()) + "@" + object.GetResourceVersion()
-}
-
-// leader starts an operator that waits for its turn as the leader, and gives up its turn when it is stopped. It does
-// not lose its turn otherwise, however slow the machine is.
-func (r *rig) leader(id string, reconciler *Reconciler[*Widget]) (stop func()) {
-	r.tb.Helper()
-	mgr := r.manager(func(options *ctrl.Options) {
-		options.LeaderElection = true
-		options.LeaderElectionID = id
-		options.LeaderElectionNamespace = r.namespace
-		options.LeaderElectionReleaseOnCancel = true
-		options.LeaseDuration, options.RenewDeadline, options.RetryPeriod = new(60*time.Second), new(40*time.Second), new(200*time.Millisecond)
-	})
-	if err := reconciler.SetupWithManager(mgr); err != nil {
-		r.tb.Fatal(err)
-	}
-	return r.run(mgr)
 }
 
 // TestTwoLeaders runs two operators at once, as happens for a moment when a leader does not notice that it is none.

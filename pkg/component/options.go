@@ -103,8 +103,8 @@ type ReconcilerOptions struct {
 	// Sharding divides the components among all replicas of the operator. The controller must not need leader election
 	// then, which SetupWithManager takes care of. Defaults to none: one replica reconciles all components.
 	Sharding *Sharding
-	// DisableWarmup keeps replicas that do not lead from watching components and dependents. They need less memory, and
-	// take over more slowly. Defaults to false.
+	// DisableWarmup keeps replicas that do not lead from watching components. They need less memory, and take over more
+	// slowly. Defaults to false.
 	DisableWarmup bool
 	// EventPerDependent writes an event on each changed dependent, instead of one per wave on the component. That can
 	// double the number of requests. Defaults to false.

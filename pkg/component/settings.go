@@ -173,17 +173,3 @@ func hasForeignTarget(component Component) bool {
 	field, ok := spec.Type().FieldByName("ClientSpec")
 	return !ok || field.Type != reflect.TypeFor[ClientSpec]()
 }
-
-// mayBeRemote reports whether dependents may be in another cluster. Unlike Destination.IsRemote, it needs no
-// references.
-func mayBeRemote(component Component) bool {
-	if _, ok := capability[ClientConfiguration](component); !ok {
-		return false
-	}
-	if hasForeignTarget(component) {
-		return true
-	}
-	field := reflect.Indirect(reflect.ValueOf(specOf(component))).FieldByName("ClientSpec")
-	spec, ok := field.Interface().(ClientSpec)
-	return !ok || spec.KubeConfig != nil
-}

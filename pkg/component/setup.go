@@ -223,49 +223,10 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *queue.Wakeups) error {
 		Patience: w.options.generatorPatience, Wake: queue.Wake, Took: w.metrics.Generated, Panics: &w.panics,
 	})
 	// Errors in the policies must appear now, not with the first component.
-	local, err := connections.Local()
-	if err != nil {
+	if _, err := connections.Local(); err != nil {
 		return err
 	}
-	return errors.Join(w.warmUp(mgr, local), mgr.Add(factory), mgr.Add(untilEnd(connections.Close)))
-}
-
-// warmUp starts watches of dependents before this replica works on them.
-func (w *worker) warmUp(mgr ctrl.Manager, local *reconciler.Reconciler) error {
-	if w.options.DisableWarmup {
-		return nil
-	}
-	options := queue.WarmupOptions{Cache: w.cache, New: w.resource.New, Engine: local, Recorded: localRecord, Judge: func(object client.Object) { w.judgeBy(local, object) }}
-	if w.options.Sharding == nil {
-		options.Elected = mgr.Elected()
-	}
-	w.warmup = queue.NewWarmup(options)
-	return mgr.Add(w.warmup)
-}
-
-// judgeBy has the engine judge the dependents of a component by its judge, if it has one. An invalid one is reported by
-// the pass of the component.
-func (w *worker) judgeBy(engine *reconciler.Reconciler, object client.Object) {
-	component, ok := object.(Component)
-	if !ok || mayBeRemote(component) {
-		return
-	}
-	if judge, err := judgeOf(component); err == nil && judge != nil {
-		engine.JudgeBy(w.ownerID(client.ObjectKeyFromObject(object)), judge)
-	}
-}
-
-// localRecord returns the recorded dependents of a component if they are in the local cluster.
-func localRecord(object client.Object) ([]*reconciler.InventoryItem, []reconciler.TypeVersionInfo) {
-	component, ok := object.(Component)
-	if !ok || mayBeRemote(component) {
-		return nil, nil
-	}
-	status := component.GetStatus()
-	if status.InventoryRecord == nil {
-		return status.Inventory, nil
-	}
-	return status.Inventory, status.InventoryRecord.Kinds
+	return errors.Join(mgr.Add(factory), mgr.Add(untilEnd(connections.Close)))
 }
 
 // waking returns a function that schedules a pass because another object has changed: at once, unless that happens too

@@ -151,16 +151,10 @@ func (w *worker) share(ctx context.Context, queue *queue.Wakeups) error {
 		}
 		return fmt.Errorf("watching the components: %w", err)
 	}
-	known := []<-chan struct{}{queue.Started}
-	if w.warmup != nil {
-		known = append(known, w.warmup.Done())
-	}
-	for _, condition := range known {
-		select {
-		case <-condition:
-		case <-ctx.Done():
-			return nil
-		}
+	select {
+	case <-queue.Started:
+	case <-ctx.Done():
+		return nil
 	}
 	return w.shards.Run(ctx)
 }

@@ -59,9 +59,7 @@ type worker struct {
 	targets   targets.Connector
 	places    *queue.Places
 	// shards is nil without sharding.
-	shards *shards.Keeper
-	// warmup is nil if it is disabled.
-	warmup   *queue.Warmup
+	shards   *shards.Keeper
 	memories *memories
 	// calls calls the generator.
 	calls *generation.Calls

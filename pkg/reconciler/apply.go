@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/component-operator/runtime/internal/concurrent"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
@@ -178,7 +179,7 @@ func (r *Reconciler) begin(request ApplyRequest, config execute.Config, choose s
 		return nil, err
 	}
 	plan.ProtectUnwritten()
-	r.JudgeBy(request.ID, request.Judge)
+	r.judges.Assign(manifest.OwnerLabel(request.ID), request.Judge)
 	call := r.callWith(request.Owner, plan.Items, config)
 	r.judges.AssignObjects(call.Owner.Label, manifests.Judges(append(slices.Clip(wanted), apart...)))
 	call.Ledger.DecisionsUnsaved = plan.NewOrphans

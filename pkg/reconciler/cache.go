@@ -136,12 +136,6 @@ func (r *Reconciler) Watch(ownerID string, needs []Need) (await func(ctx context
 	return r.cache.watches.Begin(manifest.OwnerLabel(ownerID), wanted)
 }
 
-// JudgeBy sets the judge of an owner's dependents; nil stands for Options.Judge. Apply and Plan do so themselves. A
-// caller that calls Watch before them calls JudgeBy before Watch, so that the dependents are not judged twice.
-func (r *Reconciler) JudgeBy(ownerID string, judge status.Judge) {
-	r.judges.Assign(manifest.OwnerLabel(ownerID), judge)
-}
-
 // Follow ends Options.WatchDelay: all watches start now. Callers that are going to wait for changes call it.
 func (r *Reconciler) Follow() { r.cache.watches.Follow() }
 
