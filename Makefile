@@ -44,7 +44,6 @@ generate: ## Write generated code, CRDs and the reference of clm.
 	$(CONTROLLER_GEN) crd paths=./bench/... output:crd:artifacts:config=bench/crds
 	$(CONTROLLER_GEN) crd paths=./pkg/component/testdata/widgets output:crd:artifacts:config=pkg/component/testdata/crds
 	$(CONTROLLER_GEN) crd paths=./pkg/objectset/v1alpha1 output:crd:artifacts:config=pkg/objectset/crds
-	go run ./pkg/objectset/internal/definitions pkg/objectset/crds
 	cp pkg/objectset/crds/*.yaml examples/objectset-operator/chart/files/crds
 	go run ./pkg/resources/internal/kinds pkg/resources
 	cd internal/helm/parity && go mod tidy

@@ -56,6 +56,10 @@ func TestBadInput(t *testing.T) {
 			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: "", metadata: {name: x}}}]}]}`,
 			refused, `Phase "a": objects[0]: kind: invalid value ""; must be a kind, such as ConfigMap`,
 		},
+		"nameless": {
+			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap}}]}]}`,
+			refused, `Phase "a": objects[0]: metadata.name is required`,
+		},
 		"misversioned": {
 			`{phases: [{name: a, objects: [{object: {apiVersion: a/b/c, kind: ConfigMap, metadata: {name: x}}}]}]}`,
 			refused, `Phase "a": objects[0]: apiVersion: invalid value "a/b/c"; must be a group and version, such as apps/v1`,

@@ -32,11 +32,6 @@ func TestSchema(t *testing.T) {
 	r := newRig(t)
 	for _, tc := range []struct{ reason, old, new, want string }{
 		{"valid", "", "", ""},
-		{"no apiVersion", "apiVersion: v1, kind: ConfigMap", "kind: ConfigMap", "spec.phases[0].objects[0].object.apiVersion: Required value"},
-		{"no kind", ", kind: ConfigMap", "", "spec.phases[0].objects[0].object.kind: Required value"},
-		{"no name", "metadata: {name: a}", "metadata: {}", "spec.phases[0].objects[0].object.metadata.name: Required value"},
-		{"an empty name", "metadata: {name: a}", "metadata: {name: \"\"}", "spec.phases[0].objects[0].object.metadata.name"},
-		{"no metadata", ", metadata: {name: a}", "", "spec.phases[0].objects[0].object.metadata: Required value"},
 		{"no phase", "phases:\n  - name: first\n    objects:\n    - object: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n", "phases: []\n", "spec.phases"},
 		{"two phases of one name", "  availability", "  - name: first\n  availability", "spec.phases[1]: Duplicate value"},
 		{"a phase with an invalid name", "name: first", "name: First", "spec.phases[0].name"},

@@ -126,7 +126,6 @@ type Phase struct {
 type Object struct {
 	// Object is the manifest, with apiVersion, kind and metadata.name. Fields that the API server sets, such as
 	// metadata.uid and status, are ignored.
-	// +kubebuilder:validation:EmbeddedResource
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Object runtime.RawExtension `json:"object"`
 	// CollisionProtection of this object. Defaults to that of the set.
