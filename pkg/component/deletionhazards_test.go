@@ -36,7 +36,7 @@ func (r *rig) awaitJob(name string) *batchv1.Job {
 // TestAPostDeleteHookWithTheNameOfADependent must not be taken for what the record of a restarted operator still has.
 func TestAPostDeleteHookWithTheNameOfADependent(t *testing.T) {
 	t.Parallel()
-	options := ReconcilerOptions{listLimit: 1, inlineLimit: 1}
+	options := ReconcilerOptions{inlineLimit: 1}
 	r := newRig(t)
 	stop := r.start(r.reconciler(options))
 	widget := r.widget(oneConfigMap + r.job("twin", "update-policy", "recreate") + r.endless("twin", "post-delete"))

@@ -132,9 +132,6 @@ type ReconcilerOptions struct {
 	// Clock defaults to the real time.
 	Clock clock.PassiveClock
 
-	// listLimit is the size of an inventory, in bytes of JSON, from which on it is compressed. Tests set a small one.
-	// Defaults to 32 KiB, or to inlineLimit if that is less.
-	listLimit int
 	// inlineLimit is the size of an inventory, in bytes of JSON, from which on it is stored in chunks. Tests set a
 	// small one. Defaults to 256 KiB.
 	inlineLimit int
@@ -147,7 +144,6 @@ type ReconcilerOptions struct {
 
 const (
 	defaultMaxConcurrentReconciles = 5
-	defaultListLimit               = 32 << 10
 	defaultInlineLimit             = 256 << 10
 	defaultRequeueInterval         = 10 * time.Minute
 	defaultRetryInterval           = 10 * time.Second
@@ -186,7 +182,6 @@ func (o ReconcilerOptions) complete(name string) (ReconcilerOptions, error) {
 		problems = append(problems, fmt.Errorf("option AllowedTargets: %w", err))
 	}
 	o.inlineLimit = cmp.Or(o.inlineLimit, defaultInlineLimit)
-	o.listLimit = cmp.Or(o.listLimit, min(defaultListLimit, o.inlineLimit))
 	if o.ReapplyInterval != nil {
 		if err := annotations.CheckInterval(*o.ReapplyInterval); err != nil {
 			problems = append(problems, fmt.Errorf("option ReapplyInterval: %w", err))

@@ -110,7 +110,7 @@ func (p *pass) openRooms() {
 	places := storesOf(p)
 	subject := p.worker.resource.Kind.Kind + " " + p.key.String()
 	p.record = records.Open(p.status.fields(), &p.memory.record, p.handle, places, records.Options{
-		Subject: subject, Deleting: p.deleting, ListLimit: p.worker.options.listLimit, ChunkLimit: p.worker.options.inlineLimit, Log: p.log, Warn: p.warn,
+		Subject: subject, Deleting: p.deleting, Limit: p.worker.options.inlineLimit, Log: p.log, Warn: p.warn,
 	})
 	p.deletionHooks = hooks.Open(&p.memory.hooks, p.handle, p.record, places, hooks.Options{
 		Component: p.component, Field: &p.status.DeletionHooks, Reconciler: p.worker.name,

@@ -80,7 +80,6 @@ func TestEditedInventories(t *testing.T) {
 		{"all items are removed", 3, func(r *rig, w *Widget) { r.patchStatus(w, `{"status":{"inventory":null}}`) }, "status.inventory was empty although 3 dependents had been recorded, 3 dependents found"},
 		{"an item is removed", 3, func(r *rig, w *Widget) { r.removeItems(w, 1) }, "status.inventory, with 2 dependents, was not the list that had been recorded, with 3, 1 dependent found"},
 		{"an item names nothing", 3, func(r *rig, w *Widget) { r.patchStatus(w, `{"status":{"inventory":[{}]}}`) }, "status.inventory was empty although 3 dependents had been recorded, 3 dependents found"},
-		{"a packed list is dropped by a definition without that field", 30, func(r *rig, w *Widget) { r.patchStatus(w, dropRecord) }, "status.inventory was empty although 30 dependents had been recorded, 30 dependents found"},
 		{"the reference to chunks is dropped", 200, func(r *rig, w *Widget) { r.patchStatus(w, dropRecord) }, "status.inventory was empty although 200 dependents had been recorded, 200 dependents found"},
 		{"the reference to chunks is changed to one that does not count", 200, func(r *rig, w *Widget) { r.patchStatus(w, `{"status":{"inventoryRecord":{"inline":true}}}`) }, "status.inventory was empty although 200 dependents had been recorded, 200 dependents found"},
 	} {
@@ -88,7 +87,7 @@ func TestEditedInventories(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, deleted: %t", test.reason, deleted), func(t *testing.T) {
 				t.Parallel()
 				r := newRig(t)
-				stop := r.start(r.packer())
+				stop := r.start(r.crowdReconciler())
 				widget := r.crowded(crowd{count: test.count})
 				r.create(widget)
 				awaitReady(r, widget)
@@ -101,7 +100,7 @@ func TestEditedInventories(t *testing.T) {
 					// Nothing of the kind is wanted any more.
 					change(r, widget, func(w *Widget) { w.Spec.Objects = crowd{}.spec() })
 				}
-				r.start(r.packer())
+				r.start(r.crowdReconciler())
 				r.awaitEvent("InventoryRebuilt", "The inventory was rebuilt from labels because "+test.want)
 				if deleted {
 					r.awaitGone(widget)

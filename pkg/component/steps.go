@@ -96,7 +96,7 @@ func (p *pass) acknowledge(context.Context) outcomes.Outcome {
 	}
 	// A component without a record must not count as observed before its dependents are found. So the next pass notices
 	// the loss as well.
-	if awaited := p.keepsObservedGeneration(); p.record.IsKept() && !awaited {
+	if awaited := p.keepsObservedGeneration(); !p.record.IsLost() && !awaited {
 		p.status.ObservedGeneration = p.component.GetGeneration()
 	}
 	p.status.LastObservedAt = &now
@@ -276,7 +276,7 @@ func (p *pass) settleInherited() {
 		status.ProcessingDigest = p.declared.Digest.Value
 		status.LastProcessingDigest = p.declared.Digest.Value
 	}
-	if p.record.IsKept() {
+	if !p.record.IsLost() {
 		status.ObservedGeneration = p.component.GetGeneration()
 	}
 }

@@ -4,10 +4,6 @@
 package records
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/internal/chunks"
@@ -74,32 +70,8 @@ func KindTexts(kinds []reconciler.TypeInfo) string {
 	return outcomes.Join(names, ", ")
 }
 
-// hasRecord reports whether the inventory is in the record, packed or in chunks, rather than in the list.
+// hasRecord reports whether the inventory is in chunks, to which the record refers, rather than in the list.
 func (f Fields) hasRecord() bool { return *f.Record != nil && !(*f.Record).Inline }
-
-// form says where an inventory is stored.
-type form int
-
-const (
-	// formList is status.inventory. It is readable, and the most expensive for the server: the cost of each status
-	// write grows with the number of items.
-	formList form = iota
-	// formPacked is a single compressed value in the status.
-	formPacked
-	// formChunks are ConfigMaps beside the component.
-	formChunks
-)
-
-func (f Fields) form() form {
-	switch {
-	case !f.hasRecord():
-		return formList
-	case len((*f.Record).Content) > 0:
-		return formPacked
-	default:
-		return formChunks
-	}
-}
 
 // chunkNamespace returns the namespace that has, or had, chunks; empty if there is none.
 func (f Fields) chunkNamespace() string {
@@ -112,26 +84,17 @@ func (f Fields) chunkNamespace() string {
 // maxCompleted is the maximum number of purged dependents that the status records.
 const maxCompleted = 100
 
-// listOf returns the list that a record describes.
-func listOf(record *inventory.Record) chunks.List {
-	return chunks.List{Items: record.Items, Checksum: record.Checksum, Packed: record.Content, Chunks: record.Chunks}
-}
-
-// newRecord returns a record that describes a list.
-func newRecord(list chunks.List, inventoryItems []*reconciler.InventoryItem) inventory.Record {
-	return inventory.Record{Items: list.Items, Checksum: list.Checksum, Content: list.Packed, Chunks: list.Chunks, Kinds: Kinds(inventoryItems)}
-}
-
 // refer returns a record that refers to the chunks of a list.
 func (f Fields) refer(list chunks.List) *inventory.Record {
-	reference := newRecord(list, *f.Inventory)
-	reference.Unlisted = unlistedKinds(f.Unlisted())
+	reference := &inventory.Record{
+		Items: list.Items, Checksum: list.Checksum, Chunks: list.Chunks, Kinds: Kinds(*f.Inventory), Unlisted: unlistedKinds(f.Unlisted()),
+	}
 	for _, item := range *f.Inventory {
 		if item.Phase == reconciler.PhaseCompleted && len(reference.Completed) < maxCompleted {
 			reference.Completed = append(reference.Completed, inventory.CompletedDependent{TypeVersionInfo: item.TypeVersionInfo, NameInfo: item.NameInfo, Digest: item.Digest})
 		}
 	}
-	return &reference
+	return reference
 }
 
 // completed returns the purged dependents of a record as items.
@@ -143,21 +106,6 @@ func completed(record *inventory.Record) []*reconciler.InventoryItem {
 		}
 	}
 	return list
-}
-
-// toMap converts a value to its form in a status.
-func toMap(value any) (map[string]any, error) {
-	raw, err := json.Marshal(value)
-	if err != nil {
-		return nil, fmt.Errorf("encoding %T: %w", value, err)
-	}
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber()
-	var result map[string]any
-	if err := decoder.Decode(&result); err != nil {
-		return nil, fmt.Errorf("decoding %T: %w", value, err)
-	}
-	return result, nil
 }
 
 // lists returns the item lists of the status.

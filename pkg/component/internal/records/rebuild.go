@@ -111,7 +111,7 @@ func (r *Record) announce(result reconciler.RebuildResult) {
 	note := fmt.Sprintf("the inventory was rebuilt from labels, %s found", outcomes.Dependents(result.Found))
 	if r.gap != "" {
 		note = fmt.Sprintf("the inventory was rebuilt from labels because %s, %s found", r.gap, outcomes.Dependents(result.Found))
-		if reference := *r.fields.Record; r.lost || reference == nil || r.fields.form() != formChunks || len(reference.Completed) == maxCompleted {
+		if r.lost || !r.fields.hasRecord() || len((*r.fields.Record).Completed) == maxCompleted {
 			note += "; purged dependents (such as completed Jobs) cannot be found, and may run again"
 		}
 	}
@@ -140,10 +140,10 @@ func (r *Record) Note() string {
 // that a missing chunk is no loss.
 func (r *Record) Remove(ctx context.Context) (complete bool, err error) {
 	reference, namespace := *r.fields.Record, r.fields.chunkNamespace()
-	if !r.lost && (reference == nil || r.fields.form() == formPacked && reference.Namespace == "") {
+	if !r.lost && reference == nil {
 		return true, nil // there were none
 	}
-	if r.fields.form() == formChunks {
+	if r.fields.hasRecord() {
 		*r.fields.Record = &inventory.Record{Inline: true, Namespace: reference.Namespace}
 		*r.fields.Inventory = nil
 		if err := r.Save(ctx); err != nil {

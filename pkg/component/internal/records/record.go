@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -29,10 +28,6 @@ type Memory struct {
 	// swept is set once there are no chunks but those that the status names. Before, an earlier process may have left
 	// some.
 	swept bool
-	// unpacked is set once the server has dropped a packed inventory, because the definition lacks the field.
-	unpacked bool
-	// unkept is set while the server drops the reference to the chunks.
-	unkept bool
 	// rebuilt describes what this process found when it rebuilt the inventory; empty if it did not.
 	rebuilt string
 	// relisted is when kinds that could not be listed were last tried.
@@ -92,10 +87,9 @@ type Options struct {
 	Subject string
 	// Deleting is set if the component is being deleted.
 	Deleting bool
-	// ListLimit and ChunkLimit are sizes of an inventory, in bytes of JSON. From ListLimit on it is compressed, from
-	// ChunkLimit on it is stored in chunks.
-	ListLimit, ChunkLimit int
-	Log                   logr.Logger
+	// Limit is the size of an inventory, in bytes of JSON, from which on it is stored in chunks.
+	Limit int
+	Log   logr.Logger
 	// Warn writes an event about the component.
 	Warn func(reason, message string)
 }
@@ -122,10 +116,6 @@ func (r *Record) NoteLoss() { r.lost = r.fields.isEmpty() }
 
 // IsLost reports whether there is no record although there must have been one.
 func (r *Record) IsLost() bool { return r.lost }
-
-// IsKept reports whether the server has a record that the next process can rely on. Until then, the generation of the
-// component must not count as observed.
-func (r *Record) IsKept() bool { return !r.lost && !r.memory.unkept }
 
 // Gap says why the inventory is not known and must be rebuilt; empty if it is known.
 func (r *Record) Gap() string { return r.gap }
@@ -154,17 +144,21 @@ func (r *Record) Keep(ctx context.Context) error {
 // SaveInventory writes an inventory along with all other changes of the status. See reconciler.Store.
 func (r *Record) SaveInventory(ctx context.Context, inventory []*reconciler.InventoryItem) error {
 	*r.fields.Inventory = inventory
-	err := r.plan(ctx)
-	if err == nil {
-		err = r.save(ctx)
+	if err := r.plan(ctx); err != nil {
+		r.unsaved = true
+		return err
 	}
-	r.unsaved = err != nil
-	return err
+	return r.Save(ctx)
 }
 
 // Save writes the status if it has changed, and completes what Keep has planned.
 func (r *Record) Save(ctx context.Context) error {
-	err := r.save(ctx)
+	status, err := r.persistent()
+	changed := err == nil && !r.handle.WroteStatus(status)
+	if changed {
+		err = r.handle.Write(ctx, status)
+	}
+	r.saved(ctx, changed, err)
 	r.unsaved = err != nil
 	return err
 }
@@ -218,7 +212,7 @@ func (r *Record) recallNext() {
 
 // read reads the inventory of a record. Only items that are certainly missing or damaged leave a gap.
 func (r *Record) read(ctx context.Context, reference *inventory.Record) error {
-	list := listOf(reference)
+	list := chunks.List{Items: reference.Items, Checksum: reference.Checksum, Chunks: reference.Chunks}
 	if len(list.Chunks) > 0 {
 		if err := r.stores.CheckNamespace("status.inventoryRecord.namespace", reference.Namespace); err != nil {
 			r.gap = "its record was damaged (" + err.Error() + ")"
@@ -264,19 +258,6 @@ func liveRecord(ctx context.Context, handle *resource.Handle) (*inventory.Record
 	return found, nil
 }
 
-func (r *Record) save(ctx context.Context) error {
-	status, err := r.persistent()
-	changed := err == nil && !r.handle.WroteStatus(status)
-	if changed {
-		err = r.handle.Write(ctx, status)
-	}
-	if err == nil && changed {
-		err = r.checkKept(ctx, status)
-	}
-	r.saved(ctx, changed, err)
-	return err
-}
-
 // persistent returns the status to write. It has no list if the inventory is stored elsewhere, or if the list would be
 // mistaken for a complete one.
 func (r *Record) persistent() (map[string]any, error) {
@@ -287,41 +268,6 @@ func (r *Record) persistent() (map[string]any, error) {
 		defer func() { *r.fields.Inventory = items }()
 	}
 	return r.handle.Status()
-}
-
-// checkKept checks whether the server has kept the record. If not, the definition is an older one: a packed inventory
-// is then written as a list, and one in chunks has to be rebuilt by the next process.
-func (r *Record) checkKept(ctx context.Context, status map[string]any) error {
-	before := r.memory.unkept
-	r.memory.unkept = r.fields.hasRecord() && !reflect.DeepEqual(r.handle.Stored(recordField), status[recordField])
-	switch {
-	case r.memory.unkept && r.fields.form() == formPacked:
-		r.memory.unkept, r.memory.unpacked, r.memory.swept = false, true, false
-		r.unpack()
-	case before || !r.memory.unkept:
-		return nil
-	default:
-		*r.fields.ObservedGeneration = -1
-	}
-	status, err := r.persistent()
-	if err != nil {
-		return err
-	}
-	return r.handle.Write(ctx, status)
-}
-
-// unpack moves the inventory back to the list after the server has dropped the packed form. Earlier chunks are removed
-// when the list is written.
-func (r *Record) unpack() {
-	reference := *r.fields.Record
-	record := inventory.Record{Inline: true, Namespace: reference.Namespace, Unlisted: reference.Unlisted}
-	*r.fields.Record = nil
-	if record.Namespace != "" || len(record.Unlisted) > 0 {
-		*r.fields.Record = &record
-	}
-	if r.next != nil && r.next.stale == nil {
-		r.next = nil
-	}
 }
 
 // saved completes or undoes a change of the record after the status write. After a refused write, it removes new chunks
