@@ -4,32 +4,26 @@
 package clients
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/connrotation"
-
-	"github.com/component-operator/runtime/internal/requests"
 )
 
 const (
 	// largestAnswers is the maximum size of all responses of a remote cluster that are being read at the same time, in
 	// bytes.
 	largestAnswers = 64 << 20
-	// largestObject is the maximum size of a response with one object, in bytes. API servers accept 3 MiB, and etcd 1.5
-	// MiB by default; that may be protobuf, and JSON is larger: base64 takes a third more, and a character such as "<"
-	// takes six bytes.
-	largestObject = 8 << 20
-	// largestEvent is the maximum size of one watch event of a remote cluster, in bytes.
+	// largestEvent is the maximum size of one watch event of a remote cluster, in bytes. It ends with a line.
 	largestEvent = 16 << 20
 )
 
@@ -38,15 +32,11 @@ type bounds struct {
 	patience Patience
 	// remote is set for the cluster of a kubeconfig.
 	remote bool
-
+	// single is set if no network connection is kept for a second request.
+	single bool
 	// open is the number of bytes read of responses that are not closed yet.
 	open atomic.Int64
-	// active is the number of requests under way; retired is set when the connection was dropped.
-	mu      sync.Mutex
-	active  int
-	retired bool
-	// sockets are the open network connections of a remote connection. The transport itself closes only idle ones, some
-	// time after the last request.
+	// sockets are the open network connections of a remote connection; nil for others.
 	sockets *connrotation.Dialer
 }
 
@@ -63,15 +53,10 @@ func (b *bounds) confine(config *rest.Config) {
 			config.Proxy = http.ProxyFromEnvironment
 		}
 	}
-	config.Wrap(b.around)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return boundedTransport{bounds: b, next: next} })
 }
 
-// around wraps a transport, which must be the innermost one.
-func (b *bounds) around(next http.RoundTripper) http.RoundTripper {
-	return boundedTransport{bounds: b, next: next}
-}
-
-// boundedTransport is a transport with bounds.
+// boundedTransport is a transport with bounds. It must be the innermost wrapper.
 type boundedTransport struct {
 	bounds *bounds
 	next   http.RoundTripper
@@ -84,9 +69,7 @@ func (t boundedTransport) WrappedRoundTripper() http.RoundTripper { return t.nex
 func (t boundedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	e := t.bounds.begin(request)
 	request = request.WithContext(e.ctx)
-	if t.bounds.remote {
-		lighten(request)
-	}
+	request.Close = request.Close || t.bounds.single
 	response, err := t.next.RoundTrip(request)
 	if err != nil {
 		err = e.explain(err)
@@ -97,22 +80,7 @@ func (t boundedTransport) RoundTrip(request *http.Request) (*http.Response, erro
 	if response.StatusCode == http.StatusSwitchingProtocols {
 		return t.switched(e, request, response)
 	}
-	bounded := &boundedBody{ReadCloser: response.Body, exchange: e}
-	response.Body = bounded
-	if t.bounds.remote {
-		if isHeavy(response.Header.Get("Content-Type")) {
-			_ = response.Body.Close()
-			return nil, foreignAnswer(e.server, response.StatusCode)
-		}
-		bounded.weight.text = isText(request)
-		if response.Header.Get("Content-Type") == "" {
-			// Otherwise the client takes it for what it prefers.
-			response.Header.Set("Content-Type", "application/json")
-		}
-	}
-	if e.unattended {
-		response.Header.Del("Retry-After")
-	}
+	response.Body = &boundedBody{ReadCloser: response.Body, exchange: e}
 	if err := t.bounds.examine(e.server, request, response); err != nil {
 		err = e.explain(err)
 		_ = response.Body.Close()
@@ -126,27 +94,12 @@ func (t boundedTransport) RoundTrip(request *http.Request) (*http.Response, erro
 func (t boundedTransport) switched(e *exchange, request *http.Request, response *http.Response) (*http.Response, error) {
 	if request.Header.Get("Upgrade") != "" {
 		// The body is the new connection, and can be written to.
-		e.release()
+		e.stop()
 		return response, nil
 	}
 	_ = response.Body.Close()
 	e.end()
 	return nil, foreignAnswer(e.server, response.StatusCode)
-}
-
-// retire closes the network connections as soon as no request needs them.
-func (b *bounds) retire() {
-	b.count(0, true)
-}
-
-func (b *bounds) count(change int, retire bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.active += change
-	b.retired = b.retired || retire
-	if b.retired && b.active == 0 && b.sockets != nil {
-		b.sockets.CloseAll()
-	}
 }
 
 // exchange is a request and its response.
@@ -155,64 +108,32 @@ type exchange struct {
 	server string
 	// endless is set if the response is a stream without an end, such as a watch.
 	endless bool
-	// largest is the maximum size of the response in bytes, unless it is endless.
-	largest int64
-	// unattended is set for requests to a remote cluster without a Watchdog: nothing can stop clients from repeating
-	// these by themselves.
-	unattended bool
-	parent     context.Context //nolint:containedctx // of the request, which the exchange is
-	ctx        context.Context //nolint:containedctx // see above
-	cancel     context.CancelCauseFunc
-	begun      time.Time
-
-	mu sync.Mutex
-	// limit is the current time limit.
-	limit    time.Duration
-	patience *time.Timer
-	watchdog *time.Timer
-	over     bool
+	parent  context.Context //nolint:containedctx // of the request, which the exchange is
+	ctx     context.Context //nolint:containedctx // see above
+	cancel  context.CancelCauseFunc
+	begun   time.Time
+	// limit ends the request; watchdog notices that it is slow.
+	limit, watchdog *time.Timer
 }
 
 func (b *bounds) begin(request *http.Request) *exchange {
-	e := &exchange{bounds: b, server: request.URL.Host, endless: isEndless(request), largest: largestAnswer(request), parent: request.Context(), begun: time.Now()}
+	e := &exchange{bounds: b, server: request.URL.Host, endless: isEndless(request), parent: request.Context(), begun: time.Now()}
 	e.ctx, e.cancel = context.WithCancelCause(e.parent)
-	e.limit = b.patience.Whole
+	limit := b.patience.Whole
 	if request.Method == http.MethodGet || request.Method == http.MethodHead {
-		e.limit = b.patience.Answer
+		limit = b.patience.Answer
 	}
-	e.patience = time.AfterFunc(e.limit, e.expire)
+	e.expireAfter(limit)
 	watchdog, _ := e.parent.Value(watchdogKey{}).(*Watchdog)
-	e.unattended = b.remote && watchdog == nil
 	if b.remote && watchdog != nil {
 		e.watchdog = time.AfterFunc(watchdog.After, watchdog.Slow)
 	}
-	b.count(1, false)
 	return e
 }
 
-// expire ends the request because it has taken too long.
-func (e *exchange) expire() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.cancel(&NoAnswerError{Server: e.server, After: e.limit})
-}
-
-// largestAnswer returns the maximum size of the response to a request, in bytes.
-func largestAnswer(request *http.Request) int64 {
-	asked := requests.New(request.Method, request.URL)
-	creates := asked.Name == "" && request.Method == http.MethodPost
-	switch {
-	case asked.Resource == "", asked.Name == "" && !creates, isText(request):
-		return largestAnswers
-	default:
-		return largestObject
-	}
-}
-
-// isText reports whether the response is not decoded.
-func isText(request *http.Request) bool {
-	subresource := requests.New(request.Method, request.URL).Subresource
-	return subresource == "log" || strings.HasPrefix(subresource, "proxy")
+// expireAfter ends the request when it has taken too long.
+func (e *exchange) expireAfter(limit time.Duration) {
+	e.limit = time.AfterFunc(max(limit-time.Since(e.begun), 0), func() { e.cancel(&NoAnswerError{Server: e.server, After: limit}) })
 }
 
 // isEndless reports whether the response is a stream that only client or server end.
@@ -228,18 +149,10 @@ func isEndless(request *http.Request) bool {
 
 // answered sets the time limit for the rest of the response, after it has begun.
 func (e *exchange) answered() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if !e.patience.Stop() || e.over {
-		return
-	}
-	if !e.endless {
-		e.limit = e.bounds.patience.Whole
-		e.patience.Reset(max(e.limit-time.Since(e.begun), 0))
-		return
-	}
-	if e.watchdog != nil {
-		e.watchdog.Stop()
+	if e.endless {
+		e.stop()
+	} else if e.limit.Stop() {
+		e.expireAfter(e.bounds.patience.Whole)
 	}
 }
 
@@ -254,37 +167,77 @@ func (e *exchange) explain(err error) error {
 		return &NoAnswerError{Server: e.server, After: time.Since(e.begun).Round(time.Second)}
 	case e.bounds.remote && isMalformed(err):
 		return foreignAnswer(e.server, 0)
-	case e.unattended && isClosed(err):
-		return fmt.Errorf("the cluster at %s closed the connection without an answer", e.server)
 	default:
 		return err
 	}
 }
 
-// isClosed reports whether a connection was closed before there was a response. Clients repeat such reads up to ten
-// times.
-func isClosed(err error) bool {
-	return utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err)
+// stop removes the time limits of the exchange.
+func (e *exchange) stop() {
+	e.limit.Stop()
+	if e.watchdog != nil {
+		e.watchdog.Stop()
+	}
 }
 
 // end ends the exchange, and cancels what is still under way.
 func (e *exchange) end() {
-	e.release()
+	e.stop()
 	e.cancel(nil)
 }
 
-// release removes the bounds of the exchange.
-func (e *exchange) release() {
-	e.mu.Lock()
-	over := e.over
-	e.over = true
-	e.mu.Unlock()
-	if over {
-		return
+// boundedBody is the body of a response. The exchange ends when the body was read or closed.
+type boundedBody struct {
+	io.ReadCloser
+	exchange *exchange
+	// taken is the number of bytes that were read so far; for a stream, since the last line.
+	taken atomic.Int64
+	close sync.Once
+}
+
+// Read fails if the response is not complete in time, or is too large.
+func (b *boundedBody) Read(buffer []byte) (int, error) {
+	count, err := b.ReadCloser.Read(buffer)
+	if b.exchange.bounds.remote {
+		if limit := b.take(buffer[:count]); limit > 0 {
+			return 0, fmt.Errorf("the answer of the cluster at %s is larger than %d MiB", b.exchange.server, limit>>20)
+		}
 	}
-	e.patience.Stop()
-	if e.watchdog != nil {
-		e.watchdog.Stop()
+	switch {
+	case errors.Is(err, io.EOF):
+		b.exchange.end()
+	case err != nil:
+		err = b.exchange.explain(err)
 	}
-	e.bounds.count(-1, false)
+	return count, err
+}
+
+// take counts bytes. It returns the limit that they exceed, or 0.
+func (b *boundedBody) take(content []byte) (exceeded int64) {
+	if !b.exchange.endless {
+		b.taken.Add(int64(len(content)))
+		if b.exchange.bounds.open.Add(int64(len(content))) > largestAnswers {
+			return largestAnswers
+		}
+		return 0
+	}
+	if line := bytes.LastIndexByte(content, '\n'); line >= 0 {
+		content = content[line+1:]
+		b.taken.Store(0)
+	}
+	if b.taken.Add(int64(len(content))) > largestEvent {
+		return largestEvent
+	}
+	return 0
+}
+
+// Close ends the exchange, even if the body was not read.
+func (b *boundedBody) Close() error {
+	b.close.Do(func() {
+		if !b.exchange.endless {
+			b.exchange.bounds.open.Add(-b.taken.Load())
+		}
+	})
+	b.exchange.end()
+	return b.ReadCloser.Close()
 }

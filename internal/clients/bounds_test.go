@@ -201,42 +201,6 @@ func TestHostileServers(t *testing.T) {
 	}
 }
 
-// TestObjectsAreSmall has servers answer without end, whatever was asked.
-func TestObjectsAreSmall(t *testing.T) {
-	t.Parallel()
-	const objects, lists = "8 MiB", "64 MiB"
-	for reason, tt := range map[string]struct {
-		call func(context.Context, dynamic.ResourceInterface) error
-		want string
-	}{
-		"an object that is read": {func(ctx context.Context, clnt dynamic.ResourceInterface) error {
-			_, err := clnt.Get(ctx, "name", metav1.GetOptions{})
-			return err
-		}, objects},
-		"a list": {func(ctx context.Context, clnt dynamic.ResourceInterface) error {
-			_, err := clnt.List(ctx, metav1.ListOptions{})
-			return err
-		}, lists},
-		"a log": {func(ctx context.Context, clnt dynamic.ResourceInterface) error {
-			_, err := clnt.Get(ctx, "name", metav1.GetOptions{}, "log")
-			return err
-		}, lists},
-	} {
-		t.Run(reason, func(t *testing.T) {
-			t.Parallel()
-			err := tt.call(t.Context(), resource(t, remote(t, handled(t, flood(`{"a": "`, "x")), clients.Patience{})))
-			if err == nil || !strings.Contains(err.Error(), "is larger than "+tt.want) {
-				t.Errorf("expected a limit of %s, got %v", tt.want, err)
-			}
-		})
-	}
-	// What is as large as objects can be in JSON is read.
-	large := `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "large"}, "data": {"a": "` + strings.Repeat("x", 7<<20) + `"}}`
-	if _, err := resource(t, remote(t, answer(t, http.StatusOK, "application/json", large), clients.Patience{})).Get(t.Context(), "large", metav1.GetOptions{}); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestAnswersOfAPIServersAreKept(t *testing.T) {
 	t.Parallel()
 	const status = `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 403, "reason": "Forbidden", "message": "the reason"}`
@@ -285,45 +249,18 @@ func TestWatchdog(t *testing.T) {
 	})
 }
 
-// TestServersCannotDelayClientsForLong has servers that want each request to be repeated, which clients do by
-// themselves.
+// TestServersCannotDelayClientsForLong has a server that wants a request to be repeated after an hour.
 func TestServersCannotDelayClientsForLong(t *testing.T) {
 	t.Parallel()
-	watched := func(ctx context.Context) context.Context {
-		return clients.WithWatchdog(ctx, &clients.Watchdog{After: time.Hour, Slow: func() {}})
-	}
-	later := func(writer http.ResponseWriter, again bool) {
-		if again {
+	var asked atomic.Int32
+	connection := remote(t, handled(t, func(writer http.ResponseWriter, _ *http.Request) {
+		if asked.Add(1) == 1 {
 			writer.Header().Set("Retry-After", "3600")
 		}
 		http.Error(writer, "Too many requests, please try again later.", http.StatusTooManyRequests)
-	}
-	closing := func(writer http.ResponseWriter, _ bool) {
-		connection, _, _ := http.NewResponseController(writer).Hijack()
-		_ = connection.Close()
-	}
-	isClosed := func(err error) bool {
-		return err != nil && strings.Contains(err.Error(), "closed the connection without an answer")
-	}
-	for _, test := range []struct {
-		reason   string
-		server   func(writer http.ResponseWriter, again bool)
-		ctx      func(context.Context) context.Context
-		is       func(error) bool
-		requests int32
-	}{
-		{"a request with a Watchdog is repeated, soon", later, watched, apierrors.IsTooManyRequests, 2},
-		{"a request that nobody can end is not repeated", later, func(ctx context.Context) context.Context { return ctx }, apierrors.IsTooManyRequests, 1},
-		{"nor because the server closes connections", closing, func(ctx context.Context) context.Context { return ctx }, isClosed, 1},
-	} {
-		t.Run(test.reason, func(t *testing.T) {
-			t.Parallel()
-			var asked atomic.Int32
-			connection := remote(t, handled(t, func(writer http.ResponseWriter, _ *http.Request) { test.server(writer, asked.Add(1) == 1) }), clients.Patience{})
-			if _, err := resource(t, connection).Get(test.ctx(t.Context()), "name", metav1.GetOptions{}); !test.is(err) || asked.Load() != test.requests {
-				t.Errorf("expected %d requests, got %d and error %v", test.requests, asked.Load(), err)
-			}
-		})
+	}), clients.Patience{})
+	if _, err := resource(t, connection).Get(t.Context(), "name", metav1.GetOptions{}); !apierrors.IsTooManyRequests(err) || asked.Load() != 2 {
+		t.Errorf("expected 2 requests, got %d and error %v", asked.Load(), err)
 	}
 }
 

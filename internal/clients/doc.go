@@ -6,19 +6,18 @@
 //
 // # Contract
 //
-// There is one connection for each Key. It is made when it is first requested, and kept as long as it is requested
-// again within its validity. Making one sends no request. Callers can go on using a connection that was dropped, except
-// that its recorder discards events.
+// There is one connection for each Key. It is made when it is first requested, and kept until it is dropped.
+// Making one sends no request. Callers can go on using a connection that was dropped, except that its recorder discards
+// events.
 //
 // Client-side rate limits are off: the server's priority and fairness sees all clients, this process does not.
 //
-// A kubeconfig is user input. It must not make the operator read local files or run
-// programs.
+// A kubeconfig is user input. It must not make the operator read local files or run programs.
 //
 // Options.Patience limits how long a connection waits for its server. The size of the responses of a remote server is
 // limited, and they are shown only if they are from a Kubernetes API server. Values of rejected objects are removed
-// from the errors of any server. The network connections to a remote server are closed when the connection was dropped
-// and its requests have ended.
+// from the errors of any server. The network connections to a remote server are closed some seconds after the connection was
+// dropped.
 //
 // Warnings in responses go to the Collector of the request's context, see WithWarnings.
 package clients

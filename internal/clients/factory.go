@@ -4,9 +4,9 @@
 package clients
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -30,16 +30,19 @@ type Connection struct {
 	limits    *bounds
 	// host is the host and port of the server, as metrics have it.
 	host string
-	// lastUsed is guarded by the mutex of the factory.
-	lastUsed time.Time
 }
 
-// close discards later events, and retires the network connections.
+// closingDelay is how long requests that are under way when a connection is dropped may take, such as those for events.
+const closingDelay = 10 * time.Second
+
+// close discards later events, and closes the network connections some time later.
 func (c *Connection) close() {
 	if c.ownEvents != nil {
 		c.ownEvents.Shutdown()
 	}
-	c.limits.retire()
+	if c.limits.sockets != nil {
+		time.AfterFunc(closingDelay, c.limits.sockets.CloseAll)
+	}
 }
 
 // Factory makes and keeps connections. It is safe for concurrent use.
@@ -50,12 +53,9 @@ type Factory struct {
 	mu     sync.Mutex
 	closed bool
 	kept   map[string]*Connection // by ID
-	// dropped has the hosts of connections that were dropped since the last sweep, settled those of the time between
-	// the last two. What was under way when a connection was dropped is counted a little later.
-	dropped, settled []string
 }
 
-// New returns a Factory. It sends no request. Start or Close free its resources.
+// New returns a Factory. It sends no request. Close frees its resources.
 func New(options Options) (*Factory, error) {
 	options, err := options.complete()
 	if err != nil {
@@ -76,8 +76,8 @@ func (f *Factory) Local() *Connection {
 	return f.local
 }
 
-// Get returns the connection for the key, and extends its validity. It sends no request, so only the use of the
-// connection shows whether the cluster can be reached. An error means that the key is invalid; retrying is useless.
+// Get returns the connection for the key, which is kept until it is dropped. It sends no request, so only the use of
+// the connection shows whether the cluster can be reached. An error means that the key is invalid; retrying is useless.
 func (f *Factory) Get(key Key) (*Connection, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -102,7 +102,6 @@ func (f *Factory) Get(key Key) (*Connection, error) {
 		f.options.Metrics.ClientCreated()
 		f.options.Metrics.ClientsActive(len(f.kept))
 	}
-	connection.lastUsed = f.options.Clock.Now()
 	return connection, nil
 }
 
@@ -110,56 +109,17 @@ func (f *Factory) Get(key Key) (*Connection, error) {
 func (f *Factory) Drop(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if connection := f.kept[id]; connection != nil {
-		f.dropLocked(connection)
+	connection := f.kept[id]
+	if connection == nil {
+		return
 	}
-}
-
-func (f *Factory) dropLocked(connection *Connection) {
 	connection.close()
-	f.dropped = append(f.dropped, connection.host)
-	delete(f.kept, connection.ID)
+	delete(f.kept, id)
 	f.options.Metrics.ClientsActive(len(f.kept))
-}
-
-// Start drops connections whose validity has ended, until the context ends, and then closes the factory.
-func (f *Factory) Start(ctx context.Context) error {
-	defer f.Close()
-	ticker := f.options.Clock.NewTicker(max(f.options.Validity/4, time.Millisecond))
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C():
-			f.sweep()
-		}
+	isUsed := func(other *Connection) bool { return other.host == connection.host }
+	if !isUsed(f.local) && !slices.ContainsFunc(slices.Collect(maps.Values(f.kept)), isUsed) {
+		f.options.Metrics.HostDropped(connection.host)
 	}
-}
-
-// NeedLeaderElection makes a manager run the factory on all replicas.
-func (f *Factory) NeedLeaderElection() bool {
-	return false
-}
-
-func (f *Factory) sweep() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	now := f.options.Clock.Now()
-	used := map[string]bool{f.local.host: true}
-	for _, connection := range f.kept {
-		if now.Sub(connection.lastUsed) >= f.options.Validity {
-			f.dropLocked(connection)
-		} else {
-			used[connection.host] = true
-		}
-	}
-	for _, host := range f.settled {
-		if !used[host] {
-			f.options.Metrics.HostDropped(host)
-		}
-	}
-	f.settled, f.dropped = f.dropped, nil
 }
 
 // Close drops all connections. It may be called more than once.

@@ -4,21 +4,17 @@
 package clients_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
-	clocktesting "k8s.io/utils/clock/testing"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/metrics"
-	"github.com/component-operator/runtime/internal/testenv"
 )
 
 func TestIdentity(t *testing.T) {
@@ -191,54 +187,22 @@ func TestConnectionsAreShared(t *testing.T) {
 	}
 }
 
-func TestValidity(t *testing.T) {
+func TestDroppedConnections(t *testing.T) {
 	t.Parallel()
 	counted := &counters{}
-	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
-	factory := newFactory(t, clients.Options{Metrics: counted, Clock: clock})
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- factory.Start(ctx) }()
-	for !clock.HasWaiters() {
-		time.Sleep(time.Millisecond)
+	factory := newFactory(t, clients.Options{Metrics: counted})
+	jane := get(t, factory, clients.Key{User: "jane"})
+	factory.Drop(jane.ID)
+	if get(t, factory, clients.Key{User: "jane"}) == jane {
+		t.Error("a dropped connection is still kept")
 	}
-	step := func(minutes int) {
-		for range minutes {
-			clock.Step(time.Minute)
-		}
-	}
-
-	jane, joe := get(t, factory, clients.Key{User: "jane"}), get(t, factory, clients.Key{User: "joe"})
-	step(10)
-	if get(t, factory, clients.Key{User: "jane"}) != jane {
-		t.Error("a connection in use was made again")
-	}
-	step(10)
-	testenv.Eventually(t, func() (bool, string) {
-		counted.mu.Lock()
-		defer counted.mu.Unlock()
-		return counted.active == 1, "the connection of joe is not dropped"
-	})
-	if get(t, factory, clients.Key{User: "jane"}) != jane {
-		t.Error("asking for a connection did not renew it")
-	}
-	if get(t, factory, clients.Key{User: "joe"}) == joe {
-		t.Error("a connection that nobody asked for was kept")
-	}
-	counted.check(t, 3, 2)
-
-	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-	counted.check(t, 3, 0)
+	counted.check(t, 2, 1)
+	factory.Close()
+	counted.check(t, 2, 0)
 	for _, key := range []clients.Key{{}, {User: "jane"}, {User: "new"}} {
 		if _, err := factory.Get(key); !errors.Is(err, clients.ErrClosed) {
 			t.Errorf("got error %v after the end", err)
 		}
-	}
-	if factory.NeedLeaderElection() {
-		t.Error("connections are needed on each replica")
 	}
 }
 
@@ -250,15 +214,7 @@ func TestHostsAreForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	local, kept, left := newServer(t), newServer(t), newServer(t)
-	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
-	factory := newFactory(t, clients.Options{Config: local.config(), Metrics: made.ForController("hosts"), Clock: clock})
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- factory.Start(ctx) }()
-	defer func() { cancel(); <-ended }()
-	for !clock.HasWaiters() {
-		time.Sleep(time.Millisecond)
-	}
+	factory := newFactory(t, clients.Options{Config: local.config(), Metrics: made.ForController("hosts")})
 	keys := map[string]clients.Key{"local": {}, "kept": {KubeConfig: kept.kubeConfig("{token: t}")}, "left": {KubeConfig: left.kubeConfig("{token: t}")}}
 	hosts := map[string]string{"local": local.Listener.Addr().String(), "kept": kept.Listener.Addr().String(), "left": left.Listener.Addr().String()}
 	for name, key := range keys {
@@ -275,11 +231,9 @@ func TestHostsAreForgotten(t *testing.T) {
 	for _, connection := range []*clients.Connection{other, get(t, factory, keys["left"])} {
 		factory.Drop(connection.ID)
 	}
-	testenv.Eventually(t, func() (bool, string) {
-		get(t, factory, keys["kept"])
-		clock.Step(clients.DefaultValidity / 4)
-		return !isCounted(t, hosts["left"]), "requests to a host that is not used any more are still counted"
-	})
+	if isCounted(t, hosts["left"]) {
+		t.Error("requests to a host that is not used any more are still counted")
+	}
 	for _, name := range []string{"local", "kept"} {
 		if !isCounted(t, hosts[name]) {
 			t.Errorf("what was counted of the %s host is lost", name)

@@ -28,9 +28,8 @@ func ConnectOnce(ctx context.Context, raw []byte) (client.Client, error) {
 		return nil, err
 	}
 	config.QPS = -1
-	limits := &bounds{patience: Patience{}.complete(), remote: true}
+	limits := &bounds{patience: Patience{}.complete(), remote: true, single: true}
 	limits.confine(config)
-	limits.retire()
 	return client.New(config, client.Options{})
 }
 

@@ -8,18 +8,13 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/clock"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/component-operator/runtime/internal/manifest"
 )
-
-// DefaultValidity is the default of Options.Validity.
-const DefaultValidity = 15 * time.Minute
 
 // Metrics counts connections, except the operator's own. It must be safe for concurrent use.
 type Metrics interface {
@@ -27,7 +22,7 @@ type Metrics interface {
 	ClientCreated()
 	// ClientsActive is called with the number of kept connections whenever it changes.
 	ClientsActive(count int)
-	// HostDropped is called with the host and port of a remote cluster some time after its last connection was dropped.
+	// HostDropped is called with the host and port of a remote cluster when its last connection was dropped.
 	HostDropped(host string)
 }
 
@@ -40,8 +35,6 @@ type Options struct {
 	Config *rest.Config
 	// Scheme of the clients. Defaults to NewScheme(). Objects of other types can be handled in unstructured form.
 	Scheme *runtime.Scheme
-	// Validity is how long a connection is kept after it was last requested. Defaults to DefaultValidity.
-	Validity time.Duration
 	// Hosts are those that kubeconfigs may lead to. Defaults to all.
 	Hosts Hosts
 	// Patience limits how long to wait for servers.
@@ -53,8 +46,6 @@ type Options struct {
 	WarningHandler rest.WarningHandlerWithContext
 	// Metrics defaults to none.
 	Metrics Metrics
-	// Clock defaults to the real time.
-	Clock clock.WithTicker
 }
 
 // Key identifies a cluster and an identity. The zero value is the local cluster as the operator itself.
@@ -103,9 +94,6 @@ func (o Options) complete() (Options, error) {
 		o.Scheme = scheme
 	}
 	o.Patience = o.Patience.complete()
-	if o.Validity <= 0 {
-		o.Validity = DefaultValidity
-	}
 	if o.WarningHandler == nil {
 		o.WarningHandler = o.Config.WarningHandlerWithContext
 	}
@@ -114,9 +102,6 @@ func (o Options) complete() (Options, error) {
 	}
 	if o.Metrics == nil {
 		o.Metrics = noMetrics{}
-	}
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
 	}
 	return o, nil
 }

@@ -50,7 +50,7 @@ func (e *NoAnswerError) Error() string {
 }
 
 // Watchdog is notified when a request to a remote cluster is slow. It does not see requests that are sent without the
-// caller's context, such as those of the REST mapper; clients do not repeat these, even if the server asks for it.
+// caller's context, such as those of the REST mapper.
 type Watchdog struct {
 	// After is how long a request may take.
 	After time.Duration

@@ -5,7 +5,6 @@ package component
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -226,7 +225,10 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *queue.Wakeups) error {
 	if _, err := connections.Local(); err != nil {
 		return err
 	}
-	return errors.Join(mgr.Add(factory), mgr.Add(untilEnd(connections.Close)))
+	return mgr.Add(untilEnd(func() {
+		connections.Close()
+		factory.Close()
+	}))
 }
 
 // waking returns a function that schedules a pass because another object has changed: at once, unless that happens too

@@ -46,7 +46,13 @@ func (t *Targets) Identify(ctx context.Context, id Identity) (Cluster, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.clusters) >= len(t.kept)+spareClusters {
-		maps.DeleteFunc(t.clusters, func(id string, _ Cluster) bool { return t.kept[id] == nil })
+		maps.DeleteFunc(t.clusters, func(id string, _ Cluster) bool {
+			if t.kept[id] != nil || id == connection.ID {
+				return false
+			}
+			t.options.Factory.Drop(id)
+			return true
+		})
 	}
 	t.clusters[connection.ID] = found
 	return found, nil
