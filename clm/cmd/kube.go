@@ -37,7 +37,7 @@ func newKube(flags *pflag.FlagSet, errOut io.Writer) *kube {
 	k.flags.CacheDir = nil
 	k.flags.AddFlags(flags)
 	flags.Var(number(&k.maxConcurrency, 0), "max-concurrency",
-		"maximum `number` of concurrent requests about dependents; 0 means 16; clm itself makes fewer while the API server is slow")
+		"maximum `number` of concurrent requests about dependents; 0 means 16")
 	flags.VarP(number(&k.verbosity, 0), "v", "v", "`level` of verbosity, as in kubectl: 6 logs the requests to standard error, 7 also their headers, 9 also curl commands")
 	return k
 }

@@ -7,12 +7,10 @@ import (
 	"net/http"
 
 	"k8s.io/client-go/rest"
-
-	"github.com/component-operator/runtime/internal/concurrent"
 )
 
-// Instrument wraps the transport of the configuration, so that a concurrent.Limiter and a Deletion in the context of a
-// request learn from the response.
+// Instrument wraps the transport of the configuration, so that a Deletion in the context of a request learns from the
+// response.
 func Instrument(config *rest.Config) {
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return deletions{next: concurrent.Transport(next)} })
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return deletions{next: next} })
 }

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package concurrent does work in several goroutines: for all processors, with a limit, or as many requests at a time
-// as the API server serves well.
+// Package concurrent does work in several goroutines: for all processors, or with a limit.
 //
 // # Contract
 //

@@ -10,6 +10,15 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+// All calls work for all items, at most limit of them in parallel, and returns when all calls have ended. After a panic,
+// it panics with a *Panic.
+func All[T any](limit int, items []T, work func(item T)) {
+	_ = Each(limit, items, func(_ int, item T) error { // there are no errors
+		work(item)
+		return nil
+	})
+}
+
 // Each calls work for all items, at most limit of them in parallel, and returns when all calls have ended. After a
 // failure it starts no further calls. It returns the error of the first item, by order, that has failed. After a panic,
 // it panics with a *Panic.

@@ -69,18 +69,10 @@ func TestEach(t *testing.T) {
 // TestPanics has work panic, in the goroutine of the caller or in another one.
 func TestPanics(t *testing.T) {
 	t.Parallel()
-	limiter := NewLimiter(4) // its places are free again after a panic
 	for name, run := range map[string]func(work func(i int)){
 		"Do": func(work func(i int)) { Do(100, work) },
 		"Each": func(work func(i int)) {
 			_ = Each(4, make([]struct{}, 100), func(i int, _ struct{}) error { work(i); return nil })
-		},
-		"EachWithin": func(work func(i int)) {
-			indexes := make([]int, 100)
-			for i := range indexes {
-				indexes[i] = i
-			}
-			EachWithin(t.Context(), limiter, indexes, work)
 		},
 	} {
 		for at := range 100 {

@@ -14,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/component-operator/runtime/internal/apiserver"
-	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
@@ -108,7 +107,6 @@ func (r *Reconciler) follow(ctx context.Context, request ApplyRequest, choose se
 	}
 	// Redundant objects are none of this call's business.
 	c.call.Policies.PruneAt = inventory.PruneAtEnd
-	ctx = concurrent.WithLimiter(ctx, c.call.Server.Flow)
 	if err = c.open(ctx, request); err == nil {
 		_, err = c.waves.Apply(ctx, c.wanted)
 	}

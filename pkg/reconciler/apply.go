@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
@@ -47,7 +46,6 @@ func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, e
 	if err != nil {
 		return r.abort(ctx, request.Owner, err)
 	}
-	ctx = concurrent.WithLimiter(ctx, c.call.Server.Flow)
 	if err := c.open(ctx, request); err != nil {
 		return r.abort(ctx, request.Owner, err)
 	}
@@ -213,7 +211,7 @@ func (r *Reconciler) call(owner Owner, items []*InventoryItem) *run.Call {
 
 // callWith is call with another configuration of requests, such as that of a dry run.
 func (r *Reconciler) callWith(owner Owner, items []*InventoryItem, config execute.Config) *run.Call {
-	known, limiter := owner.forDecisions(), concurrent.NewLimiter(r.options.MaxConcurrency)
+	known := owner.forDecisions()
 	c := &run.Call{
 		Owner: known, Memory: r.memory.For(owner.ID), Report: decide.NewReporter(), Additional: r.additionalTypes(owner),
 		Ledger: run.NewLedger(items, owner.Store, r.options.Clock),
@@ -221,7 +219,7 @@ func (r *Reconciler) callWith(owner Owner, items []*InventoryItem, config execut
 	r.judges.Share(known.Label, len(items))
 	c.Needs = run.NewNeeds(c.Ledger, r.cache, r.judges, known.Label)
 	c.Consent = run.NewConsent(c.Ledger, r.cache, owner.Fence, owner.Confirm)
-	c.Server = &execute.Server{Config: config, Label: known.Label, Flow: limiter, Permit: c.Consent.Permit}
+	c.Server = &execute.Server{Config: config, Label: known.Label, Concurrency: r.options.MaxConcurrency, Permit: c.Consent.Permit}
 	c.Pacing = &run.Pacing{Memory: c.Memory, Clock: r.options.Clock}
 	c.Executor = &execute.Executor{
 		Server: c.Server, Owner: known, Report: c.Report, Finalizers: r.finalizers(), Retains: r.options.RetainOutcomes, Reclaimed: r.options.ReclaimedFieldManagers,

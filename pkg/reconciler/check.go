@@ -9,7 +9,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/guard"
@@ -61,7 +60,6 @@ func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) (
 // each type of namespaced objects, for each namespace.
 func (r *Reconciler) CheckNamespaces(ctx context.Context, request DeleteRequest) ([]Notice, error) {
 	call := r.deletion(request)
-	ctx = concurrent.WithLimiter(ctx, call.Server.Flow)
 	var notices []Notice
 	for _, item := range call.Ledger.Items {
 		if !prepare.IsNamespace(item.GroupVersionKind().GroupKind()) || item.DeletePolicy == DeletePolicyOrphan || item.Phase == PhaseCompleted {

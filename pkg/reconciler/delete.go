@@ -7,7 +7,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
@@ -20,7 +19,6 @@ import (
 // approved, it does nothing, and Result.Held names them. An approval is recorded before the first deletion.
 func (r *Reconciler) Delete(ctx context.Context, request DeleteRequest) (Result, error) {
 	call := r.deletion(request)
-	ctx = concurrent.WithLimiter(ctx, call.Server.Flow)
 	held, err := hold(ctx, request, call)
 	if err != nil || held != nil {
 		result, err := r.abort(ctx, request.Owner, err)
@@ -44,7 +42,7 @@ func (r *Reconciler) Delete(ctx context.Context, request DeleteRequest) (Result,
 // gone already, or belongs to others by now, needs no approval.
 func (r *Reconciler) HeldDeletion(ctx context.Context, request DeleteRequest) (*HeldDeletions, error) {
 	call := r.deletion(request)
-	_, held, err := call.HoldAll(concurrent.WithLimiter(ctx, call.Server.Flow), request.Occasion)
+	_, held, err := call.HoldAll(ctx, request.Occasion)
 	return held, err
 }
 

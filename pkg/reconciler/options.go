@@ -94,8 +94,7 @@ type Options struct {
 	// only to Judge, not to judges of owners and objects. Defaults to false: then such an object is ready as soon as it
 	// exists.
 	AwaitReports bool
-	// MaxConcurrency is the maximum number of concurrent requests of one call. The actual number goes down while the
-	// API server is slow or rejects requests. Defaults to 16.
+	// MaxConcurrency is the maximum number of concurrent requests of one call. Defaults to 16.
 	MaxConcurrency int
 	// OnOperation is called for each request about a dependent with "read", "create", "update" or "delete". It may be
 	// called from several goroutines. Defaults to none.

@@ -6,7 +6,6 @@ package reconciler
 import (
 	"context"
 
-	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/run"
 )
 
@@ -51,7 +50,6 @@ func (r *Reconciler) Plan(ctx context.Context, request ApplyRequest, options Pla
 	}
 	// The plan has to see that a namespace is missing.
 	c.call.Executor.CreateNamespaces = false
-	ctx = concurrent.WithLimiter(ctx, c.call.Server.Flow)
 	if err := c.watch(ctx); err != nil {
 		return Plan{}, err
 	}

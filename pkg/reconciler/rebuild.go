@@ -9,7 +9,6 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
 	"github.com/component-operator/runtime/pkg/types"
@@ -59,7 +58,7 @@ func (r *Reconciler) Rebuild(ctx context.Context, request RebuildRequest) (Rebui
 	result := RebuildResult{Inventory: slices.Clone(request.Known)}
 	c := r.call(Owner{ID: request.ID}, nil)
 	request.Policies = prepare.Or(declared, r.options.Policies)
-	found, unlisted, err := findDependents(concurrent.WithLimiter(ctx, c.Server.Flow), c, request)
+	found, unlisted, err := findDependents(ctx, c, request)
 	if err != nil {
 		return RebuildResult{}, err
 	}

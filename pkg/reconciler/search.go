@@ -42,7 +42,7 @@ func findDependents(ctx context.Context, call *run.Call, request RebuildRequest)
 		return nil, nil, err
 	}
 	var failures run.Failures
-	concurrent.EachWithin(ctx, call.Server.Flow, found, func(kind schema.GroupVersionKind) { failures.Add(s.kind(ctx, kind)) })
+	concurrent.All(call.Server.Concurrency, found, func(kind schema.GroupVersionKind) { failures.Add(s.kind(ctx, kind)) })
 	if err := failures.Err(); err != nil {
 		return nil, nil, fmt.Errorf("looking for dependents: %w", err)
 	}

@@ -24,10 +24,10 @@ func (d *definition) marks() pruneOwner {
 func (d *definition) claim(ctx context.Context, w *work) ([]ResourceSyncResult, error) {
 	settled := d.skipped(w)
 	owner := d.marks()
-	limiter, failures := concurrent.NewLimiter(concurrency), make(chan error, len(w.strays)+len(w.pruned))
-	concurrent.EachWithin(ctx, limiter, w.strays, func(object *unstructured.Unstructured) { failures <- owner.Release(ctx, object) })
+	failures := make(chan error, len(w.strays)+len(w.pruned))
+	concurrent.All(concurrency, w.strays, func(object *unstructured.Unstructured) { failures <- owner.Release(ctx, object) })
 	claims, ids := make(chan claimed, len(w.pruned)), sortedIDs(w.pruned)
-	concurrent.EachWithin(ctx, limiter, ids, func(id types.ObjectID) {
+	concurrent.All(concurrency, ids, func(id types.ObjectID) {
 		live := w.obsolete[id]
 		if live == nil || d.isTerminated() {
 			return

@@ -5,16 +5,12 @@ package execute
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
-	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
@@ -27,9 +23,9 @@ import (
 type Server struct {
 	Config
 
-	Label  string // value of the owner label
-	Flow   *concurrent.Limiter
-	Permit func() error // is called before each write; an error forbids it; may be nil
+	Label       string       // value of the owner label
+	Concurrency int          // the maximum number of concurrent requests
+	Permit      func() error // is called before each write; an error forbids it; may be nil
 
 	groups          sync.Map  // functions that return the discovered API groups, by name
 	definitionsOnce sync.Once // guards the fields below; see definition
@@ -39,7 +35,8 @@ type Server struct {
 
 // Read makes a request that changes nothing.
 func (api *Server) Read(send func() error) error {
-	return api.request("read", send)
+	api.OnOperation("read")
+	return send()
 }
 
 // Mutate makes a request that may change something. The caller has already observed what the request is guarded by. If
@@ -52,23 +49,8 @@ func (api *Server) Mutate(operation string, send func() error) error {
 			return err
 		}
 	}
-	return api.request(operation, send)
-}
-
-// request counts a request and adjusts the limit of concurrent requests to how it fared.
-func (api *Server) request(operation string, send func() error) error {
 	api.OnOperation(operation)
-	sent := time.Now()
-	err := send()
-	var status apierrors.APIStatus
-	switch {
-	case apierrors.IsTooManyRequests(err):
-		seconds, _ := apierrors.SuggestsClientDelay(err)
-		api.Flow.Rejected(sent, time.Duration(seconds)*time.Second)
-	case err == nil || errors.As(err, &status):
-		api.Flow.Answered(sent, time.Since(sent))
-	}
-	return err
+	return send()
 }
 
 // Look returns what is known about a dependent, and reads it only if the observer cannot tell.

@@ -37,8 +37,8 @@ type inquiry struct {
 }
 
 // Instances returns one instance for each demanded type that has instances without the given owner label (if the label
-// is empty: any instances), and the resources of these types; at most maxBlockers types. It asks about as many types in
-// parallel as the API server serves well.
+// is empty: any instances), and the resources of these types; at most maxBlockers types. It asks about several
+// types in parallel.
 func (l *Losses) Instances(ctx context.Context, demands []Demand, except string) ([]inventory.Blocker, []schema.GroupVersionResource, error) {
 	mappings, err := l.resolve(ctx, demands)
 	if err != nil {
@@ -50,8 +50,7 @@ func (l *Losses) Instances(ctx context.Context, demands []Demand, except string)
 	}
 	var blockers []inventory.Blocker
 	var resources []schema.GroupVersionResource
-	// The limiter cannot admit the requests: the caller may be one of its tasks.
-	level := l.Server.Flow.Level()
+	level := l.Server.Concurrency
 	for some := range slices.Chunk(mappings, level) {
 		found := make([]*inventory.Blocker, len(some))
 		err := concurrent.Each(level, some, func(i int, mapping *meta.RESTMapping) (err error) {

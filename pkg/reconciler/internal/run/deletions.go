@@ -90,7 +90,7 @@ func (c *Call) HoldAll(ctx context.Context, occasion string) (concerned []*inven
 		return nil, nil, err
 	}
 	// Objects that are gone, or belong to others, need no approval.
-	candidates, err := c.candidates(ctx, demanding, func(item *inventory.Item) (Candidate, bool, error) {
+	candidates, err := c.candidates(demanding, func(item *inventory.Item) (Candidate, bool, error) {
 		s, err := c.Server.LookServed(ctx, item)
 		ending, _ := c.Owner.Ending(item, s, decide.Deletion{})
 		return Candidate{Item: item, UID: s.Seen.UID}, ending == decide.RequestDeletion || ending == decide.RefuseEnd, err
@@ -110,11 +110,11 @@ func (c *Call) HoldAll(ctx context.Context, occasion string) (concerned []*inven
 
 // candidates looks at the objects of items concurrently, and returns those that would be deleted, in the order of the
 // items.
-func (c *Call) candidates(ctx context.Context, items []*inventory.Item, look func(*inventory.Item) (candidate Candidate, goes bool, err error)) ([]Candidate, error) {
+func (c *Call) candidates(items []*inventory.Item, look func(*inventory.Item) (candidate Candidate, goes bool, err error)) ([]Candidate, error) {
 	var mu sync.Mutex
 	var failures Failures
 	var found []Candidate
-	concurrent.EachWithin(ctx, c.Server.Flow, items, func(item *inventory.Item) {
+	concurrent.All(c.Server.Concurrency, items, func(item *inventory.Item) {
 		candidate, goes, err := look(item)
 		failures.Add(err)
 		mu.Lock()

@@ -89,7 +89,7 @@ func saved[T any](ctx context.Context, c *Call, t *outcomes, members []T, then f
 		t.Add(err)
 		return
 	}
-	concurrent.EachWithin(ctx, c.Server.Flow, members, then)
+	concurrent.All(c.Server.Concurrency, members, then)
 }
 
 // putUpBarriers records the barriers that the outcomes of a tier need, in one save, and applies them. It continues with

@@ -63,7 +63,7 @@ func (r *Remover) complete(ctx context.Context, due []*prepare.Object, order int
 		return nil, err
 	}
 	var all outcomes
-	concurrent.EachWithin(ctx, r.call.Server.Flow, due, func(t *prepare.Object) {
+	concurrent.All(r.call.Server.Concurrency, due, func(t *prepare.Object) {
 		item := r.call.Ledger.Of(t)
 		o, err := r.deleteOne(ctx, item, decide.Deletion{Verb: inventory.VerbCompleted, Wave: order, Why: "has served its purpose"})
 		if o.ready && err == nil {

@@ -84,7 +84,7 @@ func (r *Remover) deleteTier(ctx context.Context, tier []*inventory.Item) ([]out
 	work := func(item *inventory.Item) (outcome, error) {
 		return r.deleteOne(ctx, item, decide.Deletion{Orphan: item.DeletePolicy == inventory.DeletePolicyOrphan, Verb: inventory.VerbDeleted, Wave: item.DeleteOrder, Why: r.why})
 	}
-	concurrent.EachWithin(ctx, r.call.Server.Flow, tier, func(item *inventory.Item) {
+	concurrent.All(r.call.Server.Concurrency, tier, func(item *inventory.Item) {
 		o, err := work(item)
 		t.finished(r.call, item, o, err)
 	})

@@ -111,7 +111,7 @@ func (w *Waves) extractAll(ctx context.Context, wanted []*prepare.Object) error 
 // present returns the members of a wave that exist.
 func (w *Waves) present(ctx context.Context, wave []*prepare.Object) ([]*prepare.Object, error) {
 	var all outcomes
-	concurrent.EachWithin(ctx, w.call.Server.Flow, wave, func(t *prepare.Object) {
+	concurrent.All(w.call.Server.Concurrency, wave, func(t *prepare.Object) {
 		item := w.call.Ledger.Of(t)
 		_, view := w.call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
 		exists := view == observe.Present
@@ -131,7 +131,7 @@ func (w *Waves) present(ctx context.Context, wave []*prepare.Object) ([]*prepare
 // objects that have still to be applied.
 func (w *Waves) vanish(ctx context.Context, members []*prepare.Object) (gone bool, err error) {
 	var all outcomes
-	concurrent.EachWithin(ctx, w.call.Server.Flow, members, func(t *prepare.Object) {
+	concurrent.All(w.call.Server.Concurrency, members, func(t *prepare.Object) {
 		o, err := w.remover.deleteCopy(ctx, w.call.Ledger.Of(t), decide.Deletion{Verb: inventory.VerbDeleted, Wave: t.ApplyOrder, Why: "is deleted when it is suspended"}, decide.Vanish)
 		all.add(o, err)
 	})

@@ -306,7 +306,7 @@ func (w *Waves) applyTier(ctx context.Context, tier []*prepare.Object) ([]outcom
 			requests = append(requests, object)
 		}
 	}
-	concurrent.EachWithin(ctx, w.call.Server.Flow, requests, func(object *prepare.Object) {
+	concurrent.All(w.call.Server.Concurrency, requests, func(object *prepare.Object) {
 		o, err := w.applyOne(ctx, object)
 		t.finished(w.call, w.call.Ledger.Of(object), o, err)
 	})
