@@ -106,7 +106,7 @@ func (p *pruner) candidates(ctx context.Context, items []*inventory.Item) []Cand
 		demands = p.call.DemandsApproval
 	}
 	items = slices.DeleteFunc(slices.Clone(items), func(item *inventory.Item) bool { return !demands(item) })
-	candidates, _ := p.call.candidates(ctx, items, func(item *inventory.Item) (Candidate, bool, error) {
+	candidates, _ := p.call.candidates(items, func(item *inventory.Item) (Candidate, bool, error) {
 		s, err := p.remover.execution.lookForEnd(ctx, item)
 		if err == nil && s.Exists {
 			s.WantedAs = p.call.Aliases.Of(s.Seen.UID)
