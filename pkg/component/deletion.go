@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/component-operator/runtime/internal/deletionhooks"
-	"github.com/component-operator/runtime/pkg/component/internal/hooks"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -141,8 +140,7 @@ func (p *pass) checkForeignFinalizers(context.Context) outcomes.Outcome {
 // runPreDeleteHooks applies the pre-delete hooks, waits until all are ready, and removes them.
 func (p *pass) runPreDeleteHooks(ctx context.Context) outcomes.Outcome {
 	if p.status.DeletionHooks == nil && p.record.IsLost() && p.destination.Target() != nil && len(p.status.Inventory) > 0 {
-		progress, err := p.deletionHooks.CheckLost(ctx)
-		return hookOutcome(progress, err)
+		return p.deletionHooks.CheckLost(ctx)
 	}
 	return p.runDeletionHooks(ctx, deletionhooks.PreDelete)
 }
@@ -157,35 +155,14 @@ func (p *pass) runDeletionHooks(ctx context.Context, at deletionhooks.Time) outc
 	if target == nil {
 		return outcomes.Proceed
 	}
-	wanted, progress, err := p.deletionHooks.Wanted(ctx, at)
-	if o := hookOutcome(progress, err); o.Kind != outcomes.Continue {
-		return o
-	}
-	progress, err = p.deletionHooks.Step(ctx, at, wanted, hooks.Run{
+	o, err := p.deletionHooks.Step(ctx, at, deletionhooks.Runner{
 		Engine: target.Engine, Owner: p.owner(), Policies: p.settings.policies,
-		Took: func(result reconciler.Result) { p.announce(&result, nil) },
+		Took: func(_ deletionhooks.Doing, result reconciler.Result) { p.announce(&result, nil) },
 	})
 	if err != nil {
 		return p.destination.Unreachable(ctx, err)
 	}
-	return hookOutcome(progress, nil)
-}
-
-// hookOutcome returns the outcome for the progress of deletion hooks.
-func hookOutcome(progress hooks.Progress, err error) outcomes.Outcome {
-	if err != nil {
-		return outcomes.Of(err)
-	}
-	switch progress.State {
-	case hooks.Lost:
-		return outcomes.Retry(progress.Message, outcomes.MissingDelay)
-	case hooks.Failed:
-		return outcomes.Outcome{Kind: outcomes.Failed, Message: progress.Message, Wake: progress.Wake}
-	case hooks.Going:
-		return outcomes.Outcome{Kind: outcomes.Deleting, Message: progress.Message, Wake: progress.Wake}
-	case hooks.Done:
-	}
-	return outcomes.Proceed
+	return o
 }
 
 func (p *pass) deleteDependents(ctx context.Context) outcomes.Outcome {

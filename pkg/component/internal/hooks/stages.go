@@ -6,7 +6,6 @@ package hooks
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -16,37 +15,6 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
-
-// State is the outcome of a step.
-type State int
-
-const (
-	// Done means that the hooks of this time are finished.
-	Done State = iota
-	// Going means that hooks are being applied, awaited or removed.
-	Going
-	// Failed means that a hook has failed.
-	Failed
-	// Lost means that the hooks cannot be read.
-	Lost
-)
-
-// Progress describes how far the hooks of one time are.
-type Progress struct {
-	State   State
-	Message string
-	// Wake is the time after which to look again without an event; zero if events suffice.
-	Wake time.Duration
-}
-
-// Run has what a step needs.
-type Run struct {
-	Engine   deletionhooks.Engine
-	Owner    reconciler.Owner
-	Policies reconciler.Policies
-	// Took receives the result of each call of the engine.
-	Took func(result reconciler.Result)
-}
 
 // Reached reports whether the deletion has reached a stage, or passed it.
 func (h *Hooks) Reached(stage inventory.DeletionStage) bool {
@@ -68,39 +36,50 @@ func (h *Hooks) Applied() []*reconciler.InventoryItem {
 	return nil
 }
 
-// Step applies the hooks of a time, waits until all are ready, and removes them. Wanted returns the hooks to pass.
-func (h *Hooks) Step(ctx context.Context, at deletionhooks.Time, wanted []client.Object, run Run) (Progress, error) {
+// Step applies the hooks of a time, waits until all are ready, and removes them. The runner has the engine, the owner and
+// its policies. The error is that of the runner.
+func (h *Hooks) Step(ctx context.Context, at deletionhooks.Time, runner deletionhooks.Runner) (outcomes.Outcome, error) {
 	reference := *h.options.Field
 	if reference == nil {
-		return Progress{}, nil
+		return outcomes.Proceed, nil
 	}
-	state := deletionhooks.State{Stage: reference.Stage, Inventory: reference.Inventory}
-	progress, err := h.runner(at, run).Step(ctx, at, state, wanted)
+	wanted, o := h.wanted(ctx, at)
+	if o.Kind != outcomes.Continue {
+		return o, nil
+	}
+	runner.Save = func(ctx context.Context, state deletionhooks.State) error {
+		h.take(state)
+		return h.record.Save(ctx)
+	}
+	runner.LeftOut = func(hooks []reconciler.Notice) {
+		h.options.Warn("HooksSkipped", outcomes.Bound(at.String()+" hooks can no longer be applied: "+outcomes.Notices(hooks)))
+	}
+	progress, err := runner.Step(ctx, at, deletionhooks.State{Stage: reference.Stage, Inventory: reference.Inventory}, wanted)
 	h.take(progress.State)
 	if err != nil {
-		return Progress{}, err
+		return outcomes.Proceed, err
 	}
-	return h.describe(at, progress), nil
+	return h.outcomeOf(at, progress), nil
 }
 
-// describe turns the progress into a message.
-func (h *Hooks) describe(at deletionhooks.Time, progress deletionhooks.Progress) Progress {
+// outcomeOf says how far the hooks of a time are.
+func (h *Hooks) outcomeOf(at deletionhooks.Time, progress deletionhooks.Progress) outcomes.Outcome {
 	result := progress.Result
-	going := Progress{State: Going, Wake: result.RequeueAfter}
+	o := outcomes.Outcome{Kind: outcomes.Deleting, Wake: result.RequeueAfter}
 	switch {
 	case progress.Done:
-		return Progress{}
+		return outcomes.Proceed
 	case progress.Doing == deletionhooks.Clearing:
-		going.Message = fmt.Sprintf("before %s hooks: %s", at, outcomes.Waves(nil).Waits(result, "deleted"))
+		o.Message = fmt.Sprintf("before %s hooks: %s", at, outcomes.Waves(nil).Waits(result, "deleted"))
 	case progress.Doing == deletionhooks.Removing:
-		going.Message = fmt.Sprintf("%s hooks are done; %s", at, outcomes.Waves(nil).Waits(result, "deleted"))
+		o.Message = fmt.Sprintf("%s hooks are done; %s", at, outcomes.Waves(nil).Waits(result, "deleted"))
 	case len(result.Failures) > 0:
-		going.State = Failed
-		going.Message = fmt.Sprintf("%s hooks: %s; to run a failed hook again, delete it; %s", at, outcomes.Failures(result), h.skipAdvice())
+		o.Kind = outcomes.Failed
+		o.Message = fmt.Sprintf("%s hooks: %s; to run a failed hook again, delete it; %s", at, outcomes.Failures(result), h.skipAdvice())
 	default:
-		going.Message = fmt.Sprintf("%s hooks: %s", at, outcomes.Waves(nil).Waits(result, "ready"))
+		o.Message = fmt.Sprintf("%s hooks: %s", at, outcomes.Waves(nil).Waits(result, "ready"))
 	}
-	return going
+	return o
 }
 
 // take records how far the deletion has come.
@@ -109,59 +88,39 @@ func (h *Hooks) take(state deletionhooks.State) {
 	reference.Stage, reference.Inventory = state.Stage, state.Inventory
 }
 
-// Wanted returns the hooks of a time that are still to be applied or awaited; none if they are skipped. The progress is
-// Lost if they cannot be read.
-func (h *Hooks) Wanted(ctx context.Context, at deletionhooks.Time) ([]client.Object, Progress, error) {
-	reference := *h.options.Field
-	if reference == nil || !at.Wants(reference.Stage) {
-		return nil, Progress{}, nil
+// wanted returns the hooks of a time that are still to be applied or awaited; none if they are skipped.
+func (h *Hooks) wanted(ctx context.Context, at deletionhooks.Time) ([]client.Object, outcomes.Outcome) {
+	if !at.Wants((*h.options.Field).Stage) {
+		return nil, outcomes.Proceed
 	}
 	if h.skipped() {
 		h.options.Warn("HooksSkipped", at.String()+" hooks are skipped, "+h.whySkipped())
-		return nil, Progress{}, nil
+		return nil, outcomes.Proceed
 	}
 	stored, damage, err := h.read(ctx)
-	if err != nil || damage != "" {
-		return nil, h.lost(damage), err
+	if damage != "" {
+		return nil, h.lost(damage)
 	}
-	return deletionhooks.At(at, stored), Progress{}, nil
+	return deletionhooks.At(at, stored), outcomes.Of(err)
 }
 
-func (h *Hooks) lost(damage string) Progress {
-	return Progress{State: Lost, Message: "deletion hooks are lost: " + damage + "; " + h.skipAdvice()}
+func (h *Hooks) lost(damage string) outcomes.Outcome {
+	return outcomes.Retry("deletion hooks are lost: "+damage+"; "+h.skipAdvice(), outcomes.MissingDelay)
 }
 
 // CheckLost looks for hooks that an emptied status no longer refers to.
-func (h *Hooks) CheckLost(ctx context.Context) (Progress, error) {
+func (h *Hooks) CheckLost(ctx context.Context) outcomes.Outcome {
 	found, err := h.list(ctx)
 	switch {
 	case err != nil:
-		return Progress{}, fmt.Errorf("looking for deletion hooks: %w", err)
+		return outcomes.Of(fmt.Errorf("looking for deletion hooks: %w", err))
 	case len(found) == 0:
-		return Progress{}, nil
 	case h.skipped():
 		h.options.Warn("HooksSkipped", "deletion hooks are skipped, "+h.whySkipped())
-		return Progress{}, nil
 	default:
-		return h.lost("the status was empty"), nil
+		return h.lost("the status was empty")
 	}
-}
-
-// runner applies and removes the hooks.
-func (h *Hooks) runner(at deletionhooks.Time, run Run) *deletionhooks.Runner {
-	return &deletionhooks.Runner{
-		Engine:   run.Engine,
-		Owner:    run.Owner,
-		Policies: run.Policies,
-		Save: func(ctx context.Context, state deletionhooks.State) error {
-			h.take(state)
-			return h.record.Save(ctx)
-		},
-		Took: func(_ deletionhooks.Doing, result reconciler.Result) { run.Took(result) },
-		LeftOut: func(hooks []reconciler.Notice) {
-			h.options.Warn("HooksSkipped", outcomes.Bound(at.String()+" hooks can no longer be applied: "+outcomes.Notices(hooks)))
-		},
-	}
+	return outcomes.Proceed
 }
 
 func (h *Hooks) skipAnnotation() string {
