@@ -86,43 +86,29 @@ func (w *worker) newPass(ctx context.Context, component Component, tenure *shard
 		settings:  settings{timing: timing{requeue: defaultRequeueInterval, retry: defaultRequeueInterval, timeout: defaultRequeueInterval}},
 		tenure:    tenure,
 	}
-	var err error
-	if p.handle, err = w.resource.Open(component, &p.memory.resource, resource.HandleOptions{Fence: p.mayWrite, Pruned: p.complain}); err != nil {
+	handle, err := w.resource.Open(component, &p.memory.resource, resource.Subject{
+		OwnerID: p.ownerID, Reconciler: w.name, Deleting: p.deleting, Log: p.log, Warn: p.warn, Inform: p.tell, Fence: p.mayWrite,
+	})
+	if err != nil {
 		return nil, err
 	}
+	p.handle = handle
 	p.status = component.GetStatus()
 	p.openRooms()
 	p.before.state, p.before.reason, p.before.message = p.status.GetState()
 	return p, nil
 }
 
-// storesOf gives access to the ConfigMaps and Secrets beside the component.
-func storesOf(p *pass) *records.Stores {
-	return &records.Stores{
-		Component: p.key, OwnerID: p.ownerID, Reconciler: p.worker.name, FieldOwner: *p.worker.options.FieldOwner,
-		StateNamespace: p.worker.options.StateNamespace,
-		Client:         p.handle.Writer(), Live: p.worker.resource.Live,
-	}
-}
-
 // openRooms opens the rooms for the component.
 func (p *pass) openRooms() {
-	places := storesOf(p)
-	subject := p.worker.resource.Kind.Kind + " " + p.key.String()
-	p.record = records.Open(p.status.fields(), &p.memory.record, p.handle, places, records.Options{
-		Subject: subject, Deleting: p.deleting, Limit: p.worker.options.inlineLimit, Log: p.log, Warn: p.warn,
-	})
-	p.deletionHooks = hooks.Open(&p.memory.hooks, p.handle, p.record, places, hooks.Options{
-		Component: p.component, Field: &p.status.DeletionHooks, Reconciler: p.worker.name,
-		Subject: subject, Releasing: func() bool { return p.orphaning },
-		Log: p.log, Warn: p.warn,
-	})
-	p.destination = targets.OpenDestination(p.record, p.deletionHooks, targets.DestinationOptions{
-		Key: p.key, OwnerID: p.ownerID, Reconciler: p.worker.name, Component: p.component, Inventory: &p.status.Inventory, OwnCluster: p.worker.clusterID,
-		Connector: p.worker.targets, Identity: p.identity, Local: func() targets.Identity {
+	stores := &records.Stores{Handle: p.handle, StateNamespace: p.worker.options.StateNamespace}
+	p.record = records.Open(p.status.fields(), &p.memory.record, stores, p.worker.options.inlineLimit)
+	p.deletionHooks = hooks.Open(&p.memory.hooks, p.record, stores, &p.status.DeletionHooks, func() bool { return p.orphaning })
+	p.destination = targets.OpenDestination(p.handle, p.record, p.deletionHooks, targets.DestinationOptions{
+		Inventory: &p.status.Inventory, OwnCluster: p.worker.clusterID, Connector: p.worker.targets, Identity: p.identity,
+		Local: func() targets.Identity {
 			return localIdentityOf(p.component, ptr.Deref(p.worker.options.DefaultServiceAccount, ""))
 		},
-		Deleting: p.deleting, Log: p.log, Warn: p.warn, Inform: p.tell,
 	})
 }
 
@@ -139,20 +125,17 @@ func (p *pass) mayWrite() error {
 	return nil
 }
 
-// complain reports fields of the status that the server drops.
-func (p *pass) complain(lost []string) {
-	fields := outcomes.Join(lost, ", ")
-	p.log.Info("the CustomResourceDefinition of the component is older than this operator and drops fields of its status", "fields", fields)
-	p.warn("StatusPruned", "The CustomResourceDefinition is older than this operator, and lacks "+fields+". Update it.")
+func (p *pass) warn(reason, message string) {
+	p.worker.announcer.warn(p.subject, reason, outcomes.Bound(message))
 }
 
-func (p *pass) warn(reason, message string) { p.worker.announcer.warn(p.subject, reason, message) }
-
-func (p *pass) tell(reason, message string) { p.worker.announcer.tell(p.subject, reason, message) }
+func (p *pass) tell(reason, message string) {
+	p.worker.announcer.tell(p.subject, reason, outcomes.Bound(message))
+}
 
 // annotated reports whether an annotation of this reconciler is "true" on the component.
 func (p *pass) annotated(suffix string) bool {
-	return p.component.GetAnnotations()[p.worker.name+"/"+suffix] == "true"
+	return p.handle.Annotation(suffix) == "true"
 }
 
 // hookContext returns the context for hooks.

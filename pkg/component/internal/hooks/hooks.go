@@ -7,9 +7,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/go-logr/logr"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/deletionhooks"
 	"github.com/component-operator/runtime/internal/manifest"
@@ -39,38 +36,25 @@ type storedHooks struct {
 
 // Hooks are the deletion hooks of a component during one pass.
 type Hooks struct {
-	memory  *Memory
-	handle  *resource.Handle
-	record  *records.Record
-	stores  *records.Stores
-	options Options
-}
-
-// Options configure the hooks of one component.
-type Options struct {
-	Component metav1.Object
-	// Field is the field of the status that refers to hooks.
-	Field **inventory.DeletionHooks
-	// Reconciler is the name of the reconciler, the prefix of its annotations.
-	Reconciler string
-	// Subject names the component in messages.
-	Subject string
-	// Releasing reports whether dependents are orphaned instead of deleted. Deletion hooks are skipped then.
-	Releasing func() bool
-	Log       logr.Logger
-	// Warn writes an event about the component.
-	Warn func(reason, message string)
+	memory *Memory
+	handle *resource.Handle
+	record *records.Record
+	stores *records.Stores
+	// field is the field of the status that refers to hooks.
+	field **inventory.DeletionHooks
+	// releasing reports whether dependents are orphaned instead of deleted. Deletion hooks are skipped then.
+	releasing func() bool
 }
 
 // Open returns the deletion hooks of a component for one pass. The record writes what the status says about them.
-func Open(memory *Memory, handle *resource.Handle, record *records.Record, places *records.Stores, options Options) *Hooks {
-	return &Hooks{memory: memory, handle: handle, record: record, stores: places, options: options}
+func Open(memory *Memory, record *records.Record, stores *records.Stores, field **inventory.DeletionHooks, releasing func() bool) *Hooks {
+	return &Hooks{memory: memory, handle: stores.Handle, record: record, stores: stores, field: field, releasing: releasing}
 }
 
 // Record stores deletion hooks beside the component, and makes the status refer to them. Equal versions mean equal
 // hooks; an empty version is never equal. With a key, the checksum in the status does not help to guess the content.
 func (h *Hooks) Record(ctx context.Context, hooks []deletionhooks.Hook, version string, key []byte) error {
-	reference := *h.options.Field
+	reference := *h.field
 	if len(hooks) == 0 && reference == nil {
 		return h.dropProof(ctx)
 	}
@@ -100,7 +84,7 @@ func (h *Hooks) Record(ctx context.Context, hooks []deletionhooks.Hook, version 
 // recorded returns the checksum of the recorded hooks; empty if there are none, or if they are in a namespace that is
 // not trusted.
 func (h *Hooks) recorded() string {
-	if reference := *h.options.Field; reference != nil && h.stores.Trusts(reference.Namespace) {
+	if reference := *h.field; reference != nil && h.stores.Trusts(reference.Namespace) {
 		return reference.Checksum
 	}
 	return ""
@@ -108,12 +92,12 @@ func (h *Hooks) recorded() string {
 
 // checkKept returns an error if the server has dropped the reference to the hooks from the status.
 func (h *Hooks) checkKept(count int) error {
-	if count == 0 || *h.options.Field == nil || h.handle.Stored(hookField) != nil {
+	if count == 0 || *h.field == nil || h.handle.Stored(hookField) != nil {
 		return nil
 	}
 	return &reconciler.RefusedError{Problems: []string{fmt.Sprintf(
 		"%s: status.deletionHooks: deletion hooks (%d) cannot be recorded, because the component's CustomResourceDefinition lacks this field; update it",
-		h.options.Subject, count)}}
+		h.handle.Name(), count)}}
 }
 
 // chunkSize is the average size of the manifests in one Secret, in bytes of JSON.
@@ -149,11 +133,11 @@ func encode(hooks []deletionhooks.Hook, key []byte) ([][]byte, error) {
 // replace writes new Secrets, then the annotation that confirms them, then the status, and then removes the Secrets
 // that the status no longer refers to.
 func (h *Hooks) replace(ctx context.Context, contents [][]byte, count int) error {
-	recorded := *h.options.Field
+	recorded := *h.field
 	namespace := h.stores.Namespace()
 	if count > 0 && namespace == "" {
 		return &reconciler.RefusedError{Problems: []string{
-			h.options.Subject + ": deletion hooks of cluster-scoped components require the operator's option StateNamespace",
+			h.handle.Name() + ": deletion hooks of cluster-scoped components require the operator's option StateNamespace",
 		}}
 	}
 	var stale chunks.Handles
@@ -183,9 +167,9 @@ func (h *Hooks) replace(ctx context.Context, contents [][]byte, count int) error
 	complete, err := h.stores.Of(chunks.Secret).Remove(ctx, stale)
 	switch {
 	case err != nil || !complete:
-		h.options.Log.Info("outdated deletion hooks are left for a later pass", "error", err)
+		h.handle.Log.Info("outdated deletion hooks are left for a later pass", "error", err)
 	case count == 0:
-		*h.options.Field = nil
+		*h.field = nil
 	}
 	return nil
 }
@@ -197,10 +181,10 @@ func (h *Hooks) refer(ctx context.Context, next inventory.DeletionHooks) error {
 			return err
 		}
 	}
-	previous := *h.options.Field
-	*h.options.Field = &next
+	previous := *h.field
+	*h.field = &next
 	if err := h.record.Save(ctx); err != nil {
-		*h.options.Field = previous
+		*h.field = previous
 		return err
 	}
 	if next.Objects > 0 {
@@ -211,7 +195,7 @@ func (h *Hooks) refer(ctx context.Context, next inventory.DeletionHooks) error {
 
 // read reads the stored hooks. The text says why they cannot be used; that does not get better by itself.
 func (h *Hooks) read(ctx context.Context) (hooks []deletionhooks.Hook, damage string, err error) {
-	reference := *h.options.Field
+	reference := *h.field
 	if known := h.memory.stored; known != nil && known.checksum == reference.Checksum {
 		return known.hooks, "", nil
 	}
@@ -235,7 +219,7 @@ func (h *Hooks) read(ctx context.Context) (hooks []deletionhooks.Hook, damage st
 
 // list finds all Secrets with deletion hooks.
 func (h *Hooks) list(ctx context.Context) (chunks.Handles, error) {
-	if reference := *h.options.Field; reference != nil {
+	if reference := *h.field; reference != nil {
 		return h.stores.List(ctx, chunks.Secret, reference.Namespace)
 	}
 	return h.stores.List(ctx, chunks.Secret, "")
@@ -244,7 +228,7 @@ func (h *Hooks) list(ctx context.Context) (chunks.Handles, error) {
 // Remove deletes the Secrets with hooks, and reports whether none is left. It first records that they are no longer
 // needed.
 func (h *Hooks) Remove(ctx context.Context) (complete bool, err error) {
-	reference := *h.options.Field
+	reference := *h.field
 	if reference == nil && !h.record.IsLost() {
 		return true, nil
 	}

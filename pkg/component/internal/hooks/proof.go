@@ -22,24 +22,22 @@ func proofAnnotation(reconciler string) string {
 }
 
 // proof returns the checksums that the annotation confirms.
-func (h *Hooks) proof() (value string, found bool) {
-	value, found = h.options.Component.GetAnnotations()[proofAnnotation(h.options.Reconciler)]
-	return value, found
+func (h *Hooks) proof() string {
+	return h.handle.Annotation(types.AnnotationKeySuffixDeletionHooksChecksum)
 }
 
 // prove makes the annotation confirm a checksum. The one that the status refers to stays confirmed, because the process
 // may die before it changes the status.
 func (h *Hooks) prove(ctx context.Context, checksum string) error {
-	proof, _ := h.proof()
-	current, _, _ := strings.Cut(proof, proofSeparator)
+	current, _, _ := strings.Cut(h.proof(), proofSeparator)
 	if current == checksum {
 		return nil
 	}
 	value := checksum
-	if recorded := *h.options.Field; recorded != nil && current != "" && recorded.Checksum == current {
+	if recorded := *h.field; recorded != nil && current != "" && recorded.Checksum == current {
 		value += proofSeparator + current
 	}
-	if err := h.handle.Annotate(ctx, proofAnnotation(h.options.Reconciler), value); err != nil {
+	if err := h.handle.Annotate(ctx, proofAnnotation(h.handle.Reconciler), value); err != nil {
 		return fmt.Errorf("confirming deletion hooks: %w", err)
 	}
 	return nil
@@ -47,10 +45,10 @@ func (h *Hooks) prove(ctx context.Context, checksum string) error {
 
 // dropProof removes the annotation of a component without hooks.
 func (h *Hooks) dropProof(ctx context.Context) error {
-	if _, found := h.proof(); !found {
+	if h.proof() == "" {
 		return nil
 	}
-	if err := h.handle.Annotate(ctx, proofAnnotation(h.options.Reconciler), nil); err != nil {
+	if err := h.handle.Annotate(ctx, proofAnnotation(h.handle.Reconciler), nil); err != nil {
 		return fmt.Errorf("removing the confirmation of deletion hooks: %w", err)
 	}
 	return nil
@@ -58,16 +56,15 @@ func (h *Hooks) dropProof(ctx context.Context) error {
 
 // lacksProof says why the hooks that the status refers to must not be trusted; empty if they can be.
 func (h *Hooks) lacksProof() string {
-	reference := *h.options.Field
+	reference := *h.field
 	if reference.Checksum == chunks.Checksum(nil) {
 		return "" // there are none
 	}
-	proof, _ := h.proof()
-	if slices.Contains(strings.Split(proof, proofSeparator), reference.Checksum) {
+	if slices.Contains(strings.Split(h.proof(), proofSeparator), reference.Checksum) {
 		return ""
 	}
 	return fmt.Sprintf("the annotation %s of the component does not confirm the hooks that status.deletionHooks refers to; if they are right, set it to %s",
-		proofAnnotation(h.options.Reconciler), reference.Checksum)
+		proofAnnotation(h.handle.Reconciler), reference.Checksum)
 }
 
 // WithoutProof returns the annotations without the confirmation, which follows from the generated objects.

@@ -18,19 +18,19 @@ import (
 
 // Reached reports whether the deletion has reached a stage, or passed it.
 func (h *Hooks) Reached(stage inventory.DeletionStage) bool {
-	reference := *h.options.Field
+	reference := *h.field
 	return reference != nil && reference.Stage.Reached(stage)
 }
 
 // Awaited reports whether any hooks are still to be applied or awaited.
 func (h *Hooks) Awaited() bool {
-	reference := *h.options.Field
+	reference := *h.field
 	return reference != nil && reference.Objects > 0 && !h.Reached(inventory.DeletionStagePostDeleteCleanup) && !h.skipped()
 }
 
 // Applied returns the hooks that exist: applied, and not yet removed.
 func (h *Hooks) Applied() []*reconciler.InventoryItem {
-	if reference := *h.options.Field; reference != nil {
+	if reference := *h.field; reference != nil {
 		return reference.Inventory
 	}
 	return nil
@@ -39,7 +39,7 @@ func (h *Hooks) Applied() []*reconciler.InventoryItem {
 // Step applies the hooks of a time, waits until all are ready, and removes them. The runner has the engine, the owner and
 // its policies. The error is that of the runner.
 func (h *Hooks) Step(ctx context.Context, at deletionhooks.Time, runner deletionhooks.Runner) (outcomes.Outcome, error) {
-	reference := *h.options.Field
+	reference := *h.field
 	if reference == nil {
 		return outcomes.Proceed, nil
 	}
@@ -52,7 +52,7 @@ func (h *Hooks) Step(ctx context.Context, at deletionhooks.Time, runner deletion
 		return h.record.Save(ctx)
 	}
 	runner.LeftOut = func(hooks []reconciler.Notice) {
-		h.options.Warn("HooksSkipped", outcomes.Bound(at.String()+" hooks can no longer be applied: "+outcomes.Notices(hooks)))
+		h.handle.Warn("HooksSkipped", at.String()+" hooks can no longer be applied: "+outcomes.Notices(hooks))
 	}
 	progress, err := runner.Step(ctx, at, deletionhooks.State{Stage: reference.Stage, Inventory: reference.Inventory}, wanted)
 	h.take(progress.State)
@@ -84,17 +84,17 @@ func (h *Hooks) outcomeOf(at deletionhooks.Time, progress deletionhooks.Progress
 
 // take records how far the deletion has come.
 func (h *Hooks) take(state deletionhooks.State) {
-	reference := *h.options.Field
+	reference := *h.field
 	reference.Stage, reference.Inventory = state.Stage, state.Inventory
 }
 
 // wanted returns the hooks of a time that are still to be applied or awaited; none if they are skipped.
 func (h *Hooks) wanted(ctx context.Context, at deletionhooks.Time) ([]client.Object, outcomes.Outcome) {
-	if !at.Wants((*h.options.Field).Stage) {
+	if !at.Wants((*h.field).Stage) {
 		return nil, outcomes.Proceed
 	}
 	if h.skipped() {
-		h.options.Warn("HooksSkipped", at.String()+" hooks are skipped, "+h.whySkipped())
+		h.handle.Warn("HooksSkipped", at.String()+" hooks are skipped, "+h.whySkipped())
 		return nil, outcomes.Proceed
 	}
 	stored, damage, err := h.read(ctx)
@@ -116,7 +116,7 @@ func (h *Hooks) CheckLost(ctx context.Context) outcomes.Outcome {
 		return outcomes.Of(fmt.Errorf("looking for deletion hooks: %w", err))
 	case len(found) == 0:
 	case h.skipped():
-		h.options.Warn("HooksSkipped", "deletion hooks are skipped, "+h.whySkipped())
+		h.handle.Warn("HooksSkipped", "deletion hooks are skipped, "+h.whySkipped())
 	default:
 		return h.lost("the status was empty")
 	}
@@ -124,16 +124,16 @@ func (h *Hooks) CheckLost(ctx context.Context) outcomes.Outcome {
 }
 
 func (h *Hooks) skipAnnotation() string {
-	return h.options.Reconciler + "/" + types.AnnotationKeySuffixSkipDeletionHooks
+	return h.handle.Reconciler + "/" + types.AnnotationKeySuffixSkipDeletionHooks
 }
 
 // skipped reports whether hooks are skipped. Hooks prepare, or follow, the deletion of dependents, not their orphaning.
 func (h *Hooks) skipped() bool {
-	return h.options.Releasing() || h.options.Component.GetAnnotations()[h.skipAnnotation()] == "true"
+	return h.releasing() || h.handle.Annotation(types.AnnotationKeySuffixSkipDeletionHooks) == "true"
 }
 
 func (h *Hooks) whySkipped() string {
-	if h.options.Releasing() {
+	if h.releasing() {
 		return "because dependents are orphaned, not deleted"
 	}
 	return "because of the annotation " + h.skipAnnotation()

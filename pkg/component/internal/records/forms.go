@@ -21,7 +21,7 @@ import (
 // plan chooses the form of the inventory and writes chunks if needed. Its choice takes effect when the status is
 // written. An inventory that reaches the limit moves to chunks, and back once it is below half of the limit.
 func (r *Record) plan(ctx context.Context) error {
-	if !r.known || r.options.Deleting && (r.fields.hasRecord() || r.lost) {
+	if !r.known || r.handle.Deleting && (r.fields.hasRecord() || r.lost) {
 		return nil
 	}
 	if !r.outdated && Same(r.items, *r.fields.Inventory) {
@@ -31,11 +31,11 @@ func (r *Record) plan(ctx context.Context) error {
 	if errors.Is(err, chunks.ErrTooLarge) {
 		return r.refused(err.Error())
 	}
-	if err != nil || r.options.Deleting {
+	if err != nil || r.handle.Deleting {
 		return err
 	}
 	inChunks, size := r.fields.hasRecord(), chunks.Size(encoded)
-	if size < r.options.Limit && (!inChunks || size < r.options.Limit/2) {
+	if size < r.limit && (!inChunks || size < r.limit/2) {
 		if inChunks {
 			r.planList(ctx)
 		}
@@ -51,7 +51,7 @@ func (r *Record) plan(ctx context.Context) error {
 }
 
 func (r *Record) refused(problem string) error {
-	return &reconciler.RefusedError{Problems: []string{fmt.Sprintf("%s: status.inventory: %s", r.options.Subject, problem)}}
+	return &reconciler.RefusedError{Problems: []string{fmt.Sprintf("%s: status.inventory: %s", r.handle.Name(), problem)}}
 }
 
 // planList moves the inventory from chunks to the list. The record keeps the namespace of the chunks: as long as it is
@@ -73,7 +73,7 @@ func (r *Record) planList(ctx context.Context) {
 // planChunks writes chunks for the inventory.
 func (r *Record) planChunks(ctx context.Context, encoded []chunks.Item) error {
 	tooLarge := func(why string) error {
-		return r.refused(fmt.Sprintf("%s take %d bytes; the limit is %d, %s", outcomes.Dependents(len(encoded)), chunks.Size(encoded), r.options.Limit, why))
+		return r.refused(fmt.Sprintf("%s take %d bytes; the limit is %d, %s", outcomes.Dependents(len(encoded)), chunks.Size(encoded), r.limit, why))
 	}
 	namespace := r.stores.Namespace()
 	if namespace == "" {
@@ -83,7 +83,7 @@ func (r *Record) planChunks(ctx context.Context, encoded []chunks.Item) error {
 	if r.fields.hasRecord() {
 		before = len((*r.fields.Record).Chunks)
 	}
-	list, contents := store.SpreadItems(encoded, before, r.options.Limit)
+	list, contents := store.SpreadItems(encoded, before, r.limit)
 	reference := r.fields.refer(list)
 	reference.Namespace = namespace
 	if !r.fields.hasRecord() {
@@ -148,7 +148,7 @@ func (r *Record) staleChunks(ctx context.Context) (stale chunks.Handles, all boo
 	}
 	listed, err := r.stores.List(ctx, chunks.ConfigMap, r.fields.chunkNamespace())
 	if err != nil {
-		r.options.Log.Error(err, "unused chunks of the inventory cannot be listed")
+		r.handle.Log.Error(err, "unused chunks of the inventory cannot be listed")
 		return stale, false
 	}
 	maps.Copy(stale, listed)

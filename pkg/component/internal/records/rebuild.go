@@ -68,7 +68,7 @@ func (r *Record) Rebuild(ctx context.Context, request RebuildRequest) error {
 	r.fields.setUnlisted(result.Unlisted)
 	r.announce(result)
 	r.gap = ""
-	if r.lost && !r.options.Deleting {
+	if r.lost && !r.handle.Deleting {
 		r.lost = false
 		*r.fields.ObservedGeneration = request.Generation
 	}
@@ -77,7 +77,7 @@ func (r *Record) Rebuild(ctx context.Context, request RebuildRequest) error {
 
 // mustListAgain reports whether it is time to retry kinds that could not be listed.
 func mustListAgain(r *Record, request RebuildRequest) bool {
-	return len(r.fields.Unlisted()) > 0 && (r.options.Deleting || request.Now.Sub(r.memory.relisted) >= request.Relist)
+	return len(r.fields.Unlisted()) > 0 && (r.handle.Deleting || request.Now.Sub(r.memory.relisted) >= request.Relist)
 }
 
 // anyType stands for all types of the cluster.
@@ -120,8 +120,8 @@ func (r *Record) announce(result reconciler.RebuildResult) {
 	if len(result.Unlisted) > 0 {
 		message += "; not listed: " + KindTexts(result.Unlisted)
 	}
-	r.options.Log.Info("the inventory was rebuilt", "details", message)
-	r.options.Warn("InventoryRebuilt", outcomes.Bound(message))
+	r.handle.Log.Info("the inventory was rebuilt", "details", message)
+	r.handle.Warn("InventoryRebuilt", message)
 }
 
 // Note returns what conditions say about an inventory that was rebuilt.

@@ -11,8 +11,6 @@ import (
 	"maps"
 	"time"
 
-	"github.com/go-logr/logr"
-
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
@@ -43,11 +41,11 @@ type Record struct {
 	// it is set, writes do not add a mark, so that later passes find the same.
 	Inherited bool
 
-	memory  *Memory
-	handle  *resource.Handle
-	stores  *Stores
-	fields  Fields
-	options Options
+	memory *Memory
+	handle *resource.Handle
+	stores *Stores
+	fields Fields
+	limit  int
 
 	// known means that the inventory in memory is complete.
 	known bool
@@ -81,25 +79,13 @@ type nextRecord struct {
 	swept bool
 }
 
-// Options configure the record of one component.
-type Options struct {
-	// Subject names the component in messages.
-	Subject string
-	// Deleting is set if the component is being deleted.
-	Deleting bool
-	// Limit is the size of an inventory, in bytes of JSON, from which on it is stored in chunks.
-	Limit int
-	Log   logr.Logger
-	// Warn writes an event about the component.
-	Warn func(reason, message string)
-}
-
-// Open returns the record of a component for one pass.
-func Open(fields Fields, memory *Memory, handle *resource.Handle, places *Stores, options Options) *Record {
+// Open returns the record of a component for one pass. The limit is the size of an inventory, in bytes of JSON, from
+// which on it is stored in chunks.
+func Open(fields Fields, memory *Memory, stores *Stores, limit int) *Record {
 	for _, list := range fields.lists() {
 		*list = chunks.ValidInventory(*list)
 	}
-	r := &Record{memory: memory, handle: handle, stores: places, fields: fields, options: options, mark: fields.takeMark()}
+	r := &Record{memory: memory, handle: stores.Handle, stores: stores, fields: fields, limit: limit, mark: fields.takeMark()}
 	r.cluster = r.mark.cluster
 	r.Inherited = r.mark == mark{} && *fields.Digest != "" && len(*fields.Inventory) > 0
 	return r
@@ -135,7 +121,7 @@ func (r *Record) Clear() {
 
 // Keep plans how to record what the pass has changed in the inventory. It takes effect when the status is written.
 func (r *Record) Keep(ctx context.Context) error {
-	if r.known && r.options.Deleting && (r.fields.hasRecord() || r.lost) {
+	if r.known && r.handle.Deleting && (r.fields.hasRecord() || r.lost) {
 		r.recallNext()
 	}
 	return r.plan(ctx)
@@ -177,7 +163,7 @@ type recalled struct {
 func (r *Record) Recall(ctx context.Context) error {
 	reference, known := *r.fields.Record, r.memory.recalled
 	switch {
-	case r.lost && r.options.Deleting && known != nil && known.checksum == "":
+	case r.lost && r.handle.Deleting && known != nil && known.checksum == "":
 		*r.fields.Inventory, r.known = known.items, true
 	case r.lost:
 		r.gap = "the status was empty"
@@ -305,7 +291,7 @@ func (r *Record) saved(ctx context.Context, changed bool, err error) {
 	}
 	if complete, err := r.stores.Of(chunks.ConfigMap).Remove(ctx, remove); err != nil || !complete {
 		r.memory.swept = false
-		r.options.Log.Info("unused chunks of the inventory are left for a later pass", "error", err)
+		r.handle.Log.Info("unused chunks of the inventory are left for a later pass", "error", err)
 	}
 }
 

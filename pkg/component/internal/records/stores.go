@@ -9,33 +9,24 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	apitypes "k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/manifest"
+	"github.com/component-operator/runtime/pkg/component/internal/resource"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
 // Stores give access to the ConfigMaps and Secrets of one component.
 type Stores struct {
-	// Component is the key of the component, OwnerID the owner ID on its dependents.
-	Component apitypes.NamespacedName
-	OwnerID   string
-	// Reconciler is the name of the reconciler, FieldOwner the field manager of all writes.
-	Reconciler string
-	FieldOwner string
+	Handle *resource.Handle
 	// StateNamespace has the objects of cluster-scoped components; may be empty.
 	StateNamespace string
-	Client         client.Client
-	// Live reads from the server, not from a cache.
-	Live client.Reader
 }
 
 // Namespace returns the namespace of the objects; empty for a cluster-scoped component without a state namespace.
 func (s *Stores) Namespace() string {
-	return cmp.Or(s.Component.Namespace, s.StateNamespace)
+	return cmp.Or(s.Handle.Key.Namespace, s.StateNamespace)
 }
 
 // Trusts reports whether objects of the component may be in the namespace that a status names. The status alone is not
@@ -49,8 +40,8 @@ func (s *Stores) CheckNamespace(field, namespace string) error {
 	switch {
 	case s.Trusts(namespace):
 		return nil
-	case s.Component.Namespace != "":
-		return fmt.Errorf("%s is %q; must be %q, the namespace of the component", field, namespace, s.Component.Namespace)
+	case s.Handle.Key.Namespace != "":
+		return fmt.Errorf("%s is %q; must be %q, the namespace of the component", field, namespace, s.Handle.Key.Namespace)
 	default:
 		return fmt.Errorf("%s is %q; must be %q, the operator's StateNamespace", field, namespace, s.StateNamespace)
 	}
@@ -58,22 +49,22 @@ func (s *Stores) CheckNamespace(field, namespace string) error {
 
 // Of returns the store for objects of a kind.
 func (s *Stores) Of(kind chunks.Kind) *chunks.Store {
-	label := manifest.OwnerLabel(s.OwnerID)
+	label := manifest.OwnerLabel(s.Handle.OwnerID)
 	prefix := "inventory-"
 	if kind == chunks.Secret {
 		prefix = "deletion-hooks-"
 	}
 	return chunks.NewStore(chunks.Options{
 		Kind:        kind,
-		Client:      s.Client,
-		Reader:      s.Live,
+		Client:      s.Handle.Writer(),
+		Reader:      s.Handle.Live(),
 		Namespace:   s.Namespace(),
 		Prefix:      prefix + label[:20],
-		Labels:      map[string]string{s.Reconciler + "/" + types.LabelKeySuffixInventoryOwnerId: label},
-		Annotations: map[string]string{s.Reconciler + "/" + types.AnnotationKeySuffixOwnerId: s.OwnerID},
-		ClaimKey:    s.Reconciler + "/" + types.AnnotationKeySuffixClaimedAt,
-		Finalizer:   annotations.InventoryFinalizer(s.Reconciler),
-		FieldOwner:  s.FieldOwner,
+		Labels:      map[string]string{s.Handle.Reconciler + "/" + types.LabelKeySuffixInventoryOwnerId: label},
+		Annotations: map[string]string{s.Handle.Reconciler + "/" + types.AnnotationKeySuffixOwnerId: s.Handle.OwnerID},
+		ClaimKey:    s.Handle.Reconciler + "/" + types.AnnotationKeySuffixClaimedAt,
+		Finalizer:   annotations.InventoryFinalizer(s.Handle.Reconciler),
+		FieldOwner:  s.Handle.FieldOwner(),
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 
 // Writer returns a client for objects beside the component. It writes as long as this process may.
 func (h *Handle) Writer() client.Client {
-	return fencedClient{Client: h.client.Client, fence: h.options.Fence}
+	return fencedClient{Client: h.client.Client, fence: h.Fence}
 }
 
 type fencedClient struct {

@@ -7,17 +7,34 @@ import (
 	"context"
 	"maps"
 
+	"github.com/go-logr/logr"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
+// Subject is what all that work on a component know of it.
+type Subject struct {
+	// OwnerID is the ID of the component as owner of its dependents.
+	OwnerID string
+	// Reconciler is the name of the reconciler, the prefix of its annotations.
+	Reconciler string
+	// Deleting is set if the component is being deleted.
+	Deleting bool
+	Log      logr.Logger
+	// Warn and Inform write Warning and Normal events about the component.
+	Warn, Inform func(reason, message string)
+	// Fence fails if this process must not write any more.
+	Fence func() error
+}
+
 // Handle is a component during one pass.
 type Handle struct {
+	Subject
+	Key apitypes.NamespacedName
+
 	client    *Client
 	memory    *Memory
-	options   HandleOptions
 	component client.Object
-	key       apitypes.NamespacedName
 	uid       apitypes.UID
 	// version guards writes: the resource version that the pass is based on.
 	version string
@@ -25,19 +42,11 @@ type Handle struct {
 	base, stored map[string]any
 }
 
-// HandleOptions configure a Handle.
-type HandleOptions struct {
-	// Fence fails if this process must not write any more. Required.
-	Fence func() error
-	// Pruned is called with the fields of the status that the server does not keep, once for each of them. Required.
-	Pruned func(fields []string)
-}
-
 // Open starts a pass with a fetched component. It restores the fields that the server drops from each written status.
-func (c *Client) Open(component client.Object, memory *Memory, options HandleOptions) (*Handle, error) {
+func (c *Client) Open(component client.Object, memory *Memory, subject Subject) (*Handle, error) {
 	h := &Handle{
-		client: c, memory: memory, options: options, component: component,
-		key: client.ObjectKeyFromObject(component), uid: component.GetUID(), version: component.GetResourceVersion(),
+		Subject: subject, Key: client.ObjectKeyFromObject(component),
+		client: c, memory: memory, component: component, uid: component.GetUID(), version: component.GetResourceVersion(),
 	}
 	base, err := StatusOf(component)
 	if err != nil {
@@ -54,6 +63,20 @@ func (c *Client) Open(component client.Object, memory *Memory, options HandleOpt
 	h.base = memory.sent
 	return h, c.setStatus(component, memory.sent)
 }
+
+// Name names the component in messages.
+func (h *Handle) Name() string { return h.client.Kind.Kind + " " + h.Key.String() }
+
+// Annotation returns the value of an annotation of the reconciler.
+func (h *Handle) Annotation(suffix string) string {
+	return h.component.GetAnnotations()[h.Reconciler+"/"+suffix]
+}
+
+// Live returns a reader that asks the server.
+func (h *Handle) Live() client.Reader { return h.client.Live }
+
+// FieldOwner returns the field manager of all writes.
+func (h *Handle) FieldOwner() string { return h.client.FieldOwner }
 
 // Status returns the status that the component has in memory; see StatusOf.
 func (h *Handle) Status() (map[string]any, error) { return StatusOf(h.component) }

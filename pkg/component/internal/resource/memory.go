@@ -25,7 +25,7 @@ type Memory struct {
 	confirmed bool
 	// sent is the last written status, received the server's version of it; set only if they differ.
 	sent, received map[string]any
-	// reported has the dropped fields that were passed to Pruned before.
+	// reported has the dropped fields that were reported before.
 	reported map[string]bool
 	// rejections is the number of consecutive rejected status writes.
 	rejections int

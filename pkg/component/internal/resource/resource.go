@@ -10,6 +10,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,13 +21,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/apiserver"
+	"github.com/component-operator/runtime/internal/texts"
 )
 
 // ErrChanged ends a pass that has read the component before its latest change.
 var ErrChanged = errors.New("another client modified the component during the reconciliation")
 
 // ErrNotOurs ends a pass for a component that belongs to another replica, or may belong to it. The errors of
-// HandleOptions.Fence wrap it.
+// Subject.Fence wrap it.
 var ErrNotOurs = errors.New("this replica may have lost the shard of the component")
 
 // RejectedError says that the server rejects a status.
@@ -186,7 +188,7 @@ func (h *Handle) patch(ctx context.Context, subresource string, content func() m
 
 // send makes one request. The response to a write of the metadata is a PartialObjectMetadata.
 func (h *Handle) send(ctx context.Context, subresource string, content map[string]any) (client.Object, error) {
-	if err := h.options.Fence(); err != nil {
+	if err := h.Fence(); err != nil {
 		return nil, err
 	}
 	patch, err := apiserver.MergePatch(h.uid, h.version, content)
@@ -196,14 +198,14 @@ func (h *Handle) send(ctx context.Context, subresource string, content map[strin
 	owner := client.FieldOwner(h.client.FieldOwner)
 	if subresource == "" {
 		// The spec may be large, and nothing of it is needed.
-		patched := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: h.key.Namespace, Name: h.key.Name}}
+		patched := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: h.Key.Namespace, Name: h.Key.Name}}
 		patched.SetGroupVersionKind(h.client.Kind)
 		return patched, h.client.Client.Patch(ctx, patched, patch, owner)
 	}
 	// The response needs an empty object: in any other one, dropped fields would survive.
 	patched := h.client.New()
-	patched.SetNamespace(h.key.Namespace)
-	patched.SetName(h.key.Name)
+	patched.SetNamespace(h.Key.Namespace)
+	patched.SetName(h.Key.Name)
 	return patched, h.client.Client.SubResource(subresource).Patch(ctx, patched, patch, owner)
 }
 
@@ -240,12 +242,14 @@ func (h *Handle) reportDropped(lost []string) {
 	for _, field := range lost {
 		h.memory.reported[field] = true
 	}
-	h.options.Pruned(lost)
+	fields := strings.Join(lost, ", ")
+	h.Log.Info("the CustomResourceDefinition of the component is older than this operator and drops fields of its status", "fields", fields)
+	h.Warn("StatusPruned", "the CustomResourceDefinition is older than this operator, and lacks "+texts.Truncate(fields, 800)+"; update it")
 }
 
 // whyNotFound distinguishes a component that is gone from one without a status subresource.
 func (h *Handle) whyNotFound(ctx context.Context) error {
-	_, err := h.client.read(ctx, h.client.Live, h.key)
+	_, err := h.client.read(ctx, h.client.Live, h.Key)
 	switch {
 	case apierrors.IsNotFound(err):
 		return ErrChanged
@@ -258,7 +262,7 @@ func (h *Handle) whyNotFound(ctx context.Context) error {
 
 // LiveStatus returns the status on the server; nil if there is none.
 func (h *Handle) LiveStatus(ctx context.Context) (map[string]any, error) {
-	live, err := h.client.read(ctx, h.client.Live, h.key)
+	live, err := h.client.read(ctx, h.client.Live, h.Key)
 	if err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
@@ -289,7 +293,7 @@ func (h *Handle) Confirm(ctx context.Context) error {
 // reread reads the component from the server. It fails with ErrChanged if that is another component, or its status is
 // not the last one known.
 func (h *Handle) reread(ctx context.Context) (client.Object, error) {
-	live, err := h.client.read(ctx, h.client.Live, h.key)
+	live, err := h.client.read(ctx, h.client.Live, h.Key)
 	if err != nil {
 		if apierrors.IsNotFound(err) {
 			return nil, ErrChanged
@@ -307,7 +311,7 @@ func (h *Handle) reread(ctx context.Context) (client.Object, error) {
 }
 
 func (h *Handle) isBeingDeleted(ctx context.Context) bool {
-	live, err := h.client.read(ctx, h.client.Live, h.key)
+	live, err := h.client.read(ctx, h.client.Live, h.Key)
 	return err == nil && live.GetDeletionTimestamp() != nil
 }
 

@@ -8,14 +8,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/go-logr/logr"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	apitypes "k8s.io/apimachinery/pkg/types"
-
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/pkg/component/internal/hooks"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/component/internal/records"
+	"github.com/component-operator/runtime/pkg/component/internal/resource"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -23,6 +20,7 @@ import (
 // Destination is the cluster of a component's dependents during one pass, and the next one if they move.
 type Destination struct {
 	options DestinationOptions
+	handle  *resource.Handle
 	record  *records.Record
 	hooks   *hooks.Hooks
 
@@ -39,11 +37,6 @@ type Destination struct {
 
 // DestinationOptions configure the destination of one component.
 type DestinationOptions struct {
-	Key     apitypes.NamespacedName
-	OwnerID string
-	// Reconciler is the name of the reconciler, which prefixes annotations.
-	Reconciler string
-	Component  metav1.Object
 	// Inventory has the dependents.
 	Inventory *[]*reconciler.InventoryItem
 	// OwnCluster is the UID of the cluster of the component.
@@ -53,15 +46,11 @@ type DestinationOptions struct {
 	// identity in the component's own cluster, whether dependents are there or not.
 	Identity func() Identity
 	Local    func() Identity
-	Deleting bool
-	Log      logr.Logger
-	// Warn and Inform write Warning and Normal events about the component.
-	Warn, Inform func(reason, message string)
 }
 
 // OpenDestination returns the destination of a component for one pass.
-func OpenDestination(record *records.Record, deletionHooks *hooks.Hooks, options DestinationOptions) *Destination {
-	return &Destination{options: options, record: record, hooks: deletionHooks, cluster: ParseCluster(record.Cluster())}
+func OpenDestination(handle *resource.Handle, record *records.Record, deletionHooks *hooks.Hooks, options DestinationOptions) *Destination {
+	return &Destination{options: options, handle: handle, record: record, hooks: deletionHooks, cluster: ParseCluster(record.Cluster())}
 }
 
 // Target returns the connection to the cluster of the dependents; nil if there is none, or if it is lost.
@@ -108,7 +97,7 @@ func (d *Destination) setCluster(cluster Cluster) {
 // leftBehind returns the objects that remain if the target is abandoned.
 func (d *Destination) leftBehind() []*reconciler.InventoryItem {
 	var items []*reconciler.InventoryItem
-	if !d.options.Deleting || !d.hooks.Reached(inventory.DeletionStagePostDelete) {
+	if !d.handle.Deleting || !d.hooks.Reached(inventory.DeletionStagePostDelete) {
 		items = append(items, *d.options.Inventory...)
 	}
 	return append(items, d.hooks.Applied()...)
@@ -116,7 +105,7 @@ func (d *Destination) leftBehind() []*reconciler.InventoryItem {
 
 // isOccupied reports whether the cluster of the dependents has any, or may have.
 func (d *Destination) isOccupied() bool {
-	return len(d.leftBehind()) > 0 || d.record.Gap() != "" || d.options.Deleting && d.hooks.Awaited()
+	return len(d.leftBehind()) > 0 || d.record.Gap() != "" || d.handle.Deleting && d.hooks.Awaited()
 }
 
 // Connect connects to the cluster of the dependents. While the component is being deleted, the kubeconfig may be
@@ -129,12 +118,12 @@ func (d *Destination) Connect(ctx context.Context, lost error) outcomes.Outcome 
 	if moved, o := d.connectFormer(ctx, id); moved || o.Kind != outcomes.Continue {
 		return o
 	}
-	found, err := d.options.Connector.Connect(d.options.Key, d.options.OwnerID, id)
+	found, err := d.options.Connector.Connect(d.handle.Key, d.handle.OwnerID, id)
 	switch {
 	case errors.Is(err, clients.ErrClosed):
 		// The operator is stopping, which says nothing about the target.
 		return outcomes.Outcome{Kind: outcomes.Abandoned, Message: err.Error()}
-	case err != nil && d.options.Deleting:
+	case err != nil && d.handle.Deleting:
 		return d.holdOrLose(err)
 	case err != nil:
 		return notConnected(err)
@@ -158,7 +147,7 @@ func (d *Destination) holdOrLose(reason error) outcomes.Outcome {
 // hold makes the deletion continue with the connection of an earlier pass. It reports whether there is one to the
 // cluster of the dependents.
 func (d *Destination) hold() bool {
-	held, cluster := d.options.Connector.Held(d.options.Key)
+	held, cluster := d.options.Connector.Held(d.handle.Key)
 	if held == nil || d.isGivenUp() || d.cluster.UID != "" && cluster.UID != d.cluster.UID {
 		return false
 	}
@@ -178,7 +167,7 @@ func (d *Destination) identify(ctx context.Context, id Identity) (Cluster, error
 // connectFormer connects to the former cluster of dependents that move, and reports whether they do. A former cluster
 // without a connection is lost.
 func (d *Destination) connectFormer(ctx context.Context, id Identity) (moved bool, o outcomes.Outcome) {
-	occupied, deleting := d.isOccupied(), d.options.Deleting
+	occupied, deleting := d.isOccupied(), d.handle.Deleting
 	if deleting && (!occupied || d.cluster.UID == "") {
 		return false, outcomes.Proceed
 	}
@@ -208,15 +197,15 @@ func (d *Destination) connectFormer(ctx context.Context, id Identity) (moved boo
 func (d *Destination) reachFormer() outcomes.Outcome {
 	if d.cluster.UID == LocalCluster {
 		var err error
-		d.target, err = d.options.Connector.Connect(d.options.Key, d.options.OwnerID, d.options.Local())
+		d.target, err = d.options.Connector.Connect(d.handle.Key, d.handle.OwnerID, d.options.Local())
 		return outcomes.Of(err)
 	}
-	if held, cluster := d.options.Connector.Held(d.options.Key); held != nil && cluster.UID == d.cluster.UID {
+	if held, cluster := d.options.Connector.Held(d.handle.Key); held != nil && cluster.UID == d.cluster.UID {
 		d.target = held
 		return outcomes.Proceed
 	}
 	reason := fmt.Errorf("the dependents are in %s, but the kubeconfig now refers to %s", d.cluster.Describe(), d.next.Describe())
-	if d.options.Deleting || !d.isGivenUp() {
+	if d.handle.Deleting || !d.isGivenUp() {
 		return d.loseTarget(reason)
 	}
 	d.abandon(reason)
@@ -225,11 +214,11 @@ func (d *Destination) reachFormer() outcomes.Outcome {
 
 // Arrive starts work in the new cluster. The first write records that it has no dependents yet.
 func (d *Destination) Arrive() outcomes.Outcome {
-	d.options.Inform("Moved", outcomes.Bound(fmt.Sprintf("the dependents move to %s; they were in %s", d.next.Describe(), d.cluster.Describe())))
+	d.handle.Inform("Moved", fmt.Sprintf("the dependents move to %s; they were in %s", d.next.Describe(), d.cluster.Describe()))
 	d.setCluster(*d.next)
 	d.next, d.abandoned = nil, false
 	d.record.Clear()
-	found, err := d.options.Connector.Connect(d.options.Key, d.options.OwnerID, d.options.Identity())
+	found, err := d.options.Connector.Connect(d.handle.Key, d.handle.OwnerID, d.options.Identity())
 	if err != nil {
 		return notConnected(err)
 	}

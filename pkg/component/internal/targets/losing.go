@@ -27,7 +27,7 @@ func (d *Destination) loseTarget(reason error) outcomes.Outcome {
 	switch {
 	case len(left) == 0 && gap == "" && !awaited:
 		// Nothing was ever deployed, so nothing can remain.
-		d.options.Log.Info("the cluster of the dependents is unreachable, but there are no dependents", "reason", reason.Error())
+		d.handle.Log.Info("the cluster of the dependents is unreachable, but there are no dependents", "reason", reason.Error())
 		return outcomes.Proceed
 	case d.isGivenUp():
 		d.abandon(reason)
@@ -45,12 +45,12 @@ func (d *Destination) loseTarget(reason error) outcomes.Outcome {
 }
 
 func (d *Destination) abandonAnnotation() string {
-	return d.options.Reconciler + "/" + types.AnnotationKeySuffixAbandonTarget
+	return d.handle.Reconciler + "/" + types.AnnotationKeySuffixAbandonTarget
 }
 
 // isGivenUp reports whether the user has allowed to abandon unreachable dependents.
 func (d *Destination) isGivenUp() bool {
-	return d.options.Component.GetAnnotations()[d.abandonAnnotation()] == "true"
+	return d.handle.Annotation(types.AnnotationKeySuffixAbandonTarget) == "true"
 }
 
 // abandon gives up the dependents, and reports which ones remain.
@@ -62,10 +62,10 @@ func (d *Destination) abandon(reason error) {
 		names[i] = outcomes.Name(item)
 	}
 	slices.Sort(names)
-	d.options.Log.Info("dependents are abandoned", "reason", reason.Error(), "dependents", names)
-	d.options.Warn("Abandoned", outcomes.Bound(fmt.Sprintf("%s abandoned: %s", outcomes.Dependents(len(names)), outcomes.Join(names, ", "))))
+	d.handle.Log.Info("dependents are abandoned", "reason", reason.Error(), "dependents", names)
+	d.handle.Warn("Abandoned", fmt.Sprintf("%s abandoned: %s", outcomes.Dependents(len(names)), outcomes.Join(names, ", ")))
 	if d.hooks.Awaited() {
-		d.options.Warn("HooksSkipped", "unfinished deletion hooks are skipped, because the cluster of the dependents is abandoned")
+		d.handle.Warn("HooksSkipped", "unfinished deletion hooks are skipped, because the cluster of the dependents is abandoned")
 	}
 }
 
@@ -76,7 +76,7 @@ func (d *Destination) Unreachable(ctx context.Context, err error) outcomes.Outco
 	switch {
 	case apiserver.IsAdmission(err):
 		o.Message += fmt.Sprintf("; allow it, or set the annotation %s to \"true\" to orphan all dependents instead of deleting them",
-			d.options.Reconciler+"/"+types.AnnotationKeySuffixOrphanDependents)
+			d.handle.Reconciler+"/"+types.AnnotationKeySuffixOrphanDependents)
 	case err == nil || !d.isOutOfReach(ctx, err):
 	case d.isGivenUp():
 		d.abandon(err)
@@ -144,7 +144,7 @@ func (d *Destination) CheckUnlisted() outcomes.Outcome {
 		return outcomes.Retry(fmt.Sprintf("there may be dependents left"+advice, d.abandonAnnotation()), outcomes.MissingDelay)
 	}
 	d.abandoned = true
-	d.options.Log.Info("dependents may be abandoned", "kinds", kinds)
-	d.options.Warn("Abandoned", outcomes.Bound("dependents of these kinds may be abandoned, because they cannot be listed: "+kinds))
+	d.handle.Log.Info("dependents may be abandoned", "kinds", kinds)
+	d.handle.Warn("Abandoned", "dependents of these kinds may be abandoned, because they cannot be listed: "+kinds)
 	return outcomes.Proceed
 }
