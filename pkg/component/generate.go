@@ -12,9 +12,9 @@ import (
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/pkg/component/internal/generation"
-	"github.com/component-operator/runtime/pkg/component/internal/hooks"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
+	"github.com/component-operator/runtime/pkg/component/internal/records"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -59,7 +59,7 @@ func (p *pass) generate(ctx context.Context) (*generation.Result, error) {
 			UID:         p.component.GetUID(),
 			Digest:      p.declared.Digest.Value,
 			Labels:      p.component.GetLabels(),
-			Annotations: hooks.WithoutProof(p.component.GetAnnotations(), p.worker.name),
+			Annotations: records.WithoutProof(p.component.GetAnnotations(), p.worker.name),
 			Namespace:   p.settings.namespace,
 			Name:        p.settings.name,
 			Revision:    p.status.Revision,

@@ -14,7 +14,6 @@ import (
 
 	"github.com/component-operator/runtime/pkg/component/internal/declared"
 	"github.com/component-operator/runtime/pkg/component/internal/generation"
-	"github.com/component-operator/runtime/pkg/component/internal/hooks"
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
 	"github.com/component-operator/runtime/pkg/component/internal/records"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
@@ -29,7 +28,7 @@ type memory struct {
 	// The memories of the rooms.
 	resource   resource.Memory
 	record     records.Memory
-	hooks      hooks.Memory
+	hooks      records.HookMemory
 	stay       queue.StayMemory
 	declared   declared.Memory
 	generation generation.Memory

@@ -19,7 +19,6 @@ import (
 	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/internal/shards"
 	"github.com/component-operator/runtime/pkg/component/internal/declared"
-	"github.com/component-operator/runtime/pkg/component/internal/hooks"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
 	"github.com/component-operator/runtime/pkg/component/internal/records"
@@ -51,7 +50,7 @@ type pass struct {
 	// handle writes the component, record its inventory, and deletionHooks its deletion hooks.
 	handle        *resource.Handle
 	record        *records.Record
-	deletionHooks *hooks.Hooks
+	deletionHooks *records.Hooks
 	// destination is the cluster of the dependents, and the next one if they move.
 	destination *targets.Destination
 	// stay limits the duration of the pass.
@@ -103,7 +102,7 @@ func (w *worker) newPass(ctx context.Context, component Component, tenure *shard
 func (p *pass) openRooms() {
 	stores := &records.Stores{Handle: p.handle, StateNamespace: p.worker.options.StateNamespace}
 	p.record = records.Open(p.status.fields(), &p.memory.record, stores, p.worker.options.inlineLimit)
-	p.deletionHooks = hooks.Open(&p.memory.hooks, p.record, stores, &p.status.DeletionHooks, func() bool { return p.orphaning })
+	p.deletionHooks = records.OpenHooks(&p.memory.hooks, p.record, stores, &p.status.DeletionHooks, func() bool { return p.orphaning })
 	p.destination = targets.OpenDestination(p.handle, p.record, p.deletionHooks, targets.DestinationOptions{
 		Inventory: &p.status.Inventory, OwnCluster: p.worker.clusterID, Connector: p.worker.targets, Identity: p.identity,
 		Local: func() targets.Identity {

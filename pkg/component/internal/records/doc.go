@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package records stores the inventory of a component: in its status, or beside it if it is too large.
+// Package records stores the inventory of a component: in its status, or beside it if it is too large. It also stores
+// the deletion hooks of a component, and runs them when the component is deleted.
 //
 // # Contract
 //
@@ -18,4 +19,16 @@
 //
 // While a component is being deleted, its record does not shrink: items that are already gone do no harm, and no chunk
 // can be created in a namespace that is being deleted as well.
+//
+// # Deletion hooks
+//
+// Hooks are stored in Secrets before the first dependent is written, because what they were generated from may be gone
+// when the component is deleted. The status refers to these Secrets: it gets the field before the first Secret exists,
+// and loses it after the last one is gone.
+//
+// Hooks are applied with the permissions of the operator. A user who may write the status and some Secret must not gain
+// these permissions. So an annotation of the component has the checksum of the stored hooks: changing it takes the
+// permission to change the component, and with it its spec.
+//
+// Package deletionhooks says how hooks take part in a deletion.
 package records

@@ -9,7 +9,6 @@ import (
 	"fmt"
 
 	"github.com/component-operator/runtime/internal/clients"
-	"github.com/component-operator/runtime/pkg/component/internal/hooks"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/component/internal/records"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
@@ -22,7 +21,7 @@ type Destination struct {
 	options DestinationOptions
 	handle  *resource.Handle
 	record  *records.Record
-	hooks   *hooks.Hooks
+	hooks   *records.Hooks
 
 	// target is the connection to the cluster of the dependents; nil until it is connected, or if it is lost.
 	target *Target
@@ -49,7 +48,7 @@ type DestinationOptions struct {
 }
 
 // OpenDestination returns the destination of a component for one pass.
-func OpenDestination(handle *resource.Handle, record *records.Record, deletionHooks *hooks.Hooks, options DestinationOptions) *Destination {
+func OpenDestination(handle *resource.Handle, record *records.Record, deletionHooks *records.Hooks, options DestinationOptions) *Destination {
 	return &Destination{options: options, handle: handle, record: record, hooks: deletionHooks, cluster: ParseCluster(record.Cluster())}
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package hooks
+package records
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"github.com/component-operator/runtime/internal/deletionhooks"
 	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
-	"github.com/component-operator/runtime/pkg/component/internal/records"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -22,7 +21,7 @@ const hookField = "deletionHooks"
 
 // Memory is what a process remembers about the deletion hooks of one component. Losing it costs requests, nothing else.
 // Only one pass uses it at a time. The zero value is ready for use.
-type Memory struct {
+type HookMemory struct {
 	// stored are the hooks as they are stored; nil if they are not known.
 	stored *storedHooks
 }
@@ -36,10 +35,10 @@ type storedHooks struct {
 
 // Hooks are the deletion hooks of a component during one pass.
 type Hooks struct {
-	memory *Memory
+	memory *HookMemory
 	handle *resource.Handle
-	record *records.Record
-	stores *records.Stores
+	record *Record
+	stores *Stores
 	// field is the field of the status that refers to hooks.
 	field **inventory.DeletionHooks
 	// releasing reports whether dependents are orphaned instead of deleted. Deletion hooks are skipped then.
@@ -47,7 +46,7 @@ type Hooks struct {
 }
 
 // Open returns the deletion hooks of a component for one pass. The record writes what the status says about them.
-func Open(memory *Memory, record *records.Record, stores *records.Stores, field **inventory.DeletionHooks, releasing func() bool) *Hooks {
+func OpenHooks(memory *HookMemory, record *Record, stores *Stores, field **inventory.DeletionHooks, releasing func() bool) *Hooks {
 	return &Hooks{memory: memory, handle: stores.Handle, record: record, stores: stores, field: field, releasing: releasing}
 }
 
