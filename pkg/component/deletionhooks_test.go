@@ -139,7 +139,7 @@ func TestDeletionHookThatFails(t *testing.T) {
 	})
 	change(r, widget, func(w *Widget) { w.Annotations = map[string]string{r.name + "/skip-deletion-hooks": "true"} })
 	r.awaitGone(widget)
-	r.awaitEvent("HooksSkipped", "pre-delete hooks are skipped")
+	r.awaitEvent("HooksSkipped", "Pre-delete hooks are skipped")
 	if err := r.client.Get(t.Context(), client.ObjectKeyFromObject(failed), failed); err == nil {
 		t.Error("want the hook to be removed that was applied")
 	}

@@ -74,7 +74,7 @@ func TestDigestsOfSecretsCannotBeGuessed(t *testing.T) {
 	r.settle(widget)
 	stop()
 	bare := r.bareWorker(newWidget, "Widget")
-	bare.loader.Source = r.watcher()
+	bare.referenced = r.watcher()
 	p, err := bare.newPass(t.Context(), deepCopy(widget), nil)
 	if err != nil {
 		t.Fatal(err)

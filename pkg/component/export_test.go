@@ -5,7 +5,6 @@ package component
 
 import (
 	"github.com/component-operator/runtime/internal/observe"
-	"github.com/component-operator/runtime/pkg/component/internal/declared"
 )
 
 // Install is what the external tests need: they import API types, which import this package.
@@ -13,7 +12,7 @@ var Install = install
 
 // SetContent loads all references of a spec: each object has the key k with the value "loaded".
 func SetContent(spec any) error {
-	return newWalker(nil).Walk(spec, func(found declared.Occurrence) error {
+	return walker{}.walk(spec, func(found occurrence) error {
 		reference, _ := found.Value.(objectReference)
 		_, err := reference.load(&observe.ReferencedContent{Data: map[string][]byte{"k": []byte("loaded")}}, []string{"k"})
 		return err

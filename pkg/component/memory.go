@@ -12,7 +12,6 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/pkg/component/internal/declared"
 	"github.com/component-operator/runtime/pkg/component/internal/generation"
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
 	"github.com/component-operator/runtime/pkg/component/internal/records"
@@ -30,7 +29,7 @@ type memory struct {
 	record     records.Memory
 	hooks      records.HookMemory
 	stay       queue.StayMemory
-	declared   declared.Memory
+	declared   digestMemory
 	generation generation.Memory
 
 	// finished is set when our finalizer has been removed. The cache may still show the component with it.

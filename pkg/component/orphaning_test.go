@@ -68,7 +68,7 @@ func TestOrphaning(t *testing.T) {
 	r.awaitGone(widget)
 	r.expectReleased("settings", "other")
 	r.awaitEvent("Released", fmt.Sprintf("2 dependents orphaned, because the component was deleted with the propagation policy Orphan: ConfigMap %s/other, ConfigMap %s/settings", r.namespace, r.namespace))
-	r.awaitEvent("HooksSkipped", "pre-delete hooks are skipped, because dependents are orphaned, not deleted")
+	r.awaitEvent("HooksSkipped", "Pre-delete hooks are skipped, because dependents are orphaned, not deleted")
 	diff(t, "hooks that ran", []string(nil), jobs())
 	diff(t, "Secrets that are left", 0, len(r.hookSecrets()))
 	select {

@@ -18,7 +18,6 @@ import (
 
 	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/internal/shards"
-	"github.com/component-operator/runtime/pkg/component/internal/declared"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
 	"github.com/component-operator/runtime/pkg/component/internal/records"
@@ -57,7 +56,7 @@ type pass struct {
 	stay *queue.Stay
 
 	// declared is what the component declares. Its digest is empty while the component is being deleted.
-	declared declared.Declaration
+	declared declaration
 	// orphaning is set if the component is being deleted and its dependents are to be orphaned.
 	orphaning bool
 	// engaged is set once the engine has been called for the dependents; result is its last result, nil before.

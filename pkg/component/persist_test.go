@@ -18,7 +18,6 @@ import (
 
 	"github.com/component-operator/runtime/internal/metrics"
 	"github.com/component-operator/runtime/internal/testenv"
-	"github.com/component-operator/runtime/pkg/component/internal/declared"
 	"github.com/component-operator/runtime/pkg/component/internal/generation"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
@@ -48,7 +47,6 @@ func (r *rig) bareWorker(component func() Component, kind string) *worker {
 			FieldOwner: *options.FieldOwner, OwnFields: statusFields, Clock: options.Clock,
 		},
 		announcer: newAnnouncer(options, record.NewFakeRecorder(100), measured),
-		loader:    &declared.Loader{Walker: newWalker(nil), Reference: referenceOf},
 		places:    queue.NewPlaces(options.MaxConcurrentReconciles, 0),
 	}
 	// The names of chunks depend on it.

@@ -4,12 +4,8 @@
 package component
 
 import (
-	"reflect"
-
 	corev1 "k8s.io/api/core/v1"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-
-	"github.com/component-operator/runtime/pkg/component/internal/declared"
 )
 
 // The types in this file are building blocks for specs. The reconciler does not use them. ToUnstructured makes
@@ -101,27 +97,7 @@ type IngressProperties struct {
 // Integers are of type int64. ToUnstructured panics if the type of the spec has no JSON form, or has the tag at other
 // fields than references to ConfigMaps and Secrets; so any test that calls it shows that.
 func ToUnstructured(spec any) map[string]any {
-	parameters, err := parameters.Convert(spec)
+	parameters, err := converter{}.convert(spec)
 	utilruntime.Must(err)
 	return parameters
-}
-
-// parameters converts specs.
-var parameters = &declared.Converter{
-	Walker: newWalker(nil),
-	Own: []reflect.Type{
-		reflect.TypeFor[Spec](), reflect.TypeFor[PlacementSpec](), reflect.TypeFor[ClientSpec](), reflect.TypeFor[ImpersonationSpec](), reflect.TypeFor[SuspensionSpec](),
-		reflect.TypeFor[PresenceSpec](), reflect.TypeFor[RequeueSpec](), reflect.TypeFor[RetrySpec](), reflect.TypeFor[TimeoutSpec](), reflect.TypeFor[ReapplySpec](),
-		reflect.TypeFor[PolicySpec](), reflect.TypeFor[ReconcileSpec](), reflect.TypeFor[DriftSpec](), reflect.TypeFor[TypeSpec](), reflect.TypeFor[DeletionSpec](),
-	},
-	Content: func(reference any) (any, bool) {
-		loaded, ok := reference.(objectReference)
-		if !ok {
-			return nil, false
-		}
-		if _, name := loaded.target(); name == "" {
-			return nil, false
-		}
-		return loaded.content(), true
-	},
 }

@@ -6,14 +6,12 @@ package component
 import (
 	"context"
 	"errors"
-	"reflect"
 	"slices"
 
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/observe"
-	"github.com/component-operator/runtime/pkg/component/internal/declared"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -159,7 +157,7 @@ func (r *ConfigMapReference) load(content *observe.ReferencedContent, _ []string
 }
 
 func (r *ConfigMapKeyReference) load(content *observe.ReferencedContent, fallbackKeys []string) (any, error) {
-	value, err := declared.Pick(content, r.Key, fallbackKeys)
+	value, err := pick(content, r.Key, fallbackKeys)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +175,7 @@ func (r *SecretReference) load(content *observe.ReferencedContent, _ []string) (
 }
 
 func (r *SecretKeyReference) load(content *observe.ReferencedContent, fallbackKeys []string) (any, error) {
-	value, err := declared.Pick(content, r.Key, fallbackKeys)
+	value, err := pick(content, r.Key, fallbackKeys)
 	if err != nil {
 		return nil, err
 	}
@@ -185,53 +183,14 @@ func (r *SecretKeyReference) load(content *observe.ReferencedContent, fallbackKe
 	return r.value, nil
 }
 
-// newWalker returns a walker that finds references in specs. Implementations of the extension, an interface, count as
-// references, too; it may be nil.
-func newWalker(extension reflect.Type) *declared.Walker {
-	return &declared.Walker{
-		Leaves: []reflect.Type{
-			reflect.TypeFor[ConfigMapReference](), reflect.TypeFor[ConfigMapKeyReference](),
-			reflect.TypeFor[SecretReference](), reflect.TypeFor[SecretKeyReference](),
-		},
-		Extension:  extension,
-		TargetType: reflect.TypeFor[KubeConfigSpec](),
-	}
-}
-
-// loadable adapts references for package declared.
-type loadable struct {
-	objectReference
-}
-
-// Target returns kind and name.
-func (l loadable) Target() (observe.ReferenceKind, string) { return l.target() }
-
-// Load sets the content. A kubeconfig must not be empty.
-func (l loadable) Load(content *observe.ReferencedContent, found declared.Occurrence) (any, error) {
-	value, err := l.load(content, found.FallbackKeys())
-	if secret, ok := l.objectReference.(*SecretKeyReference); ok && found.Target && err == nil && len(secret.value) == 0 {
-		return nil, declared.ErrNoKubeConfig
-	}
-	return value, err
-}
-
-// referenceOf returns the reference that was found in a spec; nil if it is an extension.
-func referenceOf(value any) declared.Reference {
-	if reference, ok := value.(objectReference); ok {
-		return loadable{reference}
-	}
-	return nil
-}
-
 // LoadReferences loads the references of a spec, a pointer to a struct, as the reconciler does: from the given
 // namespace, which is that of the component. If objects or keys are missing, the error is a types.RetriableError that
 // names them. Only the types of references of this package are loaded, no implementations of Reference. It is for
 // programs that call generators themselves, such as tests.
 func LoadReferences(ctx context.Context, reader client.Reader, namespace string, spec any) error {
-	loader := &declared.Loader{Walker: parameters.Walker, Source: source{reader}, Reference: referenceOf}
-	declaration, err := loader.Load(ctx, declared.Component{Key: apitypes.NamespacedName{Namespace: namespace}, Spec: spec})
-	if err == nil && len(declaration.Missing) > 0 {
-		err = types.NewRetriableError(errors.New(awaiting(declaration.Missing)), nil)
+	found, err := (&loading{source: source{reader}, key: apitypes.NamespacedName{Namespace: namespace}, spec: spec}).load(ctx)
+	if err == nil && len(found.Missing) > 0 {
+		err = types.NewRetriableError(errors.New(awaiting(found.Missing)), nil)
 	}
 	return err
 }

@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/observe"
-	"github.com/component-operator/runtime/pkg/component/internal/declared"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/types"
@@ -158,24 +157,24 @@ func (r *pokedReference) Digest() string { return r.Content }
 func TestOwnKindsOfReferences(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.worker.loader.Walker = newWalker(reflect.TypeFor[Reference[*Widget]]())
 	s.worker.extension = loadExtension[*Widget](s.client)
 	reference := &pokedReference{Content: "a"}
 	spec := &struct {
 		Own *pokedReference `json:"own"`
 	}{reference}
-	resolve := func(deleting bool) (declared.Declaration, outcomes.Outcome) {
-		found, err := s.worker.loader.Load(t.Context(), declared.Component{
-			Key: client.ObjectKeyFromObject(s.widget), Spec: spec, Deleting: deleting,
-			Extension: func(ctx context.Context, value any) (string, error) { return s.worker.extension(ctx, value, s.widget) },
-		})
-		return found, outcomes.Of(err)
+	resolve := func(deleting bool) (digest string, o outcomes.Outcome) {
+		l := &loading{
+			walker: walker{extension: reflect.TypeFor[Reference[*Widget]]()}, source: s.worker.referenced, key: client.ObjectKeyFromObject(s.widget), spec: spec, deleting: deleting,
+			extension: func(ctx context.Context, value any) (string, error) { return s.worker.extension(ctx, value, s.widget) },
+		}
+		_, err := l.load(t.Context())
+		return l.digests["spec.own"], outcomes.Of(err)
 	}
 	found, o := resolve(false)
-	if o.Kind != outcomes.Continue || found.Digest.Value == "" || reference.loads != 1 {
-		t.Fatalf("want one load and a digest, got %+v, %q, %d loads", o, found.Digest.Value, reference.loads)
+	if o.Kind != outcomes.Continue || found == "" || reference.loads != 1 {
+		t.Fatalf("want one load and a digest, got %+v, %q, %d loads", o, found, reference.loads)
 	}
-	if changed, _ := resolve(false); changed.Digest.Value == found.Digest.Value {
+	if changed, _ := resolve(false); changed == found {
 		t.Error("want another digest when the content changes")
 	}
 	reference.err = types.NewRetriableError(errors.New("not yet"), nil)

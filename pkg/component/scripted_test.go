@@ -159,7 +159,6 @@ func newStage(t *testing.T) *stage {
 	local := cluster.NewClient(r.client, discovery.NewDiscoveryClientForConfigOrDie(config), events, config, nil)
 	s := &stage{rig: r, script: &script{client: local}, worker: w, clock: fake, events: events, widget: r.widget("")}
 	w.options.Clock, w.resource.Clock, w.announcer.events, w.targets, w.local, w.referenced = fake, fake, events, s.script, local, r.watcher()
-	w.loader.Source = w.referenced
 	w.generator = manifests.GeneratorFunc(specObjects)
 	r.create(s.widget)
 	return s

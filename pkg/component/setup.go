@@ -27,7 +27,6 @@ import (
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/metrics"
 	"github.com/component-operator/runtime/internal/observe"
-	"github.com/component-operator/runtime/pkg/component/internal/declared"
 	"github.com/component-operator/runtime/pkg/component/internal/generation"
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
@@ -122,7 +121,7 @@ func (r *Reconciler[T]) newWorker(mgr ctrl.Manager) (*worker, error) {
 		},
 		cache:     mgr.GetCache(),
 		extension: loadExtension[T](mgr.GetClient()),
-		loader:    &declared.Loader{Walker: newWalker(reflect.TypeFor[Reference[T]]()), Reference: referenceOf},
+		walker:    walker{extension: reflect.TypeFor[Reference[T]]()},
 		memories:  newMemories(),
 		places:    queue.NewPlaces(r.options.MaxConcurrentReconciles, r.options.slowRequest),
 		hooks: authorHooks{
@@ -268,7 +267,6 @@ func (w *worker) watchReferences(mgr ctrl.Manager, queue *queue.Wakeups) error {
 	if err != nil {
 		return err
 	}
-	w.loader.Source = w.referenced
 	return mgr.Add(untilEnd(w.referenced.Close))
 }
 

@@ -8,7 +8,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/component-operator/runtime/pkg/component/internal/declared"
 	"github.com/component-operator/runtime/pkg/component/internal/records"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -211,7 +210,7 @@ var statusFields = func() []string {
 	var names []string
 	t := reflect.TypeFor[Status]()
 	for i := range t.NumField() {
-		names = append(names, declared.JSONName(t.Field(i)))
+		names = append(names, jsonName(t.Field(i)))
 	}
 	return names
 }()

@@ -14,7 +14,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/generating"
-	"github.com/component-operator/runtime/pkg/component/internal/declared"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/component/internal/generation"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/generator"
@@ -132,29 +132,36 @@ func (p *pass) checkIdentity(context.Context) outcomes.Outcome {
 	return outcomes.Of(inventory.NewRefusedError(problem))
 }
 
-// load loads the references of the spec.
+// load loads the references of the spec, and computes the digest of the declaration. A recorded digest does not help to
+// guess the content of a Secret; see secretUIDs.
 func (p *pass) load(ctx context.Context) outcomes.Outcome {
-	var err error
-	p.declared, err = p.worker.loader.Load(ctx, declared.Component{
-		Key:             p.key,
-		Spec:            specOf(p.component),
-		Generation:      p.component.GetGeneration(),
-		Annotations:     ownAnnotations(p.component, p.worker.name),
-		Generator:       generation.Fingerprint(p.worker.generator),
-		Deleting:        p.deleting,
-		NeedsReferences: len(p.worker.hooks.postRead)+len(p.worker.hooks.preDelete)+len(p.worker.hooks.postDelete) > 0,
-		TargetUnknown:   hasForeignTarget(p.component),
-		Extension: func(ctx context.Context, value any) (string, error) {
+	l := &loading{
+		walker: p.worker.walker, source: p.worker.referenced, key: p.key, spec: specOf(p.component), deleting: p.deleting,
+		needed:        len(p.worker.hooks.postRead)+len(p.worker.hooks.preDelete)+len(p.worker.hooks.postDelete) > 0,
+		targetUnknown: hasForeignTarget(p.component),
+		extension: func(ctx context.Context, value any) (string, error) {
 			return p.worker.extension(ctx, value, p.component)
 		},
-	})
+	}
+	var err error
+	p.declared, err = l.load(ctx)
 	switch {
 	case err != nil:
 		return outcomes.Of(err)
-	case !p.deleting && len(p.declared.Missing) > 0:
+	case p.deleting:
+		return outcomes.Proceed
+	case len(p.declared.Missing) > 0:
 		return outcomes.Retry(awaiting(p.declared.Missing), outcomes.MissingDelay)
 	}
-	return outcomes.Proceed
+	plain, err := manifest.Digest(digestInput{
+		Generation:  p.component.GetGeneration(),
+		Annotations: ownAnnotations(p.component, p.worker.name),
+		Spec:        l.spec,
+		References:  l.digests,
+		Generator:   generation.Fingerprint(p.worker.generator),
+	})
+	p.declared.Digest = newDigest(plain, l.uids)
+	return outcomes.Of(err)
 }
 
 // withoutRevision has the annotations that do not affect the generated objects.
@@ -183,7 +190,7 @@ func (p *pass) track(context.Context) outcomes.Outcome {
 		return outcomes.Proceed
 	}
 	digest := &p.declared.Digest
-	digest.Recognize(&p.memory.declared, &p.status.ProcessingDigest, &p.status.LastProcessingDigest)
+	digest.recognize(&p.memory.declared, &p.status.ProcessingDigest, &p.status.LastProcessingDigest)
 	p.settleInherited()
 	if digest.Value != p.status.ProcessingDigest {
 		if p.status.ProcessingDigest != "" {

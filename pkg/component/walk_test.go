@@ -11,8 +11,6 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/component-operator/runtime/pkg/component/internal/declared"
 )
 
 type walkedInline struct {
@@ -63,10 +61,10 @@ type found struct {
 	Target, Ignored  bool
 }
 
-func walked(t *testing.T, w *declared.Walker, root any) []found {
+func walked(t *testing.T, w walker, root any) []found {
 	t.Helper()
 	var all []found
-	err := w.Walk(root, func(o declared.Occurrence) error {
+	err := w.walk(root, func(o occurrence) error {
 		all = append(all, found{o.Path, reflect.TypeOf(o.Value).String(), fmt.Sprint(o.FallbackKeys()), o.Target, o.IgnoredOnDeletion()})
 		return nil
 	})
@@ -78,7 +76,7 @@ func walked(t *testing.T, w *declared.Walker, root any) []found {
 
 func TestWalk(t *testing.T) {
 	t.Parallel()
-	w := newWalker(reflect.TypeFor[Reference[*Widget]]())
+	w := walker{extension: reflect.TypeFor[Reference[*Widget]]()}
 	secret := "*component.SecretReference"
 	secretKey := "*component.SecretKeyReference"
 	for _, test := range []struct {
@@ -132,7 +130,7 @@ func TestWalk(t *testing.T) {
 func TestWalkPutsBackWhatIsInMaps(t *testing.T) {
 	t.Parallel()
 	spec := &walkedSpec{Map: map[string]SecretKeyReference{"a": {Name: "x"}}}
-	err := newWalker(nil).Walk(spec, func(o declared.Occurrence) error {
+	err := walker{}.walk(spec, func(o occurrence) error {
 		if reference, ok := o.Value.(*SecretKeyReference); ok && o.Path == `spec.map["a"]` {
 			reference.value = []byte("loaded")
 		}

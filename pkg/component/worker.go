@@ -22,7 +22,6 @@ import (
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/internal/shards"
 	"github.com/component-operator/runtime/pkg/cluster"
-	"github.com/component-operator/runtime/pkg/component/internal/declared"
 	"github.com/component-operator/runtime/pkg/component/internal/generation"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
@@ -51,7 +50,8 @@ type worker struct {
 	metrics   *metrics.Controller
 	announcer *announcer
 
-	loader *declared.Loader
+	// walker finds references in specs.
+	walker walker
 	// referenced notices changes of the objects that components refer to.
 	referenced *observe.ReferenceWatcher
 	// extension loads a Reference[T] and returns its digest.

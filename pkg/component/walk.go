@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package declared
+package component
 
 import (
 	"cmp"
@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Occurrence is a reference in a spec.
-type Occurrence struct {
+// occurrence is a reference in a spec.
+type occurrence struct {
 	// Path is the path in JSON, such as spec.users[0].passwordRef.
 	Path string
 	// Value is a pointer to the reference, or the implementation of the extension.
@@ -24,13 +24,13 @@ type Occurrence struct {
 	Target bool
 }
 
-func (o Occurrence) at(suffix string) Occurrence {
+func (o occurrence) at(suffix string) occurrence {
 	o.Path += suffix
 	return o
 }
 
 // FallbackKeys returns the keys to try if the reference names none.
-func (o Occurrence) FallbackKeys() []string {
+func (o occurrence) FallbackKeys() []string {
 	var keys []string
 	for key := range strings.SplitSeq(o.tag.Get("fallbackKeys"), ",") {
 		if key = strings.TrimSpace(key); key != "" {
@@ -41,31 +41,33 @@ func (o Occurrence) FallbackKeys() []string {
 }
 
 // IgnoredOnDeletion reports whether the object may be missing while the component is being deleted.
-func (o Occurrence) IgnoredOnDeletion() bool {
+func (o occurrence) IgnoredOnDeletion() bool {
 	return o.tag.Get("notFoundPolicy") == "ignoreOnDeletion"
 }
 
-// Walker finds references in specs. It is safe for concurrent use.
-type Walker struct {
-	// Leaves are the types of references.
-	Leaves []reflect.Type
-	// Extension is an interface whose implementations count as references, too; may be nil.
-	Extension reflect.Type
-	// TargetType is the type of structs whose references determine the cluster of the dependents.
-	TargetType reflect.Type
+// walker finds references in specs. It is safe for concurrent use.
+type walker struct {
+	// extension is an interface whose implementations count as references, too; may be nil.
+	extension reflect.Type
 }
 
-// Walk calls visit for each reference in the value that spec points to. Map values are visited as copies and put back
+// referenceTypes are the references of this package.
+var referenceTypes = []reflect.Type{
+	reflect.TypeFor[ConfigMapReference](), reflect.TypeFor[ConfigMapKeyReference](),
+	reflect.TypeFor[SecretReference](), reflect.TypeFor[SecretKeyReference](),
+}
+
+// walk calls visit for each reference in the value that spec points to. Map values are visited as copies and put back
 // afterwards, in the order of their keys.
-func (w *Walker) Walk(spec any, visit func(Occurrence) error) error {
+func (w walker) walk(spec any, visit func(occurrence) error) error {
 	value := reflect.ValueOf(spec)
 	if !value.IsValid() {
 		return nil
 	}
-	return w.visit(value, Occurrence{Path: "spec"}, visit)
+	return w.visit(value, occurrence{Path: "spec"}, visit)
 }
 
-func (w *Walker) visit(value reflect.Value, at Occurrence, visit func(Occurrence) error) error {
+func (w walker) visit(value reflect.Value, at occurrence, visit func(occurrence) error) error {
 	if leaf, byValue := w.isLeaf(value.Type()); leaf {
 		return visitLeaf(byValue, value, at, visit)
 	}
@@ -106,7 +108,7 @@ func isScalar(t reflect.Type) bool {
 	return t.Kind() <= reflect.Complex128 || t.Kind() == reflect.String
 }
 
-func visitLeaf(byValue bool, value reflect.Value, at Occurrence, visit func(Occurrence) error) error {
+func visitLeaf(byValue bool, value reflect.Value, at occurrence, visit func(occurrence) error) error {
 	if !byValue {
 		if !value.CanAddr() {
 			return fmt.Errorf("reference %s cannot be loaded, because its address is not known", at.Path)
@@ -120,14 +122,14 @@ func visitLeaf(byValue bool, value reflect.Value, at Occurrence, visit func(Occu
 	return visit(at)
 }
 
-func (w *Walker) visitStruct(value reflect.Value, at Occurrence, visit func(Occurrence) error) error {
-	at.Target = at.Target || value.Type() == w.TargetType
+func (w walker) visitStruct(value reflect.Value, at occurrence, visit func(occurrence) error) error {
+	at.Target = at.Target || value.Type() == reflect.TypeFor[KubeConfigSpec]()
 	for i := range value.NumField() {
 		field := value.Type().Field(i)
 		if !isVisited(field) {
 			continue
 		}
-		inner, name := at, JSONName(field)
+		inner, name := at, jsonName(field)
 		if !w.isEmbeddedReference(field) {
 			inner.tag = field.Tag
 		}
@@ -148,14 +150,14 @@ func isVisited(field reflect.StructField) bool {
 
 // isEmbeddedReference reports whether the field turns the surrounding struct into a reference and has no tags of its
 // own. Then the tags of the field that holds the struct apply.
-func (w *Walker) isEmbeddedReference(field reflect.StructField) bool {
+func (w walker) isEmbeddedReference(field reflect.StructField) bool {
 	_, keys := field.Tag.Lookup("fallbackKeys")
 	_, policy := field.Tag.Lookup("notFoundPolicy")
 	leaf, _ := w.isLeaf(field.Type)
-	return JSONName(field) == "" && leaf && !keys && !policy
+	return jsonName(field) == "" && leaf && !keys && !policy
 }
 
-func (w *Walker) visitMap(value reflect.Value, at Occurrence, visit func(Occurrence) error) error {
+func (w walker) visitMap(value reflect.Value, at occurrence, visit func(occurrence) error) error {
 	type entry struct {
 		text string
 		key  reflect.Value
@@ -178,21 +180,21 @@ func (w *Walker) visitMap(value reflect.Value, at Occurrence, visit func(Occurre
 
 // isLeaf reports whether values of the type are references, and whether their methods need no pointer. A struct that
 // embeds one of our references has its methods, but may hold further references; so it is no leaf.
-func (w *Walker) isLeaf(t reflect.Type) (leaf bool, byValue bool) {
+func (w walker) isLeaf(t reflect.Type) (leaf bool, byValue bool) {
 	switch {
-	case slices.Contains(w.Leaves, t):
+	case slices.Contains(referenceTypes, t):
 		return true, false
-	case w.Extension == nil || t.Kind() == reflect.Interface:
+	case w.extension == nil || t.Kind() == reflect.Interface:
 		return false, false
-	case t.Implements(w.Extension):
+	case t.Implements(w.extension):
 		return true, true
 	default:
-		return t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(w.Extension), false
+		return t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(w.extension), false
 	}
 }
 
-// JSONName returns the name of a field in JSON; empty if the field is inlined.
-func JSONName(field reflect.StructField) string {
+// jsonName returns the name of a field in JSON; empty if the field is inlined.
+func jsonName(field reflect.StructField) string {
 	name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 	switch {
 	case name != "" && name != "-":

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package declared
+package component
 
 import (
 	"crypto/sha256"
@@ -19,8 +19,8 @@ import (
 // reading the metadata of a Secret takes the permission to read the Secret. A user who sees a UID elsewhere knows it
 // nevertheless: in events about the Secret, or in owner references to it.
 
-// Digest identifies what a component declares.
-type Digest struct {
+// digest identifies what a component declares.
+type digest struct {
 	// Value is the recorded digest.
 	Value string
 	// Key is the key of the digest; nil if the component refers to no Secret.
@@ -32,8 +32,20 @@ type Digest struct {
 	plain string
 }
 
-// Memory has the last digests, with and without the key. The zero value is ready for use.
-type Memory struct {
+// digestInput is the input of the digest: every change causes a new revision.
+type digestInput struct {
+	Generation int64 `json:"generation"`
+	// Annotations are those that affect dependents.
+	Annotations map[string]string `json:"annotations"`
+	Spec        any               `json:"spec"`
+	// References are the digests of the contents.
+	References map[string]string `json:"references"`
+	// Generator is the fingerprint of the generator.
+	Generator string `json:"generator"`
+}
+
+// digestMemory has the last digests, with and without the key. The zero value is ready for use.
+type digestMemory struct {
 	plain, keyed string
 }
 
@@ -54,18 +66,18 @@ func (u secretUIDs) key() []byte {
 	return sum[:]
 }
 
-func newDigest(plain string, uids secretUIDs) Digest {
+func newDigest(plain string, uids secretUIDs) digest {
 	key := uids.key()
-	d := Digest{Value: manifest.Keyed(key, plain), Key: key, plain: plain}
+	d := digest{Value: manifest.Keyed(key, plain), Key: key, plain: plain}
 	if d.Value != plain {
 		d.Former = plain
 	}
 	return d
 }
 
-// Recognize replaces a former digest of the same declaration, which must not cause a new revision, and remembers this
+// recognize replaces a former digest of the same declaration, which must not cause a new revision, and remembers this
 // one.
-func (d *Digest) Recognize(memory *Memory, recorded ...*string) {
+func (d *digest) recognize(memory *digestMemory, recorded ...*string) {
 	if memory.plain == d.plain && memory.keyed != d.Value {
 		d.Former = memory.keyed
 	}

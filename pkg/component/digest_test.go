@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package declared
+package component
 
 import (
 	"testing"
@@ -30,7 +30,7 @@ func TestKeyedDigests(t *testing.T) {
 	} {
 		processing, last := test.recorded, test.recorded
 		found := newDigest("plain", test.uids)
-		found.Recognize(&Memory{plain: test.remembered[0], keyed: test.remembered[1]}, &processing, &last)
+		found.recognize(&digestMemory{plain: test.remembered[0], keyed: test.remembered[1]}, &processing, &last)
 		if processing != test.want || last != test.want {
 			t.Errorf("%s: want %q, got %q and %q", test.reason, test.want, processing, last)
 		}

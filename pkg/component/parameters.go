@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package declared
+package component
 
 import (
 	"fmt"
@@ -16,19 +16,19 @@ import (
 // reference; "-" drops the reference.
 const tagLoadedAs = "loadedAs"
 
-// Converter converts specs to the parameters of generators.
-type Converter struct {
-	// Walker finds references.
-	Walker *Walker
-	// Own are the types of structs that are meant for the reconciler. Fields that embed them are left out.
-	Own []reflect.Type
-	// Content returns the loaded content of a reference, which is a pointer; false if the reference names no object.
-	Content func(reference any) (content any, set bool)
+// converter converts specs to the parameters of generators.
+type converter struct{ walker }
+
+// ownSpecs are the types of structs that are meant for the reconciler. Fields that embed them are left out.
+var ownSpecs = []reflect.Type{
+	reflect.TypeFor[Spec](), reflect.TypeFor[PlacementSpec](), reflect.TypeFor[ClientSpec](), reflect.TypeFor[ImpersonationSpec](), reflect.TypeFor[SuspensionSpec](),
+	reflect.TypeFor[PresenceSpec](), reflect.TypeFor[RequeueSpec](), reflect.TypeFor[RetrySpec](), reflect.TypeFor[TimeoutSpec](), reflect.TypeFor[ReapplySpec](),
+	reflect.TypeFor[PolicySpec](), reflect.TypeFor[ReconcileSpec](), reflect.TypeFor[DriftSpec](), reflect.TypeFor[TypeSpec](), reflect.TypeFor[DeletionSpec](),
 }
 
-// Convert returns what a spec, a pointer to a struct, is in JSON, without the fields for the reconciler, and with the
+// convert returns what a spec, a pointer to a struct, is in JSON, without the fields for the reconciler, and with the
 // content of the references that have the tag loadedAs.
-func (c *Converter) Convert(spec any) (map[string]any, error) {
+func (c converter) convert(spec any) (map[string]any, error) {
 	value := reflect.ValueOf(spec)
 	if value.Kind() != reflect.Pointer || value.IsNil() || value.Elem().Kind() != reflect.Struct {
 		return nil, fmt.Errorf("a spec must be a pointer to a struct, but is of type %T", spec)
@@ -44,12 +44,12 @@ func (c *Converter) Convert(spec any) (map[string]any, error) {
 }
 
 // clearOwn clears embedded structs for the reconciler in a struct that is a copy.
-func (c *Converter) clearOwn(spare reflect.Value) {
+func (c converter) clearOwn(spare reflect.Value) {
 	for i := range spare.NumField() {
 		field, value := spare.Type().Field(i), spare.Field(i)
 		switch {
 		case !field.Anonymous:
-		case slices.Contains(c.Own, structOf(field.Type)) && value.CanSet():
+		case slices.Contains(ownSpecs, structOf(field.Type)) && value.CanSet():
 			value.SetZero()
 		case value.Kind() == reflect.Struct:
 			c.clearOwn(value)
@@ -69,12 +69,12 @@ func copyOf(value reflect.Value) reflect.Value {
 }
 
 // dropNames drops embedded structs for the reconciler that have a name in JSON.
-func (c *Converter) dropNames(t reflect.Type, parameters map[string]any) {
+func (c converter) dropNames(t reflect.Type, parameters map[string]any) {
 	for i := range t.NumField() {
 		field := t.Field(i)
-		switch name := JSONName(field); {
+		switch name := jsonName(field); {
 		case !field.Anonymous:
-		case slices.Contains(c.Own, structOf(field.Type)):
+		case slices.Contains(ownSpecs, structOf(field.Type)):
 			delete(parameters, name)
 		case name == "" && structOf(field.Type).Kind() == reflect.Struct:
 			c.dropNames(structOf(field.Type), parameters)
@@ -91,8 +91,8 @@ func structOf(t reflect.Type) reflect.Type {
 }
 
 // fill replaces references by their content. The content is the JSON form of the value.
-func (c *Converter) fill(value reflect.Value, content any) error {
-	if leaf, _ := c.Walker.isLeaf(value.Type()); leaf || content == nil {
+func (c converter) fill(value reflect.Value, content any) error {
+	if leaf, _ := c.isLeaf(value.Type()); leaf || content == nil {
 		return nil
 	}
 	switch value.Kind() {
@@ -120,7 +120,7 @@ func (c *Converter) fill(value reflect.Value, content any) error {
 	return nil
 }
 
-func (c *Converter) fillList(value reflect.Value, content []any) error {
+func (c converter) fillList(value reflect.Value, content []any) error {
 	for i, item := range content {
 		if err := c.fill(value.Index(i), item); err != nil {
 			return err
@@ -129,7 +129,7 @@ func (c *Converter) fillList(value reflect.Value, content []any) error {
 	return nil
 }
 
-func (c *Converter) fillMap(value reflect.Value, content map[string]any) error {
+func (c converter) fillMap(value reflect.Value, content map[string]any) error {
 	for _, key := range value.MapKeys() {
 		if err := c.fill(value.MapIndex(key), content[fmt.Sprint(key.Interface())]); err != nil {
 			return err
@@ -138,14 +138,14 @@ func (c *Converter) fillMap(value reflect.Value, content map[string]any) error {
 	return nil
 }
 
-func (c *Converter) fillStruct(value reflect.Value, content map[string]any) error {
+func (c converter) fillStruct(value reflect.Value, content map[string]any) error {
 	loaded := map[string]any{}
 	for i := range value.NumField() {
 		field, inner := value.Type().Field(i), value.Field(i)
 		if !isVisited(field) {
 			continue
 		}
-		name, loadedAs := JSONName(field), field.Tag.Get(tagLoadedAs)
+		name, loadedAs := jsonName(field), field.Tag.Get(tagLoadedAs)
 		switch {
 		case loadedAs != "" && !c.isReference(field.Type):
 			return fmt.Errorf("field %s of type %s has the tag %s:%q, but holds no reference to a ConfigMap or Secret", field.Name, value.Type(), tagLoadedAs, loadedAs)
@@ -175,8 +175,8 @@ func (c *Converter) fillStruct(value reflect.Value, content map[string]any) erro
 }
 
 // isReference reports whether values of a type are references: one, or lists or maps of them.
-func (c *Converter) isReference(t reflect.Type) bool {
-	if leaf, _ := c.Walker.isLeaf(t); leaf {
+func (c converter) isReference(t reflect.Type) bool {
+	if leaf, _ := c.isLeaf(t); leaf {
 		return true
 	}
 	switch t.Kind() {
@@ -190,9 +190,9 @@ func (c *Converter) isReference(t reflect.Type) bool {
 }
 
 // embedded returns the index of the embedded field that makes a struct a reference; -1 if there is none.
-func (c *Converter) embedded(t reflect.Type) int {
+func (c converter) embedded(t reflect.Type) int {
 	for i := range t.NumField() {
-		if isVisited(t.Field(i)) && c.Walker.isEmbeddedReference(t.Field(i)) {
+		if isVisited(t.Field(i)) && c.isEmbeddedReference(t.Field(i)) {
 			return i
 		}
 	}
@@ -200,12 +200,19 @@ func (c *Converter) embedded(t reflect.Type) int {
 }
 
 // loaded returns the content of references; false if there is none.
-func (c *Converter) loaded(value reflect.Value) (content any, set bool) {
-	if leaf, _ := c.Walker.isLeaf(value.Type()); leaf {
+func (c converter) loaded(value reflect.Value) (content any, set bool) {
+	if leaf, _ := c.isLeaf(value.Type()); leaf {
 		if !value.CanAddr() { // the value of a map
 			value = copyOf(value)
 		}
-		return c.Content(value.Addr().Interface())
+		reference, ok := value.Addr().Interface().(objectReference)
+		if !ok {
+			return nil, false
+		}
+		if _, name := reference.target(); name == "" {
+			return nil, false
+		}
+		return reference.content(), true
 	}
 	switch value.Kind() {
 	case reflect.Pointer:
