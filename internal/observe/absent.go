@@ -13,34 +13,30 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-const (
-	// firstDelay is how long to wait before the first discovery of types that were not served.
-	firstDelay = 250 * time.Millisecond
-	// changeDoublings is how often firstDelay doubles after a change of types, because the server serves them a moment
-	// later.
-	changeDoublings = 2
-)
+// firstDelay is how long to wait before the first discovery of types that were not served.
+const firstDelay = 250 * time.Millisecond
 
-// absences makes the feeds of types that are not served wait until they are. One discovery serves all waiting types; so
-// a record that names thousands of types costs no more than one that names a single type.
+// absences makes the watches of types that are not served wait until they are. One discovery serves all waiting types;
+// so a record that names thousands of types costs no more than one that names a single type.
 type absences struct {
 	// list discovers the served types.
 	list func() (served, error)
+	// kick makes the next discovery take place soon. It has a capacity of one.
+	kick chan struct{}
 
 	mu      sync.Mutex
 	waiting map[schema.GroupVersionKind]*absence
 	watched bool // changes of types are reported
-	// attempts counts discoveries since the last reason to expect another answer.
-	attempts int
-	timer    *time.Timer // nil without waiting feeds, or during a discovery
-	due      time.Time   // when the timer fires
-	looking  bool        // a discovery is under way
 }
 
-// absence is a type that feeds wait for.
+// absence is a type that watches wait for.
 type absence struct {
 	served chan struct{} // closed when the type is served
-	count  int           // number of waiting feeds
+	count  int           // number of waiting watches
+}
+
+func newAbsences(list func() (served, error)) *absences {
+	return &absences{list: list, kick: make(chan struct{}, 1), waiting: map[schema.GroupVersionKind]*absence{}}
 }
 
 // lookDelay returns the time until the next discovery. While changes of types are reported, a discovery without one is
@@ -55,110 +51,94 @@ func lookDelay(attempts int, watched bool) time.Duration {
 
 // await returns when the type is served, or the context has ended.
 func (a *absences) await(ctx context.Context, gvk schema.GroupVersionKind) {
-	waited := a.join(gvk)
-	defer a.leave(gvk, waited)
-	select {
-	case <-waited.served:
-	case <-ctx.Done():
-	}
-}
-
-func (a *absences) join(gvk schema.GroupVersionKind) *absence {
 	a.mu.Lock()
-	defer a.mu.Unlock()
 	waited := a.waiting[gvk]
 	if waited == nil {
 		waited = &absence{served: make(chan struct{})}
 		a.waiting[gvk] = waited
-		a.expectLocked(0)
+		a.expect()
 	}
 	waited.count++
-	return waited
-}
-
-func (a *absences) leave(gvk schema.GroupVersionKind, waited *absence) {
+	a.mu.Unlock()
+	select {
+	case <-waited.served:
+	case <-ctx.Done():
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if waited.count--; waited.count > 0 || a.waiting[gvk] != waited {
-		return
-	}
-	delete(a.waiting, gvk)
-	if len(a.waiting) == 0 && a.timer != nil {
-		a.timer.Stop()
-		a.timer = nil
+	if waited.count--; waited.count == 0 && a.waiting[gvk] == waited {
+		delete(a.waiting, gvk)
 	}
 }
 
-// listener returns a listener that tells the waiting feeds of changes, too.
+// expect makes the next discovery take place soon.
+func (a *absences) expect() {
+	select {
+	case a.kick <- struct{}{}:
+	default:
+	}
+}
+
+// listener returns a listener that expects other types after a change, too. Types may also have changed while they were
+// not watched.
 func (a *absences) listener(next TypeListener) TypeListener {
 	return TypeListener{
 		Watched: func(watched bool) {
 			a.mu.Lock()
 			a.watched = watched
-			// Types may have changed while they were not watched.
-			a.expectLocked(changeDoublings)
 			a.mu.Unlock()
+			a.expect()
 			next.Watched(watched)
 		},
 		Changed: func() {
-			a.mu.Lock()
-			a.expectLocked(changeDoublings)
-			a.mu.Unlock()
+			a.expect()
 			next.Changed()
 		},
 	}
 }
 
-// expectLocked makes the next discovery take place soon, after the given number of doublings of the first delay.
-func (a *absences) expectLocked(attempts int) {
-	a.attempts = attempts
-	switch next := time.Now().Add(lookDelay(attempts, a.watched)); {
-	case a.looking:
-	case a.timer == nil:
-		a.scheduleLocked()
-	case next.Before(a.due):
-		a.timer.Stop()
-		a.scheduleLocked()
+// run discovers the served types at growing intervals while watches wait, until the context ends. The server serves a
+// type a moment after it is defined.
+func (a *absences) run(ctx context.Context) {
+	attempts, due := 0, time.Time{}
+	for {
+		var timer <-chan time.Time
+		a.mu.Lock()
+		if len(a.waiting) > 0 {
+			timer = time.After(time.Until(due))
+		}
+		watched := a.watched
+		a.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return
+		case <-a.kick:
+			attempts = 0
+			if soon := time.Now().Add(jitter(firstDelay)); due.Before(time.Now()) || soon.Before(due) {
+				due = soon
+			}
+		case <-timer:
+			a.look()
+			attempts++
+			due = time.Now().Add(jitter(lookDelay(attempts, watched)))
+		}
 	}
-}
-
-func (a *absences) scheduleLocked() {
-	a.timer = nil
-	if len(a.waiting) == 0 {
-		return
-	}
-	delay := jitter(lookDelay(a.attempts, a.watched))
-	a.due = time.Now().Add(delay)
-	a.timer = time.AfterFunc(delay, a.look)
 }
 
 // look discovers the served types.
 func (a *absences) look() {
-	a.mu.Lock()
-	if a.looking || len(a.waiting) == 0 {
-		a.mu.Unlock()
+	known, err := a.list()
+	if err != nil {
 		return
 	}
-	if a.timer != nil {
-		// expectLocked has replaced the timer while it fired.
-		a.timer.Stop()
-	}
-	a.looking, a.timer = true, nil
-	a.attempts++
-	a.mu.Unlock()
-	known, err := a.list()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.looking = false
-	if err == nil {
-		for gvk, waited := range a.waiting {
-			if known.has(gvk) {
-				close(waited.served)
-				delete(a.waiting, gvk)
-			}
+	for gvk, waited := range a.waiting {
+		if known.has(gvk) {
+			close(waited.served)
+			delete(a.waiting, gvk)
 		}
 	}
-	a.scheduleLocked()
 }
 
 // served are the resources that a server serves, by version; nil if it does not list them together with the groups.

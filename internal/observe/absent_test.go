@@ -4,6 +4,7 @@
 package observe_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -53,4 +54,32 @@ func (w *world) requestsAbout(path string) int {
 	return w.requests.Count(func(request testenv.Request) bool {
 		return request.Path == path || strings.HasSuffix(path, "-") && strings.HasPrefix(request.Path, path)
 	})
+}
+
+// defineWidgets defines a type that no other test has instances of.
+func (w *world) defineWidgets() {
+	w.Helper()
+	w.defineWidgetsOf(testenv.UniqueName(w) + ".example.com")
+}
+
+func (w *world) defineWidgetsOf(group string) {
+	w.Helper()
+	crd := testenv.Object(w, `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.`+group+`}
+spec:
+  group: `+group+`
+  scope: Namespaced
+  names: {kind: Widget, plural: widgets}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+`)
+	if err := w.client.Create(w.Context(), crd); err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() { _ = w.client.Delete(context.WithoutCancel(w.Context()), crd) })
 }

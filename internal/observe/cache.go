@@ -84,12 +84,11 @@ type Cache struct {
 	followed chan struct{}
 	follow   sync.Once
 
-	mu     sync.Mutex
-	kinds  map[schema.GroupVersionKind]*kind
-	needs  map[string]map[schema.GroupVersionKind]need
-	guards map[schema.GroupVersionResource]*guard
-	named  map[Name]*named
-	names  map[string][]Name // those that an owner reads
+	mu    sync.Mutex
+	kinds map[schema.GroupVersionKind]*kind
+	needs map[string]map[schema.GroupVersionKind]need
+	named map[Name]*named
+	names map[string][]Name // those that an owner reads
 }
 
 // New returns a Cache without watches.
@@ -112,11 +111,12 @@ func New(options Options) (*Cache, error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating a client for watches: %w", err)
 	}
-	absent := &absences{waiting: map[schema.GroupVersionKind]*absence{}, list: func() (served, error) {
+	absent := newAbsences(func() (served, error) {
 		_, resources, _, err := discoveryClient.GroupsAndMaybeResources()
 		return resources, err
-	}}
+	})
 	ctx, cancel := context.WithCancel(context.Background())
+	go absent.run(ctx)
 	return &Cache{
 		absent:   absent,
 		options:  options,
@@ -127,7 +127,6 @@ func New(options Options) (*Cache, error) {
 		followed: make(chan struct{}),
 		kinds:    map[schema.GroupVersionKind]*kind{},
 		needs:    map[string]map[schema.GroupVersionKind]need{},
-		guards:   map[schema.GroupVersionResource]*guard{},
 		named:    map[Name]*named{},
 		names:    map[string][]Name{},
 	}, nil

@@ -6,14 +6,12 @@ package observe
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
-	"math/rand/v2"
 	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/internal/apiserver"
@@ -27,26 +25,20 @@ type feed struct {
 	// cancel ends the feed; set when it is started.
 	cancel context.CancelFunc
 
-	mu       sync.Mutex
-	state    feedState
-	err      error
-	version  string // resource version that the feed is up to date with
-	objects  map[types.NamespacedName]Observation
-	own      map[types.NamespacedName]Observation // responses of our writes that the feed has not received yet
-	ended    map[types.NamespacedName]Observation // Jobs and Pods that are gone and had ended before: UID and outcome
-	since    time.Time                            // when the feed was last synchronised
-	attempts int                                  // failed attempts since a watch was steady
-	refused  bool                                 // the server has last forbidden to watch
-	listed   bool                                 // a list has come that counts once the watch is open
-	listing  *listing                             // the list that is being received
-	full     bool                                 // there is no room for the objects
+	mu      sync.Mutex
+	state   feedState
+	err     error
+	version string // resource version that the feed is up to date with
+	objects map[types.NamespacedName]Observation
+	own     map[types.NamespacedName]Observation // responses of our writes that the feed has not received yet
+	ended   map[types.NamespacedName]Observation // Jobs and Pods that are gone and had ended before: UID and outcome
+	refused bool                                 // the server has last forbidden to watch
+	listed  bool                                 // a list has come that counts once the watch is open
+	listing int64                                // size of the list that is being received, in bytes
+	full    bool                                 // there is no room for the objects
 	// replacing is set while a complete list is stored.
 	replacing bool
 }
-
-// steady is how long a watch must last so that its end does not count as a failure. Where listing is allowed and
-// watching is not, each attempt begins with success.
-const steady = 10 * time.Second
 
 type feedState int
 
@@ -57,7 +49,7 @@ const (
 )
 
 func newFeed(k *kind, namespace string) *feed {
-	return &feed{kind: k, namespace: namespace, listing: &listing{cache: k.cache}, objects: map[types.NamespacedName]Observation{}, own: map[types.NamespacedName]Observation{}}
+	return &feed{kind: k, namespace: namespace, objects: map[types.NamespacedName]Observation{}, own: map[types.NamespacedName]Observation{}}
 }
 
 func (f *feed) pending() bool { f.mu.Lock(); defer f.mu.Unlock(); return f.state == feedStarting }
@@ -117,24 +109,13 @@ func (f *feed) overdue() {
 
 func (f *feed) run(ctx context.Context) {
 	defer f.end()
-	if ctx.Err() != nil {
-		return
-	}
 	defer time.AfterFunc(f.kind.cache.options.Patience, f.overdue).Stop()
-	for ctx.Err() == nil {
-		err := f.listAndWatch(ctx)
-		if ctx.Err() != nil {
-			return
-		}
-		delay := f.failed(err)
-		select {
-		case <-ctx.Done():
-		case <-time.After(delay):
-		}
+	repeat(ctx, f.listAndWatch, func(err error) {
+		f.failed(err)
 		if cluster.IsNoMatch(err) {
 			f.kind.cache.absent.await(ctx, f.kind.gvk)
 		}
-	}
+	})
 }
 
 // end forgets the objects of a feed that has ended.
@@ -164,69 +145,39 @@ func (f *feed) release() {
 			f.kind.cache.keep(nil, &entry{key, observation})
 		}
 	}
-	f.listing.end()
+	f.received()
 	f.objects = nil
 }
 
 // listAndWatch returns when the watch cannot be continued. The ordinary end of a watch is no error.
 func (f *feed) listAndWatch(ctx context.Context) error {
-	mapping, err := f.kind.cache.options.Mapper.RESTMapping(f.kind.gvk.GroupKind(), f.kind.gvk.Version)
-	if err != nil {
-		return fmt.Errorf("finding the resource: %w", err)
-	}
-	if prepare := f.kind.cache.options.Prepare; prepare != nil {
-		if err := prepare(ctx, mapping); err != nil {
-			return err
+	c := f.kind.cache
+	return c.ofType(ctx, f.kind.gvk, func(mapping *meta.RESTMapping) error {
+		if c.options.Prepare != nil {
+			if err := c.options.Prepare(ctx, mapping); err != nil {
+				return err
+			}
 		}
-	}
-	err = f.watch(ctx, mapping.Resource)
-	if cluster.IsTypeless(err) {
-		// The type may be served under another resource name now, which the next attempt needs.
-		return errors.Join(err, cluster.RenewTypes(ctx, f.kind.cache.options.Mapper, f.kind.gvk.Group))
-	}
-	return err
+		source := source{resource: mapping.Resource, namespace: f.namespace, selector: c.options.selector()}
+		if !f.kind.watchesContent() {
+			// The content of such objects is not needed, and may be large, or secret.
+			return c.listAndWatchMetadata(ctx, source, f)
+		}
+		return c.listAndWatch(ctx, source, f.kind.gvk, f)
+	})
 }
 
-// watch is listAndWatch for a known resource.
-func (f *feed) watch(ctx context.Context, resource schema.GroupVersionResource) error {
-	source := source{resource: resource, namespace: f.namespace, selector: f.kind.cache.options.selector()}
-	if !f.kind.watchesContent() {
-		// The content of such objects is not needed, and may be large, or secret.
-		return f.kind.cache.listAndWatchMetadata(ctx, source, (*feedStore)(f))
-	}
-	return f.kind.cache.listAndWatch(ctx, source, f.kind.gvk, (*feedStore)(f))
-}
-
-// longestDelay returns the maximum time between two attempts to watch.
-func longestDelay(err error) time.Duration {
-	if apierrors.IsForbidden(err) {
-		// Permissions change rarely, and each attempt is a request.
-		return 30 * time.Minute
-	}
-	return time.Minute
-}
-
-// failed records the end of an attempt and returns the delay before the next one.
-func (f *feed) failed(err error) time.Duration {
+// failed records the end of an attempt.
+func (f *feed) failed(err error) {
 	f.mu.Lock()
-	if f.state == feedSynced && time.Since(f.since) > steady {
-		f.attempts = 0
-	}
-	delay := min(250*time.Millisecond<<f.attempts, longestDelay(err))
-	f.attempts = min(f.attempts+1, 15)
 	if err == nil && f.state == feedSynced {
 		// The watch has ended and is going to be resumed. The observations stay valid, since a watch may lag anyway.
 		f.mu.Unlock()
-		return jitter(delay)
+		return
 	}
 	f.state, f.err, f.listed = feedBroken, err, false
 	f.mu.Unlock()
 	f.kind.settle(f)
-	return jitter(delay)
-}
-
-func jitter(delay time.Duration) time.Duration {
-	return delay + rand.N(delay/4)
 }
 
 func (f *feed) get(namespace, name string) (Observation, View) {
@@ -246,10 +197,10 @@ func (f *feed) get(namespace, name string) (Observation, View) {
 	}
 	switch {
 	case ok && !seen.OlderThan(written.ResourceVersion):
-		(*feedStore)(f).forgetOwn(key)
+		f.forgetOwn(key)
 		return seen, Present
 	case !ok && !apiserver.Older(f.version, written.ResourceVersion):
-		(*feedStore)(f).forgetOwn(key)
+		f.forgetOwn(key)
 		return f.ended[key], Absent
 	default:
 		return written, Present
@@ -264,14 +215,14 @@ func (f *feed) record(namespace, name string, observation Observation) {
 	switch {
 	case ok && seen.ResourceVersion == observation.ResourceVersion:
 		// The same state, but its status may have changed by the passing of time.
-		(*feedStore)(f).store(key, &observation)
+		f.store(key, &observation)
 		return
 	case ok && !seen.OlderThan(observation.ResourceVersion), f.objects == nil:
 		return
 	}
-	(*feedStore)(f).forgetOwn(key)
+	f.forgetOwn(key)
 	f.own[key] = observation
 	if !f.kind.cache.keep(&entry{key, observation}, nil) {
-		(*feedStore)(f).overflow()
+		f.overflow()
 	}
 }

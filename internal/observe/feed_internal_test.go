@@ -25,7 +25,7 @@ func TestWaitingForAListEnds(t *testing.T) {
 	if mode := k.modeLocked(); mode != "read one by one (the first list takes too long)" {
 		t.Errorf("got mode %q", mode)
 	}
-	if err := (*feedStore)(f).Replace(nil, "1"); err != nil || !f.synced() {
+	if err := f.Replace(nil, "1"); err != nil || !f.synced() {
 		t.Errorf("a list that comes later is not used: %v", err)
 	}
 	f.overdue()

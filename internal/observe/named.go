@@ -130,16 +130,7 @@ var errOtherScope = errors.New("the type has another scope")
 // that they read the object themselves.
 func (n *named) run(ctx context.Context) {
 	defer time.AfterFunc(n.cache.options.Patience, n.overdue).Stop()
-	delay := time.Second
-	for ctx.Err() == nil {
-		begun := time.Now()
-		err := n.watch(ctx)
-		if ctx.Err() != nil {
-			return
-		}
-		if time.Since(begun) > steady {
-			delay = time.Second
-		}
+	repeat(ctx, n.watch, func(err error) {
 		switch {
 		case cluster.IsNoMatch(err):
 			// No object of a type exists that is not served.
@@ -148,12 +139,7 @@ func (n *named) run(ctx context.Context) {
 		case err != nil:
 			n.set(false, "")
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(jitter(delay)):
-			delay = min(2*delay, longestDelay(err))
-		}
-	}
+	})
 }
 
 // overdue ends waiting for the first list, which may still come.
@@ -167,19 +153,31 @@ func (n *named) overdue() {
 }
 
 func (n *named) watch(ctx context.Context) error {
-	mapping, err := n.cache.options.Mapper.RESTMapping(n.name.GroupKind(), n.name.Version)
-	if err != nil {
-		return fmt.Errorf("finding the resource: %w", err)
-	}
-	if isNamespaced := mapping.Scope.Name() == meta.RESTScopeNameNamespace; isNamespaced != (n.name.Namespace != "") {
-		return errOtherScope
-	}
-	only := fields.OneTermEqualSelector("metadata.name", n.name.Name).String()
-	err = n.cache.listAndWatchMetadata(ctx, source{resource: mapping.Resource, namespace: n.name.Namespace, fields: only}, namedStore{n})
-	if cluster.IsTypeless(err) {
-		_ = cluster.RenewTypes(ctx, n.cache.options.Mapper, n.name.Group) // if that fails, the next attempt will
-	}
-	return err
+	return n.cache.ofType(ctx, n.name.GroupVersionKind, func(mapping *meta.RESTMapping) error {
+		if isNamespaced := mapping.Scope.Name() == meta.RESTScopeNameNamespace; isNamespaced != (n.name.Namespace != "") {
+			return errOtherScope
+		}
+		only := fields.OneTermEqualSelector("metadata.name", n.name.Name).String()
+		// The server may not select by name.
+		isMeant := func(object metav1.Object) bool {
+			return object.GetNamespace() == n.name.Namespace && object.GetName() == n.name.Name
+		}
+		return n.cache.observe(ctx, source{resource: mapping.Resource, namespace: n.name.Namespace, fields: only}, func(objects []metav1.Object) {
+			version := ""
+			if i := slices.IndexFunc(objects, isMeant); i >= 0 {
+				version = objects[i].GetResourceVersion()
+			}
+			n.set(true, version)
+		}, func(object metav1.Object, gone bool) {
+			switch {
+			case !isMeant(object):
+			case gone:
+				n.set(true, "")
+			default:
+				n.set(true, object.GetResourceVersion())
+			}
+		})
+	})
 }
 
 // set notes what is known of the object, and notifies the owners if that is something new, or if nothing is known.
@@ -202,54 +200,3 @@ func (n *named) set(synced bool, version string) {
 		n.cache.options.Notify(owner)
 	}
 }
-
-// namedStore takes the version of the only object of a watch.
-type namedStore struct{ named *named }
-
-// Add notes the version of a new object.
-func (s namedStore) Add(object any) error { return s.Update(object) }
-
-// Update notes the version of an object.
-func (s namedStore) Update(object any) error {
-	found, err := s.find(object)
-	if found != nil {
-		s.named.set(true, found.GetResourceVersion())
-	}
-	return err
-}
-
-// Delete notes that the object is gone.
-func (s namedStore) Delete(object any) error {
-	found, err := s.find(object)
-	if found != nil {
-		s.named.set(true, "")
-	}
-	return err
-}
-
-// Replace notes what a list has found.
-func (s namedStore) Replace(objects []any, _ string) error {
-	for _, object := range objects {
-		if found, err := s.find(object); found != nil || err != nil {
-			return s.Update(object)
-		}
-	}
-	s.named.set(true, "")
-	return nil
-}
-
-// find returns the metadata of the object; nil if it is another one, because the server does not select by name.
-func (s namedStore) find(object any) (metav1.Object, error) {
-	found, err := meta.Accessor(object)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("reading the metadata of %s: %w", s.named.name.Name, err)
-	case found.GetNamespace() != s.named.name.Namespace || found.GetName() != s.named.name.Name:
-		return nil, nil //nolint:nilnil // nothing is wrong with another object
-	default:
-		return found, nil
-	}
-}
-
-// Resync does nothing.
-func (namedStore) Resync() error { return nil }

@@ -11,14 +11,15 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/apiserver"
@@ -80,8 +81,6 @@ type ReferenceOptions struct {
 	// Notify is called with an owner when an object that it uses appears, changes or goes. It must not block, and may
 	// be called from several goroutines. Required.
 	Notify func(owner apitypes.NamespacedName)
-	// ForbiddenRetry is how long to wait before watching again after a missing permission. Defaults to 10 minutes.
-	ForbiddenRetry time.Duration
 	// Log receives once which objects cannot be watched. Defaults to no log.
 	Log logr.Logger
 }
@@ -105,9 +104,6 @@ type ReferenceWatcher struct {
 func NewReferenceWatcher(options ReferenceOptions) (*ReferenceWatcher, error) {
 	if options.Reader == nil || options.Metadata == nil || options.Notify == nil {
 		return nil, errors.New("watching references needs reader, metadata client and notification")
-	}
-	if options.ForbiddenRetry <= 0 {
-		options.ForbiddenRetry = 10 * time.Minute
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	return &ReferenceWatcher{
@@ -257,28 +253,33 @@ func (w *ReferenceWatcher) Unwatched(owner apitypes.NamespacedName) []string {
 	return slices.Compact(kinds)
 }
 
-// seen takes over what a watch has reported about one object; the version is empty if the object is gone.
-func (w *ReferenceWatcher) seen(f *referenceFeed, name string, version string) {
-	key := ReferenceKey{Kind: f.scope.kind, Namespace: f.scope.namespace, Name: name}
+// seen takes over what a watch has reported about one object.
+func (f *referenceFeed) seen(object metav1.Object, gone bool) {
+	w, version := f.watcher, object.GetResourceVersion()
 	w.mu.Lock()
-	if version == "" {
-		delete(f.versions, name)
+	if gone {
+		version = ""
+		delete(f.versions, object.GetName())
 	} else {
-		f.versions[name] = version
+		f.versions[object.GetName()] = version
 	}
-	owners := w.concerned(key, version)
+	owners := w.concerned(ReferenceKey{Kind: f.scope.kind, Namespace: f.scope.namespace, Name: object.GetName()}, version)
 	w.mu.Unlock()
 	w.notify(owners)
 }
 
 // replaced takes over a complete list.
-func (w *ReferenceWatcher) replaced(f *referenceFeed, versions map[string]string) {
+func (f *referenceFeed) replaced(objects []metav1.Object) {
+	w := f.watcher
 	w.mu.Lock()
-	f.versions, f.synced, f.forbidden = versions, true, false
+	f.versions, f.synced, f.forbidden = make(map[string]string, len(objects)), true, false
+	for _, object := range objects {
+		f.versions[object.GetName()] = object.GetResourceVersion()
+	}
 	concerned := map[apitypes.NamespacedName]bool{}
 	for key := range w.owners {
 		if key.scope() == f.scope {
-			for _, owner := range w.concerned(key, versions[key.Name]) {
+			for _, owner := range w.concerned(key, f.versions[key.Name]) {
 				concerned[owner] = true
 			}
 		}
@@ -316,12 +317,48 @@ func isNewer(version string, known string) bool {
 	return version != known && !apiserver.Older(version, known)
 }
 
-func versionsOf(objects []any) map[string]string {
-	versions := make(map[string]string, len(objects))
-	for _, object := range objects {
-		if accessor, ok := object.(metav1.Object); ok {
-			versions[accessor.GetName()] = accessor.GetResourceVersion()
-		}
+// referenceFeed watches one kind in one namespace. Its state is protected by the mutex of the ReferenceWatcher.
+type referenceFeed struct {
+	watcher *ReferenceWatcher
+	scope   referenceScope
+	cancel  context.CancelFunc
+
+	synced    bool
+	forbidden bool
+	versions  map[string]string
+}
+
+func (w *ReferenceWatcher) startFeed(s referenceScope) *referenceFeed {
+	ctx, cancel := context.WithCancel(w.ctx)
+	f := &referenceFeed{watcher: w, scope: s, cancel: cancel, versions: map[string]string{}}
+	go f.run(ctx)
+	return f
+}
+
+func (f *referenceFeed) run(ctx context.Context) { repeat(ctx, f.listAndWatch, f.ended) }
+
+// ended records that a watch has ended, with or without an error. The server ends watches now and then; until the next
+// one is established, versions may be outdated for a moment, as they may be during a watch.
+func (f *referenceFeed) ended(err error) {
+	if err == nil {
+		return
 	}
-	return versions
+	w := f.watcher
+	w.mu.Lock()
+	forbidden := apierrors.IsForbidden(err)
+	news := forbidden && !f.forbidden
+	f.synced, f.forbidden = false, forbidden
+	w.mu.Unlock()
+	if news {
+		w.options.Log.Info("referenced objects cannot be watched; they are read each time", "kind", f.scope.kind, "namespace", f.scope.namespace, "error", err.Error())
+	}
+}
+
+func (f *referenceFeed) listAndWatch(ctx context.Context) error {
+	gvr := schema.GroupVersionResource{Version: "v1", Resource: f.scope.kind.resource()}
+	resource := f.watcher.options.Metadata.Resource(gvr).Namespace(f.scope.namespace)
+	name := "references to " + gvr.Resource + " in " + f.scope.namespace
+	all := apiserver.ListWatch(resource, apiserver.ListSelection{})
+	store := &events{all: f.replaced, one: f.seen}
+	return cache.NewReflectorWithOptions(all, &metav1.PartialObjectMetadata{}, store, cache.ReflectorOptions{Name: name}).ListAndWatchWithContext(ctx)
 }

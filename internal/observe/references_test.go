@@ -48,7 +48,7 @@ func newReferenceRig(t *testing.T, change func(*rest.Config)) *referenceRig {
 		t.Fatal(err)
 	}
 	r.ReferenceWatcher, err = observe.NewReferenceWatcher(observe.ReferenceOptions{
-		Reader: reader, Metadata: metadata.NewForConfigOrDie(config), ForbiddenRetry: 200 * time.Millisecond,
+		Reader: reader, Metadata: metadata.NewForConfigOrDie(config),
 		Notify: func(owner apitypes.NamespacedName) {
 			r.mu.Lock()
 			defer r.mu.Unlock()

@@ -13,7 +13,6 @@ import (
 
 	"github.com/go-logr/logr/funcr"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/component-operator/runtime/internal/judges"
@@ -108,14 +107,19 @@ func TestEndlessObjects(t *testing.T) {
 	}
 }
 
-// TestEndlessInstances has a server send instances without end to an owner that waits for the last one to go.
-func TestEndlessInstances(t *testing.T) {
+// TestEndlessNames has a server send objects without end to an owner that reads one of them.
+func TestEndlessNames(t *testing.T) {
 	t.Parallel()
 	for reason, server := range map[string]*endless{"pages of a list": {pages: true}, "a list by events": {}} {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()
 			cache := newDistrustful(t, server, 1<<20, func(string) {})
-			cache.Guard("o", []schema.GroupVersionResource{{Version: "v1", Resource: "configmaps"}})
+			if err := cache.WatchNames(t.Context(), "o", []observe.Name{{GroupVersionKind: configMaps, Namespace: "n", Name: "b"}}); err != nil {
+				t.Fatal(err)
+			}
+			if _, view := cache.Version(observe.Name{GroupVersionKind: configMaps, Namespace: "n", Name: "b"}); view != observe.Unseen {
+				t.Errorf("got view %v", view)
+			}
 			// The first list comes to an end, therefore there is another one after a pause.
 			testenv.Eventually(t, func() (bool, string) {
 				return server.begun.Load() > 1, fmt.Sprint(server.sent.Load(), " objects in one list")

@@ -172,8 +172,10 @@ func TestCloseEndsEverything(t *testing.T) {
 	w := newWorld(t)
 	before := runtime.NumGoroutine()
 	w.watch("o", need(configMaps, w.namespace), need(schema.GroupVersionKind{Version: "v1", Kind: "Secret"}), need(schema.GroupVersionKind{Group: "none.example.com", Version: "v1", Kind: "None"}))
-	w.cache.Guard("o", []schema.GroupVersionResource{{Version: "v1", Resource: "configmaps"}, {Group: "none.example.com", Version: "v1", Resource: "nones"}})
-	w.awaitNews("o", 0)
+	names := []observe.Name{{GroupVersionKind: configMaps, Namespace: w.namespace, Name: "a"}}
+	if err := w.cache.WatchNames(t.Context(), "o", names); err != nil {
+		t.Fatal(err)
+	}
 	w.cache.Close()
 	notified := w.count("o")
 	testenv.Eventually(t, func() (bool, string) {

@@ -6,7 +6,6 @@ package observe
 import (
 	"fmt"
 	"maps"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,13 +18,9 @@ import (
 	"github.com/component-operator/runtime/pkg/status"
 )
 
-// feedStore is a feed as its reflector sees it.
-type feedStore feed
-
 var (
-	_ cache.TransformingStore      = &feedStore{}
-	_ cache.ReflectorBookmarkStore = &feedStore{}
-	_ opening                      = &feedStore{}
+	_ receiver                     = &feed{}
+	_ cache.ReflectorBookmarkStore = &feed{}
 )
 
 // entry replaces an object while a list is being received, so that the objects of a list are never in memory all at
@@ -47,19 +42,19 @@ func (e *entry) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKin
 func (e *entry) DeepCopyObject() runtime.Object { return e }
 
 // Transformer returns the function that turns the objects of a list into entries.
-func (s *feedStore) Transformer() cache.TransformFunc {
+func (f *feed) Transformer() cache.TransformFunc {
 	return func(object any) (any, error) {
 		if known, ok := object.(*entry); ok {
 			return known, nil
 		}
-		e, err := s.entry(object)
+		e, err := f.entry(object)
 		if err != nil {
 			return nil, err
 		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if !s.listing.add(e.size()) {
-			s.overflow()
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if !f.receive(e.size()) {
+			f.overflow()
 			return nil, errTooMany
 		}
 		return e, nil
@@ -67,19 +62,19 @@ func (s *feedStore) Transformer() cache.TransformFunc {
 }
 
 // begin notes that a list begins.
-func (s *feedStore) begin() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.listing.over()
+func (f *feed) begin() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.received()
 }
 
 // overflow ends the feed, because there is no room for its objects. The mutex must be held.
-func (s *feedStore) overflow() {
-	s.full = true
-	s.cancel()
+func (f *feed) overflow() {
+	f.full = true
+	f.cancel()
 }
 
-func (s *feedStore) entry(object any) (*entry, error) {
+func (f *feed) entry(object any) (*entry, error) {
 	if known, ok := object.(*entry); ok {
 		return known, nil
 	}
@@ -88,19 +83,19 @@ func (s *feedStore) entry(object any) (*entry, error) {
 		return nil, fmt.Errorf("unexpected object of type %T", object)
 	}
 	e := &entry{key: types.NamespacedName{Namespace: named.GetNamespace(), Name: named.GetName()}}
-	if written, known := s.written(e.key, named.GetResourceVersion()); known {
+	if written, known := f.written(e.key, named.GetResourceVersion()); known {
 		e.observation = written
 		return e, nil
 	}
-	reader := s.kind.cache.options.Reader
+	reader := f.kind.cache.options.Reader
 	switch object := object.(type) {
 	case *unstructured.Unstructured:
 		e.observation = reader.Glance(object)
-		if s.kind.isWhole(e.key) {
+		if f.kind.isWhole(e.key) {
 			e.observation.Object = Kept(object)
 		}
 	case *metav1.PartialObjectMetadata:
-		e.observation = reader.ReadMetadata(s.kind.gvk, object)
+		e.observation = reader.ReadMetadata(f.kind.gvk, object)
 	default:
 		return nil, fmt.Errorf("unexpected object of type %T", object)
 	}
@@ -108,47 +103,47 @@ func (s *feedStore) entry(object any) (*entry, error) {
 }
 
 // written returns the observation of our last write to an object, if the object is still at that resource version.
-func (s *feedStore) written(key types.NamespacedName, resourceVersion string) (Observation, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	own, known := s.own[key]
+func (f *feed) written(key types.NamespacedName, resourceVersion string) (Observation, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	own, known := f.own[key]
 	return own, known && own.ResourceVersion == resourceVersion
 }
 
 // Add stores a new object.
-func (s *feedStore) Add(object any) error { return s.Update(object) }
+func (f *feed) Add(object any) error { return f.Update(object) }
 
 // Update stores the new state of an object.
-func (s *feedStore) Update(object any) error {
-	e, err := s.entry(object)
+func (f *feed) Update(object any) error {
+	e, err := f.entry(object)
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	s.version = e.observation.ResourceVersion
-	owners := s.change(e.key, &e.observation)
-	s.mu.Unlock()
-	s.notify(owners)
+	f.mu.Lock()
+	f.version = e.observation.ResourceVersion
+	owners := f.change(e.key, &e.observation)
+	f.mu.Unlock()
+	f.notify(owners)
 	return nil
 }
 
 // Delete drops an object that is gone or has lost its label.
-func (s *feedStore) Delete(object any) error {
+func (f *feed) Delete(object any) error {
 	gone, ok := object.(metav1.Object)
 	if !ok {
 		return fmt.Errorf("unexpected object of type %T", object)
 	}
 	key := types.NamespacedName{Namespace: gone.GetNamespace(), Name: gone.GetName()}
-	last, err := s.entry(object)
+	last, err := f.entry(object)
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	s.version = gone.GetResourceVersion()
-	s.noteEnd(key, last.observation, object)
-	owners := s.change(key, nil)
-	s.mu.Unlock()
-	s.notify(owners)
+	f.mu.Lock()
+	f.version = gone.GetResourceVersion()
+	f.noteEnd(key, last.observation, object)
+	owners := f.change(key, nil)
+	f.mu.Unlock()
+	f.notify(owners)
 	return nil
 }
 
@@ -157,127 +152,127 @@ const maxEnded = 1000
 
 // noteEnd remembers how a Job or Pod had ended that is gone: its events may have come one after the other before
 // anybody has looked. The mutex must be held.
-func (s *feedStore) noteEnd(key types.NamespacedName, last Observation, object any) {
+func (f *feed) noteEnd(key types.NamespacedName, last Observation, object any) {
 	result := last.Outcome
 	whole, isWhole := object.(*unstructured.Unstructured)
 	if !last.Deleting && isWhole && !endOf(whole).IsZero() && (last.Status == status.CurrentStatus || last.Status == status.FailedStatus) {
 		// It was deleted at once.
 		result = last.Status
 	}
-	if result == "" || !RunsToCompletion(s.kind.gvk.GroupKind()) {
-		delete(s.ended, key)
+	if result == "" || !RunsToCompletion(f.kind.gvk.GroupKind()) {
+		delete(f.ended, key)
 		return
 	}
-	if s.ended == nil || len(s.ended) >= maxEnded {
-		s.ended = map[types.NamespacedName]Observation{}
+	if f.ended == nil || len(f.ended) >= maxEnded {
+		f.ended = map[types.NamespacedName]Observation{}
 	}
-	s.ended[key] = Observation{UID: last.UID, Outcome: result}
+	f.ended[key] = Observation{UID: last.UID, Outcome: result}
 }
 
 // Replace stores a complete list.
-func (s *feedStore) Replace(objects []any, resourceVersion string) error {
+func (f *feed) Replace(objects []any, resourceVersion string) error {
 	fresh := make(map[types.NamespacedName]*Observation, len(objects))
 	for _, object := range objects {
-		e, err := s.entry(object)
+		e, err := f.entry(object)
 		if err != nil {
 			return err
 		}
 		fresh[e.key] = &e.observation
 	}
-	s.mu.Lock()
-	s.version = resourceVersion
-	s.listing.over()
+	f.mu.Lock()
+	f.version = resourceVersion
+	f.received()
 	// The list was received within the limit. What it replaces, also in other feeds, goes only now.
-	s.replacing = true
+	f.replacing = true
 	owners := map[string]bool{}
 	// An object that we have written may be gone before the feed received it.
-	for _, known := range []map[types.NamespacedName]Observation{s.objects, s.own} {
+	for _, known := range []map[types.NamespacedName]Observation{f.objects, f.own} {
 		for key := range known {
 			if fresh[key] == nil {
-				maps.Copy(owners, s.change(key, nil))
+				maps.Copy(owners, f.change(key, nil))
 			}
 		}
 	}
 	for key, observation := range fresh {
-		maps.Copy(owners, s.change(key, observation))
+		maps.Copy(owners, f.change(key, observation))
 	}
-	s.replacing = false
+	f.replacing = false
 	news := false
-	if s.refused {
-		s.listed = true
+	if f.refused {
+		f.listed = true
 	} else {
-		news = s.synchronised()
+		news = f.synchronised()
 	}
-	s.mu.Unlock()
-	s.notify(owners)
+	f.mu.Unlock()
+	f.notify(owners)
 	if news {
-		s.kind.settle((*feed)(s))
+		f.kind.settle(f)
 	}
 	return nil
 }
 
 // opened takes the answer to a request to watch. Where listing is allowed and watching is not, each attempt begins with
 // a list: nobody follows what becomes of that, so from the first refusal on, a list counts only when the watch is open.
-func (s *feedStore) opened(err error) {
-	s.mu.Lock()
-	s.listing.over()
+func (f *feed) opened(err error) {
+	f.mu.Lock()
+	f.received()
 	news := false
 	switch {
 	case apierrors.IsForbidden(err):
-		s.refused = true
+		f.refused = true
 	case err == nil:
-		s.refused = false
-		if s.listed {
-			news = s.synchronised()
+		f.refused = false
+		if f.listed {
+			news = f.synchronised()
 		}
 	}
-	s.mu.Unlock()
+	f.mu.Unlock()
 	if news {
-		s.kind.settle((*feed)(s))
+		f.kind.settle(f)
 	}
 }
 
 // synchronised notes that the objects are complete, and reports whether that is new. The mutex must be held.
-func (s *feedStore) synchronised() bool {
-	if s.objects == nil {
+func (f *feed) synchronised() bool {
+	if f.objects == nil {
 		return false // the feed has ended
 	}
-	news := s.state != feedSynced
-	s.state, s.err, s.since, s.listed = feedSynced, nil, time.Now(), false
+	news := f.state != feedSynced
+	f.state, f.err, f.listed = feedSynced, nil, false
 	return news
 }
 
 // Bookmark notes that nothing has changed up to the resource version.
-func (s *feedStore) Bookmark(resourceVersion string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.version = resourceVersion
+func (f *feed) Bookmark(resourceVersion string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.version = resourceVersion
 	return nil
 }
 
 // Resync does nothing.
-func (s *feedStore) Resync() error { return nil }
+func (f *feed) Resync() error { return nil }
 
 // change stores an observation (nil: drops it) and returns the owners that may decide differently now. Our own writes
 // are no news.
-func (s *feedStore) change(key types.NamespacedName, observation *Observation) map[string]bool {
-	if s.objects == nil {
+func (f *feed) change(key types.NamespacedName, observation *Observation) map[string]bool {
+	if f.objects == nil {
 		return nil // the feed has ended
 	}
-	before, existed := s.objects[key]
-	written, wrote := s.own[key]
+	before, existed := f.objects[key]
+	written, wrote := f.own[key]
 	owners := map[string]bool{}
-	s.store(key, observation)
+	f.store(key, observation)
 	if observation == nil {
-		if wrote && !written.OlderThan(s.version) {
+		if wrote && !written.OlderThan(f.version) {
 			return nil
 		}
-		s.forgetOwn(key)
+		f.forgetOwn(key)
 		owners[before.Owner] = existed
 		owners[written.Owner] = wrote
 		return owners
 	}
-	delete(s.ended, key)
+	delete(f.ended, key)
 	if wrote {
 		// Our own write may have taken the object from another owner.
 		owners[before.Owner] = existed && before.Owner != observation.Owner
@@ -285,7 +280,7 @@ func (s *feedStore) change(key types.NamespacedName, observation *Observation) m
 	if wrote && observation.OlderThan(written.ResourceVersion) {
 		return owners
 	}
-	s.forgetOwn(key)
+	f.forgetOwn(key)
 	if wrote {
 		before, existed = written, true
 	}
@@ -297,33 +292,33 @@ func (s *feedStore) change(key types.NamespacedName, observation *Observation) m
 }
 
 // store stores an observation (nil: drops it). The mutex must be held.
-func (s *feedStore) store(key types.NamespacedName, observation *Observation) {
+func (f *feed) store(key types.NamespacedName, observation *Observation) {
 	var now, before *entry
-	if known, ok := s.objects[key]; ok {
+	if known, ok := f.objects[key]; ok {
 		before = &entry{key, known}
 	}
 	if observation == nil {
-		delete(s.objects, key)
+		delete(f.objects, key)
 	} else {
-		s.objects[key], now = *observation, &entry{key, *observation}
+		f.objects[key], now = *observation, &entry{key, *observation}
 	}
-	if !s.kind.cache.keep(now, before) && !s.replacing {
-		s.overflow()
+	if !f.kind.cache.keep(now, before) && !f.replacing {
+		f.overflow()
 	}
 }
 
 // forgetOwn drops the response of our write to an object. The mutex must be held.
-func (s *feedStore) forgetOwn(key types.NamespacedName) {
-	if written, wrote := s.own[key]; wrote {
-		s.kind.cache.keep(nil, &entry{key, written})
-		delete(s.own, key)
+func (f *feed) forgetOwn(key types.NamespacedName) {
+	if written, wrote := f.own[key]; wrote {
+		f.kind.cache.keep(nil, &entry{key, written})
+		delete(f.own, key)
 	}
 }
 
-func (s *feedStore) notify(owners map[string]bool) {
+func (f *feed) notify(owners map[string]bool) {
 	for owner, affected := range owners {
 		if affected && owner != "" {
-			s.kind.cache.options.Notify(owner)
+			f.kind.cache.options.Notify(owner)
 		}
 	}
 }

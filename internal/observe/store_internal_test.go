@@ -30,13 +30,11 @@ func newStoreWorld(t *testing.T) *storeWorld {
 	cache := &Cache{options: Options{Reader: reader, Notify: func(owner string) { w.notified = append(w.notified, owner) }}}
 	w.feed = newFeed(&kind{cache: cache, changed: make(chan struct{})}, "")
 	w.feed.kind.feeds = map[string]*feed{"": w.feed}
-	if err := w.store().Replace(nil, "10"); err != nil {
+	if err := w.feed.Replace(nil, "10"); err != nil {
 		t.Fatal(err)
 	}
 	return w
 }
-
-func (w *storeWorld) store() *feedStore { return (*feedStore)(w.feed) }
 
 // state is an object at a resource version; its generation is zero unless given.
 func state(version int, owner string, generation int64) *unstructured.Unstructured {
@@ -55,13 +53,13 @@ func expensive(u *unstructured.Unstructured) *unstructured.Unstructured {
 	return u
 }
 
-func (w *storeWorld) update(u *unstructured.Unstructured) { w.must(w.store().Update(u)) }
-func (w *storeWorld) add(u *unstructured.Unstructured)    { w.must(w.store().Add(u)) }
-func (w *storeWorld) remove(u *unstructured.Unstructured) { w.must(w.store().Delete(u)) }
+func (w *storeWorld) update(u *unstructured.Unstructured) { w.must(w.feed.Update(u)) }
+func (w *storeWorld) add(u *unstructured.Unstructured)    { w.must(w.feed.Add(u)) }
+func (w *storeWorld) remove(u *unstructured.Unstructured) { w.must(w.feed.Delete(u)) }
 func (w *storeWorld) list(version string, objects ...any) {
-	w.must(w.store().Replace(objects, version))
+	w.must(w.feed.Replace(objects, version))
 }
-func (w *storeWorld) bookmark(version string) { w.must(w.store().Bookmark(version)) }
+func (w *storeWorld) bookmark(version string) { w.must(w.feed.Bookmark(version)) }
 func (w *storeWorld) write(u *unstructured.Unstructured) {
 	w.feed.record("", "a", w.feed.kind.cache.options.Reader.Read(u))
 }

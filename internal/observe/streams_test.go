@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/component-operator/runtime/internal/requests"
-	"github.com/component-operator/runtime/internal/testenv"
 )
 
 // expired is how the server ends a watch whose resource version it does not know any more.
@@ -91,14 +90,4 @@ func (s *streams) expire(tb testing.TB) {
 		_ = open.ReadCloser.Close()
 	}
 	clear(s.open)
-}
-
-// awaitNone waits until no watch is open.
-func (s *streams) awaitNone(tb testing.TB) {
-	tb.Helper()
-	testenv.Eventually(tb, func() (bool, string) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return len(s.open) == 0, "a watch of " + s.resource + " goes on"
-	})
 }

@@ -6,8 +6,8 @@ package observe
 import (
 	"context"
 	"sync"
-	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -32,26 +32,9 @@ func (c *Cache) WatchTypes(listener TypeListener) {
 	c.types.Do(func() {
 		state := &typeWatch{listener: c.absent.listener(listener), missing: len(typeSources)}
 		for _, resource := range typeSources {
-			go c.watchType(c.ctx, resource, &typeStore{watch: state})
+			go state.run(c, resource)
 		}
 	})
-}
-
-func (c *Cache) watchType(ctx context.Context, resource schema.GroupVersionResource, store *typeStore) {
-	delay := time.Second
-	for ctx.Err() == nil {
-		err := c.listAndWatchMetadata(ctx, source{resource: resource}, store)
-		if err == nil && store.synced {
-			delay = time.Second
-		}
-		store.lost()
-		delay = min(delay, longestDelay(err))
-		select {
-		case <-ctx.Done():
-		case <-time.After(jitter(delay)):
-		}
-		delay *= 2
-	}
 }
 
 // typeWatch combines the watches of all sources.
@@ -72,44 +55,24 @@ func (w *typeWatch) count(missing int) {
 	}
 }
 
-// typeStore keeps nothing. It is used by one reflector.
-type typeStore struct {
-	watch *typeWatch
-	// synced is set while the resource is watched, known after the first list.
-	synced, known bool
+// run watches one source. Objects may have changed between two lists.
+func (w *typeWatch) run(c *Cache, resource schema.GroupVersionResource) {
+	synced, known := false, false
+	repeat(c.ctx, func(ctx context.Context) error {
+		return c.observe(ctx, source{resource: resource}, func([]metav1.Object) {
+			if !synced {
+				synced = true
+				w.count(-1)
+			}
+			if known {
+				w.listener.Changed()
+			}
+			known = true
+		}, func(metav1.Object, bool) { w.listener.Changed() })
+	}, func(error) {
+		if synced {
+			synced = false
+			w.count(1)
+		}
+	})
 }
-
-func (s *typeStore) lost() {
-	if s.synced {
-		s.synced = false
-		s.watch.count(1)
-	}
-}
-
-// Add reports a change.
-func (s *typeStore) Add(any) error { return s.Delete(nil) }
-
-// Update reports a change.
-func (s *typeStore) Update(any) error { return s.Delete(nil) }
-
-// Delete reports a change.
-func (s *typeStore) Delete(any) error {
-	s.watch.listener.Changed()
-	return nil
-}
-
-// Replace reports a change unless it is the first list: objects may have changed between two lists.
-func (s *typeStore) Replace([]any, string) error {
-	if !s.synced {
-		s.synced = true
-		s.watch.count(-1)
-	}
-	if s.known {
-		s.watch.listener.Changed()
-	}
-	s.known = true
-	return nil
-}
-
-// Resync does nothing.
-func (s *typeStore) Resync() error { return nil }

@@ -237,7 +237,6 @@ func (r *Reconciler) callWith(owner Owner, items []*InventoryItem, config execut
 // finish returns the result of a call.
 func finish(c *run.Call, done bool) Result {
 	summary := c.Report.End()
-	c.Server.Observer.Guard(c.Owner.Label, summary.Guarded)
 	items := c.Ledger.Remaining()
 	c.Memory.Keep(items)
 	return Result{

@@ -6,6 +6,7 @@ package reconciler
 import (
 	"context"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -30,13 +31,14 @@ type cache struct {
 	onStatus func(object types.ObjectKey, found status.Status, message string)
 
 	mu          sync.Mutex
-	subscribers map[string]func() // by the value of the owner label
+	subscribers map[string]func()      // by the value of the owner label
+	later       map[string]*time.Timer // likewise; of notifyAfter
 }
 
 // newCache returns a cache for a Reconciler that has none yet.
 func newCache(r *Reconciler) (*cache, error) {
 	options := r.options
-	c := &cache{onStatus: options.OnStatus, subscribers: map[string]func(){}}
+	c := &cache{onStatus: options.OnStatus, subscribers: map[string]func(){}, later: map[string]*time.Timer{}}
 	var owner string
 	if options.Owner != "" {
 		owner = manifest.OwnerLabel(options.Owner)
@@ -61,6 +63,27 @@ func (c *cache) notify(owner string) {
 	c.mu.Unlock()
 	if changed != nil {
 		changed()
+	}
+}
+
+// notifyAfter notifies an owner after a delay, instead of an earlier call for it.
+func (c *cache) notifyAfter(owner string, delay time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if timer := c.later[owner]; timer != nil {
+		timer.Stop()
+	}
+	c.later[owner] = time.AfterFunc(delay, func() { c.notify(owner) })
+}
+
+// drop ends all notifications of an owner.
+func (c *cache) drop(owner string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.subscribers, owner)
+	if timer := c.later[owner]; timer != nil {
+		timer.Stop()
+		delete(c.later, owner)
 	}
 }
 
@@ -105,10 +128,7 @@ func (r *Reconciler) Subscribe(ownerID string, changed func()) {
 // requests. No call for the owner may be under way.
 func (r *Reconciler) Forget(ownerID string) {
 	label := manifest.OwnerLabel(ownerID)
-	r.cache.mu.Lock()
-	delete(r.cache.subscribers, label)
-	r.cache.mu.Unlock()
-	r.cache.Guard(label, nil)
+	r.cache.drop(label)
 	// Without needs, Watch waits for nothing and cannot fail.
 	_ = r.cache.Watch(context.Background(), label, nil)
 	_ = r.cache.WatchNames(context.Background(), label, nil)
@@ -156,4 +176,9 @@ func (r *Reconciler) Unwatched() []schema.GroupKind { return r.cache.watches.Unw
 
 // Close ends all watches and notifications, also those of reconcilers returned by As. None of these reconcilers must be
 // used afterwards.
-func (r *Reconciler) Close() { r.cache.watches.Close() }
+func (r *Reconciler) Close() {
+	r.cache.watches.Close()
+	r.cache.mu.Lock()
+	defer r.cache.mu.Unlock()
+	clear(r.cache.subscribers)
+}

@@ -17,8 +17,8 @@ import (
 )
 
 // CheckDeletion returns the blockers of a deletion: for each managed type with instances that do not belong to the
-// owner, one instance; at most ten types. While there are blockers, the subscription of the owner is notified when the
-// last instance of one of these types is deleted, and occasionally before.
+// owner, one instance; at most ten types. While there are blockers, the subscription of the owner is notified at growing
+// intervals of up to 30 seconds, so that the caller asks again.
 //
 // Instances of additional managed types always count. Instances of a type that a dependent defines do not count if this
 // dependent is going to be orphaned: they stay with it.
@@ -38,7 +38,7 @@ func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) (
 	if err != nil {
 		return nil, fmt.Errorf("finding the managed types: %w", err)
 	}
-	blockers, resources, err := c.Losses.Instances(ctx, demands, manifest.OwnerLabel(request.ID))
+	blockers, err := c.Losses.Instances(ctx, demands, manifest.OwnerLabel(request.ID))
 	if apierrors.IsForbidden(err) && c.Losses.IsNothingLeft(ctx) {
 		// The rights may have been deleted with the dependents, for example with a namespace. Nothing is left to
 		// delete.
@@ -50,7 +50,9 @@ func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) (
 	if err != nil {
 		return nil, fmt.Errorf("looking for instances of managed types: %w", err)
 	}
-	r.cache.Guard(c.Owner.Label, resources)
+	if len(blockers) > 0 {
+		r.cache.notifyAfter(c.Owner.Label, c.Memory.Retry(types.ObjectID{}, r.options.Clock.Now()))
+	}
 	return blockers, nil
 }
 

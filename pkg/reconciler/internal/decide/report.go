@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
@@ -32,8 +30,6 @@ type Summary struct {
 	// RequeueAfter is how long to wait before repeating the call if no event arrives; zero if only an event can change
 	// anything.
 	RequeueAfter time.Duration
-	// Guarded are the resources whose last foreign instance the call waits for.
-	Guarded []schema.GroupVersionResource
 }
 
 // Reporter collects the result of a call of Apply or Delete. Its methods except StopsAt are safe for concurrent use.
@@ -152,13 +148,6 @@ func (r *Reporter) RequeueAfter(delay time.Duration) {
 	if delay > 0 && (r.summary.RequeueAfter == 0 || delay < r.summary.RequeueAfter) {
 		r.summary.RequeueAfter = delay
 	}
-}
-
-// Guards reports that the call waits until the last foreign instance of the resources is deleted.
-func (r *Reporter) Guards(resources []schema.GroupVersionResource) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.summary.Guarded = append(r.summary.Guarded, resources...)
 }
 
 // End returns the summary. Nothing must be reported afterwards.

@@ -24,7 +24,6 @@ type Observer interface {
 	Record(gvk schema.GroupVersionKind, namespace, name string, observation observe.Observation)
 	WatchNames(ctx context.Context, owner string, names []observe.Name) error
 	Version(name observe.Name) (version string, view observe.View)
-	Guard(owner string, resources []schema.GroupVersionResource)
 }
 
 // Config is what the servers of one reconciler have in common. All fields but Reading are required.

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -37,19 +36,17 @@ type inquiry struct {
 }
 
 // Instances returns one instance for each demanded type that has instances without the given owner label (if the label
-// is empty: any instances), and the resources of these types; at most maxBlockers types. It asks about several
-// types in parallel.
-func (l *Losses) Instances(ctx context.Context, demands []Demand, except string) ([]inventory.Blocker, []schema.GroupVersionResource, error) {
+// is empty: any instances); at most maxBlockers types. It asks about several types in parallel.
+func (l *Losses) Instances(ctx context.Context, demands []Demand, except string) ([]inventory.Blocker, error) {
 	mappings, err := l.resolve(ctx, demands)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	q := inquiry{
 		losses: l, demands: demands, except: except,
 		recorded: sync.OnceValue(func() map[types.ObjectID]*inventory.Item { return decide.Index(l.Items) }),
 	}
 	var blockers []inventory.Blocker
-	var resources []schema.GroupVersionResource
 	level := l.Server.Concurrency
 	for some := range slices.Chunk(mappings, level) {
 		found := make([]*inventory.Blocker, len(some))
@@ -58,11 +55,11 @@ func (l *Losses) Instances(ctx context.Context, demands []Demand, except string)
 			return err
 		})
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		for i, blocker := range found {
+		for _, blocker := range found {
 			if blocker != nil && len(blockers) < maxBlockers {
-				blockers, resources = append(blockers, *blocker), append(resources, some[i].Resource)
+				blockers = append(blockers, *blocker)
 			}
 		}
 		if len(blockers) == maxBlockers {
@@ -70,7 +67,7 @@ func (l *Losses) Instances(ctx context.Context, demands []Demand, except string)
 		}
 	}
 	slices.SortFunc(blockers, func(a, b inventory.Blocker) int { return cmp.Compare(a.String(), b.String()) })
-	return blockers, resources, nil
+	return blockers, nil
 }
 
 // anInstance returns one instance of a type; nil if there is none. Discovery may be outdated: another version of the

@@ -57,7 +57,7 @@ func (l *Losses) KeepsFromRecreation(ctx context.Context, item *inventory.Item, 
 		if err != nil {
 			return "", err
 		}
-		blockers, _, err := l.Instances(ctx, defined, "")
+		blockers, err := l.Instances(ctx, defined, "")
 		if apierrors.IsForbidden(err) {
 			return notRecreated("it is not known whether there are instances of its types: "+err.Error(), "grant the permission"), nil
 		}

@@ -227,13 +227,12 @@ func (l *live) requestEnd(ctx context.Context, item *inventory.Item, s decide.Si
 	if err != nil {
 		return false, nil, err
 	}
-	blockers, resources, err := l.call.Losses.Instances(ctx, defined, "")
+	blockers, err := l.call.Losses.Instances(ctx, defined, "")
 	if err != nil {
 		return false, nil, err
 	}
 	if len(blockers) > 0 {
-		l.call.Report.Guards(resources)
-		// The deletion of an instance that has our label, but is not recorded, causes no event.
+		// The deletion of an instance causes no event.
 		l.call.Retry(item)
 		texts := guard.Texts(blockers)
 		held = &outcome{item: item, instances: texts, message: "kept while there are instances of its types: " + texts}

@@ -403,7 +403,7 @@ func (p *planned) addBlockers(ctx context.Context, change *inventory.Change, ite
 	if err != nil {
 		return err
 	}
-	blockers, _, err := p.call.Losses.Instances(ctx, defined, p.call.Owner.Label)
+	blockers, err := p.call.Losses.Instances(ctx, defined, p.call.Owner.Label)
 	switch {
 	case apierrors.IsForbidden(err):
 		// Apply meets this error when it comes to the object.
