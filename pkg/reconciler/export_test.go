@@ -48,6 +48,3 @@ func (Blind) WatchNames(context.Context, string, []observe.Name) error { return 
 
 // Version knows nothing.
 func (Blind) Version(observe.Name) (string, observe.View) { return "", observe.Unseen }
-
-// Guard watches nothing.
-func (Blind) Guard(string, []schema.GroupVersionResource) {}
