@@ -183,9 +183,6 @@ func (r *Reconciler) begin(request ApplyRequest, config execute.Config, choose s
 	call.Ledger.DecisionsUnsaved = plan.NewOrphans
 	call.Ledger.Want(len(set.Objects), wanted, plan.Wanted)
 	call.Ledger.Want(len(set.Objects), apart, plan.Apart)
-	if call.Aliases, err = run.NewAliases(append(slices.Clip(plan.Wanted), plan.Apart...), plan.Items); err != nil {
-		return nil, err
-	}
 	call.Executor.Manifests = manifests
 	call.Executor.CreateNamespaces = source.Policies.MissingNamespaces == MissingNamespacesPolicyCreate
 	call.Deletions, call.Policies = request.Deletions, source.Policies

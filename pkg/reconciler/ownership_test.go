@@ -148,25 +148,6 @@ func TestMoveToAnotherGroupKeepsTheObject(t *testing.T) {
 	}
 }
 
-// TestOneObjectUnderTwoGroupsIsRefused has two manifests that would overwrite the same object in turn.
-func TestOneObjectUnderTwoGroupsIsRefused(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	for range 3 {
-		_, err := w.engine.Apply(t.Context(), w.request(coreEvent+"---"+groupEvent))
-		w.expectRefusal(err, "is the same object as Event NS/a of ", ", which is also declared")
-	}
-	w.mustApply(groupEvent)
-	if w.get("v1", "Event", "a") == nil {
-		t.Error("the object was deleted")
-	}
-	w.expectInventory("Event a Ready Current")
-	w.mustDelete()
-	if w.get("v1", "Event", "a") != nil {
-		t.Error("the object was left behind")
-	}
-}
-
 // claimed is a ConfigMap of others; METADATA says whose.
 const claimed = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, METADATA}\ndata: {value: theirs}\n"
 

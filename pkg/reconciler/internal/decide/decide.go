@@ -6,7 +6,6 @@ package decide
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/component-operator/runtime/internal/annotations"
@@ -35,11 +34,6 @@ const (
 	Refuse                 // fail, because it belongs to another owner
 	Cede                   // leave it to the newer sibling that has, or had, it; its status counts
 )
-
-// Writes reports whether the action writes to the observed object.
-func (a Action) Writes() bool {
-	return slices.Contains([]Action{Write, Verify, Recreate, Mark}, a)
-}
 
 const (
 	RunsAgain       = "has failed, and will run again"

@@ -35,9 +35,7 @@ type Call struct {
 	Policies inventory.Policies
 	// Additional are the managed types that no dependent defines.
 	Additional []inventory.TypeInfo
-	// Aliases are nil if nothing is to be written or deleted.
-	Aliases *Aliases
-	Tiers   Tiers
+	Tiers      Tiers
 }
 
 // Prune returns what happens to a redundant object: it is kept if it contains, or defines, others that stay. Apart from

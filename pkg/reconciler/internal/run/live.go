@@ -15,7 +15,6 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
 	"github.com/component-operator/runtime/pkg/status"
-	"github.com/component-operator/runtime/pkg/types"
 )
 
 // live is the execution that makes the requests. It is safe for concurrent use for different dependents.
@@ -85,7 +84,6 @@ func (l *live) unsettled(t *prepare.Object, message string, err error) (outcome,
 // settled records the observed status of a dependent, and returns the outcome.
 func (l *live) settled(t *prepare.Object, s decide.Situation) outcome {
 	item := l.call.Ledger.Of(t)
-	l.call.Aliases.Take(s.Seen.UID, types.IDOf(item))
 	item.Status, item.Holder = s.Seen.Status, ""
 	if !t.Unawaited {
 		l.call.Report.Grades(item, s.Seen.Grade, s.Seen.Message)

@@ -134,7 +134,9 @@ func (r *Remover) deleteOne(ctx context.Context, item *inventory.Item, d decide.
 			if s, err = r.call.Pacing.Expected.AsExpected(ctx, item, s); err != nil {
 				break
 			}
-			s.WantedAs = r.call.Aliases.Of(s.Seen.UID)
+			if s.WantedAs, err = r.call.wantedAs(ctx, item, s); err != nil {
+				break
+			}
 		}
 		d.Prune = r.call.Prune(item, s.Seen)
 		action, message := r.call.Owner.Ending(item, s, d)
@@ -157,9 +159,6 @@ func (r *Remover) deleteOne(ctx context.Context, item *inventory.Item, d decide.
 // apply executes a decision. The decision must be repeated (again) if it needs the answer of the server.
 func (l *live) apply(ctx context.Context, t *prepare.Object, s decide.Situation, d decide.Decision) (o outcome, again bool, err error) {
 	item := l.call.Ledger.Of(t)
-	if err := l.call.Aliases.RefuseWrite(t, s, d); err != nil {
-		return o, false, err
-	}
 	if l.unrecordedAdoption(item, d) {
 		return outcome{item: item, adopting: &s}, false, nil
 	}
@@ -247,13 +246,10 @@ func (l *live) write(ctx context.Context, t *prepare.Object, s decide.Situation,
 	if cleaned != nil {
 		object, changed, l.changed[t.Index] = cleaned, true, true
 	}
-	o, err := l.wrote(t, object, d, changed)
-	if err == nil && interrupted {
+	o := l.wrote(t, object, d, changed)
+	if interrupted {
 		o.item.Baseline = ""
 		l.call.Retry(o.item)
-	}
-	if err != nil {
-		return o, err
 	}
 	// The server may have set the default class with the creation.
 	return l.unlessAwaited(ctx, t, o, object.GetUID())
@@ -276,12 +272,9 @@ func observed(call *Call, t *prepare.Object, object *unstructured.Unstructured) 
 }
 
 // wrote records the response of a write.
-func (l *live) wrote(t *prepare.Object, object *unstructured.Unstructured, d decide.Decision, changed bool) (outcome, error) {
+func (l *live) wrote(t *prepare.Object, object *unstructured.Unstructured, d decide.Decision, changed bool) outcome {
 	item := l.call.Ledger.Of(t)
 	seen := observed(l.call, t, object)
-	if err := l.call.Aliases.Refuse(t, seen.UID); err != nil {
-		return outcome{}, err
-	}
 	now := l.call.Server.Clock.Now()
 	if recalled := l.call.Memory.Peek(t.Key); recalled != nil {
 		recalled.Retries = decide.Repetition{}
@@ -308,8 +301,7 @@ func (l *live) wrote(t *prepare.Object, object *unstructured.Unstructured, d dec
 	item.UID, item.Fingerprint, item.Baseline = seen.UID, seen.Fingerprint, seen.Baseline()
 	item.DeletePolicy, item.PrunePolicy = l.call.Owner.DeletePolicy(item, t.Delete), t.Prune
 	s := decide.Situation{Owner: l.call.Owner.Label, Exists: true, Seen: seen}
-	o := l.settled(t, s)
-	return o, nil
+	return l.settled(t, s)
 }
 
 // noteManifest reports what is strange about a manifest that was written. A correction writes nothing new.
@@ -336,5 +328,5 @@ func (l *live) mark(ctx context.Context, t *prepare.Object, s decide.Situation, 
 	if err != nil {
 		return outcome{}, err
 	}
-	return l.wrote(t, object, d, true)
+	return l.wrote(t, object, d, true), nil
 }

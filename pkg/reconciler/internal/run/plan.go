@@ -224,7 +224,7 @@ func sameManifest(a, b string) bool {
 // order of their waves.
 func (p *planned) ordered(desired, redundant []inventory.Change) []inventory.Change {
 	var changes []inventory.Change
-	if p.call.Policies.PruneAt == inventory.PruneAtWaves && !p.call.MayBeWanted() {
+	if p.call.Policies.PruneAt == inventory.PruneAtWaves {
 		for _, change := range desired {
 			for len(redundant) > 0 && redundant[0].Wave <= change.Wave {
 				changes, redundant = append(changes, redundant[0]), redundant[1:]

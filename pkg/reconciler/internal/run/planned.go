@@ -131,15 +131,10 @@ func (p *planned) forms(_ context.Context, members []*prepare.Object) (forms []*
 	return forms, false, nil
 }
 
-// endTier notes the namespaces and types that Apply would create or change, for the objects that need them, and refuses
-// objects that are the same as another one.
+// endTier notes the namespaces and types that Apply would create or change, for the objects that need them.
 func (p *planned) endTier(tier []*prepare.Object) error {
 	for _, t := range tier {
 		change := &p.entries[t.Key].Change
-		if refusal := p.call.Aliases.Refusal(t, change.UID); refusal != "" && change.Refusal == "" {
-			change.Verb, change.Reason, change.Recreate, change.Before, change.After = "", "", false, nil, nil
-			change.Refusal = refusal
-		}
 		created := change.Verb == inventory.VerbCreated || change.Verb == inventory.VerbRestored
 		if prepare.IsNamespace(t.Key.GroupKind) {
 			p.preview.NoteNamespace(t.Key.Name, created)

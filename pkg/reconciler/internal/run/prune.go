@@ -22,7 +22,7 @@ func (w *Waves) Prune(ctx context.Context) (done bool, err error) {
 
 // pruneBefore deletes what must be gone before a wave with this apply order begins, and reports whether it is.
 func (w *Waves) pruneBefore(ctx context.Context, order int) (gone bool, err error) {
-	if w.call.Policies.PruneAt != inventory.PruneAtWaves || !w.pruner.begun && w.call.MayBeWanted() {
+	if w.call.Policies.PruneAt != inventory.PruneAtWaves {
 		return true, nil
 	}
 	return w.pruner.upTo(ctx, order)
@@ -109,7 +109,7 @@ func (p *pruner) candidates(ctx context.Context, items []*inventory.Item) []Cand
 	candidates, _ := p.call.candidates(items, func(item *inventory.Item) (Candidate, bool, error) {
 		s, err := p.remover.execution.lookForEnd(ctx, item)
 		if err == nil && s.Exists {
-			s.WantedAs = p.call.Aliases.Of(s.Seen.UID)
+			s.WantedAs, err = p.call.wantedAs(ctx, item, s)
 		}
 		prune := p.call.Prune(item, s.Seen)
 		ending, _ := p.call.Owner.Ending(item, s, decide.Deletion{Prune: prune})
@@ -117,4 +117,19 @@ func (p *pruner) candidates(ctx context.Context, items []*inventory.Item) []Cand
 		return Candidate{Item: item, UID: s.Seen.UID, Confirm: prune == inventory.PrunePolicyConfirm}, goes, nil
 	})
 	return candidates
+}
+
+// wantedAs returns the desired object that a redundant one is; empty if it is none. An API server may serve one object
+// in several groups, as it does with Events, and only the UID shows it.
+func (c *Call) wantedAs(ctx context.Context, item *inventory.Item, s decide.Situation) (string, error) {
+	for _, wanted := range c.Ledger.named()[nameOfItem(item)] {
+		other, err := c.Server.Ask(ctx, wanted)
+		if err != nil {
+			return "", err
+		}
+		if other.Exists && other.Seen.UID == s.Seen.UID {
+			return fmt.Sprintf("%s of group %q", types.IDOf(wanted), wanted.Group), nil
+		}
+	}
+	return "", nil
 }

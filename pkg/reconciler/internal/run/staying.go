@@ -39,21 +39,3 @@ func (c *Call) isKept(item *inventory.Item) bool {
 	seen, _ := c.Server.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
 	return c.Prune(item, seen) == inventory.PrunePolicyKeep
 }
-
-// MayBeWanted reports whether a redundant object may be the same as a desired one of another API group. That is known
-// when the desired one was looked at.
-func (c *Call) MayBeWanted() bool {
-	type name struct{ kind, namespace, name string }
-	nameOf := func(item *inventory.Item) name { return name{item.Kind, item.Namespace, item.Name} }
-	wanted := make(map[name]*inventory.Item, len(c.Ledger.Wanted))
-	for _, item := range c.Ledger.Wanted {
-		wanted[nameOf(item)] = item
-	}
-	for _, item := range c.Ledger.Redundant() {
-		other := wanted[nameOf(item)]
-		if other != nil && item.Phase != inventory.PhaseKept && (other.UID == "" || item.UID == "" || other.UID == item.UID) {
-			return true
-		}
-	}
-	return false
-}
