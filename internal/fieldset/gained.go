@@ -35,6 +35,22 @@ func Gained(before, after []metav1.ManagedFieldsEntry, manager string) ([]fieldp
 	return fields, nil
 }
 
+// Owned returns the fields that manager applied to the main resource.
+func Owned(entries []metav1.ManagedFieldsEntry, manager string) (*fieldpath.Set, error) {
+	all := fieldpath.NewSet()
+	for _, entry := range entries {
+		if !applied(entry, manager) {
+			continue
+		}
+		set, err := parse(entry)
+		if err != nil {
+			return nil, err
+		}
+		all = all.Union(set)
+	}
+	return all, nil
+}
+
 // Holders returns the sorted names of the other managers that own some of the fields, or fields below them.
 func Holders(entries []metav1.ManagedFieldsEntry, fields []fieldpath.Path, manager string) ([]string, error) {
 	var holders []string

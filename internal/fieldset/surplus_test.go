@@ -131,31 +131,3 @@ func TestSurplusKeepsWhatIsNotToBeReclaimed(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 }
-
-func TestContested(t *testing.T) {
-	t.Parallel()
-	s := newSubject(t, deployment)
-	s.apply()
-	s.merge(`{"spec":{"replicas":3},"metadata":{"labels":{"theirs":"1"}}}`)
-	s.them("spec: {template: {spec: {containers: [{name: main, image: two}]}}}")
-	before := s.get()
-	after := s.apply()
-	paths, managers, err := fieldset.Contested(before.GetManagedFields(), after.GetManagedFields(), us)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var texts []string
-	for _, path := range paths {
-		texts = append(texts, path.String())
-	}
-	slices.Sort(texts)
-	if diff := cmp.Diff([]string{".spec.replicas", `.spec.template.spec.containers[name="main"].image`}, texts); diff != "" {
-		t.Errorf("fields (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"kubectl-edit", "them"}, managers); diff != "" {
-		t.Errorf("managers (-want +got):\n%s", diff)
-	}
-	if paths, managers, err := fieldset.Contested(after.GetManagedFields(), after.GetManagedFields(), us); err != nil || len(paths)+len(managers) > 0 {
-		t.Errorf("nothing was contested, got %v by %v, %v", paths, managers, err)
-	}
-}

@@ -111,7 +111,7 @@ func TestCorrectionsSayWhoChangedWhat(t *testing.T) {
 		"change":  {"a field is changed", `{"data":{"one":"drifted"}}`, "was changed by kubectl-edit: .data.one"},
 		"several": {"fields are changed", `{"data":{"one":"drifted","two":"drifted"}}`, "was changed by kubectl-edit: .data.one, .data.two"},
 		"removal": {"a field is removed, which nobody owns then", `{"data":{"one":null}}`, "was changed by another client: .data.one"},
-		"both":    {"one field is changed and another one is removed", `{"data":{"one":null,"two":"drifted"}}`, "was changed by kubectl-edit: .data.two; these fields were removed: .data.one"},
+		"both":    {"one field is changed and another one is removed", `{"data":{"one":null,"two":"drifted"}}`, "was changed by kubectl-edit: .data.one, .data.two"},
 		"surplus": {"a field is added", `{"data":{"four":"4"}}`, "was changed by kubectl-edit: .data.four"},
 		"label":   {"the owner label is removed", `{"metadata":{"labels":{"PREFIX/owner-id":null}}}`, `was changed by another client: .metadata.labels.PREFIX/owner-id`},
 	} {

@@ -54,25 +54,8 @@ func overlay(entries, recent map[string]string) map[string]string {
 	return result
 }
 
-// NoteAnswer reports warnings of the server, and what admission changed. Ignored fields have the values of others,
-// which is no alteration.
-func (x *Executor) NoteAnswer(t *prepare.Object, item *inventory.Item, object *unstructured.Unstructured, collector *clients.Collector) error {
-	manifest, err := x.Manifests.Of(t)
-	if err != nil {
-		return err
-	}
-	if len(t.IgnoreFields) > 0 && !t.Suspended {
-		manifest = manifest.DeepCopy()
-		fieldset.Remove(manifest.Object, t.IgnoreFields, nil)
-	}
-	for _, message := range slices.Concat(collector.Warnings(), Alterations(manifest, object)) {
-		x.Report.Notes(item, message)
-	}
-	return nil
-}
-
-// Apply makes the apply request. It creates a missing namespace if the policy says so, and leaves out fields that the
-// server does not know.
+// Apply makes the apply request. It creates a missing namespace if the policy says so, leaves out fields that the server
+// does not know, and reports warnings of the server.
 func (x *Executor) Apply(ctx context.Context, t *prepare.Object, item *inventory.Item, s decide.Situation, action decide.Action) (*unstructured.Unstructured, error) {
 	live, err := x.read(ctx, t, item, s, action)
 	if err != nil {
@@ -90,6 +73,8 @@ func (x *Executor) Apply(ctx context.Context, t *prepare.Object, item *inventory
 		object.SetUID(s.Seen.UID)
 		object.SetResourceVersion(s.Seen.ResourceVersion)
 	}
+	collector := &clients.Collector{}
+	ctx = clients.WithWarnings(ctx, collector)
 	for created := false; ; {
 		// The response replaces the content of the object; an error does not change it.
 		err := x.Server.Mutate(operation, func() error {
@@ -97,6 +82,9 @@ func (x *Executor) Apply(ctx context.Context, t *prepare.Object, item *inventory
 		})
 		switch {
 		case err == nil:
+			for _, warning := range collector.Warnings() {
+				x.Report.Notes(item, warning)
+			}
 			return object, nil
 		case x.CreateNamespaces && IsNotFound(err) && KindOf(err) == "namespaces":
 			if created {

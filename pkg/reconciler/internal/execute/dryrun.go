@@ -8,15 +8,16 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/apiserver"
-	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
@@ -71,13 +72,8 @@ type comparison struct {
 
 // dryRun makes the requests of a write as dry runs.
 func (p *Preview) dryRun(ctx context.Context, t *prepare.Object, d decide.Decision, s decide.Situation) (comparison, error) {
-	collector := &clients.Collector{}
-	ctx = clients.WithWarnings(ctx, collector)
 	object, err := p.apply(ctx, t, d, s)
 	c := comparison{before: s.Live, applied: object, after: object}
-	if err == nil {
-		err = p.x.NoteAnswer(t, p.itemOf(t), object, collector)
-	}
 	if err != nil || d.Action == decide.Compare || d.Action == decide.Recreate {
 		return c, err
 	}
@@ -198,18 +194,34 @@ func (p *Preview) recreated(change *inventory.Change, t *prepare.Object, s decid
 	return nil
 }
 
-// changedBy names the clients that changed fields. It is empty if fields were removed, because managed fields do not
-// record that.
+// changedBy names the clients that changed fields.
 func (p *Preview) changedBy(c comparison) string {
-	fields := p.contested(c)
+	if what := p.x.Changers(c.before.GetManagedFields(), c.applied.GetManagedFields(), c.surplus); what != "" {
+		return "was changed by " + what
+	}
+	return decide.ChangedByOthers
+}
+
+// Changers names the clients that changed fields of an object, and the fields, given the managed fields before (nil if
+// not known) and after it was applied, and the fields that are removed then; empty if that is not known. Fields that
+// others have removed have no owner.
+func (x *Executor) Changers(before, after []metav1.ManagedFieldsEntry, surplus []fieldpath.Path) string {
+	fields := surplus
+	if before != nil {
+		gained, err := fieldset.Gained(before, after, x.Server.FieldOwner)
+		if err != nil {
+			return ""
+		}
+		fields = slices.Concat(gained, surplus)
+	}
 	if len(fields) == 0 {
-		return decide.ChangedByOthers
+		return ""
 	}
-	holders, err := fieldset.Holders(c.before.GetManagedFields(), fields, p.x.Server.FieldOwner)
+	holders, err := fieldset.Holders(slices.Concat(before, after), fields, x.Server.FieldOwner)
 	if err != nil || len(holders) == 0 {
-		return decide.ChangedByOthers + ": " + FieldTexts(fields)
+		holders = []string{"another client"}
 	}
-	return fmt.Sprintf("was changed by %s: %s", strings.Join(holders, ", "), FieldTexts(fields))
+	return strings.Join(holders, ", ") + ": " + FieldTexts(fields)
 }
 
 // dryRunFailed completes a change whose dry run failed, or returns the error.

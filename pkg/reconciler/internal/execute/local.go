@@ -6,7 +6,6 @@ package execute
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -62,15 +61,6 @@ func (p *Preview) compute(change *inventory.Change, t *prepare.Object, s decide.
 		if err := p.removeLocally(after, t, change.Recreate, manifest); err != nil {
 			return err
 		}
-	}
-	content, _ := Integers(after.Object).(map[string]any)
-	definition := p.definitions[t.Key.GroupKind][t.Version]
-	if unknown := definition.Complete(content); len(unknown) > 0 {
-		change.Notes = append(change.Notes, inventory.UnknownFieldsNote+strings.Join(unknown, ", "))
-	}
-	// Servers accept values that an object has already.
-	if problems := definition.Problems(content); len(problems) > 0 && s.Live == nil {
-		change.Refusal = "does not match the schema of its type: " + strings.Join(problems, "; ")
 	}
 	change.Local = true
 	p.show(change, t, s, after)

@@ -26,8 +26,8 @@ type Preview struct {
 	objects []*prepare.Object
 
 	// The fields below do not change during concurrent work.
-	namespaces  map[string]bool // namespaces that Apply would create
-	definitions definitions     // schemas that Apply would create or change
+	namespaces map[string]bool           // namespaces that Apply would create
+	types      map[schema.GroupKind]bool // types that Apply would create or change
 
 	missing sync.Map // namespaces that Apply would create because objects need them
 }
@@ -35,7 +35,7 @@ type Preview struct {
 // NewPreview returns the preview of a call that applies the objects, which have items. The server of the executor must
 // make dry runs only.
 func NewPreview(x *Executor, objects []*prepare.Object, itemOf func(*prepare.Object) *inventory.Item) *Preview {
-	return &Preview{x: x, itemOf: itemOf, objects: objects, namespaces: map[string]bool{}, definitions: definitions{}}
+	return &Preview{x: x, itemOf: itemOf, objects: objects, namespaces: map[string]bool{}, types: map[schema.GroupKind]bool{}}
 }
 
 // NoteNamespace notes whether Apply would create a namespace.
@@ -45,15 +45,10 @@ func (p *Preview) NoteNamespace(name string, created bool) { p.namespaces[name] 
 func (p *Preview) IsNewNamespace(name string) bool { return p.namespaces[name] }
 
 // NoteDefinition notes that Apply would create or change the definition of types.
-func (p *Preview) NoteDefinition(t *prepare.Object) error {
-	definition, err := p.x.Manifests.Of(t)
-	if err != nil {
-		return err
-	}
+func (p *Preview) NoteDefinition(t *prepare.Object) {
 	for _, managed := range t.ManagedTypes {
-		p.definitions[schema.GroupKind{Group: managed.Group, Kind: managed.Kind}] = OpenSchemas(definition)
+		p.types[schema.GroupKind{Group: managed.Group, Kind: managed.Kind}] = true
 	}
-	return nil
 }
 
 // MissingNamespaces returns the namespaces that Apply would create although no object declares them; sorted.
@@ -70,16 +65,13 @@ func (p *Preview) MissingNamespaces() []string {
 	return missing
 }
 
-// definitions are the schemas of types, by version.
-type definitions map[schema.GroupKind]map[string]OpenSchema
-
 // IsLocal reports whether a dry run is not possible, because Apply would create the namespace of the object, or create
 // or change its type.
 func (p *Preview) IsLocal(t *prepare.Object) bool {
-	return p.namespaces[t.Key.Namespace] || p.definitions[t.Key.GroupKind] != nil
+	return p.namespaces[t.Key.Namespace] || p.types[t.Key.GroupKind]
 }
 
 // isProvided reports whether other objects of the request define the type of an object.
 func (p *Preview) isProvided(t *prepare.Object) bool {
-	return p.definitions[t.Key.GroupKind] != nil || t.Instance && !t.AwaitsType
+	return p.types[t.Key.GroupKind] || t.Instance && !t.AwaitsType
 }

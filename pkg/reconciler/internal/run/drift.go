@@ -4,18 +4,14 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
@@ -48,43 +44,12 @@ func (l *live) corrected(t *prepare.Object, d decide.Decision, before []metav1.M
 	if l.call.Ledger.Of(t).UID != object.GetUID() {
 		return d.Message
 	}
-	changed, managers, err := fieldset.Contested(before, object.GetManagedFields(), l.call.Server.FieldOwner)
-	var restored []fieldpath.Path
-	if before != nil && err == nil {
-		restored, err = fieldset.Gained(before, object.GetManagedFields(), l.call.Server.FieldOwner)
-	}
-	adders, surplusErr := fieldset.Holders(object.GetManagedFields(), surplus, l.call.Server.FieldOwner)
-	if err != nil || surplusErr != nil {
+	what := l.call.Executor.Changers(before, object.GetManagedFields(), surplus)
+	if what == "" {
 		return d.Message
 	}
-	if len(managers) > 0 {
-		recalled.Fight = fmt.Sprintf("is repeatedly changed by %s: %s", strings.Join(managers, ", "), execute.FieldTexts(changed))
-	}
-	changed = slices.Concat(changed, surplus)
-	managers = slices.Compact(slices.Sorted(slices.Values(slices.Concat(managers, adders))))
-	return texts(managers, changed, without(restored, changed), d.Message)
-}
-
-// texts names the clients that changed fields. Removed fields have no owner.
-func texts(managers []string, changed, removed []fieldpath.Path, otherwise string) string {
-	switch {
-	case len(changed)+len(removed) == 0:
-		return otherwise
-	case len(changed) == 0:
-		return "was changed by another client: " + execute.FieldTexts(removed)
-	}
-	text := fmt.Sprintf("was changed by %s: %s", cmp.Or(strings.Join(managers, ", "), "another client"), execute.FieldTexts(changed))
-	if len(removed) > 0 {
-		text += "; these fields were removed: " + execute.FieldTexts(removed)
-	}
-	return text
-}
-
-// without returns the fields that are not among others.
-func without(fields, others []fieldpath.Path) []fieldpath.Path {
-	return slices.DeleteFunc(slices.Clone(fields), func(field fieldpath.Path) bool {
-		return slices.ContainsFunc(others, field.Equals)
-	})
+	recalled.Fight = "is repeatedly changed by " + what
+	return "was changed by " + what
 }
 
 // compare finds out by a dry run whether a dependent whose drift is only reported differs from its manifest.

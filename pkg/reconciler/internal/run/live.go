@@ -33,7 +33,7 @@ func (l *live) openInstances(ctx context.Context, members []*prepare.Object) (pl
 	return true, l.call.Needs.Watch(ctx, members, prepare.Instances)
 }
 
-func (l *live) endTier([]*prepare.Object) error { return nil }
+func (l *live) endTier([]*prepare.Object) {}
 
 // settle keeps a dependent that the observer knows to be up to date.
 func (l *live) settle(t *prepare.Object) (outcome, bool) {

@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
@@ -28,7 +27,7 @@ type execution interface {
 	// missing, held is true.
 	beginStep(ctx context.Context, members []*prepare.Object) (complete []*prepare.Object, held bool, err error)
 	// endTier is called when a tier of desired objects is applied.
-	endTier(tier []*prepare.Object) error
+	endTier(tier []*prepare.Object)
 	// endStep extracts data of the members. If some are missing, held is true; waits means that the component waits for
 	// objects of others.
 	endStep(ctx context.Context, members []*prepare.Object) (held, waits bool, err error)
@@ -224,16 +223,12 @@ func (l *live) overwrite(ctx context.Context, t *prepare.Object, s decide.Situat
 // write applies the manifest of a desired object to the observed object, or creates it.
 func (l *live) write(ctx context.Context, t *prepare.Object, s decide.Situation, d decide.Decision) (outcome, error) {
 	before := l.ownershipBefore(ctx, t, s, d)
-	collector := &clients.Collector{}
-	object, err := l.call.Executor.Apply(clients.WithWarnings(ctx, collector), t, l.call.Ledger.Of(t), s, d.Action)
+	object, err := l.call.Executor.Apply(ctx, t, l.call.Ledger.Of(t), s, d.Action)
 	if err != nil {
 		return outcome{}, err
 	}
 	l.written[t.Index] = true
 	l.changed[t.Index] = l.changed[t.Index] || !s.Exists || object.GetResourceVersion() != s.Seen.ResourceVersion
-	if err := l.call.Executor.NoteAnswer(t, l.call.Ledger.Of(t), object, collector); err != nil {
-		return outcome{}, err
-	}
 	changed := d.Action != decide.Verify || object.GetResourceVersion() != s.Seen.ResourceVersion
 	isCorrection := d.Verb.IsCorrection()
 	cleaned, surplus, err := l.call.Executor.RemoveSurplus(ctx, t, l.call.Ledger.Of(t), object, changed && !isCorrection)

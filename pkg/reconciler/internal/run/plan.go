@@ -46,7 +46,7 @@ func Plan(ctx context.Context, call *Call, wanted []*prepare.Object, recorded []
 	p.steps, p.remover = w.steps, w.remover
 	if options.Suspend {
 		if _, err = w.Suspend(ctx, wanted); err == nil {
-			err = p.endTier(wanted)
+			p.endTier(wanted)
 		}
 	} else {
 		err = p.walk(ctx, w, wanted)

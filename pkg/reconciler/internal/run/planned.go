@@ -132,7 +132,7 @@ func (p *planned) forms(_ context.Context, members []*prepare.Object) (forms []*
 }
 
 // endTier notes the namespaces and types that Apply would create or change, for the objects that need them.
-func (p *planned) endTier(tier []*prepare.Object) error {
+func (p *planned) endTier(tier []*prepare.Object) {
 	for _, t := range tier {
 		change := &p.entries[t.Key].Change
 		created := change.Verb == inventory.VerbCreated || change.Verb == inventory.VerbRestored
@@ -147,12 +147,9 @@ func (p *planned) endTier(tier []*prepare.Object) error {
 		}
 		altered := change.Before != nil && change.After != nil && !reflect.DeepEqual(change.Before.Object["spec"], change.After.Object["spec"])
 		if p.depth == depthCompared && prepare.IsCRD(t.Key.GroupKind) && (created || altered) {
-			if err := p.preview.NoteDefinition(t); err != nil {
-				return err
-			}
+			p.preview.NoteDefinition(t)
 		}
 	}
-	return nil
 }
 
 // endStep asks the guards of the members, and extracts the data of those that would not change.

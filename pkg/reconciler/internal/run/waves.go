@@ -211,13 +211,11 @@ func (w *Waves) applyStep(ctx context.Context, step, stage []*prepare.Object, pr
 		for _, o := range unready {
 			w.noteUnready(o, progress)
 		}
-		if err == nil {
-			err = w.execution.endTier(tier)
-		}
 		if err != nil {
 			w.failed = stage
 			return fmt.Errorf("applying %s: %w", types.WaveText(step[0].ApplyOrder), err)
 		}
+		w.execution.endTier(tier)
 		if err := w.dismissFailed(ctx, tier); err != nil {
 			return fmt.Errorf("deleting failed objects of %s: %w", types.WaveText(step[0].ApplyOrder), err)
 		}
