@@ -168,19 +168,3 @@ func kindsInOrder(plan reconciler.Plan) []string {
 	}
 	return names
 }
-
-// TestAdoptedWebhooksDoNotHinder adopts a webhook of others that denies all other objects.
-func TestAdoptedWebhooksDoNotHinder(t *testing.T) {
-	t.Parallel()
-	for name, options := range map[string][]option{"Observed": nil, "Blind": {withoutObserver}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, options...)
-			manifests := strings.ReplaceAll(guardedConfigMaps, "VALUE", "1")
-			w.create(strings.Split(manifests, "---")[0])
-			w.awaitDenial("check.example.com")
-			mended := strings.ReplaceAll(manifests, "failurePolicy: Fail", "failurePolicy: Ignore")
-			w.mustApply(mended)
-		})
-	}
-}

@@ -32,13 +32,12 @@ type Waves struct {
 	pruner    *pruner
 	carryOn   bool
 	after     func(ctx context.Context, order int, final bool) error
-	last      int               // the greatest apply order
-	told      int               // the apply order of the last wave that after was called for
-	failed    []*prepare.Object // the stage in which objects could not be applied
-	passed    bool              // some objects are not ready that no wave has waited for
-	visited   []bool            // by the index of the desired object; whether the call has come to it
-	written   []bool            // likewise; whether the call has written it
-	changed   []bool            // likewise; whether that has changed it
+	last      int    // the greatest apply order
+	told      int    // the apply order of the last wave that after was called for
+	passed    bool   // some objects are not ready that no wave has waited for
+	visited   []bool // by the index of the desired object; whether the call has come to it
+	written   []bool // likewise; whether the call has written it
+	changed   []bool // likewise; whether that has changed it
 }
 
 // Options are options of a call.
@@ -85,9 +84,6 @@ func (w *Waves) apply(ctx context.Context, wanted []*prepare.Object) (ready bool
 	done, ready, err := w.walk(ctx, wanted)
 	if err == nil && ready {
 		return !w.passed, nil
-	}
-	if w.failed != nil {
-		err = execute.Join(err, w.applyExistingWebhooks(ctx, err, w.failed))
 	}
 	return false, w.Stop(ctx, err, wanted[done:])
 }
@@ -149,7 +145,7 @@ func (w *Waves) applyStage(ctx context.Context, members []*prepare.Object, waveS
 	for _, step := range prepare.Group(members, func(t *prepare.Object) int { return t.Step }) {
 		complete, held, err := w.execution.beginStep(ctx, step)
 		if err == nil && !held {
-			err = w.applyStep(ctx, complete, members, &stage)
+			err = w.applyStep(ctx, complete, &stage)
 		}
 		if err == nil && !held {
 			held, err = w.endStep(ctx, complete)
@@ -200,19 +196,16 @@ type progress struct {
 }
 
 // applyStep applies the members of one step of a stage, tier by tier.
-func (w *Waves) applyStep(ctx context.Context, step, stage []*prepare.Object, progress *progress) error {
+func (w *Waves) applyStep(ctx context.Context, step []*prepare.Object, progress *progress) error {
 	for _, tier := range prepare.Group(step, w.call.Tiers.Of) {
 		if progress.unwritten && w.call.Tiers.Of(tier[0]) == prepare.TierLast {
-			if tier = w.existingWebhooks(ctx, tier); len(tier) == 0 {
-				continue
-			}
+			continue // these webhooks might deny what is to answer their calls
 		}
 		unready, err := w.applyTier(ctx, tier)
 		for _, o := range unready {
 			w.noteUnready(o, progress)
 		}
 		if err != nil {
-			w.failed = stage
 			return fmt.Errorf("applying %s: %w", types.WaveText(step[0].ApplyOrder), err)
 		}
 		w.execution.endTier(tier)
@@ -232,35 +225,6 @@ func (w *Waves) noteUnready(o outcome, progress *progress) {
 		progress.ready = false
 	}
 	w.call.Report.AwaitsHealth(o.item, o.message, o.health)
-}
-
-// existingWebhooks returns those webhook configurations in the last tier that exist after all, although the observer,
-// which does not watch objects without our label, does not know them: they may deny the other objects. It leaves those
-// that cannot be read to a later call.
-func (w *Waves) existingWebhooks(ctx context.Context, members []*prepare.Object) []*prepare.Object {
-	var found []*prepare.Object
-	for _, t := range members {
-		if w.visited[t.Index] || t.Late || w.call.Tiers.Of(t) != prepare.TierLast {
-			continue
-		}
-		if s, err := w.call.Server.Ask(ctx, w.call.Ledger.Of(t)); err == nil && s.Exists {
-			found = append(found, t)
-		}
-	}
-	return found
-}
-
-// applyExistingWebhooks applies existing webhook configurations after other objects of the stage could not be applied,
-// because they may be the reason.
-func (w *Waves) applyExistingWebhooks(ctx context.Context, reason error, members []*prepare.Object) error {
-	if !execute.IsAboutObjects(reason) {
-		return nil
-	}
-	if tier := w.existingWebhooks(ctx, members); len(tier) > 0 {
-		_, err := w.applyTier(ctx, tier)
-		return err
-	}
-	return nil
 }
 
 // Stop ends the waves before the rest of the desired objects, and corrects drift of these. It returns the error, and
