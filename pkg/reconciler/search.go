@@ -149,32 +149,20 @@ func (s *search) isNamespaced(kind schema.GroupVersionKind) bool {
 	return err == nil && mapping.Scope.Name() == meta.RESTScopeNameNamespace
 }
 
-// list takes the dependents of a type in one namespace, or in all if it is empty.
+// list takes the dependents of a type in one namespace, or in all if it is empty. Whole objects are read only if they
+// define types, which are recorded.
 func (s *search) list(ctx context.Context, kind schema.GroupVersionKind, namespace string) error {
-	options := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{s.call.Server.Keys.OwnerLabel: s.call.Owner.Label}, client.Limit(guard.ListPage)}
-	for next := ""; ; {
-		// Whole objects are read only if they define types, which are recorded.
-		var list client.ObjectList = &metav1.PartialObjectMetadataList{}
-		if prepare.DefinesTypes(kind.GroupKind()) {
-			list = &unstructured.UnstructuredList{}
-		}
-		list.GetObjectKind().SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-		page := append(slices.Clone(options), client.Continue(next))
-		err := s.call.Server.Read(func() error { return s.call.Server.Client.List(ctx, list, page...) })
-		if err == nil {
-			err = meta.EachListItem(list, func(object runtime.Object) error { return s.take(kind, object) })
-		}
-		if err != nil {
-			return fmt.Errorf("listing %s: %w", kind.GroupKind(), err)
-		}
-		if next = list.GetContinue(); next == "" {
-			return nil
-		}
+	err := s.call.Server.Each(ctx, s.call.Server.Client, kind, prepare.DefinesTypes(kind.GroupKind()), func(object client.Object) (bool, error) {
+		return true, s.take(kind, object)
+	}, client.InNamespace(namespace), client.MatchingLabels{s.call.Server.Keys.OwnerLabel: s.call.Owner.Label})
+	if err != nil {
+		return fmt.Errorf("listing %s: %w", kind.GroupKind(), err)
 	}
+	return nil
 }
 
 // take records an object if it belongs to the owner.
-func (s *search) take(kind schema.GroupVersionKind, listed runtime.Object) error {
+func (s *search) take(kind schema.GroupVersionKind, listed client.Object) error {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(listed)
 	if err != nil {
 		return err

@@ -7,10 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -82,4 +86,37 @@ func lacksNamespace(clnt client.Client, item *inventory.Item, err error) bool {
 	}
 	mapping, lookErr := clnt.RESTMapper().RESTMapping(item.GroupVersionKind().GroupKind(), item.Version)
 	return lookErr == nil && mapping.Scope.Name() == meta.RESTScopeNameNamespace
+}
+
+// ListPage is the number of objects in one page of a list.
+const ListPage = 500
+
+// Each lists the objects of a type page by page, whole or only their metadata, until visit returns false.
+func (api *Server) Each(
+	ctx context.Context, clnt client.Reader, kind schema.GroupVersionKind, whole bool, visit func(client.Object) (more bool, err error), options ...client.ListOption,
+) error {
+	for next, more := "", true; more; {
+		var list client.ObjectList = &metav1.PartialObjectMetadataList{}
+		if whole {
+			list = &unstructured.UnstructuredList{}
+		}
+		list.GetObjectKind().SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+		page := slices.Concat([]client.ListOption{client.Limit(ListPage)}, options, []client.ListOption{client.Continue(next)})
+		if err := api.Read(func() error { return clnt.List(ctx, list, page...) }); err != nil {
+			return err
+		}
+		err := meta.EachListItem(list, func(item runtime.Object) (err error) {
+			object, ok := item.(client.Object)
+			if !ok || !more {
+				return nil
+			}
+			object.GetObjectKind().SetGroupVersionKind(kind)
+			more, err = visit(object)
+			return err
+		})
+		if next = list.GetContinue(); next == "" || err != nil {
+			return err
+		}
+	}
+	return nil
 }

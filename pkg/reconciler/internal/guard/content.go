@@ -109,52 +109,43 @@ func (c *contentSearch) kinds() ([]*meta.RESTMapping, error) {
 
 // kind searches the objects of one type.
 func (c *contentSearch) kind(ctx context.Context, mapping *meta.RESTMapping) error {
-	next := ""
-	for !c.found.more {
-		list := &metav1.PartialObjectMetadataList{}
-		list.SetGroupVersionKind(mapping.GroupVersionKind)
-		err := c.losses.Server.Read(func() error {
-			return c.losses.Server.Client.List(ctx, list, client.InNamespace(c.namespace), client.Limit(ListPage), client.Continue(next))
-		})
-		switch {
-		case execute.IsGone(err), apierrors.IsMethodNotSupported(err):
-			return nil
-		case apierrors.IsForbidden(err):
-			c.found.unlisted = append(c.found.unlisted, mapping.Resource.GroupResource().String())
-			return nil
-		case err != nil:
-			return fmt.Errorf("listing %s in namespace %s: %w", mapping.GroupVersionKind.GroupKind(), c.namespace, err)
-		}
-		for i := range list.Items {
-			c.take(mapping.GroupVersionKind.GroupKind(), &list.Items[i])
-		}
-		if next = list.Continue; next == "" {
-			return nil
-		}
+	kind := mapping.GroupVersionKind
+	err := c.losses.Server.Each(ctx, c.losses.Server.Client, kind, false, func(object client.Object) (bool, error) {
+		c.take(kind.GroupKind(), object)
+		return !c.found.more, nil
+	}, client.InNamespace(c.namespace))
+	switch {
+	case execute.IsGone(err), apierrors.IsMethodNotSupported(err):
+		return nil
+	case apierrors.IsForbidden(err):
+		c.found.unlisted = append(c.found.unlisted, mapping.Resource.GroupResource().String())
+		return nil
+	case err != nil:
+		return fmt.Errorf("listing %s in namespace %s: %w", kind.GroupKind(), c.namespace, err)
 	}
 	return nil
 }
 
 // take adds an object, unless it is being deleted or need not be kept.
-func (c *contentSearch) take(kind schema.GroupKind, object *metav1.PartialObjectMetadata) {
-	if object.DeletionTimestamp != nil || isStandard(kind, object) || c.isDependent(kind, object) || c.isOwned(object) {
+func (c *contentSearch) take(kind schema.GroupKind, object metav1.Object) {
+	if object.GetDeletionTimestamp() != nil || isStandard(kind, object) || c.isDependent(kind, object) || c.isOwned(object) {
 		return
 	}
 	if len(c.found.objects) == namedContent {
 		c.found.more = true
 		return
 	}
-	c.found.objects = append(c.found.objects, types.ObjectText(kind, object.Namespace, object.Name))
+	c.found.objects = append(c.found.objects, types.ObjectText(kind, object.GetNamespace(), object.GetName()))
 }
 
 // isDependent reports whether an object is a dependent that does not count. The label does not prove it, since others
 // copy objects with their labels: the object must be recorded, or written by us (by a process that did not know yet
 // that it is redundant, for example).
-func (c *contentSearch) isDependent(kind schema.GroupKind, object *metav1.PartialObjectMetadata) bool {
-	if c.dependents == nil || object.Labels[c.losses.Server.Keys.OwnerLabel] != c.losses.Server.Label {
+func (c *contentSearch) isDependent(kind schema.GroupKind, object metav1.Object) bool {
+	if c.dependents == nil || object.GetLabels()[c.losses.Server.Keys.OwnerLabel] != c.losses.Server.Label {
 		return false
 	}
-	recorded := c.dependents[types.ObjectID{GroupKind: kind, Namespace: object.Namespace, Name: object.Name}]
+	recorded := c.dependents[types.ObjectID{GroupKind: kind, Namespace: object.GetNamespace(), Name: object.GetName()}]
 	return recorded != nil || !fieldset.IsCopy(object, c.losses.Server.FieldOwner)
 }
 

@@ -12,9 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/concurrent"
@@ -126,48 +124,34 @@ func (q *inquiry) search(ctx context.Context, mapping *meta.RESTMapping) (*inven
 // The first page has no label selector, and a limit: the API server reads such a list from etcd while its cache of the
 // type is empty. With a selector it would answer 429 (Too Many Requests), and ask to come again after a second, for
 // each type that was not listed before.
-func (q *inquiry) list(ctx context.Context, clnt cluster.Client, mapping *meta.RESTMapping) (*inventory.Blocker, error) {
-	page := []client.ListOption{client.Limit(2)} // two, because one may be the owner itself
-	found, next, err := q.listPage(ctx, clnt, mapping, page)
-	if found != nil || err != nil || next == "" {
-		return found, err
-	}
-	page = []client.ListOption{client.Limit(ListPage)}
-	if q.except != "" {
-		foreign, err := foreignSelector(q.losses.Server.Keys.OwnerLabel, q.except)
-		if err != nil {
-			return nil, err
+func (q *inquiry) list(ctx context.Context, clnt cluster.Client, mapping *meta.RESTMapping) (found *inventory.Blocker, err error) {
+	kind, seen := mapping.GroupVersionKind, 0
+	visit := func(object client.Object) bool {
+		seen++
+		if q.except == "" || !q.isOwn(object) && !q.isDeparting(object) {
+			found = &inventory.Blocker{Type: kind, Namespace: object.GetNamespace(), Name: object.GetName()}
 		}
-		page = append(page, client.MatchingLabelsSelector{Selector: foreign})
+		return found == nil
 	}
-	for next = ""; ; {
-		if found, next, err = q.listPage(ctx, clnt, mapping, append(slices.Clone(page), client.Continue(next))); found != nil || err != nil || next == "" {
-			return found, err
+	const few = 2 // one may be the owner itself
+	err = q.losses.Server.Each(ctx, clnt, kind, false, func(object client.Object) (bool, error) { return visit(object) && seen < few, nil }, client.Limit(few))
+	if err == nil && found == nil && seen == few {
+		var foreign labels.Selector
+		if foreign, err = labels.Parse(q.losses.Server.Keys.OwnerLabel + "!=" + q.except); err != nil {
+			return nil, fmt.Errorf("selecting foreign instances: %w", err)
 		}
+		err = q.losses.Server.Each(ctx, clnt, kind, false, func(object client.Object) (bool, error) { return visit(object), nil }, client.MatchingLabelsSelector{Selector: foreign})
 	}
-}
-
-// listPage returns one instance on a page that counts, or nil if there is none, and where the next page continues;
-// empty if there is none.
-func (q *inquiry) listPage(ctx context.Context, clnt cluster.Client, mapping *meta.RESTMapping, page []client.ListOption) (found *inventory.Blocker, next string, err error) {
-	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(mapping.GroupVersionKind)
-	if err := q.losses.Server.Read(func() error { return clnt.List(ctx, list, page...) }); err != nil {
-		return nil, "", fmt.Errorf("listing instances of %s: %w", mapping.GroupVersionKind.GroupKind(), err)
+	if err != nil {
+		return nil, fmt.Errorf("listing instances of %s: %w", kind.GroupKind(), err)
 	}
-	for i := range list.Items {
-		list.Items[i].SetGroupVersionKind(mapping.GroupVersionKind)
-		if q.except == "" || !q.isOwn(&list.Items[i]) && !q.isDeparting(&list.Items[i]) {
-			return &inventory.Blocker{Type: mapping.GroupVersionKind, Namespace: list.Items[i].Namespace, Name: list.Items[i].Name}, "", nil
-		}
-	}
-	return nil, list.Continue, nil
+	return found, nil
 }
 
 // isOwn reports whether an instance belongs to the owner: it has our label, it is the owner itself, or it is a
 // dependent whose label others have removed. The record alone does not prove that; we must have written the instance.
-func (q *inquiry) isOwn(instance *metav1.PartialObjectMetadata) bool {
-	label := instance.Labels[q.losses.Server.Keys.OwnerLabel]
+func (q *inquiry) isOwn(instance client.Object) bool {
+	label := instance.GetLabels()[q.losses.Server.Keys.OwnerLabel]
 	if label == q.except {
 		return true
 	}
@@ -175,29 +159,18 @@ func (q *inquiry) isOwn(instance *metav1.PartialObjectMetadata) bool {
 		return true
 	}
 	item := q.recorded()[types.IDOf(instance)]
-	return item != nil && item.UID != "" && item.UID == instance.UID &&
+	return item != nil && item.UID != "" && item.UID == instance.GetUID() &&
 		label == "" && !fieldset.IsCopy(instance, q.losses.Server.FieldOwner)
 }
 
 // isDeparting reports whether an instance is about to go, so that it does not count. Another object of the same name
 // counts. If no UID is recorded, because the process died that had created the instance, its label and its field
 // manager prove whose it is.
-func (q *inquiry) isDeparting(instance *metav1.PartialObjectMetadata) bool {
+func (q *inquiry) isDeparting(instance client.Object) bool {
 	return slices.ContainsFunc(q.losses.Departing, func(owner Departing) bool {
-		isWritten := instance.Labels[q.losses.Server.Keys.OwnerLabel] == owner.Label && !fieldset.IsCopy(instance, q.losses.Server.FieldOwner)
+		isWritten := instance.GetLabels()[q.losses.Server.Keys.OwnerLabel] == owner.Label && !fieldset.IsCopy(instance, q.losses.Server.FieldOwner)
 		return slices.ContainsFunc(owner.Items, func(item *inventory.Item) bool {
-			return types.IDOf(item) == types.IDOf(instance) && (item.UID == instance.UID || item.UID == "" && isWritten)
+			return types.IDOf(item) == types.IDOf(instance) && (item.UID == instance.GetUID() || item.UID == "" && isWritten)
 		})
 	})
 }
-
-func foreignSelector(key, value string) (labels.Selector, error) {
-	requirement, err := labels.NewRequirement(key, selection.NotEquals, []string{value})
-	if err != nil {
-		return nil, fmt.Errorf("selecting foreign instances: %w", err)
-	}
-	return labels.NewSelector().Add(*requirement), nil
-}
-
-// ListPage is the number of objects in one page of a list.
-const ListPage = 500

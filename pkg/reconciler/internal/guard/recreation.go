@@ -68,11 +68,7 @@ func (l *Losses) KeepsFromRecreation(ctx context.Context, item *inventory.Item, 
 	case isHolder(kind):
 		held = heldData(live)
 	default:
-		found, err := l.claimsOf(ctx, item, uid, live)
-		if err != nil {
-			return "", err
-		}
-		return found.keepFromRecreation(kind), nil
+		return l.claims(ctx, item, uid, live)
 	}
 	if held == "" {
 		return "", nil
