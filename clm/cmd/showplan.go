@@ -124,7 +124,7 @@ func content(object *unstructured.Unstructured) map[string]any {
 // listedAction is what people are told of a change in a list, in which hooks that stay the same are one line, unless
 // there is more to say about one.
 func listedAction(change reconciler.Change) display.Action {
-	if change.Repeats && change.Refusal == "" && len(change.Notes)+len(change.DependsOn) == 0 {
+	if change.Repeats && change.Refusal == "" && len(change.Notes) == 0 {
 		return display.ActionRepeat
 	}
 	return diffAction(change)

@@ -49,9 +49,6 @@ type Change struct {
 	// (ReconcilePolicyOnObjectOrComponentChange), and that its manifest is the recorded one: a hook that stays the
 	// same.
 	Repeats bool `json:"repeats,omitempty"`
-	// DependsOn are objects whose data decide what would be done, and which is unknown before these are applied: then
-	// Verb says what would be done at most, and Reason names them. Only for objects with behaviors.
-	DependsOn []ObjectInfo `json:"dependsOn,omitempty"`
 	// Stays means that the object is redundant, and would not be deleted: it is kept, or its deletion is held. Then
 	// there is no Verb.
 	Stays bool `json:"stays,omitempty"`

@@ -112,7 +112,7 @@ func (b *Board) ExpectChanges(changes []reconciler.Change) {
 		b.absent[key] = change.Verb == reconciler.VerbCreated || change.Verb == reconciler.VerbRestored
 		b.adopted[key] = change.Verb == reconciler.VerbAdopted
 		switch {
-		case change.Repeats && len(change.Notes)+len(change.DependsOn) == 0:
+		case change.Repeats && len(change.Notes) == 0:
 			b.deeds[key] = "run again"
 		case change.Recreate:
 			b.deeds[key] = "recreated"

@@ -152,9 +152,6 @@ func staleness(then, now *inventory.Change) string {
 	switch {
 	case then.Refusal == "" && now.Refusal != "":
 		return now.Refusal
-	case len(then.DependsOn) > 0:
-		// The plan could not know what would be done.
-		return ""
 	case then.Refusal == "" && then.Verb != now.Verb:
 		return fmt.Sprintf("would be %s (%s), but %s in the plan", now.Verb, now.Reason, cmp.Or(then.Verb, "left alone"))
 	default:

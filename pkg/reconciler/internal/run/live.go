@@ -19,7 +19,7 @@ import (
 
 // live is the execution that makes the requests. It is safe for concurrent use for different dependents.
 type live struct {
-	*steps
+	call *Call
 
 	recordAdoptions bool
 	written         []bool // by the index of the desired object; whether this call has written it

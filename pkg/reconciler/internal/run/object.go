@@ -23,16 +23,8 @@ import (
 type execution interface {
 	// openInstances prepares the stage of instances. If some of them lack a namespace, placed is false.
 	openInstances(ctx context.Context, members []*prepare.Object) (placed bool, err error)
-	// beginStep reads what the members of a step need, and returns them with complete manifests. If something is
-	// missing, held is true.
-	beginStep(ctx context.Context, members []*prepare.Object) (complete []*prepare.Object, held bool, err error)
 	// endTier is called when a tier of desired objects is applied.
 	endTier(tier []*prepare.Object)
-	// endStep extracts data of the members. If some are missing, held is true; waits means that the component waits for
-	// objects of others.
-	endStep(ctx context.Context, members []*prepare.Object) (held, waits bool, err error)
-	// forms returns the suspended forms that have to be applied. If one cannot be made, held is true.
-	forms(ctx context.Context, members []*prepare.Object) (forms []*prepare.Object, held bool, err error)
 
 	// settle handles a desired object that need not be looked at; others are not settled.
 	settle(t *prepare.Object) (o outcome, settled bool)

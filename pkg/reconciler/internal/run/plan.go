@@ -43,7 +43,7 @@ func Plan(ctx context.Context, call *Call, wanted []*prepare.Object, recorded []
 		return inventory.Plan{}, err
 	}
 	w := newWaves(call, p)
-	p.steps, p.remover = w.steps, w.remover
+	p.remover, w.steps = w.remover, nil
 	if options.Suspend {
 		if _, err = w.Suspend(ctx, wanted); err == nil {
 			p.endTier(wanted)
@@ -61,7 +61,6 @@ func newPlanned(call *Call, wanted []*prepare.Object, recorded []*inventory.Item
 	p := &planned{
 		call: call, preview: execute.NewPreview(call.Executor, wanted, call.Ledger.Of), recorded: decide.Index(recorded), entries: map[types.ObjectID]*entry{},
 		served: map[schema.GroupVersionKind]bool{}, types: prepare.TypeSet{Items: map[types.ObjectID][]inventory.TypeVersionInfo{}},
-		lacking: map[int]*shortage{}, open: map[int]string{},
 	}
 	p.preview.CreatesNamespaces = options.CreatesNamespaces
 	switch {

@@ -5,11 +5,9 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -38,7 +36,6 @@ const (
 type planned struct {
 	call *Call
 
-	steps    *steps
 	remover  *Remover
 	preview  *execute.Preview
 	depth    depth
@@ -47,11 +44,8 @@ type planned struct {
 	held     *inventory.HeldDeletions // what would not be deleted without approval; nil if there is nothing
 
 	// The fields below do not change during concurrent work.
-	served  map[schema.GroupVersionKind]bool // whether the types of instances are served
-	types   prepare.TypeSet                  // types that Apply would create
-	unknown []inventory.ObjectInfo           // objects whose data is unknown, because they would be created or changed, or cannot be read
-	lacking map[int]*shortage                // what desired objects need that is missing, by their index
-	open    map[int]string                   // why late manifests cannot be completed yet, by the index of the desired object
+	served map[schema.GroupVersionKind]bool // whether the types of instances are served
+	types  prepare.TypeSet                  // types that Apply would create
 }
 
 // entry is what is planned for an object.
@@ -63,72 +57,6 @@ type entry struct {
 	looked bool // it was looked at with the result below
 	seen   decide.Situation
 	err    error
-}
-
-// beginStep never holds a step back: what lacks data is planned as far as possible.
-func (p *planned) beginStep(ctx context.Context, members []*prepare.Object) (complete []*prepare.Object, held bool, err error) {
-	for _, t := range members {
-		missing, err := p.steps.read(ctx, t, false)
-		if err != nil {
-			return nil, false, err
-		}
-		if missing != nil {
-			p.lacking[t.Index] = missing
-		}
-	}
-	complete = slices.Clone(members)
-	for i, t := range members {
-		missing := p.lacking[t.Index]
-		switch {
-		case t.Late && missing != nil:
-			p.open[t.Index] = missing.reason
-		case t.Late:
-			if complete[i], err = p.complete(t, p.steps.resolve); err != nil {
-				return nil, false, err
-			}
-		}
-	}
-	return complete, false, nil
-}
-
-// complete completes a late manifest by a function, as far as that is possible now. It returns nil if the function
-// does.
-func (p *planned) complete(t *prepare.Object, resolve func(*prepare.Object) (*prepare.Object, bool, error)) (*prepare.Object, error) {
-	if len(p.unknown) > 0 {
-		p.open[t.Index] = p.dependence()
-		return t, nil
-	}
-	complete, _, err := resolve(t)
-	var late *prepare.LateError
-	var refused *inventory.RefusedError
-	switch {
-	case errors.As(err, &late):
-		p.open[t.Index] = err.Error()
-		return t, nil
-	case errors.As(err, &refused):
-		p.entries[t.Key].Refusal = refused.Error()
-		return t, nil
-	case err != nil:
-		return nil, err
-	case complete != nil:
-		p.entries[t.Key].Notes = slices.Clone(complete.Notes)
-	}
-	return complete, nil
-}
-
-func (p *planned) forms(_ context.Context, members []*prepare.Object) (forms []*prepare.Object, held bool, err error) {
-	for _, t := range members {
-		form := t
-		if t.Late {
-			if form, err = p.complete(t, p.steps.form); err != nil {
-				return nil, false, err
-			}
-		}
-		if form != nil && !form.VanishesAtOnce() {
-			forms = append(forms, form)
-		}
-	}
-	return forms, false, nil
 }
 
 // endTier notes the namespaces and types that Apply would create or change, for the objects that need them.
@@ -152,76 +80,6 @@ func (p *planned) endTier(tier []*prepare.Object) {
 	}
 }
 
-// endStep asks the guards of the members, and extracts the data of those that would not change.
-func (p *planned) endStep(ctx context.Context, members []*prepare.Object) (held, waits bool, err error) {
-	for _, t := range members {
-		change, missing := &p.entries[t.Key].Change, p.lacking[t.Index]
-		switch {
-		case missing == nil:
-			p.ask(t, change)
-		case !t.Late && change.Verb != "":
-			addReason(change, missing.reason)
-		}
-	}
-	for _, t := range members {
-		if missing := p.lacking[t.Index]; missing != nil {
-			p.unknown = append(slices.Clip(p.unknown), missing.object)
-		}
-	}
-	for _, t := range members {
-		if !t.Extracting {
-			continue
-		}
-		if isKnown, err := p.extract(ctx, t); err != nil {
-			return false, false, err
-		} else if !isKnown {
-			p.unknown = append(slices.Clip(p.unknown), p.entries[t.Key].Object)
-		}
-	}
-	return false, false, nil
-}
-
-// ask says in the change of an object that its guard holds it back.
-func (p *planned) ask(t *prepare.Object, change *inventory.Change) {
-	isUnknown, stays := len(p.unknown) > 0, change.Verb == ""
-	if !t.Guarded || isUnknown && (t.Late || stays) {
-		return
-	}
-	if isUnknown {
-		change.DependsOn = p.unknown
-		addReason(change, "whether it is held back "+p.dependence())
-		return
-	}
-	var refused *inventory.RefusedError
-	switch reason, err := askGuard(p.call, t); {
-	case errors.As(err, &refused):
-		change.Refusal = refused.Error()
-	case stays:
-		// It was applied before; the guard does not take it back.
-	case err != nil || reason != "":
-		addReason(change, heldBack(reason, err))
-	}
-}
-
-// extract extracts the data of an object that would not change, and reports whether they are known.
-func (p *planned) extract(ctx context.Context, t *prepare.Object) (isKnown bool, err error) {
-	change := &p.entries[t.Key].Change
-	if change.Verb != "" || change.Refusal != "" || len(p.unknown) > 0 {
-		return false, nil
-	}
-	object, err := p.steps.lookWhole(ctx, t)
-	return err == nil && object != nil && p.steps.extract(t, object) == nil, err
-}
-
-// dependence names the objects whose data is unknown.
-func (p *planned) dependence() string {
-	names := make([]string, len(p.unknown))
-	for i, object := range p.unknown {
-		names[i] = object.String()
-	}
-	return "depends on data of " + strings.Join(names, ", ")
-}
-
 func addReason(change *inventory.Change, reason string) {
 	if change.Reason != "" {
 		reason = change.Reason + "; " + reason
@@ -229,10 +87,7 @@ func addReason(change *inventory.Change, reason string) {
 	change.Reason = reason
 }
 
-// settle settles an object whose late manifest was refused.
-func (p *planned) settle(t *prepare.Object) (outcome, bool) {
-	return p.passed(p.call.Ledger.Of(t)), p.entries[t.Key].Refusal != ""
-}
+func (p *planned) settle(*prepare.Object) (outcome, bool) { return outcome{}, false }
 
 // passed is the outcome for each object.
 func (p *planned) passed(item *inventory.Item) outcome {
@@ -248,7 +103,7 @@ func (p *planned) dismissed(item *inventory.Item) outcome {
 
 // depthOf returns the depth for an object. A manifest as announced cannot be compared.
 func (p *planned) depthOf(t *prepare.Object) depth {
-	if _, isOpen := p.open[t.Index]; isOpen {
+	if t.Late {
 		return min(p.depth, depthAsked)
 	}
 	return p.depth
@@ -271,9 +126,7 @@ func (p *planned) apply(ctx context.Context, t *prepare.Object, s decide.Situati
 			return o, again, err
 		}
 	}
-	if reason, isOpen := p.open[t.Index]; isOpen {
-		p.leaveOpen(&e.Change, t, reason)
-	}
+	p.addBehaviors(&e.Change, t)
 	if e.closed = e.Verb != "" || !s.Exists || !isUpToDate(d); !e.closed {
 		e.seen, e.looked = s, true
 		// It may be purged.
@@ -284,20 +137,19 @@ func (p *planned) apply(ctx context.Context, t *prepare.Object, s decide.Situati
 	return p.passed(item), false, nil
 }
 
+// addBehaviors says what is decided only when an object is applied, by behaviors. A plan does not ask them.
+func (p *planned) addBehaviors(change *inventory.Change, t *prepare.Object) {
+	switch {
+	case t.Late && change.Refusal == "":
+		addReason(change, "its manifest is completed when it is applied")
+	case t.Guarded && change.Verb != "":
+		addReason(change, "its guard may hold it back")
+	}
+}
+
 // isUpToDate reports whether a decision leaves an object as it is, or may do so.
 func isUpToDate(d decide.Decision) bool {
 	return slices.Contains([]decide.Action{decide.Keep, decide.Verify, decide.Compare, decide.Report}, d.Action)
-}
-
-// leaveOpen says that a late manifest cannot be completed yet.
-func (p *planned) leaveOpen(change *inventory.Change, t *prepare.Object, reason string) {
-	change.DependsOn = p.unknown
-	if change.Verb == "" && change.Refusal == "" && t.Digest == prepare.DigestLate {
-		change.Verb, change.Reason = inventory.VerbUpdated, ""
-	}
-	if change.Verb != "" {
-		addReason(change, reason)
-	}
 }
 
 func (p *planned) unsettled(t *prepare.Object, message string, err error) (outcome, error) {

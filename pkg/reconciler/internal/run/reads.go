@@ -170,8 +170,11 @@ func (s *steps) judge(read behaviors.Read, object *unstructured.Unstructured) (w
 	return true
 }
 
-// takeWaits reports whether beginStep has met objects of others since the last call that the component waits for.
+// takeWaits reports whether begin has met objects of others since the last call that the component waits for.
 func (s *steps) takeWaits() bool {
+	if s == nil {
+		return false
+	}
 	waits := s.waits
 	s.waits = false
 	return waits

@@ -24,7 +24,7 @@ type Remover struct {
 
 // NewRemover returns a Remover of the dependents of a call, with the reason why dependents go.
 func NewRemover(call *Call, why string) *Remover {
-	return &Remover{call: call, execution: &live{steps: &steps{call: call}}, why: why}
+	return &Remover{call: call, execution: &live{call: call}, why: why}
 }
 
 // Delete deletes or orphans dependents, and reports whether all of them are gone. It saves first which of them are

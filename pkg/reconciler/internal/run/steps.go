@@ -20,17 +20,20 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// steps are the steps of one call. They are used by one goroutine.
+// steps ask the behaviors of the objects of one call, step by step. They are used by one goroutine; nil asks nothing.
 type steps struct {
 	call *Call
 
-	waits bool // since the last call of takeWaits, beginStep has met an object of others that the component waits for
+	waits bool // since the last call of takeWaits, begin has met an object of others that the component waits for
 }
 
-// beginStep reads what the members of a step need, asks their guards, and completes their late manifests. It returns
+// begin reads what the members of a step need, asks their guards, and completes their late manifests. It returns
 // the members of the step, whose manifests are complete. If something holds the step back, it reports that, and held is
 // true.
-func (s *steps) beginStep(ctx context.Context, members []*prepare.Object) (complete []*prepare.Object, held bool, err error) {
+func (s *steps) begin(ctx context.Context, members []*prepare.Object) (complete []*prepare.Object, held bool, err error) {
+	if s == nil {
+		return members, false, nil
+	}
 	if held, err = s.meetObstacles(ctx, members); err != nil {
 		return nil, false, err
 	}
@@ -204,7 +207,7 @@ func (s *steps) forms(ctx context.Context, members []*prepare.Object) (forms []*
 	saveFirst := false
 	for _, t := range members {
 		form, save := t, false
-		if t.Late {
+		if t.Late && s != nil {
 			var late *prepare.LateError
 			form, save, err = s.form(t)
 			if errors.As(err, &late) {
@@ -249,9 +252,12 @@ func (s *steps) isInForm(t *prepare.Object) bool {
 	return decide.IsSuspended(s.call.Ledger.Of(t)) && view == observe.Present && seen.Status == status.CurrentStatus && !s.call.Server.Outdated(t.Key, seen)
 }
 
-// endStep reads what the members of a step want to have read when it has ended, and extracts their data. If an object
+// end reads what the members of a step want to have read when it has ended, and extracts their data. If an object
 // is not there, or its data cannot be extracted, it reports that, and later steps are held.
-func (s *steps) endStep(ctx context.Context, members []*prepare.Object) (held, waits bool, err error) {
+func (s *steps) end(ctx context.Context, members []*prepare.Object) (held, waits bool, err error) {
+	if s == nil {
+		return false, false, nil
+	}
 	if waits, err = s.readAfter(ctx, members); err != nil {
 		return false, false, err
 	}

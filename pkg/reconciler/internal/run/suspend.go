@@ -48,7 +48,7 @@ func (w *Waves) suspendWave(ctx context.Context, wave []*prepare.Object) (suspen
 		return false, err
 	}
 	var stage progress
-	forms, held, err := w.execution.forms(ctx, present)
+	forms, held, err := w.steps.forms(ctx, present)
 	if err != nil {
 		return false, err
 	}
@@ -84,7 +84,7 @@ func (w *Waves) suspendWave(ctx context.Context, wave []*prepare.Object) (suspen
 // extractAll extracts the data that late suspended forms need, and has objects of others read. What is missing then,
 // the forms do without.
 func (w *Waves) extractAll(ctx context.Context, wanted []*prepare.Object) error {
-	if !slices.ContainsFunc(wanted, func(t *prepare.Object) bool { return t.Suspended && t.Late }) {
+	if w.steps == nil || !slices.ContainsFunc(wanted, func(t *prepare.Object) bool { return t.Suspended && t.Late }) {
 		return nil
 	}
 	for _, t := range wanted {

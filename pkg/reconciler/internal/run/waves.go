@@ -27,7 +27,7 @@ type Waves struct {
 	Misplaced bool
 
 	execution execution
-	steps     *steps
+	steps     *steps // nil for a plan, which does not ask behaviors
 	remover   *Remover
 	pruner    *pruner
 	carryOn   bool
@@ -54,9 +54,9 @@ type Options struct {
 
 // New returns the Waves of a call whose ledger has the items of all desired objects.
 func New(call *Call, options Options) *Waves {
-	l := &live{recordAdoptions: options.RecordAdoptions}
+	l := &live{call: call, recordAdoptions: options.RecordAdoptions}
 	w := newWaves(call, l)
-	l.steps, l.written, l.changed = w.steps, w.written, w.changed
+	l.written, l.changed = w.written, w.changed
 	w.carryOn, w.after, w.last = options.CarryOn, options.AfterWave, options.Last
 	return w
 }
@@ -143,7 +143,7 @@ func (w *Waves) applyStage(ctx context.Context, members []*prepare.Object, waveS
 	}
 	stage, passed := progress{ready: true}, w.passed
 	for _, step := range prepare.Group(members, func(t *prepare.Object) int { return t.Step }) {
-		complete, held, err := w.execution.beginStep(ctx, step)
+		complete, held, err := w.steps.begin(ctx, step)
 		if err == nil && !held {
 			err = w.applyStep(ctx, complete, &stage)
 		}
@@ -184,7 +184,7 @@ func (w *Waves) wroteWave(ctx context.Context, wave []*prepare.Object) error {
 
 // endStep extracts the data of a step, and reads what its members want to have read then.
 func (w *Waves) endStep(ctx context.Context, members []*prepare.Object) (held bool, err error) {
-	held, waits, err := w.execution.endStep(ctx, members)
+	held, waits, err := w.steps.end(ctx, members)
 	w.passed = w.passed || waits
 	return held, err
 }
