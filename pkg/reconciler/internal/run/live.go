@@ -210,3 +210,9 @@ func (l *live) dismissed(item *inventory.Item) outcome {
 	l.call.Report.Fails(item, message)
 	return outcome{item: item, message: message}
 }
+
+// unrecordedAdoption reports whether a decision adopts an object and the adoption must be recorded first. Afterwards,
+// nothing would show whether the object existed before.
+func (l *live) unrecordedAdoption(item *inventory.Item, d decide.Decision) bool {
+	return l.recordAdoptions && d.Verb == inventory.VerbAdopted && !item.Adopted
+}

@@ -93,6 +93,8 @@ func (w *Waves) applySeen(ctx context.Context, t *prepare.Object, s decide.Situa
 		var again bool
 		if o, again, err = w.execution.apply(ctx, t, s, d); !again && err == nil {
 			if o.adopting != nil {
+				item.Adopted = true
+				o.saved = func() (outcome, error) { return w.applySeen(ctx, t, *o.adopting, nil) }
 				return o, nil
 			}
 			if !o.keepsBarrier {
@@ -103,7 +105,7 @@ func (w *Waves) applySeen(ctx context.Context, t *prepare.Object, s decide.Situa
 			if !o.ready {
 				w.call.LookAgain(item)
 			}
-			return o, nil
+			return w.released(ctx, w.call.behindBarrier(ctx, o, func() (outcome, error) { return w.applyOne(ctx, t) })), nil
 		}
 		if again || execute.IsOutdated(err) {
 			answer, before := err, s

@@ -35,18 +35,18 @@ type outcome struct {
 	adopting *decide.Situation
 	// releasing is the observation of an object that keeps our finalizer until its outcome is recorded; may be nil.
 	releasing *decide.Situation
+	// saved continues the work on the dependent when the inventory is saved; nil if it has ended.
+	saved func() (outcome, error)
 }
 
 // outcomes collects the outcomes of concurrent work.
 type outcomes struct {
 	Failures
 
-	mu          sync.Mutex
-	ready       []*inventory.Item
-	unready     []outcome
-	needBarrier []outcome
-	adopting    []outcome
-	releasing   []outcome
+	mu      sync.Mutex
+	ready   []*inventory.Item
+	unready []outcome
+	unended []outcome // those that continue when the inventory is saved
 }
 
 // finished adds the outcome of the work on one dependent, and reports the error, if there is one.
@@ -64,14 +64,9 @@ func (t *outcomes) add(o outcome, err error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if o.releasing != nil {
-		t.releasing = append(t.releasing, o)
-	}
 	switch {
-	case o.barrier != nil:
-		t.needBarrier = append(t.needBarrier, o)
-	case o.adopting != nil:
-		t.adopting = append(t.adopting, o)
+	case o.saved != nil:
+		t.unended = append(t.unended, o)
 	case o.stays:
 	case o.ready:
 		t.ready = append(t.ready, o.item)
@@ -92,24 +87,37 @@ func saved[T any](ctx context.Context, c *Call, t *outcomes, members []T, then f
 	concurrent.All(c.Server.Concurrency, members, then)
 }
 
-// putUpBarriers records the barriers that the outcomes of a tier need, in one save, and applies them. It continues with
-// objects that cannot have one, or need not wait.
-func putUpBarriers(ctx context.Context, p *Call, t *outcomes, work func(*inventory.Item) (outcome, error)) {
-	held := t.needBarrier
-	t.needBarrier = nil
-	for _, o := range held {
-		p.Barriers.Record(o.item, o.barrier)
+// proceed saves what has to be recorded before further requests about dependents, once for all of them, and then
+// continues with these.
+func (t *outcomes) proceed(ctx context.Context, c *Call) {
+	for len(t.unended) > 0 {
+		unended := t.unended
+		t.unended = nil
+		saved(ctx, c, t, unended, func(o outcome) {
+			done, err := o.saved()
+			t.finished(c, o.item, done, err)
+		})
 	}
-	saved(ctx, p, t, held, func(o outcome) {
-		switch awaited, err := p.Barriers.PutUp(ctx, o.item, o.barrier); {
+}
+
+// behindBarrier makes an outcome that needs a barrier continue when the barrier is recorded: it applies the barrier. If
+// the object cannot have one, or need not wait, the work on it is repeated.
+func (c *Call) behindBarrier(ctx context.Context, o outcome, work func() (outcome, error)) outcome {
+	if o.barrier == nil {
+		return o
+	}
+	c.Barriers.Record(o.item, o.barrier)
+	o.saved = func() (outcome, error) {
+		switch awaited, err := c.Barriers.PutUp(ctx, o.item, o.barrier); {
 		case err != nil:
-			t.finished(p, o.item, outcome{}, err)
+			return outcome{}, err
 		case awaited:
-			o.barrier = nil
-			t.add(o, nil)
+			waiting := o
+			waiting.saved = nil
+			return waiting, nil
 		default:
-			done, err := work(o.item)
-			t.finished(p, o.item, done, err)
+			return work()
 		}
-	})
+	}
+	return o
 }

@@ -74,10 +74,14 @@ func noteOutcome(t *prepare.Object, item *inventory.Item, result status.Status) 
 	}
 }
 
-// release records the outcomes of a tier, in one save, and then removes our finalizer from the objects. It leaves an
-// object that has changed meanwhile to a later call.
-func (w *Waves) release(ctx context.Context, t *outcomes) {
-	saved(ctx, w.call, t, t.releasing, func(o outcome) {
+// released makes an outcome continue when it is recorded: our finalizer is removed from the object. An object that has
+// changed meanwhile is left to a later call.
+func (w *Waves) released(ctx context.Context, o outcome) outcome {
+	if o.releasing == nil {
+		return o
+	}
+	recorded := o
+	recorded.saved = func() (outcome, error) {
 		s, err := w.call.Executor.Release(ctx, o.item, *o.releasing)
 		switch {
 		case err == nil && s.Seen.Deleting:
@@ -92,7 +96,9 @@ func (w *Waves) release(ctx context.Context, t *outcomes) {
 		case execute.IsOutdated(err):
 			w.call.Retry(o.item)
 		case !execute.IsGone(err):
-			t.Add(fmt.Errorf("removing the finalizer of %s: %w", types.IDOf(o.item), err))
+			return o, fmt.Errorf("removing the finalizer of %s: %w", types.IDOf(o.item), err)
 		}
-	})
+		return o, nil
+	}
+	return recorded
 }

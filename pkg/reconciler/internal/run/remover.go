@@ -86,9 +86,9 @@ func (r *Remover) deleteTier(ctx context.Context, tier []*inventory.Item) ([]out
 	}
 	concurrent.All(r.call.Server.Concurrency, tier, func(item *inventory.Item) {
 		o, err := work(item)
-		t.finished(r.call, item, o, err)
+		t.finished(r.call, item, r.call.behindBarrier(ctx, o, func() (outcome, error) { return work(item) }), err)
 	})
-	putUpBarriers(ctx, r.call, &t, work)
+	t.proceed(ctx, r.call)
 	for _, item := range t.ready {
 		r.call.Losses.Leave(item)
 		r.call.Ledger.Drop(item)

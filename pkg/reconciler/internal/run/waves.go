@@ -263,7 +263,7 @@ func (w *Waves) applyTier(ctx context.Context, tier []*prepare.Object) ([]outcom
 	for _, object := range tier {
 		w.visited[object.Index] = true
 		if o, settled := w.applyQuietly(object); settled {
-			t.add(o, nil)
+			t.add(w.released(ctx, o), nil)
 		} else {
 			requests = append(requests, object)
 		}
@@ -272,11 +272,6 @@ func (w *Waves) applyTier(ctx context.Context, tier []*prepare.Object) ([]outcom
 		o, err := w.applyOne(ctx, object)
 		t.finished(w.call, w.call.Ledger.Of(object), o, err)
 	})
-	objectOf := func(item *inventory.Item) *prepare.Object {
-		return requests[slices.IndexFunc(requests, func(object *prepare.Object) bool { return w.call.Ledger.Of(object) == item })]
-	}
-	w.adopt(ctx, &t, func(o outcome) (outcome, error) { return w.applySeen(ctx, objectOf(o.item), *o.adopting, nil) })
-	putUpBarriers(ctx, w.call, &t, func(item *inventory.Item) (outcome, error) { return w.applyOne(ctx, objectOf(item)) })
-	w.release(ctx, &t)
+	t.proceed(ctx, w.call)
 	return t.unready, t.Err()
 }
