@@ -15,12 +15,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/tools/cache"
+	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/internal/apiserver"
 )
 
 // Event is a Kubernetes event about an object.
@@ -42,6 +39,9 @@ type Event struct {
 	Count int `json:"count"`
 	// Object is the object that the event is about.
 	Object display.Object `json:"object"`
+
+	uid     apitypes.UID
+	version string
 }
 
 // EventReport is the result of Events.
@@ -62,10 +62,16 @@ func Events(ctx context.Context, options Options) (*EventReport, error) {
 	if err := s.read(ctx); err != nil {
 		return nil, err
 	}
-	m := s.members()
+	// Events about cluster-scoped objects are in the default namespace.
+	dependents, owned, namespaces := map[display.Key]bool{}, map[apitypes.UID]bool{}, map[string]bool{}
+	for _, root := range s.grow() {
+		dependents[root.Object.Key()] = true
+		namespaces[cmp.Or(root.Object.Namespace, metav1.NamespaceDefault)] = true
+		root.Walk(func(node *display.Node) { owned[node.Object.UID] = node.Object.UID != "" })
+	}
 	var mu sync.Mutex
 	report := &EventReport{}
-	err = each(ctx, m.eventNamespaces(), func(ctx context.Context, namespace string) error {
+	err = each(ctx, slices.Collect(maps.Keys(namespaces)), func(ctx context.Context, namespace string) error {
 		list, err := s.core.Events(namespace).List(ctx, metav1.ListOptions{})
 		switch {
 		case apierrors.IsForbidden(err):
@@ -77,8 +83,7 @@ func Events(ctx context.Context, options Options) (*EventReport, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		for i := range list.Items {
-			event := eventOf(&list.Items[i])
-			if _, ok := m.known(event.Object); ok {
+			if event := eventOf(&list.Items[i]); dependents[event.Object.Key()] || owned[event.Object.UID] {
 				report.Events = append(report.Events, event)
 			}
 		}
@@ -87,13 +92,11 @@ func Events(ctx context.Context, options Options) (*EventReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(report.Events, compareEvents)
+	slices.SortStableFunc(report.Events, func(a, b Event) int {
+		return cmp.Or(a.Time.Compare(b.Time), a.Object.Compare(b.Object), cmp.Compare(a.Reason, b.Reason))
+	})
 	report.Notes = s.sortedNotes()
 	return report, nil
-}
-
-func compareEvents(a, b Event) int {
-	return cmp.Or(a.Time.Compare(b.Time), a.Object.Compare(b.Object), cmp.Compare(a.Reason, b.Reason))
 }
 
 // EventSink receives the results of WatchEvents. Its functions are not called concurrently.
@@ -104,90 +107,30 @@ type EventSink struct {
 	Note func(note display.Note)
 }
 
-// WatchEvents passes on the events that Events would return, sorted by time within each namespace, and then new events,
-// including those about objects that are created later. It returns nil when the context ends, and an error if no
-// namespace may be watched. It reconnects if the connection is lost.
+// WatchEvents passes on the events that Events returns, sorted by time, and then new events and further occurrences,
+// including those about objects that are created later. It returns nil when the context ends.
 func WatchEvents(ctx context.Context, options Options, sink EventSink) error {
-	s, err := newSurvey(options)
-	if err != nil {
-		return err
-	}
-	if err := s.read(ctx); err != nil {
-		return err
-	}
-	w := &eventWatch{members: s.members(), survey: s, sink: sink, seen: map[string]string{}}
-	w.tellNotes()
-	return inAll(ctx, w.members.eventNamespaces(), w.namespace)
-}
-
-type eventWatch struct {
-	members *members
-	survey  *survey
-	sink    EventSink
-
-	mu   sync.Mutex
-	seen map[string]string // resource version by UID of the event
-}
-
-func (w *eventWatch) namespace(ctx context.Context, namespace string) error {
-	source := cache.NewListWatchFromClient(w.survey.core.RESTClient(), events.plural, namespace, fields.Everything())
-	err := apiserver.Watch(ctx, source, func(change apiserver.Change) error {
-		if change.Deleted {
-			return nil
-		}
-		return w.pass(ctx, change.Objects)
-	})
-	if apierrors.IsForbidden(err) {
-		w.survey.note(display.Note{Verb: "list and watch", Resource: events.plural, Namespace: namespace})
-		w.tellNotes()
-	}
-	return err
-}
-
-// pass passes on those of the given events that are new.
-func (w *eventWatch) pass(ctx context.Context, objects []runtime.Object) error {
-	var fresh []Event
-	for _, object := range objects {
-		entry, ok := object.(*corev1.Event)
-		if !ok || !w.isNew(entry) {
-			continue
-		}
-		event := eventOf(entry)
-		_, belongs, err := w.members.find(ctx, event.Object, nil)
+	options.SkipReasons = false
+	note := once(sink.Note)
+	seen := map[apitypes.UID]string{}
+	return follow(ctx, options, note, func(ctx context.Context) error {
+		report, err := Events(ctx, options)
 		if err != nil {
 			return err
 		}
-		if belongs {
-			fresh = append(fresh, event)
+		for _, missing := range report.Notes {
+			note(missing)
 		}
-	}
-	w.tellNotes()
-	slices.SortStableFunc(fresh, compareEvents)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, event := range fresh {
-		w.sink.Event(event)
-	}
-	return nil
-}
-
-func (w *eventWatch) isNew(entry *corev1.Event) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	isNew := w.seen[string(entry.GetUID())] != entry.GetResourceVersion()
-	w.seen[string(entry.GetUID())] = entry.GetResourceVersion()
-	return isNew
-}
-
-func (w *eventWatch) tellNotes() {
-	notes := w.survey.newNotes()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, note := range notes {
-		if w.sink.Note != nil {
-			w.sink.Note(note)
+		before := seen
+		seen = map[apitypes.UID]string{}
+		for _, event := range report.Events {
+			seen[event.uid] = event.version
+			if before[event.uid] != event.version {
+				sink.Event(event)
+			}
 		}
-	}
+		return nil
+	})
 }
 
 // eventOf converts an event of either format: some reporters set a count and two times, others a time with microseconds
@@ -204,6 +147,8 @@ func eventOf(entry *corev1.Event) Event {
 		Reporter: cmp.Or(entry.ReportingController, entry.Source.Component),
 		Count:    max(int(entry.Count), 1),
 		Object:   display.Object{APIVersion: about.APIVersion, Kind: about.Kind, Namespace: about.Namespace, Name: about.Name, UID: about.UID},
+		uid:      entry.UID,
+		version:  entry.ResourceVersion,
 	}
 	if event.First.IsZero() {
 		event.First = entry.EventTime.Time
@@ -218,14 +163,4 @@ func eventOf(entry *corev1.Event) Event {
 		event.Time = event.First
 	}
 	return event
-}
-
-// eventNamespaces returns the namespaces of events about members. Events about cluster-scoped objects are in the
-// default namespace.
-func (m *members) eventNamespaces() []string {
-	namespaces := map[string]bool{}
-	for at := range m.byKey {
-		namespaces[cmp.Or(at.Namespace, metav1.NamespaceDefault)] = true
-	}
-	return slices.Sorted(maps.Keys(namespaces))
 }

@@ -10,17 +10,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/client-go/tools/cache"
-
-	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/internal/apiserver"
 )
 
 const (
@@ -33,7 +29,6 @@ const (
 // logFollower follows the logs of all pods of the release.
 type logFollower struct {
 	*logReader
-	members *members
 	streams sync.WaitGroup
 
 	known struct {
@@ -45,84 +40,61 @@ type logFollower struct {
 	}
 }
 
+// followAll looks for pods again and again. Logs of pods that exist at the beginning start with the requested number of
+// lines.
 func (r *logReader) followAll(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
-	f := &logFollower{logReader: r, members: r.survey.members()}
-	f.known.begun, f.known.running = map[run]bool{}, map[run]bool{}
+	f := &logFollower{logReader: r}
+	f.known.begun = map[run]bool{}
+	r.SkipReasons = true // no events are needed
 	defer f.streams.Wait()
 	defer cancel()
-	return inAll(ctx, f.members.namespaces(), f.namespace)
-}
-
-// namespace watches the pods of a namespace. Logs of pods that exist at the beginning start with the requested number
-// of lines.
-func (f *logFollower) namespace(ctx context.Context, namespace string) error {
-	source := cache.NewListWatchFromClient(f.survey.core.RESTClient(), pods.plural, namespace, fields.Everything())
 	first := true
-	err := apiserver.Watch(ctx, source, func(change apiserver.Change) error {
-		if change.Deleted {
-			return nil
+	return follow(ctx, r.Options, r.note, func(looking context.Context) error {
+		pods, err := f.pods(looking)
+		if err != nil {
+			return err
 		}
-		for _, object := range change.Objects {
-			if pod, ok := object.(*corev1.Pod); ok {
-				if err := f.pod(ctx, pod, first); err != nil {
-					return err
-				}
+		f.noteRunning(pods)
+		for _, pod := range pods {
+			for _, run := range f.runs(pod) {
+				f.start(ctx, run, first)
 			}
 		}
 		first = false
 		return nil
 	})
-	if apierrors.IsForbidden(err) {
-		f.survey.note(display.Note{Verb: "list and watch", Resource: pods.plural, Namespace: namespace})
-	}
-	f.tellNotes()
-	return err
 }
 
-// pod starts to follow the runs of a pod that are not followed yet.
-func (f *logFollower) pod(ctx context.Context, pod *corev1.Pod, first bool) error {
-	// Objects of a typed list have no type.
-	object := display.Object{APIVersion: "v1", Kind: pods.Kind, Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
-	dependent, belongs, err := f.members.find(ctx, object, append([]metav1.OwnerReference{}, pod.OwnerReferences...))
-	if err != nil || !belongs || f.Select != nil && !f.Select(dependent, object) {
-		return err
+// start begins to follow a run that is not followed yet.
+func (f *logFollower) start(ctx context.Context, run run, first bool) {
+	if !f.begin(run) {
+		return
 	}
-	f.noteRunning(pod)
-	for _, run := range f.runs(pod) {
-		if !f.begin(run) {
-			continue
-		}
-		options := &corev1.PodLogOptions{Container: run.container}
-		if first {
-			options = f.logOptions(run)
-		}
-		options.Follow, options.Timestamps = true, true
-		f.streams.Go(func() {
-			defer f.end()
-			f.stream(ctx, run, options)
-		})
+	options := &corev1.PodLogOptions{Container: run.container}
+	if first {
+		options = f.logOptions(run)
 	}
-	return nil
+	options.Follow, options.Timestamps = true, true
+	f.streams.Go(func() {
+		defer f.end()
+		f.stream(ctx, run, options)
+	})
 }
 
 // noteRunning records which runs continue, to distinguish a broken connection from the end of a log.
-func (f *logFollower) noteRunning(pod *corev1.Pod) {
+func (f *logFollower) noteRunning(pods []*corev1.Pod) {
+	running := map[run]bool{}
+	for _, pod := range pods {
+		for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+			if pod.DeletionTimestamp == nil && c.State.Running != nil {
+				running[runOf(pod, c)] = true
+			}
+		}
+	}
 	f.known.Lock()
 	defer f.known.Unlock()
-	for run := range f.known.running {
-		if run.podUID == string(pod.UID) {
-			delete(f.known.running, run)
-		}
-	}
-	if pod.DeletionTimestamp != nil {
-		return
-	}
-	for _, c := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
-		if c.State.Running != nil {
-			f.known.running[run{namespace: pod.Namespace, pod: pod.Name, container: c.Name, podUID: string(pod.UID), restarts: c.RestartCount}] = true
-		}
-	}
+	f.known.running = running
 }
 
 func (f *logFollower) begin(run run) bool {

@@ -20,6 +20,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/component-operator/runtime/clm/internal/display"
 )
@@ -52,18 +53,11 @@ type LogOptions struct {
 // Lines are written as a whole. Without Follow, it writes one container after the other, and fails if one of them
 // cannot be read, or if no pod has such a container.
 //
-// With Follow, lines of different containers are interleaved. It returns nil when the context ends, and an error if no
-// namespace may be watched. If a connection is lost, it reconnects and continues after the last line.
+// With Follow, lines of different containers are interleaved. It returns nil when the context ends. If a connection is
+// lost, it reconnects and continues after the last line.
 func Logs(ctx context.Context, options LogOptions, out io.Writer) error {
-	s, err := newSurvey(options.Options)
-	if err != nil {
-		return err
-	}
-	if err := s.read(ctx); err != nil {
-		return err
-	}
-	r := &logReader{LogOptions: options, survey: s, out: out}
-	r.tellNotes()
+	r := &logReader{LogOptions: options, out: out}
+	r.note = once(func(note display.Note) { r.problem(note.String()) })
 	if options.Follow {
 		return r.followAll(ctx)
 	}
@@ -72,7 +66,9 @@ func Logs(ctx context.Context, options LogOptions, out io.Writer) error {
 
 type logReader struct {
 	LogOptions
-	survey *survey
+
+	note func(note display.Note)
+	core corev1client.CoreV1Interface
 
 	mu  sync.Mutex // guards out, and calls of Problem
 	out io.Writer
@@ -89,7 +85,16 @@ func (r run) String() string { return r.pod + "/" + r.container }
 
 // readAll reads the logs without following them.
 func (r *logReader) readAll(ctx context.Context) error {
-	runs, names := r.chosen()
+	pods, err := r.pods(ctx)
+	if err != nil {
+		return err
+	}
+	var runs []run
+	names := map[string]bool{}
+	for _, pod := range pods {
+		runs = append(runs, r.runs(pod)...)
+		addContainers(names, pod)
+	}
 	failed := 0
 	for _, run := range runs {
 		if err := r.copy(ctx, run, r.logOptions(run), func(line []byte) { r.write(run, line) }); err != nil {
@@ -100,7 +105,6 @@ func (r *logReader) readAll(ctx context.Context) error {
 			r.report(run, err)
 		}
 	}
-	r.tellNotes()
 	switch {
 	case failed > 0:
 		return fmt.Errorf("reading logs: %d of %d containers could not be read", failed, len(runs))
@@ -114,23 +118,34 @@ func (r *logReader) readAll(ctx context.Context) error {
 	return nil
 }
 
-// chosen returns the runs to read, and the names of all containers of the selected pods.
-func (r *logReader) chosen() ([]run, map[string]bool) {
-	var runs []run
-	names := map[string]bool{}
-	for _, root := range r.survey.grow() {
+// pods reads the tree, and returns the selected pods in it.
+func (r *logReader) pods(ctx context.Context) ([]*corev1.Pod, error) {
+	s, err := newSurvey(r.Options)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.read(ctx); err != nil {
+		return nil, err
+	}
+	for _, note := range s.sortedNotes() {
+		r.note(note)
+	}
+	if r.core == nil { // streams read it later
+		r.core = s.core
+	}
+	var selected []*corev1.Pod
+	for _, root := range s.grow() {
 		root.Walk(func(node *display.Node) {
-			pod := &corev1.Pod{}
 			if node.Live == nil || node.Object.Key().GroupKind != pods.GroupKind() || r.Select != nil && !r.Select(root.Object, node.Object) {
 				return
 			}
+			pod := &corev1.Pod{}
 			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(node.Live.Object, pod); err == nil {
-				runs = append(runs, r.runs(pod)...)
-				addContainers(names, pod)
+				selected = append(selected, pod)
 			}
 		})
 	}
-	return runs, names
+	return selected, nil
 }
 
 // addContainers adds the names of the containers of a pod.
@@ -150,11 +165,15 @@ func (r *logReader) runs(pod *corev1.Pod) []run {
 		for _, c := range statuses {
 			started := c.LastTerminationState.Terminated != nil || !r.Previous && (c.State.Running != nil || c.State.Terminated != nil)
 			if started && (r.Container == "" || r.Container == c.Name) {
-				found = append(found, run{namespace: pod.Namespace, pod: pod.Name, container: c.Name, podUID: string(pod.UID), restarts: c.RestartCount})
+				found = append(found, runOf(pod, c))
 			}
 		}
 	}
 	return found
+}
+
+func runOf(pod *corev1.Pod, c corev1.ContainerStatus) run {
+	return run{namespace: pod.Namespace, pod: pod.Name, container: c.Name, podUID: string(pod.UID), restarts: c.RestartCount}
 }
 
 func (r *logReader) logOptions(run run) *corev1.PodLogOptions {
@@ -168,7 +187,7 @@ func (r *logReader) logOptions(run run) *corev1.PodLogOptions {
 
 // copy passes on the lines of a log, without line breaks, until the log ends.
 func (r *logReader) copy(ctx context.Context, run run, options *corev1.PodLogOptions, pass func(line []byte)) error {
-	stream, err := r.survey.core.Pods(run.namespace).GetLogs(run.pod, options).Stream(ctx)
+	stream, err := r.core.Pods(run.namespace).GetLogs(run.pod, options).Stream(ctx)
 	if err != nil {
 		return err
 	}
@@ -195,8 +214,7 @@ func (r *logReader) report(run run, err error) {
 	var status apierrors.APIStatus
 	switch {
 	case apierrors.IsForbidden(err):
-		r.survey.note(display.Note{Verb: "get", Resource: podLogs, Namespace: run.namespace})
-		r.tellNotes()
+		r.note(display.Note{Verb: "get", Resource: podLogs, Namespace: run.namespace})
 	case errors.As(err, &status):
 		// The text of other errors has the address of the server, which does not help.
 		r.problem(fmt.Sprintf("%s cannot be read: %s", run, oneLine(status.Status().Message)))
@@ -210,12 +228,6 @@ func (r *logReader) problem(text string) {
 	defer r.mu.Unlock()
 	if r.Problem != nil {
 		r.Problem(text)
-	}
-}
-
-func (r *logReader) tellNotes() {
-	for _, note := range r.survey.newNotes() {
-		r.problem(note.String())
 	}
 }
 

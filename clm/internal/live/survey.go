@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -37,8 +38,7 @@ type survey struct {
 	// objects holds the live objects that were read.
 	objects map[display.Key]*unstructured.Unstructured
 	owned   map[apitypes.UID][]*unstructured.Unstructured
-	// notes says for each note whether newNotes has returned it.
-	notes map[display.Note]bool
+	notes   sets.Set[display.Note]
 }
 
 // target is a dependent to read.
@@ -62,7 +62,7 @@ func newSurvey(options Options) (*survey, error) {
 		core:    core,
 		objects: map[display.Key]*unstructured.Unstructured{},
 		owned:   map[apitypes.UID][]*unstructured.Unstructured{},
-		notes:   map[display.Note]bool{},
+		notes:   sets.New[display.Note](),
 	}
 	return s, s.resolve()
 }
@@ -273,7 +273,7 @@ func (s *survey) get(ctx context.Context, t *target) error {
 	switch {
 	case apierrors.IsForbidden(err):
 		t.denied = &display.Note{Verb: "get", Group: kind.Group, Resource: t.resource.plural, Namespace: t.key.Namespace}
-		s.notes[*t.denied] = false
+		s.notes.Insert(*t.denied)
 	case apierrors.IsNotFound(err), cluster.IsNoMatch(err):
 	case err != nil:
 		return fmt.Errorf("reading %s %s: %w", kind.Kind, name, err)
@@ -293,21 +293,5 @@ func (s *survey) keepLocked(object *unstructured.Unstructured) {
 func (s *survey) note(n display.Note) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, told := s.notes[n]; !told {
-		s.notes[n] = false
-	}
-}
-
-// newNotes returns the notes that it has not returned before, sorted.
-func (s *survey) newNotes() []display.Note {
-	var fresh []display.Note
-	for _, note := range s.sortedNotes() {
-		s.mu.Lock()
-		if !s.notes[note] {
-			fresh = append(fresh, note)
-		}
-		s.notes[note] = true
-		s.mu.Unlock()
-	}
-	return fresh
+	s.notes.Insert(n)
 }

@@ -32,6 +32,9 @@ type WatchSink struct {
 	// Note gets one note about each resource that is not watched because the user may not watch it. It may be called
 	// concurrently. Defaults to none.
 	Note func(note display.Note)
+
+	// allEvents also reports events that are no reasons why an object is not ready.
+	allEvents bool
 }
 
 // Watch calls Changed when Tree with the same options may have another result, until the context ends, which is not an
@@ -87,6 +90,9 @@ func Watch(ctx context.Context, options Options, sink WatchSink) error {
 	return errors.Join(found...)
 }
 
+// maxDepth limits how many owners of an object are followed: CronJob, Job, Pod, claim, and one custom resource above.
+const maxDepth = 5
+
 // treeWatch knows which objects belong to the tree. It learns the owners of objects from its watches, which cover all
 // that Tree reads.
 type treeWatch struct {
@@ -122,7 +128,7 @@ func (w *treeWatch) events(ctx context.Context, namespace string) error {
 			return false
 		}
 		about := eventOf(event).Object
-		if event.Type != corev1.EventTypeWarning && about.Key().GroupKind != claims.GroupKind() {
+		if !w.sink.allEvents && event.Type != corev1.EventTypeWarning && about.Key().GroupKind != claims.GroupKind() {
 			return false
 		}
 		w.mu.Lock()
