@@ -54,7 +54,7 @@ func TestTheLastStartedRemains(t *testing.T) {
 					return true
 				}
 				x.after = func(request testenv.Request) bool {
-					if isLease(request) && request.IsWatch() && attempts.Load() == 1 {
+					if isLease(request) && request.Method == http.MethodGet && attempts.Load() == 1 {
 						close(waits)
 					}
 					return true

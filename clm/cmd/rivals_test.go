@@ -4,6 +4,7 @@
 package cmd
 
 import (
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -23,7 +24,7 @@ func TestTheSecondApplyWaits(t *testing.T) {
 	var once sync.Once
 	x := newProxy(t, func(x *proxy) {
 		x.before = func(request testenv.Request) bool {
-			if isLease(request) && request.IsWatch() {
+			if isLease(request) && request.Method == http.MethodGet {
 				once.Do(func() { close(waits) })
 			}
 			return true

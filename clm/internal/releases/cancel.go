@@ -68,25 +68,20 @@ func (l *Lock) obstacle(lease *coordinationv1.Lease) string {
 	return ""
 }
 
-// ask asks the holder of the lease to end its operation, unless it has been asked already, or there is an obstacle. It
-// returns whether nothing is left to be asked; otherwise the lease has changed, and is to be read again.
-//
-// The request does not count as a renewal: the lease expires when it would have without it.
-func (l *Lock) ask(ctx context.Context, other *rival) (settled bool, err error) {
-	if !l.options.CancelOlder || other.lease.Annotations[cancelAnnotation] != "" || l.obstacle(other.lease) != "" {
-		return true, nil
+// ask asks the holder of the lease to end its operation, unless it has been asked already, there is an obstacle, or the
+// lease has changed in the meantime. The request does not count as a renewal: the lease expires when it would have
+// without it.
+func (l *Lock) ask(ctx context.Context, lease *coordinationv1.Lease) error {
+	if !l.options.CancelOlder || lease.Annotations[cancelAnnotation] != "" || l.obstacle(lease) != "" {
+		return nil
 	}
-	next := other.lease.DeepCopy()
+	next := lease.DeepCopy()
 	metav1.SetMetaDataAnnotation(&next.ObjectMeta, cancelAnnotation, l.options.Operation+" of "+l.options.Holder)
-	written, err := l.leases.Update(ctx, next, metav1.UpdateOptions{FieldManager: l.manager})
-	switch {
-	case apiserver.IsOutdated(err), apierrors.IsNotFound(err):
-		return false, nil
-	case err != nil:
-		return false, fmt.Errorf("asking %s to end its operation: %w", holderOf(other.lease), err)
+	_, err := l.leases.Update(ctx, next, metav1.UpdateOptions{FieldManager: l.manager})
+	if err != nil && !apiserver.IsOutdated(err) && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("asking %s to end its operation: %w", holderOf(lease), err)
 	}
-	other.lease = written
-	return true, nil
+	return nil
 }
 
 // Requested returns a channel that is closed when a newer process asks this one to end its operation. The lock is still

@@ -4,9 +4,11 @@
 package releases
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -15,10 +17,19 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/internal/concurrent"
+)
+
+const (
+	// defaultValidity is how long a lease lasts that is not renewed.
+	defaultValidity = 15 * time.Second
+	// lockAnnotation tells one lock from another one of the same holder.
+	lockAnnotation = ReconcilerName + "/lock"
 )
 
 // LockOptions say what to lock, and for whom.
@@ -94,8 +105,6 @@ type Lock struct {
 	lost     chan struct{}
 	// requested is closed when a newer process asks this one to end.
 	requested chan struct{}
-	// hurry triggers a renewal at once.
-	hurry chan struct{}
 	// stop ends the renewals, stopped is closed when they have ended.
 	stop    context.CancelFunc
 	stopped chan struct{}
@@ -109,8 +118,6 @@ type Lock struct {
 	renewed time.Time
 	// failure is the error of the last attempt to renew the lease since then; nil if there was none.
 	failure error
-	// settled is closed, and replaced, when the lease was renewed or the lock is over.
-	settled chan struct{}
 	// over says why the lock has ended.
 	over error
 }
@@ -122,14 +129,213 @@ func (l *Lock) trustPeriod() time.Duration { return l.options.validity * 2 / 3 }
 // interval is the time between two renewals.
 func (l *Lock) interval() time.Duration { return l.options.validity / 3 }
 
-// pause is the time between two attempts after a failure.
-func (l *Lock) pause() time.Duration { return l.options.validity / 15 }
+// pause is the time between two attempts.
+func (l *Lock) pause() time.Duration { return min(l.options.validity/15, time.Second) }
+
+// Lock acquires the lock of a release. It waits while another process has it, if the options allow that; after their
+// timeout, the error is a LockedError. Lock takes over a lease that was not renewed for its duration, by our own clock
+// since it was read. In a namespace that is being deleted, no Lease can be created: there the lock excludes no other
+// process once the Lease is deleted.
+func (s *Store) Lock(ctx context.Context, options LockOptions) (*Lock, error) {
+	if err := ValidateName(options.Name); err != nil {
+		return nil, err
+	}
+	release := options.Namespace + "/" + options.Name
+	if options.Namespace == "" || options.Holder == "" {
+		return nil, fmt.Errorf("locking release %s: namespace and holder are required", release)
+	}
+	options.validity = cmp.Or(options.validity, defaultValidity)
+	if options.Started.IsZero() {
+		options.Started = s.options.Clock.Now()
+	}
+	leases, err := coordinationclient.NewForConfigAndClient(s.options.Client.Config(), s.options.Client.HttpClient())
+	if err != nil {
+		return nil, fmt.Errorf("locking release %s: %w", release, err)
+	}
+	l := &Lock{
+		release:   release,
+		options:   options,
+		leases:    leases.Leases(options.Namespace),
+		manager:   s.options.FieldOwner,
+		now:       s.options.Clock.Now,
+		identity:  string(uuid.NewUUID()),
+		lost:      make(chan struct{}),
+		requested: make(chan struct{}),
+		stopped:   make(chan struct{}),
+	}
+	if err := l.acquire(ctx); err != nil {
+		return nil, err
+	}
+	// The lock outlasts the context, because the operation must be ended under it.
+	renewing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	l.stop = stop
+	if l.lease == nil {
+		close(l.stopped)
+		return l, nil
+	}
+	go l.renewals(renewing)
+	return l, nil
+}
+
+// rival is a lease that another process has.
+type rival struct {
+	lease *coordinationv1.Lease
+	// seen is when the lease was seen first as it was renewed last.
+	seen time.Time
+}
+
+// acquire returns when the lock is held. The timeout limits the waiting for other processes, not our own requests,
+// which have the limits of the connection: so the error always names the process that has the lock.
+func (l *Lock) acquire(ctx context.Context) error {
+	waiting, cancel := ctx, context.CancelFunc(func() {})
+	if l.options.Timeout > 0 {
+		waiting, cancel = context.WithTimeout(ctx, l.options.Timeout)
+	}
+	defer cancel()
+	other := &rival{}
+	for {
+		held, err := l.try(ctx, other)
+		if err == nil && other.lease != nil && l.options.Timeout >= 0 {
+			err = l.ask(ctx, other.lease)
+		}
+		switch {
+		case err != nil:
+			return fmt.Errorf("locking release %s: %w", l.release, err)
+		case held:
+			return nil
+		case other.lease == nil:
+			// It has just changed hands; reading it again shows its holder.
+			continue
+		case l.options.Timeout < 0:
+			return l.lockedBy(other.lease)
+		}
+		select {
+		case <-time.After(l.pause()):
+		case <-waiting.Done():
+			if ctx.Err() == nil {
+				return l.lockedBy(other.lease)
+			}
+			return fmt.Errorf("locking release %s: %w", l.release, ctx.Err())
+		}
+	}
+}
+
+// try acquires the lease if it does not exist, has no holder, or was not renewed in time. Otherwise the rival has it,
+// unless it has just changed hands.
+func (l *Lock) try(ctx context.Context, other *rival) (held bool, err error) {
+	// Usually there is none.
+	held, err = l.take(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: prefix + l.options.Name}})
+	terminating := apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+	if held || err != nil && !terminating {
+		return held, err
+	}
+	lease, err := l.leases.Get(ctx, prefix+l.options.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		// Where no other one can be created, there is none to be waited for.
+		*other = rival{}
+		return terminating, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	// It may be ours if the request has succeeded that was to acquire it, and that was reported to have failed.
+	if !l.isOurs(lease) {
+		l.note(other, lease)
+		if holderOf(lease) != "" && concurrent.Elapsed(other.seen, l.now()) < l.validityOf(lease) {
+			return false, nil
+		}
+	}
+	*other = rival{}
+	return l.take(ctx, lease)
+}
+
+// note records the lease as it was read, and tells when it is in the hands of another process than before.
+func (l *Lock) note(other *rival, lease *coordinationv1.Lease) {
+	before := other.lease
+	changedHands := before == nil || before.UID != lease.UID || before.Annotations[lockAnnotation] != lease.Annotations[lockAnnotation]
+	if changedHands || !before.Spec.RenewTime.Equal(lease.Spec.RenewTime) {
+		other.seen = l.now()
+	}
+	other.lease = lease
+	if changedHands && holderOf(lease) != "" && l.options.Wait != nil && l.options.Timeout >= 0 {
+		l.options.Wait(l.waiting(lease))
+	}
+}
+
+// take creates a lease that does not exist, or takes over one that has not changed since it was read.
+func (l *Lock) take(ctx context.Context, lease *coordinationv1.Lease) (held bool, err error) {
+	sent := l.now()
+	next := lease.DeepCopy()
+	l.describe(next, sent)
+	var written *coordinationv1.Lease
+	if lease.UID == "" {
+		written, err = l.leases.Create(ctx, next, metav1.CreateOptions{FieldManager: l.manager})
+	} else {
+		written, err = l.leases.Update(ctx, next, metav1.UpdateOptions{FieldManager: l.manager})
+	}
+	switch {
+	case apierrors.IsAlreadyExists(err), lease.UID != "" && (apiserver.IsOutdated(err) || apierrors.IsNotFound(err)):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	l.lease, l.renewed = written, sent
+	return true, nil
+}
+
+// describe makes a lease ours.
+func (l *Lock) describe(lease *coordinationv1.Lease, now time.Time) {
+	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, lockAnnotation, l.identity)
+	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, operationAnnotation, l.options.Operation)
+	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, cancelableAnnotation, strconv.FormatBool(l.options.Cancelable))
+	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, startedAnnotation, l.options.Started.UTC().Format(time.RFC3339Nano))
+	// A process that was asked to end has lost the lock.
+	delete(lease.Annotations, cancelAnnotation)
+	transitions := int32(0)
+	if lease.Spec.LeaseTransitions != nil {
+		transitions = *lease.Spec.LeaseTransitions + 1
+	}
+	lease.Spec = coordinationv1.LeaseSpec{
+		HolderIdentity:       &l.options.Holder,
+		LeaseDurationSeconds: new(int32(l.options.validity / time.Second)), //nolint:gosec // less than 68 years
+		AcquireTime:          &metav1.MicroTime{Time: now},
+		RenewTime:            &metav1.MicroTime{Time: now},
+		LeaseTransitions:     &transitions,
+	}
+}
+
+// isOurs reports whether a lease was written by this process for this lock.
+func (l *Lock) isOurs(lease *coordinationv1.Lease) bool {
+	return lease.Annotations[lockAnnotation] == l.identity
+}
+
+func (l *Lock) lockedBy(lease *coordinationv1.Lease) error {
+	return &LockedError{
+		Release: l.release, Holder: cmp.Or(holderOf(lease), "an unknown process"), Age: max(0, l.now().Sub(acquiredAt(lease))), validity: l.validityOf(lease),
+	}
+}
+
+// validityOf is how long a lease lasts that is not renewed.
+func (l *Lock) validityOf(lease *coordinationv1.Lease) time.Duration {
+	return validity(lease, l.options.validity)
+}
+
+func validity(lease *coordinationv1.Lease, unless time.Duration) time.Duration {
+	return cmp.Or(max(0, time.Duration(ptr.Deref(lease.Spec.LeaseDurationSeconds, 0))*time.Second), unless)
+}
+
+func holderOf(lease *coordinationv1.Lease) string { return ptr.Deref(lease.Spec.HolderIdentity, "") }
+
+// acquiredAt is by the clock of the holder.
+func acquiredAt(lease *coordinationv1.Lease) time.Time {
+	return ptr.Deref(lease.Spec.AcquireTime, metav1.MicroTime(lease.CreationTimestamp)).Time
+}
 
 // Fence returns when the lock was certainly held at the beginning of the call or later. It waits while that is
 // uncertain. The error is a LostLockError if the lock is lost, and wraps the cause of the context if that ends first.
 func (l *Lock) Fence(ctx context.Context) error {
 	for told := false; ; told = true {
-		doubt, settled, err := l.held()
+		doubt, err := l.held()
 		if err != nil || doubt == nil {
 			return err
 		}
@@ -137,43 +343,28 @@ func (l *Lock) Fence(ctx context.Context) error {
 			l.options.Doubt(doubt)
 		}
 		select {
-		case l.hurry <- struct{}{}:
-		default:
-		}
-		select {
-		case <-settled:
+		case <-time.After(l.pause()):
 		case <-ctx.Done():
 			return fmt.Errorf("%w: %w", doubt, context.Cause(ctx))
 		}
 	}
 }
 
-// held checks whether the lock is held. doubt says why this is uncertain; settled is then closed when it may be certain
-// again. err says why the lock has ended.
-func (l *Lock) held() (doubt error, settled <-chan struct{}, err error) {
+// held checks whether the lock is held. doubt says why this is uncertain, err why the lock has ended.
+func (l *Lock) held() (doubt, err error) {
 	now := l.now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	age := concurrent.Elapsed(l.renewed, now)
-	switch {
-	case l.over != nil:
-		return nil, nil, l.over
-	case l.lease == nil || age < l.trustPeriod():
-		return nil, nil, nil
+	if l.over != nil || l.lease == nil || age < l.trustPeriod() {
+		return nil, l.over
 	}
 	doubt = fmt.Errorf("waiting for the API server to renew the lock of release %s, which was last renewed %s ago, and is trusted for %s",
 		l.release, age.Round(time.Second), l.trustPeriod())
 	if l.failure != nil {
 		doubt = fmt.Errorf("%w: %w", doubt, l.failure)
 	}
-	return doubt, l.settled, nil
-}
-
-// settle ends the doubt, and wakes up the callers that wait for that. The caller holds the mutex.
-func (l *Lock) settle() {
-	l.failure = nil
-	close(l.settled)
-	l.settled = make(chan struct{})
+	return doubt, nil
 }
 
 // Lost returns a channel that is closed when the lock is lost, because another process has taken or removed the lease.
@@ -190,7 +381,6 @@ func (l *Lock) Release(ctx context.Context) error {
 	l.lease = nil
 	if l.over == nil {
 		l.over = fmt.Errorf("the lock of release %s was released", l.release)
-		l.settle()
 	}
 	l.mu.Unlock()
 	if lease == nil || over != nil {
@@ -220,30 +410,25 @@ func (l *Lock) remove(ctx context.Context, lease *coordinationv1.Lease) error {
 // renewals renew the lease until the context ends or the lock is lost.
 func (l *Lock) renewals(ctx context.Context) {
 	defer close(l.stopped)
-	timer := time.NewTimer(l.interval())
-	defer timer.Stop()
+	next := l.interval()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-timer.C:
-		case <-l.hurry:
+		case <-time.After(next):
 		}
-		next := l.interval()
+		next = l.interval()
 		err := l.renew(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return
 		case errors.Is(err, errTaken):
-			if !l.outlived(ctx) {
-				l.lose(err)
-			}
+			l.lose(err)
 			return
 		case err != nil:
 			l.fail(err)
 			next = l.pause()
 		}
-		timer.Reset(next)
 	}
 }
 
@@ -282,31 +467,9 @@ func (l *Lock) renew(ctx context.Context) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.lease, l.renewed = written, sent
+	l.lease, l.renewed, l.failure = written, sent, nil
 	l.hear(written)
-	l.settle()
 	return nil
-}
-
-// outlived reports whether the lease was deleted because its namespace is being deleted, where no lease can be created.
-// Then the lock continues without a lease, like one that is acquired there.
-func (l *Lock) outlived(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, l.interval())
-	defer cancel()
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: prefix + l.options.Name}}
-	_, err := l.leases.Create(ctx, lease, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-	if !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		return false
-	}
-	// While a lease exists, another process may have taken it.
-	if _, err := l.leases.Get(ctx, lease.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		return false
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.lease = nil
-	l.settle()
-	return true
 }
 
 // fail records why the lease could not be renewed.
@@ -321,6 +484,5 @@ func (l *Lock) lose(reason error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.over = &LostLockError{Release: l.release, Reason: fmt.Errorf("renewing Lease %s/%s: %w", l.options.Namespace, prefix+l.options.Name, reason)}
-	l.settle()
 	close(l.lost)
 }

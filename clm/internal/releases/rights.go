@@ -18,6 +18,6 @@ func Rights(name string) []rbacv1.PolicyRule {
 		{APIGroups: []string{corev1.GroupName}, Resources: []string{"secrets"}, Verbs: []string{"get", "list", "create", "patch", "delete"}},
 		{APIGroups: []string{corev1.GroupName}, Resources: []string{"configmaps"}, ResourceNames: []string{ancestorPrefix + name}, Verbs: []string{"get"}},
 		{APIGroups: []string{coordinationv1.GroupName}, Resources: []string{"leases"}, Verbs: []string{"create"}},
-		{APIGroups: []string{coordinationv1.GroupName}, Resources: []string{"leases"}, ResourceNames: lock, Verbs: []string{"get", "watch", "update", "delete"}},
+		{APIGroups: []string{coordinationv1.GroupName}, Resources: []string{"leases"}, ResourceNames: lock, Verbs: []string{"get", "update", "delete"}},
 	}
 }
