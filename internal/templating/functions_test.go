@@ -47,6 +47,8 @@ func TestFunctions(t *testing.T) {
 
 		{"repetition", `{{ repeat 3 "ab" }}{{ repeat 0 "x" }}`, "ababab"},
 		{"too much repetition", `{{ repeat 20000000 "x" }}`, "error: the result may have 20000000 bytes; at most 16777216 are allowed"},
+		{"a pattern with many repetitions and groups", `{{ regexMatch (repeat 30 "([0-9a-f]{1,4}:)?") "1:2:" }}`, "true"},
+		{"a long replacement of few matches", `{{ regexReplaceAll "z" (repeat 20000 "y") (repeat 2000 "x") | len }}`, "20000"},
 		{"too much replacement", `{{ repeat 20000 "x" | replace "" (repeat 20000 "y") }}`, "error: the result may have 400040000 bytes"},
 		{"too much that is joined", `{{ until 20000 | join (repeat 20000 "y") }}`, "error: the result may have"},
 		{"indentation", `{{ indent 2 .text }}|{{ nindent 1 .text }}`, "  a\n  b|\n a\n b"},

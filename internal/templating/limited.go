@@ -8,6 +8,7 @@ import (
 	"math"
 	"reflect"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -101,19 +102,36 @@ func indented(a []reflect.Value) float64 {
 func random(a []reflect.Value) float64 { return 16 * float64(a[0].Int()) }
 
 // regexReplaced takes a replacement that may refer to parts of a match by "$", each of which is at most the whole text.
+// The matches are counted if one for each byte would be too many.
 func regexReplaced(a []reflect.Value) float64 {
-	text, replacement := a[1].Len(), a[2].String()
-	return max(compiled(a), float64(text)*float64(1+strings.Count(replacement, "$"))+float64(text+1)*float64(len(replacement)))
+	text, replacement := a[1].String(), a[2].String()
+	size := compiled(a)
+	if size > MaxOutput {
+		return size
+	}
+	matches := len(text) + 1
+	if pattern, err := regexp.Compile(a[0].String()); err == nil && matches*len(replacement) > MaxOutput {
+		matches = len(pattern.FindAllStringIndex(text, MaxOutput/len(replacement)+1))
+	}
+	return max(size, float64(len(text)*(1+strings.Count(replacement, "$")))+float64(matches)*float64(len(replacement)))
 }
 
 // compiled returns what a regular expression takes to be matched: each of its instructions may keep the places of all
-// its groups, and a repetition is up to a thousand instructions.
+// its groups.
 func compiled(a []reflect.Value) float64 {
 	pattern := a[0].String()
 	if len(pattern) > maxPattern {
 		return math.MaxInt
 	}
-	return 1000 * 16 * float64(strings.Count(pattern, "{")) * float64(1+strings.Count(pattern, "("))
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return 0 // the function says so
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return 0
+	}
+	return 16 * float64(len(program.Inst)) * float64(program.NumCap+1)
 }
 
 // maxPattern is the maximum length of a regular expression, in bytes.
