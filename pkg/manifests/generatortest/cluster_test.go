@@ -19,7 +19,6 @@ import (
 // TestContext: the generator finds in the context what a reconciler puts there.
 func TestContext(t *testing.T) {
 	t.Parallel()
-	type key struct{}
 	given := configMap("given", nil)
 	given.Namespace = "there"
 	custom := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Widget", "metadata": map[string]any{"name": "w", "namespace": "there"}}}
@@ -39,7 +38,7 @@ func TestContext(t *testing.T) {
 		namespace, _ := generator.ComponentNamespaceFromContext(ctx)
 		reconciler, _ := generator.ReconcilerNameFromContext(ctx)
 		digest, err := generator.ComponentDigestFromContext(ctx)
-		got = []string{fmt.Sprintf("%d %t %s %s %s %d %v %v", revision, installed, name, namespace, reconciler, len(digest), err, ctx.Value(key{})), discovery.Version.GitVersion}
+		got = []string{fmt.Sprintf("%d %t %s %s %s %d %v", revision, installed, name, namespace, reconciler, len(digest), err), discovery.Version.GitVersion}
 		for _, version := range []string{"v1", "apps/v1beta1", "example.com/v1"} {
 			got = append(got, fmt.Sprint(version, " ", slices.Contains(discovery.GroupVersions, version)))
 		}
@@ -51,16 +50,14 @@ func TestContext(t *testing.T) {
 		return nil, nil
 	})
 	problems := suite.examine(t.Context(), Case{
-		Name: "a", Namespace: "ns", ComponentName: "shop", Revision: 3, Installed: true, KubernetesVersion: "v1.35.1",
-		APIVersions: []string{"example.com/v1/Widget"}, Objects: []client.Object{given, custom},
-		Context: func(ctx context.Context) context.Context { return context.WithValue(ctx, key{}, "more") },
+		Name: "a", Namespace: "ns", ComponentName: "shop", Revision: 3, Installed: true, Objects: []client.Object{given, custom},
 	}.withDefaults(), true)
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
 	want := []string{
-		"3 true shop ns demo.example.io 64 <nil> more", "v1.35.1",
-		"v1 true", "apps/v1beta1 false", "example.com/v1 true",
+		"3 true shop ns demo.example.io 64 <nil>", "v1.36.0",
+		"v1 true", "apps/v1beta1 false", "example.com/v1 false",
 		"configmap <nil>", "widget <nil>", "missing <nil>",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

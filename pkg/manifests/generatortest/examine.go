@@ -97,9 +97,7 @@ func (s Suite) scheme() (*runtime.Scheme, error) {
 
 // generate calls the generator as a reconciler does.
 func (s Suite) generate(ctx context.Context, c Case, scheme *runtime.Scheme) ([]client.Object, error) {
-	clnt, err := rights.NewOfflineClient(rights.OfflineOptions{
-		KubernetesVersion: c.KubernetesVersion, APIVersions: c.APIVersions, Scheme: scheme, Objects: c.Objects,
-	})
+	clnt, err := rights.NewOfflineClient(rights.OfflineOptions{Scheme: scheme, Objects: c.Objects})
 	if err != nil {
 		return nil, err
 	}
@@ -107,16 +105,12 @@ func (s Suite) generate(ctx context.Context, c Case, scheme *runtime.Scheme) ([]
 		ReconcilerName:     s.ReconcilerName,
 		LocalClient:        clnt,
 		Client:             clnt,
-		Component:          c.Component,
 		ComponentName:      c.ComponentName,
 		ComponentNamespace: c.Namespace,
 		ComponentDigest:    strings.Repeat("0", 64),
 		ComponentRevision:  c.Revision,
 		Installed:          c.Installed,
 	})
-	if c.Context != nil {
-		ctx = c.Context(ctx)
-	}
 	objects, err := s.Generator.Generate(ctx, c.Namespace, c.ComponentName, c.Parameters)
 	if err != nil {
 		return nil, err
@@ -222,7 +216,7 @@ func (s Suite) checkAnnotations(u *unstructured.Unstructured) []string {
 	var problems []string
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		suffix, ours := strings.CutPrefix(key, s.ReconcilerName+"/")
-		if !ours || slices.Contains(s.OwnAnnotations, suffix) {
+		if !ours {
 			continue
 		}
 		if err := annotations.Check(suffix, values[key]); err != nil {

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/runtime"
-
 	"github.com/component-operator/runtime/pkg/resources"
 )
 
@@ -49,13 +47,7 @@ type Matrix struct {
 	// are told apart by the identities of their resources. It is required.
 	Cases func(version string) []Case
 
-	// Folder holds the golden files, as in Suite. Defaults to "testdata/matrix".
-	Folder string
-	// OwnAnnotations are the suffixes of the operator's own annotations, as in Suite. Defaults to none.
-	OwnAnnotations []string
-	// AddToScheme adds the Go types of objects, and of Objects of cases, that are neither from Kubernetes nor custom
-	// resource definitions. Defaults to none.
-	AddToScheme func(scheme *runtime.Scheme) error
+	folder string // of the golden files, in tests; otherwise testdata/matrix
 }
 
 // Run generates all combinations and compares them. There are no subtests, since only all of them together say which
@@ -70,7 +62,7 @@ func (m Matrix) Run(t *testing.T) {
 // examine returns all problems. If a combination fails, mutations that are never on are not reported.
 func (m Matrix) examine(ctx context.Context, update bool) []string {
 	preview := &previewer{matrix: m, off: map[string][]string{}, on: map[string]bool{}}
-	suite := Suite{Generator: preview, ReconcilerName: m.ReconcilerName, Folder: cmp.Or(m.Folder, "testdata/matrix"), OwnAnnotations: m.OwnAnnotations}
+	suite := Suite{Generator: preview, ReconcilerName: m.ReconcilerName, Folder: cmp.Or(m.folder, "testdata/matrix")}
 	cases, err := m.combinations()
 	if err == nil {
 		err = suite.complete(cases)

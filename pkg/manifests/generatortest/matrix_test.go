@@ -59,7 +59,7 @@ func matrixOf(t *testing.T, build func(version, feature string) []builder) Matri
 			}
 			return all, nil
 		},
-		ReconcilerName: "demo.example.io", Folder: filepath.Join(t.TempDir(), "matrix"), Versions: []string{"1.0.0", "2.0.0"},
+		ReconcilerName: "demo.example.io", folder: filepath.Join(t.TempDir(), "matrix"), Versions: []string{"1.0.0", "2.0.0"},
 		Cases: func(version string) []Case {
 			var cases []Case
 			for _, feature := range []string{"plain", "cache"} {
@@ -245,7 +245,7 @@ func TestMatrixGoldenFiles(t *testing.T) {
 			t.Errorf("update %t: %s", update, got)
 		}
 	}
-	content, err := os.ReadFile(filepath.Join(m.Folder, "2.0.0-cache.yaml"))
+	content, err := os.ReadFile(filepath.Join(m.folder, "2.0.0-cache.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

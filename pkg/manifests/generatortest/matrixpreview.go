@@ -30,15 +30,9 @@ type previewer struct {
 	off map[string][]string
 }
 
-// AddToScheme adds the types of all objects that the generator of the operator knows, and those that the matrix adds.
+// AddToScheme adds the types of all objects that the generator of the operator knows.
 func (p *previewer) AddToScheme(scheme *runtime.Scheme) error {
-	if err := resources.NewGenerator(p.matrix.Generate).AddToScheme(scheme); err != nil {
-		return err //nolint:wrapcheck // it says what it does
-	}
-	if p.matrix.AddToScheme == nil {
-		return nil
-	}
-	return p.matrix.AddToScheme(scheme)
+	return resources.NewGenerator(p.matrix.Generate).AddToScheme(scheme) //nolint:wrapcheck // it says what it does
 }
 
 // Generate returns the objects of those resources that have one.

@@ -4,7 +4,6 @@
 package generatortest
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"regexp"
@@ -28,10 +27,6 @@ type Suite struct {
 	// Folder holds the golden files, and belongs to the suite: a golden file without a case is an error, and
 	// -generatortest.update removes it. Defaults to "testdata/golden".
 	Folder string
-	// OwnAnnotations are the suffixes of the operator's own annotations that begin with the name of the reconciler.
-	// Defaults to none: an annotation that is neither of the runtime nor listed here is an error, since it is most
-	// likely misspelt.
-	OwnAnnotations []string
 }
 
 // Case is one call of the generator.
@@ -57,18 +52,8 @@ type Case struct {
 	// Installed means that the component was completely installed in an earlier revision. Defaults to false.
 	Installed bool
 
-	// KubernetesVersion is the version of the cluster. Defaults to "v1.36.0".
-	KubernetesVersion string
-	// APIVersions are the API versions of the cluster in addition to the stable versions of Kubernetes, as
-	// "group/version" or "group/version/Kind"; the kinds are namespaced. Defaults to nothing.
-	APIVersions []string
 	// Objects are the objects of the cluster, which the clients in the context read. Defaults to nothing.
 	Objects []client.Object
-	// Component is the component that generators get from the context; see generator.ComponentFromContext. Defaults to
-	// none.
-	Component client.Object
-	// Context adds other values to the context. Defaults to adding nothing.
-	Context func(ctx context.Context) context.Context
 
 	// Random means that values may differ from one call to the next, such as passwords that templates make. Golden
 	// files have "(random)" in their place. Defaults to false: a value that differs is an error.
