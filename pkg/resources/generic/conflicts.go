@@ -5,9 +5,7 @@ package generic
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"reflect"
 	"regexp"
@@ -16,8 +14,6 @@ import (
 	"strings"
 	"unicode"
 
-	"go.yaml.in/yaml/v3"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -49,8 +45,6 @@ type write struct {
 // Values in messages have at most so many bytes.
 const maxValueText = 60
 
-var secrets = corev1.SchemeGroupVersion.WithKind("Secret").GroupKind()
-
 // newConflictCheck returns a check for an object that no feature has changed yet.
 func newConflictCheck(object client.Object) (*conflictCheck, error) {
 	before, err := fieldsOf(object)
@@ -80,17 +74,12 @@ func (c *conflictCheck) after(m mutation) error {
 		w := write{field: field{path: all[key].path, value: now.value}, mutation: m, exists: exists}
 		earlier, written := c.writers[key]
 		if written && earlier.mutation.number != m.number && (earlier.exists != exists || !reflect.DeepEqual(earlier.value, now.value)) && conflict == nil {
-			secret := c.isSecret(w.path)
+			secret := texts.EnvValue.MatchString(w.path)
 			conflict = fmt.Errorf("mutations %q and %q both write %s: %s, then %s", earlier.mutation.name, m.name, w.path, earlier.text(secret), w.text(secret))
 		}
 		c.writers[key] = w
 	}
 	return conflict
-}
-
-func (c *conflictCheck) isSecret(path string) bool {
-	isEntry := strings.HasPrefix(path, ".data") || strings.HasPrefix(path, ".stringData")
-	return isEntry && c.object.GetObjectKind().GroupVersionKind().GroupKind() == secrets || texts.EnvValue.MatchString(path)
 }
 
 // text returns the value for messages: in one line, and shortened. A secret value is not in it.
@@ -108,38 +97,19 @@ func (w write) text(secret bool) string {
 	return texts.Truncate(text, maxValueText)
 }
 
-// fieldsOf returns all values of an object. If an entry of data or stringData is a map in YAML or JSON, it returns the
-// values in it.
+// fieldsOf returns all values of an object but the entries of ConfigMaps and Secrets, which several mutations may change in
+// part.
 func fieldsOf(object client.Object) (map[string]field, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
 		return nil, fmt.Errorf("comparing mutations: %w", err)
 	}
+	content = maps.Clone(content)
+	delete(content, "data")
+	delete(content, "stringData")
 	fields := map[string]field{}
-	for name, value := range content {
-		entries, isMap := value.(map[string]any)
-		if !isMap || name != "data" && name != "stringData" {
-			collect(fields, value, segment(name), segment(name))
-			continue
-		}
-		for key, entry := range entries {
-			path := segment(name) + segment(key)
-			collect(fields, documentOf(entry), path, path)
-		}
-	}
+	collect(fields, content, "", "")
 	return fields, nil
-}
-
-// documentOf returns the map that an entry is the text of, or else the entry.
-func documentOf(entry any) any {
-	text, _ := entry.(string)
-	var document map[string]any
-	var next any
-	decoder := yaml.NewDecoder(strings.NewReader(text))
-	if err := decoder.Decode(&document); err == nil && errors.Is(decoder.Decode(&next), io.EOF) && len(document) > 0 {
-		return document
-	}
-	return entry
 }
 
 // collect adds all values below a value by their keys. The key of an element of a list has its name or, if it has none,

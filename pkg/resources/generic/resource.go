@@ -160,10 +160,9 @@ func (r *Resource[T, P, S]) checkIdentity(object P) error {
 }
 
 // PreviewObject returns the object with all mutations whose features are on, and without what suspends it. It changes
-// nothing. It fails if two mutations give one field different values. In an entry of data or stringData with a map in
-// YAML or JSON, each key of that map counts as a field. A mutation that writes the value that is there already has
-// written nothing, because the objects before and after each mutation are compared. Values of Secrets are not in the
-// error.
+// nothing. It fails if two mutations give one field different values. A mutation that writes the value that is there
+// already has written nothing, because the objects before and after each mutation are compared. Entries of ConfigMaps and
+// Secrets do not count. Values of environment variables are not in the error.
 func (r *Resource[T, P, S]) PreviewObject() (P, error) {
 	object, _, err := r.preview()
 	return object, err
