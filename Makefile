@@ -48,8 +48,8 @@ generate: ## Write generated code, CRDs and the reference of clm.
 	go run ./pkg/resources/internal/kinds pkg/resources
 	cd internal/helm/parity && go mod tidy
 	go run ./clm/internal/reference website/content/reference/clm
-	cp internal/tools/go.sum scaffold/templates/common/tools/go.sum.tmpl
-	sed -e '1,2d' -e 's#^module .*#module tools#' internal/tools/go.mod > scaffold/templates/common/tools/go.mod.tmpl
+	cp internal/tools/go.sum scaffold/internal/project/templates/common/tools/go.sum.tmpl
+	sed -e '1,2d' -e 's#^module .*#module tools#' internal/tools/go.mod > scaffold/internal/project/templates/common/tools/go.mod.tmpl
 
 .PHONY: fmt
 fmt: ## Format the code.

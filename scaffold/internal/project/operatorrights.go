@@ -9,11 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/internal/rights"
-	"github.com/component-operator/runtime/scaffold/internal/contents"
 )
 
 // permissionsOf returns what an operator with these options needs.
-func permissionsOf(options *Options, contents *contents.Contents) *Permissions {
+func permissionsOf(options *Options, contents *Contents) *Permissions {
 	permissions := &Permissions{Notes: contents.Notes}
 	for _, purpose := range rights.OfOperator(schema.GroupResource{Group: options.GroupName, Resource: options.Resource}) {
 		for _, needed := range purpose.Rules {

@@ -14,9 +14,7 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/component-operator/runtime/scaffold/internal/contents"
 	"github.com/component-operator/runtime/scaffold/internal/values"
-	"github.com/component-operator/runtime/scaffold/templates"
 )
 
 const (
@@ -58,7 +56,7 @@ type parameters struct {
 	// LogrVersion is the version of the logging interface.
 	LogrVersion string
 	// Contents are what the operator is built around.
-	Contents *contents.Contents
+	Contents *Contents
 	// ContentsFolder has the files of the contents; empty if there are none. They come from others: no command that
 	// works on ./... may take Go files there for a part of the project.
 	ContentsFolder string
@@ -87,7 +85,7 @@ type admission struct {
 }
 
 // Render returns the files of a project whose options are complete. Generated files are not among them.
-func Render(options *Options, contents *contents.Contents) (Tree, error) {
+func Render(options *Options, contents *Contents) (Tree, error) {
 	data, err := newParameters(options, contents)
 	if err != nil {
 		return nil, err
@@ -127,7 +125,7 @@ func Render(options *Options, contents *contents.Contents) (Tree, error) {
 	return tree, nil
 }
 
-func newParameters(options *Options, contents *contents.Contents) (*parameters, error) {
+func newParameters(options *Options, contents *Contents) (*parameters, error) {
 	repository, tag, err := splitImage(options.Image)
 	if err != nil {
 		return nil, fmt.Errorf("parsing the name of the image: %w", err)
@@ -195,7 +193,7 @@ func (p *parameters) header(comment string) string {
 }
 
 func parseParts(parts *template.Template, layer string) error {
-	content, err := fs.ReadFile(templates.FS, path.Join(layer, partsFile))
+	content, err := fs.ReadFile(layersFS(), path.Join(layer, partsFile))
 	if err != nil {
 		return nil //nolint:nilerr // not all layers contribute to files of the common one
 	}
@@ -220,11 +218,11 @@ func (p *parameters) versions() []*parameters {
 }
 
 func renderLayer(tree Tree, parts *template.Template, layer string, data *parameters) error {
-	return fs.WalkDir(templates.FS, layer, func(source string, entry fs.DirEntry, err error) error {
+	return fs.WalkDir(layersFS(), layer, func(source string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || entry.Name() == partsFile {
 			return err
 		}
-		content, err := fs.ReadFile(templates.FS, source)
+		content, err := fs.ReadFile(layersFS(), source)
 		if err != nil {
 			return fmt.Errorf("reading template %s: %w", source, err)
 		}

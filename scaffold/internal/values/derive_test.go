@@ -21,7 +21,7 @@ import (
 var update = flag.Bool("update", false, "write golden files")
 
 // TestDeclarations compares the declarations, notes and samples for the charts in testdata with golden files.
-// contents.TestDefinitionsOfCharts has an API server take them.
+// project.TestDefinitionsOfCharts has an API server take them.
 func TestDeclarations(t *testing.T) {
 	t.Parallel()
 	archives, err := filepath.Glob("testdata/*.txtar")

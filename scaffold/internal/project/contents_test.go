@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package contents_test
+package project_test
 
 import (
 	"io/fs"
@@ -13,15 +13,15 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/component-operator/runtime/internal/rights"
-	"github.com/component-operator/runtime/scaffold/internal/contents"
+	"github.com/component-operator/runtime/scaffold/internal/project"
 )
 
 // root is the folder of the repository.
 const root = "../../.."
 
 // request is for the contents at a reference.
-func request(reference string) contents.Request {
-	return contents.Request{Reference: reference, OperatorName: "shop.example.org", TypeName: "ShopValues"}
+func request(reference string) project.Request {
+	return project.Request{Reference: reference, OperatorName: "shop.example.org", TypeName: "ShopValues"}
 }
 
 // parity is the folder of the archives with which the rendering of charts is compared with Helm's.
@@ -140,7 +140,7 @@ metadata:
 // TestChart checks what is found out about a chart.
 func TestChart(t *testing.T) {
 	t.Parallel()
-	made, err := contents.Chart(t.Context(), request(write(t, txtar.Parse([]byte(chart)))))
+	made, err := project.Chart(t.Context(), request(write(t, txtar.Parse([]byte(chart)))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +225,7 @@ func TestVariety(t *testing.T) {
 	t.Parallel()
 	for _, enabled := range []string{"", "store: {enabled: false}\n"} {
 		text := strings.ReplaceAll(various, ".Values.AsMap", "(.Values | merge dict)")
-		made, err := contents.Chart(t.Context(), request(write(t, txtar.Parse([]byte(strings.Replace(text, "mode: plain\n", "mode: plain\n"+enabled, 1))))))
+		made, err := project.Chart(t.Context(), request(write(t, txtar.Parse([]byte(strings.Replace(text, "mode: plain\n", "mode: plain\n"+enabled, 1))))))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,8 +244,8 @@ func TestVariety(t *testing.T) {
 	}
 }
 
-// TestRefusals checks that contents which cannot be part of an operator are refused, with the reason.
-func TestRefusals(t *testing.T) {
+// TestRefusedContents checks that contents which cannot be part of an operator are refused, with the reason.
+func TestRefusedContents(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ files, want string }{
 		"values that are no map":    {"-- values.yaml --\n[a]\n", "values.yaml"},
@@ -256,13 +256,13 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := contents.Chart(t.Context(), request(write(t, txtar.Parse([]byte(test.files)))))
+			_, err := project.Chart(t.Context(), request(write(t, txtar.Parse([]byte(test.files)))))
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got error %v, want one with %q", err, test.want)
 			}
 		})
 	}
-	if _, err := contents.Kustomization(t.Context(), request(t.TempDir())); err == nil || !strings.Contains(err.Error(), "kustomization") {
+	if _, err := project.Kustomization(t.Context(), request(t.TempDir())); err == nil || !strings.Contains(err.Error(), "kustomization") {
 		t.Errorf("an empty folder as a kustomization: got error %v", err)
 	}
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package contents_test
+package project_test
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/manifests/helm"
-	"github.com/component-operator/runtime/scaffold/internal/contents"
+	"github.com/component-operator/runtime/scaffold/internal/project"
 )
 
 const aggregated = `
@@ -43,8 +43,8 @@ func TestAggregatedRoles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result := &contents.Contents{}
-	if err := result.AddRights(t.Context(), contents.Rendered{Generator: generator, OperatorName: "shop.example.org"}); err != nil {
+	result := &project.Contents{}
+	if err := result.AddRights(t.Context(), project.Rendered{Generator: generator, OperatorName: "shop.example.org"}); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.ContainsFunc(result.Notes, func(note string) bool {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package contents_test
+package project_test
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/pkg/manifests/helm"
-	"github.com/component-operator/runtime/scaffold/internal/contents"
+	"github.com/component-operator/runtime/scaffold/internal/project"
 )
 
 const defaultValues = `
@@ -91,11 +91,11 @@ func TestOf(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(defaultValues), &defaults); err != nil {
 		t.Fatal(err)
 	}
-	source := contents.Rendered{
+	source := project.Rendered{
 		Generator: generator, OperatorName: "shop.example.org", Values: defaults, Required: map[string]any{"region": "north"},
 		Optional: map[string]any{"class": "fast", "size": "large", "jobs": []any{map[string]any{"name": "import"}}},
 	}
-	result := &contents.Contents{}
+	result := &project.Contents{}
 	if err := result.AddRights(t.Context(), source); err != nil {
 		t.Fatal(err)
 	}

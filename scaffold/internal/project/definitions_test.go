@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package contents_test
+package project_test
 
 import (
 	"bytes"
@@ -28,7 +28,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/internal/testenv"
-	"github.com/component-operator/runtime/scaffold/internal/contents"
+	"github.com/component-operator/runtime/scaffold/internal/project"
 	"github.com/component-operator/runtime/scaffold/internal/values"
 )
 
@@ -59,14 +59,14 @@ func TestDefinitionsOfCharts(t *testing.T) {
 	}
 	derived := map[string]*values.Types{}
 	for name, folder := range folders {
-		made, err := contents.Chart(t.Context(), request(folder))
+		made, err := project.Chart(t.Context(), request(folder))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		derived[name] = made.Types
 	}
 	module := t.TempDir()
-	kind := install(t, c, define(t, module, derived))
+	kind := install(t, c, applyDefinition(t, module, derived))
 	var accepted []any
 	for name, folder := range folders {
 		// try returns why the API server refuses values. It fails the test if they are accepted and changed.
@@ -97,7 +97,7 @@ func TestDefinitionsOfCharts(t *testing.T) {
 			}
 			continue
 		}
-		tried := []error{try(sample), try(contents.Merged(sample, valuesIn(t, fileOf(t, folder, "values.yaml"))))}
+		tried := []error{try(sample), try(project.Merged(sample, valuesIn(t, fileOf(t, folder, "values.yaml"))))}
 		if len(given) > 0 && beyondValues[name] == "" {
 			tried = append(tried, try(given))
 		}
@@ -106,15 +106,15 @@ func TestDefinitionsOfCharts(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, values := range cases.Accepted {
-			tried = append(tried, try(contents.Merged(values, cases.Base)))
+			tried = append(tried, try(project.Merged(values, cases.Base)))
 		}
 		for _, values := range cases.Refused {
-			if try(contents.Merged(values, cases.Base)) == nil {
+			if try(project.Merged(values, cases.Base)) == nil {
 				t.Errorf("%s accepts %v", name, values)
 			}
 		}
 		for _, left := range cases.Left {
-			tried = append(tried, try(contents.Merged(left.Values, cases.Base)))
+			tried = append(tried, try(project.Merged(left.Values, cases.Base)))
 			if !slices.ContainsFunc(derived[name].FreeForm, func(n values.Note) bool { return n.Path == left.Path }) {
 				t.Errorf("%s: no note on %q", name, left.Path)
 			}
@@ -170,7 +170,7 @@ func main() {
 	}
 	save(t, filepath.Join(module, "specs.json"), content)
 	var want, got any
-	if err := errors.Join(json.Unmarshal(content, &want), json.Unmarshal([]byte(run(t, module, "go", "run", "./roundtrip")), &got)); err != nil {
+	if err := errors.Join(json.Unmarshal(content, &want), json.Unmarshal([]byte(runDefinition(t, module, "go", "run", "./roundtrip")), &got)); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -219,7 +219,7 @@ func dropNulls(values map[string]any) {
 }
 
 // define has controller-gen make one definition, with a field for the values of each chart, in a module.
-func define(t *testing.T, module string, derived map[string]*values.Types) []byte {
+func applyDefinition(t *testing.T, module string, derived map[string]*values.Types) []byte {
 	t.Helper()
 	requirements, found := bytes.CutPrefix(fileOf(t, root, "go.mod"), []byte("module github.com/component-operator/runtime\n"))
 	if !found {
@@ -244,13 +244,13 @@ func define(t *testing.T, module string, derived map[string]*values.Types) []byt
 		"\tmetav1 \"k8s.io/apimachinery/pkg/apis/meta/v1\"\n"+imports.String()+")\n\n// +kubebuilder:object:root=true\ntype Charts struct {\n"+
 		"\tmetav1.TypeMeta `json:\",inline\"`\n\tmetav1.ObjectMeta `json:\"metadata,omitempty\"`\n\n\tSpec Spec `json:\"spec\"`\n}\n\ntype Spec struct {\n"+fields.String()+"}\n"))
 	definitions := t.TempDir()
-	tool := strings.TrimSpace(run(t, root, "go", "tool", "-modfile=internal/tools/go.mod", "-n", "controller-gen"))
-	run(t, module, tool, "crd:allowDangerousTypes=true", "paths=.", "output:crd:dir="+definitions)
+	tool := strings.TrimSpace(runDefinition(t, root, "go", "tool", "-modfile=internal/tools/go.mod", "-n", "controller-gen"))
+	runDefinition(t, module, tool, "crd:allowDangerousTypes=true", "paths=.", "output:crd:dir="+definitions)
 	return fileOf(t, definitions, "contents.example_charts.yaml")
 }
 
 // run runs a command in a folder, and returns its output.
-func run(t *testing.T, folder, name string, arguments ...string) string {
+func runDefinition(t *testing.T, folder, name string, arguments ...string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), name, arguments...)
 	command.Dir = folder

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package contents_test
+package project_test
 
 import (
 	"archive/tar"
@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/component-operator/runtime/scaffold/internal/contents"
+	"github.com/component-operator/runtime/scaffold/internal/project"
 )
 
 // TestUntrustedFiles makes contents of files that somebody else has written, as the folder of a chart, as a packaged
@@ -51,10 +51,10 @@ func TestUntrustedFiles(t *testing.T) {
 				save(t, filepath.Join(folder, file), []byte(content))
 			}
 			save(t, packaged, pack(t, "shop/", all))
-			for kind, read := range map[string]func() (*contents.Contents, error){
-				"folder":        func() (*contents.Contents, error) { return contents.Chart(t.Context(), request(folder)) },
-				"archive":       func() (*contents.Contents, error) { return contents.Chart(t.Context(), request(packaged)) },
-				"kustomization": func() (*contents.Contents, error) { return contents.Kustomization(t.Context(), request(folder)) },
+			for kind, read := range map[string]func() (*project.Contents, error){
+				"folder":        func() (*project.Contents, error) { return project.Chart(t.Context(), request(folder)) },
+				"archive":       func() (*project.Contents, error) { return project.Chart(t.Context(), request(packaged)) },
+				"kustomization": func() (*project.Contents, error) { return project.Kustomization(t.Context(), request(folder)) },
 			} {
 				made, err := read()
 				switch {
@@ -122,9 +122,9 @@ func TestLinks(t *testing.T) {
 			if err := os.Symlink(folder, link); err != nil {
 				t.Fatal(err)
 			}
-			for _, read := range []func() (*contents.Contents, error){
-				func() (*contents.Contents, error) { return contents.Chart(t.Context(), request(link)) },
-				func() (*contents.Contents, error) { return contents.Kustomization(t.Context(), request(link)) },
+			for _, read := range []func() (*project.Contents, error){
+				func() (*project.Contents, error) { return project.Chart(t.Context(), request(link)) },
+				func() (*project.Contents, error) { return project.Kustomization(t.Context(), request(link)) },
 			} {
 				made, err := read()
 				switch {
@@ -146,7 +146,7 @@ func TestCheckout(t *testing.T) {
 	folder := t.TempDir()
 	save(t, filepath.Join(folder, "kustomization.yaml"), []byte("resources: []\n"))
 	save(t, filepath.Join(folder, ".git/config"), []byte("[core]\n"))
-	made, err := contents.Kustomization(t.Context(), request(folder))
+	made, err := project.Kustomization(t.Context(), request(folder))
 	if err != nil {
 		t.Fatal(err)
 	}
