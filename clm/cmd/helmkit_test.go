@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// helmRevision is a revision of a Helm release, recorded as Helm 3 and 4 do. The tests in internal/helm/parity/adoption
+// helmRevision is a revision of a Helm release, recorded as Helm 3 and 4 do. The tests in internal/helm/parity
 // work with records that Helm itself has written.
 type helmRevision struct {
 	number           int

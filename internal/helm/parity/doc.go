@@ -15,4 +15,6 @@
 //
 // A missing Chart.yaml is made up, for the chart as well as for each folder in a folder charts; files in a folder
 // NAME.tgz are packaged as "helm package" does.
+//
+// TestAdopt and TestBack test, with Helm's own packages, how releases of Helm become releases of clm, and how they return.
 package parity

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package adoption
+package parity
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ import (
 // an object that is kept.
 func TestAdopt(t *testing.T) {
 	t.Parallel()
-	for name, tool := range map[string]helm{"Helm3": helm3{}, "Helm3ConfigMaps": helm3{driver: "configmap"}, "Helm4": helm4{}} {
+	for name, tool := range map[string]helmTool{"Helm3": helm3{}, "Helm3ConfigMaps": helm3{driver: "configmap"}, "Helm4": helm4{}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t)
@@ -166,7 +166,7 @@ const plain = `
 // same values is no new revision.
 func TestAdoptedIsUpToDate(t *testing.T) {
 	t.Parallel()
-	for name, tool := range map[string]helm{"Helm3": helm3{}, "Helm4": helm4{}} {
+	for name, tool := range map[string]helmTool{"Helm3": helm3{}, "Helm4": helm4{}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t)

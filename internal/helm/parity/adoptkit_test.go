@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package adoption
+package parity
 
 import (
 	"bytes"
@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// helm is a version of Helm.
-type helm interface {
+// helmTool is a version of Helm.
+type helmTool interface {
 	install(p *place, chart string, values map[string]any, takeOwnership bool) error
 	upgrade(p *place, chart string, values map[string]any) error
 	uninstall(p *place) error

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package adoption
+package parity
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ import (
 // again, and afterwards Helm removes what its chart no longer has.
 func TestBack(t *testing.T) {
 	t.Parallel()
-	for name, tool := range map[string]helm{"Helm3": helm3{}, "Helm4": helm4{}} {
+	for name, tool := range map[string]helmTool{"Helm3": helm3{}, "Helm4": helm4{}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t)
