@@ -8,10 +8,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/behaviors"
@@ -89,7 +89,7 @@ func (p *pass) leaveFormer(ctx context.Context) outcomes.Outcome {
 	}
 	p.result = nil
 	// Events about dependents go through the connection to the former cluster.
-	p.later.emit()
+	p.emit()
 	return p.destination.Arrive()
 }
 
@@ -191,19 +191,48 @@ func (p *pass) suspend(ctx context.Context) outcomes.Outcome {
 	return outcomes.Outcome{Kind: outcomes.Suspended, Message: "suspended: " + message, Wake: cmp.Or(result.RequeueAfter, p.settings.timing.requeue)}
 }
 
-// amongSiblings makes a call of the engine that knows the siblings of the component; see siblingCalls.
+// amongSiblings makes a call of the engine that knows the siblings of the component. If the call finds a dependent of a
+// foreign owner, the cache may lag behind: then the API server is asked, and the call is repeated if the answer differs.
 func (p *pass) amongSiblings(ctx context.Context, call func(siblings map[string]reconciler.Relation) (foreign bool, err error)) error {
 	w := p.worker
 	if w.siblings == nil {
 		_, err := call(nil)
 		return err
 	}
-	return siblingCalls{
-		Cached: w.resource.Client, Live: w.resource.Live, Self: p.key, OwnerID: w.ownerID,
-		Find: func(ctx context.Context, reader client.Reader) (map[apitypes.NamespacedName]reconciler.Relation, error) {
-			return w.siblings(ctx, reader, p.component)
-		},
-	}.Among(ctx, call)
+	cached, err := p.siblings(ctx, w.resource.Client)
+	if err != nil {
+		return err
+	}
+	foreign, err := call(cached)
+	if !foreign {
+		return err
+	}
+	live, lookErr := p.siblings(ctx, w.resource.Live)
+	switch {
+	case lookErr != nil:
+		return lookErr
+	case maps.Equal(live, cached):
+		return err
+	}
+	_, err = call(live)
+	return err
+}
+
+// siblings returns the siblings of the component by owner ID, read through a reader.
+func (p *pass) siblings(ctx context.Context, reader client.Reader) (map[string]reconciler.Relation, error) {
+	found, err := p.worker.siblings(ctx, reader, p.component)
+	if err != nil {
+		return nil, fmt.Errorf("finding siblings: %w", err)
+	}
+	relations := make(map[string]reconciler.Relation, len(found))
+	for key, relation := range found {
+		if relation != reconciler.RelationOlder && relation != reconciler.RelationNewer || key == p.key {
+			return nil, fmt.Errorf("finding siblings: %s: invalid relation %q; must be %s or %s, and not a relation to itself",
+				key, relation, reconciler.RelationOlder, reconciler.RelationNewer)
+		}
+		relations[p.worker.ownerID(key)] = relation
+	}
+	return relations, nil
 }
 
 // applyRequest has the engine apply dependents.
@@ -232,11 +261,6 @@ func (p *pass) planRequest(ctx context.Context, request reconciler.ApplyRequest)
 		return slices.ContainsFunc(plan.Changes, func(change reconciler.Change) bool { return change.Foreign }), err
 	})
 	return plan, err
-}
-
-// announceWarnings reports what the generator, and the behaviors of its objects, have noticed.
-func (p *pass) announceWarnings(generated *generation.Result) {
-	p.worker.announcer.noticed(p.subject, p.memory, p.declared.Digest.Value, generated.Warnings.All())
 }
 
 func isSuspending(object client.Object) bool {

@@ -175,7 +175,7 @@ func (p *pass) deleteDependents(ctx context.Context) outcomes.Outcome {
 	result, err := target.Engine.Delete(ctx, request)
 	p.took(&result)
 	if p.orphaning {
-		p.worker.announcer.released(p.subject, p.log, &result)
+		p.announceReleased(&result)
 	}
 	switch {
 	case err != nil:

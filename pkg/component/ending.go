@@ -51,47 +51,39 @@ func (p *pass) keepRecord(ctx context.Context, o outcomes.Outcome) outcomes.Outc
 	return o
 }
 
+// settled are the outcomes with which nothing is under way.
+var settled = []outcomes.Kind{outcomes.Ready, outcomes.Held, outcomes.Suspended, outcomes.Paused, outcomes.Archived}
+
 // conclude writes the status, reports the outcome, and returns when the next pass is due.
 func (p *pass) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, error) {
 	p.memory.posted = hookRun{}
-	switch o.Kind {
-	case outcomes.Gone:
-		// Events about dependents go through the connection that ends here.
-		p.later.emit()
-		p.worker.leave(p.key)
-		return ctrl.Result{}, nil
-	case outcomes.Abandoned:
-		p.later.emit()
-		p.log.Info("reconciliation ended early", "reason", o.Message)
-		return ctrl.Result{RequeueAfter: abandonedDelay}, nil
-	case outcomes.Continue, outcomes.Ready, outcomes.Progressing, outcomes.Held, outcomes.Failed, outcomes.Suspended, outcomes.Paused, outcomes.Archived, outcomes.Retriable,
-		outcomes.Refused, outcomes.Error, outcomes.Blocked, outcomes.Deleting:
+	if o.Kind == outcomes.Gone || o.Kind == outcomes.Abandoned {
+		return p.leave(o), nil
 	}
-	now := p.worker.options.Clock.Now()
-	d := decide(o, p.history(), p.settings.timing, now)
-	d.requeue = p.noteHealth(o, d, metav1.NewTime(now))
-	p.noteRefusal(o)
-	p.noteError(o)
+	now := p.now()
+	d := decide(o, p.history(), p.settings.timing, now.Time)
+	d.requeue = p.noteHealth(o, d, now)
+	p.countFailures(o)
 	if generation.Is(o.Err) {
 		d.next = p.panicDelay()
 	}
-	p.note(d, metav1.NewTime(now))
-	d = p.completeStatus(o, d, metav1.NewTime(now))
+	p.note(d, now)
+	d = p.completeStatus(o, d, now)
 	err := p.record.Save(ctx)
 	switch {
 	case resource.IsRejected(err):
 		p.log.Error(err, "the status of the component cannot be written")
-		p.warn("StatusRejected", outcomes.Bound(err.Error()))
+		p.warn("StatusRejected", err.Error())
 		return p.requeue(outcomes.Backoff(p.memory.resource.Rejected(), p.settings.timing.requeue)), nil
 	case outcomes.Of(err).Kind == outcomes.Abandoned:
-		return p.conclude(ctx, outcomes.Of(err))
+		return p.leave(outcomes.Of(err)), nil
 	case err != nil:
 		return ctrl.Result{}, err
 	}
-	p.noteReady(o.Kind, d.err, now)
-	p.later.emit()
-	p.worker.announcer.verdict(p.subject, p.log, p.before, d.verdict, o.Kind)
-	p.worker.announcer.measure(p.worker.series(p.key), p.status, d.reason)
+	p.noteReady(o.Kind, d.err, now.Time)
+	p.emit()
+	p.announceVerdict(d.verdict, o.Kind)
+	p.measure(d.reason)
 	if generation.Is(d.err) {
 		// The log has it. The controller would log each attempt, with another stack.
 		delay := p.panicDelay()
@@ -109,44 +101,60 @@ func (p *pass) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, e
 	return p.requeue(d.requeue), nil
 }
 
+// leave ends a pass that records nothing: the component is gone or is not ours, or another client has written the status.
+func (p *pass) leave(o outcomes.Outcome) ctrl.Result {
+	// Events about dependents go through the connection that may end here.
+	p.emit()
+	if o.Kind == outcomes.Gone {
+		p.worker.leave(p.key)
+		return ctrl.Result{}
+	}
+	p.log.Info("reconciliation ended early", "reason", o.Message)
+	return ctrl.Result{RequeueAfter: abandonedDelay}
+}
+
 // noteReady keeps what holds while the component is ready, and measures how long a change took.
 func (p *pass) noteReady(kind outcomes.Kind, failure error, now time.Time) {
 	changed := p.memory.changedAt
 	if kind == outcomes.Ready {
 		p.memory.posted = p.posted
 	}
-	if generation.Is(failure) {
-		// The component shows an error.
+	if generation.Is(failure) || !slices.Contains(settled, kind) {
 		return
 	}
-	// All dependents are ready while deletions are held.
+	// All dependents are ready while deletions are held. Work that a user has interrupted says nothing about the
+	// duration.
 	if (kind == outcomes.Ready || kind == outcomes.Held) && !changed.IsZero() {
 		p.worker.metrics.BecameReady(now.Sub(changed))
 	}
-	// Work that a user has interrupted says nothing about the duration.
-	if slices.Contains([]outcomes.Kind{outcomes.Ready, outcomes.Held, outcomes.Suspended, outcomes.Paused, outcomes.Archived}, kind) {
-		p.memory.changedAt = time.Time{}
-	}
+	p.memory.changedAt = time.Time{}
 }
 
-// noteRefusal counts consecutive refusals, and each new one in the metrics.
-func (p *pass) noteRefusal(o outcomes.Outcome) {
+// countFailures counts consecutive refusals, each new one also in the metrics, and consecutive errors, as the queue
+// does.
+func (p *pass) countFailures(o outcomes.Outcome) {
+	m := p.memory
+	if o.Kind == outcomes.Error && !generation.Is(o.Err) {
+		m.errors++
+	} else {
+		m.errors = 0
+	}
 	if o.Kind != outcomes.Refused {
-		p.memory.refusals = 0
+		m.refusals = 0
 		if o.Kind != outcomes.Retriable {
-			p.memory.refused = ""
+			m.refused = ""
 		}
 		return
 	}
-	p.memory.refusals++
+	m.refusals++
 	problems := o.Message
 	if o.Refusal != nil {
 		// The message has also how far on-failure hooks are.
 		problems = o.Refusal.Error()
 	}
-	if p.memory.refused != problems {
+	if m.refused != problems {
 		p.worker.metrics.Refused(refusalOf(o.Refusal))
-		p.memory.refused = problems
+		m.refused = problems
 	}
 }
 
@@ -155,23 +163,15 @@ func (p *pass) panicDelay() time.Duration {
 	return outcomes.Backoff(p.memory.panics, min(p.settings.timing.requeue, outcomes.LongestBackoff))
 }
 
-// noteError counts consecutive errors, as the queue does.
-func (p *pass) noteError(o outcomes.Outcome) {
-	if o.Kind == outcomes.Error && !generation.Is(o.Err) {
-		p.memory.errors++
-	} else {
-		p.memory.errors = 0
-	}
-}
-
 // requeue schedules the next pass after a delay; zero means none. A short delay continues work in progress. Passes
-// without a conclusion keep their priority.
+// without a conclusion keep their priority. The delay is 1 to 5 percent longer, so that components that were created
+// together spread out.
 func (p *pass) requeue(delay time.Duration) ctrl.Result {
 	priority := queue.PriorityPeriodic
 	if delay < p.settings.timing.requeue {
 		priority = queue.PriorityWoken
 	}
-	return ctrl.Result{RequeueAfter: jittered(delay), Priority: &priority}
+	return ctrl.Result{RequeueAfter: delay + delay/100*time.Duration(1+rand.IntN(5)), Priority: &priority}
 }
 
 func (p *pass) history() history {
@@ -242,11 +242,6 @@ func (p *pass) completeStatus(o outcomes.Outcome, d decision, now metav1.Time) d
 	return d
 }
 
-// jittered adds 1 to 5 percent, so that components that were created together spread out.
-func jittered(delay time.Duration) time.Duration {
-	return delay + delay/100*time.Duration(1+rand.IntN(5))
-}
-
 // timing holds the intervals that apply to a component; all are positive.
 type timing struct {
 	requeue, retry, timeout time.Duration
@@ -280,7 +275,7 @@ type decision struct {
 func decide(o outcomes.Outcome, h history, t timing, now time.Time) decision {
 	d := decision{verdict: verdictOf(o.Kind, h.deleting), since: h.since}
 	d.message = o.Message
-	if h.deleting || slices.Contains([]outcomes.Kind{outcomes.Ready, outcomes.Held, outcomes.Suspended, outcomes.Paused, outcomes.Archived}, o.Kind) {
+	if h.deleting || slices.Contains(settled, o.Kind) {
 		d.since = time.Time{}
 	} else if d.since.IsZero() {
 		d.since = now
@@ -308,37 +303,28 @@ func decide(o outcomes.Outcome, h history, t timing, now time.Time) decision {
 	return d
 }
 
-// verdictOf is the table of states and reasons, without the timeout.
+// verdicts is the table of states and reasons, without the timeout. All other outcomes are errors.
+var verdicts = map[outcomes.Kind]verdict{
+	outcomes.Ready:       {state: StateReady, reason: ReadyConditionReasonReady},
+	outcomes.Progressing: {state: StateProcessing, reason: ReadyConditionReasonProcessing},
+	outcomes.Held:        {state: StatePending, reason: ReadyConditionReasonDeletionsHeld},
+	outcomes.Suspended:   {state: StatePending, reason: ReadyConditionReasonSuspended},
+	outcomes.Paused:      {state: StatePending, reason: ReadyConditionReasonPaused},
+	outcomes.Archived:    {state: StatePending, reason: ReadyConditionReasonArchived},
+	outcomes.Retriable:   {state: StatePending, reason: ReadyConditionReasonRetrying},
+	outcomes.Blocked:     {state: StateDeleting, reason: ReadyConditionReasonDeletionBlocked},
+	outcomes.Deleting:    {state: StateDeleting, reason: ReadyConditionReasonDeletionProcessing},
+	outcomes.Error:       {state: StateError, reason: ReadyConditionReasonError, retried: true},
+}
+
 func verdictOf(kind outcomes.Kind, deleting bool) verdict {
-	switch kind {
-	case outcomes.Ready:
-		return verdict{state: StateReady, reason: ReadyConditionReasonReady}
-	case outcomes.Progressing:
-		return verdict{state: StateProcessing, reason: ReadyConditionReasonProcessing}
-	case outcomes.Held:
-		return verdict{state: StatePending, reason: ReadyConditionReasonDeletionsHeld}
-	case outcomes.Suspended:
-		return verdict{state: StatePending, reason: ReadyConditionReasonSuspended}
-	case outcomes.Paused:
-		return verdict{state: StatePending, reason: ReadyConditionReasonPaused}
-	case outcomes.Archived:
-		return verdict{state: StatePending, reason: ReadyConditionReasonArchived}
-	case outcomes.Retriable:
-		if deleting {
-			return verdict{state: StateDeletionPending, reason: ReadyConditionReasonDeletionRetrying}
-		}
-		return verdict{state: StatePending, reason: ReadyConditionReasonRetrying}
-	case outcomes.Blocked:
-		return verdict{state: StateDeleting, reason: ReadyConditionReasonDeletionBlocked}
-	case outcomes.Deleting:
-		return verdict{state: StateDeleting, reason: ReadyConditionReasonDeletionProcessing}
-	case outcomes.Error:
-		return verdict{state: StateError, reason: ReadyConditionReasonError, retried: true}
-	case outcomes.Failed, outcomes.Refused, outcomes.Continue, outcomes.Gone, outcomes.Abandoned:
-		return verdict{state: StateError, reason: ReadyConditionReasonError}
-	default:
-		return verdict{state: StateError, reason: ReadyConditionReasonError}
+	if kind == outcomes.Retriable && deleting {
+		return verdict{state: StateDeletionPending, reason: ReadyConditionReasonDeletionRetrying}
 	}
+	if found, ok := verdicts[kind]; ok {
+		return found
+	}
+	return verdict{state: StateError, reason: ReadyConditionReasonError}
 }
 
 // soonest is the minimum delay between two passes without an event. Whatever goes wrong, a component costs at most one
@@ -347,61 +333,34 @@ const soonest = time.Second
 
 // requeueOf returns the delay until the next pass; zero means none. Events do not wait for it.
 func requeueOf(o outcomes.Outcome, h history, t timing) time.Duration {
-	delay := dueAfter(o, h, t)
-	if delay == 0 {
-		return 0
-	}
-	return max(delay, soonest)
-}
-
-func dueAfter(o outcomes.Outcome, h history, t timing) time.Duration {
-	switch o.Kind {
-	case outcomes.Ready, outcomes.Progressing, outcomes.Held, outcomes.Failed, outcomes.Deleting, outcomes.Blocked, outcomes.Paused:
-		if o.Wake > 0 {
-			return min(o.Wake, t.requeue)
-		}
-		return t.requeue
-	case outcomes.Retriable:
-		if o.RetryAfter != nil {
-			return max(*o.RetryAfter, time.Millisecond)
-		}
-		return t.retry
-	case outcomes.Refused:
-		delay := outcomes.Backoff(h.refusals, min(t.requeue, outcomes.LongestBackoff))
+	delay := t.requeue
+	switch {
+	case o.Kind == outcomes.Retriable && o.RetryAfter != nil:
+		delay = max(*o.RetryAfter, time.Millisecond)
+	case o.Kind == outcomes.Retriable:
+		delay = t.retry
+	case o.Kind == outcomes.Refused:
+		delay = outcomes.Backoff(h.refusals, min(t.requeue, outcomes.LongestBackoff))
 		if o.Wake > 0 {
 			// On-failure hooks may be under way.
 			delay = min(delay, o.Wake)
 		}
-		return delay
-	case outcomes.Suspended:
-		// Zero if the dependents are left alone.
-		return min(o.Wake, t.requeue)
-	case outcomes.Archived, outcomes.Error, outcomes.Continue, outcomes.Gone, outcomes.Abandoned:
+	case o.Kind == outcomes.Archived, o.Kind == outcomes.Error, o.Kind == outcomes.Suspended && o.Wake == 0:
+		// An error is retried by the controller. If a component is suspended, its dependents may be left alone.
 		return 0
-	default:
-		return 0
+	case o.Wake > 0:
+		delay = min(o.Wake, t.requeue)
 	}
+	return max(delay, soonest)
 }
 
 // longestErrorDelay is the maximum delay before a pass is repeated because of an error: what was repaired must not wait
 // for long.
 const longestErrorDelay = time.Minute
 
-// errorDelays delays retries after errors: one second, doubled up to longestErrorDelay, and some percent less, so that
-// components that fail together spread out.
+// errorDelays delays retries after errors: one second, doubled up to longestErrorDelay.
 func errorDelays() workqueue.TypedRateLimiter[reconcile.Request] {
-	return spreading{workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](soonest, longestErrorDelay)}
-}
-
-// spreading shortens the delays of a limiter by up to 10 percent.
-type spreading struct {
-	workqueue.TypedRateLimiter[reconcile.Request]
-}
-
-// When returns the delay before a retry.
-func (s spreading) When(request reconcile.Request) time.Duration {
-	delay := s.TypedRateLimiter.When(request)
-	return max(delay-delay/100*time.Duration(rand.IntN(11)), soonest)
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](soonest, longestErrorDelay)
 }
 
 // setState sets the state, and the conditions that follow from it.

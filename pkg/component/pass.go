@@ -65,7 +65,7 @@ type pass struct {
 	// posted is the run of the post-reconcile hooks that counts at the end of the pass.
 	posted hookRun
 	// later has the events that announce has collected.
-	later outbox
+	later []func()
 	// plan is what would be done if the component were not paused; nil if it is not.
 	plan *reconciler.Plan
 }
@@ -121,14 +121,6 @@ func (p *pass) mayWrite() error {
 		return fmt.Errorf("%w: %w", resource.ErrNotOurs, err)
 	}
 	return nil
-}
-
-func (p *pass) warn(reason, message string) {
-	p.worker.announcer.warn(p.subject, reason, outcomes.Bound(message))
-}
-
-func (p *pass) tell(reason, message string) {
-	p.worker.announcer.tell(p.subject, reason, outcomes.Bound(message))
 }
 
 // annotated reports whether an annotation of this reconciler is "true" on the component.
@@ -218,17 +210,6 @@ func (p *pass) took(result *reconciler.Result) {
 	if definesTypes(*result) {
 		// Cached discovery information of generators is outdated.
 		generating.InvalidateDiscovery()
-	}
-}
-
-// announce reports what the engine has done. Names are those of the waves. The events about it are written later, after
-// the status, which does not wait for them.
-func (p *pass) announce(result *reconciler.Result, names outcomes.Waves) {
-	p.result = result
-	p.worker.announcer.record(p.log, result, p.status.Revision)
-	p.worker.announcer.drift(p.subject, p.memory, p.settings.policies.Drift, result)
-	if !p.annotated(types.AnnotationKeySuffixDisableEvents) {
-		p.later = append(p.later, p.worker.announcer.result(p.subject, result, names, p.destination.Target().Client)...)
 	}
 }
 

@@ -46,8 +46,8 @@ func (r *rig) bareWorker(component func() Component, kind string) *worker {
 			Kind: testGroup.WithKind(kind), New: func() client.Object { return component() }, ClearStatus: clearStatus, Client: r.client, Live: r.client,
 			FieldOwner: *options.FieldOwner, OwnFields: statusFields, Clock: options.Clock,
 		},
-		announcer: newAnnouncer(options, record.NewFakeRecorder(100), measured),
-		places:    queue.NewPlaces(options.MaxConcurrentReconciles, 0),
+		events: record.NewFakeRecorder(100),
+		places: queue.NewPlaces(options.MaxConcurrentReconciles, 0),
 	}
 	// The names of chunks depend on it.
 	if err := w.identifyCluster(nil, nil); err != nil {

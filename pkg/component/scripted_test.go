@@ -158,7 +158,7 @@ func newStage(t *testing.T) *stage {
 	config := testenv.Config(t)
 	local := cluster.NewClient(r.client, discovery.NewDiscoveryClientForConfigOrDie(config), events, config, nil)
 	s := &stage{rig: r, script: &script{client: local}, worker: w, clock: fake, events: events, widget: r.widget("")}
-	w.options.Clock, w.resource.Clock, w.announcer.events, w.targets, w.local, w.referenced = fake, fake, events, s.script, local, r.watcher()
+	w.options.Clock, w.resource.Clock, w.events, w.targets, w.local, w.referenced = fake, fake, events, s.script, local, r.watcher()
 	w.generator = manifests.GeneratorFunc(specObjects)
 	r.create(s.widget)
 	return s
@@ -232,7 +232,7 @@ func TestEvents(t *testing.T) {
 	diff(t, "events at rest", []string(nil), s.drain())
 
 	s.script.result.Actions = []reconciler.Action{{Verb: reconciler.VerbUpdated, Wave: 3, Objects: objects[:1]}}
-	s.worker.announcer = newAnnouncer(ReconcilerOptions{EventPerDependent: true}, s.events, s.worker.metrics)
+	s.worker.options.EventPerDependent = true
 	_, _, _ = s.pass()
 	diff(t, "events about each dependent", []string{"Normal Updated Updated by Widget " + s.namespace + "/demo in wave 3"}, s.drain())
 

@@ -203,7 +203,7 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *queue.Wakeups) error {
 			return fmt.Errorf("creating the local client: %w", err)
 		}
 	}
-	w.announcer = newAnnouncer(w.options, newNewsRecorder(factory.Local().EventRecorder()), w.metrics)
+	w.events = factory.Local().EventRecorder()
 	engineOptions := w.engineOptions()
 	engineOptions.Log = mgr.GetLogger().WithValues("reconciler", w.name)
 	connections := targets.New(targets.Options{

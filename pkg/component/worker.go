@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -44,11 +45,11 @@ type worker struct {
 	waveNames func(component Component, order int) string
 
 	// resource reads and writes components.
-	resource  *resource.Client
-	cache     cache.Cache
-	local     cluster.Client
-	metrics   *metrics.Controller
-	announcer *announcer
+	resource *resource.Client
+	cache    cache.Cache
+	local    cluster.Client
+	metrics  *metrics.Controller
+	events   record.EventRecorder
 
 	// walker finds references in specs.
 	walker walker

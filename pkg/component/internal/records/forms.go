@@ -21,10 +21,7 @@ import (
 // plan chooses the form of the inventory and writes chunks if needed. Its choice takes effect when the status is
 // written. An inventory that reaches the limit moves to chunks, and back once it is below half of the limit.
 func (r *Record) plan(ctx context.Context) error {
-	if !r.known || r.handle.Deleting && (r.fields.hasRecord() || r.lost) {
-		return nil
-	}
-	if !r.outdated && Same(r.items, *r.fields.Inventory) {
+	if !r.known || r.isFrozen() || !r.outdated && Same(r.items, *r.fields.Inventory) {
 		return nil
 	}
 	encoded, err := chunks.EncodeInventory(*r.fields.Inventory)
@@ -49,6 +46,9 @@ func (r *Record) plan(ctx context.Context) error {
 	}
 	return err
 }
+
+// isFrozen reports whether the record stays as it is, because the component is being deleted.
+func (r *Record) isFrozen() bool { return r.handle.Deleting && (r.fields.hasRecord() || r.lost) }
 
 func (r *Record) refused(problem string) error {
 	return &reconciler.RefusedError{Problems: []string{fmt.Sprintf("%s: status.inventory: %s", r.handle.Name(), problem)}}

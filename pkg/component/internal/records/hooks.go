@@ -19,7 +19,7 @@ import (
 // hookField is the field of the status that refers to deletion hooks.
 const hookField = "deletionHooks"
 
-// Memory is what a process remembers about the deletion hooks of one component. Losing it costs requests, nothing else.
+// HookMemory is what a process remembers about the deletion hooks of one component. Losing it costs requests, nothing else.
 // Only one pass uses it at a time. The zero value is ready for use.
 type HookMemory struct {
 	// stored are the hooks as they are stored; nil if they are not known.
@@ -45,7 +45,7 @@ type Hooks struct {
 	releasing func() bool
 }
 
-// Open returns the deletion hooks of a component for one pass. The record writes what the status says about them.
+// OpenHooks returns the deletion hooks of a component for one pass. The record writes what the status says about them.
 func OpenHooks(memory *HookMemory, record *Record, stores *Stores, field **inventory.DeletionHooks, releasing func() bool) *Hooks {
 	return &Hooks{memory: memory, handle: stores.Handle, record: record, stores: stores, field: field, releasing: releasing}
 }

@@ -121,7 +121,7 @@ func (r *Record) Clear() {
 
 // Keep plans how to record what the pass has changed in the inventory. It takes effect when the status is written.
 func (r *Record) Keep(ctx context.Context) error {
-	if r.known && r.handle.Deleting && (r.fields.hasRecord() || r.lost) {
+	if r.known && r.isFrozen() {
 		r.recallNext()
 	}
 	return r.plan(ctx)
