@@ -94,7 +94,7 @@ func (t boundedTransport) RoundTrip(request *http.Request) (*http.Response, erro
 func (t boundedTransport) switched(e *exchange, request *http.Request, response *http.Response) (*http.Response, error) {
 	if request.Header.Get("Upgrade") != "" {
 		// The body is the new connection, and can be written to.
-		e.stop()
+		e.limit.Stop()
 		return response, nil
 	}
 	_ = response.Body.Close()
@@ -112,8 +112,8 @@ type exchange struct {
 	ctx     context.Context //nolint:containedctx // see above
 	cancel  context.CancelCauseFunc
 	begun   time.Time
-	// limit ends the request; watchdog notices that it is slow.
-	limit, watchdog *time.Timer
+	// limit ends the request.
+	limit *time.Timer
 }
 
 func (b *bounds) begin(request *http.Request) *exchange {
@@ -124,10 +124,6 @@ func (b *bounds) begin(request *http.Request) *exchange {
 		limit = b.patience.Answer
 	}
 	e.expireAfter(limit)
-	watchdog, _ := e.parent.Value(watchdogKey{}).(*Watchdog)
-	if b.remote && watchdog != nil {
-		e.watchdog = time.AfterFunc(watchdog.After, watchdog.Slow)
-	}
 	return e
 }
 
@@ -150,7 +146,7 @@ func isEndless(request *http.Request) bool {
 // answered sets the time limit for the rest of the response, after it has begun.
 func (e *exchange) answered() {
 	if e.endless {
-		e.stop()
+		e.limit.Stop()
 	} else if e.limit.Stop() {
 		e.expireAfter(e.bounds.patience.Whole)
 	}
@@ -172,17 +168,9 @@ func (e *exchange) explain(err error) error {
 	}
 }
 
-// stop removes the time limits of the exchange.
-func (e *exchange) stop() {
-	e.limit.Stop()
-	if e.watchdog != nil {
-		e.watchdog.Stop()
-	}
-}
-
 // end ends the exchange, and cancels what is still under way.
 func (e *exchange) end() {
-	e.stop()
+	e.limit.Stop()
 	e.cancel(nil)
 }
 

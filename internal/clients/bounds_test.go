@@ -237,18 +237,6 @@ func TestWatchesLast(t *testing.T) {
 	}
 }
 
-func TestWatchdog(t *testing.T) {
-	t.Parallel()
-	var slow atomic.Int32
-	ctx := clients.WithWatchdog(t.Context(), &clients.Watchdog{After: impatient.Answer / 4, Slow: func() { slow.Add(1) }})
-	if _, err := resource(t, remote(t, silent(t), impatient)).Get(ctx, "name", metav1.GetOptions{}); !asNoAnswer(err) {
-		t.Errorf("expected no answer, got %v", err)
-	}
-	testenv.Eventually(t, func() (bool, string) {
-		return slow.Load() == 1, fmt.Sprintf("expected one slow request, got %d", slow.Load())
-	})
-}
-
 // TestServersCannotDelayClientsForLong has a server that wants a request to be repeated after an hour.
 func TestServersCannotDelayClientsForLong(t *testing.T) {
 	t.Parallel()

@@ -4,7 +4,6 @@
 package clients
 
 import (
-	"context"
 	"fmt"
 	"time"
 )
@@ -47,20 +46,4 @@ type NoAnswerError struct {
 // Error says which server did not answer, and for how long.
 func (e *NoAnswerError) Error() string {
 	return fmt.Sprintf("no answer from the cluster at %s for %s", e.Server, e.After)
-}
-
-// Watchdog is notified when a request to a remote cluster is slow. It does not see requests that are sent without the
-// caller's context, such as those of the REST mapper.
-type Watchdog struct {
-	// After is how long a request may take.
-	After time.Duration
-	// Slow is called when a request takes longer. It must not block, and may be called from several goroutines.
-	Slow func()
-}
-
-type watchdogKey struct{}
-
-// WithWatchdog returns a context whose requests the Watchdog sees.
-func WithWatchdog(ctx context.Context, watchdog *Watchdog) context.Context {
-	return context.WithValue(ctx, watchdogKey{}, watchdog)
 }

@@ -331,6 +331,9 @@ func verdictOf(kind outcomes.Kind, deleting bool) verdict {
 // pass per second.
 const soonest = time.Second
 
+// unrepeated are the outcomes after which only an event, or the controller, starts a pass.
+var unrepeated = []outcomes.Kind{outcomes.Archived, outcomes.Error, outcomes.Continue, outcomes.Gone, outcomes.Abandoned}
+
 // requeueOf returns the delay until the next pass; zero means none. Events do not wait for it.
 func requeueOf(o outcomes.Outcome, h history, t timing) time.Duration {
 	delay := t.requeue
@@ -345,8 +348,7 @@ func requeueOf(o outcomes.Outcome, h history, t timing) time.Duration {
 			// On-failure hooks may be under way.
 			delay = min(delay, o.Wake)
 		}
-	case o.Kind == outcomes.Archived, o.Kind == outcomes.Error, o.Kind == outcomes.Suspended && o.Wake == 0:
-		// An error is retried by the controller. If a component is suspended, its dependents may be left alone.
+	case slices.Contains(unrepeated, o.Kind), o.Kind == outcomes.Suspended && o.Wake == 0:
 		return 0
 	case o.Wake > 0:
 		delay = min(o.Wake, t.requeue)

@@ -31,7 +31,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/component-operator/runtime/internal/testenv"
-	"github.com/component-operator/runtime/pkg/component/internal/resource"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -300,15 +299,10 @@ func awaitState[T Component](r *rig, component T, state State, reason string) {
 	})
 }
 
-// reconcile makes a pass of its own for the component: one that does not end at once because the cache lags behind what
-// the reconciler has written.
+// reconcile makes a pass of its own for the component.
 func (r *rig) reconcile(own reconcile.Reconciler, component Component) (result reconcile.Result, err error) {
 	r.tb.Helper()
-	testenv.Eventually(r.tb, func() (bool, string) {
-		result, err = own.Reconcile(r.tb.Context(), request(component.GetNamespace(), component.GetName()))
-		return err != nil || result.RequeueAfter != resource.CachePatience, "the cache lags behind"
-	})
-	return result, err
+	return own.Reconcile(r.tb.Context(), request(component.GetNamespace(), component.GetName()))
 }
 
 func (r *rig) awaitGone(object client.Object) {

@@ -20,7 +20,7 @@ import (
 )
 
 // memory is what this process remembers about a component between passes. Losing it costs requests, nothing else. One
-// pass at a time uses it; resource.Memory.Awaits alone is safe for concurrent use.
+// pass at a time uses it.
 type memory struct {
 	uid apitypes.UID
 
@@ -176,12 +176,4 @@ func (r *memories) onTypes() []apitypes.NamespacedName {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Collect(maps.Keys(r.typed))
-}
-
-// awaits reports whether a pass waits for this version of the component, or a later one.
-func (r *memories) awaits(key apitypes.NamespacedName, version string) bool {
-	r.mu.Lock()
-	found := r.byKey[key]
-	r.mu.Unlock()
-	return found != nil && found.resource.Awaits(version)
 }

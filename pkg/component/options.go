@@ -135,9 +135,9 @@ type ReconcilerOptions struct {
 	// inlineLimit is the size of an inventory, in bytes of JSON, from which on it is stored in chunks. Tests set a
 	// small one. Defaults to 256 KiB.
 	inlineLimit int
-	// patience and slowRequest are limits for slow API servers. Tests set shorter ones.
-	patience    clients.Patience
-	slowRequest time.Duration
+	// patience and slowVisit are limits for slow API servers. Tests set shorter ones.
+	patience  clients.Patience
+	slowVisit time.Duration
 	// generatorPatience is how long a call of the generator lasts before the status says so. Defaults to a second.
 	generatorPatience time.Duration
 }

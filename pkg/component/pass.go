@@ -139,7 +139,7 @@ func (p *pass) hookContext(ctx context.Context) context.Context {
 
 func (p *pass) runHooks(ctx context.Context, kind string, hooks []hook) outcomes.Outcome {
 	for i, run := range hooks {
-		if err := p.worker.panics.Run(p.log, func() error { return run(ctx, p.component) }); err != nil {
+		if err := p.worker.panics.Run(p.log, func() error { return run(ctx, p.worker.resource.Client, p.component) }); err != nil {
 			return outcomes.Of(fmt.Errorf("running %s hook (%d): %w", kind, i, err))
 		}
 	}

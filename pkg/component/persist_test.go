@@ -13,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
-	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/metrics"
@@ -44,7 +43,7 @@ func (r *rig) bareWorker(component func() Component, kind string) *worker {
 		name: r.name, calls: calls, options: options, memories: newMemories(), metrics: measured,
 		resource: &resource.Client{
 			Kind: testGroup.WithKind(kind), New: func() client.Object { return component() }, ClearStatus: clearStatus, Client: r.client, Live: r.client,
-			FieldOwner: *options.FieldOwner, OwnFields: statusFields, Clock: options.Clock,
+			FieldOwner: *options.FieldOwner, OwnFields: statusFields,
 		},
 		events: record.NewFakeRecorder(100),
 		places: queue.NewPlaces(options.MaxConcurrentReconciles, 0),
@@ -255,21 +254,13 @@ func TestStaleCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := client.ObjectKeyFromObject(widget)
-	component, wait, err := w.fetch(t.Context(), key)
-	if component != nil || err != nil || wait != resource.CachePatience {
-		t.Errorf("want the pass to wait for the cache, got %v, %v, %v", component, wait, err)
-	}
-	if !w.memories.awaits(key, s.component.GetResourceVersion()) || w.memories.awaits(key, widget.ResourceVersion) {
-		t.Error("want exactly the events of the last write, and later ones, to be let through")
-	}
-	w.resource.Clock = clocktesting.NewFakeClock(time.Now().Add(time.Minute))
-	component, _, err = w.fetch(t.Context(), key)
+	component, err := w.fetch(t.Context(), key)
 	if err != nil || component == nil || component.GetResourceVersion() != s.component.GetResourceVersion() {
-		t.Errorf("want the component to be read from the server in the end, got %v, %v", component, err)
+		t.Errorf("want the component to be read from the server, got %v, %v", component, err)
 	}
 	stale.object = component.(*Widget)
-	component, _, err = w.fetch(t.Context(), key)
-	if err != nil || component == nil || w.memories.awaits(key, s.component.GetResourceVersion()) {
+	w.resource.Live = mute{}
+	if component, err = w.fetch(t.Context(), key); err != nil || component == nil {
 		t.Errorf("want the cache to be used again, got %v, %v", component, err)
 	}
 }

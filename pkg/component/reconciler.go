@@ -72,18 +72,14 @@ type Reconciler[T Component] struct {
 	name      string
 	generator generator.Generator
 	options   ReconcilerOptions
-	hooks     typedHooks[T]
-	// statusHooks, siblings and waveNames are adapted to components of any type.
+	// The functions of the author are adapted to components of any type.
+	hooks       authorHooks
 	statusHooks []statusHook
 	siblings    siblingsFunc
 	waveNames   func(component Component, order int) string
 	queue       *queue.Wakeups
 	worker      *worker
 	err         error
-}
-
-type typedHooks[T Component] struct {
-	postRead, preReconcile, postReconcile, preDelete, postDelete []HookFunc[T]
 }
 
 var _ reconcile.Reconciler = &Reconciler[Component]{}
@@ -108,14 +104,12 @@ func NewReconciler[T Component](name string, resourceGenerator generator.Generat
 // WithPostReadHook adds a hook that runs after the component was read and its references were loaded, also while the
 // component is being deleted.
 func (r *Reconciler[T]) WithPostReadHook(hook HookFunc[T]) *Reconciler[T] {
-	r.addHook(&r.hooks.postRead, hook)
-	return r
+	return r.addHook(&r.hooks.postRead, hook)
 }
 
 // WithPreReconcileHook adds a hook that runs before dependents are generated.
 func (r *Reconciler[T]) WithPreReconcileHook(hook HookFunc[T]) *Reconciler[T] {
-	r.addHook(&r.hooks.preReconcile, hook)
-	return r
+	return r.addHook(&r.hooks.preReconcile, hook)
 }
 
 // WithPostReconcileHook adds a hook that runs at the end of a pass in which all dependents are ready: once when the
@@ -123,63 +117,48 @@ func (r *Reconciler[T]) WithPreReconcileHook(hook HookFunc[T]) *Reconciler[T] {
 // annotations of the component have changed, when Trigger is called, and after the requeue interval; and once after the
 // operator has started. It runs again as long as it fails.
 func (r *Reconciler[T]) WithPostReconcileHook(hook HookFunc[T]) *Reconciler[T] {
-	r.addHook(&r.hooks.postReconcile, hook)
-	return r
+	return r.addHook(&r.hooks.postReconcile, hook)
 }
 
 // WithPreDeleteHook adds a hook that runs before the reconciler checks whether the dependents may be deleted.
 // References that are missing then stay empty, except those to the kubeconfig. It does not run if the component is
 // deleted with the propagation policy Orphan.
 func (r *Reconciler[T]) WithPreDeleteHook(hook HookFunc[T]) *Reconciler[T] {
-	r.addHook(&r.hooks.preDelete, hook)
-	return r
+	return r.addHook(&r.hooks.preDelete, hook)
 }
 
 // WithPostDeleteHook adds a hook that runs when all dependents are gone. It runs neither if the target was abandoned,
 // nor if the component is deleted with the propagation policy Orphan.
 func (r *Reconciler[T]) WithPostDeleteHook(hook HookFunc[T]) *Reconciler[T] {
-	r.addHook(&r.hooks.postDelete, hook)
-	return r
+	return r.addHook(&r.hooks.postDelete, hook)
 }
 
 // WithStatusHook adds a hook that completes the status of a component. It runs in each pass except the last one of a
 // component that is being deleted. After an error the status is written as it is, and the pass is repeated.
 func (r *Reconciler[T]) WithStatusHook(hook StatusHookFunc[T]) *Reconciler[T] {
-	switch {
-	case r.worker != nil:
-		r.worker.misused.Store(true)
-	case hook == nil:
-		r.err = errors.Join(r.err, errors.New("a hook is nil"))
-	default:
+	return r.add(hook == nil, func() {
 		r.statusHooks = append(r.statusHooks, func(component Component, conclusion Conclusion) (time.Duration, error) {
-			own, ok := component.(T)
-			if !ok {
-				return 0, fmt.Errorf("unexpected component of type %T", component)
+			own, err := ownOf[T](component)
+			if err != nil {
+				return 0, err
 			}
 			return hook(own, conclusion)
 		})
-	}
-	return r
+	})
 }
 
 // WithSiblings sets the function that returns the siblings of a component. The author has to call Trigger when a
 // sibling appears, goes, or changes its relation. Defaults to none.
 func (r *Reconciler[T]) WithSiblings(find SiblingsFunc[T]) *Reconciler[T] {
-	switch {
-	case r.worker != nil:
-		r.worker.misused.Store(true)
-	case find == nil:
-		r.err = errors.Join(r.err, errors.New("the function for siblings is nil"))
-	default:
+	return r.add(find == nil, func() {
 		r.siblings = func(ctx context.Context, reader client.Reader, component Component) (map[apitypes.NamespacedName]reconciler.Relation, error) {
-			own, ok := component.(T)
-			if !ok {
-				return nil, fmt.Errorf("unexpected component of type %T", component)
+			own, err := ownOf[T](component)
+			if err != nil {
+				return nil, err
 			}
 			return find(ctx, reader, own)
 		}
-	}
-	return r
+	})
 }
 
 // WithWaveNames sets the function that names the waves of a component in its messages and events, such as `phase
@@ -189,48 +168,50 @@ func (r *Reconciler[T]) WithSiblings(find SiblingsFunc[T]) *Reconciler[T] {
 // Waves without a name, which is the default, are called "wave 1" and so on; so are those of deletion hooks, and those
 // in errors of the engine.
 func (r *Reconciler[T]) WithWaveNames(name func(component T, order int) string) *Reconciler[T] {
-	switch {
-	case r.worker != nil:
-		r.worker.misused.Store(true)
-	case name == nil:
-		r.err = errors.Join(r.err, errors.New("the function for names of waves is nil"))
-	default:
+	return r.add(name == nil, func() {
 		r.waveNames = func(component Component, order int) string {
-			own, ok := component.(T)
-			if !ok {
+			own, err := ownOf[T](component)
+			if err != nil {
 				return ""
 			}
 			return name(own, order)
 		}
+	})
+}
+
+func (r *Reconciler[T]) addHook(hooks *[]hook, run HookFunc[T]) *Reconciler[T] {
+	return r.add(run == nil, func() {
+		*hooks = append(*hooks, func(ctx context.Context, clnt client.Client, component Component) error {
+			own, err := ownOf[T](component)
+			if err != nil {
+				return err
+			}
+			return run(ctx, clnt, own)
+		})
+	})
+}
+
+// add adds a hook, or another function of the author.
+func (r *Reconciler[T]) add(isNil bool, add func()) *Reconciler[T] {
+	switch {
+	case r.worker != nil:
+		// The manager may be running already. Failing is better than ignoring the function.
+		r.worker.misused.Store(true)
+	case isNil:
+		r.err = errors.Join(r.err, errors.New("a hook is nil"))
+	default:
+		add()
 	}
 	return r
 }
 
-func (r *Reconciler[T]) addHook(hooks *[]HookFunc[T], hook HookFunc[T]) {
-	switch {
-	case r.worker != nil:
-		// The manager may be running already. Failing is better than ignoring the hook.
-		r.worker.misused.Store(true)
-	case hook == nil:
-		r.err = errors.Join(r.err, errors.New("a hook is nil"))
-	default:
-		*hooks = append(*hooks, hook)
+// ownOf returns a component as one of the author's type.
+func ownOf[T Component](component Component) (T, error) {
+	own, ok := component.(T)
+	if !ok {
+		return own, fmt.Errorf("unexpected component of type %T", component)
 	}
-}
-
-// bind adapts hooks to components of any type.
-func bind[T Component](typed []HookFunc[T], clnt client.Client) []hook {
-	var bound []hook
-	for _, run := range typed {
-		bound = append(bound, func(ctx context.Context, component Component) error {
-			own, ok := component.(T)
-			if !ok {
-				return fmt.Errorf("unexpected component of type %T", component)
-			}
-			return run(ctx, clnt, own)
-		})
-	}
-	return bound
+	return own, nil
 }
 
 // errNotSetUp is the error of a reconciler without a manager.

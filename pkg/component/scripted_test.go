@@ -158,7 +158,7 @@ func newStage(t *testing.T) *stage {
 	config := testenv.Config(t)
 	local := cluster.NewClient(r.client, discovery.NewDiscoveryClientForConfigOrDie(config), events, config, nil)
 	s := &stage{rig: r, script: &script{client: local}, worker: w, clock: fake, events: events, widget: r.widget("")}
-	w.options.Clock, w.resource.Clock, w.events, w.targets, w.local, w.referenced = fake, fake, events, s.script, local, r.watcher()
+	w.options.Clock, w.events, w.targets, w.local, w.referenced = fake, events, s.script, local, r.watcher()
 	w.generator = manifests.GeneratorFunc(specObjects)
 	r.create(s.widget)
 	return s

@@ -117,20 +117,14 @@ func (r *Reconciler[T]) newWorker(mgr ctrl.Manager) (*worker, error) {
 		generator: r.generator, statusHooks: r.statusHooks, siblings: r.siblings, waveNames: r.waveNames,
 		resource: &resource.Client{
 			Kind: gvk, New: func() client.Object { return newOf[T]() }, ClearStatus: clearStatus, Client: mgr.GetClient(), Live: mgr.GetAPIReader(),
-			FieldOwner: *r.options.FieldOwner, OwnFields: statusFields, Clock: r.options.Clock,
+			FieldOwner: *r.options.FieldOwner, OwnFields: statusFields,
 		},
 		cache:     mgr.GetCache(),
 		extension: loadExtension[T](mgr.GetClient()),
 		walker:    walker{extension: reflect.TypeFor[Reference[T]]()},
 		memories:  newMemories(),
-		places:    queue.NewPlaces(r.options.MaxConcurrentReconciles, r.options.slowRequest),
-		hooks: authorHooks{
-			postRead:      bind(r.hooks.postRead, mgr.GetClient()),
-			preReconcile:  bind(r.hooks.preReconcile, mgr.GetClient()),
-			postReconcile: bind(r.hooks.postReconcile, mgr.GetClient()),
-			preDelete:     bind(r.hooks.preDelete, mgr.GetClient()),
-			postDelete:    bind(r.hooks.postDelete, mgr.GetClient()),
-		},
+		places:    queue.NewPlaces(r.options.MaxConcurrentReconciles, r.options.slowVisit),
+		hooks:     r.hooks,
 	}
 	for _, connect := range []func(ctrl.Manager, *queue.Wakeups) error{w.identifyCluster, w.connectClients, w.watchReferences, w.shareWork} {
 		if err := connect(mgr, r.queue); err != nil {

@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
-	"github.com/component-operator/runtime/pkg/component/internal/resource"
 )
 
 // TestNoPassIsRepeatedWithinASecond goes through all outcomes, with everything that can make the next pass come early.
@@ -36,7 +35,7 @@ func TestNoPassIsRepeatedWithinASecond(t *testing.T) {
 			}
 		}
 	}
-	for name, delay := range map[string]time.Duration{"abandoned": abandonedDelay, "outdated": resource.CachePatience, "refused": outcomes.FirstBackoff, "interval": shortestInterval} {
+	for name, delay := range map[string]time.Duration{"abandoned": abandonedDelay, "refused": outcomes.FirstBackoff, "interval": shortestInterval} {
 		if delay < time.Second {
 			t.Errorf("%s: got %s", name, delay)
 		}

@@ -60,7 +60,7 @@ func TestTargetsThatNeverAnswerLeaveWorkersToOthers(t *testing.T) {
 	r.start(r.reconciler(ReconcilerOptions{
 		MaxConcurrentReconciles: 4,
 		patience:                clients.Patience{Answer: 3 * time.Second, Whole: 4 * time.Second},
-		slowRequest:             100 * time.Millisecond,
+		slowVisit:               100 * time.Millisecond,
 	}))
 	var silent []*Widget
 	for i := range 5 {

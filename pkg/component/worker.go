@@ -74,7 +74,7 @@ type worker struct {
 }
 
 // hook is a HookFunc for a component of any type.
-type hook func(ctx context.Context, component Component) error
+type hook func(ctx context.Context, clnt client.Client, component Component) error
 
 // authorHooks are the hooks of the operator's author.
 type authorHooks struct {
@@ -114,9 +114,9 @@ func (w *worker) reconcileOurs(ctx context.Context, key apitypes.NamespacedName)
 func (w *worker) reconcileOne(ctx context.Context, key apitypes.NamespacedName, tenure *shards.Tenure) (result ctrl.Result, err error) {
 	defer w.panics.Catch(log.FromContext(ctx), func(reason error) { result, err = ctrl.Result{}, reason })
 	w.allowances.Spend(key, w.options.Clock.Now())
-	component, wait, err := w.fetch(ctx, key)
+	component, err := w.fetch(ctx, key)
 	if component == nil {
-		return ctrl.Result{RequeueAfter: wait}, err
+		return ctrl.Result{}, err
 	}
 	p, err := w.newPass(ctx, component, tenure)
 	if err == nil {
@@ -161,16 +161,16 @@ func (p *pass) rescued(step func() outcomes.Outcome) (o outcomes.Outcome) {
 // abandonedDelay is the delay after a pass that has worked with outdated data.
 const abandonedDelay = time.Second
 
-// fetch returns the component; nil if it is gone, or if the cache lags behind.
-func (w *worker) fetch(ctx context.Context, key apitypes.NamespacedName) (Component, time.Duration, error) {
+// fetch returns the component; nil if it is gone.
+func (w *worker) fetch(ctx context.Context, key apitypes.NamespacedName) (Component, error) {
 	memoryOf := func(uid apitypes.UID) *resource.Memory { return &w.memories.of(key, uid).resource }
-	object, wait, err := w.resource.Fetch(ctx, key, memoryOf, w.shards != nil)
+	object, err := w.resource.Fetch(ctx, key, memoryOf, w.shards != nil)
 	if apierrors.IsNotFound(err) {
 		w.forget(key)
-		return nil, 0, nil
+		return nil, nil
 	}
 	component, _ := object.(Component)
-	return component, wait, err
+	return component, err
 }
 
 // waves returns the names of the waves of a component.
@@ -182,7 +182,7 @@ func (w *worker) waves(component Component) outcomes.Waves {
 }
 
 // filter selects the events that matter: all but changes of the status and of metadata other than labels, annotations
-// and finalizers, plus the version that a pass waits for. It drops events about components of other replicas.
+// and finalizers. It drops events about components of other replicas.
 func (w *worker) filter() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {
@@ -201,7 +201,7 @@ func (w *worker) filter() predicate.Predicate {
 			if !w.isOurs(e.ObjectNew) {
 				return false
 			}
-			return resource.Concerns(e.ObjectOld, e.ObjectNew) || w.memories.awaits(client.ObjectKeyFromObject(e.ObjectNew), e.ObjectNew.GetResourceVersion())
+			return resource.Concerns(e.ObjectOld, e.ObjectNew)
 		},
 	}
 }
@@ -210,7 +210,6 @@ func (w *worker) filter() predicate.Predicate {
 func (w *worker) forget(key apitypes.NamespacedName) {
 	w.leave(key)
 	w.memories.forget(key)
-	w.calls.Forget(key)
 	w.allowances.Forget(key)
 }
 

@@ -53,17 +53,14 @@ func NewCalls(options Options) *Calls {
 
 // call is one call of a generator.
 type call struct {
-	// inputs is the digest of the inputs; empty if the answer is not wanted.
-	inputs string
-	begun  time.Time
+	begun time.Time
 	// done is closed when there is an answer.
 	done   chan struct{}
 	answer answer
 
-	// The mutex of the calls protects the fields below. The call was canceled after some time, perhaps because its pass
-	// was cut off. The pass has left it then.
-	after     time.Duration
-	cut, left bool
+	// The mutex of the calls protects the fields below. The call was canceled after some time. The pass has left it then.
+	after time.Duration
+	left  bool
 }
 
 // answer is what a generator has returned.
@@ -73,30 +70,13 @@ type answer struct {
 	warnings *generating.Warnings
 	reads    *generating.ClusterReads
 	err      error
-	// at is when it was returned.
-	at time.Time
-}
-
-// freshness is how long an answer is of use that may depend on more than the inputs.
-const freshness = time.Minute
-
-// isOfUse reports whether an answer that comes after the pass that has asked for it can be used. An error is an answer,
-// too, unless it may be due to the end of that pass.
-func (l *call) isOfUse(isPure bool) bool {
-	if l.answer.err == nil && isPure && !l.answer.reads.Any() {
-		return true
-	}
-	return time.Since(l.answer.at) < freshness && (l.answer.err == nil || !l.cut)
 }
 
 // answer returns the answer to the request. Only one pass of a component calls it at a time.
-func (c *Calls) answer(ctx context.Context, inputs string, request Request) (answer, error) {
+func (c *Calls) answer(ctx context.Context, request Request) (answer, error) {
 	if former := c.underWay(request.Component); former != nil {
 		if err := c.await(ctx, former); err != nil {
 			return answer{}, err
-		}
-		if c.take(former, request.Component) == inputs && former.isOfUse(Fingerprint(request.Generator) != "") {
-			return former.answer, nil
 		}
 	}
 	if ctx.Err() != nil {
@@ -108,34 +88,25 @@ func (c *Calls) answer(ctx context.Context, inputs string, request Request) (ans
 	}
 	callCtx, cancel := context.WithTimeoutCause(callCtx, request.Timeout, fmt.Errorf("the generator was canceled after %s", request.Timeout))
 	defer cancel()
-	begun := c.begin(callCtx, inputs, request, parameters)
+	begun := c.begin(callCtx, request, parameters)
 	slow := time.NewTimer(c.options.Patience)
 	defer slow.Stop()
 	for {
 		select {
 		case <-begun.done:
 		case <-slow.C:
-			request.Slow(begun.status())
+			request.Slow("the generator was called at " + begun.begun.UTC().Format(time.RFC3339) + ", and has not returned yet")
 			continue
 		case <-callCtx.Done():
-			c.canceled(begun, ctx.Err() != nil)
 			if err := c.await(context.WithoutCancel(ctx), begun); err != nil {
 				return answer{}, err
 			}
 		}
-		c.take(begun, request.Component)
 		return begun.answer, nil
 	}
 }
 
-// canceled notes that a call was canceled, and whether that is because its pass was cut off.
-func (c *Calls) canceled(begun *call, cut bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	begun.after, begun.cut = time.Since(begun.begun), cut
-}
-
-// underWay returns the call of the component that has not been taken; nil if there is none.
+// underWay returns the call of the component that has not ended; nil if there is none.
 func (c *Calls) underWay(component apitypes.NamespacedName) *call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,8 +114,8 @@ func (c *Calls) underWay(component apitypes.NamespacedName) *call {
 }
 
 // begin begins a call.
-func (c *Calls) begin(ctx context.Context, inputs string, request Request, parameters types.Unstructurable) *call {
-	begun := &call{inputs: inputs, begun: time.Now(), done: make(chan struct{})}
+func (c *Calls) begin(ctx context.Context, request Request, parameters types.Unstructurable) *call {
+	begun := &call{begun: time.Now(), done: make(chan struct{})}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.current[request.Component] = begun
@@ -166,32 +137,6 @@ func (c *Calls) await(ctx context.Context, canceled *call) error {
 	return c.leave(canceled)
 }
 
-// take forgets a call that is done, and returns the digest of its inputs.
-func (c *Calls) take(done *call, component apitypes.NamespacedName) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.current[component] == done {
-		delete(c.current, component)
-	}
-	return done.inputs
-}
-
-// Forget drops the answer of a component, which is gone.
-func (c *Calls) Forget(component apitypes.NamespacedName) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	forgotten := c.current[component]
-	if forgotten == nil {
-		return
-	}
-	forgotten.inputs = ""
-	select {
-	case <-forgotten.done:
-		delete(c.current, component)
-	default:
-	}
-}
-
 // run calls the generator.
 func (c *Calls) run(ctx context.Context, begun *call, request Request, parameters types.Unstructurable) {
 	found := answer{err: errors.New("the generator has ended its goroutine"), reads: &generating.ClusterReads{}}
@@ -207,15 +152,12 @@ func (c *Calls) run(ctx context.Context, begun *call, request Request, parameter
 
 // finish ends a call.
 func (c *Calls) finish(ended *call, component apitypes.NamespacedName, found answer) {
-	found.at = time.Now()
-	c.options.Took(found.at.Sub(ended.begun))
+	c.options.Took(time.Since(ended.begun))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ended.answer = found
 	close(ended.done)
-	if ended.inputs == "" {
-		delete(c.current, component)
-	}
+	delete(c.current, component)
 	if ended.left {
 		c.options.Wake(component)
 	}
@@ -230,12 +172,10 @@ func (c *Calls) leave(canceled *call) error {
 		return nil
 	default:
 	}
-	canceled.left = true
-	return &UnfinishedError{fmt.Sprintf("the generator was called at %s and canceled after %s, but has not returned; it will not be called again until it does",
+	if !canceled.left {
+		canceled.after, canceled.left = time.Since(canceled.begun)-c.options.Patience, true
+	}
+	return &UnfinishedError{fmt.Sprintf("the generator was called at %s and canceled after %s, but has not returned; it will not be called again until it does; "+
+		"if it takes that long, raise the timeout of the component",
 		canceled.begun.UTC().Format(time.RFC3339), canceled.after.Round(time.Second))}
-}
-
-// status says that a call is under way.
-func (l *call) status() string {
-	return "the generator was called at " + l.begun.UTC().Format(time.RFC3339) + ", and has not returned yet"
 }

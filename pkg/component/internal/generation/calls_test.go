@@ -176,14 +176,6 @@ func (d *desk) checkWoken(reason, want string) {
 	d.woken = nil
 }
 
-// remembered returns the number of calls that no pass has taken.
-func (d *desk) remembered() int {
-	synctest.Wait()
-	d.calls.mu.Lock()
-	defer d.calls.mu.Unlock()
-	return len(d.calls.current)
-}
-
 func now() string { return time.Now().UTC().Format(time.RFC3339) }
 
 func TestCallsAreAwaited(t *testing.T) {
@@ -229,53 +221,12 @@ func TestTimeoutOfGenerators(t *testing.T) {
 		d.checkWoken("while it runs", "")
 		time.Sleep(12 * time.Second)
 		d.checkWoken("when it has returned", "two")
-		d.check("its answer is of no use for other inputs", "unfinished: ", d.pass(deaf, "two", "b"))
+		d.check("its answer is not used", "unfinished: ", d.pass(deaf, "two", "b"))
 		if calls, most := deaf.count(); calls != 2 || most != 1 {
 			t.Errorf("want one call after the other, got %d, and %d side by side", calls, most)
 		}
 		time.Sleep(14 * time.Second)
-		d.check("an answer that comes late is still one", "b", d.pass(deaf, "two", "b"))
-
-		d.check("another call", "unfinished: ", d.pass(deaf, "two", "b"))
-		time.Sleep(14*time.Second + freshness)
 		fresh := &sleeper{}
-		d.check("an answer that nobody has asked for in time", "b", d.pass(fresh, "two", "b"))
-		if calls, _ := fresh.count(); calls != 1 {
-			t.Errorf("want it to be outdated, got %d calls of another generator", calls)
-		}
-		deaf.pure = true
-		d.check("a call", "unfinished: ", d.pass(deaf, "three", "a"))
-		time.Sleep(14*time.Second + freshness)
-		d.check("that of a pure generator cannot be outdated", "a", d.pass(deaf, "three", "a"))
-		if calls, most := deaf.count(); calls != 4 || most != 1 {
-			t.Errorf("want four calls, one after the other, got %d, and %d side by side", calls, most)
-		}
-	})
-}
-
-func TestForgottenCalls(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t)
-		deaf := &sleeper{takes: 20 * time.Second, deaf: true}
-		key := apitypes.NamespacedName{Name: "one"}
-		d.calls.Forget(key)
-		d.check("a call", "unfinished: ", d.pass(deaf, "one", "a"))
-		d.calls.Forget(key)
-		delete(d.memory, "one")
-		d.check("of a component that is created again meanwhile", "unfinished: ", d.pass(deaf, "one", "a"))
-		time.Sleep(20 * time.Second)
-		if calls, most := deaf.count(); calls != 1 || most != 1 || d.remembered() != 0 {
-			t.Errorf("want the answer to be dropped, got %d calls, and %d answers", calls, d.remembered())
-		}
-		d.check("is called again then", "unfinished: ", d.pass(deaf, "one", "a"))
-		time.Sleep(20 * time.Second)
-		if d.remembered() != 1 {
-			t.Errorf("want the answer to wait for the next pass, got %d", d.remembered())
-		}
-		d.calls.Forget(key)
-		if d.remembered() != 0 {
-			t.Errorf("want the answer to be dropped, got %d", d.remembered())
-		}
+		d.check("another generator", "b", d.pass(fresh, "two", "b"))
 	})
 }

@@ -10,6 +10,5 @@
 //
 // A pass waits for the generator. A call that takes longer than a second is announced, and one that takes longer than
 // the timeout of the component is canceled. A generator that does not return then is left alone: the pass ends and says
-// so, the component is woken when it has returned, and it is not called again before that. Its result is used then, if
-// the inputs are still the same.
+// so, the component is woken when it has returned, and it is not called again before that. Its result is dropped.
 package generation

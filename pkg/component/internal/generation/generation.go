@@ -116,7 +116,7 @@ func Generate(ctx context.Context, calls *Calls, memory *Memory, request Request
 		return kept, nil
 	}
 	memory.result = nil
-	answer, err := calls.answer(ctx, inputs, request)
+	answer, err := calls.answer(ctx, request)
 	if err != nil {
 		return nil, err
 	}

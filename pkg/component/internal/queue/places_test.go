@@ -19,25 +19,19 @@ func TestPlaces(t *testing.T) {
 		{"half of the workers visit unknown targets", 5, []string{"a enters ok", "b enters ok", "c enters no", "a leaves", "c enters ok"}},
 		{"there is at least one place", 1, []string{"a enters ok", "b enters no", "a leaves", "b enters ok"}},
 		{"quick targets need no place", 2, []string{"a enters ok", "a leaves", "b enters ok", "a enters ok"}},
-		{"a target that gets slow takes a place", 2, []string{"a enters ok", "a leaves", "a enters ok", "a slows ok", "a slows ok", "b enters no"}},
-		{"a target that gets slow needs a place", 2, []string{"a enters ok", "a leaves", "b enters ok", "a enters ok", "a slows no"}},
-		{"a target that was slow is expected to be slow", 2, []string{"a enters ok", "a slows ok", "a leaves", "b enters ok", "a enters no"}},
-		{"a visit that is over changes nothing", 2, []string{"a enters ok", "a leaves", "a slows ok", "b enters ok", "a enters ok"}},
+		{"a target that was slow is expected to be slow", 2, []string{"a enters ok", "a leaves slow", "b enters ok", "a enters no"}},
 	} {
-		places, visits := NewPlaces(test.workers, 0), map[string]*visit{}
+		places, visits := NewPlaces(test.workers, 0), map[string]func(slow bool){}
 		for i, step := range test.steps {
 			fields := strings.Fields(step)
-			target, ok := fields[0], true
-			switch fields[1] {
-			case "enters":
-				visits[target] = places.enter(target)
-				ok = visits[target] != nil
-			case "slows":
-				ok = visits[target].slowed()
-			case "leaves":
-				visits[target].leave()
+			target, last := fields[0], fields[len(fields)-1]
+			if fields[1] == "leaves" {
+				visits[target](last == "slow")
+				continue
 			}
-			if len(fields) > 2 && ok != (fields[2] == "ok") {
+			leave, ok := places.enter(target)
+			visits[target] = leave
+			if ok != (last == "ok") {
 				t.Errorf("%s: step %d: %s: got %t", test.reason, i, step, ok)
 			}
 		}

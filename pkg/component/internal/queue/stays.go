@@ -22,47 +22,41 @@ type StayMemory struct {
 	noAnswers  int
 }
 
-// Stay is the time that a pass takes, including its visit to a remote cluster.
+// Stay is the time that a pass takes, including its work with a remote cluster.
 type Stay struct {
 	places *Places
 	memory *StayMemory
-	// visit is nil before it starts.
-	visit *visit
-	// cut ends the pass.
-	cut func(reason error)
+	// leave ends the work with a remote cluster; nil before it begins.
+	leave func(slow bool)
+	begun time.Time
 }
+
+// errTooLong ends a pass that has taken too long.
+var errTooLong = errors.New("the pass took too long")
 
 // BeginStay limits the duration of a pass. The returned function ends the stay.
 func BeginStay(ctx context.Context, places *Places, memory *StayMemory) (*Stay, context.Context, func()) {
 	s := &Stay{places: places, memory: memory}
 	ctx, cancel := context.WithTimeoutCause(ctx, LongestPass, errTooLong)
-	ctx, s.cut = context.WithCancelCause(ctx)
-	ctx = clients.WithWatchdog(ctx, &clients.Watchdog{After: places.slow, Slow: s.slowed})
 	return s, ctx, func() {
-		if s.visit != nil {
-			s.visit.leave()
+		if s.leave != nil {
+			s.leave(time.Since(s.begun) >= places.slow)
 		}
-		s.cut(nil)
 		cancel()
-	}
-}
-
-// slowed notes a slow request to the target. It is called only during a visit.
-func (s *Stay) slowed() {
-	if s.visit != nil && !s.visit.slowed() {
-		s.cut(errCrowded)
 	}
 }
 
 // Visit starts the work with a remote cluster, unless too many components wait for slow clusters. Only the first call
 // of a pass has an effect.
 func (s *Stay) Visit(target string) outcomes.Outcome {
-	if s.visit == nil {
-		s.visit = s.places.enter(target)
+	if s.leave != nil {
+		return outcomes.Proceed
 	}
-	if s.visit == nil {
+	leave, ok := s.places.enter(target)
+	if !ok {
 		return s.crowded()
 	}
+	s.leave, s.begun = leave, time.Now()
 	return outcomes.Proceed
 }
 
@@ -71,7 +65,7 @@ func (s *Stay) Visit(target string) outcomes.Outcome {
 func (s *Stay) crowded() outcomes.Outcome {
 	message := s.memory.unanswered
 	if message == "" {
-		message = fmt.Sprintf("waiting for its turn: %s (%d)", errCrowded, s.places.limit)
+		message = fmt.Sprintf("waiting for its turn: too many components wait for slow clusters (%d)", s.places.limit)
 	}
 	o := outcomes.Retry(message, crowdDelay)
 	o.Crowded = true
@@ -94,19 +88,16 @@ func (s *Stay) Interpret(ctx context.Context, o outcomes.Outcome, remote Remote,
 		return o
 	}
 	where := ""
-	if s.visit != nil && remote.KubeConfigFrom != "" {
+	if s.leave != nil && remote.KubeConfigFrom != "" {
 		where = "; its kubeconfig is in " + remote.KubeConfigFrom
 	}
 	var noAnswer *clients.NoAnswerError
 	switch cause := context.Cause(ctx); {
 	case o.Crowded:
 		return o
-	case errors.Is(cause, errCrowded):
-		return s.crowded()
 	case errors.Is(cause, errTooLong):
 		o = outcomes.Retry("the pass took too long; the next one continues"+where, outcomes.FirstBackoff)
 	case o.Kind == outcomes.Error && errors.As(o.Err, &noAnswer):
-		s.slowed()
 		o = outcomes.Retry(noAnswer.Error()+where, outcomes.Backoff(s.memory.noAnswers, limit))
 		s.memory.noAnswers++
 	default:

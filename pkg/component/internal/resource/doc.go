@@ -6,7 +6,7 @@
 // # Contract
 //
 // A pass never starts from a component that is older than the last write of this process. If the cache does not show
-// that write yet, Client.Fetch returns a delay; if it takes too long, it reads from the server.
+// that write yet, Client.Fetch reads from the server.
 //
 // Each write of a Handle carries the UID and the resource version that the pass is based on. If another client has
 // written meanwhile, but not the status, the write is repeated with the current version; otherwise it fails with

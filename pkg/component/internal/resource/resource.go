@@ -11,13 +11,11 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/apiserver"
@@ -102,54 +100,18 @@ func (h *Handle) ChangeFinalizers(ctx context.Context, change func([]string) []s
 
 // Annotate sets an annotation of the component; nil removes it.
 func (h *Handle) Annotate(ctx context.Context, key string, value any) error {
-	return h.AnnotateAll(ctx, map[string]any{key: value})
-}
-
-// AnnotateAll is Annotate for several annotations.
-func (h *Handle) AnnotateAll(ctx context.Context, annotations map[string]any) error {
-	_, err := h.changeMetadata(ctx, func() map[string]any { return map[string]any{"annotations": annotations} })
-	return err
-}
-
-// ChangeMetadata changes annotations and finalizers of the component as the content of a JSON merge patch says, and
-// reports whether there was any. If another client has changed the component, it fails with ErrChanged.
-func (h *Handle) ChangeMetadata(ctx context.Context, content func(component client.Object) map[string]any) (changed bool, err error) {
-	calls := 0
-	changed, err = h.changeMetadata(ctx, func() map[string]any {
-		if calls++; calls > 1 {
-			return nil
-		}
-		return content(h.component)
-	})
-	if err == nil && calls > 1 {
-		return false, ErrChanged
-	}
-	return changed, err
-}
-
-func (h *Handle) changeMetadata(ctx context.Context, content func() map[string]any) (changed bool, err error) {
 	patched, err := h.patch(ctx, "", func() map[string]any {
-		metadata := content()
-		if len(metadata) == 0 {
-			return nil
-		}
-		return map[string]any{"metadata": metadata}
+		return map[string]any{"metadata": map[string]any{"annotations": map[string]any{key: value}}}
 	})
-	switch {
-	case err == nil && patched == nil:
-		return false, nil
-	case err == nil:
-		h.component.SetAnnotations(patched.GetAnnotations())
-		h.moveTo(patched)
-		return true, nil
-	case apierrors.IsNotFound(err):
-		return false, ErrChanged
-	case apierrors.IsInvalid(err) && h.component.GetDeletionTimestamp() == nil && h.isBeingDeleted(ctx):
-		// Finalizers cannot be added any more then.
-		return false, ErrChanged
-	default:
-		return false, err
+	if apierrors.IsNotFound(err) {
+		return ErrChanged
 	}
+	if err != nil {
+		return err
+	}
+	h.component.SetAnnotations(patched.GetAnnotations())
+	h.moveTo(patched)
+	return nil
 }
 
 // rereadError is the error of reading the component again, or ErrChanged. It says nothing about the write.
@@ -173,7 +135,7 @@ func (h *Handle) patch(ctx context.Context, subresource string, content func() m
 		}
 		patched, err := h.send(ctx, subresource, wanted)
 		if err == nil {
-			h.memory.wrote(patched.GetResourceVersion())
+			h.memory.written = patched.GetResourceVersion()
 			return patched, nil
 		}
 		if !apiserver.IsOutdated(err) {
@@ -315,9 +277,6 @@ func (h *Handle) isBeingDeleted(ctx context.Context) bool {
 	return err == nil && live.GetDeletionTimestamp() != nil
 }
 
-// CachePatience is how long passes wait for the cache to show the last write before they read from the server.
-const CachePatience = 2 * time.Second
-
 // Client reads and writes components of one kind. Its fields do not change once it is in use.
 type Client struct {
 	Kind schema.GroupVersionKind
@@ -332,67 +291,26 @@ type Client struct {
 	FieldOwner string
 	// OwnFields are the reconciler's fields of the status. It leaves the others alone.
 	OwnFields []string
-	Clock     clock.PassiveClock
 }
 
-// Fetch returns the component; if the cache does not show the last write yet, it returns none, and a delay. The error
-// is NotFound if the component is gone. With confirm, a component that this process does not know is read from the
-// server: another process may have seen, and applied, a version that the cache does not show yet. It must not be called
-// concurrently for one component.
-func (c *Client) Fetch(ctx context.Context, key apitypes.NamespacedName, memoryOf func(uid apitypes.UID) *Memory, confirm bool) (client.Object, time.Duration, error) {
-	component, wait, err := c.fetch(ctx, key, memoryOf, confirm)
-	if err != nil {
-		return nil, 0, fmt.Errorf("reading %s %s: %w", c.Kind.Kind, key, err)
-	}
-	return component, wait, nil
-}
-
-func (c *Client) fetch(ctx context.Context, key apitypes.NamespacedName, memoryOf func(uid apitypes.UID) *Memory, confirm bool) (client.Object, time.Duration, error) {
+// Fetch returns the component. If the cache does not show the last write of this process yet, it reads the component
+// from the server. With confirm, it does so, too, for a component that this process does not know: another process may
+// have seen, and applied, a version that the cache does not show yet. The error is NotFound if the component is gone.
+func (c *Client) Fetch(ctx context.Context, key apitypes.NamespacedName, memoryOf func(uid apitypes.UID) *Memory, confirm bool) (client.Object, error) {
 	component, err := c.read(ctx, c.Client, key)
-	if err != nil {
-		return nil, 0, err
-	}
-	known := memoryOf(component.GetUID())
-	if confirm && !known.confirmed {
-		component, err := c.confirm(ctx, key, memoryOf)
-		return component, 0, err
-	}
-	if !known.isOutdated(component.GetResourceVersion()) {
-		known.awaitingSince = time.Time{}
-		return component, 0, nil
-	}
-	// The event may have come between the read and the request for it.
-	if component, err = c.read(ctx, c.Client, key); err != nil {
-		return nil, 0, err
-	}
-	now := c.Clock.Now()
-	switch {
-	case !known.isOutdated(component.GetResourceVersion()):
-	case known.awaitingSince.IsZero():
-		known.awaitingSince = now
-		return nil, CachePatience, nil
-	case now.Sub(known.awaitingSince) < CachePatience:
-		return nil, CachePatience, nil
-	default:
-		if component, err = c.read(ctx, c.Live, key); err != nil {
-			return nil, 0, err
+	if err == nil {
+		known := memoryOf(component.GetUID())
+		if !known.isOutdated(component.GetResourceVersion()) && (known.confirmed || !confirm) {
+			return component, nil
 		}
-		known.isOutdated(component.GetResourceVersion())
+		component, err = c.read(ctx, c.Live, key)
 	}
-	known.awaitingSince = time.Time{}
-	return component, 0, nil
-}
-
-// confirm reads a component from the server.
-func (c *Client) confirm(ctx context.Context, key apitypes.NamespacedName, memoryOf func(uid apitypes.UID) *Memory) (client.Object, error) {
-	component, err := c.read(ctx, c.Live, key)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("reading %s %s: %w", c.Kind.Kind, key, err)
 	}
 	known := memoryOf(component.GetUID())
-	known.confirmed, known.awaitingSince = true, time.Time{}
 	// Later passes must not start from an older version.
-	known.wrote(component.GetResourceVersion())
+	known.confirmed, known.written = true, component.GetResourceVersion()
 	return component, nil
 }
 
