@@ -5,6 +5,7 @@ package shards
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -98,31 +99,28 @@ func (k *Keeper) Enter(shard int) (*Tenure, bool) {
 }
 
 // Run holds the shards of this replica until the context ends, and then releases them.
-func (k *Keeper) Run(ctx context.Context) error {
-	watching, stop := context.WithCancel(ctx)
-	defer stop()
-	if err := k.members.watch(watching); err != nil {
-		return err
-	}
-	var keeping sync.WaitGroup
-	keeping.Go(func() { k.members.keep(ctx) })
+func (k *Keeper) Run(ctx context.Context) {
+	ticker := time.NewTicker(k.options.RetryPeriod)
+	defer ticker.Stop()
+	problem := ""
 	for ctx.Err() == nil {
-		live, expiry := k.members.live()
-		k.want(ctx, live)
-		timer := time.NewTimer(expiry)
+		err := k.members.refresh(ctx)
+		if text := fmt.Sprint(err); err != nil && text != problem && ctx.Err() == nil {
+			problem = text
+			k.options.Log.Info("shards cannot be divided", "reason", text)
+		} else if err == nil {
+			problem = ""
+		}
+		k.want(ctx, k.members.live())
 		select {
 		case <-ctx.Done():
-		case <-k.members.changed:
-		case <-timer.C:
+		case <-ticker.C:
 		}
-		timer.Stop()
 	}
-	keeping.Wait()
 	k.running.Wait()
 	// This must come last: replicas with another number of shards begin when this lease is gone, whatever shards are
 	// still held.
 	k.members.resign(context.WithoutCancel(ctx))
-	return nil
 }
 
 // want holds the shards that this replica should hold among the given live members, and gives up others.
@@ -151,7 +149,6 @@ func (k *Keeper) retire(shard int) {
 	defer k.mu.Unlock()
 	k.holders[shard]()
 	delete(k.holders, shard)
-	k.members.signal()
 }
 
 func (k *Keeper) publish(tenure *Tenure) {

@@ -115,8 +115,9 @@ func TestTheNumberOfShardsChangesWhileSomethingRuns(t *testing.T) {
 	}
 	next := f.start("b-new", 2)
 	testenv.Eventually(t, func() (bool, string) {
-		live, _ := next.members.live()
-		return next.members.known() != nil && slices.Equal(live, []string{"a-old"}), fmt.Sprint(live)
+		live := next.members.live()
+		_, known := next.members.self()
+		return known && slices.Equal(live, []string{"a-old"}), fmt.Sprint(live)
 	})
 	stopped := make(chan struct{})
 	go func() {
@@ -151,7 +152,9 @@ func TestLeasesThatWereLeftBehind(t *testing.T) {
 	// For a while it has its share, because it may live.
 	f.awaitShares(a)
 	a.members.mu.Lock()
-	a.members.others[left.Name].seen = time.Now().Add(-time.Hour)
+	forgotten := a.members.all[left.Name]
+	forgotten.seen = time.Now().Add(-time.Hour)
+	a.members.all[left.Name] = forgotten
 	a.members.mu.Unlock()
 	testenv.Eventually(t, func() (bool, string) {
 		err := testenv.Client(t).Get(t.Context(), client.ObjectKeyFromObject(left), left)
@@ -191,12 +194,14 @@ func TestForgedLeases(t *testing.T) {
 func TestReplicasAreListedOnce(t *testing.T) {
 	t.Parallel()
 	m := newMembers(Options{Name: "example.io", Client: coordinationv1client.New(nil), LeaseDuration: time.Minute, now: time.Now})
+	var leases []coordinationv1.Lease
 	for i, identity := range []string{"b", "b", "c"} {
-		lease := &coordinationv1.Lease{}
+		lease := coordinationv1.Lease{}
 		lease.Name, lease.Spec.HolderIdentity = strconv.Itoa(i), new(identity)
-		m.observe(lease)
+		leases = append(leases, lease)
 	}
-	if live, _ := m.live(); !slices.Equal(live, []string{"b", "c"}) {
+	m.take(leases)
+	if live := m.live(); !slices.Equal(live, []string{"b", "c"}) {
 		t.Errorf("want each replica once, since shards of others would go to no one, got %v", live)
 	}
 }

@@ -80,9 +80,7 @@ func (f *fleet) startWith(identity string, shards int, times durations) *replica
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := r.Run(ctx); err != nil {
-			f.t.Errorf("running %s: %v", identity, err)
-		}
+		r.Run(ctx)
 	}()
 	r.stop = sync.OnceFunc(func() {
 		cancel()

@@ -8,35 +8,29 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
-	toolscache "k8s.io/client-go/tools/cache"
-	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
 
 	"github.com/component-operator/runtime/internal/concurrent"
 )
 
 // member is a replica according to its lease.
 type member struct {
-	identity string
-	lease    *coordinationv1.Lease
-	// seen is when the last renewal of the lease was observed, by our own clock.
+	lease *coordinationv1.Lease
+	// seen is when the last renewal of the lease was observed, by our own clock; that of our own lease is when it was
+	// sent.
 	seen time.Time
-	// shards is the number of shards that this replica divides the work into.
-	shards int
 }
+
+func (m member) identity() string { return ptr.Deref(m.lease.Spec.HolderIdentity, "") }
 
 // members knows which replicas are alive, and renews the member lease of this one.
 type members struct {
@@ -44,22 +38,12 @@ type members struct {
 	client  coordinationv1client.LeaseInterface
 
 	mu sync.Mutex
-	// self is nil until the lease of this replica is written.
-	self *member
-	// disputed is set if another client has changed or deleted the lease of this replica.
-	disputed bool
-	others   map[string]*member
-	// problems are the logged problems that persist, with their reasons.
-	problems map[string]string
-	// changed holds one element if a replica has joined or left.
-	changed chan struct{}
+	// all has the members by the names of their leases, this replica included.
+	all map[string]member
 }
 
 func newMembers(options Options) *members {
-	return &members{
-		options: options, client: options.Client.Leases(options.Namespace),
-		others: map[string]*member{}, problems: map[string]string{}, changed: make(chan struct{}, 1),
-	}
+	return &members{options: options, client: options.Client.Leases(options.Namespace), all: map[string]member{}}
 }
 
 // shardsAnnotation is the key of the annotation with the number of shards that a replica divides the work into.
@@ -71,129 +55,136 @@ func (o Options) memberName() string {
 	return o.Name + "-member-" + hex.EncodeToString(sum[:5])
 }
 
-func (m *members) signal() {
-	select {
-	case m.changed <- struct{}{}:
-	default:
-	}
-}
-
-// watch watches the leases of other replicas until the context ends. It returns when the existing ones are known.
-func (m *members) watch(ctx context.Context) error {
-	selector := m.options.label() + "=" + roleMember
-	leases := toolscache.NewSharedIndexInformer(&toolscache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			options.LabelSelector = selector
-			return m.client.List(ctx, options)
-		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			options.LabelSelector = selector
-			return m.client.Watch(ctx, options)
-		},
-	}, &coordinationv1.Lease{}, 0, toolscache.Indexers{})
-	registration, err := leases.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    func(object any) { m.observe(object) },
-		UpdateFunc: func(_, object any) { m.observe(object) },
-		DeleteFunc: func(object any) { m.remove(object) },
-	})
+// refresh reads the leases of all replicas, renews that of this one, and deletes those that were left behind.
+func (m *members) refresh(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, m.options.RenewDeadline)
+	defer cancel()
+	found, err := m.client.List(ctx, metav1.ListOptions{LabelSelector: m.options.label() + "=" + roleMember})
 	if err != nil {
-		return fmt.Errorf("watching the leases of replicas: %w", err)
+		return fmt.Errorf("listing the leases of replicas: %w", err)
 	}
-	if err := leases.SetWatchErrorHandlerWithContext(m.watchFailed); err != nil {
-		return fmt.Errorf("watching the leases of replicas: %w", err)
+	m.take(found.Items)
+	if err := m.renew(ctx); err != nil {
+		return fmt.Errorf("renewing the lease of this replica: %w", err)
 	}
-	go leases.RunWithContext(klog.NewContext(ctx, m.options.Log.V(1)))
-	toolscache.WaitForCacheSync(ctx.Done(), registration.HasSynced)
+	m.sweep(ctx)
 	return nil
 }
 
-// watchFailed logs why the leases cannot be watched. The ordinary end of a watch is no failure.
-func (m *members) watchFailed(_ context.Context, _ *toolscache.Reflector, err error) {
-	if !errors.Is(err, io.EOF) && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
-		m.logProblem("the leases of other replicas cannot be watched", err)
-	}
-}
-
-// logProblem logs a problem once for each reason. An error of nil ends the problem.
-func (m *members) logProblem(what string, err error) {
+// take takes over the leases that exist.
+func (m *members) take(leases []coordinationv1.Lease) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	switch {
-	case err == nil:
-		delete(m.problems, what)
-	case m.problems[what] != err.Error():
-		m.problems[what] = err.Error()
-		m.options.Log.Info(what, "reason", err.Error())
+	all := map[string]member{}
+	for i := range leases {
+		found := member{lease: &leases[i], seen: m.options.now()}
+		if known, exists := m.all[found.lease.Name]; exists && known.lease.UID == found.lease.UID && known.lease.Spec.RenewTime.Equal(found.lease.Spec.RenewTime) {
+			found.seen = known.seen
+		}
+		all[found.lease.Name] = found
 	}
+	m.all = all
 }
 
-// observe notes the lease of another replica.
-func (m *members) observe(object any) {
-	lease, ok := object.(*coordinationv1.Lease)
-	if !ok || lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == m.options.Identity {
-		return
+// renew renews the lease of this replica.
+func (m *members) renew(ctx context.Context) error {
+	sent := m.options.now()
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: m.options.memberName()}}
+	own, exists := m.self()
+	if exists {
+		lease = own.lease.DeepCopy()
+	}
+	metav1.SetMetaDataLabel(&lease.ObjectMeta, m.options.label(), roleMember)
+	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, m.options.shardsAnnotation(), strconv.Itoa(m.options.Shards))
+	lease.Spec.HolderIdentity = &m.options.Identity
+	lease.Spec.LeaseDurationSeconds = new(int32(m.options.LeaseDuration / time.Second)) //nolint:gosec // less than 68 years
+	lease.Spec.RenewTime = &metav1.MicroTime{Time: sent}
+	var err error
+	if exists {
+		lease, err = m.client.Update(ctx, lease, metav1.UpdateOptions{})
+	} else {
+		lease, err = m.client.Create(ctx, lease, metav1.CreateOptions{})
+	}
+	if err != nil {
+		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known := m.others[lease.Name]
-	if known != nil && known.lease.UID == lease.UID && known.lease.Spec.RenewTime.Equal(lease.Spec.RenewTime) {
-		return
-	}
-	now := m.options.now()
-	isNews := known == nil || known.lease.UID != lease.UID || !m.isAlive(known, now)
-	shards, _ := strconv.Atoi(lease.Annotations[m.options.shardsAnnotation()])
-	m.others[lease.Name] = &member{identity: *lease.Spec.HolderIdentity, lease: lease, seen: now, shards: shards}
-	if isNews {
-		m.signal()
-	}
+	m.all[lease.Name] = member{lease: lease, seen: sent}
+	return nil
 }
 
-func (m *members) remove(object any) {
-	if unknown, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
-		object = unknown.Obj
-	}
-	if lease, ok := object.(*coordinationv1.Lease); ok {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		delete(m.others, lease.Name)
-		m.signal()
-	}
-}
-
-func (m *members) isAlive(who *member, now time.Time) bool {
-	return concurrent.Elapsed(who.seen, now) < m.options.LeaseDuration
-}
-
-// live returns the sorted identities of replicas that are alive and use the same number of shards, and how long to wait
-// until that may change. The oldest replica decides on the number of shards; replicas with another number wait until it
-// is gone. So a new number takes effect only when all replicas with the former one have ended their work (or have not
-// renewed their leases).
-func (m *members) live() ([]string, time.Duration) {
+// self returns this replica; false if it has no lease.
+func (m *members) self() (member, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now, next := m.options.now(), m.options.LeaseDuration
-	var alive []*member
-	consider := func(who *member) {
-		if who != nil && m.isAlive(who, now) {
-			alive = append(alive, who)
-			next = min(next, m.options.LeaseDuration-concurrent.Elapsed(who.seen, now))
+	own, exists := m.all[m.options.memberName()]
+	return own, exists
+}
+
+// live returns the sorted identities of replicas that are alive and use the same number of shards. The oldest replica
+// decides on the number of shards; replicas with another number wait until it is gone. So a new number takes effect only
+// when all replicas with the former one have ended their work (or have not renewed their leases).
+func (m *members) live() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var alive []member
+	for _, each := range m.all {
+		if concurrent.Elapsed(each.seen, m.options.now()) < m.options.LeaseDuration {
+			alive = append(alive, each)
 		}
 	}
-	consider(m.self)
-	for _, other := range m.others {
-		consider(other)
-	}
-	slices.SortFunc(alive, func(a, b *member) int {
-		return cmp.Or(a.lease.CreationTimestamp.Compare(b.lease.CreationTimestamp.Time), cmp.Compare(a.identity, b.identity))
+	slices.SortFunc(alive, func(a, b member) int {
+		return cmp.Or(a.lease.CreationTimestamp.Compare(b.lease.CreationTimestamp.Time), cmp.Compare(a.identity(), b.identity()))
 	})
+	shards := func(of member) string { return of.lease.Annotations[m.options.shardsAnnotation()] }
 	var identities []string
-	for _, who := range alive {
-		if who.shards == alive[0].shards {
-			identities = append(identities, who.identity)
+	for _, each := range alive {
+		if shards(each) == shards(alive[0]) {
+			identities = append(identities, each.identity())
 		}
 	}
 	slices.Sort(identities)
 	// A shard goes to no one if its share is computed for a replica that is listed twice. Only forged leases have the
 	// same holder.
-	return slices.Compact(identities), next
+	return slices.Compact(identities)
+}
+
+// forgottenAfter is the number of lease durations without a renewal after which a member lease is deleted.
+const forgottenAfter = 10
+
+// sweep deletes the leases of replicas that have ended without doing so. Only one replica does this.
+func (m *members) sweep(ctx context.Context) {
+	if live := m.live(); len(live) == 0 || live[0] != m.options.Identity {
+		return
+	}
+	for _, left := range m.stale() {
+		err := m.client.Delete(ctx, left.Name, metav1.DeleteOptions{
+			Preconditions: &metav1.Preconditions{UID: &left.UID, ResourceVersion: &left.ResourceVersion},
+		})
+		if err != nil && ctx.Err() == nil {
+			m.options.Log.V(1).Info("the lease of a replica that has ended cannot be deleted yet", "lease", left.Name, "reason", err.Error())
+		}
+	}
+}
+
+func (m *members) stale() []*coordinationv1.Lease {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var leases []*coordinationv1.Lease
+	for _, each := range m.all {
+		if concurrent.Elapsed(each.seen, m.options.now()) > forgottenAfter*m.options.LeaseDuration {
+			leases = append(leases, each.lease)
+		}
+	}
+	return leases
+}
+
+// resign deletes the lease of this replica. If that fails, the lease expires.
+func (m *members) resign(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, m.options.RenewDeadline)
+	defer cancel()
+	if own, exists := m.self(); exists {
+		_ = m.client.Delete(ctx, own.lease.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &own.lease.UID}})
+	}
 }

@@ -156,7 +156,8 @@ func (w *worker) share(ctx context.Context, queue *queue.Wakeups) error {
 	case <-ctx.Done():
 		return nil
 	}
-	return w.shards.Run(ctx)
+	w.shards.Run(ctx)
+	return nil
 }
 
 // shardOf must not be called without sharding.

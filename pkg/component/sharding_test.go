@@ -90,7 +90,10 @@ func (r *rig) overTenure() *shards.Tenure {
 	})
 	ctx, cancel := context.WithCancel(r.tb.Context())
 	done := make(chan error)
-	go func() { done <- keeper.Run(ctx) }()
+	go func() {
+		keeper.Run(ctx)
+		done <- nil
+	}()
 	var tenure *shards.Tenure
 	testenv.Eventually(r.tb, func() (entered bool, _ string) {
 		tenure, entered = keeper.Enter(0)
