@@ -9,7 +9,6 @@ import (
 	"path"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 )
@@ -75,7 +74,7 @@ func place() string {
 			panicking = true
 		case panicking && !strings.HasPrefix(frame.Function, "runtime."):
 			at := fmt.Sprintf("%s/%s:%d", path.Base(path.Dir(frame.File)), path.Base(frame.File), frame.Line)
-			if !isStandard(frame.Function, modules()) {
+			if !isStandard(frame.Function) {
 				return at
 			}
 			first = cmp.Or(first, at)
@@ -86,29 +85,12 @@ func place() string {
 	}
 }
 
-// modules returns the paths of the modules of the program that look like those of the standard library, because their
-// first element has no dot.
-var modules = sync.OnceValue(func() (paths []string) {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return nil
-	}
-	for _, module := range append([]*debug.Module{&info.Main}, info.Deps...) {
-		if element, _, _ := strings.Cut(module.Path, "/"); element != "" && !strings.Contains(element, ".") {
-			paths = append(paths, module.Path)
-		}
-	}
-	return paths
-})
-
 // isStandard reports whether a function belongs to the standard library: the first element of its path has no dot, and
-// it is in none of the modules, nor in the program itself.
-func isStandard(function string, modules []string) bool {
-	for _, module := range slices.Concat(modules, []string{"main"}) {
-		if rest, found := strings.CutPrefix(function, module); found && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "/")) {
-			return false
-		}
+// it is not in the program itself.
+func isStandard(function string) bool {
+	element, _, hasPath := strings.Cut(function, "/")
+	if !hasPath {
+		return !strings.HasPrefix(function, "main.")
 	}
-	element, _, found := strings.Cut(function, "/")
-	return !found || !strings.Contains(element, ".")
+	return !strings.Contains(element, ".")
 }

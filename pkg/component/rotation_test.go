@@ -56,7 +56,7 @@ func TestRotatedKubeconfigsLeaveNothingBehind(t *testing.T) {
 	}
 	t.Cleanup(factory.Close)
 	dropped := 0
-	connections := targets.New(targets.Options{Factory: factory, Name: "rotation.example.io", Dropped: func(string) { dropped++ }, Engine: reconciler.Options{
+	connections := targets.New(targets.Options{Factory: factory, Name: "rotation.example.io", Changed: func(apitypes.NamespacedName) {}, TypesChanged: func() {}, Dropped: func(string) { dropped++ }, Engine: reconciler.Options{
 		FieldOwner: "rotation.example.io", Finalizer: "rotation.example.io", Judge: status.NewAnalyzer("rotation.example.io", status.Options{}),
 	}})
 	t.Cleanup(connections.Close)

@@ -71,7 +71,7 @@ func (r *Reconciler[T]) SetupWithManagerAndBuilder(mgr ctrl.Manager, blder *ctrl
 	if err != nil {
 		return fmt.Errorf("setting up the reconciler %s: %w", r.name, err)
 	}
-	if err := names.claim(mgr, r.name); err != nil {
+	if err := claimName(mgr, r.name); err != nil {
 		return err
 	}
 	// Different groups may have kinds of the same name.
@@ -294,32 +294,19 @@ func (w *worker) synced(ctx context.Context) error {
 	return nil
 }
 
-// names ensures that the reconcilers of a manager have different names, because owner IDs do not contain kinds.
-var names = claimedNames{claimed: map[manager.Manager]map[string]bool{}}
+// names has the names of the reconcilers of each manager. They must differ, because owner IDs do not contain kinds.
+var names sync.Map
 
-type claimedNames struct {
-	mu      sync.Mutex
-	claimed map[manager.Manager]map[string]bool
+type claimedName struct {
+	mgr  manager.Manager
+	name string
 }
 
-func (n *claimedNames) claim(mgr manager.Manager, name string) error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.claimed[mgr][name] {
+// claimName fails if another reconciler of the manager has the name.
+func claimName(mgr manager.Manager, name string) error {
+	claim := claimedName{mgr: mgr, name: name}
+	if _, taken := names.LoadOrStore(claim, true); taken {
 		return fmt.Errorf("setting up the reconciler %s: the manager already has a reconciler with this name", name)
 	}
-	if n.claimed[mgr] == nil {
-		if err := mgr.Add(untilEnd(func() { n.release(mgr) })); err != nil {
-			return fmt.Errorf("setting up the reconciler %s: %w", name, err)
-		}
-		n.claimed[mgr] = map[string]bool{}
-	}
-	n.claimed[mgr][name] = true
-	return nil
-}
-
-func (n *claimedNames) release(mgr manager.Manager) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	delete(n.claimed, mgr)
+	return mgr.Add(untilEnd(func() { names.Delete(claim) }))
 }

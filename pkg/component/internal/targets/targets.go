@@ -99,7 +99,7 @@ const localView = "local"
 
 var _ Connector = &Targets{}
 
-// Options configure Targets. Functions may be nil.
+// Options configure Targets. All are required.
 type Options struct {
 	Factory *clients.Factory
 	// Name of the reconciler, and the options of its engines.
@@ -115,15 +115,6 @@ type Options struct {
 
 // New returns targets without connections. They must be closed.
 func New(options Options) *Targets {
-	if options.Changed == nil {
-		options.Changed = func(apitypes.NamespacedName) {}
-	}
-	if options.TypesChanged == nil {
-		options.TypesChanged = func() {}
-	}
-	if options.Dropped == nil {
-		options.Dropped = func(string) {}
-	}
 	return &Targets{
 		options:  options,
 		kept:     map[string]*keptTarget{},

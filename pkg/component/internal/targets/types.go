@@ -10,19 +10,17 @@ import (
 	"github.com/component-operator/runtime/internal/generating"
 )
 
-// settlingTimes are the delays after the last change of a definition before the types are read again: a short one,
-// since types are usually served by then, and a longer one for aggregated types, which the API server reports seconds
-// later.
-var settlingTimes = []time.Duration{time.Second, 10 * time.Second}
+// Types are read again a second after a change of a definition, when they are usually served, and after ten, because the
+// API server reports aggregated types seconds later.
+const firstLook, lastLook = time.Second, 10 * time.Second
 
 // typeChanges combines changes of types in quick succession.
 type typeChanges struct {
 	settled func()
 
-	mu     sync.Mutex
-	timers []*time.Timer
-	// since is when the first unsettled change happened; zero if there is none.
-	since time.Time
+	mu sync.Mutex
+	// pending is set until the last look; again if a change has come meanwhile.
+	pending, again bool
 }
 
 // newTypeChanges drops cached discovery information when types change, and calls changed when they have settled.
@@ -36,28 +34,20 @@ func newTypeChanges(changed func()) *typeChanges {
 func (c *typeChanges) noteChange() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := time.Now()
-	if c.since.IsZero() {
-		c.since = now
-	}
-	if c.timers == nil {
-		for _, delay := range settlingTimes {
-			c.timers = append(c.timers, time.AfterFunc(delay, c.settle))
-		}
+	if c.pending {
+		c.again = true
 		return
 	}
-	// Two controllers that fight over a definition must not postpone the reading forever.
-	restless := now.Sub(c.since) >= settlingTimes[1]
-	for i, delay := range settlingTimes {
-		if i > 0 || !restless {
-			c.timers[i].Reset(delay)
+	c.pending = true
+	time.AfterFunc(firstLook, c.settled)
+	time.AfterFunc(lastLook, func() {
+		c.mu.Lock()
+		again := c.again
+		c.pending, c.again = false, false
+		c.mu.Unlock()
+		c.settled()
+		if again {
+			c.noteChange()
 		}
-	}
-}
-
-func (c *typeChanges) settle() {
-	c.mu.Lock()
-	c.since = time.Time{}
-	c.mu.Unlock()
-	c.settled()
+	})
 }

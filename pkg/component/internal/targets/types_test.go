@@ -19,8 +19,8 @@ func TestSettlingOfTypes(t *testing.T) {
 		least, most int64
 	}{
 		{"one change is looked at soon, and once more", 1, 0, 2, 2},
-		{"so are many in short succession", 10, 100 * time.Millisecond, 2, 2},
-		{"changes without an end are looked at now and then", 1000, 500 * time.Millisecond, 40, 60},
+		{"so are many in short succession", 10, 100 * time.Millisecond, 4, 4},
+		{"changes without an end are looked at now and then", 1000, 500 * time.Millisecond, 80, 120},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var settled atomic.Int64
