@@ -63,16 +63,16 @@ func (e *invalidError) orNil() error {
 
 // check makes sure that all objects may be applied, by permission and by a dry run, before the first of them is. It
 // returns what would be done.
-func (d *definition) check(ctx context.Context, w *work) ([]ResourceSyncResult, error) {
-	if err := cmp.Or(d.checkPermissions(ctx, w), d.checkNamespaces(ctx, w)); err != nil {
+func (c *syncContext) check(ctx context.Context, w *work) ([]ResourceSyncResult, error) {
+	if err := cmp.Or(c.checkPermissions(ctx, w), c.checkNamespaces(ctx, w)); err != nil {
 		return nil, err
 	}
 	// The watches of the last plan are those that the first step needs.
-	ofFailure, err := d.planFailure(ctx, w)
+	ofFailure, err := c.planFailure(ctx, w)
 	if err != nil {
 		return nil, w.refused(err)
 	}
-	plan, err := d.engine.Plan(ctx, w.request, reconciler.PlanOptions{Compare: true})
+	plan, err := c.engine.Plan(ctx, w.request, reconciler.PlanOptions{Compare: true})
 	if err != nil {
 		return nil, w.refused(err)
 	}
@@ -82,9 +82,9 @@ func (d *definition) check(ctx context.Context, w *work) ([]ResourceSyncResult, 
 		id := w.id(change.Object)
 		if task, wanted := w.tasks[id]; wanted {
 			w.same[id] = isSame(change)
-			reason := d.whyRefused(task, change)
+			reason := c.whyRefused(task, change)
 			if reason == "" && change.Local {
-				reason = d.unknownFields(ctx, id, task)
+				reason = c.unknownFields(ctx, id, task)
 			}
 			if reason != "" {
 				invalid.refuse(id, resultFor(id, task), reason)
@@ -100,18 +100,18 @@ func (d *definition) check(ctx context.Context, w *work) ([]ResourceSyncResult, 
 			planned = append(planned, result)
 		}
 	}
-	return append(planned, d.skipped(w)...), nil
+	return append(planned, c.skipped(w)...), nil
 }
 
 // isContinued reports whether another process has begun the operation.
-func (d *definition) isContinued() bool { return d.initial != nil && len(d.initial.results) > 0 }
+func (c *syncContext) isContinued() bool { return c.initial != nil && len(c.initial.results) > 0 }
 
 // whyRefused returns why a planned change must not be made; empty if it may.
-func (d *definition) whyRefused(task syncTask, change reconciler.Change) string {
+func (c *syncContext) whyRefused(task syncTask, change reconciler.Change) string {
 	if change.Refusal != "" {
 		return change.Refusal
 	}
-	if d.lenient || task.Lenient {
+	if c.lenient || task.Lenient {
 		return ""
 	}
 	unknown := slices.IndexFunc(change.Notes, func(note string) bool { return strings.HasPrefix(note, "unknown field") })
@@ -126,14 +126,14 @@ const unknownFieldsAdvice = "; to leave them out, turn off the validation of man
 // unknownFields returns which fields of an object the API server does not know, although its namespace does not exist
 // yet: it reads an object before it looks for the namespace. Other answers do not count: the object can be judged only
 // in its namespace.
-func (d *definition) unknownFields(ctx context.Context, id types.ObjectID, task syncTask) string {
-	if _, isDeclared := d.info.declared[id.GroupKind]; isDeclared || d.lenient || task.Lenient {
+func (c *syncContext) unknownFields(ctx context.Context, id types.ObjectID, task syncTask) string {
+	if _, isDeclared := c.info.declared[id.GroupKind]; isDeclared || c.lenient || task.Lenient {
 		return ""
 	}
 	object := task.Object.DeepCopy()
 	object.SetNamespace(id.Namespace)
 	unstructured.RemoveNestedField(object.Object, "status")
-	err := d.client.Create(ctx, object, client.DryRunAll, client.FieldValidation(metav1.FieldValidationStrict))
+	err := c.client.Create(ctx, object, client.DryRunAll, client.FieldValidation(metav1.FieldValidationStrict))
 	if _, unknown, found := strings.Cut(fmt.Sprint(err), "strict decoding error: "); found && apierrors.IsBadRequest(err) {
 		return unknown + unknownFieldsAdvice
 	}
@@ -141,7 +141,7 @@ func (d *definition) unknownFields(ctx context.Context, id types.ObjectID, task 
 }
 
 // planFailure plans to apply SyncFail hooks, which the engine does only if something fails.
-func (d *definition) planFailure(ctx context.Context, w *work) ([]reconciler.Change, error) {
+func (c *syncContext) planFailure(ctx context.Context, w *work) ([]reconciler.Change, error) {
 	request := w.request
 	request.Objects, request.Inventory, request.Version = nil, nil, ""
 	for _, task := range w.tasks {
@@ -161,7 +161,7 @@ func (d *definition) planFailure(ctx context.Context, w *work) ([]reconciler.Cha
 		kind := object.GetObjectKind().GroupVersionKind().GroupKind()
 		return w.tasks[types.IDOf(object)].Phase == gitops.SyncFail || kind != namespaces && kind != definitions
 	})...)
-	plan, err := d.engine.Plan(ctx, request, reconciler.PlanOptions{Compare: true})
+	plan, err := c.engine.Plan(ctx, request, reconciler.PlanOptions{Compare: true})
 	return slices.DeleteFunc(plan.Changes, func(change reconciler.Change) bool {
 		return w.tasks[types.IDOf(change.Object)].Phase != gitops.SyncFail
 	}), err
@@ -194,18 +194,18 @@ func (w *work) refused(err error) error {
 }
 
 // checkPermissions asks the permission validator about all objects.
-func (d *definition) checkPermissions(ctx context.Context, w *work) error {
-	if d.permission == nil {
+func (c *syncContext) checkPermissions(ctx context.Context, w *work) error {
+	if c.permission == nil {
 		return nil
 	}
 	invalid := &invalidError{}
 	discovered := map[schema.GroupVersion]*metav1.APIResourceList{}
 	ask := func(id types.ObjectID, object *unstructured.Unstructured, result ResourceSyncResult) error {
-		resource, err := d.resourceOf(object, discovered)
+		resource, err := c.resourceOf(object, discovered)
 		if err != nil {
 			return err
 		}
-		if err := d.permission(object, resource); err != nil {
+		if err := c.permission(object, resource); err != nil {
 			invalid.refuse(id, result, err.Error())
 		}
 		return ctx.Err()
@@ -228,7 +228,7 @@ func (d *definition) checkPermissions(ctx context.Context, w *work) error {
 }
 
 // checkNamespaces makes sure that all namespaces exist or are applied, as far as they can be read.
-func (d *definition) checkNamespaces(ctx context.Context, w *work) error {
+func (c *syncContext) checkNamespaces(ctx context.Context, w *work) error {
 	invalid := &invalidError{}
 	exists := map[string]bool{"": true}
 	for _, id := range sortedIDs(w.tasks) {
@@ -237,7 +237,7 @@ func (d *definition) checkNamespaces(ctx context.Context, w *work) error {
 			_, exists[id.Namespace] = w.tasks[types.ObjectID{GroupKind: namespaces, Name: id.Namespace}]
 			if !exists[id.Namespace] {
 				object := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
-				err := d.client.Get(ctx, client.ObjectKey{Name: id.Namespace}, object)
+				err := c.client.Get(ctx, client.ObjectKey{Name: id.Namespace}, object)
 				if client.IgnoreNotFound(err) != nil && !apierrors.IsForbidden(err) {
 					return fmt.Errorf("reading namespace %s: %w", id.Namespace, err)
 				}
@@ -255,18 +255,18 @@ func (d *definition) checkNamespaces(ctx context.Context, w *work) error {
 var namespaces = schema.GroupKind{Kind: "Namespace"}
 
 // resourceOf returns what discovery says about the type of an object. If the type is not served, it is a guess.
-func (d *definition) resourceOf(object *unstructured.Unstructured, discovered map[schema.GroupVersion]*metav1.APIResourceList) (*metav1.APIResource, error) {
+func (c *syncContext) resourceOf(object *unstructured.Unstructured, discovered map[schema.GroupVersion]*metav1.APIResourceList) (*metav1.APIResource, error) {
 	kind := object.GroupVersionKind()
 	list, known := discovered[kind.GroupVersion()]
 	if !known {
 		var err error
-		list, err = d.client.DiscoveryClient().ServerResourcesForGroupVersion(kind.GroupVersion().String())
+		list, err = c.client.DiscoveryClient().ServerResourcesForGroupVersion(kind.GroupVersion().String())
 		if client.IgnoreNotFound(err) != nil {
 			return nil, fmt.Errorf("asking for the types of %s: %w", kind.GroupVersion(), err)
 		}
 		discovered[kind.GroupVersion()] = list
 	}
-	resource := metav1.APIResource{Kind: kind.Kind, Namespaced: d.place(object).Namespace != ""}
+	resource := metav1.APIResource{Kind: kind.Kind, Namespaced: c.place(object).Namespace != ""}
 	guess, _ := meta.UnsafeGuessKindToResource(kind)
 	resource.Name = guess.Resource
 	if list != nil {

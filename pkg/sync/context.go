@@ -48,7 +48,6 @@ func NewSyncContext(revision string, reconciliationResult ReconciliationResult, 
 	c := &syncContext{phase: OperationRunning, completed: make(chan struct{}), definition: definition{
 		revision: revision, namespace: namespace, declared: reconciliationResult, startedAt: metav1.NewTime(time.Now().Truncate(time.Second)),
 	}}
-	c.saver, c.isTerminated = c, c.terminating
 	for _, opt := range opts {
 		opt(&c.settings)
 	}
@@ -195,7 +194,7 @@ func (c *syncContext) ready(ctx context.Context) (w *work, settled []ResourceSyn
 	if w, err = c.assemble(ctx); err != nil {
 		return nil, nil, err
 	}
-	if err = c.recallHooks(ctx, w, &c.results); err != nil {
+	if err = c.recallHooks(ctx, w); err != nil {
 		return nil, nil, err
 	}
 	// An operation that is continued was checked when it began.

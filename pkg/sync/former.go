@@ -22,7 +22,7 @@ import (
 
 // recallHooks looks for objects that must not be applied twice and are not recorded. Hooks of earlier operations are
 // recreated or updated; hooks of this operation that have ended and are gone are not.
-func (d *definition) recallHooks(ctx context.Context, w *work, before *results) error {
+func (c *syncContext) recallHooks(ctx context.Context, w *work) error {
 	recorded := map[types.ObjectID]int{}
 	for i, item := range w.request.Inventory {
 		recorded[w.id(item)] = i
@@ -33,17 +33,17 @@ func (d *definition) recallHooks(ctx context.Context, w *work, before *results) 
 		if !runsOnce(task) || isRecorded && (task.Phase != gitops.SyncFail || w.begun(w.request.Inventory[at], task)) {
 			continue
 		}
-		live, err := d.liveHook(ctx, id, task)
+		live, err := c.liveHook(ctx, id, task)
 		if err != nil {
 			return err
 		}
-		result, _ := before.find(keyOf(id), SyncPhase(task.Phase))
+		result, _ := c.results.find(keyOf(id), SyncPhase(task.Phase))
 		switch {
 		case isRecorded:
 			item := w.request.Inventory[at].DeepCopy()
 			item.Phase, w.request.Inventory[at], w.saveFirst = inventory.PhaseScheduledForApplication, item, true
 			w.abandon(task, live)
-		case live != nil && task.Hook && !d.isOfOperation(live):
+		case live != nil && task.Hook && !c.isOfOperation(live):
 			w.request.Inventory = append(w.request.Inventory, former(live))
 			w.existed[id] = true
 			w.abandon(task, live)
@@ -78,16 +78,16 @@ func (w *work) release(live *unstructured.Unstructured) {
 }
 
 // liveHook returns the object of a task; nil if there is none of this owner.
-func (d *definition) liveHook(ctx context.Context, id types.ObjectID, task syncTask) (*unstructured.Unstructured, error) {
+func (c *syncContext) liveHook(ctx context.Context, id types.ObjectID, task syncTask) (*unstructured.Unstructured, error) {
 	live := &unstructured.Unstructured{}
 	live.SetGroupVersionKind(task.Object.GroupVersionKind())
-	err := d.client.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, live)
+	err := c.client.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, live)
 	switch {
 	case apierrors.IsNotFound(err) || cluster.IsTypeless(err):
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("reading %s: %w", id, err)
-	case live.GetLabels()[Name+"/"+types.LabelKeySuffixOwnerId] != manifest.OwnerLabel(d.owner):
+	case live.GetLabels()[ownerLabel] != manifest.OwnerLabel(c.owner):
 		return nil, nil
 	}
 	return live, nil
@@ -95,8 +95,8 @@ func (d *definition) liveHook(ctx context.Context, id types.ObjectID, task syncT
 
 // isOfOperation reports whether a hook was applied by this operation, and not by an earlier one: the digests of hooks
 // end with that of the operation.
-func (d *definition) isOfOperation(hook *unstructured.Unstructured) bool {
-	return strings.HasSuffix(hook.GetAnnotations()[Name+"/"+types.AnnotationKeySuffixDigest], "@"+d.digest())
+func (c *syncContext) isOfOperation(hook *unstructured.Unstructured) bool {
+	return strings.HasSuffix(hook.GetAnnotations()[Name+"/"+types.AnnotationKeySuffixDigest], "@"+c.digest())
 }
 
 // runsOnce reports whether a task must not be applied again in the same operation when its object has completed and is
@@ -117,8 +117,8 @@ func former(hook *unstructured.Unstructured) *inventory.Item {
 
 // recalled returns the recorded item of a task as this operation needs it: a plain Job that failed in an earlier
 // operation is created again if it is gone.
-func (d *definition) recalled(item *inventory.Item, task syncTask) *inventory.Item {
-	if task.Hook || !runsOnce(task) || !outcome(item).Failed() || d.isContinued() {
+func (c *syncContext) recalled(item *inventory.Item, task syncTask) *inventory.Item {
+	if task.Hook || !runsOnce(task) || !outcome(item).Failed() || c.isContinued() {
 		return item
 	}
 	item = item.DeepCopy()

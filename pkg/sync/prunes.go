@@ -26,8 +26,8 @@ type pruneOptions struct {
 	Propagation metav1.DeletionPropagation
 	// Last deletes all objects after everything is applied.
 	Last bool
-	// Owner is whose objects are pruned.
-	Owner pruneOwner
+	// Owner is the ID of the owner whose objects are pruned.
+	Owner string
 	// Confirmed means that the deletion of objects that need approval is approved.
 	Confirmed bool
 	// Outside are items of objects that the operation leaves alone.
@@ -213,7 +213,7 @@ func definedBy(object *unstructured.Unstructured) []inventory.TypeVersionInfo {
 // take takes over what a live object says. An object whose annotations cannot be read is kept: they may be meant to
 // protect it.
 func (c *pruneCandidate) take(object *unstructured.Unstructured, options pruneOptions) {
-	c.item.TypeVersionInfo, c.foreign = inventory.TypeVersionInfo(object.GroupVersionKind()), options.Owner.IsForeign(object)
+	c.item.TypeVersionInfo, c.foreign = inventory.TypeVersionInfo(object.GroupVersionKind()), isForeign(object, options.Owner)
 	if defined := definedBy(object); defined != nil {
 		c.item.ManagedTypes = defined
 	}

@@ -110,12 +110,12 @@ func resultOf(item *inventory.Item) ResourceSyncResult {
 }
 
 // skipped returns the results of obsolete objects that stay.
-func (d *definition) skipped(w *work) []ResourceSyncResult {
+func (c *syncContext) skipped(w *work) []ResourceSyncResult {
 	list := make([]ResourceSyncResult, len(w.stays))
 	for i, item := range w.stays {
 		list[i] = resultOf(item.Item)
 		list[i].Status, list[i].HookPhase, list[i].Message = ResultCodePruneSkipped, OperationSucceeded, item.Kept
-		if !d.prune {
+		if !c.prune {
 			list[i].Message = "kept because pruning is off"
 		}
 	}
@@ -145,7 +145,7 @@ func (w *work) plannedResult(change reconciler.Change) (result ResourceSyncResul
 	result.Status, result.HookPhase, result.Message = ResultCodePruned, OperationSucceeded, "would be pruned"
 	mark := ""
 	if live := w.obsolete[id]; live != nil {
-		mark = live.GetLabels()[Name+"/"+types.LabelKeySuffixOwnerId]
+		mark = live.GetLabels()[ownerLabel]
 	}
 	switch {
 	case item.PrunePolicy == inventory.PrunePolicyConfirm && !w.confirmed:

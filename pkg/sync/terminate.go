@@ -60,7 +60,7 @@ func (c *syncContext) endHooks(ctx context.Context) error {
 		}
 		w, err := c.assemble(ctx)
 		if err == nil {
-			err = c.recallHooks(ctx, w, &c.results)
+			err = c.recallHooks(ctx, w)
 		}
 		if _, isInvalid := errors.AsType[*invalidError](err); isInvalid && !c.isContinued() {
 			// It has never begun.
@@ -125,7 +125,7 @@ func (c *syncContext) deleteHooks(ctx context.Context, running []*inventory.Item
 // tidy removes what the engine needs only while an operation is under way: finalizers of Jobs and Pods, and what keeps
 // others from creating objects of a type.
 func (c *syncContext) tidy(ctx context.Context) error {
-	owner, problems := c.marks(), []error{}
+	problems := []error{}
 	for _, id := range sortedIDs(c.work.tasks) {
 		task := c.work.tasks[id]
 		if !runsOnce(task) || !observe.RunsToCompletion(id.GroupKind) {
@@ -133,7 +133,7 @@ func (c *syncContext) tidy(ctx context.Context) error {
 		}
 		live, err := c.liveHook(ctx, id, task)
 		if err == nil && live != nil {
-			err = owner.Release(ctx, live)
+			err = c.letGo(ctx, live)
 		}
 		problems = append(problems, err)
 	}

@@ -28,7 +28,6 @@ import (
 // definition says what an operation is. It does not change.
 type definition struct {
 	settings
-
 	revision, namespace, owner string
 	declared                   ReconciliationResult
 	startedAt                  metav1.Time
@@ -36,10 +35,6 @@ type definition struct {
 	engine                     *reconciler.Reconciler
 	judge                      status.Judge
 	info                       *declaredTypes
-	// saver receives the inventory of the engine.
-	saver reconciler.Store
-	// isTerminated reports whether nothing must be written any more.
-	isTerminated func() bool
 }
 
 // work is what an operation has to do.
@@ -80,15 +75,15 @@ type work struct {
 }
 
 // assemble says what there is to do. It changes nothing.
-func (d *definition) assemble(ctx context.Context) (*work, error) {
+func (c *syncContext) assemble(ctx context.Context) (*work, error) {
 	w := &work{
 		tasks: map[types.ObjectID]syncTask{}, obsolete: map[types.ObjectID]*unstructured.Unstructured{}, pruned: map[types.ObjectID]*inventory.Item{},
-		mark: manifest.OwnerLabel(d.owner), confirmed: d.pruneConfirmed, operation: d.digest(),
+		mark: manifest.OwnerLabel(c.owner), confirmed: c.pruneConfirmed, operation: c.digest(),
 		same: map[types.ObjectID]bool{}, existed: map[types.ObjectID]bool{}, verbs: map[types.ObjectID]string{}, unplaced: map[types.ObjectID]types.ObjectID{},
 	}
-	d.info = newTypes(d.client.RESTMapper(), d.declared)
-	objects, excluded := d.choose(w)
-	namespace, err := d.ownNamespace(ctx, objects)
+	c.info = newTypes(c.client.RESTMapper(), c.declared)
+	objects, excluded := c.choose(w)
+	namespace, err := c.ownNamespace(ctx, objects)
 	if err != nil {
 		return nil, err
 	}
@@ -96,16 +91,16 @@ func (d *definition) assemble(ctx context.Context) (*work, error) {
 		objects = append(objects, namespace)
 	}
 	list, err := tasksOf(ctx, objects, taskOptions{
-		Name: Name, Namespace: d.namespace, Operation: d.owner + " " + d.digest(), Force: d.force,
+		Name: Name, Namespace: c.namespace, Operation: c.owner + " " + c.digest(), Force: c.force,
 	})
 	if err != nil {
 		return nil, &invalidError{reasons: []string{err.Error()}}
 	}
-	w.request = d.request()
+	w.request = c.request()
 	for _, task := range list {
-		id := d.place(task.Object)
+		id := c.place(task.Object)
 		w.tasks[id] = task
-		if _, err := d.info.IsNamespaced(id.GroupKind); err != nil {
+		if _, err := c.info.IsNamespaced(id.GroupKind); err != nil {
 			w.unplaced[types.ObjectID{GroupKind: id.GroupKind, Name: id.Name}] = id
 		}
 		if w.obsolete[id] != nil {
@@ -115,21 +110,21 @@ func (d *definition) assemble(ctx context.Context) (*work, error) {
 		}
 		w.request.Objects = append(w.request.Objects, task.Object)
 	}
-	d.heedLive(w)
+	c.heedLive(w)
 	w.strays = slices.DeleteFunc(w.strays, func(hook *unstructured.Unstructured) bool {
-		_, wanted := w.tasks[d.place(hook)]
-		return wanted && hook.GetLabels()[Name+"/"+types.LabelKeySuffixOwnerId] != ""
+		_, wanted := w.tasks[c.place(hook)]
+		return wanted && hook.GetLabels()[ownerLabel] != ""
 	})
-	d.recall(w, excluded)
+	c.recall(w, excluded)
 	return w, nil
 }
 
 // heedLive makes options of live objects count. Whatever runs once must be the same in each process of an operation,
 // although the live object changes meanwhile.
-func (d *definition) heedLive(w *work) {
-	for i, live := range d.declared.Live {
-		if target := d.declared.Target[i]; target != nil && live != nil {
-			if task, wanted := w.tasks[d.place(target)]; wanted && !runsOnce(task) {
+func (c *syncContext) heedLive(w *work) {
+	for i, live := range c.declared.Live {
+		if target := c.declared.Target[i]; target != nil && live != nil {
+			if task, wanted := w.tasks[c.place(target)]; wanted && !runsOnce(task) {
 				task.Heed(live.GetAnnotations(), Name)
 			}
 		}
@@ -156,25 +151,25 @@ func (w *work) begun(item *inventory.Item, task syncTask) bool {
 const digestCompleted = "completed"
 
 // digest identifies the operation.
-func (d *definition) digest() string {
-	return d.revision + " " + d.startedAt.UTC().Format("2006-01-02T15:04:05Z")
+func (c *syncContext) digest() string {
+	return c.revision + " " + c.startedAt.UTC().Format("2006-01-02T15:04:05Z")
 }
 
 // choose returns the objects to be applied, collects those that are obsolete, and returns the identities of declared
 // objects that the operation leaves alone.
-func (d *definition) choose(w *work) (objects []*unstructured.Unstructured, excluded map[types.ObjectID]bool) {
+func (c *syncContext) choose(w *work) (objects []*unstructured.Unstructured, excluded map[types.ObjectID]bool) {
 	excluded = map[types.ObjectID]bool{}
-	for _, hook := range d.declared.Hooks {
-		if d.skipHooks {
+	for _, hook := range c.declared.Hooks {
+		if c.skipHooks {
 			item := itemOf(hook)
-			item.Namespace = d.place(hook).Namespace
-			excluded[d.place(hook)], w.outside = true, append(w.outside, item)
+			item.Namespace = c.place(hook).Namespace
+			excluded[c.place(hook)], w.outside = true, append(w.outside, item)
 		} else {
 			objects = append(objects, hook)
 		}
 	}
-	for i, target := range d.declared.Target {
-		live := d.declared.Live[i]
+	for i, target := range c.declared.Target {
+		live := c.declared.Live[i]
 		if target == nil && live == nil {
 			continue
 		}
@@ -182,9 +177,9 @@ func (d *definition) choose(w *work) (objects []*unstructured.Unstructured, excl
 		if object == nil {
 			object = live
 		}
-		id := d.place(object)
+		id := c.place(object)
 		switch {
-		case d.filter != nil && !d.filter(keyOf(id), target, live), target != nil && isLeftOut(target):
+		case c.filter != nil && !c.filter(keyOf(id), target, live), target != nil && isLeftOut(target):
 			excluded[id] = true
 			if live != nil {
 				w.outside = append(w.outside, itemOf(live))
@@ -194,7 +189,7 @@ func (d *definition) choose(w *work) (objects []*unstructured.Unstructured, excl
 			w.existed[id] = live != nil
 		case isHook(live):
 			w.strays = append(w.strays, live)
-			if d.skipHooks {
+			if c.skipHooks {
 				w.outside = append(w.outside, itemOf(live))
 			}
 		case !excluded[id]:
@@ -211,53 +206,53 @@ func isLeftOut(object *unstructured.Unstructured) bool {
 }
 
 // place returns the identity of an object in the cluster. If its type is not served, that is a guess.
-func (d *definition) place(object *unstructured.Unstructured) types.ObjectID {
+func (c *syncContext) place(object *unstructured.Unstructured) types.ObjectID {
 	key := GetResourceKey(object)
-	key.Namespace = placesOf(object, d.namespace, d.info)[0].Namespace
+	key.Namespace = placesOf(object, c.namespace, c.info)[0].Namespace
 	return key.id()
 }
 
 // recall sorts the recorded dependents and the obsolete objects: which of them the engine has to know of, and which are
 // left alone.
-func (d *definition) recall(w *work, excluded map[types.ObjectID]bool) {
+func (c *syncContext) recall(w *work, excluded map[types.ObjectID]bool) {
 	var obsolete []*inventory.Item
-	for _, item := range d.inventory {
+	for _, item := range c.inventory {
 		id := w.id(item)
 		task, wanted := w.tasks[id]
 		switch {
 		case wanted:
-			recalled := d.recalled(item, task)
+			recalled := c.recalled(item, task)
 			w.request.Inventory, w.saveFirst = append(w.request.Inventory, recalled), w.saveFirst || recalled != item
 			w.existed[id] = w.existed[id] || item.UID != ""
 		case isOver(item):
 			// It was needed only to know that.
-		case w.obsolete[id] == nil && (excluded[id] || d.spares(item)):
+		case w.obsolete[id] == nil && (excluded[id] || c.spares(item)):
 			w.spared = append(w.spared, item)
 		default:
 			obsolete = append(obsolete, item)
 		}
 	}
-	d.judgeObsolete(w, obsolete)
+	c.judgeObsolete(w, obsolete)
 }
 
 // judgeObsolete says which obsolete objects are pruned, and which stay.
-func (d *definition) judgeObsolete(w *work, recorded []*inventory.Item) {
+func (c *syncContext) judgeObsolete(w *work, recorded []*inventory.Item) {
 	isRecorded := map[types.ObjectID]bool{}
 	for _, item := range recorded {
 		isRecorded[types.IDOf(item)] = true
 	}
 	live := slices.Collect(maps.Values(w.obsolete))
 	for _, item := range itemsToPrune(live, recorded, pruneOptions{
-		Propagation: d.propagation, Last: d.pruneLast, Owner: d.marks(), Confirmed: d.pruneConfirmed, Outside: slices.Concat(w.outside, w.spared),
+		Propagation: c.propagation, Last: c.pruneLast, Owner: c.owner, Confirmed: c.pruneConfirmed, Outside: slices.Concat(w.outside, w.spared),
 	}) {
 		id := types.IDOf(item)
-		if d.prune && item.Kept == "" {
+		if c.prune && item.Kept == "" {
 			w.pruned[id] = item.Item
 			w.request.Inventory = append(w.request.Inventory, item.Item)
 			continue
 		}
 		live := w.obsolete[id]
-		if d.prune || live != nil {
+		if c.prune || live != nil {
 			w.stays = append(w.stays, item)
 		}
 		if live != nil {
@@ -277,33 +272,33 @@ func isOver(item *inventory.Item) bool {
 
 // spares reports whether the operation leaves a recorded dependent alone that is neither declared nor among the live
 // objects: others than hooks may be excluded by the filter, which cannot be asked about them.
-func (d *definition) spares(item *inventory.Item) bool {
+func (c *syncContext) spares(item *inventory.Item) bool {
 	wasHook := item.ReconcilePolicy == inventory.ReconcilePolicyOnObjectOrComponentChange
-	return d.filter != nil || wasHook && (d.skipHooks || !d.prune)
+	return c.filter != nil || wasHook && (c.skipHooks || !c.prune)
 }
 
 // request returns the request to the engine without objects and inventory.
-func (d *definition) request() reconciler.ApplyRequest {
+func (c *syncContext) request() reconciler.ApplyRequest {
 	policies := reconciler.Policies{
 		Adoption: reconciler.AdoptionPolicyAlways, Update: reconciler.UpdatePolicySsaOverride, MissingNamespaces: reconciler.MissingNamespacesPolicyDoNotCreate,
-		PruneAt: reconciler.PruneAtWaves, DeletePropagation: cmp.Or(d.propagation, "Foreground"),
+		PruneAt: reconciler.PruneAtWaves, DeletePropagation: cmp.Or(c.propagation, "Foreground"),
 	}
-	if d.replace {
+	if c.replace {
 		policies.Update = reconciler.UpdatePolicyReplace
 	}
-	if d.pruneLast {
+	if c.pruneLast {
 		policies.PruneAt = reconciler.PruneAtEnd
 	}
 	request := reconciler.ApplyRequest{
-		Owner: reconciler.Owner{ID: d.owner, Namespace: d.namespace, Store: d.saver}, Version: "1", Digest: d.digest(), Policies: policies,
+		Owner: reconciler.Owner{ID: c.owner, Namespace: c.namespace, Store: c}, Version: "1", Digest: c.digest(), Policies: policies,
 	}
 	request.Fence = func() error {
-		if d.isTerminated() {
+		if c.terminating() {
 			return errTerminated
 		}
 		return nil
 	}
-	if d.waveHook != nil {
+	if c.waveHook != nil {
 		request.AfterWave = func(_ context.Context, order int, final bool) error {
 			phase := SyncPhasePostSync
 			hook, wave := types.SplitOrder(order)
@@ -312,7 +307,7 @@ func (d *definition) request() reconciler.ApplyRequest {
 				of, wave = gitops.PhaseOf(order)
 				phase = SyncPhase(of)
 			}
-			if err := d.waveHook(phase, wave, final); err != nil {
+			if err := c.waveHook(phase, wave, final); err != nil {
 				return &waveHookError{err: fmt.Errorf("wave hook, wave %d of %s: %w", wave, phase, err)}
 			}
 			return nil
@@ -331,11 +326,11 @@ func (e *waveHookError) Error() string { return e.err.Error() }
 func (e *waveHookError) Unwrap() error { return e.err }
 
 // ownNamespace returns the namespace of the operation as it has to be applied; nil if it must not be.
-func (d *definition) ownNamespace(ctx context.Context, objects []*unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	if d.namespaceModifier == nil || d.namespace == "" {
+func (c *syncContext) ownNamespace(ctx context.Context, objects []*unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if c.namespaceModifier == nil || c.namespace == "" {
 		return nil, nil
 	}
-	id := types.ObjectID{GroupKind: namespaces, Name: d.namespace}
+	id := types.ObjectID{GroupKind: namespaces, Name: c.namespace}
 	for _, object := range objects {
 		if types.IDOf(object) == id {
 			return nil, nil
@@ -345,15 +340,15 @@ func (d *definition) ownNamespace(ctx context.Context, objects []*unstructured.U
 	for _, namespace := range []*unstructured.Unstructured{managed, live} {
 		namespace.SetAPIVersion("v1")
 		namespace.SetKind("Namespace")
-		namespace.SetName(d.namespace)
+		namespace.SetName(c.namespace)
 	}
-	switch err := d.client.Get(ctx, client.ObjectKeyFromObject(live), live); {
+	switch err := c.client.Get(ctx, client.ObjectKeyFromObject(live), live); {
 	case apierrors.IsNotFound(err):
 		live = nil
 	case err != nil:
 		return nil, fmt.Errorf("reading the namespace of the operation: %w", err)
 	}
-	apply, err := d.namespaceModifier(managed, live)
+	apply, err := c.namespaceModifier(managed, live)
 	if err != nil {
 		return nil, &invalidError{reasons: []string{id.String() + ": " + err.Error()}, results: []ResourceSyncResult{{
 			ResourceKey: keyOf(id), Version: "v1", Status: ResultCodeSyncFailed, Message: err.Error(), HookPhase: OperationFailed, SyncPhase: SyncPhasePreSync,
