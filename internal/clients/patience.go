@@ -5,6 +5,7 @@ package clients
 
 import (
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -13,6 +14,8 @@ const (
 	defaultAnswer = 30 * time.Second
 	// defaultWhole is the default of Patience.Whole. An API server ends a request after 60 seconds with an error.
 	defaultWhole = 65 * time.Second
+	// forever is for clients without limits.
+	forever = time.Duration(math.MaxInt64)
 )
 
 // Patience limits how long a connection waits for its server. Watches and followed logs are limited by Answer only.

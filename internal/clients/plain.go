@@ -22,8 +22,8 @@ import (
 func Plain(config *rest.Config) (cluster.Client, error) {
 	config = rest.CopyConfig(config)
 	unlimit(config)
+	(&bounds{patience: Patience{Answer: forever, Whole: forever}}).confine(config)
 	Instrument(config)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return examined{next: next} })
 	config.WarningHandler, config.WarningHandlerWithContext = nil, collecting{next: rest.NoWarnings{}}
 	scheme, err := NewScheme()
 	if err != nil {
@@ -51,23 +51,4 @@ func bundle(config *rest.Config, httpClient *http.Client, scheme *runtime.Scheme
 		return nil, fmt.Errorf("setting up discovery: %w", err)
 	}
 	return cluster.NewClient(clnt, discoveryClient, recorder, config, httpClient), nil
-}
-
-// examined is a transport whose error responses quote no values.
-type examined struct{ next http.RoundTripper }
-
-// WrappedRoundTripper returns the wrapped transport, for clients that unwrap transports.
-func (t examined) WrappedRoundTripper() http.RoundTripper { return t.next }
-
-// RoundTrip sends the request.
-func (t examined) RoundTrip(request *http.Request) (*http.Response, error) {
-	response, err := t.next.RoundTrip(request)
-	if err != nil {
-		return nil, err
-	}
-	if err := (&bounds{}).examine("", request, response); err != nil {
-		_ = response.Body.Close()
-		return nil, err
-	}
-	return response, nil
 }

@@ -300,7 +300,7 @@ func (p *pass) afterReconcile(ctx context.Context) outcomes.Outcome {
 		digest: p.declared.Digest.Value, labels: p.component.GetLabels(), annotations: p.component.GetAnnotations(),
 		at: p.worker.options.Clock.Now(),
 	}
-	isAsked := p.worker.memories.takeTrigger(p.key)
+	isAsked := p.worker.memories.takeTrigger(p.memory)
 	if !isAsked && len(p.result.Actions) == 0 && p.memory.posted.covers(run, p.settings.timing.requeue) {
 		p.posted = p.memory.posted
 		return outcomes.Proceed

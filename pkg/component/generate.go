@@ -75,7 +75,7 @@ func (p *pass) generate(ctx context.Context) (*generation.Result, error) {
 			if looked {
 				target.WatchTypes()
 			}
-			p.worker.memories.depends(p.key, looked)
+			p.worker.memories.depends(p.memory, looked)
 		},
 		Log: p.log,
 	})

@@ -55,6 +55,11 @@ type memory struct {
 	// posted is the last run of the post-reconcile hooks; zero if the component was not ready since, or if what they
 	// have set in its status is not written.
 	posted hookRun
+
+	// The mutex of the memories protects the fields below. Trigger was called since the hooks ran.
+	triggered bool
+	// typed means that the dependents depend on the types in the cluster.
+	typed bool
 }
 
 // hookRun says for which state of a component hooks ran, and when.
@@ -73,19 +78,12 @@ func (h hookRun) covers(next hookRun, interval time.Duration) bool {
 type memories struct {
 	mu    sync.Mutex
 	byKey map[apitypes.NamespacedName]*memory
-	// typed has the components whose dependents depend on the types in the cluster.
-	typed map[apitypes.NamespacedName]bool
 	// orphaned has the UIDs of components whose dependents are to be orphaned.
 	orphaned map[apitypes.NamespacedName]apitypes.UID
-	// triggered has the components for which Trigger was called since their hooks ran.
-	triggered map[apitypes.NamespacedName]bool
 }
 
 func newMemories() *memories {
-	return &memories{
-		byKey: map[apitypes.NamespacedName]*memory{}, typed: map[apitypes.NamespacedName]bool{}, orphaned: map[apitypes.NamespacedName]apitypes.UID{},
-		triggered: map[apitypes.NamespacedName]bool{},
-	}
+	return &memories{byKey: map[apitypes.NamespacedName]*memory{}, orphaned: map[apitypes.NamespacedName]apitypes.UID{}}
 }
 
 // of returns the memory of a component. A component that is created again under the same name starts with a new one.
@@ -111,9 +109,7 @@ func (r *memories) forget(key apitypes.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.byKey, key)
-	delete(r.typed, key)
 	delete(r.orphaned, key)
-	delete(r.triggered, key)
 }
 
 // noteTrigger records that a pass was asked for, if this replica works on the component. Hooks run anyway in the first
@@ -121,17 +117,17 @@ func (r *memories) forget(key apitypes.NamespacedName) {
 func (r *memories) noteTrigger(key apitypes.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.byKey[key] != nil {
-		r.triggered[key] = true
+	if found := r.byKey[key]; found != nil {
+		found.triggered = true
 	}
 }
 
 // takeTrigger reports whether a pass was asked for since the last call.
-func (r *memories) takeTrigger(key apitypes.NamespacedName) bool {
+func (r *memories) takeTrigger(m *memory) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	taken := r.triggered[key]
-	delete(r.triggered, key)
+	taken := m.triggered
+	m.triggered = false
 	return taken
 }
 
@@ -162,18 +158,21 @@ func (r *memories) isOrphaned(key apitypes.NamespacedName, uid apitypes.UID) boo
 }
 
 // depends records whether the dependents of a component depend on the types in the cluster.
-func (r *memories) depends(key apitypes.NamespacedName, onTypes bool) {
+func (r *memories) depends(m *memory, onTypes bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.typed, key)
-	if onTypes {
-		r.typed[key] = true
-	}
+	m.typed = onTypes
 }
 
 // onTypes returns the components whose dependents depend on the types in the cluster.
 func (r *memories) onTypes() []apitypes.NamespacedName {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Collect(maps.Keys(r.typed))
+	var keys []apitypes.NamespacedName
+	for key, m := range r.byKey {
+		if m.typed {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }

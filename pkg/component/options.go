@@ -162,8 +162,8 @@ func (o ReconcilerOptions) complete(name string) (ReconcilerOptions, error) {
 	if messages := validation.IsDNS1123Subdomain(name); len(messages) > 0 {
 		problems = append(problems, fmt.Errorf("name %q: %s", name, strings.Join(messages, "; ")))
 	}
-	o.FieldOwner = orPointer(o.FieldOwner, name)
-	o.Finalizer = orPointer(o.Finalizer, name)
+	o.FieldOwner = cmp.Or(o.FieldOwner, &name)
+	o.Finalizer = cmp.Or(o.Finalizer, &name)
 	if owner := *o.FieldOwner; owner == "" || len(owner) > 128 {
 		problems = append(problems, fmt.Errorf("option FieldOwner %q: must have 1 to 128 characters", owner))
 	}
@@ -215,13 +215,6 @@ func checkName(option string, value string, validate func(string) []string) erro
 		return fmt.Errorf("option %s %q: %s", option, value, strings.Join(messages, "; "))
 	}
 	return nil
-}
-
-func orPointer[V any](value *V, fallback V) *V {
-	if value != nil {
-		return value
-	}
-	return &fallback
 }
 
 func (o ReconcilerOptions) policies() reconciler.Policies {

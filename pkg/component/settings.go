@@ -36,8 +36,8 @@ func settingsOf(component Component, options ReconcilerOptions) settings {
 		s.maxDeletions = cmp.Or(c.GetMaxDeletions(), s.maxDeletions)
 	}
 	if c, ok := capability[PlacementConfiguration](component); ok {
-		s.namespace = orText(c.GetDeploymentNamespace(), s.namespace)
-		s.name = orText(c.GetDeploymentName(), s.name)
+		s.namespace = cmp.Or(c.GetDeploymentNamespace(), s.namespace)
+		s.name = cmp.Or(c.GetDeploymentName(), s.name)
 	}
 	if c, ok := capability[SuspensionConfiguration](component); ok {
 		s.suspended = c.IsSuspended()
@@ -140,13 +140,6 @@ func identityProblem(id targets.Identity) string {
 	return fmt.Sprintf("service account %q: a component without a namespace has no service accounts; "+
 		"leave serviceAccountName in its spec and the option DefaultServiceAccount empty, "+
 		"or have its type return the user %s<namespace>:<name> in GetImpersonationUser", name, serviceAccountPrefix)
-}
-
-func orText(value, fallback string) string {
-	if value == "" {
-		return fallback
-	}
-	return value
 }
 
 // orDuration returns the fallback for values that are not positive.

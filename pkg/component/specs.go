@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -133,7 +134,9 @@ type RequeueSpec struct {
 var _ RequeueConfiguration = &RequeueSpec{}
 
 // GetRequeueInterval implements RequeueConfiguration.
-func (s *RequeueSpec) GetRequeueInterval() time.Duration { return durationOf(s.RequeueInterval) }
+func (s *RequeueSpec) GetRequeueInterval() time.Duration {
+	return ptr.Deref(s.RequeueInterval, metav1.Duration{}).Duration
+}
 
 // +kubebuilder:object:generate=true
 
@@ -149,7 +152,9 @@ type RetrySpec struct {
 var _ RetryConfiguration = &RetrySpec{}
 
 // GetRetryInterval implements RetryConfiguration.
-func (s *RetrySpec) GetRetryInterval() time.Duration { return durationOf(s.RetryInterval) }
+func (s *RetrySpec) GetRetryInterval() time.Duration {
+	return ptr.Deref(s.RetryInterval, metav1.Duration{}).Duration
+}
 
 // +kubebuilder:object:generate=true
 
@@ -166,7 +171,9 @@ type TimeoutSpec struct {
 var _ TimeoutConfiguration = &TimeoutSpec{}
 
 // GetTimeout implements TimeoutConfiguration.
-func (s *TimeoutSpec) GetTimeout() time.Duration { return durationOf(s.Timeout) }
+func (s *TimeoutSpec) GetTimeout() time.Duration {
+	return ptr.Deref(s.Timeout, metav1.Duration{}).Duration
+}
 
 // +kubebuilder:object:generate=true
 
@@ -182,13 +189,8 @@ type ReapplySpec struct {
 var _ ReapplyConfiguration = &ReapplySpec{}
 
 // GetReapplyInterval implements ReapplyConfiguration.
-func (s *ReapplySpec) GetReapplyInterval() time.Duration { return durationOf(s.ReapplyInterval) }
-
-func durationOf(value *metav1.Duration) time.Duration {
-	if value == nil {
-		return 0
-	}
-	return value.Duration
+func (s *ReapplySpec) GetReapplyInterval() time.Duration {
+	return ptr.Deref(s.ReapplyInterval, metav1.Duration{}).Duration
 }
 
 // +kubebuilder:object:generate=true

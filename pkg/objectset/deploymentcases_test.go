@@ -270,7 +270,6 @@ func TestDeploymentSchema(t *testing.T) {
 		{"a long name", "name: web", "name: " + strings.Repeat("a", 64), "metadata.name may have 63 characters"},
 		{"the longest name", "name: web", "name: " + strings.Repeat("a", 63), ""},
 		{"the label of the series", "labels: {team: shop}", "labels: {core.component-operator.dev/revisions-of: a}", "revisions-of names the deployment"},
-		{"an object without a name", "metadata: {name: config}, ", "", "spec.template.spec.phases[0].objects[0].object.metadata: Required value"},
 		{"a negative history", "  template:\n", "  revisionHistoryLimit: -1\n  template:\n", "spec.revisionHistoryLimit"},
 		{"no deadline", "  template:\n", "  progressDeadlineSeconds: 0\n  template:\n", "spec.progressDeadlineSeconds"},
 		{"a negative revision", "  template:\n", "  rollbackTo: {revision: -1}\n  template:\n", "spec.rollbackTo.revision"},
